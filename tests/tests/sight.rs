@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use myriad_admin::protocol::sight::{
-    HistoryReport, InspectReport, PurgeEvent, TagsReport, Tick, TopPage, TopsReport,
+    HistoryReport, InspectReport, LiveTick, PurgeEvent, TagsReport, TopPage, TopsReport,
 };
 use myriad_tests::{
     Answer, Client, HttpOrigin, Place, Request, Server, Signal, wait_for, wait_patiently_for,
@@ -101,7 +101,7 @@ impl Events {
         }
     }
 
-    fn tick(&mut self) -> Tick {
+    fn tick(&mut self) -> LiveTick {
         serde_json::from_str(&self.next("tick")).expect("a tick")
     }
 }

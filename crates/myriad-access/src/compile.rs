@@ -7,52 +7,55 @@ use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
 use super::access::{AccessSettings, Satisfy};
-use super::auth_basic::{self, AuthBasicSettings, Passwords};
-use super::limit_zone::{LimitKind, LimitZoneConf, Tables};
+use super::auth_basic::{self, AuthBasicSettings, PasswordVerifier};
+use super::limit_zone::{LimitKind, LimitZoneConf, ZoneTables};
 use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
-use myriad_exchange::exchange::{Check, Gate};
+use myriad_exchange::exchange::{AccessGate, Check};
 use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
 
 /// State of the checks that survives a reload.
 #[derive(Default)]
-pub struct Kept {
-    requests: Tables<limit_req::RequestTable>,
-    connections: Tables<limit_conn::ConnectionTable>,
-    passwords: Arc<Passwords>,
+pub struct PersistentCheckState {
+    requests: ZoneTables<limit_req::RequestTable>,
+    connections: ZoneTables<limit_conn::ConnectionTable>,
+    passwords: Arc<PasswordVerifier>,
 }
 
-impl Kept {
+impl PersistentCheckState {
     /// Applies the zones of the configuration that is now active: resizes tables and removes the tables of zones that
     /// no longer exist.
-    pub fn settle(&mut self, zones: &[LimitZoneConf]) {
-        self.requests.settle(zones);
-        self.connections.settle(zones);
+    pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
+        self.requests.apply_zones(zones);
+        self.connections.apply_zones(zones);
     }
 }
 
 /// Creates the gates of the locations of a configuration.
 #[derive(Default)]
-pub struct Gates {
-    requests: limit_req::Zones,
-    connections: limit_conn::Zones,
-    passwords: Arc<Passwords>,
+pub struct GateBuilder {
+    requests: limit_req::RequestZones,
+    connections: limit_conn::ConnectionZones,
+    passwords: Arc<PasswordVerifier>,
     folder: PathBuf,
 }
 
-impl Gates {
+impl GateBuilder {
     /// Creates the builder with the zones of a configuration and their compiled keys. Relative names of password files
     /// are resolved against `folder`.
     pub fn new<'a>(
         zones: impl Iterator<Item = (&'a LimitZoneConf, Template)>,
-        kept: &mut Kept,
+        persistent: &mut PersistentCheckState,
         folder: &Path,
     ) -> Self {
-        let mut gates =
-            Self { folder: folder.to_owned(), passwords: Arc::clone(&kept.passwords), ..Self::default() };
+        let mut gates = Self {
+            folder: folder.to_owned(),
+            passwords: Arc::clone(&persistent.passwords),
+            ..Self::default()
+        };
         for (conf, key) in zones {
             match conf.kind {
-                LimitKind::Requests { rate } => gates.requests.add(kept.requests.zone(conf, key), rate),
-                LimitKind::Connections => gates.connections.add(kept.connections.zone(conf, key)),
+                LimitKind::Requests { rate } => gates.requests.add(persistent.requests.zone(conf, key), rate),
+                LimitKind::Connections => gates.connections.add(persistent.connections.zone(conf, key)),
             }
         }
         gates
@@ -73,8 +76,8 @@ impl Gates {
         &self,
         settings: &Settings,
         compile: &mut dyn SettingsCompiler,
-        told: impl IntoIterator<Item = Box<dyn Check>>,
-    ) -> Option<Arc<Gate>> {
+        further_checks: impl IntoIterator<Item = Box<dyn Check>>,
+    ) -> Option<Arc<AccessGate>> {
         // The order is that of nginx.
         let checks = [
             more_input_headers::check(settings, compile),
@@ -84,20 +87,20 @@ impl Gates {
             auth_basic::check(settings, &self.folder, &self.passwords, compile),
             auth_request::check(settings, compile),
         ];
-        let checks: Vec<_> = checks.into_iter().flatten().chain(told).collect();
+        let checks: Vec<_> = checks.into_iter().flatten().chain(further_checks).collect();
         let any = settings.feature::<AccessSettings>().satisfy == Satisfy::Any;
         let delay_ms = settings.feature::<AuthBasicSettings>().delay;
-        (!checks.is_empty()).then(|| Arc::new(Gate { checks, any, delay_ms }))
+        (!checks.is_empty()).then(|| Arc::new(AccessGate { checks, any, delay_ms }))
     }
 
     /// Returns the limits of a location that count only requests to its origin; `None` if it has none.
-    pub fn origin_gate(&self, settings: &Settings) -> Option<Arc<Gate>> {
+    pub fn origin_gate(&self, settings: &Settings) -> Option<Arc<AccessGate>> {
         let checks = [
             limit_req::check(settings, &self.requests, true),
             limit_conn::check(settings, &self.connections, true),
         ];
         let checks: Vec<_> = checks.into_iter().flatten().collect();
-        (!checks.is_empty()).then(|| Arc::new(Gate { checks, any: false, delay_ms: 0 }))
+        (!checks.is_empty()).then(|| Arc::new(AccessGate { checks, any: false, delay_ms: 0 }))
     }
 }
 

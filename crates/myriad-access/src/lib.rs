@@ -38,8 +38,8 @@ pub mod shield;
 #[cfg(test)]
 mod testing;
 
-pub use compile::{Gates, Kept};
-pub use identifies::identifies;
-pub use limit_answer::LimitAnswer;
-pub use limit_zone::{LimitKind, LimitZone, LimitZoneConf, Table, Tables, limit_zones};
+pub use compile::{GateBuilder, PersistentCheckState};
+pub use identifies::identifies_client;
+pub use limit_answer::LimitResponse;
+pub use limit_zone::{LimitKind, LimitTable, LimitZone, LimitZoneConf, ZoneTables, limit_zones};
 pub use run::begin;

@@ -1,21 +1,21 @@
 //! Treatment of requests beyond a limit, shared by `limit_req` and `limit_conn`.
 
-use myriad_conf::registry::{Arguments, Done};
-use myriad_log::Level;
+use myriad_conf::registry::{Arguments, SetterResult};
+use myriad_log::LogLevel;
 
 /// Treatment of requests beyond a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LimitAnswer {
+pub struct LimitResponse {
     /// `limit_*_status`: status of the response beyond the limit.
     pub status: u16,
     /// `limit_*_log_level`.
-    pub level: Level,
+    pub level: LogLevel,
     /// `limit_*_dry_run`: the limit is logged but not applied.
     pub dry_run: bool,
 }
 
 /// Parses `limit_*_status`: from 400 to 599.
-pub(crate) fn status(status: &mut u16, args: &mut Arguments<'_>) -> Done {
+pub(crate) fn parse_status(status: &mut u16, args: &mut Arguments<'_>) -> SetterResult {
     let number = args.number(0)?;
     *status = u16::try_from(number)
         .ok()
@@ -25,10 +25,15 @@ pub(crate) fn status(status: &mut u16, args: &mut Arguments<'_>) -> Done {
 }
 
 /// Parses `limit_*_log_level`.
-pub(crate) fn level(level: &mut Level, args: &mut Arguments<'_>) -> Done {
+pub(crate) fn parse_level(level: &mut LogLevel, args: &mut Arguments<'_>) -> SetterResult {
     *level = args.choice(
         0,
-        &[("info", Level::Info), ("notice", Level::Notice), ("warn", Level::Warn), ("error", Level::Error)],
+        &[
+            ("info", LogLevel::Info),
+            ("notice", LogLevel::Notice),
+            ("warn", LogLevel::Warn),
+            ("error", LogLevel::Error),
+        ],
     )?;
     Ok(())
 }

@@ -13,13 +13,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
-use myriad_exchange::exchange::{Check, Exchange, Gate, Request, Sink, Step, Verdict};
+use myriad_exchange::exchange::{
+    AccessGate, Check, CheckVerdict, DecisionSink, Exchange, PhaseStep, Request,
+};
 
 /// Progress of the checks, and their results.
 #[derive(Default)]
-struct Progress {
+struct GateProgress {
     /// Index of the next check.
     next: usize,
     /// Set if the remaining checks need not run.
@@ -31,39 +33,44 @@ struct Progress {
 }
 
 /// Runs the checks of a location. Returns [`Step::Enter`] if the request is admitted.
-pub fn begin(exchange: &mut Exchange, gate: &Arc<Gate>) -> Step {
+pub fn begin(exchange: &mut Exchange, gate: &Arc<AccessGate>) -> PhaseStep {
     // The result depends on client and rate, which are not among the recorded inputs: the fast path must not be used
     // for the next request.
-    exchange.request.shortcut.strayed.set(true);
+    exchange.request.shortcut.depends_on_more.set(true);
     match exchange.request.received.sink.clone() {
         Some(sink) => explain(exchange, gate, &*sink),
-        None => go_on(exchange, gate, Progress::default(), Verdict::Pass),
+        None => continue_checks(exchange, gate, GateProgress::default(), CheckVerdict::Pass),
     }
 }
 
 /// Processes a verdict and runs the following checks.
-fn go_on(exchange: &mut Exchange, gate: &Arc<Gate>, mut progress: Progress, mut verdict: Verdict) -> Step {
+fn continue_checks(
+    exchange: &mut Exchange,
+    gate: &Arc<AccessGate>,
+    mut progress: GateProgress,
+    mut verdict: CheckVerdict,
+) -> PhaseStep {
     loop {
-        if let Verdict::Wait(pending) = verdict {
+        if let CheckVerdict::Wait(pending) = verdict {
             let gate = Arc::clone(gate);
-            return Step::wait(async move |exchange| {
+            return PhaseStep::wait(async move |exchange| {
                 let verdict = pending.wait(exchange).await;
-                go_on(exchange, &gate, progress, verdict)
+                continue_checks(exchange, &gate, progress, verdict)
             });
         }
-        if let Some(over) = progress.hear(gate, verdict) {
+        if let Some(over) = progress.apply_verdict(gate, verdict) {
             return over;
         }
         match progress.next(gate, &exchange.request) {
             Some(check) => verdict = check.judge(exchange),
-            None => return progress.end(exchange, gate),
+            None => return progress.combined_result(exchange, gate),
         }
     }
 }
 
 /// Reports the effect of each check, and continues as if the checks that need a wait had admitted the request.
-fn explain(exchange: &mut Exchange, gate: &Gate, sink: &dyn Sink) -> Step {
-    let mut progress = Progress::default();
+fn explain(exchange: &mut Exchange, gate: &AccessGate, sink: &dyn DecisionSink) -> PhaseStep {
+    let mut progress = GateProgress::default();
     let mut over = None;
     for check in &gate.checks {
         let (told, verdict) = check.explain(&exchange.request);
@@ -71,22 +78,21 @@ fn explain(exchange: &mut Exchange, gate: &Gate, sink: &dyn Sink) -> Step {
             sink.note("access", check.name(), told, None);
         }
         if over.is_none() && !progress.decided {
-            over = progress.hear(gate, verdict);
+            over = progress.apply_verdict(gate, verdict);
         }
     }
-    over.unwrap_or_else(|| progress.end(exchange, gate))
+    over.unwrap_or_else(|| progress.combined_result(exchange, gate))
 }
 
-impl Progress {
+impl GateProgress {
     /// Returns the next check that must run; `None` if all are finished.
-    fn next<'a>(&mut self, gate: &'a Gate, request: &Request) -> Option<&'a dyn Check> {
+    fn next<'a>(&mut self, gate: &'a AccessGate, request: &Request) -> Option<&'a dyn Check> {
         // The client of a subrequest was checked by its parent request, as in nginx.
         let is_asked = |check: &dyn Check| check.judges_subrequests() || !request.is_subrequest();
         loop {
             let check = &**gate.checks.get(self.next)?;
             self.next += 1;
-            let is_its_turn =
-                if check.is_told_of_the_admitted() { self.refused.is_none() } else { !self.decided };
+            let is_its_turn = if check.observes_admitted() { self.refused.is_none() } else { !self.decided };
             if is_its_turn && is_asked(check) {
                 return Some(check);
             }
@@ -94,18 +100,18 @@ impl Progress {
     }
 
     /// Processes a verdict. Returns a step if the request is rejected regardless of the other checks.
-    fn hear(&mut self, gate: &Gate, verdict: Verdict) -> Option<Step> {
+    fn apply_verdict(&mut self, gate: &AccessGate, verdict: CheckVerdict) -> Option<PhaseStep> {
         let status = match verdict {
-            Verdict::Pass | Verdict::Wait(_) => return None,
-            Verdict::Allow => {
+            CheckVerdict::Pass | CheckVerdict::Wait(_) => return None,
+            CheckVerdict::Allow => {
                 if gate.any {
                     *self = Self { decided: true, ..Self::default() };
                 }
                 return None;
             }
-            Verdict::Fail(status) => return Some(Step::Error(status)),
-            Verdict::Refuse(status) => status,
-            Verdict::Challenge(values) => {
+            CheckVerdict::Fail(status) => return Some(PhaseStep::Error(status)),
+            CheckVerdict::Refuse(status) => status,
+            CheckVerdict::Challenge(values) => {
                 self.challenges.extend(values);
                 401
             }
@@ -118,31 +124,31 @@ impl Progress {
         }
         // The check has already logged the reason.
         self.decided = true;
-        (status == 403).then_some(Step::Error(403))
+        (status == 403).then_some(PhaseStep::Error(403))
     }
 
     /// Returns the combined result after the last check.
-    fn end(self, exchange: &mut Exchange, gate: &Gate) -> Step {
+    fn combined_result(self, exchange: &mut Exchange, gate: &AccessGate) -> PhaseStep {
         match self.refused {
-            None => Step::Enter,
+            None => PhaseStep::Enter,
             Some(401) if gate.delay_ms > 0 => {
                 let delay = Duration::from_millis(gate.delay_ms);
-                Step::wait(async move |exchange| {
+                PhaseStep::wait(async move |exchange| {
                     tokio::time::sleep(delay).await;
-                    self.keep_out(exchange, 401)
+                    self.reject(exchange, 401)
                 })
             }
             Some(403) => {
-                exchange.request.log(Level::Error, format_args!("access forbidden by rule"));
-                Step::Error(403)
+                exchange.request.log(LogLevel::Error, format_args!("access forbidden by rule"));
+                PhaseStep::Error(403)
             }
-            Some(status) => self.keep_out(exchange, status),
+            Some(status) => self.reject(exchange, status),
         }
     }
 
     /// Rejects the request. The challenge is added to any response, including error pages. A CONNECT request receives
     /// status 407 and `Proxy-Authenticate` instead (RFC 9110 section 11.7.1).
-    fn keep_out(self, exchange: &mut Exchange, status: u16) -> Step {
+    fn reject(self, exchange: &mut Exchange, status: u16) -> PhaseStep {
         let is_connect = exchange.request.is_connect();
         let field = if is_connect { &b"Proxy-Authenticate: "[..] } else { b"WWW-Authenticate: " };
         if !self.challenges.is_empty() {
@@ -151,7 +157,7 @@ impl Progress {
                 carried.lines.extend_from_slice(&[field, value, b"\r\n"].concat());
             }
         }
-        Step::Error(if is_connect && status == 401 { 407 } else { status })
+        PhaseStep::Error(if is_connect && status == 401 { 407 } else { status })
     }
 }
 

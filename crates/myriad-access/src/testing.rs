@@ -3,63 +3,63 @@
 use std::path::Path;
 
 use myriad_conf::model::ServerConf;
-use myriad_conf::registry::{Family, Registry};
+use myriad_conf::registry::{DirectiveFamily, Registry};
 use myriad_conf::{MemoryLoader, build};
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_serve::testing::block_on;
 
 /// Result of a gate.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum GateResult {
     /// The request is admitted.
-    In,
+    Admitted,
     /// The request is rejected with this status and these header lines.
-    Out(u16, String),
+    Rejected(u16, String),
 }
 
-impl Came {
+impl GateResult {
     /// Returns a rejection with this status and without a challenge.
     pub(super) fn out(status: u16) -> Self {
-        Self::Out(status, String::new())
+        Self::Rejected(status, String::new())
     }
 }
 
 /// Result of a gate for an exchange, and the number of waits.
-pub(super) struct Asked {
-    pub came: Came,
+pub(super) struct GateRun {
+    pub result: GateResult,
     pub waits: u32,
 }
 
 /// Runs the gate of the exchange's location.
-pub(super) fn ask(exchange: &mut Exchange) -> Asked {
+pub(super) fn ask(exchange: &mut Exchange) -> GateRun {
     let gate = exchange.request.place().entry.gate.clone().expect("the place has a gate");
     finish(exchange, |exchange| super::begin(exchange, &gate))
 }
 
 /// Runs the first step and all following steps to the result of the gate.
-pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) -> Step) -> Asked {
+pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) -> PhaseStep) -> GateRun {
     let mut step = begin(exchange);
     let mut waits = 0;
     loop {
         let came = match step {
-            Step::Wait(pending) => {
+            PhaseStep::Wait(pending) => {
                 waits += 1;
                 step = block_on(pending.wait(exchange));
                 continue;
             }
-            Step::Enter => Came::In,
-            Step::Error(status) => {
+            PhaseStep::Enter => GateResult::Admitted,
+            PhaseStep::Error(status) => {
                 let lines = exchange.request.errors.carried.take().map(|carried| carried.lines);
-                Came::Out(status, String::from_utf8(lines.unwrap_or_default()).expect("text"))
+                GateResult::Rejected(status, String::from_utf8(lines.unwrap_or_default()).expect("text"))
             }
             _ => panic!("a gate lets in or keeps out"),
         };
-        return Asked { came, waits };
+        return GateRun { result: came, waits };
     }
 }
 
 /// Returns a server with these directives of the language and of the feature.
-pub(super) fn server(family: Family, inside: &str) -> ServerConf {
+pub(super) fn server(family: DirectiveFamily, inside: &str) -> ServerConf {
     let path = Path::new("/conf/nginx.conf");
     let registry = Registry::new([family], []);
     let parsed =

@@ -6,19 +6,19 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use bytes::Bytes;
-use myriad_access::shield::origin_queue::retry_later;
-use myriad_access::shield::{Permit, admit};
-use myriad_base::memory::Stage;
+use myriad_access::shield::origin_queue::set_retry_after;
+use myriad_access::shield::{OriginPermit, admit_to_origin};
+use myriad_base::memory::PressureStage;
 use myriad_exchange::exchange::Exchange;
 use myriad_http::ResponseHead;
-use myriad_http::body::Full;
-use myriad_serve::testing::{TestSite, answered_at_once, block_on};
-use myriad_upstream::{Address, ErrorKind, OriginResponse};
+use myriad_http::body::FullBody;
+use myriad_serve::testing::{TestSite, block_on, immediate_answer};
+use myriad_upstream::{ErrorKind, OriginResponse, PeerAddress};
 
 /// Returns a request that has arrived at a location with an origin.
 fn begun(site: &TestSite, target: &str) -> Box<Exchange> {
     let mut exchange = site.exchange(target, &[]);
-    assert!(answered_at_once(&mut exchange).is_none(), "{target} came to no origin");
+    assert!(immediate_answer(&mut exchange).is_none(), "{target} came to no origin");
     exchange
 }
 
@@ -29,10 +29,10 @@ fn site(directives: &str) -> TestSite {
     )
 }
 
-fn asked(site: &TestSite, target: &str) -> Result<Permit, u16> {
+fn asked(site: &TestSite, target: &str) -> Result<OriginPermit, u16> {
     let mut exchange = begun(site, target);
-    block_on(admit(&mut exchange, true)).map_err(|error| match error.kind() {
-        ErrorKind::NotAsked(status) => *status,
+    block_on(admit_to_origin(&mut exchange, true)).map_err(|error| match error.kind() {
+        ErrorKind::NotSent(status) => *status,
         other => panic!("{other:?}"),
     })
 }
@@ -60,7 +60,7 @@ fn waiting_request_is_called_when_another_ends_the_better_class_first() {
     let order = std::cell::RefCell::new(Vec::new());
     let go = async |class: &'static str| {
         let mut exchange = begun(&site, &format!("/?class={class}"));
-        let permit = admit(&mut exchange, true).await.expect("a slot");
+        let permit = admit_to_origin(&mut exchange, true).await.expect("a slot");
         order.borrow_mut().push(class);
         drop(permit);
     };
@@ -83,10 +83,10 @@ fn waiting_request_is_called_when_another_ends_the_better_class_first() {
 fn part_of_a_page_does_not_wait_for_the_page_around_it() {
     let site = site("origin_queue zone=t_part concurrency=1 queue=0;");
     let mut page = begun(&site, "/");
-    let _permit = block_on(admit(&mut page, true)).expect("a slot");
+    let _permit = block_on(admit_to_origin(&mut page, true)).expect("a slot");
     let mut part = page.child(b"/part", b"").expect("a subrequest");
-    assert!(answered_at_once(&mut part).is_none());
-    assert!(block_on(admit(&mut part, true)).is_ok());
+    assert!(immediate_answer(&mut part).is_none());
+    assert!(block_on(admit_to_origin(&mut part, true)).is_ok());
     assert!(asked(&site, "/").is_err(), "others find the slot taken");
 }
 
@@ -94,17 +94,17 @@ fn part_of_a_page_does_not_wait_for_the_page_around_it() {
 fn mirrored_request_comes_last_and_takes_a_slot_of_its_own() {
     let site = site("origin_queue zone=t_mirrored concurrency=1 queue=1;");
     let mut page = begun(&site, "/");
-    let permit = block_on(admit(&mut page, true)).expect("a slot");
+    let permit = block_on(admit_to_origin(&mut page, true)).expect("a slot");
     let mirrored = |page: &mut Exchange| {
         let mut mirrored = page.child(b"/mirrored", b"").expect("a subrequest");
         mirrored.go_to_background();
-        assert!(answered_at_once(&mut mirrored).is_none());
+        assert!(immediate_answer(&mut mirrored).is_none());
         mirrored
     };
     let (mut first, mut second) = (mirrored(&mut page), mirrored(&mut page));
-    let mut waiting = pin!(admit(&mut first, true));
+    let mut waiting = pin!(admit_to_origin(&mut first, true));
     let mut visitor = begun(&site, "/");
-    let mut asking = pin!(admit(&mut visitor, true));
+    let mut asking = pin!(admit_to_origin(&mut visitor, true));
     let mut permit = Some(permit);
     let came = block_on(poll_fn(|cx| {
         if permit.is_some() {
@@ -113,13 +113,13 @@ fn mirrored_request_comes_last_and_takes_a_slot_of_its_own() {
             let Poll::Ready(Err(error)) = waiting.as_mut().poll(cx) else {
                 panic!("a visitor needs the place")
             };
-            assert_eq!(error.kind(), &ErrorKind::NotAsked(503));
+            assert_eq!(error.kind(), &ErrorKind::NotSent(503));
             permit = None;
         }
         asking.as_mut().poll(cx)
     }));
     drop(came.expect("the slot"));
-    assert!(block_on(admit(&mut second, true)).is_ok(), "there is room again");
+    assert!(block_on(admit_to_origin(&mut second, true)).is_ok(), "there is room again");
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn slot_is_free_when_the_last_byte_of_the_answer_has_come() {
     let permit = asked(&site, "/").expect("a slot");
     let mut response = OriginResponse {
         head: ResponseHead::new(200),
-        body: Box::pin(Full::new(Bytes::from_static(b"page"))),
+        body: Box::pin(FullBody::new(Bytes::from_static(b"page"))),
         upgraded: None,
-        peer: Address::parse("127.0.0.1:9", None).expect("an address"),
+        peer: PeerAddress::parse("127.0.0.1:9", None).expect("an address"),
         trailers: None,
         sid: None,
     };
-    permit.answered(&mut response);
+    permit.response_head_arrived(&mut response);
     assert!(asked(&site, "/").is_err());
     let piece = block_on(poll_fn(|cx| response.body.as_mut().poll_data(cx)));
     assert!(matches!(piece, Some(Ok(piece)) if &piece[..] == b"page"));
@@ -158,9 +158,9 @@ fn location_without_queue_admits_all_requests() {
 fn retry_after_is_sent_with_503() {
     let site = site("origin_queue zone=t_again concurrency=1 timeout=1500ms;");
     let mut exchange = begun(&site, "/");
-    retry_later(&mut exchange, 429);
+    set_retry_after(&mut exchange, 429);
     assert!(exchange.request.errors.carried.is_none());
-    retry_later(&mut exchange, 503);
+    set_retry_after(&mut exchange, 503);
     let lines = exchange.request.errors.carried.map(|carried| carried.lines);
     assert_eq!(lines.as_deref(), Some(&b"Retry-After: 2\r\n"[..]));
 }
@@ -170,11 +170,11 @@ fn without_memory_no_origin_is_asked_and_visitors_come_again_later() {
     let site = TestSite::new("", "location / { fastcgi_pass 127.0.0.1:9; }");
     let mut exchange = begun(&site, "/");
     let pressure = std::sync::Arc::clone(&exchange.request.runtime().pressure);
-    pressure.note(Some(100), Stage::Closing);
+    pressure.note(Some(100), PressureStage::Closing);
     assert!(asked(&site, "/").is_ok());
-    pressure.note(Some(100), Stage::Refusing);
+    pressure.note(Some(100), PressureStage::Refusing);
     assert_eq!(asked(&site, "/").err(), Some(503));
-    retry_later(&mut exchange, 503);
+    set_retry_after(&mut exchange, 503);
     let lines = exchange.request.errors.carried.map(|carried| carried.lines);
     assert_eq!(lines.as_deref(), Some(&b"Retry-After: 5\r\n"[..]));
     assert_eq!(pressure.sums(pressure.resident()).refused, 1);
@@ -187,17 +187,17 @@ fn limit_of_requests_under_way_counts_while_the_origin_is_asked() {
         "location / { fastcgi_pass 127.0.0.1:9; limit_conn t_under_way 1 origin_only; limit_conn_status 429; }",
     );
     let mut exchange = begun(&site, "/?who=a");
-    let permit = block_on(admit(&mut exchange, true)).expect("the first");
+    let permit = block_on(admit_to_origin(&mut exchange, true)).expect("the first");
     let mut second = begun(&site, "/?who=a");
-    let refused = block_on(admit(&mut second, true)).err().expect("one at once");
+    let refused = block_on(admit_to_origin(&mut second, true)).err().expect("one at once");
     assert_eq!(refused.kind(), &ErrorKind::Limited(429));
-    assert!(block_on(admit(&mut begun(&site, "/?who=b"), true)).is_ok());
-    assert!(block_on(admit(&mut second, false)).is_ok(), "a refresh counts against nobody");
+    assert!(block_on(admit_to_origin(&mut begun(&site, "/?who=b"), true)).is_ok());
+    assert!(block_on(admit_to_origin(&mut second, false)).is_ok(), "a refresh counts against nobody");
     let mut part = exchange.child(b"/part", b"who=a").expect("a subrequest");
-    assert!(answered_at_once(&mut part).is_none());
-    assert!(block_on(admit(&mut part, true)).is_ok(), "it was counted with its page");
+    assert!(immediate_answer(&mut part).is_none());
+    assert!(block_on(admit_to_origin(&mut part, true)).is_ok(), "it was counted with its page");
     drop(permit);
-    assert!(block_on(admit(&mut second, true)).is_ok());
+    assert!(block_on(admit_to_origin(&mut second, true)).is_ok());
 }
 
 #[test]
@@ -211,5 +211,5 @@ fn limit_of_requests_in_time_counts_each_that_goes_to_the_origin() {
 }
 
 fn asked_limited(site: &TestSite) -> Option<ErrorKind> {
-    block_on(admit(&mut begun(site, "/?who=a"), true)).err().map(|error| error.kind().clone())
+    block_on(admit_to_origin(&mut begun(site, "/?who=a"), true)).err().map(|error| error.kind().clone())
 }

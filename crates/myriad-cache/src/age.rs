@@ -12,13 +12,13 @@ use myriad_exchange::runtime::OriginPlace;
 /// `Age`, or if the configuration hides the field.
 pub(crate) fn age_s(exchange: &Exchange, origin: &OriginPlace, born: u64) -> Option<u64> {
     let request = &exchange.request;
-    if request.cache.shown.status == Some(CacheStatus::Revalidated)
+    if request.cache.report.status == Some(CacheStatus::Revalidated)
         || origin.answer.hide.iter().any(|hidden| **hidden == *b"age")
     {
         return None;
     }
     let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
-    if request.cache.journey.fetched && !head.is_some_and(|head| head.fields.has(Known::Age)) {
+    if request.cache.lookup.fetched && !head.is_some_and(|head| head.fields.has(Known::Age)) {
         return None;
     }
     let now = request.received.at_ms.max(myriad_net::clock::now_ms());
@@ -44,9 +44,9 @@ mod tests {
 
     #[test]
     fn fetched_or_revalidated_page_has_no_age() {
-        assert_eq!(age("", |exchange| exchange.request.cache.journey.fetched = true), None);
+        assert_eq!(age("", |exchange| exchange.request.cache.lookup.fetched = true), None);
         let confirmed = |exchange: &mut Exchange| {
-            exchange.request.cache.shown.status = Some(CacheStatus::Revalidated);
+            exchange.request.cache.report.status = Some(CacheStatus::Revalidated);
         };
         assert_eq!(age("", confirmed), None);
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn age_from_origin_is_continued() {
         let fetched = |exchange: &mut Exchange| {
-            exchange.request.cache.journey.fetched = true;
+            exchange.request.cache.lookup.fetched = true;
             exchange.request.origin_mut().head = Some(head(200, &[("Age", "100")]));
         };
         assert!(age("", fetched).is_some());

@@ -7,16 +7,16 @@ use myriad_store::{Claim, ClaimOptions, KeyRef};
 use tokio::sync::oneshot;
 
 use crate::fetch;
-use crate::next::{Cached, Follow, Next, PassReason};
+use crate::next::{CacheContext, FlightWait, JourneyStep, PassReason};
 use crate::other_codings;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, write_variant};
 
 /// Leads the fetch, or waits for the request that leads it. Without a lock every request fetches the page.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {
+pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<Page>) -> JourneyStep {
     let cache = cached.cache;
-    let Some(lock) = cache.rules.lock else { return Next::Lead(stale) };
+    let Some(lock) = cache.rules.lock else { return JourneyStep::Lead(stale) };
     let request = &exchange.request;
     let now = myriad_net::clock::now_ms();
     let fields = request.received.head.fields();
@@ -24,27 +24,29 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Pag
     let claimed = cache.zone.zone.claim(
         KeyRef::new(&request.cache.key),
         |selector, variant| write_variant(selector, fields, variant),
-        |page| page.is_fresh(now) && !other_codings::is_outlived(request, page),
+        |page| page.is_fresh(now) && !other_codings::is_older_than_shared(request, page),
         ClaimOptions { now, lock_age_ms: lock.age_ms.unwrap_or(u64::MAX), address },
     );
     match claimed {
-        Claim::Hit(page) => Next::Serve(page, CacheStatus::Hit),
+        Claim::Hit(page) => JourneyStep::Serve(page, CacheStatus::Hit),
         Claim::Lead(writer) => {
             request.site.worker.counters.misses.add(1);
             let reader = writer.reader();
             let (sender, report) = oneshot::channel();
             fetch::start(exchange, cached, writer, sender);
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
-            Next::Follow(Follow { reader, report: Some(report), stale, patience: None })
+            JourneyStep::Follow(FlightWait { reader, report: Some(report), stale, timeout: None })
         }
         Claim::Wait(reader) => {
             let patience = lock.timeout_ms.map(Duration::from_millis);
             let stale = stale.or_else(|| exchange.request.cache.stale.clone());
-            Next::Follow(Follow { reader, report: None, stale, patience })
+            JourneyStep::Follow(FlightWait { reader, report: None, stale, timeout: patience })
         }
         // A recent response under this key was not shareable, so a response for this request probably is not either.
-        Claim::Pass if cache.rules.shared_fetch.hides_cookies(fields) => Next::Pass(PassReason::NotShared),
-        Claim::Pass => Next::Lead(stale),
+        Claim::Pass if cache.rules.shared_fetch.hides_cookies(fields) => {
+            JourneyStep::Pass(PassReason::NotShared)
+        }
+        Claim::Pass => JourneyStep::Lead(stale),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use myriad_http::{Fields, Known};
-use myriad_policy::{Told, varies_by_coding};
+use myriad_policy::{SharedFetchFields, varies_by_coding};
 use myriad_store::{Admission, Body, FlightWriter, KeyRef, Selection};
 
 use crate::complete::complete;
@@ -15,13 +15,13 @@ use myriad_store::page::key::{CODINGS, of_other_codings};
 
 /// Fetch under the other of the two keys, for a response that belongs under both: the shared key if the response does
 /// not vary by coding, the key for other codings if it does.
-pub(crate) struct Companion {
+pub(crate) struct CompanionFetch {
     writer: FlightWriter<PageMeta>,
     /// Set if this is the key for other codings.
-    apart: bool,
+    is_for_other_codings: bool,
 }
 
-impl Companion {
+impl CompanionFetch {
     /// Begins together with the fetch, so that a purge during the fetch covers this entry too.
     ///
     /// Returns `None` while the shared page is fresh: a response fetched with all header fields of one client must not
@@ -29,13 +29,17 @@ impl Companion {
     pub(crate) fn begin(request: &Request, cache: &CachePlace) -> Option<Self> {
         let codings = request.cache.codings.as_ref()?;
         let now = myriad_net::clock::now_ms();
-        if codings.everybodys.as_ref().is_some_and(|page| page.is_fresh(now)) {
+        if codings.shared_page.as_ref().is_some_and(|page| page.is_fresh(now)) {
             return None;
         }
         let own = &request.cache.key[..];
-        let other = if codings.apart { own.strip_suffix(CODINGS)?.to_vec() } else { of_other_codings(own) };
-        let writer = cache.zone.zone.fetch_alone(KeyRef::new(&other), now);
-        Some(Self { writer, apart: !codings.apart })
+        let other = if codings.has_separate_key {
+            own.strip_suffix(CODINGS)?.to_vec()
+        } else {
+            of_other_codings(own)
+        };
+        let writer = cache.zone.zone.fetch_unshared(KeyRef::new(&other), now);
+        Some(Self { writer, is_for_other_codings: !codings.has_separate_key })
     }
 
     /// Continues if a response with these header fields belongs under this key.
@@ -47,12 +51,18 @@ impl Companion {
         exchange: &Exchange,
         cache: &CachePlace,
         fields: &Fields,
-        told: Option<&Told>,
+        shared_headers: Option<&SharedFetchFields>,
     ) -> Option<CompanionPage> {
-        let is_for = varies_by_coding(fields.known_all(Known::Vary)) == self.apart
-            && (self.apart || !page::is_opaque(fields));
+        let is_for = varies_by_coding(fields.known_all(Known::Vary)) == self.is_for_other_codings
+            && (self.is_for_other_codings || !page::is_opaque(fields));
         is_for.then(|| CompanionPage {
-            selection: page::selection(fields, &cache.rules, &exchange.request, told, self.apart),
+            selection: page::selection(
+                fields,
+                &cache.rules,
+                &exchange.request,
+                shared_headers,
+                self.is_for_other_codings,
+            ),
             writer: self.writer,
         })
     }

@@ -17,7 +17,7 @@ pub(crate) fn complete(
     let body = writer.body();
     let alternatives = match (&body, body.as_ref().and_then(|_| writer.unchanged())) {
         (None, _) => {
-            meta.facts.tag = meta.facts.tag.or_else(|| writer.spilled().map(EntityTag::made));
+            meta.facts.tag = meta.facts.tag.or_else(|| writer.spilled().map(EntityTag::generated));
             [const { None }; myriad_store::ALTERNATIVES]
         }
         (Some(_), Some(previous)) => page::alternatives_of(&previous),

@@ -1,14 +1,14 @@
 //! `cache_device_class`: variants by classes of devices instead of by `User-Agent`.
 
-use myriad_conf::registry::{Contexts, Directive, FLAG, Status};
+use myriad_conf::registry::{Contexts, Directive, DirectiveStatus, FLAG};
 use myriad_conf::{feature_settings, set};
 use myriad_http::Known;
 use myriad_policy::DeviceClass as Class;
 
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::Reads::FromField;
-use myriad_exchange::runtime::Value::Ready;
+use myriad_exchange::runtime::RowValue::Ready;
 
 /// `cache_device_class` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,26 +32,26 @@ static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-const VARIABLES: &[Row] = &[Row::new(
+const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "core",
     "device_class",
     &[FromField(Known::UserAgent)],
     Ready(|request| Some(Class::of(request.received.head.fields()).as_str().as_bytes())),
 )
-.fares(Status::Own)];
+.with_status(DirectiveStatus::Own)];
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_variables};
 
     #[test]
     fn telephones_are_a_class_of_their_own() {
         let agent =
             "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/126.0 Mobile Safari/537.36";
-        shows(
-            &mut Case { fields: &[("User-Agent", agent)], ..Case::default() }.begin(),
+        assert_variables(
+            &mut VariableCase { fields: &[("User-Agent", agent)], ..VariableCase::default() }.begin(),
             &[("device_class", "mobile")],
         );
-        shows(&mut Case::default().begin(), &[("device_class", "desktop")]);
+        assert_variables(&mut VariableCase::default().begin(), &[("device_class", "desktop")]);
     }
 }

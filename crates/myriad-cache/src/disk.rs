@@ -12,7 +12,7 @@ use myriad_net::ResponseBody;
 use myriad_policy::CacheStatus;
 use myriad_store::{BodyReader, BodyWriter, Capacity, FlightReader, KeyRef, PageFile};
 
-use crate::next::{Cached, Next};
+use crate::next::{CacheContext, JourneyStep};
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_store::page::write_variant;
 use myriad_store::page::{Page, PageMeta};
@@ -21,57 +21,57 @@ use myriad_store::page::{Page, PageMeta};
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Finds the file that may contain the page, if memory has no page.
-pub(crate) fn seek(exchange: &Exchange, cached: Cached<'_>) -> Next {
+pub(crate) fn seek(exchange: &Exchange, cached: CacheContext<'_>) -> JourneyStep {
     let request = &exchange.request;
     let fields = request.received.head.fields();
     let key = KeyRef::new(&request.cache.key);
     let zone = &cached.cache.zone.zone;
     match zone.seek(key, |selector, variant| write_variant(selector, fields, variant)) {
         // A file already read for this request either provided the page or did not match.
-        Some(file) if request.cache.journey.sought != Some(file) => Next::Load(file),
-        _ => Next::Stale(None),
+        Some(file) if request.cache.lookup.searched_file != Some(file) => JourneyStep::Load(file),
+        _ => JourneyStep::Stale(None),
     }
 }
 
 /// Starts to read the file.
-pub(crate) fn load(exchange: &mut Exchange, cached: Cached<'_>, file: PageFile) -> Next {
+pub(crate) fn load(exchange: &mut Exchange, cached: CacheContext<'_>, file: PageFile) -> JourneyStep {
     let request = &mut exchange.request;
     let key = KeyRef::new(&request.cache.key);
     let Some(reader) = cached.cache.zone.zone.load(key, file, request.received.at_ms) else {
-        return Next::Stale(None);
+        return JourneyStep::Stale(None);
     };
-    request.cache.journey.sought = Some(file);
-    Next::Read(reader)
+    request.cache.lookup.searched_file = Some(file);
+    JourneyStep::Read(reader)
 }
 
 /// Waits until the file is read. Regardless of the result, the next look-up uses memory.
-pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> Next {
+pub(crate) async fn read(mut reader: FlightReader<PageMeta>) -> JourneyStep {
     poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
-    Next::LookUp
+    JourneyStep::LookUp
 }
 
 /// Opens the body of a page that is too long for memory. If the file is missing or damaged, the page is removed from
 /// the index and the request continues without a stored page.
 pub(crate) async fn open(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     page: Page,
     status: CacheStatus,
-) -> Next {
-    let Some(stored) = page.stored_body() else { return Next::Stale(None) };
+) -> JourneyStep {
+    let Some(stored) = page.stored_body() else { return JourneyStep::Stale(None) };
     if let Some(open) = stored.open().await {
-        exchange.request.cache.journey.opened = Some(open.read(0..open.len()));
-        Next::Serve(page, status)
+        exchange.request.cache.lookup.open_body = Some(open.read(0..open.len()));
+        JourneyStep::Serve(page, status)
     } else {
         cached.cache.zone.zone.forget(&page);
-        Next::Stale(None)
+        JourneyStep::Stale(None)
     }
 }
 
 /// Returns whether the page's body must be opened before the page can be served.
 pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
     page.stored_body().is_some()
-        && request.cache.journey.opened.is_none()
+        && request.cache.lookup.open_body.is_none()
         && request.received.head.method() != Method::Head
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
 pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     page.stored_body()?;
     let length = page.body_len();
-    let body = StoredPage { reader: request.cache.journey.opened.take(), length };
+    let body = StoredPage { reader: request.cache.lookup.open_body.take(), length };
     Some(ResponseBody::Stream(Box::pin(body), Some(length)))
 }
 
@@ -97,14 +97,14 @@ impl Body for StoredPage {
     }
 
     fn size_hint(&self) -> Option<u64> {
-        Some(self.reader.as_ref().map_or(self.length, BodyReader::left))
+        Some(self.reader.as_ref().map_or(self.length, BodyReader::remaining))
     }
 
     fn skip(mut self: Pin<&mut Self>, bytes: u64) -> u64 {
         let Some(reader) = &mut self.reader else { return 0 };
-        let before = reader.left();
+        let before = reader.remaining();
         reader.skip(bytes);
-        before - reader.left()
+        before - reader.remaining()
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) async fn capacity(writer: &mut BodyWriter<PageMeta>) -> Capacity {
         let wanted = tokio::time::timeout(DISK_PATIENCE, poll_fn(|cx| writer.poll_capacity(cx))).await;
         match wanted {
             Ok(capacity) => return capacity,
-            Err(_) if writer.is_disk_behind() => writer.give_up_disk(),
+            Err(_) if writer.is_waiting_for_disk() => writer.stop_spilling(),
             Err(_) => {}
         }
     }

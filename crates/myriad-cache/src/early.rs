@@ -14,11 +14,11 @@ use myriad_store::page::Page;
 const PAUSE_MS: u64 = 250;
 
 /// Early refresh in progress. Returns the budget on drop.
-pub(crate) struct Spent(Rc<Generation>);
+pub(crate) struct RefreshPermit(Rc<Generation>);
 
-impl Drop for Spent {
+impl Drop for RefreshPermit {
     fn drop(&mut self) {
-        self.0.early.busy.set(false);
+        self.0.refresh_budget.busy.set(false);
     }
 }
 
@@ -26,7 +26,7 @@ impl Drop for Spent {
 pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bool {
     let request = &exchange.request;
     let now = request.received.at_ms;
-    let budget = &request.site.early;
+    let budget = &request.site.refresh_budget;
     cache.rules.background_update
         && refreshes_early(&page.meta().lifetime(), page.hits(), &cache.rules, now)
         && !page.is_updating(now)
@@ -35,8 +35,8 @@ pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bo
 }
 
 /// Takes the budget for a refresh that begins at `now`, in ms since the epoch.
-pub(crate) fn spend(site: Rc<Generation>, now: u64) -> Spent {
-    site.early.busy.set(true);
-    site.early.next_ms.set(now.saturating_add(PAUSE_MS));
-    Spent(site)
+pub(crate) fn take_permit(site: Rc<Generation>, now: u64) -> RefreshPermit {
+    site.refresh_budget.busy.set(true);
+    site.refresh_budget.next_ms.set(now.saturating_add(PAUSE_MS));
+    RefreshPermit(site)
 }

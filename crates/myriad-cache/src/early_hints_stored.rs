@@ -11,16 +11,16 @@ use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::head::reason_phrase;
 use myriad_http::lines::lines_named;
-use myriad_http::{Method, Version};
+use myriad_http::{HttpVersion, Method};
 use myriad_policy::{early_links, loads_early};
 use myriad_store::KeyRef;
 use myriad_store::page::{Page, write_variant};
 
-use crate::next::Cached;
+use crate::next::CacheContext;
 
 const EARLY_HINTS: u16 = 103;
 /// Maximum length of the field section of a 103 response, in bytes.
-const LONGEST: usize = 4 << 10;
+const MAX_HINTS: usize = 4 << 10;
 
 /// Settings of `early_hints_stored`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,20 +47,20 @@ struct StoredHints;
 /// Compiles `early_hints_stored`.
 pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if settings.feature::<StoredHintSettings>().on {
-        features.keep(StoredHints);
+        features.insert(StoredHints);
     }
 }
 
 /// Sends hints from `stale`, the page that is fetched again, to a client that waits for the origin.
 pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
     if let Some(page) = stale.filter(|_| is_wanted(request)) {
-        tell(request, page);
+        send_hints(request, page);
     }
 }
 
 /// Sends hints from the shared page, if memory has it, to a client that bypasses the cache. The key is written only for
 /// this look-up.
-pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: Cached<'_>) {
+pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) {
     if !is_wanted(&exchange.request) {
         return;
     }
@@ -71,7 +71,7 @@ pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: Cached<'_>) {
         let variant = |selector: &[u8], variant: &mut Vec<u8>| write_variant(selector, fields, variant);
         let key = KeyRef::new(&request.cache.key);
         if let Some(page) = cached.cache.zone.zone.get(key, variant, request.received.at_ms) {
-            tell(request, &page);
+            send_hints(request, &page);
         }
     }
     request.cache.key = own;
@@ -84,12 +84,12 @@ fn is_wanted(request: &Request) -> bool {
     let head = &request.received.head;
     request.place().features.get::<StoredHints>().is_some()
         && head.method() == Method::Get
-        && matches!(head.version(), Version::Http2 | Version::Http3)
+        && matches!(head.version(), HttpVersion::Http2 | HttpVersion::Http3)
         && head.fields().get(b"Sec-Fetch-Mode") == Some(b"navigate")
         && !request.is_subrequest()
 }
 
-fn tell(request: &Request, page: &Page) {
+fn send_hints(request: &Request, page: &Page) {
     let meta = page.meta();
     if meta.status != 200
         || !meta.media_type().eq_ignore_ascii_case(b"text/html")
@@ -99,7 +99,7 @@ fn tell(request: &Request, page: &Page) {
     }
     let mut lines = Vec::new();
     let mut add = |value: &[u8]| {
-        if lines.len() + value.len() + b"Link: \r\n".len() <= LONGEST {
+        if lines.len() + value.len() + b"Link: \r\n".len() <= MAX_HINTS {
             for part in [b"Link: ", value, b"\r\n"] {
                 lines.extend_from_slice(part);
             }

@@ -9,18 +9,18 @@ use myriad_policy::{BypassReason, CacheStatus, StatusMatch};
 use myriad_script::Template;
 
 use crate::esi;
-use crate::next::{Cached, Next, Occasion, PassReason};
-use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::{Exchange, Line, Request, Sink};
-use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, Target};
+use crate::next::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use myriad_exchange::exchange::PhaseStep;
+use myriad_exchange::exchange::{DecisionSink, Exchange, ExplainedDecision, Request};
+use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, OriginTarget};
 
 /// Reports the request that the origin of the place would receive.
 pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     let handler = label(&exchange.request).map_or("", |label| label.handler.as_str()).to_owned();
     let target = match &origin.target {
-        Target::Group(_) => String::new(),
-        Target::Variable(template) => value(exchange, template),
+        OriginTarget::Group(_) => String::new(),
+        OriginTarget::Variable(template) => value(exchange, template),
     };
     sink.note("content", handler, target, None);
     for script in origin.protocol.scripts() {
@@ -41,7 +41,7 @@ pub(crate) fn read(request: &Request, cache: &CachePlace) {
 }
 
 /// Reports why the request may not read the cache. The key is reported only if the response may be stored.
-pub(crate) fn unread(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) {
+pub(crate) fn bypassed(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     zone(&*sink, cache);
     if reason.may_store() {
@@ -53,10 +53,10 @@ pub(crate) fn unread(exchange: &mut Exchange, cache: &CachePlace, reason: Bypass
 
 /// Explains a known visitor's request (`esi_known_cookies`), which reads the cache as an anonymous visitor's request
 /// for the same page would.
-pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
+pub(crate) fn known(exchange: &mut Exchange, cached: CacheContext<'_>) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     let lines = Rc::new(CacheLines::default());
-    let shared: Rc<dyn Sink> = Rc::clone(&lines) as _;
+    let shared: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;
     let is_served = esi::explain(exchange, &shared);
     let lines = lines.0.take();
     let has_read = lines.iter().any(|line| line.text == "read" && line.outcome == "yes");
@@ -67,12 +67,12 @@ pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
                  sent to the origin"
         }
         None | Some(false) => {
-            exchange.request.cache.shown.status = Some(CacheStatus::Bypass);
+            exchange.request.cache.report.status = Some(CacheStatus::Bypass);
             zone(&*sink, cached.cache);
             let why = why(exchange, cached.cache, BypassReason::PersonalCookie);
             let read = format!("no: {why}, and no page for known visitors is cached");
             sink.note("cache", "read", read, None);
-            return stop(exchange, cached, &Next::Pass(PassReason::NotCut));
+            return stop(exchange, cached, &JourneyStep::Pass(PassReason::NotCut));
         }
     };
     for line in lines {
@@ -84,27 +84,27 @@ pub(crate) fn known(exchange: &mut Exchange, cached: Cached<'_>) -> Step {
 
 /// Lines about the cache of a request that is part of an explained request.
 #[derive(Default)]
-struct CacheLines(RefCell<Vec<Line>>);
+struct CacheLines(RefCell<Vec<ExplainedDecision>>);
 
-impl Sink for CacheLines {
-    fn take(&self, line: Line) {
+impl DecisionSink for CacheLines {
+    fn take(&self, line: ExplainedDecision) {
         if line.topic == "cache" {
             self.0.borrow_mut().push(line);
         }
     }
 }
 
-fn zone(sink: &dyn Sink, cache: &CachePlace) {
+fn zone(sink: &dyn DecisionSink, cache: &CachePlace) {
     sink.note("cache", format!("zone {}", cache.zone.zone.name()), "", None);
 }
 
-fn key(sink: &dyn Sink, request: &Request) {
+fn key(sink: &dyn DecisionSink, request: &Request) {
     let key = String::from_utf8_lossy(&request.cache.key).replace('\0', "\\0");
     sink.note("cache", "key", key, None);
 }
 
 /// Stops the explanation of a request whose place has no cache.
-pub(crate) fn uncached(exchange: &Exchange) -> Step {
+pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     if let Some(sink) = &exchange.request.received.sink {
         sink.note("cache", "not configured: every request is sent to the origin", "", None);
     }
@@ -112,73 +112,73 @@ pub(crate) fn uncached(exchange: &Exchange) -> Step {
 }
 
 /// Stops the explanation of a request whose place has no cache.
-pub(crate) fn stop(exchange: &mut Exchange, cached: Cached<'_>, next: &Next) -> Step {
+pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &JourneyStep) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
-    if let Next::Open(page, _) = next
-        && exchange.request.cache.journey.stored_only
+    if let JourneyStep::Open(page, _) = next
+        && exchange.request.cache.lookup.stored_only
         && !esi::is_for_known(page)
     {
-        return Step::Error(esi::IN_VAIN);
+        return PhaseStep::Error(esi::USELESS_FETCH);
     }
-    let say = |text: &str, outcome: String| sink.note("cache", text, outcome, None);
+    let note_cache = |text: &str, outcome: String| sink.note("cache", text, outcome, None);
     let cache = cached.cache;
     let refused = match next {
-        Next::Claim(_) | Next::Lead(_) => kept_out(exchange, cache),
-        Next::Pass(PassReason::Seldom) => None,
-        Next::Pass(reason) => Some(not_stored(exchange, cache, *reason)),
-        Next::PassBody(_) => Some("the body is too long to be part of the key".to_owned()),
+        JourneyStep::Claim(_) | JourneyStep::Lead(_) => no_cache_condition(exchange, cache),
+        JourneyStep::Pass(PassReason::Seldom) => None,
+        JourneyStep::Pass(reason) => Some(not_stored(exchange, cache, *reason)),
+        JourneyStep::PassBody(_) => Some("the body is too long to be part of the key".to_owned()),
         other => {
-            say("page", effect(other).to_owned());
+            note_cache("page", effect(other).to_owned());
             return stopped(exchange);
         }
     };
     if let Some(why) = refused {
-        say("store", format!("no: {why}"));
+        note_cache("store", format!("no: {why}"));
     } else {
         let unless =
             "it sets a cookie, is private, or is excluded by X-Accel-Expires, Cache-Control or Expires";
-        say("store", stores(cache));
-        say("unless", unless.to_owned());
+        note_cache("store", stores(cache));
+        note_cache("unless", unless.to_owned());
     }
     if !cached.origin.ahead.on {
-        say("buffering off", "the response is streamed".to_owned());
+        note_cache("buffering off", "the response is streamed".to_owned());
     }
     stopped(exchange)
 }
 
 /// Stops the explanation before a step that has an effect, and reports the effect of that step.
-fn stopped(exchange: &Exchange) -> Step {
+fn stopped(exchange: &Exchange) -> PhaseStep {
     myriad_output::explain(exchange, Some(b"text/html"));
     // Reports the content codings for an HTML page, the most common media type, and stops.
-    Step::wait(async |_: &mut Exchange| Step::Error(500))
+    PhaseStep::wait(async |_: &mut Exchange| PhaseStep::Error(500))
 }
 
 /// Describes the effect of a step that waits for the disk or refreshes a page.
-fn effect(next: &Next) -> &'static str {
+fn effect(next: &JourneyStep) -> &'static str {
     match next {
-        Next::Gather => "looked up when the body has been received, because the key may contain it",
-        Next::Load(_) | Next::Read(_) => "looked up when its file has been read",
-        Next::Open(..) => "served from its file",
-        Next::Refresh(_, Occasion::Early) => "served, and refreshed before it expires",
-        Next::Refresh(_, Occasion::Stale) => "served stale, and refreshed in the background",
-        Next::Follow(_) => "waits for the fetch in flight",
+        JourneyStep::Gather => "looked up when the body has been received, because the key may contain it",
+        JourneyStep::Load(_) | JourneyStep::Read(_) => "looked up when its file has been read",
+        JourneyStep::Open(..) => "served from its file",
+        JourneyStep::Refresh(_, RefreshReason::Early) => "served, and refreshed before it expires",
+        JourneyStep::Refresh(_, RefreshReason::Stale) => "served stale, and refreshed in the background",
+        JourneyStep::Follow(_) => "waits for the fetch in flight",
         _ => "",
     }
 }
 
 /// Returns the reason if `*_no_cache` prevents the response from being stored.
-fn kept_out(exchange: &mut Exchange, cache: &CachePlace) -> Option<String> {
+fn no_cache_condition(exchange: &mut Exchange, cache: &CachePlace) -> Option<String> {
     let Exchange { request, frame } = &mut *exchange;
     // A text that cannot be evaluated prevents storing.
-    let is_kept_out = cache.no_cache.any_true(request, frame).unwrap_or(true);
-    is_kept_out.then(|| format!("*_no_cache: {}", holding(exchange, |label| &label.no_cache)))
+    let is_excluded = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    is_excluded.then(|| format!("*_no_cache: {}", true_condition(exchange, |label| &label.no_cache)))
 }
 
 /// Returns why the response to a request passed to the origin is not stored.
 fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -> String {
     let text = match reason {
         PassReason::Bypass(reason) => return why(exchange, cache, reason),
-        PassReason::Unstored => match kept_out(exchange, cache) {
+        PassReason::Unstored => match no_cache_condition(exchange, cache) {
             Some(why) => return why,
             None => "the request may change data, and contains headers that a shared fetch does not send",
         },
@@ -193,13 +193,13 @@ fn not_stored(exchange: &mut Exchange, cache: &CachePlace, reason: PassReason) -
 }
 
 fn label(request: &Request) -> Option<&OriginLabel> {
-    request.runtime().atlas.places.get(request.route.place as usize)?.origin.as_deref()
+    request.runtime().positions.places.get(request.route.place as usize)?.origin.as_deref()
 }
 
 /// Returns the first text of a directive whose value is neither empty nor `0`, in readable form.
-fn holding(exchange: &mut Exchange, texts: fn(&OriginLabel) -> &Vec<(String, Template)>) -> String {
+fn true_condition(exchange: &mut Exchange, texts: fn(&OriginLabel) -> &Vec<(String, Template)>) -> String {
     let site = std::rc::Rc::clone(&exchange.request.site);
-    let label = site.runtime.atlas.places.get(exchange.request.route.place as usize);
+    let label = site.runtime.positions.places.get(exchange.request.route.place as usize);
     let label = label.and_then(|label| label.origin.as_deref());
     for (text, template) in label.map(texts).into_iter().flatten() {
         let now = value(exchange, template);
@@ -222,7 +222,7 @@ fn value(exchange: &mut Exchange, template: &Template) -> String {
 /// Returns the reason in readable form, with the cookie or the condition that caused it.
 fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> String {
     if reason == BypassReason::Condition {
-        return format!("*_cache_bypass: {}", holding(exchange, |label| &label.bypass));
+        return format!("*_cache_bypass: {}", true_condition(exchange, |label| &label.bypass));
     }
     let fields = exchange.request.received.head.fields();
     match reason {
@@ -249,13 +249,13 @@ fn why(exchange: &mut Exchange, cache: &CachePlace, reason: BypassReason) -> Str
 /// Lists the stored statuses with their lifetimes.
 fn stores(cache: &CachePlace) -> String {
     let rules = &cache.rules;
-    let told = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
+    let has_template = |at: usize| cache.valid_texts.as_ref().is_some_and(|texts| texts[at].is_some());
     let each = rules.valid.iter().enumerate().map(|(at, valid)| {
         let status = match valid.status {
             StatusMatch::Any => "any below 500".to_owned(),
             StatusMatch::Code(code) => code.to_string(),
         };
-        let time = if told(at) { "the time in a variable".to_owned() } else { duration(valid.ms) };
+        let time = if has_template(at) { "the time in a variable".to_owned() } else { duration(valid.ms) };
         format!("{status} for {time}")
     });
     let each = each.collect::<Vec<_>>().join(", ");
@@ -287,10 +287,10 @@ mod tests {
     use myriad_serve::testing::TestSite;
 
     #[derive(Default)]
-    struct Lines(RefCell<Vec<String>>);
+    struct TestSinkLines(RefCell<Vec<String>>);
 
-    impl Sink for Lines {
-        fn take(&self, line: Line) {
+    impl DecisionSink for TestSinkLines {
+        fn take(&self, line: ExplainedDecision) {
             self.0.borrow_mut().push(format!("{} {} {}", line.topic, line.text, line.outcome));
         }
     }
@@ -299,7 +299,7 @@ mod tests {
     fn explained(site: &TestSite, target: &str, method: &str, fields: &[(&str, &str)]) -> Vec<String> {
         let mut exchange = site.exchange(target, fields);
         set_method(&mut exchange, method);
-        let lines = Rc::new(Lines::default());
+        let lines = Rc::new(TestSinkLines::default());
         exchange.request.received.sink = Some(Rc::clone(&lines) as _);
         let origin = std::sync::Arc::clone(exchange.request.place().handler.origin().expect("an origin"));
         journey::begin(&mut exchange, &origin);
@@ -310,19 +310,19 @@ mod tests {
     fn miss_reports_zone_key_and_storability_without_fetching() {
         let site = site("fastcgi_cache_valid 200 1h; fastcgi_cache_lock on;");
         for _ in 0..2 {
-            let told = explained(&site, "/a", "GET", &[]);
-            assert_eq!(told[..3], ["cache zone ONE ", "cache key /a", "cache read yes"]);
-            assert_eq!(told[3], "cache store yes: 200 for 1h");
+            let explanation = explained(&site, "/a", "GET", &[]);
+            assert_eq!(explanation[..3], ["cache zone ONE ", "cache key /a", "cache read yes"]);
+            assert_eq!(explanation[3], "cache store yes: 200 for 1h");
         }
         assert_eq!(site.exchange("/a", &[]).request.site.worker.counters.misses.get(), 0);
     }
 
     #[test]
     fn bypassed_request_reports_reason_without_key() {
-        let told = explained(&site(""), "/a", "DELETE", &[]);
+        let explanation = explained(&site(""), "/a", "DELETE", &[]);
         let why = "no: the method DELETE is not among *_cache_methods";
         assert_eq!(
-            told,
+            explanation,
             ["cache zone ONE ".to_owned(), format!("cache read {why}"), format!("cache store {why}")]
         );
     }
@@ -330,23 +330,23 @@ mod tests {
     #[test]
     fn conditions_report_matching_value() {
         let site = site("fastcgi_cache_bypass $arg_a $arg_b; fastcgi_no_cache $arg_b;");
-        let told = explained(&site, "/a?b=7", "GET", &[]);
-        assert_eq!(told[1..3], ["cache key /a?b=7", "cache read no: *_cache_bypass: $arg_b is \"7\""]);
-        assert_eq!(told[3], "cache store no: *_no_cache: $arg_b is \"7\"");
+        let explanation = explained(&site, "/a?b=7", "GET", &[]);
+        assert_eq!(explanation[1..3], ["cache key /a?b=7", "cache read no: *_cache_bypass: $arg_b is \"7\""]);
+        assert_eq!(explanation[3], "cache store no: *_no_cache: $arg_b is \"7\"");
     }
 
     #[test]
     fn stale_page_that_would_be_refreshed_stays_as_it_is() {
         let site = site("fastcgi_cache_use_stale updating; fastcgi_cache_background_update on;");
         let page = store(&mut site.exchange("/a", &[]), &head(200, &[]), 0);
-        let told = explained(&site, "/a", "GET", &[]);
+        let explanation = explained(&site, "/a", "GET", &[]);
         assert_eq!(
-            told.last().map(String::as_str),
+            explanation.last().map(String::as_str),
             Some("cache page served stale, and refreshed in the background")
         );
         let exchange = site.exchange("/a", &[]);
         assert!(!page.is_updating(exchange.request.received.at_ms));
-        assert!(held(&exchange).cache.zone.fetches.begin().is_some());
+        assert!(held(&exchange).cache.zone.fetches.try_begin().is_some());
     }
 
     #[test]

@@ -4,23 +4,23 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use myriad_access::shield::origin_queue::retry_later;
+use myriad_access::shield::origin_queue::set_retry_after;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
-use myriad_policy::{CacheStatus, Failure};
+use myriad_policy::{CacheStatus, RefreshFailure};
 use myriad_store::{FlightEnd, FlightHead, FlightReader};
 use tokio::sync::oneshot;
 
 use crate::age::age_s;
 use crate::esi;
-use crate::fetch::{NoAnswer, Report};
+use crate::fetch::{FetchReport, NoResponse};
 use crate::leader_cookies;
-use crate::next::{Cached, Follow, Next, PassReason};
+use crate::next::{CacheContext, FlightWait, JourneyStep, PassReason};
 use crate::origin_fields;
 use crate::page;
 use crate::reader::FlightBody;
 use crate::stale_instead::stale_instead;
-use myriad_exchange::exchange::{Answer, Exchange, Step};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep};
 use myriad_origin::respond;
 use myriad_origin::rewrite;
 use myriad_store::page::{Page, PageMeta, PageView, write_variant};
@@ -29,107 +29,116 @@ use myriad_store::page::{Page, PageMeta, PageView, write_variant};
 /// with its tag.
 ///
 /// An application that sends its page in one burst finishes within this time. A page that takes longer is streamed.
-const WHOLE_PAGE: Duration = Duration::from_millis(20);
+const MAX_WHOLE_WAIT: Duration = Duration::from_millis(20);
 
 /// Maximum number of times that a request claims the page again after an unusable result.
 const RETRIES: u8 = 3;
 
 /// Waits for the page.
-pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>, follow: Follow) -> Next {
-    let Follow { reader, report, stale, patience } = follow;
+pub(crate) async fn run(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    follow: FlightWait,
+) -> JourneyStep {
+    let FlightWait { reader, report, stale, timeout: patience } = follow;
     if let Some(report) = report {
         return lead(exchange, cached, reader, report, stale).await;
     }
-    exchange.request.cache.shown.collapsed = true;
-    let _wait = exchange.request.waits_for("cache_lock");
+    exchange.request.cache.report.collapsed = true;
+    let _wait = exchange.request.begin_wait("cache_lock");
     wait(exchange, cached, reader, stale, patience).await
 }
 
 /// Waits as the request that started the fetch.
 async fn lead(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     reader: FlightReader<PageMeta>,
-    report: oneshot::Receiver<Report>,
+    report: oneshot::Receiver<FetchReport>,
     stale: Option<Page>,
-) -> Next {
+) -> JourneyStep {
     match report.await {
-        Ok(Report::Admitted(head)) => {
+        Ok(FetchReport::Admitted(head)) => {
             exchange.request.origin_mut().head = Some(head);
-            exchange.request.cache.journey.fetched = true;
+            exchange.request.cache.lookup.fetched = true;
             wait(exchange, cached, reader, stale, None).await
         }
-        Ok(Report::Confirmed) => {
-            exchange.request.cache.shown.status = Some(CacheStatus::Revalidated);
+        Ok(FetchReport::Confirmed) => {
+            exchange.request.cache.report.status = Some(CacheStatus::Revalidated);
             wait(exchange, cached, reader, stale, None).await
         }
-        Ok(Report::OtherVariant(varies)) if exchange.request.cache.journey.retries < RETRIES => {
-            exchange.request.cache.journey.retries += 1;
+        Ok(FetchReport::OtherVariant(varies)) if exchange.request.cache.lookup.retries < RETRIES => {
+            exchange.request.cache.lookup.retries += 1;
             exchange.request.cache.varies = Some(varies);
-            Next::Claim(stale)
+            JourneyStep::Claim(stale)
         }
-        Ok(Report::Unconfirmed | Report::Incomplete | Report::OtherVariant(_)) => {
-            Next::Pass(PassReason::NotShared)
+        Ok(FetchReport::Unconfirmed | FetchReport::Incomplete | FetchReport::OtherVariant(_)) => {
+            JourneyStep::Pass(PassReason::NotShared)
         }
-        Ok(Report::Refused(response, why)) => {
-            exchange.request.cache.shown.reason = Some(why);
-            let failure = Failure::Http(response.head.status);
+        Ok(FetchReport::Refused(response, why)) => {
+            exchange.request.cache.report.reason = Some(why);
+            let failure = RefreshFailure::Http(response.head.status);
             match stale_instead(&exchange.request, cached, stale, failure) {
                 Some(next) => next,
-                None => Next::Done(esi::respond(exchange, cached.origin, response)),
+                None => JourneyStep::Done(esi::respond(exchange, cached.origin, response)),
             }
         }
-        Ok(Report::Closed(response)) => {
-            exchange.request.cache.shown.reason = Some("maintenance");
-            Next::Done(esi::respond(exchange, cached.origin, response))
+        Ok(FetchReport::Closed(response)) => {
+            exchange.request.cache.report.reason = Some("maintenance");
+            JourneyStep::Done(esi::respond(exchange, cached.origin, response))
         }
-        Ok(Report::Failed(why)) => failed(exchange, cached, stale, why),
+        Ok(FetchReport::Failed(why)) => failed(exchange, cached, stale, why),
         // The fetch did not begin because a name has no address, or it was aborted because the worker shuts down.
-        Err(_) => failed(exchange, cached, stale, NoAnswer { status: 502, failure: Failure::Error }),
+        Err(_) => failed(exchange, cached, stale, NoResponse { status: 502, failure: RefreshFailure::Error }),
     }
 }
 
 /// Waits for the head of the page, and then for the page.
 async fn wait(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     mut reader: FlightReader<PageMeta>,
     stale: Option<Page>,
     patience: Option<Duration>,
-) -> Next {
-    let status = exchange.request.cache.shown.status.unwrap_or(CacheStatus::Miss);
+) -> JourneyStep {
+    let status = exchange.request.cache.report.status.unwrap_or(CacheStatus::Miss);
     let Some(head) = head(exchange, &mut reader, patience).await else {
         // The lock timed out, as configured; the response is not stored.
-        return Next::Pass(PassReason::LockTimeout);
+        return JourneyStep::Pass(PassReason::LockTimeout);
     };
     match head {
-        FlightHead::Object(page) => Next::Serve(page, status),
+        FlightHead::Object(page) => JourneyStep::Serve(page, status),
         FlightHead::Head(meta) => match whole(exchange, meta.view(), &mut reader).await {
-            Some(page) => Next::Serve(page, status),
+            Some(page) => JourneyStep::Serve(page, status),
             // Only a complete page can be filled.
-            None if needs_whole(exchange, meta.view()) => Next::Pass(PassReason::NotShared),
-            None => Next::Done(Step::Answer(streaming(exchange, cached, meta.view(), reader))),
+            None if needs_whole(exchange, meta.view()) => JourneyStep::Pass(PassReason::NotShared),
+            None => JourneyStep::Done(PhaseStep::Answer(streaming(exchange, cached, meta.view(), reader))),
         },
-        FlightHead::Failed(code) => failed(exchange, cached, stale, NoAnswer::decode(code)),
-        FlightHead::Mismatch | FlightHead::Aborted if exchange.request.cache.journey.retries < RETRIES => {
-            exchange.request.cache.journey.retries += 1;
-            Next::Claim(stale)
+        FlightHead::Failed(code) => failed(exchange, cached, stale, NoResponse::decode(code)),
+        FlightHead::Mismatch | FlightHead::Aborted if exchange.request.cache.lookup.retries < RETRIES => {
+            exchange.request.cache.lookup.retries += 1;
+            JourneyStep::Claim(stale)
         }
         FlightHead::Uncacheable | FlightHead::Mismatch | FlightHead::Aborted => {
-            Next::Pass(PassReason::NotShared)
+            JourneyStep::Pass(PassReason::NotShared)
         }
     }
 }
 
 /// Serves a stale page or an error status after a fetch without a response.
-fn failed(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>, why: NoAnswer) -> Next {
+fn failed(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    stale: Option<Page>,
+    why: NoResponse,
+) -> JourneyStep {
     if let Some(next) = stale_instead(&exchange.request, cached, stale, why.failure) {
         return next;
     }
-    if let Failure::NotAsked(status) = why.failure {
-        retry_later(exchange, status);
+    if let RefreshFailure::NotAsked(status) = why.failure {
+        set_retry_after(exchange, status);
     }
-    Next::Done(Step::Error(why.status))
+    JourneyStep::Done(PhaseStep::Error(why.status))
 }
 
 async fn head(
@@ -148,7 +157,7 @@ async fn head(
 
 /// Returns whether the page can only be used once it is complete.
 fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
-    exchange.request.cache.journey.stored_only || esi::is_filled(meta.cut())
+    exchange.request.cache.lookup.stored_only || esi::is_filled(meta.cut())
 }
 
 /// Returns the complete page if it arrives soon. Waits without limit if the page can only be used once it is complete.
@@ -166,7 +175,7 @@ async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReade
     if needs_whole(exchange, meta) {
         arrives.await;
     } else {
-        let _ = tokio::time::timeout(WHOLE_PAGE, arrives).await;
+        let _ = tokio::time::timeout(MAX_WHOLE_WAIT, arrives).await;
     }
     match end {
         Some(FlightEnd::Object(page)) => Some(page),
@@ -177,13 +186,13 @@ async fn whole(exchange: &Exchange, meta: PageView<'_>, reader: &mut FlightReade
 /// Returns a response whose body streams from the fetch.
 fn streaming(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     meta: PageView<'_>,
     reader: FlightReader<PageMeta>,
-) -> Answer {
+) -> ContentResponse {
     let origin = cached.origin;
     let mut answer = page::answer_of_head(meta);
-    exchange.request.cache.shown.stored = true;
+    exchange.request.cache.report.stored = true;
     origin_fields::show_head(&mut exchange.request, meta);
     answer.own_head = origin.answer.passes_head;
     let length = reader.announced();

@@ -2,15 +2,15 @@
 
 use myriad_upstream::RequestPayload;
 
-use crate::next::{Cached, Next};
-use myriad_exchange::exchange::{Exchange, Step};
+use crate::next::{CacheContext, JourneyStep};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_origin::upload;
 
 /// Reads the body. A body that is too long for memory is passed to the origin.
-pub(crate) async fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {
+pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match upload::payload(exchange, cached.origin).await {
-        Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => Next::LookUp,
-        Ok(payload) => Next::PassBody(payload),
-        Err(status) => Next::Done(Step::Error(status)),
+        Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => JourneyStep::LookUp,
+        Ok(payload) => JourneyStep::PassBody(payload),
+        Err(status) => JourneyStep::Done(PhaseStep::Error(status)),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::explain;
 use crate::journey;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler};
 use myriad_exchange::runtime::{CachePlace, OriginPlace, PurgeWhen};
 
@@ -13,7 +13,7 @@ use myriad_exchange::runtime::{CachePlace, OriginPlace, PurgeWhen};
 pub struct OriginHandler(pub Arc<OriginPlace>);
 
 impl Handler for OriginHandler {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         if let Some(step) = self.0.prepare(exchange) {
             return step;
         }
@@ -21,11 +21,11 @@ impl Handler for OriginHandler {
         journey::begin(exchange, &self.0)
     }
 
-    fn shortcut(&self, exchange: &mut Exchange) -> Option<Step> {
+    fn shortcut(&self, exchange: &mut Exchange) -> Option<PhaseStep> {
         journey::shortcut(exchange, &self.0)
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         let origin = &self.0;
         // The shortcut skips purge handling, so it is excluded if a condition, GET or HEAD can purge.
         let is_seen = |cache: &CachePlace| {

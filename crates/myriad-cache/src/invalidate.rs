@@ -1,10 +1,10 @@
 //! Invalidation of stored pages after a change (RFC 9111 section 4.4): `*_cache_invalidate`, `cache_rfc9111`.
 
-use myriad_http::head::Version;
+use myriad_http::head::HttpVersion;
 use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead, ResponseHead};
-use myriad_log::Level;
-use myriad_policy::{Invalidated, What, invalidates};
+use myriad_log::LogLevel;
+use myriad_policy::{Invalidated, PurgeTarget, invalidates};
 use myriad_store::KeyRef;
 
 use myriad_admin::purge;
@@ -25,7 +25,7 @@ pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &Respon
     let named = [Known::Location, Known::ContentLocation].into_iter().filter_map(|name| head.known(name));
     let named = named.filter_map(|reference| target_here(request, reference));
     match invalidated {
-        Invalidated::Named => mark(request, cache, named).await,
+        Invalidated::Named => invalidate_urls(request, cache, named).await,
         Invalidated::All => {
             remove(exchange, cache, std::iter::once(request.received.head.target().to_vec()).chain(named));
         }
@@ -36,21 +36,24 @@ pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &Respon
 ///
 /// A client that follows a redirect to one of them must see the change that its request made, such as a new comment.
 /// The pages are retained in case their fetch fails, because any client can cause this invalidation.
-async fn mark(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
-    let url =
-        |target: Vec<u8>| What::Url { host: request.route.host.as_slice().into(), target: target.into() };
-    let urls: Vec<What> = targets.map(url).collect();
+async fn invalidate_urls(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
+    let url = |target: Vec<u8>| PurgeTarget::Url {
+        host: request.route.host.as_slice().into(),
+        target: target.into(),
+    };
+    let urls: Vec<PurgeTarget> = targets.map(url).collect();
     if !urls.is_empty()
         && let Err(error) = purge::invalidate(&cache.zone, &urls).await
     {
-        request.log(Level::Error, format_args!("the target of a redirect could not be invalidated: {error}"));
+        request
+            .log(LogLevel::Error, format_args!("the target of a redirect could not be invalidated: {error}"));
     }
 }
 
 fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
     for target in targets {
         let mut reader = exchange.snapshot();
-        if !asks_for(&mut reader.request, &target) {
+        if !rewrite_to_get(&mut reader.request, &target) {
             continue;
         }
         if let Ok(key) = page_key::of(&mut reader, cache) {
@@ -61,7 +64,7 @@ fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item =
 }
 
 /// Turns the request into a GET for `target`. Returns false if `target` is not a URI of this server.
-fn asks_for(request: &mut Request, target: &[u8]) -> bool {
+fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
     let Ok(split) = split_target(target) else { return false };
     let merge = request.site.runtime.server(request.route.server).merge_slashes;
     let mut uri = Vec::with_capacity(split.path.len());
@@ -74,7 +77,7 @@ fn asks_for(request: &mut Request, target: &[u8]) -> bool {
         request.route.args = split.query.unwrap_or_default().to_vec();
     }
     let fields = request.received.head.fields().clone();
-    *request.received.head = RequestHead::from_parts(b"GET", target, Version::Http11, fields.iter());
+    *request.received.head = RequestHead::from_parts(b"GET", target, HttpVersion::Http11, fields.iter());
     true
 }
 
@@ -120,7 +123,7 @@ mod tests {
         *exchange.request.received.head = RequestHead::from_parts(
             b"POST",
             b"/blog/post?p=1",
-            Version::Http11,
+            HttpVersion::Http11,
             [(&b"Host"[..], &b"localhost:81"[..])],
         );
         target_here(&exchange.request, reference.as_bytes())

@@ -3,113 +3,113 @@
 use std::sync::Arc;
 
 use myriad_http::Method;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_policy::{CacheStatus, RequestFacts, bypass};
 use myriad_store::KeyRef;
 
-use crate::next::{Cached, Next, PassReason};
+use crate::next::{CacheContext, JourneyStep, PassReason};
 use crate::{
     assets, claim, disk, early, early_hints_stored, esi, explain, follow, gather, lead, look_up,
     other_codings, pass, refresh, serve, shield, stale,
 };
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_exchange::runtime::{Caches, OriginPlace};
 use myriad_store::page::write_variant;
 
 /// Begins with the request's cache, which a variable may select. Without a cache the request goes to the origin.
-pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
+pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     let named = match &origin.cache {
-        Caches::One(cache) => return run(exchange, Cached { origin, cache }, Next::LookUp),
+        Caches::One(cache) => return run(exchange, CacheContext { origin, cache }, JourneyStep::LookUp),
         Caches::None => return uncached(exchange, origin),
         Caches::Named(named) => named,
     };
     let Exchange { request, frame } = exchange;
     let mut name = Vec::new();
     if let Err(error) = named.name.eval(request, frame, &mut name) {
-        request.log(Level::Error, format_args!("{error}"));
-        return Step::Error(500);
+        request.log(LogLevel::Error, format_args!("{error}"));
+        return PhaseStep::Error(500);
     }
     request.cache.chosen = named.find(&name);
     match origin.cache.of(request.cache.chosen) {
-        Some(cache) => run(exchange, Cached { origin, cache }, Next::LookUp),
+        Some(cache) => run(exchange, CacheContext { origin, cache }, JourneyStep::LookUp),
         None if name.is_empty() || name == b"off" => uncached(exchange, origin),
         None => {
-            request.log(Level::Error, format_args!("cache \"{}\" not found", name.escape_ascii()));
-            Step::Error(500)
+            request.log(LogLevel::Error, format_args!("cache \"{}\" not found", name.escape_ascii()));
+            PhaseStep::Error(500)
         }
     }
 }
 
 /// Sends the request to an origin that has no cache.
-fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
+fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     if exchange.request.received.sink.is_some() {
         return explain::uncached(exchange);
     }
-    if exchange.request.cache.journey.stored_only {
-        return Step::Error(esi::IN_VAIN);
+    if exchange.request.cache.lookup.stored_only {
+        return PhaseStep::Error(esi::USELESS_FETCH);
     }
     let origin = Arc::clone(origin);
-    Step::wait(async move |exchange| pass::uncached(exchange, &origin).await)
+    PhaseStep::wait(async move |exchange| pass::uncached(exchange, &origin).await)
 }
 
 /// Runs the journey from a step until it finishes or has to wait. A request that is only explained stops before the
 /// first step that has an effect.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -> Step {
+pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: JourneyStep) -> PhaseStep {
     loop {
         next = match next {
-            Next::Done(step) => return assets::instead(exchange, cached, step),
-            next if exchange.request.cache.journey.stored_only
-                && esi::is_in_vain(&mut exchange.request, &next) =>
+            JourneyStep::Done(step) => return assets::replace_missing(exchange, cached, step),
+            next if exchange.request.cache.lookup.stored_only
+                && esi::is_useless_fetch(&mut exchange.request, &next) =>
             {
-                return Step::Error(esi::IN_VAIN);
+                return PhaseStep::Error(esi::USELESS_FETCH);
             }
-            Next::LookUp => look_up::run(exchange, cached),
-            Next::Serve(page, status) => serve::run(exchange, cached, page, status),
-            Next::Seek => disk::seek(exchange, cached),
-            Next::Stale(page) => stale::run(exchange, cached, page),
-            Next::Known if exchange.request.received.sink.is_some() => {
+            JourneyStep::LookUp => look_up::run(exchange, cached),
+            JourneyStep::Serve(page, status) => serve::run(exchange, cached, page, status),
+            JourneyStep::Seek => disk::seek(exchange, cached),
+            JourneyStep::Stale(page) => stale::run(exchange, cached, page),
+            JourneyStep::Known if exchange.request.received.sink.is_some() => {
                 return explain::known(exchange, cached);
             }
             next if exchange.request.received.sink.is_some() => {
                 return explain::stop(exchange, cached, &next);
             }
-            Next::Load(file) => disk::load(exchange, cached, file),
-            Next::Refresh(page, occasion) => refresh::run(exchange, cached, page, occasion),
-            Next::Claim(page) => {
+            JourneyStep::Load(file) => disk::load(exchange, cached, file),
+            JourneyStep::Refresh(page, occasion) => refresh::run(exchange, cached, page, occasion),
+            JourneyStep::Claim(page) => {
                 early_hints_stored::of_page(&exchange.request, page.as_ref());
                 claim::run(exchange, cached, page)
             }
-            Next::Lead(page) => lead::run(exchange, cached, page.as_ref()),
-            Next::Wait(ms) => {
+            JourneyStep::Lead(page) => lead::run(exchange, cached, page.as_ref()),
+            JourneyStep::Wait(ms) => {
                 return wait(cached, async move |exchange, _| {
                     shield::wait(exchange, ms).await;
-                    Next::LookUp
+                    JourneyStep::LookUp
                 });
             }
-            Next::Known => {
+            JourneyStep::Known => {
                 return wait(cached, async |exchange, cached| esi::run(exchange, cached.cache).await);
             }
-            Next::Gather => {
+            JourneyStep::Gather => {
                 return wait(cached, async |exchange, cached| gather::run(exchange, cached).await);
             }
-            Next::Read(reader) => return wait(cached, async |_, _| disk::read(reader).await),
-            Next::Open(page, status) => {
+            JourneyStep::Read(reader) => return wait(cached, async |_, _| disk::read(reader).await),
+            JourneyStep::Open(page, status) => {
                 return wait(cached, async move |exchange, cached| {
                     disk::open(exchange, cached, page, status).await
                 });
             }
-            Next::Follow(flight) => {
+            JourneyStep::Follow(flight) => {
                 return wait(cached, async |exchange, cached| follow::run(exchange, cached, flight).await);
             }
-            Next::Pass(reason) => {
+            JourneyStep::Pass(reason) => {
                 if matches!(reason, PassReason::Bypass(_) | PassReason::NotCut | PassReason::Unstored) {
                     early_hints_stored::of_shared_page(exchange, cached);
                 }
                 // A reason set by the fetch is more specific.
-                exchange.request.cache.shown.reason.get_or_insert(reason.as_str());
+                exchange.request.cache.report.reason.get_or_insert(reason.as_str());
                 return wait(cached, async |exchange, cached| pass::run(exchange, cached, None).await);
             }
-            Next::PassBody(body) => {
+            JourneyStep::PassBody(body) => {
                 return wait(cached, async |exchange, cached| pass::run(exchange, cached, Some(body)).await);
             }
         }
@@ -117,9 +117,12 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, mut next: Next) -
 }
 
 /// Step that waits and then continues the journey.
-fn wait(cached: Cached<'_>, work: impl AsyncFnOnce(&mut Exchange, Cached<'_>) -> Next + 'static) -> Step {
-    let held = cached.hold();
-    Step::wait(async move |exchange| {
+fn wait(
+    cached: CacheContext<'_>,
+    work: impl AsyncFnOnce(&mut Exchange, CacheContext<'_>) -> JourneyStep + 'static,
+) -> PhaseStep {
+    let held = cached.to_owned();
+    PhaseStep::wait(async move |exchange| {
         let next = work(exchange, held.get()).await;
         run(exchange, held.get(), next)
     })
@@ -128,7 +131,7 @@ fn wait(cached: Cached<'_>, work: impl AsyncFnOnce(&mut Exchange, Cached<'_>) ->
 /// Serves the page under the key that the rules produced for an earlier request of the same form.
 ///
 /// `None` if no fresh page is stored, or if the request must take the full path.
-pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<Step> {
+pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<PhaseStep> {
     let cache = origin.cache.fixed()?;
     let request = &mut exchange.request;
     let facts = RequestFacts {
@@ -137,7 +140,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
         has_body: !request.upload.body.is_empty(),
         cache_bypass: false,
     };
-    if bypass(&facts, &cache.rules).is_some() || other_codings::are_asked(request) {
+    if bypass(&facts, &cache.rules).is_some() || other_codings::may_need_other_codings(request) {
         return None;
     }
     let now = request.received.at_ms;
@@ -156,11 +159,11 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
         return None;
     }
     let request = &mut exchange.request;
-    request.cache.shown.zone = cache.zone_number;
+    request.cache.report.zone = cache.zone_number;
     request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
-    let cached = Cached { origin, cache };
+    let cached = CacheContext { origin, cache };
     match serve::run(exchange, cached, page, CacheStatus::Hit) {
-        Next::Done(step) => Some(assets::instead(exchange, cached, step)),
+        JourneyStep::Done(step) => Some(assets::replace_missing(exchange, cached, step)),
         next => Some(run(exchange, cached, next)),
     }
 }

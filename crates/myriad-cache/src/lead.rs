@@ -4,23 +4,23 @@ use myriad_store::KeyRef;
 use tokio::sync::oneshot;
 
 use crate::fetch;
-use crate::next::{Cached, Follow, Next};
+use crate::next::{CacheContext, FlightWait, JourneyStep};
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::Page;
 
 /// Starts the fetch. It replaces `stale` if that page has the request's key.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<&Page>) -> Next {
+pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<&Page>) -> JourneyStep {
     exchange.request.site.worker.counters.misses.add(1);
     let zone = &cached.cache.zone.zone;
     let now = myriad_net::clock::now_ms();
     // A page under another key only serves as the fallback for a failure.
     let writer = match stale.filter(|page| *page.key() == *exchange.request.cache.key) {
-        Some(page) => zone.refresh_alone(page, now, cached.lease_ms()),
-        None => zone.fetch_alone(KeyRef::new(&exchange.request.cache.key), now),
+        Some(page) => zone.refresh_unshared(page, now, cached.lease_ms()),
+        None => zone.fetch_unshared(KeyRef::new(&exchange.request.cache.key), now),
     };
     let reader = writer.reader();
     let (sender, report) = oneshot::channel();
     fetch::start(exchange, cached, writer, sender);
     let stale = exchange.request.cache.stale.clone();
-    Next::Follow(Follow { reader, report: Some(report), stale, patience: None })
+    JourneyStep::Follow(FlightWait { reader, report: Some(report), stale, timeout: None })
 }

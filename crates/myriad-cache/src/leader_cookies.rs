@@ -3,26 +3,26 @@
 use myriad_http::Known;
 use myriad_net::ResponseBody;
 
-use myriad_exchange::exchange::{Answer, Exchange};
+use myriad_exchange::exchange::{ContentResponse, Exchange};
 use myriad_origin::{rewrite, sticky};
-use myriad_policy::keeps_own_cookie;
+use myriad_policy::client_retains_cookie;
 
-use crate::next::Cached;
+use crate::next::CacheContext;
 
 /// Appends the cookies of the origin's head to the response if this request fetched the page.
 ///
 /// Cookies of a response that preceded an `X-Accel-Redirect` are not included; they are carried along as field lines.
-pub(crate) fn append(exchange: &mut Exchange, cached: Cached<'_>, answer: &mut Answer) {
-    let Cached { origin, cache } = cached;
-    if !exchange.request.cache.journey.fetched {
+pub(crate) fn append(exchange: &mut Exchange, cached: CacheContext<'_>, answer: &mut ContentResponse) {
+    let CacheContext { origin, cache } = cached;
+    if !exchange.request.cache.lookup.fetched {
         return;
     }
     let Some(head) = exchange.request.origin.as_ref().and_then(|facts| facts.head.as_ref()) else { return };
-    let mut cookies = Answer::new(0, ResponseBody::None);
+    let mut cookies = ContentResponse::new(0, ResponseBody::None);
     for cookie in head.fields.known_all(Known::SetCookie) {
         let sent = exchange.request.received.head.fields();
         if origin.passes(Some(Known::SetCookie), b"Set-Cookie", true)
-            && !keeps_own_cookie(sent, cookie, &cache.rules)
+            && !client_retains_cookie(sent, cookie, &cache.rules)
         {
             cookies.field(b"Set-Cookie", cookie);
         }
@@ -39,10 +39,10 @@ mod tests {
 
     fn appended(directives: &str, fetched: bool, sent: &[(&str, &str)]) -> String {
         let mut exchange = keyed(&site(directives), sent);
-        exchange.request.cache.journey.fetched = fetched;
+        exchange.request.cache.lookup.fetched = fetched;
         exchange.request.origin_mut().head =
             Some(head(200, &[("Set-Cookie", "a=1"), ("X", "y"), ("Set-Cookie", "b=2")]));
-        let mut answer = Answer::new(200, ResponseBody::None);
+        let mut answer = ContentResponse::new(200, ResponseBody::None);
         let held = held(&exchange);
         append(&mut exchange, held.get(), &mut answer);
         String::from_utf8(answer.lines).expect("text")

@@ -1,9 +1,9 @@
 //! Look-up of the page in memory: writes the key and applies the policy that decides whether this request may read the
 //! cache.
 
-use myriad_access::shield::origin_query_limit::Sought;
+use myriad_access::shield::origin_query_limit::OriginFetch;
 use myriad_http::Method;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_policy::{BypassReason, CacheStatus, RequestFacts, bypass};
 use myriad_script::EvalError;
 use myriad_store::KeyRef;
@@ -12,38 +12,38 @@ use crate::early;
 use crate::esi;
 use crate::explain;
 use crate::hidden_fields::hides_fields;
-use crate::next::{Cached, Next, Occasion, PassReason};
+use crate::next::{CacheContext, JourneyStep, PassReason, RefreshReason};
 use crate::other_codings;
 use crate::shield;
 use crate::told;
 use myriad_admin::purge::request as purge;
-use myriad_exchange::exchange::{Exchange, Step, shortcut};
+use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
 use myriad_exchange::keys::page_key;
 use myriad_store::page::write_variant;
 
 /// Looks the page up. Responds with 500 if a text of the configuration cannot be evaluated.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>) -> Next {
+pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match look_up(exchange, cached) {
         Ok(next) => next,
         Err(error) => {
-            exchange.request.log(Level::Error, format_args!("{error}"));
-            Next::Done(Step::Error(500))
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            JourneyStep::Done(PhaseStep::Error(500))
         }
     }
 }
 
-fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalError> {
-    let Cached { origin, cache } = cached;
+fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyStep, EvalError> {
+    let CacheContext { origin, cache } = cached;
     let Exchange { request, frame } = exchange;
-    request.cache.journey.fetched = false;
+    request.cache.lookup.fetched = false;
     request.cache.origin_fields = None;
     // Results of another place that redirected the request to this place apply only to the key of that place.
     request.cache.codings = None;
-    request.cache.shown.zone = cache.zone_number;
+    request.cache.report.zone = cache.zone_number;
     if let Some(rules) = &cache.purge
-        && purge::asks(request, frame, rules)?
+        && purge::is_purge_request(request, frame, rules)?
     {
-        return purge::page(exchange, cache, rules).map(Next::Done);
+        return purge::purge_page(exchange, cache, rules).map(JourneyStep::Done);
     }
     let condition = cache.bypass.any_true(request, frame)?;
     let facts = RequestFacts {
@@ -54,28 +54,28 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     };
     let reason = bypass(&facts, &cache.rules);
     if reason == Some(BypassReason::PersonalCookie) && esi::may_read(request, &cache.rules.personal) {
-        return Ok(Next::Known);
+        return Ok(JourneyStep::Known);
     }
-    if reason.is_some() && request.cache.journey.stored_only {
-        return Ok(Next::Done(Step::Error(esi::IN_VAIN)));
+    if reason.is_some() && request.cache.lookup.stored_only {
+        return Ok(JourneyStep::Done(PhaseStep::Error(esi::USELESS_FETCH)));
     }
     // A request that bypasses the cache always goes to the origin; other requests are limited after the look-up.
     if reason.is_some()
-        && let Some(limited) = shield::judge(exchange, Sought::Bypassing)
+        && let Some(limited) = shield::judge(exchange, OriginFetch::Bypassing)
     {
         return Ok(limited.into());
     }
     let Exchange { request, frame } = exchange;
     // The key may contain the body (`$request_body`), so the body is read before the key is written.
     if reason.is_none_or(BypassReason::may_store) && !request.upload.body.is_empty() {
-        return Ok(Next::Gather);
+        return Ok(JourneyStep::Gather);
     }
     if let Some(reason) = reason
         && !reason.may_store()
     {
-        request.cache.shown.status = reason.status();
-        explain::unread(exchange, cache, reason);
-        return Ok(Next::Pass(PassReason::Bypass(reason)));
+        request.cache.report.status = reason.status();
+        explain::bypassed(exchange, cache, reason);
+        return Ok(JourneyStep::Pass(PassReason::Bypass(reason)));
     }
     request.route.as_get |= request.received.head.method() == Method::Head && cache.convert_head;
     page_key::write(request, frame, cache)?;
@@ -92,37 +92,37 @@ fn look_up(exchange: &mut Exchange, cached: Cached<'_>) -> Result<Next, EvalErro
     );
     explain::read(request, cache);
     Ok(match found {
-        Some(page) if other_codings::is_outlived(request, &page) => Next::Stale(None),
+        Some(page) if other_codings::is_older_than_shared(request, &page) => JourneyStep::Stale(None),
         Some(page) if page.is_fresh(now) => {
-            shortcut::keep(&exchange.request);
+            shortcut::store(&exchange.request);
             if early::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
-                Next::Refresh(page, Occasion::Early)
+                JourneyStep::Refresh(page, RefreshReason::Early)
             } else {
-                Next::Serve(page, CacheStatus::Hit)
+                JourneyStep::Serve(page, CacheStatus::Hit)
             }
         }
-        Some(page) => Next::Stale(Some(page)),
-        None => Next::Seek,
+        Some(page) => JourneyStep::Stale(Some(page)),
+        None => JourneyStep::Seek,
     })
 }
 
 /// Returns the step of a request that fetches the page without reading the cache, for a `reason` that permits storing.
 fn fetch_unread(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     reason: BypassReason,
-) -> Result<Next, EvalError> {
-    let Cached { origin, cache } = cached;
-    let shown = &mut exchange.request.cache.shown;
+) -> Result<JourneyStep, EvalError> {
+    let CacheContext { origin, cache } = cached;
+    let shown = &mut exchange.request.cache.report;
     shown.reason = Some(reason.as_str());
     shown.status = reason.status();
-    explain::unread(exchange, cache, reason);
+    explain::bypassed(exchange, cache, reason);
     Ok(if hides_fields(&exchange.request, origin) {
-        Next::Pass(PassReason::HiddenFields)
-    } else if told::is_asked_alone(exchange, cache)? {
-        Next::Pass(PassReason::Unstored)
+        JourneyStep::Pass(PassReason::HiddenFields)
+    } else if told::is_fetched_alone(exchange, cache)? {
+        JourneyStep::Pass(PassReason::Unstored)
     } else {
-        Next::Lead(None)
+        JourneyStep::Lead(None)
     })
 }
 
@@ -167,7 +167,7 @@ mod tests {
         let mut exchange = site.exchange("/a", &[]);
         set_method(&mut exchange, "DELETE");
         assert_eq!(looked_up(&mut exchange), "pass Bypass(Method)");
-        assert_eq!(exchange.request.cache.shown.status, None);
+        assert_eq!(exchange.request.cache.report.status, None);
     }
 
     #[test]
@@ -175,8 +175,8 @@ mod tests {
         let bypassed = site("fastcgi_cache_bypass $arg_x;");
         assert_eq!(looked_up(&mut bypassed.exchange("/a?x=1", &[])), "lead false");
         assert_eq!(looked_up(&mut bypassed.exchange("/a?x=0", &[])), "seek");
-        let kept_out = site("shared_fetch_headers on; fastcgi_cache_bypass $arg_x; fastcgi_no_cache $arg_x;");
-        assert_eq!(looked_up(&mut kept_out.exchange("/a?x=1", &[])), "pass Unstored");
+        let excluded = site("shared_fetch_headers on; fastcgi_cache_bypass $arg_x; fastcgi_no_cache $arg_x;");
+        assert_eq!(looked_up(&mut excluded.exchange("/a?x=1", &[])), "pass Unstored");
     }
 
     #[test]

@@ -11,12 +11,12 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use myriad_base::bounded::Lru;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Text, feature_settings};
 use myriad_http::ResponseHead;
-use myriad_log::Level;
-use myriad_policy::{ApplicationState, What};
+use myriad_log::LogLevel;
+use myriad_policy::{ApplicationState, PurgeTarget};
 use myriad_script::Template;
 use parking_lot::Mutex;
 
@@ -24,7 +24,7 @@ use myriad_admin::purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{CachePlace, PlaceFeatures, SettingsCompiler};
-use myriad_store::page::PurgedBy;
+use myriad_store::page::PurgeSource;
 
 /// Minimum time between two invalidations of a host for one cause, in milliseconds. A client may be able to cause the
 /// response.
@@ -74,7 +74,7 @@ static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-fn maintenance(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn maintenance(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut files = Vec::new();
     for index in 0..args.len() {
         match args.bytes(index) {
@@ -90,7 +90,7 @@ fn maintenance(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let files = &settings.feature::<MaintenanceSettings>().files;
     if !files.is_empty() {
-        features.keep(MaintenanceFiles(files.iter().map(|file| compiler.apart_template(file)).collect()));
+        features.insert(MaintenanceFiles(files.iter().map(|file| compiler.origin_template(file)).collect()));
     }
 }
 
@@ -108,7 +108,7 @@ fn file(exchange: &mut Exchange) -> Option<Cause> {
     files.iter().find_map(|file| {
         let mut path = Vec::new();
         if let Err(error) = file.eval(request, frame, &mut path) {
-            request.log(Level::Error, format_args!("{error}"));
+            request.log(LogLevel::Error, format_args!("{error}"));
             return None;
         }
         // Bypasses `open_file_cache`, which may report the absence of a file for a while after its creation.
@@ -125,15 +125,15 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
     if !is_due((cache.zone.zone.name(), host), cause, now) {
         return;
     }
-    let what = What::Host(host.as_slice().into());
-    match purge::invalidate_in(&cache.zone, &what, PurgedBy::Origin).await {
+    let what = PurgeTarget::Host(host.as_slice().into());
+    match purge::invalidate_in(&cache.zone, &what, PurgeSource::Origin).await {
         Ok(_) => {
             let what = "the application is in maintenance: all pages of the host are invalidated";
-            request.log(Level::Notice, format_args!("{what}"));
+            request.log(LogLevel::Notice, format_args!("{what}"));
         }
         Err(error) => {
             let what = format_args!("could not invalidate pages for maintenance: {error}");
-            request.log(Level::Error, what);
+            request.log(LogLevel::Error, what);
         }
     }
 }

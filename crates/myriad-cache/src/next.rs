@@ -27,24 +27,24 @@ use myriad_store::{FlightReader, PageFile};
 use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
-use crate::fetch::Report;
-use myriad_exchange::exchange::Step;
+use crate::fetch::FetchReport;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
 use myriad_store::page::{Page, PageMeta};
 
 /// Borrowed origin and cache, as a step receives them.
 #[derive(Clone, Copy)]
-pub(crate) struct Cached<'a> {
+pub(crate) struct CacheContext<'a> {
     /// The origin.
     pub origin: &'a Arc<OriginPlace>,
     /// The cache.
     pub cache: &'a Arc<CachePlace>,
 }
 
-impl Cached<'_> {
+impl CacheContext<'_> {
     /// Clones both references, so that they can be used across a wait.
-    pub(crate) fn hold(self) -> Held {
-        Held { origin: Arc::clone(self.origin), cache: Arc::clone(self.cache) }
+    pub(crate) fn to_owned(self) -> OwnedCacheContext {
+        OwnedCacheContext { origin: Arc::clone(self.origin), cache: Arc::clone(self.cache) }
     }
 
     /// Returns how long a page counts as updating, in milliseconds: the connect timeout plus the read timeout of a
@@ -55,24 +55,24 @@ impl Cached<'_> {
 }
 
 /// Owned references to an origin and its cache, for use across a wait or by a fetch.
-pub(crate) struct Held {
+pub(crate) struct OwnedCacheContext {
     /// The origin.
     pub origin: Arc<OriginPlace>,
     /// The cache.
     pub cache: Arc<CachePlace>,
 }
 
-impl Held {
+impl OwnedCacheContext {
     /// Borrows both for a step.
-    pub(crate) fn get(&self) -> Cached<'_> {
-        Cached { origin: &self.origin, cache: &self.cache }
+    pub(crate) fn get(&self) -> CacheContext<'_> {
+        CacheContext { origin: &self.origin, cache: &self.cache }
     }
 }
 
 /// Result of a step of the journey: the next step with its arguments.
-pub(crate) enum Next {
+pub(crate) enum JourneyStep {
     /// The journey is complete.
-    Done(Step),
+    Done(PhaseStep),
     /// The page is looked up in memory.
     LookUp,
     /// The request of a known visitor, which may read a page that its origin has cut ([`crate::esi`]).
@@ -92,7 +92,7 @@ pub(crate) enum Next {
     /// The page's body is too long for memory: its file is opened, then the page is served.
     Open(Page, CacheStatus),
     /// The page is served as it is and refreshed in the background.
-    Refresh(Page, Occasion),
+    Refresh(Page, RefreshReason),
     /// No fresh page is stored; a stale page may be.
     Stale(Option<Page>),
     /// The page is fetched for all clients, by this request or by an earlier request; a stale page may replace a failed
@@ -101,7 +101,7 @@ pub(crate) enum Next {
     /// The page is fetched without a lock; the response may replace the stale page.
     Lead(Option<Page>),
     /// The request waits for a page in flight.
-    Follow(Follow),
+    Follow(FlightWait),
     /// The request goes to the origin, and its response is for this client alone.
     Pass(PassReason),
     /// Like [`Next::Pass`], with a body that was too long to be read for the key.
@@ -110,7 +110,7 @@ pub(crate) enum Next {
 
 /// Reason for a refresh in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum RefreshReason {
     /// The page is fresh and requested often: [`crate::early`].
     Early,
     /// The page is stale (`*_cache_background_update`).
@@ -158,13 +158,13 @@ impl PassReason {
 }
 
 /// Page in flight, and the state of the request that waits for it.
-pub(crate) struct Follow {
+pub(crate) struct FlightWait {
     /// Reader of the flight.
     pub reader: FlightReader<PageMeta>,
     /// Report of the fetch to the request that started it; `None` for other requests.
-    pub report: Option<oneshot::Receiver<Report>>,
+    pub report: Option<oneshot::Receiver<FetchReport>>,
     /// Stale page for the case of a failure.
     pub stale: Option<Page>,
     /// `*_cache_lock_timeout`; `None` if this request may wait without limit.
-    pub patience: Option<Duration>,
+    pub timeout: Option<Duration>,
 }

@@ -9,7 +9,7 @@ use myriad_store::page::{Page, PageMeta, PageView};
 /// Stores with a page the origin's header fields that the configuration reads and that are not sent to clients.
 ///
 /// A field that `fields` lacks is taken from the `older` lines. Cookies are never stored, because they are private.
-pub(crate) fn keep(request: &Request, meta: PageMeta, fields: &Fields, older: &[u8]) -> PageMeta {
+pub(crate) fn store_fields(request: &Request, meta: PageMeta, fields: &Fields, older: &[u8]) -> PageMeta {
     let mut unsent = Vec::new();
     for name in &request.runtime().origin_fields {
         let name = name.as_bytes();
@@ -41,7 +41,7 @@ pub(crate) fn show(request: &mut Request, page: &Page) {
 /// Returns whether the stored fields are used: the configuration must read some of them, and the request must not have
 /// fetched the page, because it then has the origin's complete head.
 fn is_shown(request: &Request) -> bool {
-    !request.runtime().origin_fields.is_empty() && !request.cache.journey.fetched
+    !request.runtime().origin_fields.is_empty() && !request.cache.lookup.fetched
 }
 
 /// Like [`show`], for a page in flight.
@@ -71,9 +71,9 @@ mod tests {
         let sent =
             head(200, &[("X-A", "1"), ("X-A", "2"), ("X-Gone", "3"), ("X-B", "4"), ("Set-Cookie", "a=b")]);
         let page = store(&mut exchange, &sent, 60_000);
-        let meta = keep(&exchange.request, page.meta().to_owned(), &sent.fields, b"");
+        let meta = store_fields(&exchange.request, page.meta().to_owned(), &sent.fields, b"");
         assert_eq!(meta.view().unsent(), b"x-gone: 3\r\n");
-        exchange.request.cache.journey.fetched = fetched;
+        exchange.request.cache.lookup.fetched = fetched;
         show_head(&mut exchange.request, meta.view());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let Some(StoredFields::Head(fields)) = &exchange.request.cache.origin_fields else { return None };
@@ -111,12 +111,13 @@ mod tests {
         let site = site("add_header X-Seen $upstream_http_x_gone; fastcgi_hide_header X-Gone;");
         let mut exchange = keyed(&site, &[]);
         let page = store(&mut exchange, &head(200, &[]), 60_000);
-        let kept = |fields: &[(&str, &str)]| {
+        let stored_lines = |fields: &[(&str, &str)]| {
             let older = b"x-gone: 3\r\n";
-            let meta = keep(&exchange.request, page.meta().to_owned(), &head(304, fields).fields, older);
+            let meta =
+                store_fields(&exchange.request, page.meta().to_owned(), &head(304, fields).fields, older);
             meta.view().unsent().to_vec()
         };
-        assert_eq!(kept(&[]), b"x-gone: 3\r\n");
-        assert_eq!(kept(&[("X-Gone", "5")]), b"x-gone: 5\r\n");
+        assert_eq!(stored_lines(&[]), b"x-gone: 3\r\n");
+        assert_eq!(stored_lines(&[("X-Gone", "5")]), b"x-gone: 5\r\n");
     }
 }

@@ -29,12 +29,12 @@ pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
     let now = myriad_net::clock::now_ms();
     let codings = request.cache.codings.as_ref();
     let is_fresh =
-        codings.and_then(|codings| codings.everybodys.as_ref()).is_some_and(|page| page.is_fresh(now));
+        codings.and_then(|codings| codings.shared_page.as_ref()).is_some_and(|page| page.is_fresh(now));
     if is_fresh { vec![own] } else { vec![everybodys.to_vec(), own] }
 }
 
 /// Returns whether the request may be unable to use the shared page because of its codings.
-pub(crate) fn are_asked(request: &Request) -> bool {
+pub(crate) fn may_need_other_codings(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }
 
@@ -44,10 +44,11 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
     if !reach_origin(request, origin, cache) {
         return;
     }
-    let mut codings = Box::new(OtherCodings { names, younger_than: 0, everybodys: None, apart: false });
+    let mut codings =
+        Box::new(OtherCodings { names, younger_than: 0, shared_page: None, has_separate_key: false });
     let fields = request.received.head.fields();
     // Not counted as a use: uses and misses are counted by the look-up of the page that is served.
-    let page = cache.zone.zone.glance(KeyRef::new(&request.cache.key), |selector, variant| {
+    let page = cache.zone.zone.peek_variant(KeyRef::new(&request.cache.key), |selector, variant| {
         write_variant(selector, fields, variant);
     });
     if let Some(page) = page.filter(varies) {
@@ -58,8 +59,8 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
             request.cache.key.truncate(everybodys);
             return;
         }
-        codings.apart = true;
-        codings.everybodys = Some(page);
+        codings.has_separate_key = true;
+        codings.shared_page = Some(page);
     }
     request.cache.codings = Some(codings);
 }
@@ -75,13 +76,13 @@ fn has_room(request: &Request, cache: &CachePlace, younger_than: u64) -> bool {
     let most = zone.limits().max_variants;
     zone.peek(key).iter().filter(|page| is_counted(page)).count() < most
         || zone
-            .glance(key, |selector, variant| write_variant(selector, fields, variant))
+            .peek_variant(key, |selector, variant| write_variant(selector, fields, variant))
             .is_some_and(|page| is_counted(&page))
 }
 
 /// Returns the shared page, as the fallback if the fetch for this request's codings fails.
-pub(crate) fn stand_in(request: &Request) -> Option<Page> {
-    request.cache.codings.as_ref()?.everybodys.clone()
+pub(crate) fn shared_fallback(request: &Request) -> Option<Page> {
+    request.cache.codings.as_ref()?.shared_page.clone()
 }
 
 /// Returns whether an origin can evaluate the codings: they are forwarded to it, and its response is sent unchanged.
@@ -99,11 +100,11 @@ fn varies(page: &Page) -> bool {
 }
 
 /// Returns whether a page under this request's key is older than the shared page.
-pub(crate) fn is_outlived(request: &Request, page: &Page) -> bool {
+pub(crate) fn is_older_than_shared(request: &Request, page: &Page) -> bool {
     request.cache.codings.as_ref().is_some_and(|codings| page.generation() < codings.younger_than)
 }
 
 /// Returns whether the request's key is the key for other codings.
-pub(crate) fn is_apart(request: &Request) -> bool {
-    request.cache.codings.as_ref().is_some_and(|codings| codings.apart)
+pub(crate) fn uses_separate_key(request: &Request) -> bool {
+    request.cache.codings.as_ref().is_some_and(|codings| codings.has_separate_key)
 }

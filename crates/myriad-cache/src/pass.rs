@@ -2,37 +2,37 @@
 
 use std::sync::Arc;
 
-use myriad_access::shield::origin_query_limit::{Limited, Sought};
-use myriad_log::Level;
-use myriad_policy::{CacheStatus, Failure};
+use myriad_access::shield::origin_query_limit::{LimitedQuery, OriginFetch};
+use myriad_log::LogLevel;
+use myriad_policy::{CacheStatus, RefreshFailure};
 use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 
 use crate::esi;
-use crate::fetch::{NoAnswer, failure, is_of_the_origin};
+use crate::fetch::{NoResponse, failure, is_of_the_origin};
 use crate::invalidate;
 use crate::maintenance;
-use crate::next::{Cached, Next};
+use crate::next::{CacheContext, JourneyStep};
 use crate::shield;
 use crate::stale_instead::stale_instead;
 use myriad_admin::purge::request as purge;
-use myriad_exchange::exchange::{Exchange, Purpose, Request, Step};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, PhaseStep, Request};
 use myriad_exchange::runtime::OriginPlace;
-use myriad_origin::fetch::{fail, fetch, fetch_to_the_end};
+use myriad_origin::fetch::{fail_request, fetch, fetch_to_completion};
 use myriad_origin::group;
 use myriad_origin::make;
 use myriad_origin::upload;
 
 /// Sends the request to an origin that has no cache, and forwards its response.
-pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Step {
-    match shield::judge(exchange, Sought::Target) {
-        Some(Limited::Answer(step)) => return step,
-        Some(Limited::Wait(ms)) => shield::wait(exchange, ms).await,
+pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
+    match shield::judge(exchange, OriginFetch::Target) {
+        Some(LimitedQuery::Answer(step)) => return step,
+        Some(LimitedQuery::Wait(ms)) => shield::wait(exchange, ms).await,
         None => {}
     }
-    match ask(exchange, origin, None).await {
-        Asked::Answered(response) => esi::respond(exchange, origin, response),
-        Asked::Failed(error) => fail(exchange, &error),
-        Asked::Not(status) => Step::Error(status),
+    match send_request(exchange, origin, None).await {
+        PassResult::Answered(response) => esi::respond(exchange, origin, response),
+        PassResult::Failed(error) => fail_request(exchange, &error),
+        PassResult::Not(status) => PhaseStep::Error(status),
     }
 }
 
@@ -41,37 +41,38 @@ pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>)
 /// A stale page may be served after a failure. `payload` is the request's body if it has already been read.
 pub(crate) async fn run(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     payload: Option<RequestPayload>,
-) -> Next {
-    let Cached { origin, cache } = cached;
-    let asked = ask(exchange, origin, payload).await;
+) -> JourneyStep {
+    let CacheContext { origin, cache } = cached;
+    let asked = send_request(exchange, origin, payload).await;
     note(&exchange.request, cached, &asked);
     match asked {
-        Asked::Answered(response) => {
+        PassResult::Answered(response) => {
             invalidate::after(exchange, cache, &response.head).await;
-            purge::by_origin(exchange, Some(cache), &response.head).await;
+            purge::purge_for_origin(exchange, Some(cache), &response.head).await;
             let stale = exchange.request.cache.stale.take();
             if let Some(cause) = maintenance::closed(exchange, &response.head) {
                 maintenance::invalidate(&exchange.request, cache, cause).await;
-                return Next::Done(esi::respond(exchange, origin, response));
+                return JourneyStep::Done(esi::respond(exchange, origin, response));
             }
-            match stale_instead(&exchange.request, cached, stale, Failure::Http(response.head.status)) {
+            match stale_instead(&exchange.request, cached, stale, RefreshFailure::Http(response.head.status))
+            {
                 Some(next) => next,
-                None => Next::Done(esi::respond(exchange, origin, response)),
+                None => JourneyStep::Done(esi::respond(exchange, origin, response)),
             }
         }
-        Asked::Failed(error) => {
+        PassResult::Failed(error) => {
             let stale = exchange.request.cache.stale.take();
             match stale_instead(&exchange.request, cached, stale, failure(&error)) {
                 Some(next) => {
-                    exchange.request.log(Level::Error, format_args!("{error}"));
+                    exchange.request.log(LogLevel::Error, format_args!("{error}"));
                     next
                 }
-                None => Next::Done(fail(exchange, &error)),
+                None => JourneyStep::Done(fail_request(exchange, &error)),
             }
         }
-        Asked::Not(status) => Next::Done(Step::Error(status)),
+        PassResult::Not(status) => JourneyStep::Done(PhaseStep::Error(status)),
     }
 }
 
@@ -81,24 +82,24 @@ pub(crate) async fn run(
 /// The origin received all header fields of the client, so the client may have caused an error status or an aborted
 /// response. Such an error does not block the page for other clients. A failure to connect does, because no client can
 /// cause it.
-fn note(request: &Request, cached: Cached<'_>, asked: &Asked) {
-    if !matches!(request.cache.shown.status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
+fn note(request: &Request, cached: CacheContext<'_>, asked: &PassResult) {
+    if !matches!(request.cache.report.status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         return;
     }
     match asked {
-        Asked::Answered(response) if response.head.status >= 500 => {}
-        Asked::Answered(response) => shield::note(request, cached, Ok(&response.head)),
-        Asked::Failed(error)
+        PassResult::Answered(response) if response.head.status >= 500 => {}
+        PassResult::Answered(response) => shield::note(request, cached, Ok(&response.head)),
+        PassResult::Failed(error)
             if is_of_the_origin(error) && matches!(error.phase(), Phase::Connecting | Phase::Handshaking) =>
         {
-            shield::note(request, cached, Err(NoAnswer::of(error)));
+            shield::note(request, cached, Err(NoResponse::of(error)));
         }
-        Asked::Failed(_) | Asked::Not(_) => {}
+        PassResult::Failed(_) | PassResult::Not(_) => {}
     }
 }
 
 /// Result of the request to the origin.
-enum Asked {
+enum PassResult {
     /// The origin responded.
     Answered(Box<OriginResponse>),
     /// The origin did not respond.
@@ -107,7 +108,11 @@ enum Asked {
     Not(u16),
 }
 
-async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option<RequestPayload>) -> Asked {
+async fn send_request(
+    exchange: &mut Exchange,
+    origin: &Arc<OriginPlace>,
+    payload: Option<RequestPayload>,
+) -> PassResult {
     let mut watch = esi::watch(&exchange.request);
     let payload = match payload {
         Some(payload) => Ok(payload),
@@ -115,37 +120,37 @@ async fn ask(exchange: &mut Exchange, origin: &Arc<OriginPlace>, payload: Option
     };
     let payload = match payload {
         Ok(payload) => payload,
-        Err(status) => return Asked::Not(status),
+        Err(status) => return PassResult::Not(status),
     };
-    let chosen = match group::of_place(exchange, origin) {
-        Ok(chosen) => group::settle(exchange, chosen).await,
+    let chosen = match group::target_of_place(exchange, origin) {
+        Ok(chosen) => group::resolve_target(exchange, chosen).await,
         Err(status) => Err(status),
     };
     let group = match chosen {
         Ok(group) => group,
-        Err(status) => return Asked::Not(status),
+        Err(status) => return PassResult::Not(status),
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
-    let mut request = match make::make(exchange, origin, Purpose::Visitor, payload, attempts) {
+    let mut request = match make::make(exchange, origin, FetchPurpose::Visitor, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
-            exchange.request.log(Level::Error, format_args!("{error}"));
-            return Asked::Not(500);
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            return PassResult::Not(500);
         }
     };
     exchange.request.count_fetch();
     let fetched = if origin.fetch.to_the_end {
-        Box::pin(fetch_to_the_end(exchange, origin, &group, request)).await
+        Box::pin(fetch_to_completion(exchange, origin, &group, request)).await
     } else {
         fetch(exchange, origin, &group, &mut request, true).await
     };
     match fetched {
         Ok(response) => {
             if let Some(watch) = &mut watch {
-                watch.see(&response.head);
+                watch.check_response(&response.head);
             }
-            Asked::Answered(response)
+            PassResult::Answered(response)
         }
-        Err(error) => Asked::Failed(error),
+        Err(error) => PassResult::Failed(error),
     }
 }

@@ -11,7 +11,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_store::{FlightEnd, FlightReader};
 use tokio::task::JoinHandle;
 
-use myriad_origin::read_ahead::{Ahead, ahead_of};
+use myriad_origin::read_ahead::{ReadAheadLimits, read_started_ahead};
 use myriad_store::page::PageMeta;
 
 /// Reader of a flight.
@@ -21,12 +21,12 @@ use myriad_store::page::PageMeta;
 /// child. A client that reads nothing does not poll the body either; therefore a separate task detects when the page
 /// becomes too long.
 pub(crate) struct FlightBody {
-    source: Rc<RefCell<Source>>,
+    source: Rc<RefCell<FlightSource>>,
     watch: Option<JoinHandle<()>>,
 }
 
 /// Source of the next piece.
-enum Source {
+enum FlightSource {
     /// The flight at the client's speed, with the waker of the pending poll.
     Flight(Flight, Option<Waker>),
     /// Data read ahead of the client.
@@ -39,16 +39,16 @@ struct Flight(FlightReader<PageMeta>);
 
 impl FlightBody {
     /// Creates a reader that reads ahead of its client up to the limit of `ahead`; `None` disables reading ahead.
-    pub(crate) fn new(reader: FlightReader<PageMeta>, ahead: Option<Ahead>) -> Self {
-        let mut twin = ahead.is_some().then(|| reader.another());
-        let source = Rc::new(RefCell::new(Source::Flight(Flight(reader), None)));
+    pub(crate) fn new(reader: FlightReader<PageMeta>, ahead: Option<ReadAheadLimits>) -> Self {
+        let mut twin = ahead.is_some().then(|| reader.new_reader());
+        let source = Rc::new(RefCell::new(FlightSource::Flight(Flight(reader), None)));
         let watch = twin.take().zip(ahead).map(|(mut twin, ahead)| {
             let source = Rc::clone(&source);
             tokio::task::spawn_local(async move {
                 let end = poll_fn(|cx| twin.poll_end(cx, |_, _| {})).await;
                 drop(twin);
                 if let FlightEnd::Oversized = end {
-                    source.borrow_mut().go_ahead(ahead);
+                    source.borrow_mut().start_read_ahead(ahead);
                 }
             })
         });
@@ -56,11 +56,11 @@ impl FlightBody {
     }
 }
 
-impl Source {
-    fn go_ahead(&mut self, ahead: Ahead) {
+impl FlightSource {
+    fn start_read_ahead(&mut self, ahead: ReadAheadLimits) {
         match std::mem::replace(self, Self::Nothing) {
             Self::Flight(flight, waker) => {
-                *self = Self::Ahead(ahead_of(Box::pin(flight), ahead));
+                *self = Self::Ahead(read_started_ahead(Box::pin(flight), ahead));
                 waker.into_iter().for_each(Waker::wake);
             }
             other => *self = other,
@@ -81,13 +81,13 @@ impl Body for Flight {
 impl Body for FlightBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &mut *self.source.borrow_mut() {
-            Source::Flight(flight, waker) => {
+            FlightSource::Flight(flight, waker) => {
                 let polled = Pin::new(flight).poll_data(cx);
                 *waker = polled.is_pending().then(|| cx.waker().clone());
                 polled
             }
-            Source::Ahead(body) => body.as_mut().poll_data(cx),
-            Source::Nothing => Poll::Ready(Some(Err(BodyError::Aborted))),
+            FlightSource::Ahead(body) => body.as_mut().poll_data(cx),
+            FlightSource::Nothing => Poll::Ready(Some(Err(BodyError::Aborted))),
         }
     }
 
@@ -99,7 +99,7 @@ impl Body for FlightBody {
 impl Drop for FlightBody {
     fn drop(&mut self) {
         // Drops the reader of the flight at once.
-        *self.source.borrow_mut() = Source::Nothing;
+        *self.source.borrow_mut() = FlightSource::Nothing;
         if let Some(watch) = &self.watch {
             watch.abort();
         }

@@ -6,47 +6,52 @@ use myriad_policy::CacheStatus;
 
 use crate::early;
 use crate::fetch;
-use crate::next::{Cached, Next, Occasion};
+use crate::next::{CacheContext, JourneyStep, RefreshReason};
 use crate::page;
 use crate::shield;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::Page;
 
 /// Starts the refresh, unless too many fetches fill the zone. In that case a later request refreshes the page.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, occasion: Occasion) -> Next {
-    if shield::holds_refresh_off(&exchange.request, cached) {
-        let status = if occasion == Occasion::Early { CacheStatus::Hit } else { CacheStatus::Stale };
-        return Next::Serve(page, status);
+pub(crate) fn run(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    page: Page,
+    occasion: RefreshReason,
+) -> JourneyStep {
+    if shield::defers_refresh(&exchange.request, cached) {
+        let status = if occasion == RefreshReason::Early { CacheStatus::Hit } else { CacheStatus::Stale };
+        return JourneyStep::Serve(page, status);
     }
     let status = match occasion {
-        Occasion::Early => {
+        RefreshReason::Early => {
             start_early(exchange, cached, &page);
             CacheStatus::Hit
         }
-        Occasion::Stale => start_behind(exchange, cached, &page),
+        RefreshReason::Stale => start_in_background(exchange, cached, &page),
     };
-    Next::Serve(page, status)
+    JourneyStep::Serve(page, status)
 }
 
-fn start_early(exchange: &mut Exchange, cached: Cached<'_>, page: &Page) {
+fn start_early(exchange: &mut Exchange, cached: CacheContext<'_>, page: &Page) {
     let now = exchange.request.received.at_ms;
     let address = Some(page::address_of(&exchange.request));
     let zone = &cached.cache.zone;
-    let Some(fetching) = zone.fetches.begin() else { return };
+    let Some(fetching) = zone.fetches.try_begin() else { return };
     let Some(writer) = zone.zone.begin_refresh(page, now, cached.lease_ms(), address) else { return };
-    let spent = early::spend(Rc::clone(&exchange.request.site), now);
+    let spent = early::take_permit(Rc::clone(&exchange.request.site), now);
     fetch::start_early(exchange, cached, writer, (fetching, spent));
 }
 
-fn start_behind(exchange: &mut Exchange, cached: Cached<'_>, page: &Page) -> CacheStatus {
+fn start_in_background(exchange: &mut Exchange, cached: CacheContext<'_>, page: &Page) -> CacheStatus {
     let now = exchange.request.received.at_ms;
     let address = Some(page::address_of(&exchange.request));
     let zone = &cached.cache.zone;
-    let Some(fetching) = zone.fetches.begin() else { return CacheStatus::Stale };
+    let Some(fetching) = zone.fetches.try_begin() else { return CacheStatus::Stale };
     match zone.zone.begin_refresh(page, now, cached.lease_ms(), address) {
         Some(writer) => {
             exchange.request.cache.stale = Some(page.clone());
-            fetch::start_behind(exchange, cached, writer, fetching);
+            fetch::start_in_background(exchange, cached, writer, fetching);
             CacheStatus::Stale
         }
         None => CacheStatus::Updating,

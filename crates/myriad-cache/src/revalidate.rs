@@ -2,7 +2,7 @@
 
 use myriad_http::{Fields, Known, Method, ResponseHead};
 use myriad_policy::{
-    Admission, EntityTag, Refusal, ResponseFacts, Rules, StoredFields, Tags, VaryRule, is_updated,
+    Admission, CachePolicy, EntityTag, ResponseFacts, StoreRefusal, StoredFields, Tags, VaryRule, is_updated,
     revalidated,
 };
 use myriad_store::{Completion, FlightWriter};
@@ -12,14 +12,14 @@ use crate::origin_fields;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::OriginPlace;
-use myriad_store::page::{Marks, Page, PageMeta, PageView};
+use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 
 /// Result of a 304.
-pub(crate) enum Confirmed {
+pub(crate) enum Confirmation {
     /// The page is served, either fresh again or still stale.
     Page,
     /// The fields of the 304 are private to one client, with the reason. Each client sends its own request.
-    Personal(Option<Refusal>),
+    Personal(Option<StoreRefusal>),
 }
 
 /// Applies the 304 by which the origin confirmed the page that the fetch was to replace.
@@ -28,17 +28,17 @@ pub(crate) enum Confirmed {
 pub(crate) fn confirm(
     exchange: &Exchange,
     place: &OriginPlace,
-    rules: &Rules,
+    rules: &CachePolicy,
     writer: FlightWriter<PageMeta>,
     head: &ResponseHead,
     arrival: Arrival,
-) -> Confirmed {
-    let Some(stored) = writer.previous().cloned() else { return Confirmed::Personal(None) };
+) -> Confirmation {
+    let Some(stored) = writer.previous().cloned() else { return Confirmation::Personal(None) };
     let tags = Tags::of(&head.fields);
     let updated = rules.rfc9111.then(|| updated(stored.meta(), head, rules));
     if updated.is_some() && varies_otherwise(&stored, head, rules) {
         writer.uncacheable(arrival.now, 0);
-        return Confirmed::Personal(None);
+        return Confirmation::Personal(None);
     }
     let facts = ResponseFacts {
         status: stored.meta().status,
@@ -63,34 +63,34 @@ pub(crate) fn confirm(
                 // The stored body is unchanged, even if the place compresses other media types by now.
                 let meta = page::meta_of(updated, place, rules, lifetime, arrival.now, &marks, None);
                 let meta = renewed(stored.meta(), meta);
-                origin_fields::keep(&exchange.request, meta, &head.fields, stored.meta().unsent())
+                origin_fields::store_fields(&exchange.request, meta, &head.fields, stored.meta().unsent())
             } else {
                 let mut meta = stored.meta().to_owned();
-                meta.facts.kept_lifetime = lifetime.into();
+                meta.facts.stored_lifetime = lifetime.into();
                 meta
             };
-            meta.facts.took = stored.meta().took;
+            meta.facts.response_time = stored.meta().response_time;
             let alternatives = page::alternatives_of(&stored);
             let now = arrival.now;
             writer.renew(Completion { meta, now, fresh_until: lifetime.fresh_until, alternatives });
-            Confirmed::Page
+            Confirmation::Page
         }
         Admission::Refuse(why) if why.protects_visitors() => {
             writer.uncacheable(arrival.now, 0);
-            Confirmed::Personal(Some(why))
+            Confirmation::Personal(Some(why))
         }
         Admission::Refuse(_) => {
-            writer.keep();
-            Confirmed::Page
+            writer.reuse_previous();
+            Confirmation::Page
         }
     }
 }
 
 /// Returns the stored head, with its fields replaced by those of a 304.
-fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &Rules) -> ResponseHead {
+fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &CachePolicy) -> ResponseHead {
     let mut fields = stored_fields(stored);
-    let kept = StoredFields::new(&head.fields, rules);
-    let news = || kept.iter().filter(|(known, ..)| is_updated(*known));
+    let updated_fields = StoredFields::new(&head.fields, rules);
+    let news = || updated_fields.iter().filter(|(known, ..)| is_updated(*known));
     for (_, name, _) in news() {
         fields.remove(name);
     }
@@ -123,7 +123,7 @@ fn stored_fields(stored: PageView<'_>) -> Fields {
 }
 
 /// Returns the marks by which purges find the page. The tags of a 304, if any, replace the tags of the page.
-fn marks_of(stored: PageView<'_>, tags: &Tags) -> Marks {
+fn marks_of(stored: PageView<'_>, tags: &Tags) -> PageMarks {
     if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }
 
@@ -138,7 +138,7 @@ fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
 }
 
 /// Returns whether a 304 names other `Vary` fields than the stored page, so that the variant is uncertain.
-fn varies_otherwise(stored: &Page, head: &ResponseHead, rules: &Rules) -> bool {
+fn varies_otherwise(stored: &Page, head: &ResponseHead, rules: &CachePolicy) -> bool {
     if rules.ignore.vary || !head.fields.has(Known::Vary) {
         return false;
     }

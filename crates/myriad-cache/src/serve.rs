@@ -7,36 +7,41 @@ use crate::age::age_s;
 use crate::disk;
 use crate::esi;
 use crate::leader_cookies;
-use crate::next::{Cached, Next, PassReason};
+use crate::next::{CacheContext, JourneyStep, PassReason};
 use crate::origin_fields;
 use crate::page;
 use myriad_exchange::answers::error_pages;
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_origin::rewrite;
 use myriad_store::page::Page;
 
 /// Builds the response from a page.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, status: CacheStatus) -> Next {
+pub(crate) fn run(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    page: Page,
+    status: CacheStatus,
+) -> JourneyStep {
     if disk::must_open(&exchange.request, &page) {
-        return Next::Open(page, status);
+        return JourneyStep::Open(page, status);
     }
     let origin = cached.origin;
     let request = &mut exchange.request;
-    request.cache.shown.status = Some(status);
-    request.cache.shown.stored = true;
-    request.cache.shown.age_s = Some(request.received.at_ms.saturating_sub(page.stored_at()) / 1000);
+    request.cache.report.status = Some(status);
+    request.cache.report.stored = true;
+    request.cache.report.age_s = Some(request.received.at_ms.saturating_sub(page.stored_at()) / 1000);
     if status != CacheStatus::Miss && status != CacheStatus::Expired {
         request.site.worker.counters.hits.add(1);
     }
     if matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) {
-        request.cache.shown.spared_ms = page.meta().took.ms();
+        request.cache.report.saved_ms = page.meta().response_time.ms();
     }
     let code = page.meta().status;
     if code == 206 && request.cache.slice.get().is_none() {
-        return Next::Pass(PassReason::Piece);
+        return JourneyStep::Pass(PassReason::Piece);
     }
     if origin.answer.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
-        return Next::Done(Step::Error(code));
+        return JourneyStep::Done(PhaseStep::Error(code));
     }
     origin_fields::show(&mut exchange.request, &page);
     let redirects = page.meta().redirects;
@@ -52,10 +57,10 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, page: Page, statu
     }
     leader_cookies::append(exchange, cached, &mut answer);
     answer.age_s = age_s(exchange, origin, born);
-    if !exchange.request.cache.journey.stored_only {
-        esi::fill_for_everybody(exchange, &mut answer);
+    if !exchange.request.cache.lookup.stored_only {
+        esi::fill_for_all(exchange, &mut answer);
     }
-    Next::Done(Step::Answer(answer))
+    JourneyStep::Done(PhaseStep::Answer(answer))
 }
 
 #[cfg(test)]
@@ -76,8 +81,8 @@ mod tests {
     fn page_becomes_response_with_cache_status_and_age() {
         let (next, exchange) = served("", 200);
         assert_eq!(next, "answer 200");
-        assert_eq!(exchange.request.cache.shown.status, Some(CacheStatus::Hit));
-        assert_eq!(exchange.request.cache.shown.age_s, Some(0));
+        assert_eq!(exchange.request.cache.report.status, Some(CacheStatus::Hit));
+        assert_eq!(exchange.request.cache.report.age_s, Some(0));
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub struct CacheRules {
     /// response.
     pub no_vary_search: bool,
     /// Value of the field for stored pages whose origin does not send it (`say=`).
-    pub no_vary_search_said: Option<Vec<u8>>,
+    pub no_vary_search_default: Option<Vec<u8>>,
 }
 
 feature_settings!(CacheRules);

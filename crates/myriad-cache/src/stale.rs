@@ -6,57 +6,58 @@ use myriad_store::KeyRef;
 
 use crate::far_range::begins_beyond;
 use crate::hidden_fields::hides_fields;
-use crate::next::{Cached, Next, Occasion, PassReason};
+use crate::next::{CacheContext, JourneyStep, PassReason, RefreshReason};
 use crate::other_codings;
 use crate::shield;
 use crate::stale_instead::facts_of;
 use crate::told;
-use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::Page;
 
 /// Applies the policy to the expired page, if any.
-pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Page>) -> Next {
-    let Cached { origin, cache } = cached;
+pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<Page>) -> JourneyStep {
+    let CacheContext { origin, cache } = cached;
     let now = exchange.request.received.at_ms;
     if let Some(page) = &stale {
         match reuse(&facts_of(page), &cache.rules, now, page.is_updating(now), None) {
-            Reuse::Serve(status) => return Next::Serve(page.clone(), status),
+            Reuse::Serve(status) => return JourneyStep::Serve(page.clone(), status),
             Reuse::ServeStaleAndRefresh if hides_fields(&exchange.request, origin) => {
-                return Next::Serve(page.clone(), CacheStatus::Stale);
+                return JourneyStep::Serve(page.clone(), CacheStatus::Stale);
             }
-            Reuse::ServeStaleAndRefresh => return Next::Refresh(page.clone(), Occasion::Stale),
+            Reuse::ServeStaleAndRefresh => return JourneyStep::Refresh(page.clone(), RefreshReason::Stale),
             Reuse::Fetch { .. } | Reuse::PassFailure => {}
         }
     }
-    exchange.request.cache.shown.status =
+    exchange.request.cache.report.status =
         Some(if stale.is_some() { CacheStatus::Expired } else { CacheStatus::Miss });
-    exchange.request.cache.stale = stale.clone().or_else(|| other_codings::stand_in(&exchange.request));
+    exchange.request.cache.stale =
+        stale.clone().or_else(|| other_codings::shared_fallback(&exchange.request));
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.received.head.fields()) {
-        return Next::Done(Step::Error(504));
+        return JourneyStep::Done(PhaseStep::Error(504));
     }
     if let Some(next) = shield::instead(exchange, cached, stale.as_ref()) {
         return next;
     }
     if hides_fields(&exchange.request, origin) {
-        return Next::Pass(PassReason::HiddenFields);
+        return JourneyStep::Pass(PassReason::HiddenFields);
     }
     // A text of `*_no_cache` that cannot be evaluated prevents storing.
-    if told::is_asked_alone(exchange, cache).unwrap_or(true) {
-        return Next::Pass(PassReason::Unstored);
+    if told::is_fetched_alone(exchange, cache).unwrap_or(true) {
+        return JourneyStep::Pass(PassReason::Unstored);
     }
     let head = &exchange.request.received.head;
     // A response to a request with credentials may be private, so no other request waits for it.
     if head.fields().has(Known::Authorization) && !cache.rules.authorization_in_key {
-        return Next::Lead(stale);
+        return JourneyStep::Lead(stale);
     }
     if begins_beyond(head.known(Known::Range), cache.max_range_offset) {
-        return Next::Pass(PassReason::FarRange);
+        return JourneyStep::Pass(PassReason::FarRange);
     }
     if stale.is_none() && is_seldom(&exchange.request, cache) {
-        return Next::Pass(PassReason::Seldom);
+        return JourneyStep::Pass(PassReason::Seldom);
     }
-    Next::Claim(stale)
+    JourneyStep::Claim(stale)
 }
 
 /// Returns whether the page was requested less often than `*_cache_min_uses`. The request is then passed to the origin
@@ -64,7 +65,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: Cached<'_>, stale: Option<Pag
 fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
     let least = cache.rules.min_uses;
     let key = KeyRef::new(&request.cache.key);
-    least > 1 && u64::from(cache.zone.zone.uses(key, request.received.at_ms)) < least
+    least > 1 && u64::from(cache.zone.zone.count_use(key, request.received.at_ms)) < least
 }
 
 #[cfg(test)]
@@ -78,7 +79,7 @@ mod tests {
         let page = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
         let held = held(&exchange);
         let next = run(&mut exchange, held.get(), page);
-        (words(&next), exchange.request.cache.shown.status)
+        (words(&next), exchange.request.cache.report.status)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Stale page as the replacement for a failed response (`*_cache_use_stale`, RFC 5861 section 4).
 
-use myriad_policy::{Failure, Reuse, StoredFacts, reuse};
+use myriad_policy::{RefreshFailure, Reuse, StoredFacts, reuse};
 
-use crate::next::{Cached, Next};
+use crate::next::{CacheContext, JourneyStep};
 use myriad_exchange::exchange::Request;
 use myriad_store::page::Page;
 
@@ -11,17 +11,17 @@ pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
     // A soft purge only expires the stored object; the lifetime in its head is unchanged.
     let invalid = page.fresh_until() == 0;
-    let ended = if invalid { u64::MAX } else { page.fresh_until() };
-    StoredFacts { lifetime: lifetime.ended_by(ended), validators: false, invalid }
+    let expires_at = if invalid { u64::MAX } else { page.fresh_until() };
+    StoredFacts { lifetime: lifetime.expired_by(expires_at), validators: false, invalid }
 }
 
 /// Serves the stale page instead of a failed response if the rules permit it.
 pub(crate) fn stale_instead(
     request: &Request,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     stale: Option<Page>,
-    failure: Failure,
-) -> Option<Next> {
+    failure: RefreshFailure,
+) -> Option<JourneyStep> {
     let page = stale?;
     let now = myriad_net::clock::now_ms();
     let mut facts = facts_of(&page);
@@ -30,7 +30,7 @@ pub(crate) fn stale_instead(
         facts.lifetime.fresh_until = facts.lifetime.fresh_until.min(now);
     }
     match reuse(&facts, &cached.cache.rules, now, false, Some(failure)) {
-        Reuse::Serve(status) => Some(Next::Serve(page, status)),
+        Reuse::Serve(status) => Some(JourneyStep::Serve(page, status)),
         _ => None,
     }
 }
@@ -45,7 +45,7 @@ mod tests {
         let page = store(&mut exchange, &head(200, &[]), fresh_ms);
         exchange.request.cache.key = key.to_vec();
         let held = held(&exchange);
-        let next = stale_instead(&exchange.request, held.get(), Some(page), Failure::Http(500));
+        let next = stale_instead(&exchange.request, held.get(), Some(page), RefreshFailure::Http(500));
         next.map(|next| words(&next))
     }
 
@@ -68,6 +68,6 @@ mod tests {
     fn without_a_page_the_failure_stands() {
         let exchange = keyed(&site("fastcgi_cache_use_stale error;"), &[]);
         let held = held(&exchange);
-        assert!(stale_instead(&exchange.request, held.get(), None, Failure::Error).is_none());
+        assert!(stale_instead(&exchange.request, held.get(), None, RefreshFailure::Error).is_none());
     }
 }

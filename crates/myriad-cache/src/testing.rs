@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_http::{RequestHead, ResponseHead, Version};
-use myriad_policy::{Lifetime, Source};
+use myriad_http::{HttpVersion, RequestHead, ResponseHead};
+use myriad_policy::{Lifetime, ValiditySource};
 use myriad_store::{Admission, KeyRef};
 
 use crate::complete::complete;
-use crate::next::{Held, Next};
+use crate::next::{JourneyStep, OwnedCacheContext};
 use crate::page;
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_exchange::keys::page_key;
 use myriad_serve::testing::TestSite;
 use myriad_store::page::{Page, write_variant};
@@ -28,10 +28,10 @@ pub(super) fn site_of(directives: &str) -> TestSite {
 }
 
 /// Returns the origin and the cache of the request's place.
-pub(super) fn held(exchange: &Exchange) -> Held {
+pub(super) fn held(exchange: &Exchange) -> OwnedCacheContext {
     let origin = exchange.request.place().handler.origin().expect("an origin");
     let cache = origin.cache.fixed().expect("a cache");
-    Held { origin: Arc::clone(origin), cache: Arc::clone(cache) }
+    OwnedCacheContext { origin: Arc::clone(origin), cache: Arc::clone(cache) }
 }
 
 /// Returns a request for `/a` whose key has been written.
@@ -47,7 +47,7 @@ pub(super) fn set_method(exchange: &mut Exchange, method: &str) {
     let fields = exchange.request.received.head.fields().clone();
     let target = exchange.request.received.head.target().to_vec();
     *exchange.request.received.head =
-        RequestHead::from_parts(method.as_bytes(), &target, Version::Http11, fields.iter());
+        RequestHead::from_parts(method.as_bytes(), &target, HttpVersion::Http11, fields.iter());
 }
 
 /// Returns a response head of an origin.
@@ -70,45 +70,46 @@ pub(super) fn store(exchange: &mut Exchange, head: &ResponseHead, fresh_ms: u64)
         stale_error_until: 0,
         must_revalidate: false,
         valid_ms: fresh_ms,
-        source: Source::MaxAge,
+        source: ValiditySource::MaxAge,
         born: None,
     };
-    let coding = page::recoded(&exchange.request, head);
+    let coding = page::removed_coding(&exchange.request, head);
     let marks = page::marks_of(&exchange.request, head);
     let meta = page::meta_of(head, &held.origin, &held.cache.rules, lifetime, now, &marks, coding);
     let selection = page::selection(&head.fields, &held.cache.rules, &exchange.request, None, false);
     let zone = &held.cache.zone.zone;
-    let writer = zone.fetch_alone(KeyRef::new(&key), now);
+    let writer = zone.fetch_unshared(KeyRef::new(&key), now);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection, length: None });
     writer.push(Bytes::from_static(b"a page"));
     complete(exchange, &held.cache.zone, writer, meta);
     let fields = exchange.request.received.head.fields();
-    let found = zone.glance(KeyRef::new(&key), |selector, variant| write_variant(selector, fields, variant));
+    let found =
+        zone.peek_variant(KeyRef::new(&key), |selector, variant| write_variant(selector, fields, variant));
     found.expect("the page that was stored")
 }
 
 /// Describes a step, for assertions.
-pub(super) fn words(next: &Next) -> String {
+pub(super) fn words(next: &JourneyStep) -> String {
     match next {
-        Next::Done(Step::Answer(answer)) => format!("answer {}", answer.status),
-        Next::Done(Step::Error(status)) => format!("error {status}"),
-        Next::Done(_) => "done".to_owned(),
-        Next::LookUp => "look up".to_owned(),
-        Next::Known => "known".to_owned(),
-        Next::Wait(ms) => format!("wait {ms}"),
-        Next::Gather => "gather".to_owned(),
-        Next::Seek => "seek".to_owned(),
-        Next::Load(_) => "load".to_owned(),
-        Next::Read(_) => "read".to_owned(),
-        Next::Serve(_, status) => format!("serve {status:?}"),
-        Next::Open(_, status) => format!("open {status:?}"),
-        Next::Refresh(_, occasion) => format!("refresh {occasion:?}"),
-        Next::Stale(page) => format!("stale {}", page.is_some()),
-        Next::Claim(page) => format!("claim {}", page.is_some()),
-        Next::Lead(page) => format!("lead {}", page.is_some()),
-        Next::Follow(follow) if follow.report.is_some() => "follow as leader".to_owned(),
-        Next::Follow(follow) => format!("follow for {:?}", follow.patience),
-        Next::Pass(reason) => format!("pass {reason:?}"),
-        Next::PassBody(_) => "pass with body".to_owned(),
+        JourneyStep::Done(PhaseStep::Answer(answer)) => format!("answer {}", answer.status),
+        JourneyStep::Done(PhaseStep::Error(status)) => format!("error {status}"),
+        JourneyStep::Done(_) => "done".to_owned(),
+        JourneyStep::LookUp => "look up".to_owned(),
+        JourneyStep::Known => "known".to_owned(),
+        JourneyStep::Wait(ms) => format!("wait {ms}"),
+        JourneyStep::Gather => "gather".to_owned(),
+        JourneyStep::Seek => "seek".to_owned(),
+        JourneyStep::Load(_) => "load".to_owned(),
+        JourneyStep::Read(_) => "read".to_owned(),
+        JourneyStep::Serve(_, status) => format!("serve {status:?}"),
+        JourneyStep::Open(_, status) => format!("open {status:?}"),
+        JourneyStep::Refresh(_, occasion) => format!("refresh {occasion:?}"),
+        JourneyStep::Stale(page) => format!("stale {}", page.is_some()),
+        JourneyStep::Claim(page) => format!("claim {}", page.is_some()),
+        JourneyStep::Lead(page) => format!("lead {}", page.is_some()),
+        JourneyStep::Follow(follow) if follow.report.is_some() => "follow as leader".to_owned(),
+        JourneyStep::Follow(follow) => format!("follow for {:?}", follow.timeout),
+        JourneyStep::Pass(reason) => format!("pass {reason:?}"),
+        JourneyStep::PassBody(_) => "pass with body".to_owned(),
     }
 }

@@ -14,7 +14,7 @@
 use std::cell::RefCell;
 
 use myriad_http::{Fields, Known, Method};
-use myriad_policy::{Told, VaryRule};
+use myriad_policy::{SharedFetchFields, VaryRule};
 use myriad_store::{KeyRef, Selection};
 
 use myriad_exchange::exchange::{Exchange, Request};
@@ -24,14 +24,23 @@ use myriad_store::page::{NO_VARIANT, write_variant};
 
 /// Returns the header fields that the fetch of a request's page sends; `None` if it sends the request as received.
 /// `previous` is the page that the fetch replaces.
-pub(crate) fn of(request: &Request, cache: &CachePlace, previous: Option<&Page>) -> Option<Told> {
+pub(crate) fn of(
+    request: &Request,
+    cache: &CachePlace,
+    previous: Option<&Page>,
+) -> Option<SharedFetchFields> {
     let rules = &cache.rules;
-    if rules.shared_fetch.is_everything_told(rules.device_class) {
+    if rules.shared_fetch.sends_request_unmodified(rules.device_class) {
         return None;
     }
     let varies = known_rule(request, cache, previous);
-    let has_body = !request.upload.body.is_empty() || request.upload.gathered.is_some();
-    rules.shared_fetch.told(request.received.head.fields(), has_body, &varies, rules.device_class)
+    let has_body = !request.upload.body.is_empty() || request.upload.buffered.is_some();
+    rules.shared_fetch.fields_for_origin(
+        request.received.head.fields(),
+        has_body,
+        &varies,
+        rules.device_class,
+    )
 }
 
 /// Returns the fields by which the page of a request is known to vary.
@@ -47,7 +56,7 @@ fn known_rule(request: &Request, cache: &CachePlace, previous: Option<&Page>) ->
 /// Returns the fields by which the pages stored under the request's key vary.
 fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
     let seen = RefCell::new(None);
-    cache.zone.zone.glance(KeyRef::new(&request.cache.key), |selector, variant| {
+    cache.zone.zone.peek_variant(KeyRef::new(&request.cache.key), |selector, variant| {
         seen.replace(Some(selector.to_vec()));
         write_variant(selector, request.received.head.fields(), variant);
     });
@@ -56,7 +65,7 @@ fn stored(request: &Request, cache: &CachePlace) -> Option<Vec<u8>> {
 
 /// Returns whether a response is another variant than the request's, because the fetch omitted header fields of the
 /// request.
-pub(crate) fn is_of_others(request: &Request, selection: Option<&Selection>) -> bool {
+pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>) -> bool {
     let Some(selection) = selection.filter(|_| is_repeatable(request)) else { return false };
     let mut own = Vec::new();
     write_variant(&selection.selector, request.received.head.fields(), &mut own);
@@ -67,14 +76,15 @@ pub(crate) fn is_of_others(request: &Request, selection: Option<&Selection>) -> 
 /// it varies.
 ///
 /// False for a 5xx or 429 status, and for a request that must not be sent again.
-pub(crate) fn hides_own(
+pub(crate) fn omits_own_fields(
     request: &Request,
     cache: &CachePlace,
-    told: Option<&Told>,
+    shared_headers: Option<&SharedFetchFields>,
     status: u16,
     answer: &Fields,
 ) -> bool {
-    let Some(told) = told.filter(|_| status < 500 && status != 429 && is_repeatable(request)) else {
+    let Some(told) = shared_headers.filter(|_| status < 500 && status != 429 && is_repeatable(request))
+    else {
         return false;
     };
     let fields = request.received.head.fields();
@@ -97,7 +107,7 @@ fn is_repeatable(request: &Request) -> bool {
 
 /// Returns whether the request is sent to the origin separately and with all its fields, because its response will not
 /// be stored or because it must not be sent twice.
-pub(crate) fn is_asked_alone(
+pub(crate) fn is_fetched_alone(
     exchange: &mut Exchange,
     cache: &CachePlace,
 ) -> Result<bool, myriad_script::EvalError> {

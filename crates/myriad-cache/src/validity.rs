@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use myriad_conf::parse_time_ms;
 use myriad_http::ResponseHead;
-use myriad_log::Level;
-use myriad_policy::Rules;
+use myriad_log::LogLevel;
+use myriad_policy::CachePolicy;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
@@ -17,7 +17,7 @@ pub(crate) fn rules<'a>(
     cache: &'a CachePlace,
     head: &ResponseHead,
     status: u16,
-) -> Cow<'a, Rules> {
+) -> Cow<'a, CachePolicy> {
     let found = cache.valid_texts.as_ref().zip(cache.rules.valid_at(status));
     let Some((at, text)) = found.and_then(|(texts, at)| Some((at, texts[at].as_ref()?))) else {
         return Cow::Borrowed(&cache.rules);
@@ -31,11 +31,11 @@ pub(crate) fn rules<'a>(
         Ok(()) if time.is_empty() => 0,
         Ok(()) => std::str::from_utf8(&time).ok().and_then(parse_time_ms).unwrap_or_else(|| {
             let time = time.escape_ascii();
-            request.log(Level::Error, format_args!("invalid validity time \"{time}\" of a response"));
+            request.log(LogLevel::Error, format_args!("invalid validity time \"{time}\" of a response"));
             0
         }),
         Err(error) => {
-            request.log(Level::Error, format_args!("{error}"));
+            request.log(LogLevel::Error, format_args!("{error}"));
             0
         }
     };
@@ -56,17 +56,17 @@ mod tests {
         rules.valid[rules.valid_at(200).expect("an entry")].ms
     }
 
-    const TOLD: &str = "fastcgi_cache_valid 200 $upstream_http_x_valid;";
+    const DIRECTIVES: &str = "fastcgi_cache_valid 200 $upstream_http_x_valid;";
 
     #[test]
     fn validity_is_evaluated_from_variable_or_fixed_time() {
-        assert_eq!(ms(TOLD, "5m"), 300_000);
+        assert_eq!(ms(DIRECTIVES, "5m"), 300_000);
         assert_eq!(ms("fastcgi_cache_valid 200 1h;", "5m"), 3_600_000);
     }
 
     #[test]
     fn what_comes_to_no_time_stores_nothing() {
-        assert_eq!(ms(TOLD, ""), 0);
-        assert_eq!(ms(TOLD, "soon"), 0);
+        assert_eq!(ms(DIRECTIVES, ""), 0);
+        assert_eq!(ms(DIRECTIVES, "soon"), 0);
     }
 }

@@ -65,7 +65,7 @@ impl Account {
     /// Returns whether the mode of a file grants this account `right`: 4 to read, 2 to write, 1 to search or execute.
     ///
     /// Access control lists are not read; their mask appears as the group bits of the mode.
-    pub fn may(&self, known: &Metadata, right: u32) -> bool {
+    pub fn has_right(&self, known: &Metadata, right: u32) -> bool {
         let shift = if self.uid == known.uid() {
             6
         } else if self.gid == known.gid() || self.groups.contains(&known.gid()) {
@@ -80,7 +80,7 @@ impl Account {
     ///
     /// Must be called while the process has a single thread: Linux stores these ids per thread, and threads that start
     /// later inherit them.
-    pub fn assume(&self) -> std::io::Result<()> {
+    pub fn switch_process(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
         rustix::thread::set_thread_groups(&groups)?;
         let gid = Gid::from_raw(self.gid);
@@ -93,12 +93,12 @@ impl Account {
 
 /// Returns the name of a user id.
 pub fn name_of(uid: u32) -> Option<String> {
-    named("/etc/passwd", uid)
+    name_in("/etc/passwd", uid)
 }
 
 /// Returns the name of a group id.
 pub fn group_name_of(gid: u32) -> Option<String> {
-    named("/etc/group", gid)
+    name_in("/etc/group", gid)
 }
 
 /// Returns the id of a group, given by its name or number.
@@ -114,15 +114,15 @@ fn group_in(groups: &str, group: &str) -> Option<u32> {
 /// Returns whether a group may be adopted from a site or the pool of its PHP: a group of ordinary users or of a web server, never
 /// another system group (`shadow`, `disk`). A number without a name is accepted; containers use such numbers.
 pub fn is_group_of_sites(gid: u32) -> bool {
-    is_of_sites(gid, group_name_of)
+    is_adoptable(gid, group_name_of)
 }
 
 /// Returns whether a user may be adopted from a site or the pool of its PHP, by the rules of [`is_group_of_sites`].
 pub fn is_user_of_sites(uid: u32) -> bool {
-    is_of_sites(uid, name_of)
+    is_adoptable(uid, name_of)
 }
 
-fn is_of_sites(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
+fn is_adoptable(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
     id != 0
         && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
 }
@@ -132,7 +132,7 @@ pub fn home_of(uid: u32) -> Option<PathBuf> {
     field("/etc/passwd", uid, 5).map(PathBuf::from)
 }
 
-fn named(file: &str, id: u32) -> Option<String> {
+fn name_in(file: &str, id: u32) -> Option<String> {
     field(file, id, 0)
 }
 
@@ -171,7 +171,7 @@ mod tests {
             _ => None,
         };
         for (id, expected) in [(0, false), (33, true), (42, false), (82, true), (1000, true), (5000, true)] {
-            assert_eq!(is_of_sites(id, name), expected, "{id}");
+            assert_eq!(is_adoptable(id, name), expected, "{id}");
         }
     }
 

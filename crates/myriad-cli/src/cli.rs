@@ -8,7 +8,7 @@ mod options;
 mod suggestion;
 mod usage;
 
-pub use options::{Asked, Options, Request};
+pub use options::{ExplainRequest, ServerOptions, SignalRequest};
 pub use suggestion::invalid;
 use suggestion::invalid_first;
 pub use usage::{COMMANDS, USAGE, options_in, usage_of_server_and_site};
@@ -16,17 +16,17 @@ pub use usage::{COMMANDS, USAGE, options_in, usage_of_server_and_site};
 use crate::wordpress;
 
 /// Parses the arguments after the program name. The error is a sentence for output after `myriad: `.
-pub fn parse(arguments: Vec<OsString>) -> Result<Options, String> {
+pub fn parse(arguments: Vec<OsString>) -> Result<ServerOptions, String> {
     if arguments.first().is_some_and(|first| first == "certificates") {
         let mut options = parse(arguments.into_iter().skip(1).collect())?;
         options.certificates = true;
         return Ok(options);
     }
-    let kind = arguments.first().and_then(|first| wordpress::Kind::named(first.to_str()?));
+    let kind = arguments.first().and_then(|first| wordpress::SiteKind::from_name(first.to_str()?));
     if let Some(kind) = kind {
         return wordpress::parse(kind, arguments.into_iter().skip(1));
     }
-    let mut options = Options::default();
+    let mut options = ServerOptions::default();
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         if argument == "--help" || argument == "--version" {
@@ -69,7 +69,7 @@ fn after_prefix_option(argument: &OsStr) -> Option<&[u8]> {
     argument.as_bytes().strip_prefix(b"--prefix").filter(|rest| matches!(rest, [] | [b'=', ..]))
 }
 
-impl Options {
+impl ServerOptions {
     fn set_flag(&mut self, letter: u8) -> bool {
         match letter {
             b'?' | b'h' => self.help = true,
@@ -103,12 +103,12 @@ impl Options {
     }
 }
 
-fn request(name: &OsStr) -> Result<Request, String> {
+fn request(name: &OsStr) -> Result<SignalRequest, String> {
     match name.as_bytes() {
-        b"stop" => Ok(Request::Stop),
-        b"quit" => Ok(Request::Quit),
-        b"reopen" => Ok(Request::Reopen),
-        b"reload" => Ok(Request::Reload),
+        b"stop" => Ok(SignalRequest::Stop),
+        b"quit" => Ok(SignalRequest::Quit),
+        b"reopen" => Ok(SignalRequest::Reopen),
+        b"reload" => Ok(SignalRequest::Reload),
         _ => {
             let word = format!("-s {}", name.to_string_lossy());
             Err(invalid(&word, ["-s stop", "-s quit", "-s reopen", "-s reload"]))
@@ -120,14 +120,14 @@ fn request(name: &OsStr) -> Result<Request, String> {
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Options, String> {
+    fn parsed(arguments: &[&str]) -> Result<ServerOptions, String> {
         parse(arguments.iter().map(OsString::from).collect())
     }
 
     #[test]
     fn values_may_be_glued_or_follow() {
         let glued = parsed(&["-c/etc/a.conf", "-p/srv", "-eerr.log", "-gdaemon off;", "-sreload"]);
-        let apart = parsed(&[
+        let separate = parsed(&[
             "-c",
             "/etc/a.conf",
             "-p",
@@ -139,11 +139,11 @@ mod tests {
             "-s",
             "reload",
         ]);
-        assert_eq!(glued, apart);
+        assert_eq!(glued, separate);
         let options = glued.expect("options");
         assert_eq!(options.configuration.as_deref(), Some("/etc/a.conf".as_ref()));
         assert_eq!(options.directives.as_deref(), Some(b"daemon off;".as_slice()));
-        assert_eq!(options.request, Some(Request::Reload));
+        assert_eq!(options.request, Some(SignalRequest::Reload));
     }
 
     #[test]

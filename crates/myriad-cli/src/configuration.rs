@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::model::{HttpConf, ListenAddress, ListenConf, ServerConf};
 use myriad_conf::settings::ErrorLog;
-use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, Parsed, Severity, Text};
-use myriad_log::Level;
+use myriad_conf::{Diagnostic, Loader, MemoryLoader, Model, ParsedConfiguration, Severity, Text};
+use myriad_log::LogLevel;
 use myriad_tls::TlsFiles;
 
-use crate::paths::Paths;
+use crate::paths::ServerPaths;
 use crate::pidfile::reason;
-use crate::report::Finding;
+use crate::report::ConfigFinding;
 use crate::wordpress::Preset;
 
 /// Source of a configuration, from which it is read again at every reload.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct ConfigurationSource {
     /// Prefix and files.
-    pub paths: Paths,
+    pub paths: ServerPaths,
     /// Directives of `-g`.
     pub directives: Vec<u8>,
     /// Preset that generates the main file in memory (`myriad wordpress`); `None` if the file is on disk.
@@ -31,22 +31,22 @@ pub struct Origin {
 #[derive(Clone, Debug)]
 pub struct Configuration {
     /// Syntax tree and its sources.
-    pub parsed: Parsed,
+    pub parsed: ParsedConfiguration,
     /// Typed configuration.
     pub model: Model,
     /// Addresses of the host names in `listen`.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<ResolvedHost>,
     /// Certificates and private keys.
     pub tls_files: TlsFiles,
 }
 
 /// Host name and port of a `listen`, with the addresses that the supervisor resolved for them.
-pub type Host = ((String, u16), Vec<SocketAddr>);
+pub type ResolvedHost = ((String, u16), Vec<SocketAddr>);
 
 /// Key among the hosts for servers without `listen`: port 80, or 8000 if the user is not root, as nginx documents.
-const UNWRITTEN: (&str, u16) = ("", 0);
+const DEFAULT_LISTEN: (&str, u16) = ("", 0);
 
-impl Origin {
+impl ConfigurationSource {
     /// Returns the origin for a reload, with warnings. For a preset, all files named on the command line are read
     /// again.
     pub fn renewed(&self) -> Result<(Self, Vec<String>), String> {
@@ -59,12 +59,12 @@ impl Origin {
     ///
     /// # Errors
     /// Returns all errors at once, rendered; some have several lines.
-    pub fn load(&self) -> Result<Configuration, Vec<Finding>> {
+    pub fn load(&self) -> Result<Configuration, Vec<ConfigFinding>> {
         self.examine().into_configuration()
     }
 
     /// Runs all stages so that all errors are found. A later stage uses the values that the earlier stages could read.
-    pub fn examine(&self) -> Examined<'_> {
+    pub fn examine(&self) -> ExaminedConfiguration<'_> {
         let (parsed, folder) = (self.parse(), self.folder());
         let mut survey = myriad_conf::survey(&parsed, myriad_serve::registry());
         let (tls_files, unreadable) = read_tls_files(&survey.model, folder);
@@ -75,34 +75,34 @@ impl Origin {
         }
         let (hosts, unresolved) = resolve(&survey.model);
         survey.add(unresolved);
-        let twice = twice_default(&survey.model, &hosts);
+        let twice = duplicate_defaults(&survey.model, &hosts);
         survey.add(twice);
         let shared = shared_with_stream(&survey.model, &hosts);
         survey.add(shared);
-        Examined { origin: self, parsed, survey, hosts, tls_files }
+        ExaminedConfiguration { origin: self, parsed, survey, hosts, tls_files }
     }
 
     /// Reads the valid parts of the configuration. Fails only if its syntax or a directive is invalid.
-    pub fn survey(&self) -> Result<Survey, Vec<Finding>> {
+    pub fn survey(&self) -> Result<Survey, Vec<ConfigFinding>> {
         let (parsed, folder) = (self.parse(), self.folder());
         let model = myriad_conf::build(&parsed, myriad_serve::registry())
-            .map_err(|errors| Finding::of(&parsed, &errors))?;
+            .map_err(|errors| ConfigFinding::of(&parsed, &errors))?;
         let (tls_files, mut wrong) = read_tls_files(&model, folder);
         if let Err(errors) = myriad_serve::check(&model, folder, &tls_files) {
             let unreadable: Vec<_> = wrong.iter().map(|error| error.span).collect();
             wrong.extend(errors.into_iter().filter(|error| !unreadable.contains(&error.span)));
         }
-        Ok(Survey { findings: Finding::of(&parsed, &wrong), model, tls_files })
+        Ok(Survey { findings: ConfigFinding::of(&parsed, &wrong), model, tls_files })
     }
 
-    fn parse(&self) -> Parsed {
+    fn parse(&self) -> ParsedConfiguration {
         let path = &self.paths.configuration;
         match &self.preset {
             Some(preset) => {
                 let loader = MemoryLoader::with(path.clone(), preset.text.clone());
                 myriad_serve::registry().parse(&loader, path, &self.directives)
             }
-            None => myriad_serve::registry().parse(&Files, path, &self.directives),
+            None => myriad_serve::registry().parse(&DiskLoader, path, &self.directives),
         }
     }
 
@@ -114,25 +114,25 @@ impl Origin {
 
 /// Configuration that was read and checked, valid or invalid.
 #[derive(Debug)]
-pub struct Examined<'o> {
-    origin: &'o Origin,
-    parsed: Parsed,
+pub struct ExaminedConfiguration<'o> {
+    origin: &'o ConfigurationSource,
+    parsed: ParsedConfiguration,
     survey: myriad_conf::Survey,
-    hosts: Vec<Host>,
+    hosts: Vec<ResolvedHost>,
     tls_files: TlsFiles,
 }
 
-impl Examined<'_> {
+impl ExaminedConfiguration<'_> {
     /// Returns the model of the readable parts.
     pub fn model(&self) -> &Model {
         &self.survey.model
     }
 
     /// Returns the configuration, completed with values that depend on the machine, or all its errors.
-    pub fn into_configuration(self) -> Result<Configuration, Vec<Finding>> {
+    pub fn into_configuration(self) -> Result<Configuration, Vec<ConfigFinding>> {
         let Self { origin, parsed, survey, hosts, tls_files } = self;
-        let mut model = survey.into_model().map_err(|errors| Finding::of(&parsed, &errors))?;
-        warn_of_what_has_no_effect(&mut model);
+        let mut model = survey.into_model().map_err(|errors| ConfigFinding::of(&parsed, &errors))?;
+        warn_of_ineffective_directives(&mut model);
         model.warnings.extend(myriad_serve::warnings(&model));
         model.warnings.extend(myriad_tls::tls_warnings(&model, origin.folder(), &tls_files));
         complete(&mut model, &origin.paths, &hosts);
@@ -148,23 +148,23 @@ pub struct Survey {
     /// Certificates and private keys that could be read.
     pub tls_files: TlsFiles,
     /// Errors that prevent the server from running this configuration.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConfigFinding>,
 }
 
 impl Configuration {
     /// Returns the warnings, rendered in the form of errors.
-    pub fn warnings(&self) -> Vec<Finding> {
+    pub fn warnings(&self) -> Vec<ConfigFinding> {
         self.findings(|severity| severity != Severity::Hint)
     }
 
     /// Returns the hints, which `-t` prints and which are never logged.
-    pub fn hints(&self) -> Vec<Finding> {
+    pub fn hints(&self) -> Vec<ConfigFinding> {
         self.findings(|severity| severity == Severity::Hint)
     }
 
-    fn findings(&self, is_wanted: fn(Severity) -> bool) -> Vec<Finding> {
+    fn findings(&self, is_wanted: fn(Severity) -> bool) -> Vec<ConfigFinding> {
         let wanted = self.model.warnings.iter().filter(|found| is_wanted(found.severity));
-        Finding::of(&self.parsed, wanted)
+        ConfigFinding::of(&self.parsed, wanted)
     }
 
     /// Returns the files that were read from disk; the worker parses their bytes again.
@@ -177,9 +177,10 @@ impl Configuration {
 
 /// Reads and builds a configuration without the checks that depend on the machine, for commands that only read its
 /// values.
-pub fn read_main(origin: &Origin) -> Result<Model, Vec<Finding>> {
-    let parsed = myriad_serve::registry().parse(&Files, &origin.paths.configuration, &origin.directives);
-    myriad_conf::build(&parsed, myriad_serve::registry()).map_err(|errors| Finding::of(&parsed, &errors))
+pub fn read_main(origin: &ConfigurationSource) -> Result<Model, Vec<ConfigFinding>> {
+    let parsed = myriad_serve::registry().parse(&DiskLoader, &origin.paths.configuration, &origin.directives);
+    myriad_conf::build(&parsed, myriad_serve::registry())
+        .map_err(|errors| ConfigFinding::of(&parsed, &errors))
 }
 
 /// Reads the certificates and private keys that the servers name. Returns an error for each file that cannot be read.
@@ -208,22 +209,22 @@ fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
 /// Builds the same model from text that was read earlier.
 pub fn rebuild(
     files: Vec<(PathBuf, Vec<u8>)>,
-    paths: &Paths,
+    paths: &ServerPaths,
     directives: &[u8],
-    hosts: &[Host],
-) -> Result<(Model, Vec<myriad_conf::Source>), String> {
+    hosts: &[ResolvedHost],
+) -> Result<(Model, Vec<myriad_conf::SourceFile>), String> {
     let bundle =
         files.into_iter().fold(MemoryLoader::default(), |loader, (path, bytes)| loader.and(path, bytes));
     let parsed = myriad_serve::registry().parse(&bundle, &paths.configuration, directives);
     let built = myriad_conf::build(&parsed, myriad_serve::registry());
-    let mut model = built.map_err(|errors| errors_of(Finding::of(&parsed, &errors)))?;
+    let mut model = built.map_err(|errors| errors_of(ConfigFinding::of(&parsed, &errors)))?;
     complete(&mut model, paths, hosts);
     Ok((model, parsed.sources))
 }
 
 /// Returns the errors among the findings as one text.
-pub fn errors_of(findings: Vec<Finding>) -> String {
-    let errors = findings.into_iter().filter(|finding| finding.level < Level::Warn);
+pub fn errors_of(findings: Vec<ConfigFinding>) -> String {
+    let errors = findings.into_iter().filter(|finding| finding.level < LogLevel::Warn);
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
@@ -231,9 +232,9 @@ pub fn errors_of(findings: Vec<Finding>) -> String {
 const LARGEST_FILE: u64 = 64 << 20;
 
 /// Loader that reads the files of the configuration from the file system.
-struct Files;
+struct DiskLoader;
 
-impl Loader for Files {
+impl Loader for DiskLoader {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
@@ -254,11 +255,11 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
 }
 
 /// Resolves the hosts that `listen` names. Returns an error for each host without addresses.
-fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
+fn resolve(model: &Model) -> (Vec<ResolvedHost>, Vec<Diagnostic>) {
     // The supervisor chooses the default port: the worker cannot determine whether root started the server.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };
     let default = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
-    let mut hosts: Vec<Host> = vec![((UNWRITTEN.0.to_owned(), UNWRITTEN.1), vec![default])];
+    let mut hosts: Vec<ResolvedHost> = vec![((DEFAULT_LISTEN.0.to_owned(), DEFAULT_LISTEN.1), vec![default])];
     let mut errors = Vec::new();
     for listen in listens(model) {
         let ListenAddress::Host(name, port) = &listen.address else { continue };
@@ -278,7 +279,7 @@ fn resolve(model: &Model) -> (Vec<Host>, Vec<Diagnostic>) {
 
 /// Finds duplicate default servers of an address that only name resolution reveals, such as `localhost:80` and
 /// `127.0.0.1:80`.
-fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
+fn duplicate_defaults(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> {
     let mut known: Vec<(SocketAddr, &ListenConf)> = Vec::new();
     let mut errors = Vec::new();
     for listen in listens(model).filter(|listen| listen.default_server) {
@@ -306,11 +307,11 @@ fn twice_default(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
 }
 
 /// Finds sockets shared by `http` and `stream` that only resolved host names or the default of `listen` reveal.
-fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
+fn shared_with_stream(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> {
     let listens = |block: Option<&HttpConf>| -> Vec<(bool, ListenConf)> {
         let mut listens = Vec::new();
         for server in block.into_iter().flat_map(|block| &block.servers) {
-            for listen in expanded(server, hosts) {
+            for listen in listen_addresses(server, hosts) {
                 let is_written = server.listens.iter().any(|other| other.address == listen.address);
                 listens.push((is_written, listen));
             }
@@ -332,7 +333,7 @@ fn shared_with_stream(model: &Model, hosts: &[Host]) -> Vec<Diagnostic> {
 }
 
 /// Adds warnings on directives without effect: `user` without root, and options of sockets that are not set.
-fn warn_of_what_has_no_effect(model: &mut Model) {
+fn warn_of_ineffective_directives(model: &mut Model) {
     let mut warnings = Vec::new();
     for listen in listens(model) {
         for (name, is_set) in [("deferred", listen.deferred), ("fastopen", listen.fastopen.is_some())] {
@@ -349,14 +350,14 @@ fn warn_of_what_has_no_effect(model: &mut Model) {
     }
 }
 
-fn addresses(hosts: &[Host], name: &str, port: u16) -> impl Iterator<Item = SocketAddr> {
+fn addresses(hosts: &[ResolvedHost], name: &str, port: u16) -> impl Iterator<Item = SocketAddr> {
     let found = hosts.iter().find(move |((known, known_port), _)| known == name && *known_port == port);
     found.into_iter().flat_map(|(_, addresses)| addresses.iter().copied())
 }
 
 /// Completes the model with values that depend on the machine: default error log, addresses of host names, default
 /// `listen`.
-fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
+fn complete(model: &mut Model, paths: &ServerPaths, hosts: &[ResolvedHost]) {
     if model.main.error_logs.is_empty() {
         let target = match &paths.error_log {
             Some(path) => Text::new(path.as_os_str().as_encoded_bytes(), <_>::default()),
@@ -365,22 +366,22 @@ fn complete(model: &mut Model, paths: &Paths, hosts: &[Host]) {
         model.main.error_logs.push(ErrorLog {
             target,
             syslog: None,
-            level: Level::Error,
+            level: LogLevel::Error,
             is_json: false,
             repeats_all: false,
         });
     }
     let blocks = model.http.iter_mut().chain(&mut model.stream);
     for server in blocks.flat_map(|block| &mut block.servers) {
-        server.listens = expanded(server, hosts);
+        server.listens = listen_addresses(server, hosts);
     }
 }
 
 /// Returns the listen addresses of a server: the default if it has no `listen`, with host names replaced by their
 /// addresses.
-fn expanded(server: &ServerConf, hosts: &[Host]) -> Vec<ListenConf> {
+fn listen_addresses(server: &ServerConf, hosts: &[ResolvedHost]) -> Vec<ListenConf> {
     if server.listens.is_empty() {
-        let default = addresses(hosts, UNWRITTEN.0, UNWRITTEN.1);
+        let default = addresses(hosts, DEFAULT_LISTEN.0, DEFAULT_LISTEN.1);
         return default.map(|address| ListenConf::new(ListenAddress::Ip(address), server.span)).collect();
     }
     let mut listens = Vec::with_capacity(server.listens.len());

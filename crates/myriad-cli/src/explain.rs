@@ -3,19 +3,19 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use myriad_conf::{Parsed, directive_at, place_of};
-use myriad_serve::{ExplainedLine, Question};
+use myriad_conf::{ParsedConfiguration, directive_at, position_text};
+use myriad_serve::{ExplainedLine, ExplainedRequest};
 
-use crate::cli::Asked;
-use crate::configuration::{Configuration, Origin};
+use crate::cli::ExplainRequest;
+use crate::configuration::{Configuration, ConfigurationSource};
 
 /// Width of the first column, in characters.
 const TOPIC: usize = 10;
 
-impl Asked {
+impl ExplainRequest {
     /// Parses the URL and the header fields.
-    fn question(&self) -> Result<Question, String> {
-        let mut question = Question::of_url(&self.url).map_err(|why| format!("--explain: {why}"))?;
+    fn question(&self) -> Result<ExplainedRequest, String> {
+        let mut question = ExplainedRequest::of_url(&self.url).map_err(|why| format!("--explain: {why}"))?;
         question.method = self.method.clone().unwrap_or(question.method);
         for field in &self.fields {
             let (name, value) =
@@ -31,7 +31,11 @@ impl Asked {
 }
 
 /// Prints the explanation of a request to standard output.
-pub fn run(origin: &Origin, configuration: &Configuration, asked: &Asked) -> Result<(), String> {
+pub fn run(
+    origin: &ConfigurationSource,
+    configuration: &Configuration,
+    asked: &ExplainRequest,
+) -> Result<(), String> {
     let question = asked.question()?;
     let prefix = &origin.paths.prefix;
     let folder = origin.paths.configuration.parent().unwrap_or(prefix);
@@ -42,7 +46,7 @@ pub fn run(origin: &Origin, configuration: &Configuration, asked: &Asked) -> Res
     io::stdout().write_all(text.as_bytes()).map_err(|error| format!("--explain: {error}"))
 }
 
-fn render(parsed: &Parsed, question: &Question, lines: &[ExplainedLine]) -> String {
+fn render(parsed: &ParsedConfiguration, question: &ExplainedRequest, lines: &[ExplainedLine]) -> String {
     let host = question.host.as_deref().unwrap_or_default();
     let scheme = if question.secure { "https://" } else { "" };
     let mut out = format!("{} {scheme}{host}{} from 127.0.0.1\n\n", question.method, question.target);
@@ -58,7 +62,7 @@ fn render(parsed: &Parsed, question: &Question, lines: &[ExplainedLine]) -> Stri
         if !line.outcome.is_empty() {
             let _ = write!(out, "  ->  {}", printable(&line.outcome));
         }
-        if let Some(place) = line.span.and_then(|span| place_of(&parsed.sources, span)) {
+        if let Some(place) = line.span.and_then(|span| position_text(&parsed.sources, span)) {
             let _ = write!(out, "   ({place})");
         }
         out.push('\n');
@@ -75,9 +79,9 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn question(url: &str, fields: &[&str]) -> Result<Question, String> {
+    fn question(url: &str, fields: &[&str]) -> Result<ExplainedRequest, String> {
         let fields = fields.iter().map(|field| (*field).to_owned()).collect();
-        Asked { url: url.to_owned(), method: None, fields }.question()
+        ExplainRequest { url: url.to_owned(), method: None, fields }.question()
     }
 
     #[test]

@@ -43,45 +43,45 @@ const LONGEST: u64 = 1 << 20;
 
 /// Reloads of a server, and the reason if the last one was rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reloads {
+pub struct ReloadCounts {
     /// Number of reloads that were started.
-    pub begun: u64,
+    pub started: u64,
     /// Number of reloads that were completed or refused.
-    pub ended: u64,
+    pub finished: u64,
     /// Reasons of the rejection, as lines for people.
     pub refused: Vec<String>,
 }
 
-impl Reloads {
+impl ReloadCounts {
     /// Counts the start of a reload.
     pub fn begin(&mut self) {
-        self.begun += 1;
+        self.started += 1;
     }
 
     /// Records that the last reload has finished; without a reason, its configuration was accepted.
     pub fn end(&mut self, refused: Vec<String>) {
-        *self = Self { begun: self.begun, ended: self.begun, refused };
+        *self = Self { started: self.started, finished: self.started, refused };
     }
 }
 
 /// Locked folder. The lock is released when the process exits.
 #[derive(Debug)]
-pub struct Instance {
+pub struct InstanceLock {
     file: File,
     since: SystemTime,
 }
 
 /// Server that has locked a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct LockHolder {
     /// Process ID.
     pub pid: Pid,
     /// Time of its start.
     pub since: SystemTime,
     /// Facts that it wrote, as lines for people.
-    pub told: String,
+    pub facts: String,
     /// Results of its reloads; `None` for a binary that does not write them.
-    pub reloads: Option<Reloads>,
+    pub reloads: Option<ReloadCounts>,
     /// Owner of the lock file.
     owner: u32,
 }
@@ -91,7 +91,7 @@ fn path(prefix: &Path) -> PathBuf {
     prefix.join("myriad.lock")
 }
 
-impl Instance {
+impl InstanceLock {
     /// Locks a folder for this process.
     ///
     /// # Errors
@@ -109,24 +109,27 @@ impl Instance {
         for _ in 0..ATTEMPTS {
             match file.try_lock() {
                 // A file of another user is replaced: that user could write any process number to it.
-                Ok(()) if !is_kept_by_us(&file) => {
+                Ok(()) if !is_file_of_us(&file) => {
                     fs::remove_file(&path).map_err(|error| failed(&error))?;
                     file = open().map_err(|error| failed(&error))?;
                 }
                 Ok(()) => {
                     let instance = Self { file, since: SystemTime::now() };
-                    instance.tell(&Reloads::default(), STARTING).map_err(|error| failed(&error))?;
+                    instance
+                        .write_state(&ReloadCounts::default(), STARTING)
+                        .map_err(|error| failed(&error))?;
                     return Ok(instance);
                 }
                 Err(TryLockError::WouldBlock) => sleep(PAUSE),
                 Err(TryLockError::Error(error)) => return Err(failed(&error)),
             }
         }
-        let who = holder(prefix).ok().flatten().map(|holder| holder.pid.as_raw_nonzero());
-        let who = who.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+        let holder_pid = holder(prefix).ok().flatten().map(|holder| holder.pid.as_raw_nonzero());
+        let holder_text =
+            holder_pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
         let folder = prefix.display();
         Err(format!(
-            "wordpress: {folder} is in use by {who}: stop it with `myriad wordpress stop --prefix {folder}`, or choose \
+            "wordpress: {folder} is in use by {holder_text}: stop it with `myriad wordpress stop --prefix {folder}`, or choose \
                  another folder with --prefix"
         ))
     }
@@ -137,9 +140,9 @@ impl Instance {
     }
 
     /// Writes the number of this process, its reloads, and facts of the server (lines for people) to the lock file.
-    pub fn tell(&self, reloads: &Reloads, told: &str) -> io::Result<()> {
+    pub fn write_state(&self, reloads: &ReloadCounts, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let Reloads { begun, ended, refused } = reloads;
+        let ReloadCounts { started: begun, finished: ended, refused } = reloads;
         let mut text = format!("{} {since_s}\n{RELOADS}{begun} {ended}\n", std::process::id());
         for line in refused.iter().flat_map(|lines| lines.lines()) {
             text.extend([REFUSED, line, "\n"]);
@@ -150,7 +153,7 @@ impl Instance {
     }
 }
 
-impl AsFd for Instance {
+impl AsFd for InstanceLock {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -160,7 +163,7 @@ impl AsFd for Instance {
 ///
 /// # Errors
 /// Returns an error if the lock file cannot be read, or if the process that locked it has not written to it yet.
-pub fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
+pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
     // Links are not followed and the open does not block: root may check the folder of another user, who may have put a
     // link or a pipe there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -186,7 +189,7 @@ pub fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
         let mut text = String::new();
         file.rewind()?;
         (&mut file).take(LONGEST).read_to_string(&mut text)?;
-        if let Some(holder) = Holder::read(&text, known.uid()) {
+        if let Some(holder) = LockHolder::read(&text, known.uid()) {
             return Ok(Some(holder));
         }
     }
@@ -194,19 +197,19 @@ pub fn holder(prefix: &Path) -> io::Result<Option<Holder>> {
 }
 
 /// Returns the server that has locked a folder, for a command; the error is a sentence.
-pub fn held(prefix: &Path) -> Result<Option<Holder>, String> {
+pub fn holder_or_error(prefix: &Path) -> Result<Option<LockHolder>, String> {
     holder(prefix).map_err(|error| {
         let path = path(prefix);
-        let who = if error.kind() == io::ErrorKind::PermissionDenied {
+        let advice = if error.kind() == io::ErrorKind::PermissionDenied {
             ": run the command as root, or as the user who started the server"
         } else {
             ""
         };
-        format!("\"{}\": {}{who}", path.display(), reason(&error))
+        format!("\"{}\": {}{advice}", path.display(), reason(&error))
     })
 }
 
-impl Holder {
+impl LockHolder {
     /// Parses the text that [`Instance::tell`] wrote.
     fn read(text: &str, owner: u32) -> Option<Self> {
         let (first, mut told) = text.split_once('\n')?;
@@ -228,8 +231,8 @@ impl Holder {
             refused.push(shown(line));
             told = rest;
         }
-        let reloads = reloads.map(|(begun, ended)| Reloads { begun, ended, refused });
-        Some(Self { pid, since, told: shown(told), reloads, owner })
+        let reloads = reloads.map(|(begun, ended)| ReloadCounts { started: begun, finished: ended, refused });
+        Some(Self { pid, since, facts: shown(told), reloads, owner })
     }
 
     /// Sends a signal to the server; returns a descriptor of its process.
@@ -238,17 +241,17 @@ impl Holder {
     /// Returns the errors of [`Holder::process`]. Also returns an error if this process lacks permission, or if the
     /// server is starting and the signal is `HUP` or `USR1`, which would terminate it.
     pub fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
-        if self.told == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
+        if self.facts == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {
             return Err(format!("process {} is still starting: try again in a moment", self.pid));
         }
         let process = self.process()?;
         pidfd_send_signal(&process, signal).map_err(|error| {
-            let who = if error == rustix::io::Errno::PERM {
+            let advice = if error == rustix::io::Errno::PERM {
                 ": run the command as root, or as the user who started the server"
             } else {
                 ""
             };
-            format!("kill({}) failed ({}){who}", self.pid, reason(&error.into()))
+            format!("kill({}) failed ({}){advice}", self.pid, reason(&error.into()))
         })?;
         Ok(process)
     }
@@ -274,7 +277,7 @@ impl Holder {
 }
 
 /// Returns whether a file belongs to root or to the user of this process, so that no other user can write to it.
-fn is_kept_by_us(file: &File) -> bool {
+fn is_file_of_us(file: &File) -> bool {
     file.metadata().is_ok_and(|known| path_walk::is_ours(known.uid()))
 }
 
@@ -290,9 +293,9 @@ fn owner_of(pid: Pid) -> io::Result<u32> {
 mod tests {
     use super::*;
 
-    struct Folder(PathBuf);
+    struct InstanceFolder(PathBuf);
 
-    impl Folder {
+    impl InstanceFolder {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("myriad-instance-{}-{name}", std::process::id()));
             std::fs::create_dir_all(&path).expect("folder");
@@ -300,7 +303,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for InstanceFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -308,46 +311,46 @@ mod tests {
 
     #[test]
     fn folder_has_one_holder_and_what_is_left_of_an_earlier_one_is_no_obstacle() {
-        let folder = Folder::new("claim");
+        let folder = InstanceFolder::new("claim");
         assert_eq!(holder(&folder.0).expect("nobody"), None);
         std::fs::write(path(&folder.0), "1\nleft over\n").expect("a file");
         assert_eq!(holder(&folder.0).expect("nobody"), None, "a file says nothing");
-        let first = Instance::claim(&folder.0).expect("free");
+        let first = InstanceLock::claim(&folder.0).expect("free");
         let mode = std::fs::metadata(path(&folder.0)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "nobody else may lock it");
-        first.tell(&Reloads::default(), "serves  /a\n").expect("told");
+        first.write_state(&ReloadCounts::default(), "serves  /a\n").expect("told");
         let own = std::process::id().to_string();
-        let refused = Instance::claim(&folder.0).expect_err("held");
+        let refused = InstanceLock::claim(&folder.0).expect_err("held");
         assert!(refused.contains(&format!("in use by process {own}")), "{refused}");
         let known = holder(&folder.0).expect("read").expect("somebody");
-        assert_eq!((known.pid.to_string(), known.told.as_str()), (own, "serves  /a\n"));
-        let mut reloads = Reloads::default();
+        assert_eq!((known.pid.to_string(), known.facts.as_str()), (own, "serves  /a\n"));
+        let mut reloads = ReloadCounts::default();
         reloads.begin();
         reloads.end(vec!["unknown directive\n  --> a:1".to_owned(), "b".to_owned()]);
-        first.tell(&reloads, "serves  /b\n").expect("told");
+        first.write_state(&reloads, "serves  /b\n").expect("told");
         let known = holder(&folder.0).expect("read").expect("somebody");
         let refused = ["unknown directive", "  --> a:1", "b"].map(str::to_owned).to_vec();
-        assert_eq!(known.reloads, Some(Reloads { begun: 1, ended: 1, refused }));
-        assert_eq!(known.told, "serves  /b\n");
+        assert_eq!(known.reloads, Some(ReloadCounts { started: 1, finished: 1, refused }));
+        assert_eq!(known.facts, "serves  /b\n");
 
         // Passed on, as in an upgrade.
-        let heir = Instance::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
+        let successor = InstanceLock::inherit(first.as_fd().try_clone_to_owned().expect("a copy"));
         drop(first);
-        assert!(Instance::claim(&folder.0).is_err());
-        drop(heir);
+        assert!(InstanceLock::claim(&folder.0).is_err());
+        drop(successor);
         assert_eq!(holder(&folder.0).expect("nobody"), None);
-        Instance::claim(&folder.0).expect("free again");
+        InstanceLock::claim(&folder.0).expect("free again");
     }
 
     /// Creates a lock file with this text in a folder of another user, who owns it; `None` unless the tests run as
     /// root.
-    fn theirs(name: &str, text: &str) -> Option<(Folder, File)> {
+    fn theirs(name: &str, text: &str) -> Option<(InstanceFolder, File)> {
         const OTHER: u32 = 54_321;
         if !rustix::process::geteuid().is_root() {
             eprintln!("skipped: somebody else's folder can be made by root alone");
             return None;
         }
-        let folder = Folder::new(name);
+        let folder = InstanceFolder::new(name);
         std::fs::write(path(&folder.0), text).expect("a lock");
         for path in [&folder.0, &path(&folder.0)] {
             std::os::unix::fs::chown(path, Some(OTHER), Some(OTHER)).expect("chown");
@@ -362,13 +365,13 @@ mod tests {
         let text = format!("{} 0\nserves \u{1b}[31m\u{9b}x\n", std::process::id());
         let Some((folder, lock)) = theirs("theirs", &text) else { return };
         let known = holder(&folder.0).expect("read").expect("somebody");
-        assert_eq!(known.told, "serves [31mx\n", "a terminal obeys none of it");
+        assert_eq!(known.facts, "serves [31mx\n", "a terminal obeys none of it");
         assert_eq!(known.reloads, None, "an earlier binary does not say");
         let error = known.process().expect_err("a process of ours");
         assert!(error.contains("to user 54321, but process"), "{error}");
         drop(lock);
-        let own = Instance::claim(&folder.0).expect("free");
-        own.tell(&Reloads::default(), "serves\n").expect("told");
+        let own = InstanceLock::claim(&folder.0).expect("free");
+        own.write_state(&ReloadCounts::default(), "serves\n").expect("told");
         let owner = std::fs::metadata(path(&folder.0)).expect("a lock").uid();
         assert_eq!(owner, 0, "what its owner holds open is not the lock any more");
         holder(&folder.0).expect("read").expect("somebody").process().expect("our own");
@@ -376,7 +379,7 @@ mod tests {
 
     #[test]
     fn pipe_or_symlink_as_lock_file_fails_without_blocking() {
-        let folder = Folder::new("pipe");
+        let folder = InstanceFolder::new("pipe");
         let kind = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, path(&folder.0), kind, 0o600.into(), 0).expect("a pipe");
         assert!(holder(&folder.0).expect_err("a pipe").to_string().contains("not a regular file"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Attributes of a file other than its bytes.
-pub struct Attributes {
+pub struct FileAttributes {
     /// Permission bits.
     pub mode: u32,
     /// User ID and group ID; `None` keeps those of the process.
@@ -25,12 +25,12 @@ pub fn below(root: &Path, path: &str) -> PathBuf {
 pub fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     let path = below(root, path);
     fs::create_dir_all(path.parent().unwrap_or(root))?;
-    replace(&path, bytes, &Attributes { mode, owner: None, modified: None })
+    replace(&path, bytes, &FileAttributes { mode, owner: None, modified: None })
 }
 
 /// Writes a new file next to the target and renames it, so that no program reads a partial file.
-pub fn replace(path: &Path, bytes: &[u8], attributes: &Attributes) -> io::Result<()> {
-    let new = beside(path);
+pub fn replace(path: &Path, bytes: &[u8], attributes: &FileAttributes) -> io::Result<()> {
+    let new = temporary_path(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;
     let written = file
         .write_all(bytes)
@@ -54,7 +54,7 @@ pub fn remove(root: &Path, path: &str) -> io::Result<()> {
 }
 
 /// Returns a temporary name that no program reads, because its extension is unknown.
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
     path.with_file_name(name)

@@ -13,25 +13,25 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::cli::Options;
-use crate::configuration::{self, Origin};
+use crate::cli::ServerOptions;
+use crate::configuration::{self, ConfigurationSource};
 use crate::instance::holder;
-use crate::paths::Paths;
+use crate::paths::ServerPaths;
 use crate::pidfile;
-use crate::servers::{self, Named};
+use crate::servers::{self, SelectedServer};
 use crate::wordpress;
 
-impl Named {
+impl SelectedServer {
     /// Returns the server that a command line names, or the running one.
-    pub fn of(server: &Options) -> Self {
-        let paths = Paths::new(server);
+    pub fn of(server: &ServerOptions) -> Self {
+        let paths = ServerPaths::new(server);
         let is_there = paths.configuration.exists();
         Self::among(server, paths, is_there, serves, running_preset, servers::only_own)
     }
 
     /// Returns the prefix that a command line names, or else the prefix of the running preset. Returns `None` if no
     /// prefix is named and no preset runs.
-    pub fn preset_of(server: &Options) -> Option<PathBuf> {
+    pub fn preset_of(server: &ServerOptions) -> Option<PathBuf> {
         let of_only = || match servers::only_own() {
             Some(Self::Preset(prefix)) => Some(prefix),
             _ => None,
@@ -42,10 +42,10 @@ impl Named {
     /// Selects by the command line, by whether the configuration file exists and is served, by the running preset, and
     /// by the only server of the user. The last three are evaluated only if they affect the result.
     fn among(
-        server: &Options,
-        paths: Paths,
+        server: &ServerOptions,
+        paths: ServerPaths,
         is_there: bool,
-        serves: impl FnOnce(&Paths) -> bool,
+        serves: impl FnOnce(&ServerPaths) -> bool,
         preset: impl FnOnce() -> Option<PathBuf>,
         only: impl FnOnce() -> Option<Self>,
     ) -> Self {
@@ -65,8 +65,8 @@ impl Named {
 
 /// Returns whether the server of a configuration runs, by its pid file. Returns true if the configuration cannot be
 /// read, so that the command reports its errors.
-fn serves(paths: &Paths) -> bool {
-    let origin = Origin { paths: paths.clone(), directives: Vec::new(), preset: None };
+fn serves(paths: &ServerPaths) -> bool {
+    let origin = ConfigurationSource { paths: paths.clone(), directives: Vec::new(), preset: None };
     let Ok(model) = configuration::read_main(&origin) else { return true };
     // A number left by a crash may belong to another program now.
     let own = fs::read("/proc/self/comm").unwrap_or_default();
@@ -91,15 +91,19 @@ mod tests {
 
     #[test]
     fn server_that_runs_is_meant_where_none_is_named() {
-        let paths =
-            || Paths { prefix: "/p".into(), configuration: "/p/conf/nginx.conf".into(), error_log: None };
-        let nothing = Options::default();
-        let with_prefix = Options { prefix: Some("/p".into()), ..Options::default() };
-        let with_file = Options { configuration: Some("a.conf".into()), ..Options::default() };
-        let configuration = || Named::Configuration(paths());
-        let preset = |prefix: &str| Named::Preset(prefix.into());
-        let own = Named::Preset(wordpress::prefix(None));
-        let with_directive = Options { directives: Some(b"pid a;".to_vec()), ..Options::default() };
+        let paths = || ServerPaths {
+            prefix: "/p".into(),
+            configuration: "/p/conf/nginx.conf".into(),
+            error_log: None,
+        };
+        let nothing = ServerOptions::default();
+        let with_prefix = ServerOptions { prefix: Some("/p".into()), ..ServerOptions::default() };
+        let with_file = ServerOptions { configuration: Some("a.conf".into()), ..ServerOptions::default() };
+        let configuration = || SelectedServer::Configuration(paths());
+        let preset = |prefix: &str| SelectedServer::Preset(prefix.into());
+        let own = SelectedServer::Preset(wordpress::prefix(None));
+        let with_directive =
+            ServerOptions { directives: Some(b"pid a;".to_vec()), ..ServerOptions::default() };
         for (server, is_there, serves, running, only, expected) in [
             (&nothing, true, true, Some("/a"), Some("/b"), configuration()),
             (&nothing, true, false, Some("/a"), Some("/b"), preset("/a")),
@@ -114,7 +118,7 @@ mod tests {
         ] {
             let only = || only.map(preset);
             let running = || running.map(PathBuf::from);
-            let found = Named::among(server, paths(), is_there, |_| serves, running, only);
+            let found = SelectedServer::among(server, paths(), is_there, |_| serves, running, only);
             assert_eq!(found, expected, "{is_there} {serves}");
         }
     }

@@ -38,7 +38,7 @@ pub fn is_ours(owner: u32) -> bool {
 }
 
 /// Returns whether only root can replace files of root in this folder.
-fn is_kept(folder: &File) -> io::Result<bool> {
+fn is_protected(folder: &File) -> io::Result<bool> {
     let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;
     let is_closed = known.mode() & 0o022 == 0 || is_sticky;
@@ -58,7 +58,7 @@ fn is_proc(folder: &File) -> Result<bool, Errno> {
 
 /// Rule for a missing folder on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingFolder {
     /// The folder is created, readable by all.
     Made,
     /// The walk stops before it.
@@ -84,29 +84,29 @@ impl PathWalk {
 
     /// Starts a walk at this folder.
     pub fn from(at: File) -> io::Result<Self> {
-        let is_safe = is_kept(&at)?;
+        let is_safe = is_protected(&at)?;
         Ok(Self { at, is_safe })
     }
 
     /// Walks along a path of folders. A link is followed if root owns it and only root can change the path to it.
     /// Returns `None` at any other link.
-    pub fn walk(self, path: &Path, missing: Missing) -> io::Result<Option<Self>> {
+    pub fn walk(self, path: &Path, missing: MissingFolder) -> io::Result<Option<Self>> {
         // Remaining components, the next one last.
         let mut names: Vec<OsString> = path.iter().rev().map(OsStr::to_owned).collect();
         let mut links = 0;
         let mut walk = self;
         while let Some(name) = names.pop() {
             let there = match walk.step(&name) {
-                Err(Errno::NOENT) if missing == Missing::Made => {
+                Err(Errno::NOENT) if missing == MissingFolder::Made => {
                     make_here(&walk.at, &name)?;
                     walk.step(&name)
                 }
-                Err(Errno::NOENT) if missing == Missing::Ends => return Ok(Some(walk)),
+                Err(Errno::NOENT) if missing == MissingFolder::Ends => return Ok(Some(walk)),
                 there => there,
             };
             match there {
                 Ok(folder) => {
-                    walk.is_safe &= is_kept(&folder)?;
+                    walk.is_safe &= is_protected(&folder)?;
                     walk.at = folder;
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {
@@ -210,7 +210,7 @@ pub fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
-        walk = walk.walk(above, Missing::Fails)?.ok_or_else(refused)?;
+        walk = walk.walk(above, MissingFolder::Fails)?.ok_or_else(refused)?;
         match walk.open_file(name) {
             Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
                 path = walk.link(name)?.ok_or_else(refused)?;
@@ -233,7 +233,7 @@ pub fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(Some(rustix::fs::fstat(&walk.at)?));
         };
-        let Some(reached) = walk.walk(above, Missing::Fails)? else { return Ok(None) };
+        let Some(reached) = walk.walk(above, MissingFolder::Fails)? else { return Ok(None) };
         let Some(known) = reached.trusted_stat(name)? else { return Ok(None) };
         if !FileType::from_raw_mode(known.st_mode).is_symlink() {
             return Ok(Some(known));
@@ -256,7 +256,7 @@ pub fn trusted_part(path: &Path) -> io::Result<PathBuf> {
         if walk.trusted_stat(name)?.is_none() {
             break;
         }
-        let Some(reached) = walk.walk(Path::new(name), Missing::Fails)? else { break };
+        let Some(reached) = walk.walk(Path::new(name), MissingFolder::Fails)? else { break };
         walk = reached;
         trusted.push(name);
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::Options;
+use crate::cli::ServerOptions;
 
 const DEFAULT_PREFIX: &str = "/usr/local/myriad";
 const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
@@ -13,7 +13,7 @@ const DEFAULT_CONFIGURATION: &str = "conf/nginx.conf";
 const DEFAULT_ERROR_LOG: &str = "logs/error.log";
 
 /// Paths of the packages for Debian and Fedora, which do not install everything in one folder.
-const PACKAGE: Package = Package {
+const PACKAGE: PackagePaths = PackagePaths {
     prefix: "/var/lib/myriad",
     configuration: "/etc/myriad/nginx.conf",
     error_log: "/var/log/myriad/error.log",
@@ -21,7 +21,7 @@ const PACKAGE: Package = Package {
 
 /// Default paths if a package has installed its configuration.
 #[derive(Clone, Copy, Debug)]
-struct Package {
+struct PackagePaths {
     prefix: &'static str,
     configuration: &'static str,
     error_log: &'static str,
@@ -29,7 +29,7 @@ struct Package {
 
 /// Paths of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paths {
+pub struct ServerPaths {
     /// Prefix (`-p`), absolute.
     pub prefix: PathBuf,
     /// Configuration file (`-c`), absolute.
@@ -38,23 +38,23 @@ pub struct Paths {
     pub error_log: Option<PathBuf>,
 }
 
-impl Paths {
+impl ServerPaths {
     /// Resolves the paths of the command line: the prefix relative to the current folder, the others relative to the
     /// prefix.
     ///
     /// Without `-p`, and if the default prefix does not exist, the folder of the configuration file is the prefix.
     /// Without `-c` as well, the paths are those of a package if its configuration exists.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &ServerOptions) -> Self {
         let current = std::env::current_dir().unwrap_or_else(|_| "/".into());
         Self::from_folder(options, &current)
     }
 
     /// Resolves the paths of a command line relative to the folder `current`.
-    pub fn from_folder(options: &Options, current: &Path) -> Self {
+    pub fn from_folder(options: &ServerOptions, current: &Path) -> Self {
         Self::with_default(options, current, Path::new(DEFAULT_PREFIX), PACKAGE)
     }
 
-    fn with_default(options: &Options, current: &Path, default: &Path, package: Package) -> Self {
+    fn with_default(options: &ServerOptions, current: &Path, default: &Path, package: PackagePaths) -> Self {
         let configuration = options.configuration.as_deref();
         let prefix = match (&options.prefix, configuration) {
             (Some(prefix), _) => current.join(prefix),
@@ -70,7 +70,7 @@ impl Paths {
         Self { configuration, ..Self::below(prefix, options.error_log.as_deref()) }
     }
 
-    fn of_package(package: Package, error_log: Option<&Path>) -> Self {
+    fn of_package(package: PackagePaths, error_log: Option<&Path>) -> Self {
         let error_log = error_log.unwrap_or(Path::new(package.error_log));
         Self {
             configuration: package.configuration.into(),
@@ -119,11 +119,11 @@ impl Paths {
 mod tests {
     use super::*;
 
-    fn paths(arguments: &[&str], default: &Path) -> Paths {
+    fn paths(arguments: &[&str], default: &Path) -> ServerPaths {
         let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
         let current = std::env::current_dir().expect("a folder");
-        let package = Package { configuration: "/nowhere", ..PACKAGE };
-        Paths::with_default(&options.expect("options"), &current, default, package)
+        let package = PackagePaths { configuration: "/nowhere", ..PACKAGE };
+        ServerPaths::with_default(&options.expect("options"), &current, default, package)
     }
 
     #[test]
@@ -161,10 +161,11 @@ mod tests {
     #[test]
     fn package_has_paths_of_its_own_where_nothing_else_is_installed_or_named() {
         let own = std::env::current_exe().expect("a file");
-        let package = Package { configuration: own.to_str().expect("a path").to_owned().leak(), ..PACKAGE };
+        let package =
+            PackagePaths { configuration: own.to_str().expect("a path").to_owned().leak(), ..PACKAGE };
         let paths = |arguments: &[&str], default: &Path| {
             let options = crate::cli::parse(arguments.iter().map(std::ffi::OsString::from).collect());
-            Paths::with_default(&options.expect("options"), Path::new("/"), default, package)
+            ServerPaths::with_default(&options.expect("options"), Path::new("/"), default, package)
         };
         let nowhere = Path::new("/nowhere/myriad");
         let installed = paths(&[], nowhere);

@@ -1,25 +1,28 @@
 //! Messages for people: written to the error log, and to standard error until the log is in use.
 
-use myriad_conf::{Diagnostic, Parsed, Severity};
-use myriad_log::{ErrorLog, Level, escaped};
+use myriad_conf::{Diagnostic, ParsedConfiguration, Severity};
+use myriad_log::{ErrorLog, LogLevel, escaped};
 
 /// Message with its level, so that a warning next to an error remains a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct ConfigFinding {
     /// Severity.
-    pub level: Level,
+    pub level: LogLevel,
     /// Sentence, optionally followed by lines that show the position.
     pub text: String,
 }
 
-impl Finding {
+impl ConfigFinding {
     /// Converts diagnostics to findings. They are rendered without their label, since the level provides it.
-    pub fn of<'d>(parsed: &Parsed, diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Self> {
+    pub fn of<'d>(
+        parsed: &ParsedConfiguration,
+        diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
+    ) -> Vec<Self> {
         let finding = |found: &Diagnostic| {
             let (level, label) = match found.severity {
-                Severity::Error => (Level::Emerg, "error: "),
-                Severity::Warning => (Level::Warn, "warning: "),
-                Severity::Hint => (Level::Notice, "hint: "),
+                Severity::Error => (LogLevel::Emerg, "error: "),
+                Severity::Warning => (LogLevel::Warn, "warning: "),
+                Severity::Hint => (LogLevel::Notice, "hint: "),
             };
             let text = myriad_conf::render(parsed, found);
             Self { level, text: text.strip_prefix(label).unwrap_or(&text).trim_end().to_owned() }
@@ -28,30 +31,30 @@ impl Finding {
     }
 
     /// Writes the finding to standard error only.
-    pub fn say(&self) {
-        say(self.level, &self.text);
+    pub fn print(&self) {
+        print_message(self.level, &self.text);
     }
 }
 
 /// Converts a sentence to an error that prevents the server from starting.
-impl From<String> for Finding {
+impl From<String> for ConfigFinding {
     fn from(text: String) -> Self {
-        Self { level: Level::Emerg, text }
+        Self { level: LogLevel::Emerg, text }
     }
 }
 
 /// Writes each line of a message as a line of the log; with `aloud` also to standard error, in the wording of nginx.
-pub fn report(log: &ErrorLog, level: Level, message: &str, aloud: bool) {
+pub fn report(log: &ErrorLog, level: LogLevel, message: &str, aloud: bool) {
     for line in message.lines() {
         log.write(level, None, format_args!("{line}"));
     }
-    if aloud && level <= Level::Warn && !log.reaches_stderr(level) {
-        say(level, message);
+    if aloud && level <= LogLevel::Warn && !log.reaches_stderr(level) {
+        print_message(level, message);
     }
 }
 
 /// Writes to standard error only. Line breaks are retained; other control characters are escaped.
-pub fn say(level: Level, message: &str) {
+pub fn print_message(level: LogLevel, message: &str) {
     let lines: Vec<_> = message.lines().map(escaped).collect();
     eprintln!("myriad: [{}] {}", level.name(), lines.join("\n"));
 }

@@ -12,39 +12,39 @@ use std::path::{Path, PathBuf};
 
 use crate::accounts;
 use crate::cli;
-use crate::configuration::{self, Origin};
+use crate::configuration::{self, ConfigurationSource};
 use crate::instance::holder;
-use crate::paths::Paths;
+use crate::paths::ServerPaths;
 use crate::pidfile;
 use crate::wordpress;
 
 /// Server that a command line selects; if it names none, the running server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum SelectedServer {
     /// Server of a configuration file.
-    Configuration(Paths),
+    Configuration(ServerPaths),
     /// Server of a preset, by its prefix.
     Preset(PathBuf),
 }
 
 /// Running server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct RunningProcess {
     pid: u32,
     /// Owner of the process.
     owner: u32,
     /// Prefix or configuration file of the server.
-    pub named: Named,
+    pub named: SelectedServer,
     /// Option that selects the server on a command line.
     option: String,
 }
 
 /// Returns the running servers, ordered by process number. Those of other users are included if `/proc` shows them.
-pub fn running() -> Vec<Server> {
+pub fn running() -> Vec<RunningProcess> {
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut servers: Vec<Server> = processes
+    let mut servers: Vec<RunningProcess> = processes
         .filter(|pid| *pid != std::process::id())
         .filter(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
         .filter_map(server_of)
@@ -55,7 +55,7 @@ pub fn running() -> Vec<Server> {
 
 /// Returns the server of the current user, if exactly one runs. For root, a server of another user does not count,
 /// because its control socket could return any response.
-pub fn only_own() -> Option<Named> {
+pub fn only_own() -> Option<SelectedServer> {
     let uid = rustix::process::geteuid().as_raw();
     let mut own = running().into_iter().filter(|server| server.owner == uid);
     let only = own.next()?;
@@ -79,7 +79,7 @@ pub fn hint() -> String {
 }
 
 /// Reads the command line of a process.
-fn server_of(pid: u32) -> Option<Server> {
+fn server_of(pid: u32) -> Option<RunningProcess> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let words = bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec()));
@@ -94,28 +94,33 @@ fn server_of(pid: u32) -> Option<Server> {
     let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_else(|_| "/".into());
     let claim = claim_of(arguments, &folder, owner)?;
     let is_own = owner == rustix::process::geteuid().as_raw();
-    (!is_own || claim.names(pid)).then_some(Server { pid, owner, named: claim.named, option: claim.option })
+    (!is_own || claim.has_pid(pid)).then_some(RunningProcess {
+        pid,
+        owner,
+        named: claim.named,
+        option: claim.option,
+    })
 }
 
 /// Server that a command line names.
 #[derive(Debug, PartialEq, Eq)]
-struct Claim {
-    named: Named,
+struct ClaimedServer {
+    named: SelectedServer,
     /// Option that selects the server.
     option: String,
     /// Value of `-g`.
     directives: Vec<u8>,
 }
 
-impl Claim {
+impl ClaimedServer {
     /// Returns whether the lock or the pid file contains the process number.
-    fn names(&self, pid: u32) -> bool {
+    fn has_pid(&self, pid: u32) -> bool {
         let is_it = |of_file: rustix::process::Pid| of_file.as_raw_nonzero().get().cast_unsigned() == pid;
         match &self.named {
-            Named::Preset(prefix) => matches!(holder(prefix), Ok(Some(holder)) if is_it(holder.pid)),
-            Named::Configuration(paths) => {
+            SelectedServer::Preset(prefix) => matches!(holder(prefix), Ok(Some(holder)) if is_it(holder.pid)),
+            SelectedServer::Configuration(paths) => {
                 let directives = self.directives.clone();
-                let origin = Origin { paths: paths.clone(), directives, preset: None };
+                let origin = ConfigurationSource { paths: paths.clone(), directives, preset: None };
                 let Ok(model) = configuration::read_main(&origin) else { return false };
                 pidfile::read(&paths.complete(model.main.pid.bytes())).is_ok_and(is_it)
             }
@@ -124,9 +129,9 @@ impl Claim {
 }
 
 /// Returns the server that a command line in a folder names; `None` if the command is not a server.
-fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<Claim> {
+fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<ClaimedServer> {
     let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
-    let is_preset = wordpress::Kind::named(first).is_some();
+    let is_preset = wordpress::SiteKind::from_name(first).is_some();
     if !is_preset && cli::COMMANDS.contains(&first) {
         return None;
     }
@@ -137,15 +142,15 @@ fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<Claim
     if let Some(site) = &options.wordpress {
         let prefix = site.prefix_in(folder, owner)?;
         let option = format!("--prefix {}", prefix.display());
-        return Some(Claim { named: Named::Preset(prefix), option, directives: Vec::new() });
+        return Some(ClaimedServer { named: SelectedServer::Preset(prefix), option, directives: Vec::new() });
     }
-    let paths = Paths::from_folder(&options, folder);
+    let paths = ServerPaths::from_folder(&options, folder);
     let option = match (&options.configuration, &options.prefix) {
         (None, Some(_)) => format!("--prefix {}", paths.prefix.display()),
         _ => format!("-c {}", paths.configuration.display()),
     };
-    Some(Claim {
-        named: Named::Configuration(paths),
+    Some(ClaimedServer {
+        named: SelectedServer::Configuration(paths),
         option,
         directives: options.directives.unwrap_or_default(),
     })
@@ -155,7 +160,7 @@ fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<Claim
 mod tests {
     use super::*;
 
-    fn named(words: &[&str]) -> Option<(Named, String)> {
+    fn named(words: &[&str]) -> Option<(SelectedServer, String)> {
         let claim = claim_of(words.iter().map(OsString::from).collect(), Path::new("/srv/folder"), 0)?;
         Some((claim.named, claim.option))
     }
@@ -164,7 +169,8 @@ mod tests {
     fn command_lines_of_servers_name_their_prefix_or_configuration() {
         let site = ["wordpress", "--root", "/srv", "--php", "127.0.0.1:9"];
         let with = |more: &[&'static str]| named(&[&site[..], more].concat());
-        let preset = |prefix: &str| Some((Named::Preset(prefix.into()), format!("--prefix {prefix}")));
+        let preset =
+            |prefix: &str| Some((SelectedServer::Preset(prefix.into()), format!("--prefix {prefix}")));
         assert_eq!(with(&[]), preset("/var/lib/myriad"));
         assert_eq!(with(&["--prefix", "/a"]), preset("/a"));
         assert_eq!(with(&["-p", "b"]), preset("/srv/folder/b"));

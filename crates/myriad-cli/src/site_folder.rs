@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use myriad_files::{LinkRule, Walk, read_at};
+use myriad_files::{LinkRule, PathResolution, read_at};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 
 use crate::{accounts, path_walk};
@@ -107,7 +107,7 @@ impl SiteFolder {
     /// Those of the system, and a link.
     pub fn folder_without_links(&self, path: impl AsRef<Path>) -> io::Result<OwnedFd> {
         let path = self.root.join(path);
-        Walk::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
+        PathResolution::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
     }
 
     /// Returns the symbolic links in the path of the folder below its trusted part, in the order of the path.
@@ -156,10 +156,10 @@ impl SiteFolder {
     ///
     /// # Errors
     /// The folder cannot be opened; one below it that cannot be opened is skipped.
-    pub fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<Files> {
+    pub fn files(&self, path: impl AsRef<Path>, folders: usize) -> io::Result<FileWalk> {
         let path = path.as_ref();
         let first = Pending { path: PathBuf::new(), around: Arc::default(), is_linked: false };
-        Ok(Files {
+        Ok(FileWalk {
             start: self.folder(path)?,
             site: self.clone(),
             start_path: path.to_owned(),
@@ -176,8 +176,8 @@ impl SiteFolder {
         })
     }
 
-    fn walk(&self, path: &Path) -> Walk {
-        Walk::to(bytes(path), LinkRule::ForeignOwner, bytes(&self.trusted))
+    fn walk(&self, path: &Path) -> PathResolution {
+        PathResolution::to(bytes(path), LinkRule::ForeignOwner, bytes(&self.trusted))
     }
 }
 
@@ -226,7 +226,7 @@ pub struct LinkCycle {
 }
 
 /// Files below a folder; each path is relative to it.
-pub struct Files {
+pub struct FileWalk {
     start: OwnedFd,
     site: SiteFolder,
     /// Path of the start below the folder of the site.
@@ -250,7 +250,7 @@ pub struct Files {
     name: Option<&'static str>,
 }
 
-impl Files {
+impl FileWalk {
     /// Skips folders and everything below them.
     #[must_use]
     pub fn except(self, folders: &[impl AsRef<Path>]) -> Self {
@@ -379,7 +379,7 @@ impl Files {
     }
 }
 
-impl Iterator for Files {
+impl Iterator for FileWalk {
     type Item = PathBuf;
 
     fn next(&mut self) -> Option<PathBuf> {
@@ -398,7 +398,7 @@ impl Iterator for Files {
 /// # Errors
 /// Those of the system; also anything but a regular file, and a file of more than `limit` bytes.
 pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    Walk::Free.read(bytes(path), limit)
+    PathResolution::Free.read(bytes(path), limit)
 }
 
 fn bytes(path: &Path) -> &[u8] {

@@ -8,8 +8,8 @@ const USUAL: usize = 80;
 /// Returns the number of columns of the terminal on standard output, else `COLUMNS`, else 80; limited to 40 to 400.
 pub fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
-    size.filter(|columns| *columns > 0).or_else(said).unwrap_or(USUAL).clamp(40, 400)
+    let from_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
+    size.filter(|columns| *columns > 0).or_else(from_environment).unwrap_or(USUAL).clamp(40, 400)
 }
 
 /// Returns whether a person uses the command: standard input and output are a terminal.
@@ -29,10 +29,10 @@ pub fn has_colors() -> bool {
 /// Returns whether the locale is UTF-8 (`LC_ALL`, else `LC_CTYPE`, else `LANG`). The result also applies to output in a
 /// pipe.
 pub fn has_unicode() -> bool {
-    let said = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    said.is_some_and(|value| {
+    locale.is_some_and(|value| {
         let value = value.to_ascii_lowercase();
         value.contains("utf-8") || value.contains("utf8")
     })

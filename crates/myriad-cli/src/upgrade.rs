@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::admin::{Known, Words, help};
-use crate::configuration::Origin;
-use crate::instance::held;
+use crate::admin::{CommandWords, KnownOption, help};
+use crate::configuration::ConfigurationSource;
+use crate::instance::holder_or_error;
 use crate::pidfile::{self, reason};
 use crate::servers;
-use crate::servers::Named;
+use crate::servers::SelectedServer;
 use crate::wordpress;
 
 /// Text of `--help`.
@@ -39,7 +39,7 @@ start, the old process continues to serve.
 Exit status: 0; 1 after an error; 3 if no server is running.
 ";
 
-const OPTIONS: &[Known] = &[("--pid-file", true)];
+const OPTIONS: &[KnownOption] = &[("--pid-file", true)];
 
 /// Maximum time for the new binary to accept connections: it reads its configuration and the catalogues of its zones.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -57,14 +57,14 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let words = Words::parse(arguments, OPTIONS)?;
+    let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {
         return Ok(help(USAGE));
     }
     words.at_most(0, "upgrade")?;
     let pid_file = match words.value("--pid-file") {
         Some(path) => PathBuf::from(path),
-        None => configured(&words)?,
+        None => configured_pid_file(&words)?,
     };
     let Some(old) = running(&pid_file) else {
         eprintln!(
@@ -75,19 +75,19 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
         return Ok(ExitCode::from(NOT_RUNNING));
     };
     check_is_ours(old)?;
-    let new = replaced(&pid_file, old)?;
+    let new = replace_server(&pid_file, old)?;
     println!("process {new} serves new requests; process {old} finishes its requests in flight and exits");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the pid file of the selected server. A configuration that this binary rejects prevents the upgrade.
-fn configured(words: &Words) -> Result<PathBuf, String> {
-    let paths = match Named::of(&words.server) {
-        Named::Configuration(paths) => paths,
-        Named::Preset(prefix) => return of_preset(&prefix),
+fn configured_pid_file(words: &CommandWords) -> Result<PathBuf, String> {
+    let paths = match SelectedServer::of(&words.server) {
+        SelectedServer::Configuration(paths) => paths,
+        SelectedServer::Preset(prefix) => return preset_pid_file(&prefix),
     };
     let directives = words.server.directives.clone().unwrap_or_default();
-    let origin = Origin { paths, directives, preset: None };
+    let origin = ConfigurationSource { paths, directives, preset: None };
     let configuration = origin.load().map_err(|findings| {
         let texts: Vec<_> = findings.into_iter().map(|finding| finding.text).collect();
         format!(
@@ -101,9 +101,9 @@ fn configured(words: &Words) -> Result<PathBuf, String> {
 /// Returns the pid file of a preset. If the preset runs, the file must contain the number of the process that has
 /// locked the folder, and the owner of that process must be the owner of the lock: a folder of another user may contain
 /// any number.
-fn of_preset(prefix: &Path) -> Result<PathBuf, String> {
+fn preset_pid_file(prefix: &Path) -> Result<PathBuf, String> {
     let path = wordpress::pid_file(Some(prefix));
-    if let Some(holder) = held(prefix)? {
+    if let Some(holder) = holder_or_error(prefix)? {
         holder.process()?;
         if pidfile::read(&path)? != holder.pid {
             let folder = prefix.display();
@@ -143,7 +143,7 @@ fn check_is_ours(pid: Pid) -> Result<(), String> {
 }
 
 /// Replaces a running server; returns the new process.
-fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
+fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     let aside = pid_file.with_added_extension("oldbin");
     if let Some(other) = running(&aside) {
         return Err(format!(
@@ -153,7 +153,7 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     }
     let failed = |error: rustix::io::Errno| format!("process {old}: {}", reason(&error.into()));
     let process = pidfd_open(old, PidfdFlags::empty()).map_err(failed)?;
-    let before = changed(pid_file);
+    let before = change_time(pid_file);
     pidfd_send_signal(&process, Signal::USR2).map_err(failed)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -163,7 +163,7 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
                 return Ok(new);
             }
             // The file was renamed and renamed back: the new process has exited.
-            Ok(_) if changed(pid_file) != before => {
+            Ok(_) if change_time(pid_file) != before => {
                 return Err(format!(
                     "the new binary did not start, and process {old} continues to serve: see its error log"
                 ));
@@ -180,7 +180,7 @@ fn replaced(pid_file: &Path, old: Pid) -> Result<Pid, String> {
 }
 
 /// Returns the time of the last change of a file or its name.
-fn changed(path: &Path) -> Option<(i64, i64)> {
+fn change_time(path: &Path) -> Option<(i64, i64)> {
     let known = fs::metadata(path).ok()?;
     Some((known.ctime(), known.ctime_nsec()))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use myriad_conf::registry::{BUILD_FEATURES, Row, Status};
+use myriad_conf::registry::{BUILD_FEATURES, DirectiveRow, DirectiveStatus};
 use myriad_serve::registry;
 
 /// Release of nginx whose documented language is supported; tools compare with it.
@@ -122,7 +122,7 @@ fn features() -> String {
 }
 
 /// Returns the arguments with which the `configure` of nginx would build the same modules.
-fn arguments(rows: &[Row]) -> Vec<String> {
+fn arguments(rows: &[DirectiveRow]) -> Vec<String> {
     let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
     let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
     let present = PRESENT.iter().chain(&["--with-stream"]).map(|&argument| argument.to_owned());
@@ -137,18 +137,18 @@ fn arguments(rows: &[Row]) -> Vec<String> {
 }
 
 /// Returns whether a directive is implemented, or has no effect because its behaviour is always on.
-fn is_here(rows: &[Row], directive: &str) -> bool {
+fn is_here(rows: &[DirectiveRow], directive: &str) -> bool {
     rows.iter().any(|row| row.name == directive && is_obeyed(row.status))
 }
 
 /// Returns whether a directive is implemented within `stream`.
-fn is_in_streams(rows: &[Row], directive: &str) -> bool {
+fn is_in_streams(rows: &[DirectiveRow], directive: &str) -> bool {
     let named = rows.iter().filter(|row| row.name == directive && row.contexts.contains("stream"));
     named.into_iter().any(|row| is_obeyed(row.status))
 }
 
-fn is_obeyed(status: Status) -> bool {
-    matches!(status, Status::Same | Status::Differs(_) | Status::NoEffect(_))
+fn is_obeyed(status: DirectiveStatus) -> bool {
+    matches!(status, DirectiveStatus::Same | DirectiveStatus::Differs(_) | DirectiveStatus::NoEffect(_))
 }
 
 #[cfg(test)]
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn implemented_modules_are_not_listed_as_missing() {
-        let said = arguments(&registry().rows());
-        let without = |module: &str| said.contains(&format!("--without-http_{module}_module"));
+        let printed = arguments(&registry().rows());
+        let without = |module: &str| printed.contains(&format!("--without-http_{module}_module"));
         for here in
             ["rewrite", "access", "map", "fastcgi", "gzip", "geo", "split_clients", "charset", "proxy"]
         {
@@ -196,11 +196,11 @@ mod tests {
         for here in ["memcached", "grpc"] {
             assert!(!without(here), "{here}");
         }
-        assert!(said.contains(&"--with-http_gzip_static_module".to_owned()));
-        assert!(said.contains(&"--with-http_ssl_module".to_owned()));
-        assert!(said.contains(&"--with-http_v2_module".to_owned()));
+        assert!(printed.contains(&"--with-http_gzip_static_module".to_owned()));
+        assert!(printed.contains(&"--with-http_ssl_module".to_owned()));
+        assert!(printed.contains(&"--with-http_v2_module".to_owned()));
         let has_http3 = BuildFeature::missing("http3").is_none();
-        assert_eq!(said.contains(&"--with-http_v3_module".to_owned()), has_http3);
+        assert_eq!(printed.contains(&"--with-http_v3_module".to_owned()), has_http3);
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
     fn what_the_registry_lifts_changes_the_list_by_itself() {
         let mut rows = registry().rows();
         let ssi = rows.iter_mut().find(|row| row.name == "ssi").expect("a row");
-        ssi.status = Status::Same;
+        ssi.status = DirectiveStatus::Same;
         assert!(!arguments(&rows).contains(&"--without-http_ssi_module".to_owned()));
     }
 }

@@ -15,7 +15,7 @@ pub enum Severity {
 
 /// Earlier error that may be the actual cause of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum PossibleCause {
     /// The name is undefined, unless it is defined by a directive that could not be read.
     Name(String),
     /// The directive is not allowed in this block, unless a brace is missing or extra.
@@ -36,14 +36,14 @@ pub struct Diagnostic {
     /// Related positions, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
     /// Earlier error that may be the cause of this error. Boxed, because few diagnostics have it.
-    pub doubt: Option<Box<Doubt>>,
+    pub doubt: Option<Box<PossibleCause>>,
     /// Data shared with other diagnostics of the same cause. Boxed, because few diagnostics have it.
-    pub repeats: Option<Box<Repeats>>,
+    pub repeats: Option<Box<RepeatedDiagnostics>>,
 }
 
 /// Diagnostics with the same cause, of which only the first is reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repeats {
+pub struct RepeatedDiagnostics {
     /// Cause shared by diagnostics with different messages. If `None`, the message is the cause.
     pub cause: Option<&'static str>,
     /// Further positions with the same cause.
@@ -77,14 +77,14 @@ impl Diagnostic {
     /// Marks the error as caused by the undefined `name` (of a variable, an upstream, a zone or a format).
     #[must_use]
     pub fn undefined(mut self, name: impl Into<String>) -> Self {
-        self.doubt = Some(Box::new(Doubt::Name(name.into())));
+        self.doubt = Some(Box::new(PossibleCause::Name(name.into())));
         self
     }
 
     /// Marks the error as caused by a directive that is not allowed in its block.
     #[must_use]
     pub fn misplaced(mut self) -> Self {
-        self.doubt = Some(Box::new(Doubt::Context));
+        self.doubt = Some(Box::new(PossibleCause::Context));
         self
     }
 

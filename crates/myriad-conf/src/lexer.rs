@@ -33,7 +33,7 @@ pub(crate) struct Lexer<'s> {
     after_quote: bool,
     /// Set when an error at the end of the file has been reported, so that the enclosing blocks are not reported as
     /// well.
-    ended: bool,
+    is_finished: bool,
     /// Opening quote of the last quoted word and the typographic quote that was probably meant to close it.
     suspect: Option<(Span, Span)>,
 }
@@ -45,7 +45,7 @@ fn is_space(byte: u8) -> bool {
 impl<'s> Lexer<'s> {
     pub(crate) fn new(bytes: &'s [u8], file: FileId) -> Self {
         let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { bytes, file, at, after_quote: false, ended: false, suspect: None }
+        Self { bytes, file, at, after_quote: false, is_finished: false, suspect: None }
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
@@ -56,12 +56,12 @@ impl<'s> Lexer<'s> {
         self.bytes.get(self.at).copied()
     }
 
-    pub(crate) fn ended(&self) -> bool {
-        self.ended
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_finished
     }
 
-    pub(crate) fn end(&mut self) {
-        self.ended = true;
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
     }
 
     /// Returns the next token. After the first [`Token::Eof`], every call returns [`Token::Eof`].
@@ -136,7 +136,7 @@ impl<'s> Lexer<'s> {
                 return self.word(start, start + 1, self.at - 1, true);
             }
         }
-        self.ended = true;
+        self.is_finished = true;
         if let Some((opening, closing)) = self.suspect {
             return Token::Bad(curly::unclosed(opening, closing));
         }

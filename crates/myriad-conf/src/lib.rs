@@ -32,10 +32,10 @@ pub mod text;
 mod written;
 
 pub use builtin::BuiltinFile;
-pub use diagnostic::{Diagnostic, Doubt, Repeats, Severity};
+pub use diagnostic::{Diagnostic, PossibleCause, RepeatedDiagnostics, Severity};
 pub use model::Model;
 pub use number::parse_time_ms;
-pub use parsed::{Node, Parsed, Source, Word};
+pub use parsed::{Node, ParsedConfiguration, SourceFile, Word};
 pub use registry::nearest;
 pub use render::{dump, line_and_column, render};
 pub use resolve::{Survey, build, defaults, survey};
@@ -43,4 +43,4 @@ pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};
 pub use span::{FileId, Span};
 pub use text::Text;
-pub use written::{directive_at, place_of};
+pub use written::{directive_at, position_text};

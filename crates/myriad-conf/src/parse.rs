@@ -14,7 +14,7 @@ use crate::{
     diagnostic::Diagnostic,
     glob,
     lexer::{Lexer, Token},
-    parsed::{Node, Parsed, Source, Word},
+    parsed::{Node, ParsedConfiguration, SourceFile, Word},
     source::Loader,
     span::{FileId, Span},
 };
@@ -31,12 +31,17 @@ const MAX_ERRORS: usize = 100;
 /// Parses a configuration and all files that it includes. Relative includes are resolved against the folder of `path`.
 /// `globals` contains the directives of `-g`, or is empty. `files` replace files that the loader does not find. Never
 /// fails: errors are in [`Parsed::errors`].
-pub(crate) fn parse(loader: &dyn Loader, path: &Path, globals: &[u8], files: &[BuiltinFile]) -> Parsed {
+pub(crate) fn parse(
+    loader: &dyn Loader,
+    path: &Path,
+    globals: &[u8],
+    files: &[BuiltinFile],
+) -> ParsedConfiguration {
     let mut parser = Parser {
         loader,
         files,
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
-        parsed: Parsed::default(),
+        parsed: ParsedConfiguration::default(),
         known: HashMap::new(),
         open: Vec::new(),
         depth: 0,
@@ -60,7 +65,7 @@ struct Parser<'l> {
     loader: &'l dyn Loader,
     files: &'l [BuiltinFile],
     folder: PathBuf,
-    parsed: Parsed,
+    parsed: ParsedConfiguration,
     known: HashMap<PathBuf, FileId>,
     /// Files being read, each included by the previous file.
     open: Vec<PathBuf>,
@@ -78,7 +83,7 @@ impl Parser<'_> {
     fn add_source(&mut self, path: PathBuf, bytes: Arc<[u8]>, builtin: bool) -> FileId {
         let file = FileId(self.parsed.sources.len() as u32);
         self.known.insert(path.clone(), file);
-        self.parsed.sources.push(Source { path, bytes, builtin });
+        self.parsed.sources.push(SourceFile { path, bytes, builtin });
         file
     }
 
@@ -159,14 +164,14 @@ impl Parser<'_> {
                     damaged = true;
                     self.error(diagnostic);
                 }
-                Token::End(span) => match self.ended(&mut words, &mut damaged) {
+                Token::End(span) => match self.directive_of(&mut words, &mut damaged) {
                     Some(node) => self.end(node, &mut nodes),
                     // The `;` of an HTML entity has already terminated the directive.
                     None if self.parsed.damaged.last().is_some_and(|last| last.end + 1 == span.start) => {}
                     None => self.error(Diagnostic::error(span, "unexpected \";\"")),
                 },
                 Token::Open(span) => {
-                    let node = self.ended(&mut words, &mut damaged);
+                    let node = self.directive_of(&mut words, &mut damaged);
                     if node.is_none() {
                         self.error(
                             Diagnostic::error(span, "unexpected \"{\"").help("write a name before the block"),
@@ -188,9 +193,9 @@ impl Parser<'_> {
                     self.parsed.unbalanced.push(span.file);
                     self.error(Diagnostic::error(span, "unexpected \"}\"").help("no block is open here"));
                 }
-                Token::Eof(_) if lexer.ended() => return nodes,
+                Token::Eof(_) if lexer.is_finished() => return nodes,
                 Token::Eof(span) => {
-                    lexer.end();
+                    lexer.finish();
                     if opened.is_some() {
                         self.parsed.unbalanced.push(span.file);
                     }
@@ -223,7 +228,7 @@ impl Parser<'_> {
 
     /// Returns the directive made of `words`. If one of the words is damaged, the directive is listed in
     /// `Parsed::damaged`, so that its further errors count as consequences.
-    fn ended(&mut self, words: &mut Vec<Word>, damaged: &mut bool) -> Option<Node> {
+    fn directive_of(&mut self, words: &mut Vec<Word>, damaged: &mut bool) -> Option<Node> {
         let node = Self::node(words)?;
         if std::mem::take(damaged) {
             self.parsed.damaged.push(node.span);

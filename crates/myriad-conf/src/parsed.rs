@@ -41,7 +41,7 @@ pub struct Node {
 
 /// Source file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceFile {
     /// Path of the file; `-g` for directives of the command line.
     pub path: PathBuf,
     /// Content of the file.
@@ -52,11 +52,11 @@ pub struct Source {
 
 /// Parsed configuration.
 #[derive(Clone, Debug, Default)]
-pub struct Parsed {
+pub struct ParsedConfiguration {
     /// The main context.
     pub nodes: Vec<Node>,
     /// All source files, each listed once, in the order of first reading. A `FileId` is an index into this list.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
     /// Syntax errors. [`crate::build`] reports them together with its own errors.
     pub errors: Vec<Diagnostic>,
     /// Directives without a terminating `;` or `{`, each reported as an error. The syntax tree contains them as if a
@@ -68,9 +68,9 @@ pub struct Parsed {
     pub unbalanced: Vec<FileId>,
 }
 
-impl Parsed {
+impl ParsedConfiguration {
     /// Returns the source file with this identifier, such as that of a span; `None` if it is not in the list.
-    pub fn source(&self, file: FileId) -> Option<&Source> {
+    pub fn source(&self, file: FileId) -> Option<&SourceFile> {
         self.sources.get(file.0 as usize)
     }
 }

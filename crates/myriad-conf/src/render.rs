@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::{
-    diagnostic::{Diagnostic, Repeats, Severity},
-    parsed::{Parsed, Source},
+    diagnostic::{Diagnostic, RepeatedDiagnostics, Severity},
+    parsed::{ParsedConfiguration, SourceFile},
     span::Span,
 };
 
@@ -16,7 +16,7 @@ const MAX_ALSO: usize = 20;
 
 /// Renders a diagnostic: message, file, line, column, the source line with carets, and advice. The text closes with a
 /// newline.
-pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
+pub fn render(parsed: &ParsedConfiguration, diagnostic: &Diagnostic) -> String {
     let kind = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -38,7 +38,7 @@ pub fn render(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
 
 /// Appends the further positions of a cause: the first [`MAX_ALSO`], grouped by file, and the number of the remaining
 /// positions.
-fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
+fn also(out: &mut String, parsed: &ParsedConfiguration, repeats: &RepeatedDiagnostics) {
     let places = &repeats.also;
     if places.is_empty() {
         return;
@@ -69,7 +69,7 @@ fn also(out: &mut String, parsed: &Parsed, repeats: &Repeats) {
 }
 
 /// Returns the text of a span if it is the name of a directive or variable.
-fn name_at(source: &Source, span: Span) -> Option<&str> {
+fn name_at(source: &SourceFile, span: Span) -> Option<&str> {
     let text = std::str::from_utf8(source.bytes.get(span.start as usize..span.end as usize)?).ok()?;
     let name = text.strip_prefix('$').unwrap_or(text);
     let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
@@ -88,14 +88,14 @@ fn shortened(message: &str) -> String {
 }
 
 /// Returns the line and column of an offset, both starting at 1. Columns count characters.
-pub fn line_and_column(source: &Source, offset: u32) -> (usize, usize) {
+pub fn line_and_column(source: &SourceFile, offset: u32) -> (usize, usize) {
     let before = &source.bytes[..(offset as usize).min(source.bytes.len())];
     let line = before.split(|&byte| byte == b'\n').count();
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
 }
 
-fn place(out: &mut String, parsed: &Parsed, span: Span, label: &str) {
+fn place(out: &mut String, parsed: &ParsedConfiguration, span: Span, label: &str) {
     let Some(source) = parsed.source(span.file) else { return };
     if span == Span::default() && source.path.as_os_str() != "-g" {
         return;
@@ -112,7 +112,7 @@ fn place(out: &mut String, parsed: &Parsed, span: Span, label: &str) {
 
 /// Returns the source line of a span, cut to [`WIDTH`] around it, the number of columns before the carets, and the
 /// number of carets.
-fn excerpt(source: &Source, span: Span) -> (String, usize, usize) {
+fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     let bytes = &source.bytes;
     let at = (span.start as usize).min(bytes.len());
     let first = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -140,7 +140,7 @@ fn printable(bytes: &[u8]) -> Vec<char> {
 }
 
 /// Returns the output of `-T`: every source file once, each after a line `# configuration file PATH:`.
-pub fn dump(parsed: &Parsed) -> Vec<u8> {
+pub fn dump(parsed: &ParsedConfiguration) -> Vec<u8> {
     let mut out = Vec::new();
     for source in parsed.sources.iter().filter(|source| source.path.as_os_str() != "-g") {
         out.extend(format!("# configuration file {}:\n", source.path.display()).bytes());

@@ -2,7 +2,9 @@
 //! requests to an URL. They use nginx's prefixes and the minimal set of directives.
 
 use crate::{
-    registry::{Contexts, Directive, Family, FamilyRow, PARAM, ProtocolLanguage, Registry, Set, TWO, pass},
+    registry::{
+        Contexts, Directive, DirectiveFamily, FamilyRow, PARAM, ProtocolLanguage, Registry, Set, TWO, pass,
+    },
     settings::{DefaultKey, Parameter, Protocol, ProtocolFacts, Scheme},
 };
 
@@ -49,8 +51,11 @@ pub fn registry() -> Registry {
     Registry::new(
         [],
         [
-            ProtocolLanguage::new(ENVIRONMENT, const { &[Family::of_origins("origin", OF_ENVIRONMENT)] }),
-            ProtocolLanguage::new(URL, const { &[Family::of_origins("origin", OF_URL)] }),
+            ProtocolLanguage::new(
+                ENVIRONMENT,
+                const { &[DirectiveFamily::of_origins("origin", OF_ENVIRONMENT)] },
+            ),
+            ProtocolLanguage::new(URL, const { &[DirectiveFamily::of_origins("origin", OF_URL)] }),
         ],
     )
 }

@@ -6,11 +6,11 @@ use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::settings::Settings;
 use myriad_conf::{feature_settings, set};
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::{Exchange, Pending, Request, Step, Waiting};
+use myriad_exchange::exchange::{Exchange, PendingStep, PhaseStep, Request, StepFuture};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-use crate::folder::{ItemKind, Selection, read};
+use crate::folder::{ItemKind, ItemSelection, read};
 
 /// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("random_index", ROWS).compiled_by(compile);
@@ -35,7 +35,7 @@ feature_settings!(RandomIndex);
 fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let rules = *settings.feature::<RandomIndex>();
     if rules.on {
-        features.keep(rules);
+        features.insert(rules);
     }
 }
 
@@ -45,17 +45,17 @@ pub(crate) fn is_on(request: &Request) -> bool {
 }
 
 /// Directory from which a file is selected.
-pub(crate) struct Draw {
+pub(crate) struct RandomFile {
     pub(crate) folder: PathBuf,
     /// Handler of a directory without files.
-    pub(crate) otherwise: fn(&mut Exchange) -> Step,
+    pub(crate) fallback: fn(&mut Exchange) -> PhaseStep,
 }
 
-impl Pending for Draw {
-    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+impl PendingStep for RandomFile {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_> {
         Box::pin(async move {
-            let drawn = draw(exchange, self.folder).await;
-            drawn.unwrap_or_else(|| (self.otherwise)(exchange))
+            let drawn = serve_random_file(exchange, self.folder).await;
+            drawn.unwrap_or_else(|| (self.fallback)(exchange))
         })
     }
 
@@ -74,8 +74,8 @@ impl Pending for Draw {
 
 /// Redirects to one of the files of a directory; `None` if it has none. Hidden files and directories are never
 /// selected.
-async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
-    let items = match read(exchange, folder, Selection { hidden: false, links: true }).await {
+async fn serve_random_file(exchange: &mut Exchange, folder: PathBuf) -> Option<PhaseStep> {
+    let items = match read(exchange, folder, ItemSelection { hidden: false, links: true }).await {
         Ok(items) => items,
         Err(step) => return Some(step),
     };
@@ -83,9 +83,9 @@ async fn draw(exchange: &mut Exchange, folder: PathBuf) -> Option<Step> {
     let file = fastrand::choice(&files)?;
     let request = &mut exchange.request;
     // The next request may receive another file.
-    request.shortcut.strayed.set(true);
+    request.shortcut.depends_on_more.set(true);
     let target = [request.route.uri.as_slice(), &file.name].concat();
     let args = std::mem::take(&mut request.route.args);
     redirect::local_redirect_to(request, &target, &args);
-    Some(Step::Redirect)
+    Some(PhaseStep::Redirect)
 }

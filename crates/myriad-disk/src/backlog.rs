@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use parking_lot::Mutex;
 
 /// Maximum number of entries: 16 MB. Pages beyond it are stored only in memory.
-const MOST: usize = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 20;
 
 /// Hashes of the pages' keys, in order of arrival.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Backlog {
     /// Adds a page. Returns false if the maximum is reached.
     pub(crate) fn push(&self, hash: u128) -> bool {
         let mut hashes = self.0.lock();
-        if hashes.len() >= MOST {
+        if hashes.len() >= MAX_ENTRIES {
             return false;
         }
         hashes.push_back(hash);
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn backlog_is_first_in_first_out_and_bounded() {
         let backlog = Backlog::default();
-        assert!((0..MOST as u128).all(|hash| backlog.push(hash << 60)));
+        assert!((0..MAX_ENTRIES as u128).all(|hash| backlog.push(hash << 60)));
         assert!(!backlog.push(7));
         assert_eq!(backlog.take(2), [0, 1 << 60]);
         assert!(backlog.push(7));

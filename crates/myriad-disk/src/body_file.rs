@@ -3,17 +3,17 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::index::Name;
+use crate::index::FileName;
 
 use crate::faults::Operation;
-use crate::files::Files;
+use crate::files::FolderLayout;
 use crate::format::{HEADER, PIECE, check_pieces, read_pieces};
-use crate::read::{self, Unread};
+use crate::read::{self, ReadFailure};
 
 /// File of a body, with data to distinguish it from other bodies under the same file name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyFile {
-    pub(crate) name: Name,
+    pub(crate) name: FileName,
     pub(crate) key_hash: u128,
     pub(crate) generation: u64,
     pub(crate) len: u64,
@@ -22,12 +22,12 @@ pub(crate) struct BodyFile {
 
 impl BodyFile {
     /// Opens the file and reads the checksums of the pieces.
-    pub(crate) fn open(&self, files: &Files) -> Result<(File, Box<[u64]>), Unread> {
+    pub(crate) fn open(&self, files: &FolderLayout) -> Result<(File, Box<[u64]>), ReadFailure> {
         let file = read::open(files, self.name)?;
         let (header, _) = read::header(files, &file)?;
         // The file was replaced by an intact file: this body no longer exists.
         if (header.body_len, header.pieces_sum) != (self.len, self.pieces_sum) {
-            return Err(Unread::Missing);
+            return Err(ReadFailure::Missing);
         }
         let mut bytes = vec![0; (header.pieces() * 8) as usize];
         file.read_exact_at(&mut bytes, header.pieces_at())?;
@@ -37,14 +37,14 @@ impl BodyFile {
     /// Reads a piece.
     pub(crate) fn piece(
         &self,
-        files: &Files,
+        files: &FolderLayout,
         file: &File,
         sums: &[u64],
         index: u64,
-    ) -> Result<Vec<u8>, Unread> {
+    ) -> Result<Vec<u8>, ReadFailure> {
         let start = index * PIECE;
         let mut bytes = vec![0; (self.len - start).min(PIECE) as usize];
-        files.faults.pass(Operation::Read, &files.root)?;
+        files.faults.check(Operation::Read, &files.root)?;
         file.read_exact_at(&mut bytes, HEADER as u64 + start)?;
         check_pieces(&bytes, sums.get(index as usize..=index as usize).unwrap_or_default())?;
         Ok(bytes)
@@ -53,14 +53,14 @@ impl BodyFile {
 
 /// Body that was found damaged.
 #[derive(Debug)]
-pub(crate) struct Damage {
+pub(crate) struct DamagedBody {
     pub(crate) body: BodyFile,
     /// Damaged piece; `None` if the sections around the body are damaged.
     pub(crate) piece: Option<u64>,
 }
 
-impl Damage {
-    pub(crate) fn name(&self) -> Name {
+impl DamagedBody {
+    pub(crate) fn name(&self) -> FileName {
         self.body.name
     }
 
@@ -70,10 +70,10 @@ impl Damage {
 
     /// Returns whether the damage persists: the file may have been replaced, or changed during the read. The stripe of
     /// its key must be held.
-    pub(crate) fn persists(&self, files: &Files) -> bool {
+    pub(crate) fn persists(&self, files: &FolderLayout) -> bool {
         let read = self.body.open(files).and_then(|(file, sums)| {
             self.piece.map(|index| self.body.piece(files, &file, &sums, index)).transpose()
         });
-        matches!(read, Err(Unread::Unfit(_)))
+        matches!(read, Err(ReadFailure::Invalid(_)))
     }
 }

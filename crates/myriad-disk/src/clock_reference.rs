@@ -24,19 +24,19 @@ impl ClockReference {
 
 /// Times of a file by the clock of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub(crate) struct ConvertedTimes {
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
     /// Milliseconds that were added to both.
     pub(crate) shift_ms: i64,
 }
 
-impl Times {
+impl ConvertedTimes {
     /// Converts the times at which a page was stored and stops being fresh from the clock `writer` to the clock `own`.
     ///
     /// If the system clock was set back, the page may be from the future: it counts as stored now, so that its lifetime
     /// does not grow.
-    pub(crate) fn of(
+    pub(crate) fn convert(
         (stored_at, fresh_until): (u64, u64),
         writer: ClockReference,
         own: ClockReference,
@@ -64,7 +64,7 @@ mod tests {
     /// process reads it.
     fn read(writer: ClockReference, own: ClockReference) -> (i64, i64) {
         let (stored_at, fresh_until) = (NOW - 60_000, NOW - 60_000 + HOUR.unsigned_abs());
-        let times = Times::of((stored_at, fresh_until), writer, own, NOW);
+        let times = ConvertedTimes::convert((stored_at, fresh_until), writer, own, NOW);
         let since = |time: u64| time.cast_signed() - NOW.cast_signed();
         assert_eq!(since(times.stored_at) + 60_000, times.shift_ms);
         (since(times.stored_at), since(times.fresh_until))
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn soft_purge_holds_whatever_the_clocks_show() {
-        let times = Times::of((NOW - 1, 0), clock(1, 0, 0), clock(2, 0, 30_000), NOW);
+        let times = ConvertedTimes::convert((NOW - 1, 0), clock(1, 0, 0), clock(2, 0, 30_000), NOW);
         assert_eq!(times.fresh_until, 0);
     }
 }

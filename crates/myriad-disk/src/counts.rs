@@ -6,7 +6,7 @@ use crate::options::DiskStats;
 
 /// Counters, each with the name of its field in [`DiskStats`].
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct DiskCounters {
     pub(crate) reads: AtomicU64,
     pub(crate) writes: AtomicU64,
     pub(crate) dropped: AtomicU64,
@@ -17,7 +17,7 @@ pub(crate) struct Counts {
     pub(crate) unreadable: AtomicU64,
 }
 
-impl Counts {
+impl DiskCounters {
     /// Returns the counters. Fields for the current state are not set.
     pub(crate) fn stats(&self) -> DiskStats {
         let count = |counter: &AtomicU64| counter.load(Relaxed);

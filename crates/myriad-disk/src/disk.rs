@@ -6,7 +6,7 @@ mod remove;
 mod write;
 
 #[cfg(any(test, feature = "testing"))]
-pub(crate) use write::UNASKED;
+pub(crate) use write::MAX_UNCHECKED_DOOMED;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,37 +15,37 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::index::{ExactPurge, PurgeRecord, Purging, Seed};
+use crate::index::{ExactPurge, PurgeFuture, PurgeRecord, Seed};
 use parking_lot::Mutex;
 
 use crate::backlog::Backlog;
-use crate::folder::Folder;
-use crate::keeper::Keeper;
+use crate::folder::FolderHandle;
+use crate::keeper::FolderMaintenance;
 use crate::memory_tier::MemoryTier;
 use crate::options::{DiskLimits, DiskOptions, DiskStats};
-use crate::pool::{DiskPool, Tend};
+use crate::pool::{DiskPool, Maintain};
 use crate::purges::Purges;
 use crate::secret;
-use crate::shelf::Shelf;
-use crate::spill::Spill;
+use crate::shelf::FileStore;
+use crate::spill::SpillWriter;
 
 /// Maximum number of doomed files that are removed at shutdown; the keys of the others are logged as purged.
-const BURIED_AT_LAST: usize = 4096;
+const MAX_REMOVED_AT_SHUTDOWN: usize = 4096;
 
 /// Files of a zone's pages, in a folder that outlives the process.
-pub struct Disk {
-    pub(crate) shelf: Arc<Shelf>,
+pub struct DiskStore {
+    pub(crate) file_store: Arc<FileStore>,
     pub(crate) purges: Arc<Purges>,
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) maintenance: Arc<FolderMaintenance>,
     /// Pages to write again: hash of the key and generation, and the time of the write in milliseconds.
     changed: Mutex<HashMap<(u128, u64), u64>>,
     backlog: Backlog,
 }
 
-impl Disk {
+impl DiskStore {
     /// Returns the seed of the folder at `path`. A folder without a seed gets `own`. If the folder cannot be used,
     /// `own` is the seed of this run.
-    pub fn seed_of(path: &Path, own: Seed) -> Seed {
+    pub fn folder_seed(path: &Path, own: Seed) -> Seed {
         secret::take(path, own)
     }
 
@@ -58,12 +58,12 @@ impl Disk {
         pool: &DiskPool,
         memory: Weak<dyn MemoryTier>,
     ) -> Self {
-        let shelf = Arc::new(Shelf::new(options, seed, version, pool, memory));
-        let folder = Arc::new(Folder::new(&shelf));
-        let purges = Arc::new(Purges::new(&shelf, &folder));
+        let file_store = Arc::new(FileStore::new(options, seed, version, pool, memory));
+        let folder = Arc::new(FolderHandle::new(&file_store));
+        let purges = Arc::new(Purges::new(&file_store, &folder));
         Self {
-            keeper: Arc::new(Keeper::new(&shelf, &folder, &purges)),
-            shelf,
+            maintenance: Arc::new(FolderMaintenance::new(&file_store, &folder, &purges)),
+            file_store,
             purges,
             changed: Mutex::default(),
             backlog: Backlog::default(),
@@ -73,68 +73,69 @@ impl Disk {
     /// Opens the folder, and registers it with the keeper of the pool. A folder that cannot be used is retried
     /// periodically.
     pub fn begin(&self) {
-        self.keeper.begin();
-        let keeper: Weak<dyn Tend> = Arc::downgrade(&self.keeper) as Weak<_>;
-        self.shelf.pool.keep(keeper);
+        self.maintenance.begin();
+        let maintenance: Weak<dyn Maintain> = Arc::downgrade(&self.maintenance) as Weak<_>;
+        self.file_store.pool.register(maintenance);
     }
 
     /// Returns the seed of the keys' hashes.
     pub fn seed(&self) -> Seed {
-        self.shelf.files.seed
+        self.file_store.files.seed
     }
 
     /// Returns the time in milliseconds, by the clock of the options.
     pub fn now(&self) -> u64 {
-        self.shelf.health.now()
+        self.file_store.health.now()
     }
 
     /// Returns the current limits.
     pub fn limits(&self) -> DiskLimits {
-        *self.shelf.limits.read()
+        *self.file_store.limits.read()
     }
 
     /// Changes the limits. Excess files are removed soon.
     pub fn set_limits(&self, limits: DiskLimits) {
-        *self.shelf.limits.write() = limits;
-        self.rouse();
+        *self.file_store.limits.write() = limits;
+        self.wake_maintenance();
     }
 
     /// Wakes the keeper for this folder.
-    pub fn rouse(&self) {
-        self.shelf.pool.rouse();
+    pub fn wake_maintenance(&self) {
+        self.file_store.pool.wake_maintenance();
     }
 
     /// Returns the current statistics.
     pub fn stats(&self) -> DiskStats {
-        self.shelf.stats()
+        self.file_store.stats()
     }
 
     /// Queues a job for a reading thread. Returns false if the queue is full.
     pub fn on_reader(&self, job: impl FnOnce() + Send + 'static) -> bool {
-        self.shelf.pool.read(Box::new(job)).is_ok()
+        self.file_store.pool.read(Box::new(job)).is_ok()
     }
 
     /// Returns a writer for a body of at least `len` bytes that is too long for memory; `None` if writing is not
     /// possible, or if the body would be too long for the disk as well.
-    pub fn begin_spill(&self, len: u64) -> Option<Spill> {
-        let shelf = &self.shelf;
-        let fits = shelf.may_write() && shelf.health.has_begun() && len <= shelf.most_of_one();
-        fits.then(|| Spill::new(shelf))
+    pub fn begin_spill(&self, len: u64) -> Option<SpillWriter> {
+        let file_store = &self.file_store;
+        let fits =
+            file_store.may_write() && file_store.health.has_begun() && len <= file_store.max_page_bytes();
+        fits.then(|| SpillWriter::new(file_store))
     }
 
     /// Logs a purge that is already in force, and finds its files. It completes once the purge survives a crash.
-    pub fn purge(&self, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> Purging {
+    pub fn purge(&self, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> PurgeFuture {
         self.purges.purge(record, exact)
     }
 
     /// Returns the number up to which rules have checked all files.
-    pub fn asked(&self) -> u64 {
-        self.purges.asked()
+    pub fn checked_through(&self) -> u64 {
+        self.purges.checked_through()
     }
 
     /// Returns the number up to which purges concern no file any more.
-    pub fn settled(&self) -> u64 {
-        self.purges.settled()
+    pub fn forgotten_through(&self) -> u64 {
+        self.purges.forgotten_through()
     }
 
     /// Writes pending pages for up to `patience`, and the catalogue for the next start. After this, nothing is written.
@@ -142,24 +143,24 @@ impl Disk {
     /// The key of a page that could not be written in time is logged as purged, so that its outdated file is not served
     /// after the restart.
     pub fn close(&self, patience: Duration) {
-        let shelf = &self.shelf;
-        shelf.pool.settle(patience);
-        shelf.health.closed.store(true, Relaxed);
+        let file_store = &self.file_store;
+        file_store.pool.wait_until_idle(patience);
+        file_store.health.closed.store(true, Relaxed);
         // Waits for jobs queued before the close.
-        let settled = shelf.pool.settle(patience);
-        if shelf.lease.is_lost() {
+        let settled = file_store.pool.wait_until_idle(patience);
+        if file_store.lease.is_lost() {
             // Another process writes by now, and would not apply records of this process.
             return;
         }
-        shelf.bury_doomed(BURIED_AT_LAST);
-        self.keeper.write_last_snapshot(settled);
-        self.purges.void(self.backlog.take(usize::MAX));
-        shelf.lease.leave();
+        file_store.remove_some_doomed(MAX_REMOVED_AT_SHUTDOWN);
+        self.maintenance.write_last_snapshot(settled);
+        self.purges.purge_outdated(self.backlog.take(usize::MAX));
+        file_store.lease.release();
     }
 }
 
-impl fmt::Debug for Disk {
+impl fmt::Debug for DiskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Disk").field("shelf", &self.shelf).finish_non_exhaustive()
+        f.debug_struct("Disk").field("shelf", &self.file_store).finish_non_exhaustive()
     }
 }

@@ -51,7 +51,7 @@ impl Faults {
 
     /// Checks for an injected failure before each operation on a page's file, and before the folder is opened.
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn pass(&self, operation: Operation, path: &Path) -> io::Result<()> {
+    pub(crate) fn check(&self, operation: Operation, path: &Path) -> io::Result<()> {
         let error = self.inject.lock().as_mut().and_then(|inject| inject(operation, path));
         error.map_or(Ok(()), Err)
     }
@@ -72,7 +72,7 @@ impl Faults {
 
     /// Sets the number of free bytes in the file system.
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn leave_free(&self, free: impl Fn() -> u64 + Send + 'static) {
+    pub(crate) fn set_free_space(&self, free: impl Fn() -> u64 + Send + 'static) {
         *self.free.lock() = Some(Box::new(free));
     }
 

@@ -13,13 +13,13 @@ pub(crate) fn mark_of(generation: u64) -> u32 {
 ///
 /// The pairs of a removed file are not removed at once, because its labels are no longer known. Their mark shows that
 /// they are stale, and a periodic search removes them.
-type Pair = (u64, u32, u32);
+type LabelEntry = (u64, u32, u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct FileLabels {
-    pairs: BTreeSet<Pair>,
+    pairs: BTreeSet<LabelEntry>,
     /// Pair after which the search for stale pairs continues.
-    at: Option<Pair>,
+    at: Option<LabelEntry>,
 }
 
 impl FileLabels {
@@ -38,7 +38,7 @@ impl FileLabels {
     /// Examines `steps` pairs and removes those that are stale.
     pub(crate) fn tidy(&mut self, steps: usize, is_live: impl Fn(u32, u32) -> bool) {
         let from = self.at.map_or(Unbounded, Excluded);
-        let seen: Vec<Pair> = self.pairs.range((from, Unbounded)).take(steps).copied().collect();
+        let seen: Vec<LabelEntry> = self.pairs.range((from, Unbounded)).take(steps).copied().collect();
         self.at = seen.last().copied().filter(|_| seen.len() == steps);
         for pair in seen.into_iter().filter(|(_, slot, low)| !is_live(*slot, *low)) {
             self.pairs.remove(&pair);

@@ -6,20 +6,20 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::index::{Name, Seed};
+use crate::index::{FileName, Seed};
 
 use crate::faults::Faults;
-use crate::watch::Watch;
+use crate::watch::FolderWatch;
 
 /// Files of a folder.
-pub(crate) struct Files {
+pub(crate) struct FolderLayout {
     pub(crate) root: PathBuf,
     pub(crate) levels: Vec<u8>,
     /// Seed of the keys' hashes.
     pub(crate) seed: Seed,
     /// Version of the files that this process writes: the caller's version of its metadata, and the tag of the seed.
     pub(crate) version: u32,
-    pub(crate) watch: Watch,
+    pub(crate) watch: FolderWatch,
     pub(crate) faults: Faults,
     /// Objects of fetches that began before this number are void, even if their files exist.
     pub(crate) barrier: AtomicU64,
@@ -28,14 +28,14 @@ pub(crate) struct Files {
     next_temporary: AtomicU64,
 }
 
-impl Files {
+impl FolderLayout {
     pub(crate) fn new(root: PathBuf, levels: Vec<u8>, seed: Seed, version: u16) -> Self {
         Self {
             root,
             levels,
             seed,
             version: u32::from(version) | u32::from(seed.tag()) << 16,
-            watch: Watch::new(),
+            watch: FolderWatch::new(),
             faults: Faults::default(),
             barrier: AtomicU64::new(0),
             next_temporary: AtomicU64::new(0),
@@ -43,7 +43,7 @@ impl Files {
     }
 
     /// Returns the path of a file.
-    pub(crate) fn path(&self, name: Name) -> PathBuf {
+    pub(crate) fn path(&self, name: FileName) -> PathBuf {
         name.path(&self.root, &self.levels)
     }
 
@@ -63,12 +63,12 @@ impl Files {
     }
 
     /// Watches the folder of a file, and its parents.
-    pub(crate) fn watch(&self, name: Name) {
-        self.watch.look_at(&self.root, &self.path(name));
+    pub(crate) fn watch(&self, name: FileName) {
+        self.watch.watch_parents(&self.root, &self.path(name));
     }
 }
 
 /// Creates a folder and its parents, with permissions only for this user.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

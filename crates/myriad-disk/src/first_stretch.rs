@@ -7,19 +7,19 @@ use parking_lot::{Condvar, Mutex};
 
 /// Signal for the completion of the first step.
 #[derive(Debug, Default)]
-pub(crate) struct FirstStretch {
+pub(crate) struct FirstRecoveryStep {
     is_over: Mutex<bool>,
-    told: Condvar,
+    finished: Condvar,
     /// Common deadline of all waiters, so that the waits of consecutive purges do not add up.
     until: OnceLock<Instant>,
 }
 
-impl FirstStretch {
+impl FirstRecoveryStep {
     /// Signals the completion of the first step.
     pub(crate) fn end(&self) {
         let was_over = std::mem::replace(&mut *self.is_over.lock(), true);
         if !was_over {
-            self.told.notify_all();
+            self.finished.notify_all();
         }
     }
 
@@ -29,7 +29,7 @@ impl FirstStretch {
         let until = self.until(longest);
         let mut is_over = self.is_over.lock();
         while !*is_over {
-            if self.told.wait_until(&mut is_over, until).timed_out() {
+            if self.finished.wait_until(&mut is_over, until).timed_out() {
                 return;
             }
         }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn all_waiters_share_one_deadline() {
-        let stretch = FirstStretch::default();
+        let stretch = FirstRecoveryStep::default();
         assert!(!stretch.was_waited_for());
         stretch.wait(Duration::from_millis(1));
         assert!(stretch.was_waited_for());

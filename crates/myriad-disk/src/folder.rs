@@ -9,25 +9,29 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use crate::faults::Operation;
-use crate::files::make_folder;
+use crate::files::create_folder;
 use crate::options::DiskEvent;
 use crate::purge_log;
 use crate::sequence;
-use crate::shelf::Shelf;
+use crate::shelf::FileStore;
 
 /// Folder in use, regardless of the folder that its name refers to by now.
 #[derive(Debug)]
-pub(crate) struct Folder {
-    shelf: Arc<Shelf>,
+pub(crate) struct FolderHandle {
+    file_store: Arc<FileStore>,
     /// Its descriptor, and the first number of this start.
-    held: Mutex<Option<(File, u64)>>,
+    open_folder: Mutex<Option<(File, u64)>>,
     /// Set once the removal of the folder has been reported.
-    is_told: AtomicBool,
+    removal_reported: AtomicBool,
 }
 
-impl Folder {
-    pub(crate) fn new(shelf: &Arc<Shelf>) -> Self {
-        Self { shelf: Arc::clone(shelf), held: Mutex::default(), is_told: AtomicBool::new(false) }
+impl FolderHandle {
+    pub(crate) fn new(file_store: &Arc<FileStore>) -> Self {
+        Self {
+            file_store: Arc::clone(file_store),
+            open_folder: Mutex::default(),
+            removal_reported: AtomicBool::new(false),
+        }
     }
 
     /// Uses the folder that has the name now. If it has already been removed, the former descriptor is retained, which
@@ -38,13 +42,13 @@ impl Folder {
     }
 
     pub(crate) fn open(&self) -> io::Result<File> {
-        let files = &self.shelf.files;
-        files.faults.pass(Operation::Open, &files.root)?;
+        let files = &self.file_store.files;
+        files.faults.check(Operation::Open, &files.root)?;
         File::open(&files.root)
     }
 
     pub(crate) fn hold(&self, file: File, epoch: u64) {
-        *self.held.lock() = Some((file, epoch));
+        *self.open_folder.lock() = Some((file, epoch));
     }
 
     /// Returns whether the folder was removed or replaced.
@@ -52,10 +56,10 @@ impl Folder {
     /// Its contents cannot reappear in that case, unlike those of a folder that was only moved, or whose file system is
     /// temporarily unmounted.
     pub(crate) fn is_removed(&self) -> bool {
-        let held = self.held.lock();
+        let held = self.open_folder.lock();
         let Some((file, _)) = &*held else { return false };
         let Ok(own) = file.metadata() else { return false };
-        let is_replaced = match fs::symlink_metadata(&self.shelf.files.root) {
+        let is_replaced = match fs::symlink_metadata(&self.file_store.files.root) {
             Ok(named) if (own.dev(), own.ino()) == (named.dev(), named.ino()) => return false,
             Ok(named) => named.is_dir() && named.dev() == own.dev(),
             Err(_) => false,
@@ -66,61 +70,65 @@ impl Folder {
 
     /// Writes the first number of this start into the folder, unless another process has written a newer number.
     pub(crate) fn restore_sequence(&self, epoch: u64) -> io::Result<()> {
-        let _locked = purge_log::lock(&self.shelf.files.root)?;
-        self.shelf.lease.keep_seed(&self.shelf.files, &self.shelf.health)?;
-        let newest =
-            sequence::read(&sequence::path(&self.shelf.files.root)).map_or(epoch, |newest| newest.max(epoch));
-        sequence::write(&self.shelf.files.root, newest)
+        let _locked = purge_log::lock(&self.file_store.files.root)?;
+        self.file_store.lease.store_seed(&self.file_store.files, &self.file_store.health)?;
+        let newest = sequence::read(&sequence::path(&self.file_store.files.root))
+            .map_or(epoch, |newest| newest.max(epoch));
+        sequence::write(&self.file_store.files.root, newest)
     }
 
     /// Creates the folder again. Returns whether a folder exists now.
-    fn remake(&self) -> bool {
-        let Some(epoch) = self.held.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
-        let made = make_folder(&self.shelf.files.root)
+    fn recreate(&self) -> bool {
+        let Some(epoch) = self.open_folder.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
+        let made = create_folder(&self.file_store.files.root)
             .and_then(|()| self.restore_sequence(epoch))
             .and_then(|()| self.take(epoch));
         match made {
             Ok(()) => {
-                self.shelf.files.watch.forget();
-                self.shelf.lease.leave();
-                self.shelf.keep_lease(epoch);
+                self.file_store.files.watch.forget();
+                self.file_store.lease.release();
+                self.file_store.maintain_lease(epoch);
             }
             // The administrator may create the folder after the report of the removal, so this is not a failure yet.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => self.shelf.health.put_writing_off(),
-            Err(error) => self.shelf.health.failed("mkdir()", &self.shelf.files.root, error),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                self.file_store.health.pause_writes()
+            }
+            Err(error) => {
+                self.file_store.health.record_write_failure("mkdir()", &self.file_store.files.root, error)
+            }
         }
         !self.is_removed()
     }
 
     /// Clears the zone if the folder was removed, and creates the folder again.
-    pub(crate) fn notice_removed(&self) {
+    pub(crate) fn handle_removal(&self) {
         if !self.is_removed() {
             return;
         }
-        let is_news = !self.is_told.swap(true, Relaxed);
-        if !is_news && !self.shelf.health.is_time_to_write() {
+        let is_news = !self.removal_reported.swap(true, Relaxed);
+        if !is_news && !self.file_store.health.may_attempt_write() {
             return;
         }
-        let is_made = self.remake();
+        let is_made = self.recreate();
         if is_news || !is_made {
-            self.shelf.health.tell(&DiskEvent::Removed {
-                path: self.shelf.files.root.clone(),
+            self.file_store.health.report_event(&DiskEvent::Removed {
+                path: self.file_store.files.root.clone(),
                 is_made,
                 is_news,
             });
         }
         if is_news {
-            if let Some(memory) = self.shelf.memory.upgrade() {
+            if let Some(memory) = self.file_store.memory.upgrade() {
                 memory.forget_all();
             }
             // Removing the folder also removes pages that are being written.
-            let gone = self.shelf.catalogue.lock().remove_all();
-            self.shelf.counts.vanished.fetch_add(gone as u64, Relaxed);
-            self.shelf.bury_soon();
+            let gone = self.file_store.file_index.lock().remove_all();
+            self.file_store.counts.vanished.fetch_add(gone as u64, Relaxed);
+            self.file_store.queue_doomed_removal();
         }
         if is_made {
-            self.is_told.store(false, Relaxed);
-            self.shelf.health.trouble_is_over();
+            self.removal_reported.store(false, Relaxed);
+            self.file_store.health.report_recovery_now();
         }
     }
 }

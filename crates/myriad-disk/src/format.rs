@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) use header::Header;
 pub use parse::examine;
-pub(crate) use parse::{Head, Tail, Whole, check_pieces, read_labels, read_pieces};
+pub(crate) use parse::{HeadSections, TailSections, WholeFile, check_pieces, read_labels, read_pieces};
 pub use write::write_encoding;
 pub(crate) use write::{PieceSums, Sections};
 
@@ -58,7 +58,7 @@ impl std::error::Error for FormatError {}
 
 /// Kind of a file's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ContentKind {
     /// Page.
     Object,
     /// Selector of a key's variants. Each variant has a separate file.

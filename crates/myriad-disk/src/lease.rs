@@ -25,14 +25,14 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use crate::files::Files;
-use crate::health::Health;
+use crate::files::FolderLayout;
+use crate::health::FolderHealth;
 use crate::secret;
 use crate::sequence::{self, EPOCH};
 
 /// Maximum time until a newer process takes the lease. After that it counts as gone; if it requests the lease later, it
 /// waits.
-const COMES_WITHIN: Duration = Duration::from_secs(10);
+const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the path of the lock file. `rm -rf cache/*` does not match it.
 fn path(root: &Path) -> PathBuf {
@@ -65,11 +65,11 @@ pub(crate) struct WriterLease {
     was_held: AtomicBool,
     /// Set if the folder has another seed than this run, which then does not write into the folder.
     is_foreign: AtomicBool,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<LeaseWait>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct LeaseWait {
     since: Option<Instant>,
     /// Set if the lock file was missing a round ago.
     missed: bool,
@@ -96,14 +96,14 @@ impl WriterLease {
     }
 
     /// Releases the lease, after files in progress have been renamed to their names.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn release(&self) {
         self.is_held.store(false, SeqCst);
         *self.lock.write() = None;
         self.waiting.lock().since = None;
     }
 
     /// Returns, once, the number from which on files of another process must be removed.
-    pub(crate) fn take_void(&self) -> Option<u64> {
+    pub(crate) fn take_void_from(&self) -> Option<u64> {
         self.waiting.lock().void.take()
     }
 
@@ -127,8 +127,8 @@ impl WriterLease {
 
     /// Takes the lease if it is free, and releases it to a newer process. Returns whether this process may write. `own`
     /// is the first number of its start.
-    pub(crate) fn keep(&self, files: &Files, health: &Health, own: u64) -> bool {
-        if self.is_foreign.load(SeqCst) && !self.says_own_seed(files) {
+    pub(crate) fn acquire_or_renew(&self, files: &FolderLayout, health: &FolderHealth, own: u64) -> bool {
+        if self.is_foreign.load(SeqCst) && !self.has_own_seed(files) {
             return false;
         }
         let root = &files.root;
@@ -138,7 +138,7 @@ impl WriterLease {
             if is_last && (self.is_there(root) || self.is_news()) {
                 return true;
             }
-            self.leave();
+            self.release();
             if !is_last {
                 return false;
             }
@@ -149,18 +149,18 @@ impl WriterLease {
             // The folder was removed, which is detected elsewhere.
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => {
-                health.troubled("flock()", &path(root), error);
+                health.record_failure("flock()", &path(root), error);
                 false
             }
         }
     }
 
-    fn begin(&self, lock: File, (root, health): (&Path, &Health), own: u64, newest: u64) -> bool {
+    fn begin(&self, lock: File, (root, health): (&Path, &FolderHealth), own: u64, newest: u64) -> bool {
         {
             let mut waiting = self.waiting.lock();
             let since = *waiting.since.get_or_insert_with(Instant::now);
             let is_newer = newest > own.max(waiting.gone);
-            if is_newer && last_of(&lock) < newest && since.elapsed() < COMES_WITHIN {
+            if is_newer && last_of(&lock) < newest && since.elapsed() < TAKEOVER_TIMEOUT {
                 return false;
             }
             if is_newer {
@@ -170,7 +170,7 @@ impl WriterLease {
         }
         if let Err(error) = lock.write_all_at(&own.to_le_bytes(), 0) {
             // If this process shuts down, an older process only waits longer for the lease.
-            health.troubled("write()", &path(root), error);
+            health.record_failure("write()", &path(root), error);
         }
         *self.lock.write() = Some(lock);
         self.was_held.store(true, SeqCst);
@@ -180,28 +180,28 @@ impl WriterLease {
 
     /// Writes the seed of this run into a folder that has none. A folder with another or an unreadable seed is not
     /// changed, because its files need that seed. Must be called under the lock of the log.
-    pub(crate) fn keep_seed(&self, files: &Files, health: &Health) -> io::Result<()> {
+    pub(crate) fn store_seed(&self, files: &FolderLayout, health: &FolderHealth) -> io::Result<()> {
         let error = match secret::read(&files.root) {
             Ok(Some(seed)) if seed == files.seed => return Ok(()),
             Ok(None) => return secret::write(&files.root, files.seed),
             Ok(Some(_)) => {
                 self.is_foreign.store(true, SeqCst);
-                self.leave();
+                self.release();
                 io::Error::other("its seed is from another run: the folder is used after the next start")
             }
             Err(error) => error,
         };
         let kind = error.kind();
-        health.failed("open()", &secret::path(&files.root), error);
+        health.record_write_failure("open()", &secret::path(&files.root), error);
         Err(kind.into())
     }
 
     /// Returns whether the folder has the seed of this run.
-    pub(crate) fn says_own_seed(&self, files: &Files) -> bool {
-        let says_own = secret::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
-        if says_own {
+    pub(crate) fn has_own_seed(&self, files: &FolderLayout) -> bool {
+        let is_own = secret::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
+        if is_own {
             self.is_foreign.store(false, SeqCst);
         }
-        says_own
+        is_own
     }
 }

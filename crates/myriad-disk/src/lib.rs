@@ -62,14 +62,16 @@ mod stored_body;
 pub mod testing;
 mod watch;
 
-pub use catalogue::Filed;
+pub use catalogue::IndexedFile;
 pub use clock_reference::ClockReference;
-pub use disk::Disk;
+pub use disk::DiskStore;
 pub use format::{FormatError, examine, variant_hash, write_encoding};
 pub use memory_tier::{MemoryPurges, MemoryTier};
-pub use options::{Clock, DiskEvent, DiskLimits, DiskOptions, DiskStats, Pace, Reference, Report};
+pub use options::{
+    Clock, ClockReferenceFn, DiskEvent, DiskEventHandler, DiskLimits, DiskOptions, DiskStats, WorkPace,
+};
 pub use page::{PageBody, PageHead, PageId, PageParts, ReadPage};
 pub use pool::DiskPool;
-pub use spill::{BACKLOG, Spill};
-pub use stage::{Stage, Unwritten};
-pub use stored_body::{BodyReader, OpenBody, Opening, ReadError, StoredBody};
+pub use spill::{MAX_PENDING_BYTES, SpillWriter};
+pub use stage::{StagedFile, WriteFailure};
+pub use stored_body::{BodyReader, OpenBody, OpeningBody, ReadError, StoredBody};

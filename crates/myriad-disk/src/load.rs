@@ -4,19 +4,19 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use crate::index::{Name, Selection};
+use crate::index::{FileName, Selection};
 use bytes::Bytes;
 
-use crate::format::{FormatError, Header, Kind, PIECE, Tail, Whole, read_pieces};
-use crate::health::Health;
+use crate::format::{ContentKind, FormatError, Header, PIECE, TailSections, WholeFile, read_pieces};
+use crate::health::FolderHealth;
 use crate::page::{PageBody, ReadPage};
-use crate::read::{MOST_AROUND, Unread, header, open};
-use crate::shelf::Shelf;
+use crate::read::{MAX_AROUND_BODY, ReadFailure, header, open};
+use crate::shelf::FileStore;
 use crate::stored_body::StoredBody;
 
 /// File that was read.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedFile {
     pub(crate) header: Header,
     pub(crate) labels: Box<[u64]>,
     pub(crate) key: Box<[u8]>,
@@ -29,9 +29,9 @@ pub(crate) struct Loaded {
     pub(crate) len: u64,
 }
 
-impl Loaded {
+impl LoadedFile {
     /// Returns the page of a file that is not a marker, with its times converted to the clock of this process.
-    pub(crate) fn into_page(self, health: &Health) -> ReadPage {
+    pub(crate) fn into_page(self, health: &FolderHealth) -> ReadPage {
         let header = self.header;
         let times = health.times_of(&header);
         ReadPage {
@@ -54,42 +54,46 @@ fn is_large(body_len: u64, most_in_memory: u64) -> bool {
 }
 
 /// Reads a file. A body of more than `most_in_memory` bytes remains on disk and is read in pieces.
-pub(crate) fn load(shelf: &Arc<Shelf>, name: Name, most_in_memory: u64) -> Result<Loaded, Unread> {
-    let file = open(&shelf.files, name)?;
-    let (header, len) = header(&shelf.files, &file)?;
-    if len - header.body_len > MOST_AROUND {
+pub(crate) fn load(
+    file_store: &Arc<FileStore>,
+    name: FileName,
+    most_in_memory: u64,
+) -> Result<LoadedFile, ReadFailure> {
+    let file = open(&file_store.files, name)?;
+    let (header, len) = header(&file_store.files, &file)?;
+    if len - header.body_len > MAX_AROUND_BODY {
         return Err(FormatError::Length.into());
     }
     if is_large(header.body_len, most_in_memory) {
-        return load_large(shelf, name, &file, header, len);
+        return load_large(file_store, name, &file, header, len);
     }
     let mut bytes = vec![0; len as usize];
     file.read_exact_at(&mut bytes, 0)?;
     // The header is parsed from these bytes again: the file may have been overwritten meanwhile.
-    let Whole { header, body, tail } = Whole::parse(&bytes, shelf.files.version)?;
+    let WholeFile { header, body, tail } = WholeFile::parse(&bytes, file_store.files.version)?;
     let body = PageBody::Whole(Bytes::copy_from_slice(body));
     Ok(loaded(header, &tail, body, len))
 }
 
 fn load_large(
-    shelf: &Arc<Shelf>,
-    name: Name,
+    file_store: &Arc<FileStore>,
+    name: FileName,
     file: &File,
     header: Header,
     len: u64,
-) -> Result<Loaded, Unread> {
+) -> Result<LoadedFile, ReadFailure> {
     let mut bytes = vec![0; (len - header.pieces_at()) as usize];
     file.read_exact_at(&mut bytes, header.pieces_at())?;
     let (pieces, tail) = bytes.split_at((header.pieces() * 8) as usize);
     read_pieces(&header, pieces)?;
-    let tail = Tail::parse(&header, tail)?;
-    let body = PageBody::Stored(StoredBody::new(shelf, name, &header));
+    let tail = TailSections::parse(&header, tail)?;
+    let body = PageBody::Stored(StoredBody::new(file_store, name, &header));
     Ok(loaded(header, &tail, body, len))
 }
 
-fn loaded(header: Header, tail: &Tail<'_>, body: PageBody, len: u64) -> Loaded {
+fn loaded(header: Header, tail: &TailSections<'_>, body: PageBody, len: u64) -> LoadedFile {
     let encodings = tail.encodings.iter();
-    Loaded {
+    LoadedFile {
         header,
         labels: tail.head.labels.clone(),
         key: tail.head.key.into(),
@@ -105,8 +109,8 @@ fn loaded(header: Header, tail: &Tail<'_>, body: PageBody, len: u64) -> Loaded {
 }
 
 /// Returns the selector and family of a key's marker, if it exists on disk.
-pub(crate) fn marker(shelf: &Arc<Shelf>, main: Name, key: &[u8]) -> Option<(Arc<[u8]>, u64)> {
-    let loaded = load(shelf, main, 0).ok()?;
-    (loaded.header.kind == Kind::Marker && *loaded.key == *key)
+pub(crate) fn marker(file_store: &Arc<FileStore>, main: FileName, key: &[u8]) -> Option<(Arc<[u8]>, u64)> {
+    let loaded = load(file_store, main, 0).ok()?;
+    (loaded.header.kind == ContentKind::Marker && *loaded.key == *key)
         .then(|| (loaded.selector.into(), loaded.header.family))
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::index::{Book, ExactPurge, Name, Purge, PurgeRecord, Softened, Verdict};
+use crate::index::{ExactPurge, FileName, PurgeKind, PurgeRecord, PurgeSet, PurgeVerdict, SoftPurgedPage};
 
-use crate::catalogue::Filed;
+use crate::catalogue::IndexedFile;
 
 /// Memory tier of a zone. During a call, the disk tier holds no lock except a stripe.
 pub trait MemoryTier: MemoryPurges {
@@ -28,7 +28,7 @@ pub trait MemoryTier: MemoryPurges {
     /// Writes some pages of the backlog. Returns whether it had any.
     fn write_backlog(self: Arc<Self>) -> bool;
     /// Loads a page into memory without a request for it. Returns false if the room for such pages is used up.
-    fn warm(self: Arc<Self>, name: Name, hash: u128, now: u64) -> bool;
+    fn warm(self: Arc<Self>, name: FileName, hash: u128, now: u64) -> bool;
     /// Returns the sequence number of the next fetch.
     fn sequence(&self) -> u64;
     /// Raises the next sequence number to at least this number.
@@ -39,36 +39,36 @@ pub trait MemoryTier: MemoryPurges {
 pub trait MemoryPurges: Send + Sync {
     /// Puts the purges of former runs in force. Returns those of this run, which cover the contents of the folder as
     /// well, under their new numbers. If some were lost, everything is purged.
-    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<PurgeRecord>;
+    fn begin_purges(&self, book: &PurgeSet, is_lost: bool) -> Vec<PurgeRecord>;
     /// Puts the purges of another process in force, over all pages fetched before. Returns their numbers.
-    fn adopt_purges(&self, news: &Book) -> Book;
+    fn adopt_purges(&self, news: &PurgeSet) -> PurgeSet;
     /// Applies a purge of keys and labels to the pages in memory.
-    fn take_exact(self: Arc<Self>, exact: &ExactPurge);
+    fn apply_exact(self: Arc<Self>, exact: &ExactPurge);
     /// Counts pages of a key or a label that were found in a snapshot, for the purges that count them.
-    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize);
+    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize);
     /// Returns the number of pages that a purge covered. Pages found later are not counted.
     fn end_count(&self, exact: &ExactPurge) -> usize;
     /// Returns the pages that soft purges have covered in memory since the last call.
-    fn take_softened(&self) -> Vec<Softened>;
+    fn take_softened(&self) -> Vec<SoftPurgedPage>;
     /// Returns the verdict of the purges of keys and labels after `since` on a page. Rules are not checked.
-    fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> Verdict;
+    fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> PurgeVerdict;
     /// Returns the verdict of the purges after `since` on a page in a file, and the number of the newest of them.
     /// Purges after `count` count the page.
-    fn ask_file(&self, filed: &Filed, since: u64, count: Option<u64>) -> (Verdict, u64);
+    fn judge_file(&self, filed: &IndexedFile, since: u64, count: Option<u64>) -> (PurgeVerdict, u64);
     /// Returns whether pages are being counted for a purge of keys or labels.
     fn is_counting(&self) -> bool;
     /// Returns whether memory has a newer page than a file.
-    fn holds_newer(&self, filed: &Filed) -> bool;
+    fn holds_newer(&self, filed: &IndexedFile) -> bool;
     /// Returns the number of the newest purge by rule, or zero.
     fn newest_rule(&self) -> u64;
     /// Returns the number of the newest purge by rule below a number, or zero.
     fn newest_rule_before(&self, number: u64) -> u64;
     /// Returns the number of the newest rule that, with all rules before it, has checked all pages in memory.
-    fn asked_in_memory(&self) -> u64;
+    fn checked_in_memory(&self) -> u64;
     /// Returns the number of the oldest fetch in progress whose page may be stored.
     fn oldest_flight(&self) -> u64;
     /// Returns whether the number of purges is so high that no fetch may prevent them from being forgotten.
     fn is_crowded(&self) -> bool;
     /// Prevents storing for all fetches that began before a number.
-    fn let_fetches_go(&self, number: u64);
+    fn prevent_storing_before(&self, number: u64);
 }

@@ -8,7 +8,7 @@ use crate::clock_reference::ClockReference;
 
 /// Pace of background work: steps of a number of files, none longer than the threshold, with pauses between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct WorkPace {
     /// Number of files per step.
     pub files: u64,
     /// Pause between two steps, in milliseconds.
@@ -27,9 +27,9 @@ pub struct DiskLimits {
     /// Maximum number of files (`keys_zone=`), at 128 bytes each. Every four labels beyond two count as one more file.
     pub max_files: usize,
     /// Pace of the search for files at the start (`loader_*=`).
-    pub loader: Pace,
+    pub loader: WorkPace,
     /// Pace of the removal of inactive files (`manager_*=`).
-    pub manager: Pace,
+    pub manager: WorkPace,
 }
 
 impl Default for DiskLimits {
@@ -38,8 +38,8 @@ impl Default for DiskLimits {
             max_bytes: u64::MAX,
             min_free_bytes: 0,
             max_files: usize::MAX,
-            loader: Pace { files: 10_000, sleep_ms: 10, threshold_ms: 200 },
-            manager: Pace { files: 100, sleep_ms: 50, threshold_ms: 200 },
+            loader: WorkPace { files: 10_000, sleep_ms: 10, threshold_ms: 200 },
+            manager: WorkPace { files: 100, sleep_ms: 50, threshold_ms: 200 },
         }
     }
 }
@@ -100,9 +100,9 @@ pub enum DiskEvent {
 /// Function that returns the milliseconds of a clock that never jumps.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Function that returns the reference points of a [`Clock`].
-pub type Reference = Arc<dyn Fn() -> ClockReference + Send + Sync>;
+pub type ClockReferenceFn = Arc<dyn Fn() -> ClockReference + Send + Sync>;
 /// Function that receives events.
-pub type Report = Arc<dyn Fn(&DiskEvent) + Send + Sync>;
+pub type DiskEventHandler = Arc<dyn Fn(&DiskEvent) + Send + Sync>;
 
 /// Options of a disk tier.
 #[derive(Clone)]
@@ -116,9 +116,9 @@ pub struct DiskOptions {
     /// Clock for the times of pages, and for background work.
     pub clock: Clock,
     /// Reference points of the clock, which are written to files with the times.
-    pub reference: Reference,
+    pub reference: ClockReferenceFn,
     /// Receiver of events.
-    pub report: Report,
+    pub report: DiskEventHandler,
 }
 
 impl fmt::Debug for DiskOptions {

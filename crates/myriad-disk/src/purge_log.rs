@@ -15,15 +15,15 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::index::{Book, PurgeRecord};
+use crate::index::{PurgeRecord, PurgeSet};
 use rustix::fs::FlockOperation;
 
 use crate::sequence;
 
 /// Minimum length of a log including zeros, in bytes.
-const LEAST: usize = 64 << 10;
+const MIN_LEN: usize = 64 << 10;
 /// Maximum length of a log, in bytes. A longer log was not written by this program.
-const MOST: u64 = 1 << 30;
+const MAX_LEN: u64 = 1 << 30;
 
 /// Returns the path of the log. `rm -rf cache/*` does not match it.
 pub(crate) fn path(root: &Path) -> PathBuf {
@@ -32,7 +32,7 @@ pub(crate) fn path(root: &Path) -> PathBuf {
 
 /// Defects of the log found at start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct LogDefects {
     /// Some of it could not be read; a copy is stored.
     pub(crate) is_damaged: bool,
     /// Completed purges may have been lost.
@@ -45,57 +45,57 @@ pub(crate) struct PurgeLog {
     /// `None` if the next purge rewrites the log.
     file: Option<File>,
     /// Set if the book has purges that are not on disk.
-    is_behind: bool,
+    has_unwritten: bool,
     /// Offset of the next record.
     at: u64,
     /// Length in bytes, including zeros.
     len: u64,
-    pub(crate) book: Book,
+    pub(crate) book: PurgeSet,
     /// First number of this start; zero until it is known.
     pub(crate) epoch: u64,
     /// Purges of another process that are not in force in this process yet, and those that are being put in force.
-    news: Book,
-    adopted: Book,
+    news: PurgeSet,
+    adopted: PurgeSet,
     /// Keys and labels purged by another process, under its numbers, while they are in the log. They are not new after
     /// a rewrite.
-    heard: Book,
+    received: PurgeSet,
 }
 
 /// Lock on the log: no other process writes the log while this lives.
-pub(crate) struct Locked(#[expect(dead_code, reason = "closing it unlocks")] File);
+pub(crate) struct LogLock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
 /// Waits until no other process writes the log of a folder.
-pub(crate) fn lock(root: &Path) -> io::Result<Locked> {
+pub(crate) fn lock(root: &Path) -> io::Result<LogLock> {
     let mut open = File::options();
     let file = open.write(true).create(true).truncate(false).mode(0o600).open(root.join(".purges.lock"))?;
     rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
-    Ok(Locked(file))
+    Ok(LogLock(file))
 }
 
 impl PurgeLog {
     /// Reads the log of former runs. Must be called under the lock.
-    pub(crate) fn open(root: &Path) -> io::Result<(Self, Found)> {
-        let mut found = Found::default();
+    pub(crate) fn open(root: &Path) -> io::Result<(Self, LogDefects)> {
+        let mut found = LogDefects::default();
         let mut log = Self {
             root: root.to_owned(),
             file: None,
-            is_behind: false,
+            has_unwritten: false,
             at: 0,
             len: 0,
-            book: Book::default(),
+            book: PurgeSet::default(),
             epoch: 0,
-            news: Book::default(),
-            adopted: Book::default(),
-            heard: Book::default(),
+            news: PurgeSet::default(),
+            adopted: PurgeSet::default(),
+            received: PurgeSet::default(),
         };
         let Some(bytes) = read(&path(root))? else { return Ok((log, found)) };
-        let reading = Book::read(&bytes);
+        let reading = PurgeSet::read(&bytes);
         (found.is_damaged, found.is_lost) = (reading.is_damaged, reading.is_lost);
         log.book = reading.book;
         if found.is_damaged {
             // The copy is for administrators. If it fails, the zone starts nevertheless.
             let _ = fs::write(root.join(".purges.damaged"), &bytes);
-            log.is_behind = true;
+            log.has_unwritten = true;
         } else {
             let file = File::options().read(true).write(true).open(path(root))?;
             (log.at, log.len, log.file) = (reading.len as u64, bytes.len() as u64, Some(file));
@@ -118,7 +118,7 @@ impl PurgeLog {
         for entry in &records {
             self.book.note(entry);
         }
-        let _locked = locked.inspect_err(|_| self.is_behind = true)?;
+        let _locked = locked.inspect_err(|_| self.has_unwritten = true)?;
         self.catch_up()?;
         self.write_records(&records)
     }
@@ -129,12 +129,12 @@ impl PurgeLog {
             entry.write(&mut bytes);
         }
         let fits = self.at + bytes.len() as u64 <= self.len;
-        let Some(file) = self.file.as_ref().filter(|_| fits && !self.is_behind) else {
+        let Some(file) = self.file.as_ref().filter(|_| fits && !self.has_unwritten) else {
             return self.write_whole();
         };
         if let Err(error) = file.write_all_at(&bytes, self.at).and_then(|()| file.sync_data()) {
             // Some of it may be on the disk.
-            (self.file, self.is_behind) = (None, true);
+            (self.file, self.has_unwritten) = (None, true);
             return Err(error);
         }
         self.at += bytes.len() as u64;
@@ -157,7 +157,7 @@ impl PurgeLog {
     }
 
     /// Returns the purges of another process since the last call. They remain in the log until [`Self::adopt`].
-    pub(crate) fn take_news(&mut self) -> io::Result<Book> {
+    pub(crate) fn take_news(&mut self) -> io::Result<PurgeSet> {
         // Checked without the lock first, because this is called many times a second.
         if self.has_news() {
             let _locked = lock(&self.root)?;
@@ -168,7 +168,7 @@ impl PurgeLog {
     }
 
     /// Records that the new purges are in force in this process, under these numbers.
-    pub(crate) fn adopt(&mut self, numbered: &Book) {
+    pub(crate) fn adopt(&mut self, numbered: &PurgeSet) {
         let adopted = std::mem::take(&mut self.adopted);
         // A newer process needs the numbers that were made for it.
         self.book.merge(if self.newer_start().is_some() { &adopted } else { numbered });
@@ -180,41 +180,41 @@ impl PurgeLog {
         if !self.has_news() {
             return Ok(());
         }
-        let news = self.read_news().inspect_err(|_| (self.file, self.is_behind) = (None, true));
+        let news = self.read_news().inspect_err(|_| (self.file, self.has_unwritten) = (None, true));
         let news = news?;
         // From the last number of the newest start on, numbers do not distinguish two purges.
         let last = self.newer_start().unwrap_or(self.epoch).saturating_add(sequence::EPOCH - 1);
-        self.heard.merge_exact(&news, last);
+        self.received.merge_exact(&news, last);
         self.news.merge(&news);
         Ok(())
     }
 
     /// Returns the purges that another process has added.
-    fn read_news(&mut self) -> io::Result<Book> {
-        let mut news = Book::default();
+    fn read_news(&mut self) -> io::Result<PurgeSet> {
+        let mut news = PurgeSet::default();
         if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
             let mut bytes = vec![0; usize::try_from(self.len.saturating_sub(self.at)).unwrap_or(0)];
             match file.read_exact_at(&mut bytes, self.at) {
                 // The log was truncated.
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.is_behind = true,
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.has_unwritten = true,
                 read => read?,
             }
             let len = news.read_records(&bytes);
             self.at += len as u64;
             // A torn record.
-            self.is_behind |= bytes[len..].iter().any(|byte| *byte != 0);
+            self.has_unwritten |= bytes[len..].iter().any(|byte| *byte != 0);
         } else if let Some(bytes) = read(&path(&self.root))? {
-            let reading = Book::read(&bytes);
+            let reading = PurgeSet::read(&bytes);
             news = reading.book;
             // Purges that are no longer in the log need not be distinguished from new purges.
-            self.heard.keep_exact_of(&news);
+            self.received.retain_exact_of(&news);
             // After a newer process has started, purges of this process have the last number of that start, which is
             // not below any number of the newer process.
             let comparable = self.newer_start().unwrap_or(u64::MAX);
-            news.drop_known(&self.book, comparable, &self.heard);
+            news.drop_known(&self.book, comparable, &self.received);
             (self.at, self.len) = (reading.len as u64, bytes.len() as u64);
             self.file = Some(File::options().read(true).write(true).open(path(&self.root))?);
-            self.is_behind |= reading.is_damaged;
+            self.has_unwritten |= reading.is_damaged;
         } else {
             self.file = None;
         }
@@ -222,8 +222,8 @@ impl PurgeLog {
     }
 
     /// Returns whether the book has purges that are not on disk.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.is_behind
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.has_unwritten
     }
 
     /// Returns whether the path still refers to the open log: the folder may have been removed.
@@ -234,34 +234,35 @@ impl PurgeLog {
 
     /// Rewrites the log: writes all purges of the book, and those of other processes, to a new file that replaces the
     /// old file.
-    pub(crate) fn write_anew(&mut self) -> io::Result<()> {
+    pub(crate) fn rewrite(&mut self) -> io::Result<()> {
         let _locked = lock(&self.root)?;
         self.catch_up()?;
         self.write_whole()
     }
 
     fn write_whole(&mut self) -> io::Result<()> {
-        (self.file, self.is_behind) = (None, true);
+        (self.file, self.has_unwritten) = (None, true);
         let unfinished = self.root.join(".purges.new");
         let mut bytes = if self.news.is_empty() && self.adopted.is_empty() {
-            self.heard.keep_exact_of(&self.book);
+            self.received.retain_exact_of(&self.book);
             self.book.write()
         } else {
             let mut book = self.book.clone();
             book.merge(&self.news);
             book.merge(&self.adopted);
-            self.heard.keep_exact_of(&book);
+            self.received.retain_exact_of(&book);
             book.write()
         };
         let at = bytes.len();
-        bytes.resize((at * 2).max(LEAST).next_multiple_of(4096), 0);
+        bytes.resize((at * 2).max(MIN_LEN).next_multiple_of(4096), 0);
         let mut open = File::options();
         let file = open.read(true).write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
         file.write_all_at(&bytes, 0)?;
         file.sync_all()?;
         fs::rename(&unfinished, path(&self.root))?;
         File::open(&self.root)?.sync_all()?;
-        (self.at, self.len, self.file, self.is_behind) = (at as u64, bytes.len() as u64, Some(file), false);
+        (self.at, self.len, self.file, self.has_unwritten) =
+            (at as u64, bytes.len() as u64, Some(file), false);
         Ok(())
     }
 }
@@ -273,7 +274,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         opened => opened?,
     };
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
+    file.take(MAX_LEN).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 

@@ -24,78 +24,81 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use crate::index::{Count, ExactPurge, Giver, Purge, PurgeError, PurgeRecord, Purged, Purging, ticket};
+use crate::index::{
+    ExactPurge, LoggedPurge, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeRecord, ValueSender,
+    value_channel,
+};
 use parking_lot::Mutex;
 
-use crate::first_stretch::FirstStretch;
-use crate::folder::Folder;
+use crate::first_stretch::FirstRecoveryStep;
+use crate::folder::FolderHandle;
 use crate::memory_tier::MemoryTier;
 use crate::options::DiskEvent;
 use crate::purge_log::{self, PurgeLog};
 use crate::sequence;
-use crate::shelf::Shelf;
+use crate::shelf::FileStore;
 
-use round::Round;
+use round::PurgeRound;
 
 /// Maximum number of keys in a record of the log.
-const TAKEN: usize = 1024;
+const MAX_KEYS_PER_RECORD: usize = 1024;
 
 /// Purge that waits to be logged.
-struct Waiting {
+struct PendingPurge {
     record: PurgeRecord,
     exact: Option<Arc<ExactPurge>>,
-    end: Giver<Result<Purged, PurgeError>>,
+    end: ValueSender<Result<LoggedPurge, PurgeError>>,
 }
 
 /// Purges that wait to be logged, all with one `fdatasync`.
 #[derive(Default)]
-struct Queue {
-    waiting: Vec<Waiting>,
+struct LogQueue {
+    waiting: Vec<PendingPurge>,
     /// Set if a writing job is queued or running.
     running: bool,
 }
 
 /// Purges of a folder.
 pub(crate) struct Purges {
-    shelf: Arc<Shelf>,
-    folder: Arc<Folder>,
+    file_store: Arc<FileStore>,
+    folder: Arc<FolderHandle>,
     /// Signalled once the files of a small folder are known.
-    pub(crate) first_stretch: FirstStretch,
+    pub(crate) first_stretch: FirstRecoveryStep,
     /// `None` until the folder can be used.
     log: Mutex<Option<PurgeLog>>,
-    queue: Mutex<Queue>,
-    round: Mutex<Round>,
+    queue: Mutex<LogQueue>,
+    round: Mutex<PurgeRound>,
     /// All files were checked by the rules up to this number.
-    asked: AtomicU64,
+    checked_through: AtomicU64,
     /// Purges up to this number are forgotten.
-    settled: AtomicU64,
+    forgotten_through: AtomicU64,
     /// Number of syncs that made all earlier writes durable.
     pub(crate) syncs: AtomicU64,
 }
 
 impl Purges {
-    pub(crate) fn new(shelf: &Arc<Shelf>, folder: &Arc<Folder>) -> Self {
+    pub(crate) fn new(file_store: &Arc<FileStore>, folder: &Arc<FolderHandle>) -> Self {
         Self {
-            shelf: Arc::clone(shelf),
+            file_store: Arc::clone(file_store),
             folder: Arc::clone(folder),
-            first_stretch: FirstStretch::default(),
+            first_stretch: FirstRecoveryStep::default(),
             log: Mutex::default(),
             queue: Mutex::default(),
             round: Mutex::default(),
-            asked: AtomicU64::new(0),
-            settled: AtomicU64::new(0),
+            checked_through: AtomicU64::new(0),
+            forgotten_through: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
         }
     }
 
     /// Returns the number up to which rules have checked all files.
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked.load(SeqCst)
+    pub(crate) fn checked_through(&self) -> u64 {
+        self.checked_through.load(SeqCst)
     }
 
     /// Returns the number up to which purges are forgotten.
-    pub(crate) fn settled(&self) -> u64 {
-        self.settled.load(SeqCst)
+    pub(crate) fn forgotten_through(&self) -> u64 {
+        self.forgotten_through.load(SeqCst)
     }
 
     fn with_log(&self, job: impl FnOnce(&mut PurgeLog) -> io::Result<()>) -> io::Result<()> {
@@ -113,10 +116,10 @@ impl Purges {
     /// Reads the log of former runs, which must be in force before the first file is read. Also returns whether
     /// completed purges may be lost.
     pub(crate) fn open(&self) -> io::Result<(PurgeLog, bool)> {
-        let (log, found) = PurgeLog::open(&self.shelf.files.root)?;
+        let (log, found) = PurgeLog::open(&self.file_store.files.root)?;
         if found.is_damaged {
-            self.shelf.health.tell(&DiskEvent::PurgesDamaged {
-                path: purge_log::path(&self.shelf.files.root),
+            self.file_store.health.report_event(&DiskEvent::PurgesDamaged {
+                path: purge_log::path(&self.file_store.files.root),
                 all: found.is_lost,
             });
         }
@@ -125,9 +128,9 @@ impl Purges {
 
     /// Puts the purges of the log in force, and adds those of this run to it.
     pub(crate) fn begin(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
-        let Some(memory) = self.shelf.memory.upgrade() else { return Ok(()) };
+        let Some(memory) = self.file_store.memory.upgrade() else { return Ok(()) };
         let early = memory.begin_purges(&log.book, is_lost);
-        if !early.is_empty() || log.is_behind() {
+        if !early.is_empty() || log.has_unwritten() {
             log.append(&early)?;
         }
         *self.log.lock() = Some(log);
@@ -135,22 +138,26 @@ impl Purges {
     }
 
     /// Logs a purge that is already in force, and finds its files.
-    pub(crate) fn purge(self: &Arc<Self>, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> Purging {
-        let (end, ticket) = ticket();
+    pub(crate) fn purge(
+        self: &Arc<Self>,
+        record: PurgeRecord,
+        exact: Option<Arc<ExactPurge>>,
+    ) -> PurgeFuture {
+        let (end, ticket) = value_channel();
         let begins = {
             let mut queue = self.queue.lock();
-            queue.waiting.push(Waiting { record, exact, end });
+            queue.waiting.push(PendingPurge { record, exact, end });
             !std::mem::replace(&mut queue.running, true)
         };
         if begins {
             let purges = Arc::clone(self);
-            self.shelf.pool.urgent(Box::new(move || purges.run()));
+            self.file_store.pool.urgent(Box::new(move || purges.log_waiting()));
         }
-        Purging::waiting(ticket)
+        PurgeFuture::waiting(ticket)
     }
 
     /// Logs the waiting purges. Purges that arrive during a write share the next `fdatasync`.
-    fn run(&self) {
+    fn log_waiting(&self) {
         loop {
             let batch = {
                 let mut queue = self.queue.lock();
@@ -161,16 +168,16 @@ impl Purges {
                 return;
             }
             let records: Vec<PurgeRecord> = batch.iter().map(|waiting| waiting.record.clone()).collect();
-            let logged = self.write_down(&records);
+            let logged = self.log_records(&records);
             // Counting files of keys and labels may have to wait for the first step of the recovery.
             let (exact, ruled): (Vec<_>, Vec<_>) =
                 batch.into_iter().partition(|waiting| waiting.exact.is_some());
             for waiting in ruled.into_iter().chain(exact) {
                 let number = waiting.record.number();
                 let count =
-                    waiting.exact.map_or(Count::Later, |exact| self.take_exact(&exact, logged.is_ok()));
-                waiting.end.give(match &logged {
-                    Ok(()) => Ok(Purged { number, count }),
+                    waiting.exact.map_or(PurgeCount::Later, |exact| self.apply_exact(&exact, logged.is_ok()));
+                waiting.end.send(match &logged {
+                    Ok(()) => Ok(LoggedPurge { number, count }),
                     Err(error) => Err(PurgeError::Unlogged(io::Error::new(error.kind(), error.to_string()))),
                 });
             }
@@ -179,38 +186,42 @@ impl Purges {
 
     /// Purges the keys of pages with outdated files, for the next start only, because this run is over. `late` are the
     /// hashes of keys in the backlog.
-    pub(crate) fn void(&self, late: Vec<u128>) {
-        let Some(memory) = self.shelf.memory.upgrade() else { return };
+    pub(crate) fn purge_outdated(&self, late: Vec<u128>) {
+        let Some(memory) = self.file_store.memory.upgrade() else { return };
         let keys: Vec<u128> = {
-            let catalogue = self.shelf.catalogue.lock();
-            let late = late.into_iter().filter(|hash| catalogue.of_hash(*hash).next().is_some());
-            late.chain(catalogue.unfinished()).collect()
+            let file_index = self.file_store.file_index.lock();
+            let late = late.into_iter().filter(|hash| file_index.files_of_hash(*hash).next().is_some());
+            late.chain(file_index.unfinished()).collect()
         };
         let number = memory.sequence();
         let record = |keys: &[u128]| PurgeRecord::Exact {
             number,
-            purge: Purge::Hard,
+            purge: PurgeKind::Hard,
             keys: keys.into(),
             labels: [].into(),
         };
-        let records: Vec<PurgeRecord> = keys.chunks(TAKEN).map(record).collect();
+        let records: Vec<PurgeRecord> = keys.chunks(MAX_KEYS_PER_RECORD).map(record).collect();
         if !records.is_empty() {
             // A failure is reported by the callee.
-            let _ = self.write_down(&records);
+            let _ = self.log_records(&records);
         }
     }
 
-    fn write_down(&self, records: &[PurgeRecord]) -> io::Result<()> {
+    fn log_records(&self, records: &[PurgeRecord]) -> io::Result<()> {
         let mut logged = self.with_log(|log| log.append(records));
         if logged.is_err() && self.folder.is_removed() {
             // Files of the removed folder cannot reappear, whether or not a log exists in the next folder. The log is
             // not locked meanwhile, because the disk operation may be slow.
-            self.folder.notice_removed();
-            logged = if self.folder.is_removed() { Ok(()) } else { self.with_log(PurgeLog::write_anew) };
+            self.folder.handle_removal();
+            logged = if self.folder.is_removed() { Ok(()) } else { self.with_log(PurgeLog::rewrite) };
         }
         if let Err(error) = &logged {
-            let told = io::Error::new(error.kind(), error.to_string());
-            self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), told);
+            let error_copy = io::Error::new(error.kind(), error.to_string());
+            self.file_store.health.record_write_failure(
+                "write()",
+                &purge_log::path(&self.file_store.files.root),
+                error_copy,
+            );
         }
         logged
     }
@@ -221,7 +232,11 @@ impl Purges {
             None => return,
             Some(Ok(news)) => news,
             Some(Err(error)) => {
-                return self.shelf.health.troubled("read()", &purge_log::path(&self.shelf.files.root), error);
+                return self.file_store.health.record_failure(
+                    "read()",
+                    &purge_log::path(&self.file_store.files.root),
+                    error,
+                );
             }
         };
         if news.is_empty() {
@@ -229,7 +244,7 @@ impl Purges {
         }
         let numbered = memory.adopt_purges(&news);
         for exact in numbered.exact() {
-            Arc::clone(memory).take_exact(&exact);
+            Arc::clone(memory).apply_exact(&exact);
         }
         self.recall_book(&numbered);
         if let Some(log) = self.log.lock().as_mut() {
@@ -248,14 +263,14 @@ impl Purges {
 
     /// Applies purges while another process has the lease and removes files. Purged files count as removed here, so
     /// that no purge has to be retained for them. Nothing may be written in their place meanwhile.
-    pub(crate) fn tend_without_lease(&self) {
-        let Some(memory) = self.shelf.memory.upgrade() else { return };
+    pub(crate) fn maintain_without_lease(&self) {
+        let Some(memory) = self.file_store.memory.upgrade() else { return };
         let mut round = self.round.lock();
-        self.write_behind();
+        self.write_pending();
         self.adopt(&memory);
         self.note_softened(&*memory);
         while self.write_softened() {}
-        self.ask_files(&mut round, &*memory);
+        self.check_files(&mut round, &*memory);
         self.settle_in_memory(&mut round, &*memory);
     }
 
@@ -264,39 +279,43 @@ impl Purges {
     pub(crate) fn renumber(&self) -> io::Result<(u64, Option<u64>)> {
         let mut log = self.log.lock();
         let log = log.as_mut().ok_or_else(|| io::Error::other("the folder cannot be used"))?;
-        let _locked = purge_log::lock(&self.shelf.files.root)?;
-        let numbers = sequence::begin(&self.shelf.files.root, log.book.newest())?;
+        let _locked = purge_log::lock(&self.file_store.files.root)?;
+        let numbers = sequence::begin(&self.file_store.files.root, log.book.newest())?;
         log.epoch = numbers.0;
-        if let Some(memory) = self.shelf.memory.upgrade() {
+        if let Some(memory) = self.file_store.memory.upgrade() {
             memory.sequence_at_least(numbers.0);
         }
         Ok(numbers)
     }
 
     /// Does a bounded part of the pending work for purges. Returns whether more remains.
-    pub(crate) fn tend(self: &Arc<Self>) -> bool {
-        let Some(memory) = self.shelf.memory.upgrade() else { return false };
+    pub(crate) fn maintain(self: &Arc<Self>) -> bool {
+        let Some(memory) = self.file_store.memory.upgrade() else { return false };
         let mut round = self.round.lock();
-        self.write_behind();
+        self.write_pending();
         self.adopt(&memory);
         self.note_softened(&*memory);
         let softened = self.write_softened();
-        let asked = self.ask_files(&mut round, &*memory);
+        let asked = self.check_files(&mut round, &*memory);
         self.settle(&mut round, &*memory);
         softened || asked
     }
 
     /// Logs the purges that could not be logged before.
-    fn write_behind(&self) {
+    fn write_pending(&self) {
         let mut log = self.log.lock();
-        let behind = log.as_mut().filter(|log| log.is_behind());
-        if let Some(log) = behind
-            && self.shelf.health.is_time_to_write()
+        let pending_log = log.as_mut().filter(|log| log.has_unwritten());
+        if let Some(log) = pending_log
+            && self.file_store.health.may_attempt_write()
         {
-            match log.write_anew() {
-                Ok(()) => self.shelf.health.works(),
+            match log.rewrite() {
+                Ok(()) => self.file_store.health.record_success(),
                 Err(error) => {
-                    self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), error);
+                    self.file_store.health.record_write_failure(
+                        "write()",
+                        &purge_log::path(&self.file_store.files.root),
+                        error,
+                    );
                 }
             }
         }

@@ -8,71 +8,71 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use crate::body_file::Damage;
-use crate::files::{Files, make_folder};
+use crate::body_file::DamagedBody;
+use crate::files::{FolderLayout, create_folder};
 
 /// Maximum number of files.
-const MOST: usize = 100;
+const MAX_FILES: usize = 100;
 /// Maximum number of bytes, or `max_size` divided by [`PART`] if that is less. They are not part of `max_size`.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 const PART: u64 = 16;
 /// Maximum number of files of former runs that are examined. Further files were not written by this program.
-const FORMER: usize = 1000;
+const MAX_FORMER_FILES: usize = 1000;
 
 /// Retained files, and files found damaged that are checked again before they are quarantined.
 #[derive(Debug, Default)]
 pub(crate) struct Quarantine {
     /// Retained files with their lengths, oldest first; `None` until those of former runs are known.
-    kept: Mutex<Option<VecDeque<(PathBuf, u64)>>>,
+    retained: Mutex<Option<VecDeque<(PathBuf, u64)>>>,
     /// Bodies found damaged while they were read in pieces.
-    suspected: Mutex<Vec<Damage>>,
+    suspected: Mutex<Vec<DamagedBody>>,
 }
 
 impl Quarantine {
-    pub(crate) fn suspect(&self, damage: Damage) {
+    pub(crate) fn suspect(&self, damage: DamagedBody) {
         self.suspected.lock().push(damage);
     }
 
-    pub(crate) fn take_suspected(&self) -> Vec<Damage> {
+    pub(crate) fn take_suspected(&self) -> Vec<DamagedBody> {
         std::mem::take(&mut *self.suspected.lock())
     }
 
     /// Moves a file into quarantine; `None` if it cannot be retained or is too long. `max_bytes` is the limit for all
     /// files of the zone.
-    pub(crate) fn keep(&self, files: &Files, path: &Path, max_bytes: u64) -> Option<()> {
-        let most = MOST_BYTES.min(max_bytes / PART);
+    pub(crate) fn add(&self, files: &FolderLayout, path: &Path, max_bytes: u64) -> Option<()> {
+        let most = MAX_BYTES.min(max_bytes / PART);
         let known = fs::symlink_metadata(path).ok().filter(|known| known.is_file() && known.len() <= most)?;
         let folder = files.root.join(".damaged");
-        let mut kept = self.kept.lock();
-        let kept = kept.get_or_insert_with(|| former(&folder));
-        let mut bytes: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
-        while kept.len() >= MOST || bytes + known.len() > most {
-            let (oldest, freed) = kept.pop_front()?;
+        let mut retained = self.retained.lock();
+        let retained = retained.get_or_insert_with(|| former_files(&folder));
+        let mut bytes: u64 = retained.iter().map(|(_, bytes)| bytes).sum();
+        while retained.len() >= MAX_FILES || bytes + known.len() > most {
+            let (oldest, freed) = retained.pop_front()?;
             let _ = fs::remove_file(oldest);
             bytes -= freed;
         }
         let name = path.file_name()?.to_string_lossy();
         // Files that had the same name at different times have different names here.
-        let kept_as = folder.join(format!("{name}-{:x}", files.next_number()));
-        rename(path, &kept_as, &folder).ok()?;
-        kept.push_back((kept_as, known.len()));
+        let target = folder.join(format!("{name}-{:x}", files.next_number()));
+        rename(path, &target, &folder).ok()?;
+        retained.push_back((target, known.len()));
         Some(())
     }
 }
 
-fn rename(path: &Path, kept_as: &Path, folder: &Path) -> io::Result<()> {
-    match fs::rename(path, kept_as) {
+fn rename(path: &Path, target: &Path, folder: &Path) -> io::Result<()> {
+    match fs::rename(path, target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_folder(folder)?;
-            fs::rename(path, kept_as)
+            create_folder(folder)?;
+            fs::rename(path, target)
         }
         renamed => renamed,
     }
 }
 
 /// Returns the files retained by former runs with their lengths, oldest first.
-fn former(folder: &Path) -> VecDeque<(PathBuf, u64)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(FORMER);
+fn former_files(folder: &Path) -> VecDeque<(PathBuf, u64)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_FORMER_FILES);
     let known = entries.filter_map(|entry| {
         let known = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         Some((known.modified().ok()?, entry.path(), known.len()))

@@ -9,25 +9,25 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use crate::index::Name;
+use crate::index::FileName;
 use parking_lot::Mutex;
 
-use crate::catalogue::{Filed, Role, blocks_of, halves};
-use crate::folder::Folder;
-use crate::format::Kind;
-use crate::options::{DiskEvent, Pace};
+use crate::catalogue::{FileRole, IndexedFile, blocks_of, split_hash};
+use crate::folder::FolderHandle;
+use crate::format::ContentKind;
+use crate::options::{DiskEvent, WorkPace};
 use crate::purges::Purges;
-use crate::read::{self, Unread};
+use crate::read::{self, ReadFailure};
 use crate::sequence::EPOCH;
-use crate::shelf::Shelf;
+use crate::shelf::FileStore;
 use crate::snapshot;
 
 /// Maximum number of pages loaded into memory without a request.
-const WARM: usize = 4096;
+const MAX_WARMED: usize = 4096;
 
 /// Sequence numbers of a start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
+pub(crate) struct StartNumbers {
     /// First number of this start.
     pub(crate) epoch: u64,
     /// First number of the former start.
@@ -36,8 +36,8 @@ pub(crate) struct Start {
 
 /// Progress of the recovery.
 #[derive(Debug, Default)]
-struct Progress {
-    stage: Stage,
+struct RecoveryProgress {
+    stage: RecoveryStage,
     /// Folders to read, with the depth of each.
     folders: Vec<(PathBuf, usize)>,
     /// Files of the current folder.
@@ -45,26 +45,26 @@ struct Progress {
     /// Set if a snapshot provided the time of each file's last use.
     ordered: bool,
     /// Pages to load, hottest first.
-    warm: VecDeque<(Name, u128)>,
+    warm: VecDeque<(FileName, u128)>,
     began: Option<Instant>,
     /// Number from which on files of fetches are removed, because another process that is gone wrote them.
     void: Option<u64>,
 }
 
-impl Progress {
+impl RecoveryProgress {
     /// Starts to walk the folder (again), and removes the files of newer processes: those with numbers from `from` on.
     fn begin_voiding(&mut self, root: &Path, from: u64) {
         self.void = Some(from);
         self.files.clear();
         self.folders = vec![(root.to_owned(), 0)];
-        if self.stage == Stage::Done {
-            self.stage = Stage::Walk;
+        if self.stage == RecoveryStage::Done {
+            self.stage = RecoveryStage::Walk;
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum RecoveryStage {
     #[default]
     Snapshot,
     Walk,
@@ -73,40 +73,40 @@ enum Stage {
 
 /// Recovery of the files of a folder.
 pub(crate) struct Recovery {
-    shelf: Arc<Shelf>,
-    folder: Arc<Folder>,
+    file_store: Arc<FileStore>,
+    folder: Arc<FolderHandle>,
     purges: Arc<Purges>,
-    progress: Mutex<Progress>,
+    progress: Mutex<RecoveryProgress>,
 }
 
 impl Recovery {
-    pub(crate) fn new(shelf: &Arc<Shelf>, folder: &Arc<Folder>, purges: &Arc<Purges>) -> Self {
-        let (shelf, folder, purges) = (Arc::clone(shelf), Arc::clone(folder), Arc::clone(purges));
-        Self { shelf, folder, purges, progress: Mutex::default() }
+    pub(crate) fn new(file_store: &Arc<FileStore>, folder: &Arc<FolderHandle>, purges: &Arc<Purges>) -> Self {
+        let (shelf, folder, purges) = (Arc::clone(file_store), Arc::clone(folder), Arc::clone(purges));
+        Self { file_store: shelf, folder, purges, progress: Mutex::default() }
     }
 
     /// Does a bounded part of the recovery. Returns the pause before the next part, or `None` at the end. `start` is
     /// set to the numbers with which this process continues after it has removed the files of another process.
-    pub(crate) fn go_on(&self, start: &Mutex<Option<Start>>) -> Option<Duration> {
+    pub(crate) fn step(&self, start: &Mutex<Option<StartNumbers>>) -> Option<Duration> {
         let mut progress = self.progress.lock();
-        if let Some(from) = self.shelf.lease.take_void() {
-            progress.begin_voiding(&self.shelf.files.root, from);
+        if let Some(from) = self.file_store.lease.take_void_from() {
+            progress.begin_voiding(&self.file_store.files.root, from);
         }
-        let pace = self.shelf.limits.read().loader;
+        let pace = self.file_store.limits.read().loader;
         match progress.stage {
-            Stage::Done => return None,
-            Stage::Snapshot => {
+            RecoveryStage::Done => return None,
+            RecoveryStage::Snapshot => {
                 progress.began = Some(Instant::now());
                 self.clean_temporary(*start.lock());
                 self.recall(&mut progress, *start.lock());
-                progress.folders.push((self.shelf.files.root.clone(), 0));
-                progress.stage = Stage::Walk;
+                progress.folders.push((self.file_store.files.root.clone(), 0));
+                progress.stage = RecoveryStage::Walk;
                 // The files of a small folder are known at once.
                 self.walk(&mut progress, pace, start);
             }
-            Stage::Walk => self.walk(&mut progress, pace, start),
+            RecoveryStage::Walk => self.walk(&mut progress, pace, start),
         }
-        Some(Duration::from_millis(if progress.stage == Stage::Done { 0 } else { pace.sleep_ms }))
+        Some(Duration::from_millis(if progress.stage == RecoveryStage::Done { 0 } else { pace.sleep_ms }))
     }
 
     /// Runs a job as if a part of the recovery were in progress.
@@ -117,9 +117,9 @@ impl Recovery {
     }
 
     /// Removes temporary files of former starts, whose processes were killed or have released the lease.
-    fn clean_temporary(&self, start: Option<Start>) {
+    fn clean_temporary(&self, start: Option<StartNumbers>) {
         let own = start.map(|start| start.epoch / EPOCH);
-        for entry in fs::read_dir(self.shelf.files.temporary()).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(self.file_store.files.temporary()).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
             if number.map(|number| number / EPOCH) != own {
@@ -128,45 +128,51 @@ impl Recovery {
         }
     }
 
-    fn recall(&self, progress: &mut Progress, start: Option<Start>) {
-        let most = self.shelf.limits.read().max_files.min(1 << 27);
-        let Some(snapshot) =
-            snapshot::read(&self.shelf.files.root, self.shelf.files.version, &self.shelf.files.levels, most)
-        else {
+    fn recall(&self, progress: &mut RecoveryProgress, start: Option<StartNumbers>) {
+        let most = self.file_store.limits.read().max_files.min(1 << 27);
+        let Some(snapshot) = snapshot::read(
+            &self.file_store.files.root,
+            self.file_store.files.version,
+            &self.file_store.files.levels,
+            most,
+        ) else {
             return;
         };
         let files = snapshot.files;
         let is_sure = start.and_then(|start| start.former) == Some(snapshot.last_of);
         progress.ordered = true;
         let hot =
-            files.iter().rev().filter(|(filed, standing)| standing.uses > 0 && filed.role == Role::Plain);
-        progress.warm = hot.take(WARM).map(|(filed, _)| (filed.name, filed.key_hash())).collect();
-        let markers = files.iter().filter(|(filed, _)| filed.role == Role::Marker);
+            files.iter().rev().filter(|(filed, standing)| standing.uses > 0 && filed.role == FileRole::Plain);
+        progress.warm = hot.take(MAX_WARMED).map(|(filed, _)| (filed.name, filed.key_hash())).collect();
+        let markers = files.iter().filter(|(filed, _)| filed.role == FileRole::Marker);
         let varying: Vec<u128> = markers.map(|(filed, _)| filed.key_hash()).collect();
         {
-            let mut catalogue = self.shelf.catalogue.lock();
+            let mut file_index = self.file_store.file_index.lock();
             for (filed, standing) in files {
-                catalogue.recall(Filed { sure: is_sure, ..filed }, standing);
+                file_index.restore(IndexedFile { is_trusted: is_sure, ..filed }, standing);
             }
             for (label, name) in snapshot.labels {
-                catalogue.recall_label(label, name);
+                file_index.restore_label(label, name);
             }
         }
         for hash in varying {
-            self.shelf.keep_variants(hash, None);
+            self.file_store.enforce_variant_limit(hash, None);
         }
         if is_sure {
             self.purges.recall();
         }
     }
 
-    fn walk(&self, progress: &mut Progress, pace: Pace, start: &Mutex<Option<Start>>) {
+    fn walk(&self, progress: &mut RecoveryProgress, pace: WorkPace, start: &Mutex<Option<StartNumbers>>) {
         let longest = Duration::from_millis(pace.threshold_ms);
         let began = Instant::now();
         let mut looked_at = 0;
-        while looked_at < pace.files.max(1) && began.elapsed() < longest && !self.shelf.health.is_closed() {
+        while looked_at < pace.files.max(1)
+            && began.elapsed() < longest
+            && !self.file_store.health.is_closed()
+        {
             if let Some(path) = progress.files.pop_front() {
-                self.look_at_file(&path, progress.void);
+                self.examine_file(&path, progress.void);
                 looked_at += 1;
             } else if let Some((folder, depth)) = progress.folders.pop() {
                 self.read_folder(progress, &folder, depth);
@@ -179,28 +185,28 @@ impl Recovery {
         self.warm_up(progress);
     }
 
-    fn warm_up(&self, progress: &mut Progress) {
-        let Some(memory) = self.shelf.memory.upgrade() else { return };
+    fn warm_up(&self, progress: &mut RecoveryProgress) {
+        let Some(memory) = self.file_store.memory.upgrade() else { return };
         for _ in 0..256 {
             let Some((name, hash)) = progress.warm.pop_front() else { return };
-            if !Arc::clone(&memory).warm(name, hash, self.shelf.health.now()) {
+            if !Arc::clone(&memory).warm(name, hash, self.file_store.health.now()) {
                 return progress.warm.clear();
             }
         }
     }
 
-    fn read_folder(&self, progress: &mut Progress, folder: &Path, depth: usize) {
-        self.shelf.files.watch.folder(folder);
+    fn read_folder(&self, progress: &mut RecoveryProgress, folder: &Path, depth: usize) {
+        self.file_store.files.watch.folder(folder);
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.shelf.health.troubled("opendir()", folder, error),
+            Err(error) => return self.file_store.health.record_failure("opendir()", folder, error),
         };
         let mut files = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name();
-            if depth < self.shelf.files.levels.len() {
-                let is_level = name.len() == usize::from(self.shelf.files.levels[depth])
+            if depth < self.file_store.files.levels.len() {
+                let is_level = name.len() == usize::from(self.file_store.files.levels[depth])
                     && name
                         .as_bytes()
                         .iter()
@@ -208,7 +214,7 @@ impl Recovery {
                 if is_level && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     progress.folders.push((entry.path(), depth + 1));
                 }
-            } else if Name::parse(name.as_bytes()).is_some() {
+            } else if FileName::parse(name.as_bytes()).is_some() {
                 files.push((entry.ino(), entry.path()));
             }
         }
@@ -218,48 +224,48 @@ impl Recovery {
     }
 
     /// Adds a file with a valid name to the catalogue, or quarantines it.
-    fn look_at_file(&self, path: &Path, void: Option<u64>) {
-        let name = path.file_name().and_then(|name| Name::parse(name.as_bytes()));
+    fn examine_file(&self, path: &Path, void: Option<u64>) {
+        let name = path.file_name().and_then(|name| FileName::parse(name.as_bytes()));
         // A file in the wrong folder cannot be found by its key.
-        let Some(name) = name.filter(|name| self.shelf.files.path(*name) == path) else { return };
-        if void.is_some_and(|from| self.void_newer(name, from)) {
+        let Some(name) = name.filter(|name| self.file_store.files.path(*name) == path) else { return };
+        if void.is_some_and(|from| self.remove_if_newer(name, from)) {
             return;
         }
         {
-            let mut catalogue = self.shelf.catalogue.lock();
-            if catalogue.see(name) || catalogue.is_doomed(name) {
+            let mut file_index = self.file_store.file_index.lock();
+            if file_index.mark_seen(name) || file_index.is_doomed(name) {
                 return;
             }
         }
-        let looked = read::open(&self.shelf.files, name).map_err(Unread::from).and_then(|file| {
+        let looked = read::open(&self.file_store.files, name).map_err(ReadFailure::from).and_then(|file| {
             let used_s = file.metadata()?.mtime().clamp(0, i64::from(u32::MAX)) as u32;
-            let (header, len) = read::header(&self.shelf.files, &file)?;
+            let (header, len) = read::header(&self.file_store.files, &file)?;
             let (variant, labels) = read::labels(&file, &header)?;
             Ok((header, variant as u32, labels, len, used_s))
         });
         match looked {
             Ok((header, variant, labels, len, used_s)) => {
-                let stripe = self.shelf.stripe(header.key_hash);
+                let stripe = self.file_store.stripe(header.key_hash);
                 // The file may have been removed, or added to the catalogue, since it was opened.
                 let still_there = fs::symlink_metadata(path).is_ok();
-                let mut catalogue = self.shelf.catalogue.lock();
-                if !still_there || catalogue.see(name) || catalogue.is_doomed(name) {
+                let mut file_index = self.file_store.file_index.lock();
+                if !still_there || file_index.mark_seen(name) || file_index.is_doomed(name) {
                     return;
                 }
-                if header.generation < self.shelf.files.barrier.load(Relaxed) {
-                    catalogue.doom_unknown(name, header.key_hash);
+                if header.generation < self.file_store.files.barrier.load(Relaxed) {
+                    file_index.doom_unknown(name, header.key_hash);
                     return;
                 }
                 let role = match header.kind {
-                    Kind::Marker => Role::Marker,
-                    Kind::Object if header.selector_len > 0 || header.family != 0 => Role::Variant,
-                    Kind::Object => Role::Plain,
+                    ContentKind::Marker => FileRole::Marker,
+                    ContentKind::Object if header.selector_len > 0 || header.family != 0 => FileRole::Variant,
+                    ContentKind::Object => FileRole::Plain,
                 };
-                let hash = halves(header.key_hash);
+                let hash = split_hash(header.key_hash);
                 let blocks = blocks_of(len);
-                catalogue.take_blocks(blocks);
+                file_index.take_blocks(blocks);
                 let generation = header.generation;
-                let filed = Filed {
+                let filed = IndexedFile {
                     name,
                     hash,
                     generation,
@@ -267,85 +273,93 @@ impl Recovery {
                     blocks,
                     used_s,
                     role,
-                    seen: true,
-                    sure: true,
+                    was_seen: true,
+                    is_trusted: true,
                     share: 0,
                 };
-                catalogue.enter(filed, &labels);
-                drop(catalogue);
+                file_index.insert(filed, &labels);
+                drop(file_index);
                 self.judge_found(&filed, &labels);
                 drop(stripe);
-                if role == Role::Variant {
-                    self.shelf.keep_variants(filed.key_hash(), None);
+                if role == FileRole::Variant {
+                    self.file_store.enforce_variant_limit(filed.key_hash(), None);
                 }
             }
-            Err(Unread::Unfit(why)) => {
+            Err(ReadFailure::Invalid(why)) => {
                 // The key and therefore its stripe are unknown: the file is checked again under all stripes.
-                let _stripes = self.shelf.all_stripes();
-                if self.shelf.catalogue.lock().find(name).is_none() {
-                    self.shelf.quarantine(name, why);
+                let _stripes = self.file_store.all_stripes();
+                if self.file_store.file_index.lock().find(name).is_none() {
+                    self.file_store.quarantine(name, why);
                 }
             }
-            Err(Unread::Missing) => {}
-            Err(Unread::Failed(error)) => self.shelf.health.troubled("open()", path, error),
+            Err(ReadFailure::Missing) => {}
+            Err(ReadFailure::Failed(error)) => self.file_store.health.record_failure("open()", path, error),
         }
     }
 
     /// Removes a file of a fetch that began with number `from` or later. Returns whether the file was removed.
-    fn void_newer(&self, name: Name, from: u64) -> bool {
-        let header = read::open(&self.shelf.files, name)
-            .map_err(Unread::from)
-            .and_then(|file| read::header(&self.shelf.files, &file));
+    fn remove_if_newer(&self, name: FileName, from: u64) -> bool {
+        let header = read::open(&self.file_store.files, name)
+            .map_err(ReadFailure::from)
+            .and_then(|file| read::header(&self.file_store.files, &file));
         let Ok((header, _)) = header else { return false };
         if header.generation < from {
             return false;
         }
-        self.shelf.catalogue.lock().doom_unknown(name, header.key_hash);
-        self.shelf.bury(name, header.key_hash);
+        self.file_store.file_index.lock().doom_unknown(name, header.key_hash);
+        self.file_store.remove_doomed(name, header.key_hash);
         true
     }
 
     /// Checks a file that was just found against purges of keys and labels. Rules are checked later.
-    fn judge_found(&self, filed: &Filed, labels: &[u64]) {
-        if let Some(memory) = self.shelf.memory.upgrade()
-            && filed.role != Role::Marker
+    fn judge_found(&self, filed: &IndexedFile, labels: &[u64]) {
+        if let Some(memory) = self.file_store.memory.upgrade()
+            && filed.role != FileRole::Marker
         {
             let verdict = memory.judge_exact(filed.generation, filed.key_hash(), labels);
-            self.shelf.obey(filed, verdict, memory.sequence().saturating_sub(1));
+            self.file_store.apply_verdict(filed, verdict, memory.sequence().saturating_sub(1));
         }
     }
 
     /// Continues with the numbers of a new start, after the files of a newer process that is gone have been removed.
-    fn end_voiding(&self, start: &Mutex<Option<Start>>) -> io::Result<()> {
+    fn end_voiding(&self, start: &Mutex<Option<StartNumbers>>) -> io::Result<()> {
         let (epoch, former) = self.purges.renumber()?;
-        *start.lock() = Some(Start { epoch, former });
+        *start.lock() = Some(StartNumbers { epoch, former });
         self.folder.take(epoch)
     }
 
-    fn end(&self, progress: &mut Progress, start: &Mutex<Option<Start>>) {
-        progress.stage = Stage::Done;
+    fn end(&self, progress: &mut RecoveryProgress, start: &Mutex<Option<StartNumbers>>) {
+        progress.stage = RecoveryStage::Done;
         if let Some(from) = progress.void.take() {
             if let Err(error) = self.end_voiding(start) {
-                progress.begin_voiding(&self.shelf.files.root, from);
-                return self.shelf.health.failed("write()", &self.shelf.files.root, error);
+                progress.begin_voiding(&self.file_store.files.root, from);
+                return self.file_store.health.record_write_failure(
+                    "write()",
+                    &self.file_store.files.root,
+                    error,
+                );
             }
-            if self.shelf.catalogue.lock().complete {
+            if self.file_store.file_index.lock().complete {
                 return;
             }
         }
-        let now_s = (self.shelf.health.now() / 1000) as u32;
+        let now_s = (self.file_store.health.now() / 1000) as u32;
         {
-            let mut catalogue = self.shelf.catalogue.lock();
+            let mut file_index = self.file_store.file_index.lock();
             if !progress.ordered {
-                catalogue.sort_by_use();
+                file_index.sort_by_use();
             }
             // No page could be requested while the process was stopped, so `inactive` counts from now.
-            catalogue.all_used(now_s);
-            catalogue.complete();
+            file_index.set_all_used(now_s);
+            file_index.complete();
         }
         self.warm_up(progress);
-        let stats = self.shelf.stats();
+        let stats = self.file_store.stats();
         let took_ms = progress.began.map_or(0, |began| began.elapsed().as_millis() as u64);
-        self.shelf.health.tell(&DiskEvent::Recovered { files: stats.files, bytes: stats.bytes, took_ms });
+        self.file_store.health.report_event(&DiskEvent::Recovered {
+            files: stats.files,
+            bytes: stats.bytes,
+            took_ms,
+        });
     }
 }

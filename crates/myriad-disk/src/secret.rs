@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::index::Seed;
 
 use crate::checked_number;
-use crate::files::make_folder;
+use crate::files::create_folder;
 use crate::purge_log;
 
 /// Name of the file. `rm -rf cache/*` does not match it.
@@ -25,7 +25,7 @@ pub(crate) fn path(root: &Path) -> PathBuf {
 /// and written to the folder later unless it turns out to have another seed.
 pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     let shared = || {
-        make_folder(root)?;
+        create_folder(root)?;
         let _locked = purge_log::lock(root)?;
         if let Some(seed) = read(root)? {
             return Ok(seed);

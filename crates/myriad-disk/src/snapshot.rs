@@ -10,10 +10,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::index::{Lane, Name, Standing};
+use crate::index::{EvictionPosition, FileName, Lane};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::catalogue::{Filed, Role};
+use crate::catalogue::{FileRole, IndexedFile};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 3;
@@ -41,7 +41,7 @@ pub(crate) struct Snapshot {
     /// First sequence number of the run that wrote this at shutdown; zero if it was written during a run.
     pub(crate) last_of: u64,
     /// Files, coldest first, with their standing in the queue.
-    pub(crate) files: Vec<(Filed, Standing)>,
+    pub(crate) files: Vec<(IndexedFile, EvictionPosition)>,
     /// Labels of pages, each with bits of the name of its file.
     pub(crate) labels: Vec<(u64, u64)>,
 }
@@ -58,7 +58,7 @@ fn head(version: u32, levels: &[u8]) -> [u8; HEAD] {
 /// Bit of a standing for a file in the main queue. The lower bits are its hits.
 const IN_MAIN: u8 = 0x80;
 
-fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
+fn record(filed: &IndexedFile, standing: EvictionPosition) -> [u8; RECORD] {
     let mut out = [0; RECORD];
     out[..16].copy_from_slice(&filed.name.0);
     out[16..24].copy_from_slice(&filed.hash[0].to_le_bytes());
@@ -66,9 +66,9 @@ fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
     out[32..36].copy_from_slice(&filed.blocks.to_le_bytes());
     out[36..40].copy_from_slice(&filed.used_s.to_le_bytes());
     out[40] = match filed.role {
-        Role::Plain => 0,
-        Role::Marker => 1,
-        Role::Variant => 2,
+        FileRole::Plain => 0,
+        FileRole::Marker => 1,
+        FileRole::Variant => 2,
     };
     out[41] = standing.uses | if standing.lane == Lane::Main { IN_MAIN } else { 0 };
     out[42] = filed.share;
@@ -77,30 +77,30 @@ fn record(filed: &Filed, standing: Standing) -> [u8; RECORD] {
     out
 }
 
-fn parse(record: &[u8]) -> Option<(Filed, Standing)> {
+fn parse(record: &[u8]) -> Option<(IndexedFile, EvictionPosition)> {
     let number = |at: usize| Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?));
     let short = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
     let role = match record.get(40)? {
-        0 => Role::Plain,
-        1 => Role::Marker,
-        2 => Role::Variant,
+        0 => FileRole::Plain,
+        1 => FileRole::Marker,
+        2 => FileRole::Variant,
         _ => return None,
     };
-    let filed = Filed {
-        name: Name(record.get(..16)?.try_into().ok()?),
+    let filed = IndexedFile {
+        name: FileName(record.get(..16)?.try_into().ok()?),
         hash: [number(16)?, number(24)?],
         generation: number(44)?,
         variant: short(52)?,
         blocks: short(32)?,
         used_s: short(36)?,
         role,
-        seen: false,
-        sure: false,
+        was_seen: false,
+        is_trusted: false,
         share: *record.get(42)?,
     };
     let standing = record.get(41)?;
-    let lane = if standing & IN_MAIN == 0 { Lane::Newcomers } else { Lane::Main };
-    Some((filed, Standing { lane, uses: standing & !IN_MAIN }))
+    let lane = if standing & IN_MAIN == 0 { Lane::New } else { Lane::Main };
+    Some((filed, EvictionPosition { lane, uses: standing & !IN_MAIN }))
 }
 
 /// Writes a snapshot.
@@ -184,12 +184,12 @@ mod tests {
         Snapshot { last_of: 77, files: files(count), labels }
     }
 
-    fn files(count: u32) -> Vec<(Filed, Standing)> {
-        let roles = [Role::Plain, Role::Marker, Role::Variant];
+    fn files(count: u32) -> Vec<(IndexedFile, EvictionPosition)> {
+        let roles = [FileRole::Plain, FileRole::Marker, FileRole::Variant];
         (0..count)
             .map(|n| {
-                let name = Name::of_key(&n.to_le_bytes());
-                let filed = Filed {
+                let name = FileName::of_key(&n.to_le_bytes());
+                let filed = IndexedFile {
                     name,
                     hash: [u64::from(n), 7],
                     generation: u64::from(n) << 20,
@@ -197,12 +197,12 @@ mod tests {
                     blocks: n,
                     used_s: n * 3,
                     role: roles[n as usize % 3],
-                    seen: false,
-                    sure: false,
+                    was_seen: false,
+                    is_trusted: false,
                     share: (n % 7) as u8,
                 };
-                let lane = if n % 2 == 0 { Lane::Main } else { Lane::Newcomers };
-                (filed, Standing { lane, uses: (n % 4) as u8 })
+                let lane = if n % 2 == 0 { Lane::Main } else { Lane::New };
+                (filed, EvictionPosition { lane, uses: (n % 4) as u8 })
             })
             .collect()
     }

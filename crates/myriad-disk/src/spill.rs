@@ -8,38 +8,38 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use crate::format::HEADER;
-use crate::shelf::Shelf;
-use crate::stage::Stage;
+use crate::shelf::FileStore;
+use crate::stage::StagedFile;
 
 /// Maximum number of bytes that wait to be written. Beyond that the fetch waits for the disk.
-pub const BACKLOG: usize = 4 << 20;
+pub const MAX_PENDING_BYTES: usize = 4 << 20;
 
 /// Receiver of the finished file; it gets `None` if the file was discarded.
-type End = Box<dyn FnOnce(Option<Stage>) + Send>;
+type SpillCallback = Box<dyn FnOnce(Option<StagedFile>) + Send>;
 
 /// Writer of a file in progress. Dropping it discards the file.
-pub struct Spill(Arc<Shared>);
+pub struct SpillWriter(Arc<SpillShared>);
 
-struct Shared {
-    shelf: Arc<Shelf>,
-    state: Mutex<State>,
+struct SpillShared {
+    file_store: Arc<FileStore>,
+    state: Mutex<SpillState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SpillState {
     queue: VecDeque<Bytes>,
     bytes: usize,
     /// Set if a writing job is queued or running.
     writing: bool,
-    stage: Option<Stage>,
+    stage: Option<StagedFile>,
     given_up: bool,
-    end: Option<End>,
+    end: Option<SpillCallback>,
     waker: Option<Waker>,
 }
 
-impl Spill {
-    pub(crate) fn new(shelf: &Arc<Shelf>) -> Self {
-        Self(Arc::new(Shared { shelf: Arc::clone(shelf), state: Mutex::default() }))
+impl SpillWriter {
+    pub(crate) fn new(file_store: &Arc<FileStore>) -> Self {
+        Self(Arc::new(SpillShared { file_store: Arc::clone(file_store), state: Mutex::default() }))
     }
 
     /// Appends to the body.
@@ -50,7 +50,7 @@ impl Spill {
         }
         state.bytes += piece.len();
         state.queue.push_back(piece);
-        self.0.go_on(state);
+        self.0.continue_writing(state);
     }
 
     /// Returns whether the file is still being written.
@@ -67,14 +67,14 @@ impl Spill {
     }
 
     /// Marks the body as complete. `end` receives the file, still under its temporary name, once all bytes are written.
-    pub fn finish(self, end: impl FnOnce(Option<Stage>) + Send + 'static) {
+    pub fn finish(self, end: impl FnOnce(Option<StagedFile>) + Send + 'static) {
         let mut state = self.0.state.lock();
         state.end = Some(Box::new(end));
-        self.0.go_on(state);
+        self.0.continue_writing(state);
     }
 }
 
-impl Drop for Spill {
+impl Drop for SpillWriter {
     fn drop(&mut self) {
         if self.0.state.lock().end.is_none() {
             self.0.give_up();
@@ -82,15 +82,15 @@ impl Drop for Spill {
     }
 }
 
-impl Shared {
-    fn go_on(self: &Arc<Self>, mut state: parking_lot::MutexGuard<'_, State>) {
+impl SpillShared {
+    fn continue_writing(self: &Arc<Self>, mut state: parking_lot::MutexGuard<'_, SpillState>) {
         if state.writing {
             return;
         }
         state.writing = true;
         drop(state);
         let shared = Arc::clone(self);
-        if self.shelf.pool.write(0, Box::new(move || shared.write())).is_err() {
+        if self.file_store.pool.write(0, Box::new(move || shared.write())).is_err() {
             self.give_up();
             let end = {
                 let mut state = self.state.lock();
@@ -150,10 +150,10 @@ impl Shared {
         }
     }
 
-    fn append(&self, stage: Option<Stage>, pieces: &VecDeque<Bytes>) -> Option<Stage> {
+    fn append(&self, stage: Option<StagedFile>, pieces: &VecDeque<Bytes>) -> Option<StagedFile> {
         let mut stage = match stage {
             Some(stage) => stage,
-            None => Stage::begin(&self.shelf, HEADER as u64).ok()?,
+            None => StagedFile::begin(&self.file_store, HEADER as u64).ok()?,
         };
         for piece in pieces {
             stage.append(piece).ok()?;

@@ -8,22 +8,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use crate::index::{Name, Ticket, ticket};
+use crate::index::{FileName, ValueReceiver, value_channel};
 use bytes::Bytes;
 
-use crate::body_file::{BodyFile, Damage};
+use crate::body_file::{BodyFile, DamagedBody};
 use crate::format::{FormatError, Header, PIECE};
-use crate::read::Unread;
-use crate::shelf::Shelf;
+use crate::read::ReadFailure;
+use crate::shelf::FileStore;
 
 /// Body on disk. It has no open file: [`Self::open`] opens the file, and checks that it is the same body.
 pub struct StoredBody {
-    shelf: Arc<Shelf>,
-    place: BodyFile,
+    file_store: Arc<FileStore>,
+    body_file: BodyFile,
 }
 
 impl StoredBody {
-    pub(crate) fn new(shelf: &Arc<Shelf>, name: Name, header: &Header) -> Arc<Self> {
+    pub(crate) fn new(file_store: &Arc<FileStore>, name: FileName, header: &Header) -> Arc<Self> {
         let place = BodyFile {
             name,
             key_hash: header.key_hash,
@@ -31,12 +31,12 @@ impl StoredBody {
             len: header.body_len,
             pieces_sum: header.pieces_sum,
         };
-        Arc::new(Self { shelf: Arc::clone(shelf), place })
+        Arc::new(Self { file_store: Arc::clone(file_store), body_file: place })
     }
 
     /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
-        self.place.len
+        self.body_file.len
     }
 
     /// Returns whether the body is empty. An empty body never remains on disk.
@@ -47,38 +47,41 @@ impl StoredBody {
     /// Returns whether both are the same bytes in the same file.
     pub fn is_same(&self, other: &StoredBody) -> bool {
         let is_it = |place: &BodyFile| (place.name, place.len, place.pieces_sum);
-        is_it(&self.place) == is_it(&other.place)
+        is_it(&self.body_file) == is_it(&other.body_file)
     }
 
     /// Opens the body on a disk thread. `None` if it was removed or replaced, or cannot be read.
-    pub fn open(self: &Arc<Self>) -> Opening {
-        let (giver, opened) = ticket();
+    pub fn open(self: &Arc<Self>) -> OpeningBody {
+        let (giver, opened) = value_channel();
         let body = Arc::clone(self);
-        let queued = self.shelf.pool.read(Box::new(move || {
+        let queued = self.file_store.pool.read(Box::new(move || {
             if let Some(open) = body.open_now() {
-                giver.give(open);
+                giver.send(open);
             }
         }));
-        Opening(queued.ok().map(|()| opened))
+        OpeningBody(queued.ok().map(|()| opened))
     }
 
     /// Opens the body on this thread, which must be a disk thread.
     pub(crate) fn open_now(&self) -> Option<OpenBody> {
-        let Self { shelf, place } = self;
+        let Self { file_store: shelf, body_file: place } = self;
         match place.open(&shelf.files) {
-            Ok((file, sums)) => {
-                Some(OpenBody(Arc::new(Opened { shelf: Arc::clone(shelf), place: *place, file, sums })))
-            }
-            Err(Unread::Missing) => {
+            Ok((file, sums)) => Some(OpenBody(Arc::new(Opened {
+                file_store: Arc::clone(shelf),
+                body_file: *place,
+                file,
+                sums,
+            }))),
+            Err(ReadFailure::Missing) => {
                 shelf.check_presence(place.name);
                 None
             }
-            Err(Unread::Unfit(_)) => {
-                shelf.suspect(Damage { body: *place, piece: None });
+            Err(ReadFailure::Invalid(_)) => {
+                shelf.suspect(DamagedBody { body: *place, piece: None });
                 None
             }
-            Err(Unread::Failed(error)) => {
-                shelf.unreadable(place.name, place.key_hash, error);
+            Err(ReadFailure::Failed(error)) => {
+                shelf.record_unreadable(place.name, place.key_hash, error);
                 None
             }
         }
@@ -88,17 +91,17 @@ impl StoredBody {
 impl fmt::Debug for StoredBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredBody")
-            .field("name", &self.place.name)
-            .field("generation", &self.place.generation)
-            .field("len", &self.place.len)
+            .field("name", &self.body_file.name)
+            .field("generation", &self.body_file.generation)
+            .field("len", &self.body_file.len)
             .finish_non_exhaustive()
     }
 }
 
 /// Body that is being opened.
-pub struct Opening(Option<Ticket<OpenBody>>);
+pub struct OpeningBody(Option<ValueReceiver<OpenBody>>);
 
-impl Future for Opening {
+impl Future for OpeningBody {
     type Output = Option<OpenBody>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<OpenBody>> {
@@ -110,8 +113,8 @@ impl Future for Opening {
 }
 
 struct Opened {
-    shelf: Arc<Shelf>,
-    place: BodyFile,
+    file_store: Arc<FileStore>,
+    body_file: BodyFile,
     file: File,
     sums: Box<[u64]>,
 }
@@ -129,7 +132,7 @@ impl OpenBody {
 
     /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
-        self.0.place.len
+        self.0.body_file.len
     }
 
     /// Returns whether the body is empty. An empty body never remains on disk.
@@ -139,7 +142,7 @@ impl OpenBody {
 
     /// Returns the verified bytes from `at` to the end of their piece, or to `end`.
     pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Bytes, ReadError> {
-        let Opened { shelf, place, file, sums } = &*self.0;
+        let Opened { file_store: shelf, body_file: place, file, sums } = &*self.0;
         let index = at / PIECE;
         match place.piece(&shelf.files, file, sums, index) {
             Ok(bytes) => {
@@ -147,13 +150,13 @@ impl OpenBody {
                 let rest = (at - start) as usize..((end - start) as usize).min(bytes.len());
                 Ok(Bytes::from(bytes).slice(rest))
             }
-            Err(Unread::Failed(error)) => {
+            Err(ReadFailure::Failed(error)) => {
                 let text = error.to_string();
-                shelf.unreadable(place.name, place.key_hash, error);
+                shelf.record_unreadable(place.name, place.key_hash, error);
                 Err(ReadError(text))
             }
             Err(_) => {
-                shelf.suspect(Damage { body: *place, piece: Some(index) });
+                shelf.suspect(DamagedBody { body: *place, piece: Some(index) });
                 Err(ReadError(FormatError::Damaged.to_string()))
             }
         }
@@ -163,8 +166,8 @@ impl OpenBody {
 impl fmt::Debug for OpenBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenBody")
-            .field("name", &self.0.place.name)
-            .field("len", &self.0.place.len)
+            .field("name", &self.0.body_file.name)
+            .field("len", &self.0.body_file.len)
             .finish_non_exhaustive()
     }
 }
@@ -186,12 +189,12 @@ pub struct BodyReader {
     body: OpenBody,
     at: u64,
     end: u64,
-    reading: Option<Ticket<Result<Bytes, ReadError>>>,
+    reading: Option<ValueReceiver<Result<Bytes, ReadError>>>,
 }
 
 impl BodyReader {
     /// Returns the number of remaining bytes.
-    pub fn left(&self) -> u64 {
+    pub fn remaining(&self) -> u64 {
         self.end - self.at
     }
 
@@ -207,10 +210,10 @@ impl BodyReader {
             return Poll::Ready(None);
         }
         let reading = self.reading.get_or_insert_with(|| {
-            let (giver, reading) = ticket();
+            let (giver, reading) = value_channel();
             let (body, at, end) = (self.body.clone(), self.at, self.end);
             // A full queue drops the giver, which completes the wait with an error.
-            let _ = self.body.0.shelf.pool.read(Box::new(move || giver.give(body.piece(at, end))));
+            let _ = self.body.0.file_store.pool.read(Box::new(move || giver.send(body.piece(at, end))));
             reading
         });
         let read = ready!(Pin::new(reading).poll(cx));

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::index::{Book, Name, Softened};
+use crate::index::{FileName, PurgeSet, SoftPurgedPage};
 use parking_lot::Mutex;
 
 pub use crate::faults::Operation;
 
-use crate::pool::Tend;
+use crate::pool::Maintain;
 use crate::purge_log::PurgeLog;
-use crate::{Disk, DiskPool, PageId, sequence};
+use crate::{DiskPool, DiskStore, PageId, sequence};
 
 /// Maximum number of files that may be doomed without a check whether they exist.
-pub const UNASKED: usize = crate::disk::UNASKED;
+pub const MAX_UNCHECKED_DOOMED: usize = crate::disk::MAX_UNCHECKED_DOOMED;
 /// Quantity of numbers per start.
 pub const EPOCH: u64 = sequence::EPOCH;
 
@@ -78,7 +78,7 @@ impl Drop for TempFolder {
 }
 
 /// Returns the purges in a folder's log.
-pub fn logged_purges(folder: &Path) -> Book {
+pub fn logged_purges(folder: &Path) -> PurgeSet {
     PurgeLog::open(folder).unwrap().0.book
 }
 
@@ -92,70 +92,70 @@ pub fn write_start(folder: &Path, number: u64) {
     sequence::write(folder, number).unwrap();
 }
 
-impl Disk {
+impl DiskStore {
     /// Makes operations fail with the errors that `inject` returns.
     pub fn inject(&self, inject: impl FnMut(Operation, &Path) -> Option<io::Error> + Send + 'static) {
-        self.shelf.files.faults.inject(inject);
+        self.file_store.files.faults.inject(inject);
     }
 
     /// Sets the number of free bytes in the file system.
-    pub fn leave_free(&self, free: impl Fn() -> u64 + Send + 'static) {
-        self.shelf.files.faults.leave_free(free);
+    pub fn set_free_space(&self, free: impl Fn() -> u64 + Send + 'static) {
+        self.file_store.files.faults.set_free_space(free);
     }
 
     /// Pauses writing, as after a failure.
-    pub fn put_writing_off(&self) {
-        self.shelf.health.put_writing_off();
+    pub fn pause_writes(&self) {
+        self.file_store.health.pause_writes();
     }
 
     /// Resumes writing, and reports that it works.
-    pub fn end_trouble(&self) {
-        self.shelf.health.trouble_is_over();
+    pub fn report_recovery(&self) {
+        self.file_store.health.report_recovery_now();
     }
 
     /// Returns the pages that soft purges have covered in memory and that the tier has not processed yet.
-    pub fn take_softened(&self) -> Vec<Softened> {
-        self.shelf.memory.upgrade().map_or_else(Vec::new, |memory| memory.take_softened())
+    pub fn take_softened(&self) -> Vec<SoftPurgedPage> {
+        self.file_store.memory.upgrade().map_or_else(Vec::new, |memory| memory.take_softened())
     }
 
     /// Returns the number of doomed files that have not been removed yet.
     pub fn doomed(&self) -> usize {
-        self.shelf.catalogue.lock().doomed()
+        self.file_store.file_index.lock().doomed()
     }
 
     /// Dooms a file, whether it exists or not.
-    pub fn doom(&self, name: Name, hash: u128) {
-        self.shelf.catalogue.lock().doom_unknown(name, hash);
+    pub fn doom(&self, name: FileName, hash: u128) {
+        self.file_store.file_index.lock().doom_unknown(name, hash);
     }
 
     /// Returns the number of files for the limit, including the shares for their labels.
-    pub fn counted(&self) -> usize {
-        self.shelf.catalogue.lock().counted()
+    pub fn weighted_len(&self) -> usize {
+        self.file_store.file_index.lock().weighted_len()
     }
 
     /// Cancels a write in progress, as if memory had dropped the page.
     pub fn cancel_write(&self, hash: u128) {
-        self.shelf.catalogue.lock().writes.cancel(hash, None);
+        self.file_store.file_index.lock().writes.cancel(hash, None);
     }
 
     /// Finishes a write as failed.
     pub fn abandon_write(&self, page: &PageId<'_>, number: u64) {
-        self.abandon(page, number);
+        self.finish_failed_write(page, number);
     }
 
     /// Runs the periodic maintenance. Returns the pause before the next run.
-    pub fn tend(&self) -> Duration {
-        Arc::clone(&self.keeper).tend()
+    pub fn maintain(&self) -> Duration {
+        Arc::clone(&self.maintenance).maintain()
     }
 
     /// Returns the first number of this start.
     pub fn epoch(&self) -> Option<u64> {
-        self.keeper.epoch()
+        self.maintenance.epoch()
     }
 
     /// Runs a job as if a part of the recovery were in progress.
     pub fn during_recovery(&self, job: impl FnOnce()) {
-        self.keeper.recovery.during(job);
+        self.maintenance.recovery.during(job);
     }
 
     /// Returns whether no thread is writing to the log of purges.
@@ -175,25 +175,25 @@ impl Disk {
 
     /// Returns whether this tier has the writer lease.
     pub fn holds_lease(&self) -> bool {
-        self.shelf.lease.is_held()
+        self.file_store.lease.is_held()
     }
 
     /// Releases the writer lease, like the exit of a process.
-    pub fn leave_lease(&self) {
-        self.shelf.lease.leave();
+    pub fn release_lease(&self) {
+        self.file_store.lease.release();
     }
 
     /// Checks files in turn, as if folders could not be watched.
-    pub fn go_blind(&self) {
-        self.shelf.files.watch.blind.store(true, Relaxed);
+    pub fn disable_watch(&self) {
+        self.file_store.files.watch.has_unwatched.store(true, Relaxed);
     }
 }
 
 /// Folder whose maintenance runs a job of the test.
 struct Busy(Mutex<Box<dyn FnMut() + Send>>);
 
-impl Tend for Busy {
-    fn tend(self: Arc<Self>) -> Duration {
+impl Maintain for Busy {
+    fn maintain(self: Arc<Self>) -> Duration {
         (self.0.lock())();
         Duration::from_millis(200)
     }
@@ -203,8 +203,8 @@ impl DiskPool {
     /// Runs `job` in the keeper each time before it maintains later folders, until the result is dropped.
     pub fn keep_busy(&self, job: impl FnMut() + Send + 'static) -> Arc<dyn Send + Sync> {
         let busy = Arc::new(Busy(Mutex::new(Box::new(job))));
-        let tended: Arc<dyn Tend> = Arc::clone(&busy) as Arc<_>;
-        self.keep(Arc::downgrade(&tended));
+        let tended: Arc<dyn Maintain> = Arc::clone(&busy) as Arc<_>;
+        self.register(Arc::downgrade(&tended));
         busy
     }
 }

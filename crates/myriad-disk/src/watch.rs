@@ -9,37 +9,37 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::index::Name;
+use crate::index::FileName;
 use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 /// Files that may have been removed, from the events of a moment.
 #[derive(Debug, Default)]
-pub(crate) struct Gone {
+pub(crate) struct RemovedFiles {
     /// Names of the files.
-    pub(crate) names: Vec<Name>,
+    pub(crate) names: Vec<FileName>,
     /// Set if any file may have been removed.
     pub(crate) any: bool,
 }
 
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct FolderWatch {
     descriptor: Option<OwnedFd>,
     folders: Mutex<HashMap<PathBuf, i32>>,
     /// Set if some folder is not watched.
-    pub(crate) blind: AtomicBool,
+    pub(crate) has_unwatched: AtomicBool,
 }
 
-impl Watch {
+impl FolderWatch {
     pub(crate) fn new() -> Self {
         let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
         let blind = AtomicBool::new(descriptor.is_none());
-        Self { descriptor, folders: Mutex::default(), blind }
+        Self { descriptor, folders: Mutex::default(), has_unwatched: blind }
     }
 
     /// Watches the folder of a file, and its parents up to `root`.
-    pub(crate) fn look_at(&self, root: &Path, file: &Path) {
+    pub(crate) fn watch_parents(&self, root: &Path, file: &Path) {
         let mut folder = file.parent();
         while let Some(next) = folder
             && next.starts_with(root)
@@ -68,7 +68,7 @@ impl Watch {
             }
             Err(Errno::NOENT) => false,
             Err(_) => {
-                self.blind.store(true, Relaxed);
+                self.has_unwatched.store(true, Relaxed);
                 false
             }
         }
@@ -84,8 +84,8 @@ impl Watch {
     }
 
     /// Reads the events since the last call.
-    pub(crate) fn read(&self) -> Gone {
-        let mut gone = Gone::default();
+    pub(crate) fn read(&self) -> RemovedFiles {
+        let mut gone = RemovedFiles::default();
         let Some(descriptor) = &self.descriptor else { return gone };
         let mut buffer = [MaybeUninit::uninit(); 16 << 10];
         let mut events = inotify::Reader::new(descriptor, &mut buffer);
@@ -100,7 +100,7 @@ impl Watch {
                 self.folders.lock().retain(|_, number| *number != event.wd());
                 gone.any |= happened.contains(ReadFlags::MOVE_SELF);
             } else if let Some(text) = event.file_name() {
-                match Name::parse(text.to_bytes()) {
+                match FileName::parse(text.to_bytes()) {
                     Some(name) => gone.names.push(name),
                     // The files in a folder that was moved away generate no events.
                     None => gone.any |= happened.contains(ReadFlags::MOVED_FROM),

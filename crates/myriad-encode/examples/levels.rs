@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use myriad_encode::{Coding, Level, compress};
+use myriad_encode::{Coding, CompressionLevel, compress};
 
 /// Duration of a measurement; the minimum of several runs excludes disturbances.
 const TIME: Duration = Duration::from_millis(150);
@@ -14,7 +14,7 @@ const TIME: Duration = Duration::from_millis(150);
 fn main() -> Result<(), Box<dyn Error>> {
     let page = match std::env::args().nth(1) {
         Some(path) => std::fs::read(path)?,
-        None => made_up_page().into_bytes(),
+        None => sample_page().into_bytes(),
     };
     println!(
         "{} bytes\n{:<10}{:>6}{:>10}{:>10}{:>12}",
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for (coding, last) in [(Coding::Gzip, 12), (Coding::Brotli, 11), (Coding::Zstd, 19)] {
         for number in 1..=last {
-            let (len, time) = measure(coding, Level::Number(number), &page)?;
+            let (len, time) = measure(coding, CompressionLevel::Number(number), &page)?;
             let share = len as f64 / page.len() as f64 * 100.0;
             println!("{:<10}{number:>6}{len:>10}{share:>9.1}%{:>12}", coding.as_str(), time.as_micros());
         }
@@ -35,7 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn measure(coding: Coding, level: Level, page: &[u8]) -> Result<(usize, Duration), Box<dyn Error>> {
+fn measure(
+    coding: Coding,
+    level: CompressionLevel,
+    page: &[u8],
+) -> Result<(usize, Duration), Box<dyn Error>> {
     let (start, mut best, mut len) = (Instant::now(), Duration::MAX, 0);
     while start.elapsed() < TIME {
         let begin = Instant::now();
@@ -47,7 +51,7 @@ fn measure(coding: Coding, level: Level, page: &[u8]) -> Result<(usize, Duration
 
 /// Generates a page like a WordPress home page, 41 KB that gzip reduces to a sixth: a head full of inline styles, then
 /// posts with repetitive markup around varying words.
-fn made_up_page() -> String {
+fn sample_page() -> String {
     let mut random = fastrand::Rng::with_seed(1);
     let words: Vec<String> =
         (0..700).map(|_| (0..random.usize(2..9)).map(|_| random.char('a'..='z')).collect()).collect();

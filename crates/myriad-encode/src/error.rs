@@ -26,7 +26,7 @@ impl std::error::Error for EncodeError {}
 /// Reason why an origin's encoded bytes could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum DecodeError {
+pub enum ContentDecodeError {
     /// The decoded body would exceed the limit of the caller.
     TooLong,
     /// The bytes are not valid for their `Content-Encoding`.
@@ -35,14 +35,14 @@ pub enum DecodeError {
     Truncated,
 }
 
-impl fmt::Display for DecodeError {
+impl fmt::Display for ContentDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            DecodeError::TooLong => "the decoded body exceeds its limit",
-            DecodeError::Corrupt => "the encoded body is corrupt",
-            DecodeError::Truncated => "the encoded body is truncated",
+            ContentDecodeError::TooLong => "the decoded body exceeds its limit",
+            ContentDecodeError::Corrupt => "the encoded body is corrupt",
+            ContentDecodeError::Truncated => "the encoded body is truncated",
         })
     }
 }
 
-impl std::error::Error for DecodeError {}
+impl std::error::Error for ContentDecodeError {}

@@ -15,7 +15,7 @@ use crate::Coding;
 
 /// CPU cost of a compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum CompressionLevel {
     /// Cheap enough to run while a page is being stored.
     Fast,
     /// For pages requested by many clients; runs in the background.
@@ -24,18 +24,18 @@ pub enum Level {
     Number(u8),
 }
 
-impl Level {
+impl CompressionLevel {
     /// Returns the level of the coding: gzip 1-12 (whole) or 1-9 (streaming), brotli 0-11, zstd 1-19; 0 for identity.
     pub const fn number(self, coding: Coding) -> u8 {
         match (self, coding) {
             (_, Coding::Identity) => 0,
-            (Level::Fast, Coding::Gzip | Coding::Brotli) => 5,
-            (Level::Fast, Coding::Zstd) => 4,
-            (Level::Strong, Coding::Gzip | Coding::Brotli) => 10,
-            (Level::Strong, Coding::Zstd) => 15,
-            (Level::Number(level), Coding::Gzip) => clamp(level, 1, 12),
-            (Level::Number(level), Coding::Brotli) => clamp(level, 0, 11),
-            (Level::Number(level), Coding::Zstd) => clamp(level, 1, 19),
+            (CompressionLevel::Fast, Coding::Gzip | Coding::Brotli) => 5,
+            (CompressionLevel::Fast, Coding::Zstd) => 4,
+            (CompressionLevel::Strong, Coding::Gzip | Coding::Brotli) => 10,
+            (CompressionLevel::Strong, Coding::Zstd) => 15,
+            (CompressionLevel::Number(level), Coding::Gzip) => clamp(level, 1, 12),
+            (CompressionLevel::Number(level), Coding::Brotli) => clamp(level, 0, 11),
+            (CompressionLevel::Number(level), Coding::Zstd) => clamp(level, 1, 19),
         }
     }
 }
@@ -58,11 +58,11 @@ mod tests {
     fn any_number_is_brought_into_the_codings_range() {
         for (coding, range) in [(Coding::Gzip, 1..=12), (Coding::Brotli, 0..=11), (Coding::Zstd, 1..=19)] {
             for number in 0..=u8::MAX {
-                let level = Level::Number(number).number(coding);
+                let level = CompressionLevel::Number(number).number(coding);
                 assert!(range.contains(&level), "{coding:?} {number}");
                 assert!(level == number || !range.contains(&number), "{coding:?} {number}");
             }
-            assert!(Level::Fast.number(coding) < Level::Strong.number(coding));
+            assert!(CompressionLevel::Fast.number(coding) < CompressionLevel::Strong.number(coding));
         }
     }
 }

@@ -14,9 +14,9 @@ mod stream;
 mod whole;
 
 pub use coding::{Coding, CodingSet, coding_from_token};
-pub use error::{DecodeError, EncodeError};
-pub use level::Level;
-pub use pool::{Pool, PoolCounters, PoolOptions, Submitted};
+pub use error::{ContentDecodeError, EncodeError};
+pub use level::CompressionLevel;
+pub use pool::{CompressionPool, PoolCounters, PoolOptions, SubmitResult};
 pub use small::{SMALL_MAX, gzip_small};
 pub use stream::{StreamDecoder, StreamEncoder};
 pub use whole::{compress, decompress};

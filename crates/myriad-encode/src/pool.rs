@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use budget::Budget;
+use budget::CpuBudget;
 pub use queue::PoolCounters;
-use queue::{Shared, State};
+use queue::{PoolShared, PoolState};
 
 /// Resource limits of a [`Pool`].
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Default for PoolOptions {
 
 /// Result of submitting a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
+pub enum SubmitResult {
     /// The job is queued.
     Queued,
     /// A job with the same key is queued or running; this job is dropped.
@@ -54,19 +54,19 @@ pub enum Submitted {
 }
 
 /// Background threads that run jobs by key; submitting never blocks.
-pub struct Pool {
-    shared: Arc<Shared>,
+pub struct CompressionPool {
+    shared: Arc<PoolShared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Pool {
+impl CompressionPool {
     /// Starts the threads. Fails only if the system cannot create a thread.
-    pub fn start(options: &PoolOptions) -> io::Result<Pool> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+    pub fn start(options: &PoolOptions) -> io::Result<CompressionPool> {
+        let shared = Arc::new(PoolShared {
+            state: Mutex::new(PoolState {
                 waiting: VecDeque::new(),
                 running: Vec::new(),
-                budget: Budget::new(options.budget, options.burst, Instant::now()),
+                budget: CpuBudget::new(options.budget, options.burst, Instant::now()),
                 counters: PoolCounters::default(),
                 stopping: false,
                 resting: false,
@@ -75,7 +75,7 @@ impl Pool {
             wake: Condvar::new(),
             capacity: options.queue,
         });
-        let pool = Pool { shared, threads: Mutex::new(Vec::new()) };
+        let pool = CompressionPool { shared, threads: Mutex::new(Vec::new()) };
         for _ in 0..options.threads.max(1) {
             let (shared, nice) = (Arc::clone(&pool.shared), options.nice);
             let thread = std::thread::Builder::new()
@@ -88,27 +88,27 @@ impl Pool {
 
     /// Queues `job` unless a job with the same `key` (for example, a hash of object and coding) is queued or running,
     /// or the queue is full.
-    pub fn submit(&self, key: u64, job: impl FnOnce() + Send + 'static) -> Submitted {
+    pub fn submit(&self, key: u64, job: impl FnOnce() + Send + 'static) -> SubmitResult {
         let mut state = self.shared.state.lock();
         if state.stopping {
-            return Submitted::Stopped;
+            return SubmitResult::Stopped;
         }
         if state.resting {
             state.counters.dropped += 1;
-            return Submitted::Resting;
+            return SubmitResult::Resting;
         }
         if state.running.contains(&key) || state.waiting.iter().any(|(waiting, _)| *waiting == key) {
             state.counters.duplicates += 1;
-            return Submitted::Duplicate;
+            return SubmitResult::Duplicate;
         }
         if state.waiting.len() >= self.shared.capacity {
             state.counters.dropped += 1;
-            return Submitted::Full;
+            return SubmitResult::Full;
         }
         state.waiting.push_back((key, Box::new(job)));
         drop(state);
         self.shared.wake.notify_one();
-        Submitted::Queued
+        SubmitResult::Queued
     }
 
     /// Returns the counters of the pool.
@@ -118,14 +118,14 @@ impl Pool {
     }
 
     /// Requests each thread to reclaim its memory freed by other threads ([`myriad_base::memory::take_in`]).
-    pub fn take_in(&self) {
+    pub fn collect_freed_blocks(&self) {
         self.shared.state.lock().take_ins += 1;
         self.shared.wake.notify_all();
     }
 
     /// Pauses or resumes the pool because of a memory shortage: while it is paused, queued and new jobs are dropped.
     /// Running jobs continue.
-    pub fn rest(&self, rests: bool) {
+    pub fn set_paused(&self, rests: bool) {
         let dropped = {
             let mut state = self.shared.state.lock();
             state.resting = rests;
@@ -153,7 +153,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for CompressionPool {
     fn drop(&mut self) {
         self.stop();
     }

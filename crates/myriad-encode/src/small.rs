@@ -25,12 +25,12 @@ const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 /// Bits in the order of transmission, the first is the lowest, and their number.
 #[derive(Clone, Copy)]
-struct Code {
+struct HuffmanCode {
     bits: u16,
     count: u8,
 }
 
-impl Code {
+impl HuffmanCode {
     const NONE: Self = Self { bits: 0, count: 0 };
 
     /// Returns the fixed code of a literal, of the end-of-block symbol, or of a range of lengths.
@@ -61,21 +61,21 @@ const fn sent_first_to_last(code: u16, count: u8) -> u16 {
     code.reverse_bits() >> (16 - count)
 }
 
-const LITERALS: [Code; 256] = {
-    let mut codes = [Code::NONE; 256];
+const LITERALS: [HuffmanCode; 256] = {
+    let mut codes = [HuffmanCode::NONE; 256];
     let mut byte = 0;
     while byte < codes.len() {
-        codes[byte] = Code::fixed(byte as u16);
+        codes[byte] = HuffmanCode::fixed(byte as u16);
         byte += 1;
     }
     codes
 };
 
-const LENGTHS: [Code; MATCH_MAX - LENGTH_FIRST + 1] = {
-    let mut codes = [Code::NONE; MATCH_MAX - LENGTH_FIRST + 1];
+const LENGTHS: [HuffmanCode; MATCH_MAX - LENGTH_FIRST + 1] = {
+    let mut codes = [HuffmanCode::NONE; MATCH_MAX - LENGTH_FIRST + 1];
     let mut over = 0;
     while over < codes.len() {
-        codes[over] = Code::of_length(over + LENGTH_FIRST);
+        codes[over] = HuffmanCode::of_length(over + LENGTH_FIRST);
         over += 1;
     }
     codes
@@ -99,11 +99,12 @@ pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     if body.len() > SMALL_MAX {
         return None;
     }
-    let mut out = Bits { bytes: Vec::with_capacity(body.len() + body.len() / 8 + 32), held: 0, count: 0 };
+    let mut out =
+        BitWriter { bytes: Vec::with_capacity(body.len() + body.len() / 8 + 32), held: 0, count: 0 };
     out.bytes.extend_from_slice(&HEAD);
     out.put(0b011, 3); // the last block, of fixed codes
     deflate(body, &mut out);
-    out.put_code(Code::fixed(256));
+    out.put_code(HuffmanCode::fixed(256));
     let mut bytes = out.finish();
     bytes.extend_from_slice(&crc32(body).to_le_bytes());
     bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -111,12 +112,12 @@ pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Writes a body as literals and references, each to the last position with the same bytes.
-fn deflate(body: &[u8], out: &mut Bits) {
-    let mut places = Places([0; 1 << HASH_BITS]);
+fn deflate(body: &[u8], out: &mut BitWriter) {
+    let mut places = HashPositions([0; 1 << HASH_BITS]);
     let mut at = 0;
     while at < body.len() {
         let earlier = places.replace(body, at);
-        let length = earlier.map_or(0, |earlier| common(body, earlier, at));
+        let length = earlier.map_or(0, |earlier| common_length(body, earlier, at));
         let Some(earlier) = earlier.filter(|_| length >= MATCH_MIN) else {
             out.put_code(LITERALS[usize::from(body[at])]);
             at += 1;
@@ -133,9 +134,9 @@ fn deflate(body: &[u8], out: &mut Bits) {
 }
 
 /// Last position of each hash of four bytes, counted from one; zero if the hash has not occurred.
-struct Places([u16; 1 << HASH_BITS]);
+struct HashPositions([u16; 1 << HASH_BITS]);
 
-impl Places {
+impl HashPositions {
     /// Stores a position and returns the previous position with the same hash; `None` near the end of the body.
     fn replace(&mut self, body: &[u8], at: usize) -> Option<usize> {
         let bytes = body.get(at..)?.first_chunk::<MATCH_MIN>()?;
@@ -146,7 +147,7 @@ impl Places {
 }
 
 /// Returns the number of equal bytes at two positions of a body, at most [`MATCH_MAX`].
-fn common(body: &[u8], earlier: usize, later: usize) -> usize {
+fn common_length(body: &[u8], earlier: usize, later: usize) -> usize {
     let most = (body.len() - later).min(MATCH_MAX);
     let (earlier, later) = (&body[earlier..earlier + most], &body[later..later + most]);
     let (words, _) = earlier.as_chunks::<8>();
@@ -161,13 +162,13 @@ fn common(body: &[u8], earlier: usize, later: usize) -> usize {
 }
 
 /// Writer of bits into bytes.
-struct Bits {
+struct BitWriter {
     bytes: Vec<u8>,
     held: u64,
     count: u32,
 }
 
-impl Bits {
+impl BitWriter {
     /// Appends at most 32 bits.
     fn put(&mut self, bits: u32, count: u32) {
         self.held |= u64::from(bits) << self.count;
@@ -179,7 +180,7 @@ impl Bits {
         }
     }
 
-    fn put_code(&mut self, code: Code) {
+    fn put_code(&mut self, code: HuffmanCode) {
         self.put(code.bits.into(), code.count.into());
     }
 
@@ -205,7 +206,7 @@ impl Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Coding, Level, compress, decompress};
+    use crate::{Coding, CompressionLevel, compress, decompress};
 
     fn comes_back(body: &[u8]) -> usize {
         let packed = gzip_small(body).expect("a small body");
@@ -247,8 +248,10 @@ mod tests {
             format!("<li class=\"item-{number}\"><a href=\"/page/{number}\">Page {number}</a></li>\n")
         };
         let page = (0..18).map(item).collect::<Vec<_>>().concat();
-        let (small, library) =
-            (comes_back(page.as_bytes()), compress(Coding::Gzip, Level::Number(1), page.as_bytes()));
+        let (small, library) = (
+            comes_back(page.as_bytes()),
+            compress(Coding::Gzip, CompressionLevel::Number(1), page.as_bytes()),
+        );
         assert!(small * 3 < library.expect("gzip").len() * 4, "{small} bytes");
         assert!(small * 3 < page.len(), "{small} bytes");
     }

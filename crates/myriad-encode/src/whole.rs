@@ -5,10 +5,10 @@ use std::io::Write;
 
 use libdeflater::{CompressionLvl, Compressor};
 
-use crate::{Coding, DecodeError, EncodeError, Level, StreamDecoder};
+use crate::{Coding, CompressionLevel, ContentDecodeError, EncodeError, StreamDecoder};
 
 /// Encodes the whole `body`; identity copies it.
-pub fn compress(coding: Coding, level: Level, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
+pub fn compress(coding: Coding, level: CompressionLevel, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let number = i32::from(level.number(coding));
     match coding {
         Coding::Identity => Ok(body.to_vec()),
@@ -60,7 +60,7 @@ fn window_bits(len: usize) -> i32 {
 }
 
 /// Decodes the whole `body` to at most `max_len` bytes; identity copies it, with the same limit.
-pub fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, DecodeError> {
+pub fn decompress(coding: Coding, body: &[u8], max_len: usize) -> Result<Vec<u8>, ContentDecodeError> {
     let mut out = Vec::new();
     let mut decoder = StreamDecoder::new(coding, max_len as u64)?;
     decoder.push(body, &mut out)?;

@@ -34,7 +34,7 @@ pub fn write(exchange: &mut Exchange) {
 fn path_of(target: &LogTarget, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
     let LogTarget::Variable(..) = target else { return None };
     let has_root = scratch::with_buffer(|root| {
-        paths::root(request, frame, root).is_ok() && paths::look(request, frame, root).is_directory()
+        paths::root(request, frame, root).is_ok() && paths::look_up(request, frame, root).is_directory()
     });
     // Like nginx, requires an existing root, so that names chosen by clients (e.g. `$host`) cannot fill the disk.
     if has_root { target.path(request, frame, &request.runtime().prefix) } else { None }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use myriad_store::page::Counter;
 
-use crate::traffic::{Board, ServedCounts};
+use crate::traffic::{ServedCounts, TrafficTable};
 
 /// Activity of one worker since it started. Each event is counted where it happens; no figure is an estimate.
 #[derive(Debug, Default)]
@@ -29,16 +29,16 @@ pub struct Counters {
     /// Bytes sent to clients.
     pub bytes: Counter,
     /// Memory used by connections and responses.
-    pub held: HeldCounts,
+    pub memory: MemoryCounts,
     /// Figures counted for every request.
     pub served: ServedCounts,
     /// Requests by key: server, filter, origin and every other separately counted group.
-    pub traffic: Board,
+    pub traffic: TrafficTable,
 }
 
 /// Memory of a worker, in bytes, as of the last measurement. It is measured once per second.
 #[derive(Debug, Default)]
-pub struct HeldCounts {
+pub struct MemoryCounts {
     /// State of connections.
     pub connections: Counter,
     /// Buffers of requests.

@@ -15,7 +15,7 @@ pub fn begin(request: &Request) {
 
 /// Counts a finished request after its outcome has been recorded, also in the counting feature of its place, if any.
 pub fn end(exchange: &mut Exchange) {
-    always(&exchange.request);
+    count_common(&exchange.request);
     if exchange.request.place().logs.counting.is_none() {
         return;
     }
@@ -29,9 +29,9 @@ pub fn end(exchange: &mut Exchange) {
 /// listener.
 pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
     let runtime = &site.runtime;
-    site.worker.counters.served.shake_hands(end);
+    site.worker.counters.served.count_handshake(end);
     if let Some(server) = runtime.server_of(connection) {
-        runtime.server(server).traffic.shake_hands(site.worker.number, end);
+        runtime.server(server).traffic.count_handshake(site.worker.number, end);
     }
 }
 
@@ -39,12 +39,12 @@ pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
 /// 0 if there was no error code.
 pub fn unverified(request: &Request, code: u32) {
     let worker = &request.site.worker;
-    worker.counters.served.shake_hands(TlsEnd::Unverified(code));
-    request.server().traffic.shake_hands(worker.number, TlsEnd::Unverified(code));
+    worker.counters.served.count_handshake(TlsEnd::Unverified(code));
+    request.server().traffic.count_handshake(worker.number, TlsEnd::Unverified(code));
 }
 
 /// Counts the figures recorded for every request. It costs a few loads and stores in memory of this worker.
-fn always(request: &Request) {
+fn count_common(request: &Request) {
     let (sent, outcome) = (&request.outcome.sent, &request.outcome);
     request.count_cache_status(sent.body_bytes);
     let worker = &request.site.worker;
@@ -58,13 +58,13 @@ fn always(request: &Request) {
     worker.counters.served.add(&Served {
         version: request.received.head.version(),
         secure: request.received.connection.tls().is_some(),
-        cache: request.cache.shown.status,
+        cache: request.cache.report.status,
         status: sent.status,
         received: sent.request_bytes,
         body: sent.body_bytes,
         uncoded: uncoded(request),
         times_us: (took(first_us), took(outcome.finished_us)),
-        spared_us: u64::from(request.cache.shown.spared_ms) * 1000,
+        spared_us: u64::from(request.cache.report.saved_ms) * 1000,
         class: place.logs.classes.as_ref().map_or(&b""[..], |classes| classes.class(request)),
     });
 }
@@ -72,9 +72,9 @@ fn always(request: &Request) {
 /// Returns the size of the sent body before its content coding, in bytes; 0 if there was no body or it was not sent
 /// completely.
 fn uncoded(request: &Request) -> u64 {
-    let (sent, answered) = (&request.outcome.sent, &request.outcome.answered);
+    let (sent, answered) = (&request.outcome.sent, &request.outcome.head);
     if sent.body_bytes == 0 || !sent.complete {
         return 0;
     }
-    answered.tally.as_ref().map_or(answered.uncompressed, |tally| tally.taken.get())
+    answered.encoding_sizes.as_ref().map_or(answered.uncompressed, |tally| tally.taken.get())
 }

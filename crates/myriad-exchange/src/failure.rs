@@ -6,20 +6,20 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, kill_process};
 
 /// Maximum time that the failing process may spend on saving its state. Its successor waits until it exits.
-const PATIENCE: Duration = Duration::from_millis(700);
+const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Flag that records that the process has failed. All threads share it.
 #[derive(Debug, Default)]
-pub struct Failure(AtomicBool);
+pub struct ProcessFailure(AtomicBool);
 
-impl Failure {
+impl ProcessFailure {
     /// Terminates the process with SIGTERM, so that zones can save their state, and forcibly after a short time limit.
     pub fn end_process(&self) {
         if self.0.swap(true, Ordering::AcqRel) {
             return;
         }
         let end = || {
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(SAVE_TIMEOUT);
             std::process::exit(1);
         };
         let watched = std::thread::Builder::new().name("end".to_owned()).spawn(end);

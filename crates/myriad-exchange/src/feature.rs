@@ -5,22 +5,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use myriad_conf::model::HttpConf;
-use myriad_conf::registry::{Directive, ExamineBlock, ExamineHttp, ExamineLocation, Family, FamilyRow};
+use myriad_conf::registry::{
+    Directive, DirectiveFamily, ExamineBlock, ExamineHttp, ExamineLocation, FamilyRow,
+};
 use myriad_conf::settings::{FeatureHandler, Handler as HandlerConf, HandlerPlan, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_log::ErrorLog;
-use myriad_script::Table;
+use myriad_script::VariableTable;
 
 use crate::exchange::Handler;
-use crate::exchange::variables::Row;
+use crate::exchange::variables::RequestVariable;
 use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Feature: directives, variables and their compilation.
 pub struct Feature {
     /// Directives of the feature.
-    pub family: Family,
+    pub family: DirectiveFamily,
     /// Variables of the feature.
-    pub variables: &'static [Row],
+    pub variables: &'static [RequestVariable],
     /// Compiles the settings of a configuration level and stores the result in the place.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
     /// Adds warnings about suspicious parts of a valid configuration.
@@ -34,7 +36,7 @@ impl Feature {
     /// directives are documented in `section`.
     pub const fn new(section: &'static str, rows: &'static [Directive]) -> Self {
         Self {
-            family: Family::new(section, rows),
+            family: DirectiveFamily::new(section, rows),
             variables: &[],
             compile: |_, _, _| {},
             warn: |_, _| {},
@@ -89,7 +91,7 @@ impl Feature {
 
     /// Sets the variables of the feature.
     #[must_use]
-    pub const fn with_variables(self, variables: &'static [Row]) -> Self {
+    pub const fn with_variables(self, variables: &'static [RequestVariable]) -> Self {
         Self { variables, ..self }
     }
 }
@@ -116,7 +118,7 @@ pub struct TableVariable {
     /// True if the table can change while the configuration is in use.
     pub changes: bool,
     /// Table that computes the value.
-    pub table: Arc<dyn Table>,
+    pub table: Arc<dyn VariableTable>,
 }
 
 /// Parsed directive of a content handler.
@@ -128,16 +130,19 @@ pub trait PlannedHandler: Debug + Send + Sync {
 
 /// [`PlannedHandler`] in the form that the configuration stores.
 #[derive(Debug)]
-struct Plan(Box<dyn PlannedHandler>);
+struct StoredHandlerPlan(Box<dyn PlannedHandler>);
 
-impl HandlerPlan for Plan {}
+impl HandlerPlan for StoredHandlerPlan {}
 
 /// Returns the configuration value that the directive of a handler sets.
-pub fn planned(handler: impl PlannedHandler + 'static) -> HandlerConf {
-    HandlerConf::Feature(FeatureHandler::new(Plan(Box::new(handler))))
+pub fn plan_handler(handler: impl PlannedHandler + 'static) -> HandlerConf {
+    HandlerConf::Feature(FeatureHandler::new(StoredHandlerPlan(Box::new(handler))))
 }
 
 /// Creates the handler that a feature has planned; `None` if it cannot be created.
-pub fn made(compile: &mut dyn SettingsCompiler, handler: &FeatureHandler) -> Option<Box<dyn Handler>> {
-    handler.plan::<Plan>().and_then(|plan| plan.0.make(compile, handler.prefix.bytes()))
+pub fn make_handler(
+    compile: &mut dyn SettingsCompiler,
+    handler: &FeatureHandler,
+) -> Option<Box<dyn Handler>> {
+    handler.plan::<StoredHandlerPlan>().and_then(|plan| plan.0.make(compile, handler.prefix.bytes()))
 }

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use myriad_store::page::KeepFolders;
-use myriad_tls::KeepTicketKeys;
+use myriad_store::page::FolderCreator;
+use myriad_tls::TicketKeyStore;
 
 /// Saves state that must survive the worker process, including TLS ticket keys. No result is returned: the
 /// implementation logs its errors.
-pub trait Keep: KeepTicketKeys + KeepFolders {
+pub trait StateStorage: TicketKeyStore + FolderCreator {
     /// Saves a complete file that must survive restarts.
-    fn file(&self, path: &Path, bytes: &[u8]);
+    fn save_file(&self, path: &Path, bytes: &[u8]);
 }
 
 /// Shared [`Keep`] implementation.
-pub type Keeper = Arc<dyn Keep>;
+pub type SharedStateStorage = Arc<dyn StateStorage>;

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-use myriad_base::memory::Stage;
+use myriad_base::memory::PressureStage;
 use parking_lot::Mutex;
 
 /// Function that returns the number of bytes used by a part of the process.
-type Ask = Box<dyn Fn() -> u64 + Send + Sync>;
+type MeasureFn = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// Memory state of the process. It survives reloads.
 #[derive(Default)]
@@ -23,9 +23,9 @@ pub struct Pressure {
     stalled: AtomicU64,
     refused: AtomicU64,
     /// Measured parts of the process, each with its name.
-    parts: Mutex<Vec<(&'static str, Ask)>>,
+    parts: Mutex<Vec<(&'static str, MeasureFn)>>,
     /// Queries the kernel for the memory in use.
-    measure: OnceLock<Ask>,
+    measure: OnceLock<MeasureFn>,
 }
 
 /// Memory figures of the process at one moment. Counts are since the process started.
@@ -36,7 +36,7 @@ pub struct PressureSums {
     /// Memory in use, in bytes; 0 if the kernel does not report it.
     pub resident: u64,
     /// Current stage.
-    pub stage: Stage,
+    pub stage: PressureStage,
     /// Number of times that each stage after [`Stage::Normal`] was entered.
     pub begun: [u64; 3],
     /// Pages evicted from zones. Pages on disk are still stored there.
@@ -52,13 +52,13 @@ pub struct PressureSums {
 impl Pressure {
     /// Returns the current stage. It costs one load; it is checked before a request to an origin, never for a stored
     /// page.
-    pub fn stage(&self) -> Stage {
-        Stage::of(self.stage.load(Relaxed))
+    pub fn stage(&self) -> PressureStage {
+        PressureStage::from_number(self.stage.load(Relaxed))
     }
 
     /// Returns whether requests to origins must be rejected, and counts the rejected request in this case.
-    pub fn refuses(&self) -> bool {
-        let refuses = self.stage() == Stage::Refusing;
+    pub fn rejects_origin_request(&self) -> bool {
+        let refuses = self.stage() == PressureStage::Refusing;
         if refuses {
             self.refused.fetch_add(1, Relaxed);
         }
@@ -66,9 +66,9 @@ impl Pressure {
     }
 
     /// Records the limit, and the stage that follows from the memory in use. Returns the previous stage.
-    pub fn note(&self, limit: Option<u64>, stage: Stage) -> Stage {
+    pub fn note(&self, limit: Option<u64>, stage: PressureStage) -> PressureStage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
-        let before = Stage::of(self.stage.swap(stage as u8, Relaxed));
+        let before = PressureStage::from_number(self.stage.swap(stage as u8, Relaxed));
         for begun in self.begun.get(before as usize..stage as usize).unwrap_or_default() {
             begun.fetch_add(1, Relaxed);
         }
@@ -76,25 +76,25 @@ impl Pressure {
     }
 
     /// Counts pages evicted from zones.
-    pub fn gave_up(&self, pages: usize) {
+    pub fn count_evicted(&self, pages: usize) {
         self.pages.fetch_add(pages as u64, Relaxed);
     }
 
     /// Counts closed connections.
-    pub fn closed(&self, idle: u32, stalled: u32) {
+    pub fn count_closed(&self, idle: u32, stalled: u32) {
         self.idle.fetch_add(idle.into(), Relaxed);
         self.stalled.fetch_add(stalled.into(), Relaxed);
     }
 
     /// Sets the function that queries the kernel for the memory in use.
-    pub fn measured_by(&self, measure: impl Fn() -> u64 + Send + Sync + 'static) {
+    pub fn set_measure(&self, measure: impl Fn() -> u64 + Send + Sync + 'static) {
         // Later calls are ignored: the function is the same for the whole process.
         let _ = self.measure.set(Box::new(measure));
     }
 
     /// Registers a part of the process that uses memory in addition to zones, workers and connections, with the
     /// function that measures it.
-    pub fn count(&self, part: &'static str, ask: impl Fn() -> u64 + Send + Sync + 'static) {
+    pub fn register_part(&self, part: &'static str, ask: impl Fn() -> u64 + Send + Sync + 'static) {
         self.parts.lock().push((part, Box::new(ask)));
     }
 
@@ -137,30 +137,32 @@ mod tests {
     #[test]
     fn each_stage_on_the_way_up_counts_and_none_on_the_way_down() {
         let pressure = Pressure::default();
-        for stage in [Stage::Refusing, Stage::Shrinking, Stage::Closing, Stage::Normal] {
+        for stage in
+            [PressureStage::Refusing, PressureStage::Shrinking, PressureStage::Closing, PressureStage::Normal]
+        {
             pressure.note(Some(9), stage);
         }
         let sums = pressure.sums(7);
-        assert_eq!((sums.begun, sums.stage), ([1, 2, 1], Stage::Normal));
+        assert_eq!((sums.begun, sums.stage), ([1, 2, 1], PressureStage::Normal));
         assert_eq!((sums.resident, sums.limit), (7, Some(9)));
     }
 
     #[test]
     fn refused_requests_count_at_the_last_stage_alone() {
         let pressure = Pressure::default();
-        pressure.note(Some(1), Stage::Closing);
-        assert!(!pressure.refuses());
-        pressure.note(Some(1), Stage::Refusing);
-        assert!(pressure.refuses() && pressure.refuses());
+        pressure.note(Some(1), PressureStage::Closing);
+        assert!(!pressure.rejects_origin_request());
+        pressure.note(Some(1), PressureStage::Refusing);
+        assert!(pressure.rejects_origin_request() && pressure.rejects_origin_request());
         assert_eq!(pressure.sums(1).refused, 2);
     }
 
     #[test]
     fn parts_are_asked_when_somebody_looks() {
         let pressure = Pressure::default();
-        pressure.count("files", || 5);
-        pressure.gave_up(3);
-        pressure.closed(2, 1);
+        pressure.register_part("files", || 5);
+        pressure.count_evicted(3);
+        pressure.count_closed(2, 1);
         let sums = pressure.sums(pressure.resident());
         assert_eq!(pressure.parts(), [("files", 5)]);
         assert_eq!((sums.pages, sums.idle, sums.stalled, sums.limit), (3, 2, 1, None));

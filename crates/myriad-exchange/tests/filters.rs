@@ -13,7 +13,7 @@ impl Filter<()> for Plain {
         media_type == b"text/html"
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         true
     }
 }
@@ -34,15 +34,15 @@ impl Filter<()> for Unpacking {
         false
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         true
     }
 }
 
 /// Filter like slice, which changes no body.
-struct Pieces;
+struct SmallPieces;
 
-impl Filter<()> for Pieces {
+impl Filter<()> for SmallPieces {
     fn name(&self) -> &'static str {
         "pieces"
     }
@@ -55,7 +55,7 @@ impl Filter<()> for Pieces {
         false
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         false
     }
 
@@ -68,14 +68,14 @@ impl Filter<()> for Pieces {
 fn place_without_filters_changes_nothing() {
     let none = Filters::<()>::new(Vec::new());
     assert!(!none.change_bodies() && !none.change(b"text/html") && !none.read_by_name());
-    assert!(none.may_shorten() && none.names(b"text/html").is_empty());
+    assert!(none.allows_shortcut() && none.names(b"text/html").is_empty());
     assert_eq!(none.piece_size(), 0);
 }
 
 #[test]
 fn filters_are_named_in_their_order_where_they_cover_the_media_type() {
     let filters = Filters::new(vec![
-        Box::new(Pieces) as Box<dyn Filter<()>>,
+        Box::new(SmallPieces) as Box<dyn Filter<()>>,
         Box::new(Unpacking),
         Box::new(Plain("a")),
     ]);
@@ -95,13 +95,16 @@ fn only_what_reads_a_body_wants_it_in_identity() {
 #[test]
 fn one_filter_is_enough_to_close_the_short_way() {
     let plain = Filters::new(vec![Box::new(Plain("a")) as Box<dyn Filter<()>>, Box::new(Unpacking)]);
-    assert!(plain.may_shorten());
-    assert!(!Filters::new(vec![Box::new(Plain("a")) as Box<dyn Filter<()>>, Box::new(Pieces)]).may_shorten());
+    assert!(plain.allows_shortcut());
+    assert!(
+        !Filters::new(vec![Box::new(Plain("a")) as Box<dyn Filter<()>>, Box::new(SmallPieces)])
+            .allows_shortcut()
+    );
 }
 
 #[test]
 fn filter_is_found_by_its_type() {
     let filters = Filters::new(vec![Box::new(Unpacking) as Box<dyn Filter<()>>, Box::new(Plain("b"))]);
     assert_eq!(filters.get::<Plain>().map(|plain| plain.0), Some("b"));
-    assert!(filters.get::<Pieces>().is_none());
+    assert!(filters.get::<SmallPieces>().is_none());
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
-use crate::entry::{Entry, FileEntry, Held};
-use crate::symlinks::Walk;
+use crate::entry::{CachedFileTotals, FileEntry, PathEntry};
+use crate::symlinks::PathResolution;
 
 const SHARDS: usize = 16;
 /// Maximum number of paths per shard. Without it, requests for many missing names would exhaust the memory.
@@ -24,19 +24,19 @@ const OPEN_PER_SHARD: usize = 64;
 const INACTIVE_MS: u64 = 60_000;
 
 /// Entries by path. If a path is looked up with a second rule of links, that entry is stored under [`Walk::key`].
-type Entries = HashMap<Box<[u8]>, Known, RandomState>;
+type Entries = HashMap<Box<[u8]>, CachedPath, RandomState>;
 
 /// Entry, and the rule of links with which it was looked up: a path may be permitted by one rule and rejected by
 /// another.
-struct Known {
-    walk: Walk,
-    entry: Arc<Entry>,
+struct CachedPath {
+    walk: PathResolution,
+    entry: Arc<PathEntry>,
 }
 
 #[derive(Default)]
 struct Shard {
     entries: Mutex<Entries>,
-    held: Arc<Held>,
+    totals: Arc<CachedFileTotals>,
 }
 
 /// Validity of entries before they are checked again, in milliseconds.
@@ -54,7 +54,7 @@ pub struct Validity {
 
 impl Validity {
     /// Returns the time from which an entry must be checked again, in milliseconds since the epoch.
-    pub fn until_ms(self, entry: &Entry) -> u64 {
+    pub fn until_ms(self, entry: &PathEntry) -> u64 {
         let unsettled = entry.checked_ms() < entry.changed_ms().saturating_add(self.settling_ms);
         let valid_ms = match entry.exists() {
             true if unsettled && self.settling_ms > 0 => 0,
@@ -88,26 +88,26 @@ impl Default for FileCache {
 impl FileCache {
     /// Returns the entry of `path`, reached according to `walk` and valid by `validity` at `now`, in milliseconds since
     /// the epoch. An expired entry is checked without reading the file: this blocks for one `stat`.
-    pub fn look(&self, path: &[u8], walk: Walk, validity: Validity, now: u64) -> Arc<Entry> {
+    pub fn lookup(&self, path: &[u8], walk: PathResolution, validity: Validity, now: u64) -> Arc<PathEntry> {
         let shard = self.shard(path);
-        let known = shard.known(path, walk);
+        let known = shard.cached_entry(path, walk);
         if let Some(entry) = known {
-            entry.used(now);
+            entry.mark_used(now);
             if now < validity.until_ms(&entry) {
                 return entry;
             }
-            if entry.unchanged(&walk.metadata(path)) {
+            if entry.is_unchanged(&walk.metadata(path)) {
                 entry.checked_ms.store(now, Relaxed);
                 return entry;
             }
         }
-        let entry = Arc::new(Entry::of(walk.metadata(path), now, &shard.held));
-        shard.keep(path, Known { walk, entry: Arc::clone(&entry) }, self.bounds());
+        let entry = Arc::new(PathEntry::of(walk.metadata(path), now, &shard.totals));
+        shard.insert(path, CachedPath { walk, entry: Arc::clone(&entry) }, self.bounds());
         entry
     }
 
     /// Invalidates `entry`, because the file turned out to be a different file.
-    pub fn forget(entry: &Entry) {
+    pub fn forget(entry: &PathEntry) {
         entry.checked_ms.store(0, Relaxed);
     }
 
@@ -128,7 +128,7 @@ impl FileCache {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();
             entries.retain(|_, known| now < known.entry.used_ms().saturating_add(INACTIVE_MS));
-            shard.bound(&mut entries, self.bounds());
+            shard.enforce_bounds(&mut entries, self.bounds());
         }
     }
 
@@ -145,7 +145,7 @@ impl FileCache {
 
     /// Returns the size of contents and encodings in memory in bytes, including files that are being sent.
     pub fn bytes(&self) -> usize {
-        self.shards.iter().map(|shard| shard.held.bytes.load(Relaxed)).sum()
+        self.shards.iter().map(|shard| shard.totals.bytes.load(Relaxed)).sum()
     }
 
     /// Returns the bounds of a shard: open files, and bytes of contents.
@@ -157,7 +157,7 @@ impl FileCache {
     pub fn close_unused(&self) -> bool {
         let mut found = false;
         for shard in &self.shards {
-            shard.entries.lock().retain(|_, Known { entry, .. }| {
+            shard.entries.lock().retain(|_, CachedPath { entry, .. }| {
                 let is_open = entry.file().is_some_and(|file| file.open_files() > 0);
                 let is_unused = is_open && Arc::strong_count(entry) == 1;
                 found |= is_unused;
@@ -174,7 +174,7 @@ impl FileCache {
 
 impl Shard {
     /// Returns the entry of a path that was looked up with the same rule of links.
-    fn known(&self, path: &[u8], walk: Walk) -> Option<Arc<Entry>> {
+    fn cached_entry(&self, path: &[u8], walk: PathResolution) -> Option<Arc<PathEntry>> {
         let entries = self.entries.lock();
         let first = entries.get(path)?;
         if first.walk == walk {
@@ -183,40 +183,40 @@ impl Shard {
         entries.get(&walk.key(path)[..]).map(|known| Arc::clone(&known.entry))
     }
 
-    fn keep(&self, path: &[u8], known: Known, bounds: (usize, usize)) {
+    fn insert(&self, path: &[u8], known: CachedPath, bounds: (usize, usize)) {
         let mut entries = self.entries.lock();
         let has_other = entries.get(path).is_some_and(|first| first.walk != known.walk);
         let key = if has_other { known.walk.key(path).into() } else { path.into() };
         if entries.insert(key, known).is_none() {
-            self.bound(&mut entries, bounds);
+            self.enforce_bounds(&mut entries, bounds);
         }
     }
 
     /// Evicts the least recently used entries until the shard is within its bounds.
-    fn bound(&self, entries: &mut Entries, (open, bytes): (usize, usize)) {
+    fn enforce_bounds(&self, entries: &mut Entries, (open, bytes): (usize, usize)) {
         while entries.len() > PATHS_PER_SHARD {
-            drop_older_half(entries, |_| true);
+            evict_older_half(entries, |_| true);
         }
         // The totals include evicted files that are still being sent; only the entries of the shard can be evicted.
-        if self.held.bytes.load(Relaxed) > bytes {
-            while total(entries, FileEntry::weight) > bytes {
-                drop_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
+        if self.totals.bytes.load(Relaxed) > bytes {
+            while sum_over_files(entries, FileEntry::weight) > bytes {
+                evict_older_half(entries, |file| file.is_some_and(|file| file.weight() > 0));
             }
         }
-        if self.held.descriptors.load(Relaxed) > open {
-            while total(entries, FileEntry::open_files) > open {
-                drop_older_half(entries, |file| file.is_some_and(|file| file.open_files() > 0));
+        if self.totals.descriptors.load(Relaxed) > open {
+            while sum_over_files(entries, FileEntry::open_files) > open {
+                evict_older_half(entries, |file| file.is_some_and(|file| file.open_files() > 0));
             }
         }
     }
 }
 
-fn total(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
+fn sum_over_files(entries: &Entries, of: impl Fn(&FileEntry) -> usize) -> usize {
     entries.values().filter_map(|known| known.entry.file()).map(of).sum()
 }
 
 /// Evicts the least recently used half of the entries selected by `meant`; more if many have the same age.
-fn drop_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
+fn evict_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) -> bool) {
     let mut ages: Vec<u64> = entries
         .values()
         .map(|known| &known.entry)
@@ -238,11 +238,11 @@ mod tests {
     use myriad_script::FileTest;
 
     fn exists(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
-        cache.look(path, Walk::Free, validity, now).passes(FileTest::Exists)
+        cache.lookup(path, PathResolution::Free, validity, now).passes(FileTest::Exists)
     }
 
     fn is_file(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
-        cache.look(path, Walk::Free, validity, now).passes(FileTest::File)
+        cache.lookup(path, PathResolution::Free, validity, now).passes(FileTest::File)
     }
 
     const SECOND: Validity = Validity { found_ms: 1000, missing_ms: 1000, settling_ms: 0 };
@@ -258,11 +258,14 @@ mod tests {
         std::fs::write(&path, "one").unwrap();
         assert!(!exists(&cache, key, SECOND, 5_999));
         assert!(is_file(&cache, key, SECOND, 6_000));
-        let entry = cache.look(key, Walk::Free, SECOND, 6_500);
+        let entry = cache.lookup(key, PathResolution::Free, SECOND, 6_500);
         entry.file().unwrap().load(&path).unwrap();
         std::fs::write(&path, "other").unwrap();
-        assert_eq!(cache.look(key, Walk::Free, SECOND, 6_900).file().unwrap().contents().unwrap(), "one");
-        assert_eq!(cache.look(key, Walk::Free, SECOND, 7_100).file().unwrap().length, 5);
+        assert_eq!(
+            cache.lookup(key, PathResolution::Free, SECOND, 6_900).file().unwrap().contents().unwrap(),
+            "one"
+        );
+        assert_eq!(cache.lookup(key, PathResolution::Free, SECOND, 7_100).file().unwrap().length, 5);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -275,8 +278,8 @@ mod tests {
         std::fs::write(&path, "one").unwrap();
         let settling = Validity { settling_ms: 2000, ..SECOND };
         let cache = FileCache::default();
-        let now = cache.look(key, Walk::Free, SECOND, 0).changed_ms();
-        let length = |now| cache.look(key, Walk::Free, settling, now).file().unwrap().length;
+        let now = cache.lookup(key, PathResolution::Free, SECOND, 0).changed_ms();
+        let length = |now| cache.lookup(key, PathResolution::Free, settling, now).file().unwrap().length;
         assert_eq!(length(now + 1_999), 3);
         std::fs::write(&path, "other").unwrap();
         assert_eq!(length(now + 1_999), 5, "asked anew at the same moment");
@@ -292,7 +295,7 @@ mod tests {
     fn flood_of_missing_names_stays_bounded() {
         let cache = FileCache::default();
         for index in 0..100_000u64 {
-            cache.look(format!("/nonexistent/{index}").as_bytes(), Walk::Free, SECOND, index);
+            cache.lookup(format!("/nonexistent/{index}").as_bytes(), PathResolution::Free, SECOND, index);
         }
         let held: usize = cache.shards.iter().map(|shard| shard.entries.lock().len()).sum();
         assert!(held <= SHARDS * PATHS_PER_SHARD, "{held}");
@@ -317,9 +320,9 @@ mod tests {
     }
 
     /// Temporary folder of a test; removed on drop.
-    struct Folder(std::path::PathBuf);
+    struct CacheTestFolder(std::path::PathBuf);
 
-    impl Folder {
+    impl CacheTestFolder {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&path).unwrap();
@@ -327,23 +330,23 @@ mod tests {
         }
 
         /// Creates a file of this length, looks it up and loads it.
-        fn load(&self, cache: &FileCache, name: &str, length: u64, now: u64) -> Arc<Entry> {
+        fn load(&self, cache: &FileCache, name: &str, length: u64, now: u64) -> Arc<PathEntry> {
             let path = self.0.join(name);
             std::fs::File::create(&path).unwrap().set_len(length).unwrap();
-            let entry = cache.look(path.as_os_str().as_encoded_bytes(), Walk::Free, SECOND, now);
+            let entry = cache.lookup(path.as_os_str().as_encoded_bytes(), PathResolution::Free, SECOND, now);
             entry.file().unwrap().load(&path).unwrap();
             entry
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for CacheTestFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
-    fn held(cache: &FileCache) -> (usize, usize) {
-        let shards = || cache.shards.iter().map(|shard| &shard.held);
+    fn cache_totals(cache: &FileCache) -> (usize, usize) {
+        let shards = || cache.shards.iter().map(|shard| &shard.totals);
         (
             shards().map(|held| held.bytes.load(Relaxed)).sum(),
             shards().map(|held| held.descriptors.load(Relaxed)).sum(),
@@ -352,50 +355,61 @@ mod tests {
 
     #[test]
     fn unrequested_content_is_released_after_a_minute() {
-        let folder = Folder::new("inactive");
+        let folder = CacheTestFolder::new("inactive");
         let cache = FileCache::default();
         folder.load(&cache, "large", 2 << 20, 1_000);
         folder.load(&cache, "small", 1000, 1_000);
         folder.load(&cache, "used", 10, 1_000);
-        assert_eq!(held(&cache), (1010, 1));
-        cache.look(folder.0.join("used").as_os_str().as_encoded_bytes(), Walk::Free, SECOND, 50_000);
+        assert_eq!(cache_totals(&cache), (1010, 1));
+        cache.lookup(
+            folder.0.join("used").as_os_str().as_encoded_bytes(),
+            PathResolution::Free,
+            SECOND,
+            50_000,
+        );
         cache.sweep(60_999);
-        assert_eq!(held(&cache), (1010, 1));
+        assert_eq!(cache_totals(&cache), (1010, 1));
         cache.sweep(61_000);
-        assert_eq!(held(&cache), (10, 0));
+        assert_eq!(cache_totals(&cache), (10, 0));
     }
 
     #[test]
     fn open_files_stay_bounded_and_one_that_is_being_sent_stays_open() {
-        let folder = Folder::new("open");
+        let folder = CacheTestFolder::new("open");
         let cache = FileCache::default();
         let sent = folder.load(&cache, "first", 2 << 20, 0);
         for index in 0..2_000u64 {
             folder.load(&cache, &index.to_string(), 2 << 20, index);
         }
         // One file may have been added to each shard since its last enforcement, and one file is being sent.
-        assert!(held(&cache).1 <= SHARDS * (OPEN_PER_SHARD + 1) + 1, "{:?}", held(&cache));
+        assert!(cache_totals(&cache).1 <= SHARDS * (OPEN_PER_SHARD + 1) + 1, "{:?}", cache_totals(&cache));
         cache.sweep(2_000);
-        let kept: usize =
-            cache.shards.iter().map(|shard| total(&shard.entries.lock(), FileEntry::open_files)).sum();
-        assert!((SHARDS..=SHARDS * OPEN_PER_SHARD).contains(&kept), "{kept}");
+        let open_files: usize = cache
+            .shards
+            .iter()
+            .map(|shard| sum_over_files(&shard.entries.lock(), FileEntry::open_files))
+            .sum();
+        assert!((SHARDS..=SHARDS * OPEN_PER_SHARD).contains(&open_files), "{open_files}");
         assert!(sent.file().unwrap().descriptor().is_some());
         cache.keep_open(40);
         cache.sweep(2_000);
-        assert!(held(&cache).1 <= 2 * SHARDS + 1, "{:?}", held(&cache));
+        assert!(cache_totals(&cache).1 <= 2 * SHARDS + 1, "{:?}", cache_totals(&cache));
         assert!(cache.close_unused());
-        assert_eq!(held(&cache).1, 1, "the one that is being sent");
+        assert_eq!(cache_totals(&cache).1, 1, "the one that is being sent");
         assert!(!cache.close_unused());
     }
 
     #[test]
     fn changed_folder_is_invalidated_with_its_contents_only() {
         let cache = FileCache::default();
-        let strict = Walk::Checked(crate::symlinks::LinkRule::Any, 0);
-        for (path, walk) in
-            [("/n/a", Walk::Free), ("/n/a", strict), ("/n/a/b/c", strict), ("/n/ab", Walk::Free)]
-        {
-            cache.look(path.as_bytes(), walk, SECOND, 5_000);
+        let strict = PathResolution::Checked(crate::symlinks::LinkRule::Any, 0);
+        for (path, walk) in [
+            ("/n/a", PathResolution::Free),
+            ("/n/a", strict),
+            ("/n/a/b/c", strict),
+            ("/n/ab", PathResolution::Free),
+        ] {
+            cache.lookup(path.as_bytes(), walk, SECOND, 5_000);
         }
         cache.forget_below(b"/n/a");
         let known: Vec<_> = cache
@@ -408,35 +422,38 @@ mod tests {
 
     #[test]
     fn symlink_rules_have_separate_entries_for_one_path() {
-        let folder = Folder::new("rules");
+        let folder = CacheTestFolder::new("rules");
         std::fs::write(folder.0.join("file"), "text").unwrap();
         std::os::unix::fs::symlink("file", folder.0.join("link")).unwrap();
         let (path, cache) = (folder.0.join("link"), FileCache::default());
         let path = path.as_os_str().as_encoded_bytes();
-        let strict = Walk::Checked(crate::symlinks::LinkRule::Any, 0);
+        let strict = PathResolution::Checked(crate::symlinks::LinkRule::Any, 0);
         for _ in 0..2 {
-            assert!(cache.look(path, Walk::Free, SECOND, 5_000).file().is_some());
-            assert!(cache.look(path, strict, SECOND, 5_000).file().is_none());
+            assert!(cache.lookup(path, PathResolution::Free, SECOND, 5_000).file().is_some());
+            assert!(cache.lookup(path, strict, SECOND, 5_000).file().is_none());
         }
-        let first = cache.look(path, strict, SECOND, 5_000);
-        assert!(Arc::ptr_eq(&first, &cache.look(path, strict, SECOND, 5_500)), "it is kept beside the other");
+        let first = cache.lookup(path, strict, SECOND, 5_000);
+        assert!(
+            Arc::ptr_eq(&first, &cache.lookup(path, strict, SECOND, 5_500)),
+            "it is kept beside the other"
+        );
     }
 
     #[test]
     fn memory_stays_bounded() {
-        let folder = Folder::new("memory");
+        let folder = CacheTestFolder::new("memory");
         let cache = FileCache::default();
         for index in 0..200u64 {
             folder.load(&cache, &index.to_string(), 1 << 20, index);
         }
         cache.sweep(200);
-        let bytes = held(&cache).0;
+        let bytes = cache_totals(&cache).0;
         assert!((SHARDS << 20..=SHARDS * BYTES_PER_SHARD).contains(&bytes), "{bytes}");
     }
 
     #[test]
     fn contents_are_given_up_for_want_of_memory() {
-        let folder = Folder::new("short-of-memory");
+        let folder = CacheTestFolder::new("short-of-memory");
         let cache = FileCache::default();
         for index in 0..100u64 {
             folder.load(&cache, &index.to_string(), 100_000, index);
@@ -452,20 +469,20 @@ mod tests {
 
     #[test]
     fn replaced_file_is_not_loaded_under_the_old_length_and_is_seen_once_forgotten() {
-        let folder = Folder::new("replaced");
+        let folder = CacheTestFolder::new("replaced");
         let cache = FileCache::default();
         for (old, new) in [(2 << 20, 3 << 20), (3000, 3000)] {
             let path = folder.0.join("a");
             std::fs::File::create(&path).unwrap().set_len(old).unwrap();
             let key = path.as_os_str().as_encoded_bytes();
-            let entry = cache.look(key, Walk::Free, SECOND, 5_000);
+            let entry = cache.lookup(key, PathResolution::Free, SECOND, 5_000);
             let other = folder.0.join("b");
             std::fs::File::create(&other).unwrap().set_len(new).unwrap();
             std::fs::rename(&other, &path).unwrap();
             assert_eq!(entry.file().unwrap().load(&path).unwrap_err().kind(), std::io::ErrorKind::Other);
             assert!(!entry.file().unwrap().is_loaded());
             FileCache::forget(&entry);
-            let entry = cache.look(key, Walk::Free, SECOND, 5_000);
+            let entry = cache.lookup(key, PathResolution::Free, SECOND, 5_000);
             assert_eq!(entry.file().unwrap().length, new);
             entry.file().unwrap().load(&path).unwrap();
             FileCache::forget(&entry);

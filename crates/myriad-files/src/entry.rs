@@ -22,7 +22,7 @@ use crate::system_error::SystemError;
 const IN_MEMORY: u64 = 1 << 20;
 
 /// Kind of a path.
-pub enum Kind {
+pub enum PathKind {
     /// Regular file.
     File(Box<FileEntry>),
     /// Directory.
@@ -34,21 +34,21 @@ pub enum Kind {
 }
 
 /// State of a path at the last check.
-pub struct Entry {
+pub struct PathEntry {
     /// Kind of the path.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// Set if any execute bit is set.
     pub executable: bool,
     /// Time of the last check, in milliseconds since the epoch.
     pub(crate) checked_ms: AtomicU64,
     /// Time of the last use, in milliseconds since the epoch, accurate to a second.
     used_ms: AtomicU64,
-    pub(crate) identity: Identity,
+    pub(crate) identity: FileIdentity,
 }
 
 /// State of a file: two states with equal values are considered identical.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
     length: u64,
@@ -69,29 +69,29 @@ pub struct FileEntry {
     pub modified: Box<[u8]>,
     /// `ETag` in the format of nginx: time and length in hexadecimal.
     pub tag: EntityTag,
-    identity: Identity,
-    held: Weight,
+    identity: FileIdentity,
+    weight: FileWeight,
     contents: OnceLock<Bytes>,
     descriptor: OnceLock<Arc<OwnedFd>>,
-    encoded: Mutex<[Option<Encoded>; 4]>,
+    encoded: Mutex<[Option<EncodedContents>; 4]>,
 }
 
 /// Totals of the files of one shard of the cache, including evicted files that are still being sent.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct CachedFileTotals {
     pub(crate) bytes: AtomicUsize,
     pub(crate) descriptors: AtomicUsize,
 }
 
 /// Share of one file in the totals; subtracted when the file is dropped.
-struct Weight {
-    total: Arc<Held>,
+struct FileWeight {
+    total: Arc<CachedFileTotals>,
     bytes: AtomicUsize,
     descriptors: AtomicUsize,
 }
 
-impl Weight {
-    fn of(total: &Arc<Held>) -> Self {
+impl FileWeight {
+    fn of(total: &Arc<CachedFileTotals>) -> Self {
         Self { total: Arc::clone(total), bytes: AtomicUsize::new(0), descriptors: AtomicUsize::new(0) }
     }
 
@@ -111,7 +111,7 @@ impl Weight {
     }
 }
 
-impl Drop for Weight {
+impl Drop for FileWeight {
     fn drop(&mut self) {
         self.total.bytes.fetch_sub(self.bytes.load(Relaxed), Relaxed);
         self.total.descriptors.fetch_sub(self.descriptors.load(Relaxed), Relaxed);
@@ -119,12 +119,12 @@ impl Drop for Weight {
 }
 
 #[derive(Clone)]
-struct Encoded {
+struct EncodedContents {
     level: u8,
     bytes: Bytes,
 }
 
-impl Identity {
+impl FileIdentity {
     fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -139,39 +139,39 @@ impl Identity {
     }
 }
 
-impl Entry {
+impl PathEntry {
     /// Creates an entry from the metadata of a path.
-    pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<Held>) -> Self {
+    pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<CachedFileTotals>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match metadata {
             Err(error) => Self {
-                kind: Kind::Missing(SystemError::of(&error)),
+                kind: PathKind::Missing(SystemError::of(&error)),
                 executable: false,
                 checked_ms,
                 used_ms,
-                identity: Identity::default(),
+                identity: FileIdentity::default(),
             },
             Ok(metadata) => Self {
                 kind: if metadata.is_file() {
-                    Kind::File(Box::new(FileEntry::new(&metadata, held)))
+                    PathKind::File(Box::new(FileEntry::new(&metadata, held)))
                 } else if metadata.is_dir() {
-                    Kind::Directory
+                    PathKind::Directory
                 } else {
-                    Kind::Other
+                    PathKind::Other
                 },
                 executable: metadata.mode() & 0o111 != 0,
                 checked_ms,
                 used_ms,
-                identity: Identity::of(&metadata),
+                identity: FileIdentity::of(&metadata),
             },
         }
     }
 
     /// Returns whether the path is unchanged. An unchanged entry retains its contents and encodings.
-    pub(crate) fn unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
+    pub(crate) fn is_unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
         match metadata {
-            Ok(metadata) => self.identity == Identity::of(metadata),
-            Err(error) => matches!(self.kind, Kind::Missing(known) if known == SystemError::of(error)),
+            Ok(metadata) => self.identity == FileIdentity::of(metadata),
+            Err(error) => matches!(self.kind, PathKind::Missing(known) if known == SystemError::of(error)),
         }
     }
 
@@ -188,19 +188,19 @@ impl Entry {
     /// Returns the regular file, if the path is a regular file.
     pub fn file(&self) -> Option<&FileEntry> {
         match &self.kind {
-            Kind::File(file) => Some(file),
+            PathKind::File(file) => Some(file),
             _ => None,
         }
     }
 
     /// Returns whether the path is a directory.
     pub fn is_directory(&self) -> bool {
-        matches!(self.kind, Kind::Directory)
+        matches!(self.kind, PathKind::Directory)
     }
 
     /// Returns whether the path exists.
     pub fn exists(&self) -> bool {
-        !matches!(self.kind, Kind::Missing(_))
+        !matches!(self.kind, PathKind::Missing(_))
     }
 
     /// Returns the time of the last check, in milliseconds since the epoch.
@@ -210,7 +210,7 @@ impl Entry {
 
     /// Records a use, accurate to a second: workers share the entry, and each write would invalidate its cache line on
     /// the other cores.
-    pub(crate) fn used(&self, now: u64) {
+    pub(crate) fn mark_used(&self, now: u64) {
         if now >= self.used_ms().saturating_add(1000) {
             self.used_ms.store(now, Relaxed);
         }
@@ -229,7 +229,7 @@ impl Entry {
 }
 
 impl FileEntry {
-    fn new(metadata: &Metadata, held: &Arc<Held>) -> Self {
+    fn new(metadata: &Metadata, held: &Arc<CachedFileTotals>) -> Self {
         let modified_s = u64::try_from(metadata.mtime()).unwrap_or(0);
         let opaque = format!("{modified_s:x}-{:x}", metadata.len());
         let mut modified = Vec::new();
@@ -239,8 +239,8 @@ impl FileEntry {
             modified_s,
             modified: modified.into(),
             tag: EntityTag::Origin { opaque: opaque.into_bytes().into(), weak: false, undone: false },
-            identity: Identity::of(metadata),
-            held: Weight::of(held),
+            identity: FileIdentity::of(metadata),
+            weight: FileWeight::of(held),
             contents: OnceLock::new(),
             descriptor: OnceLock::new(),
             encoded: Mutex::new([const { None }; 4]),
@@ -265,12 +265,12 @@ impl FileEntry {
         // `O_NONBLOCK`, because a pipe may have replaced the file, and opening a pipe waits for a writer.
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let mut file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-        if Identity::of(&file.metadata()?) != self.identity {
+        if FileIdentity::of(&file.metadata()?) != self.identity {
             return Err(io::Error::other("the file was replaced"));
         }
         if !self.is_small() {
             if self.descriptor.set(Arc::new(OwnedFd::from(file))).is_ok() {
-                self.held.add_descriptor();
+                self.weight.add_descriptor();
             }
             return Ok(());
         }
@@ -281,7 +281,7 @@ impl FileEntry {
         }
         let length = contents.len();
         if self.contents.set(Bytes::from(contents)).is_ok() {
-            self.held.add_bytes(length);
+            self.weight.add_bytes(length);
         }
         Ok(())
     }
@@ -307,21 +307,21 @@ impl FileEntry {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
         if slot.as_ref().is_none_or(|known| known.level < level) {
-            self.held.add_bytes(bytes.len());
-            if let Some(weaker) = slot.replace(Encoded { level, bytes }) {
-                self.held.remove_bytes(weaker.bytes.len());
+            self.weight.add_bytes(bytes.len());
+            if let Some(weaker) = slot.replace(EncodedContents { level, bytes }) {
+                self.weight.remove_bytes(weaker.bytes.len());
             }
         }
     }
 
     /// Returns the size of the contents and their encodings in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
-        self.held.bytes.load(Relaxed)
+        self.weight.bytes.load(Relaxed)
     }
 
     /// Returns the number of open descriptors: 0 or 1.
     pub(crate) fn open_files(&self) -> usize {
-        self.held.descriptors.load(Relaxed)
+        self.weight.descriptors.load(Relaxed)
     }
 }
 

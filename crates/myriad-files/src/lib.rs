@@ -22,8 +22,8 @@ mod temp_file;
 
 pub use cache::{FileCache, Validity};
 pub use draft::Draft;
-pub use entry::{Entry, FileEntry, Kind};
+pub use entry::{FileEntry, PathEntry, PathKind};
 pub use path::as_path;
-pub use symlinks::{LinkRule, Walk, read_at, split};
+pub use symlinks::{LinkRule, PathResolution, read_at, split};
 pub use system_error::SystemError;
-pub use temp_file::{FileBody, Naming, Reading, TempFile, TempFolder};
+pub use temp_file::{FileBody, Naming, PendingRead, TempFile, TempFolder};

@@ -21,7 +21,7 @@ pub enum LinkRule {
 
 /// Method of opening a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walk {
+pub enum PathResolution {
     /// The kernel resolves the path and follows links.
     Free,
     /// Component by component, after this number of leading bytes (`from=`), which must not exceed the length of the
@@ -29,7 +29,7 @@ pub enum Walk {
     Checked(LinkRule, usize),
 }
 
-impl Walk {
+impl PathResolution {
     /// Returns the walk to `path`, whose leading part `from` is trusted. As in nginx, `from` matches only whole
     /// components.
     pub fn to(path: &[u8], rule: LinkRule, from: &[u8]) -> Self {
@@ -76,13 +76,13 @@ impl Walk {
     ///
     /// # Errors
     /// Returns errors of the system; `ELOOP` for a link that the rule rejects.
-    pub fn made_folder(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
+    pub fn create_folders(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
             opened => return opened,
         }
         let (around, name) = split(path);
-        let around = self.made_folder(around, mode, most - 1)?;
+        let around = self.create_folders(around, mode, most - 1)?;
         match mkdirat(&around, as_path(name), Mode::from_raw_mode(mode)) {
             // Another request may have created it in the meantime.
             Ok(()) | Err(Errno::EXIST) => self.folder(path),
@@ -105,7 +105,7 @@ impl Walk {
             }
             Self::Checked(rule, trusted) => File::from(walk(path, rule, trusted.min(path.len()))?),
         };
-        opened(&found)
+        reopen_regular(&found)
     }
 
     /// Reads a regular file that is opened like [`Walk::open`].
@@ -113,7 +113,7 @@ impl Walk {
     /// # Errors
     /// Returns errors of [`Walk::open`]; `FileTooLarge` if the file has more than `limit` bytes.
     pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
-        contents(self.open(path)?, limit)
+        read_limited(self.open(path)?, limit)
     }
 
     /// Returns the metadata of `path`.
@@ -144,11 +144,11 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
 pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = File::from(openat(folder, as_path(name), flags, Mode::empty())?);
-    contents(opened(&found)?, limit)
+    read_limited(reopen_regular(&found)?, limit)
 }
 
 /// Opens the regular file of an `O_PATH` descriptor for reading.
-fn opened(found: &File) -> io::Result<File> {
+fn reopen_regular(found: &File) -> io::Result<File> {
     if !found.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
@@ -157,7 +157,7 @@ fn opened(found: &File) -> io::Result<File> {
     Ok(openat(CWD, by_descriptor.as_str(), flags, Mode::empty())?.into())
 }
 
-fn contents(file: File, limit: u64) -> io::Result<Vec<u8>> {
+fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut contents)?;
     if contents.len() as u64 > limit {
@@ -179,11 +179,11 @@ fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
         b"."
     };
     let mut at = openat(CWD, as_path(start), directory, Mode::empty())?;
-    let asks_for_directory = rest.ends_with(b"/");
+    let requires_directory = rest.ends_with(b"/");
     let mut components = rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).peekable();
     while let Some(name) = components.next() {
         let is_last = components.peek().is_none();
-        let flags = if is_last && !asks_for_directory { OFlags::PATH | OFlags::CLOEXEC } else { directory };
+        let flags = if is_last && !requires_directory { OFlags::PATH | OFlags::CLOEXEC } else { directory };
         at = match rule {
             LinkRule::Any => open_no_link(&at, name, flags)?,
             LinkRule::ForeignOwner => open_own(&at, name, flags)?,
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn error(walk: Walk, path: &[u8]) -> Option<Errno> {
+    fn error(walk: PathResolution, path: &[u8]) -> Option<Errno> {
         walk.metadata(path).err().and_then(|error| Errno::from_io_error(&error))
     }
 
@@ -231,20 +231,23 @@ mod tests {
         symlink("deep/file", folder.join("real/alias")).unwrap();
         let real = folder.canonicalize().unwrap().into_os_string().into_encoded_bytes();
         let path = |rest: &str| [&real[..], rest.as_bytes()].concat();
-        let strict = Walk::Checked(LinkRule::Any, 0);
+        let strict = PathResolution::Checked(LinkRule::Any, 0);
         assert_eq!(error(strict, &path("/real/./deep/../deep//file")), None);
         assert_eq!(error(strict, &path("/link/deep/file")), Some(Errno::NOTDIR));
         assert_eq!(error(strict, &path("/real/alias")), Some(Errno::LOOP));
         assert_eq!(error(strict, &path("/real/deep/file/")), Some(Errno::NOTDIR));
         assert_eq!(error(strict, &path("/real/deep/none")), Some(Errno::NOENT));
-        assert_eq!(error(Walk::Checked(LinkRule::ForeignOwner, 0), &path("/link/alias")), None);
+        assert_eq!(error(PathResolution::Checked(LinkRule::ForeignOwner, 0), &path("/link/alias")), None);
         let from = path("/link");
         assert_eq!(
-            error(Walk::to(&path("/link/deep/file"), LinkRule::Any, &from), &path("/link/deep/file")),
+            error(
+                PathResolution::to(&path("/link/deep/file"), LinkRule::Any, &from),
+                &path("/link/deep/file")
+            ),
             None
         );
         let alias = path("/link/alias");
-        assert_eq!(error(Walk::to(&alias, LinkRule::Any, &from), &alias), Some(Errno::LOOP));
+        assert_eq!(error(PathResolution::to(&alias, LinkRule::Any, &from), &alias), Some(Errno::LOOP));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -254,12 +257,12 @@ mod tests {
         std::fs::create_dir_all(folder.join("real")).unwrap();
         symlink("real", folder.join("link")).unwrap();
         let path = |name: &str| folder.join(name).into_os_string().into_encoded_bytes();
-        let strict = Walk::Checked(LinkRule::Any, 0);
-        strict.made_folder(&path("real/a/b"), 0o755, 8).unwrap();
+        let strict = PathResolution::Checked(LinkRule::Any, 0);
+        strict.create_folders(&path("real/a/b"), 0o755, 8).unwrap();
         assert!(folder.join("real/a/b").is_dir());
-        assert!(strict.made_folder(&path("link/c"), 0o755, 8).is_err() && !folder.join("real/c").exists());
+        assert!(strict.create_folders(&path("link/c"), 0o755, 8).is_err() && !folder.join("real/c").exists());
         assert!(
-            Walk::Free.made_folder(&path("x/y/z"), 0o755, 2).is_err(),
+            PathResolution::Free.create_folders(&path("x/y/z"), 0o755, 2).is_err(),
             "of three folders two may be made"
         );
         std::fs::remove_dir_all(&folder).unwrap();
@@ -281,9 +284,10 @@ mod tests {
         symlink("/dev/zero", folder.join("device")).unwrap();
         rustix::fs::mknodat(CWD, folder.join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let path = |name: &str| folder.join(name).into_os_string().into_encoded_bytes();
-        let kind =
-            |walk: Walk, name: &str, limit| walk.read(&path(name), limit).map_err(|error| error.kind());
-        for walk in [Walk::Free, Walk::Checked(LinkRule::ForeignOwner, 0)] {
+        let kind = |walk: PathResolution, name: &str, limit| {
+            walk.read(&path(name), limit).map_err(|error| error.kind())
+        };
+        for walk in [PathResolution::Free, PathResolution::Checked(LinkRule::ForeignOwner, 0)] {
             assert_eq!(kind(walk, "file", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "link", 4).unwrap(), b"text");
             assert_eq!(kind(walk, "file", 3).unwrap_err(), io::ErrorKind::FileTooLarge);
@@ -292,8 +296,8 @@ mod tests {
             assert_eq!(kind(walk, "folder", 4).unwrap_err(), io::ErrorKind::InvalidInput);
             assert_eq!(kind(walk, "none", 4).unwrap_err(), io::ErrorKind::NotFound);
         }
-        assert_eq!(kind(Walk::Free, "device", 4).unwrap_err(), io::ErrorKind::InvalidInput);
-        let open = Walk::Free.folder(&path("")).unwrap();
+        assert_eq!(kind(PathResolution::Free, "device", 4).unwrap_err(), io::ErrorKind::InvalidInput);
+        let open = PathResolution::Free.folder(&path("")).unwrap();
         assert_eq!(read_at(&open, b"file", 4).unwrap(), b"text");
         assert!(read_at(&open, b"link", 4).is_err() && read_at(&open, b"pipe", 4).is_err());
         std::fs::remove_dir_all(&folder).unwrap();
@@ -301,23 +305,23 @@ mod tests {
 
     #[test]
     fn the_trusted_part_ends_with_a_component() {
-        let to = |from: &str| Walk::to(b"/srv/site/a", LinkRule::Any, from.as_bytes());
-        let checked = |trusted| Walk::Checked(LinkRule::Any, trusted);
+        let to = |from: &str| PathResolution::to(b"/srv/site/a", LinkRule::Any, from.as_bytes());
+        let checked = |trusted| PathResolution::Checked(LinkRule::Any, trusted);
         assert_eq!(to("/srv/site"), checked(9));
         assert_eq!(to("/srv/site/"), checked(9));
         assert_eq!(to("/srv/si"), checked(0));
         assert_eq!(to("/other"), checked(0));
         assert_eq!(to(""), checked(0));
-        assert_eq!(to("/srv/site/a"), Walk::Free);
+        assert_eq!(to("/srv/site/a"), PathResolution::Free);
     }
 
     #[test]
     fn what_one_rule_allows_is_not_known_under_another() {
         let walks = [
-            Walk::Free,
-            Walk::Checked(LinkRule::Any, 0),
-            Walk::Checked(LinkRule::Any, 4),
-            Walk::Checked(LinkRule::ForeignOwner, 0),
+            PathResolution::Free,
+            PathResolution::Checked(LinkRule::Any, 0),
+            PathResolution::Checked(LinkRule::Any, 4),
+            PathResolution::Checked(LinkRule::ForeignOwner, 0),
         ];
         let keys: std::collections::HashSet<_> = walks.iter().map(|walk| walk.key(b"/srv/a")).collect();
         assert_eq!(keys.len(), walks.len());
@@ -325,14 +329,18 @@ mod tests {
 
     #[test]
     fn a_relative_path_begins_at_the_working_folder() {
-        let known = Walk::Free.metadata(b"Cargo.toml").unwrap();
-        let walked = Walk::Checked(LinkRule::Any, 0).metadata(b"Cargo.toml").unwrap();
+        let known = PathResolution::Free.metadata(b"Cargo.toml").unwrap();
+        let walked = PathResolution::Checked(LinkRule::Any, 0).metadata(b"Cargo.toml").unwrap();
         assert_eq!((known.dev(), known.ino()), (walked.dev(), walked.ino()));
     }
 
     #[test]
     fn a_name_with_a_zero_byte_is_no_file() {
-        for walk in [Walk::Free, Walk::Checked(LinkRule::Any, 0), Walk::Checked(LinkRule::ForeignOwner, 0)] {
+        for walk in [
+            PathResolution::Free,
+            PathResolution::Checked(LinkRule::Any, 0),
+            PathResolution::Checked(LinkRule::ForeignOwner, 0),
+        ] {
             let error = walk.metadata(b"/tmp/a\0b").unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{walk:?}");
         }

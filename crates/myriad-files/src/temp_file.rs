@@ -107,10 +107,10 @@ impl TempFile {
 
     /// Begins to read bytes `offset..end`, at most 64 KB; `end` must not be less than `offset`. Like every read and
     /// write of this module it must be called on a Tokio runtime.
-    pub fn read(&self, offset: u64, end: u64) -> Reading {
+    pub fn read(&self, offset: u64, end: u64) -> PendingRead {
         let file = Arc::clone(&self.0);
         let length = (end - offset).min(PIECE) as usize;
-        Reading(spawn_blocking(move || {
+        PendingRead(spawn_blocking(move || {
             let mut bytes = vec![0; length];
             file.file.read_exact_at(&mut bytes, offset)?;
             Ok(Bytes::from(bytes))
@@ -167,9 +167,9 @@ impl TempFolder {
 }
 
 /// Read in progress.
-pub struct Reading(JoinHandle<io::Result<Bytes>>);
+pub struct PendingRead(JoinHandle<io::Result<Bytes>>);
 
-impl Reading {
+impl PendingRead {
     /// Polls for the bytes.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
@@ -183,7 +183,7 @@ pub struct FileBody {
     file: TempFile,
     at: u64,
     end: u64,
-    reading: Option<Reading>,
+    reading: Option<PendingRead>,
 }
 
 impl FileBody {

@@ -60,11 +60,11 @@ impl AcceptEncoding {
             let end = item.iter().position(|&byte| byte == b';').unwrap_or(item.len());
             let (name, parameters) = item.split_at(end);
             let slot = match slot_of(name.trim_ascii()) {
-                Some(Slot::Coding(coding)) => &mut named[coding as usize],
-                Some(Slot::Others) => &mut others,
+                Some(CodingSlot::Coding(coding)) => &mut named[coding as usize],
+                Some(CodingSlot::Others) => &mut others,
                 None => continue,
             };
-            let quality = weight(parameters);
+            let quality = parse_weight(parameters);
             // A coding can be named twice (`x-gzip` and `gzip` are the same coding): the higher weight counts.
             *slot = Some(slot.map_or(quality, |before: u16| before.max(quality)));
         }
@@ -118,32 +118,32 @@ impl AcceptEncoding {
 /// Quality of identity if it is acceptable but not named.
 const IDENTITY_UNNAMED: u16 = 1;
 
-enum Slot {
+enum CodingSlot {
     Coding(Coding),
     /// `*`.
     Others,
 }
 
-fn slot_of(name: &[u8]) -> Option<Slot> {
+fn slot_of(name: &[u8]) -> Option<CodingSlot> {
     let is = |coding: &[u8]| name.eq_ignore_ascii_case(coding);
     match name.len() {
-        1 if name == b"*" => Some(Slot::Others),
-        2 if is(b"br") => Some(Slot::Coding(Coding::Brotli)),
-        4 if is(b"gzip") => Some(Slot::Coding(Coding::Gzip)),
-        4 if is(b"zstd") => Some(Slot::Coding(Coding::Zstd)),
-        6 if is(b"x-gzip") => Some(Slot::Coding(Coding::Gzip)),
-        8 if is(b"identity") => Some(Slot::Coding(Coding::Identity)),
+        1 if name == b"*" => Some(CodingSlot::Others),
+        2 if is(b"br") => Some(CodingSlot::Coding(Coding::Brotli)),
+        4 if is(b"gzip") => Some(CodingSlot::Coding(Coding::Gzip)),
+        4 if is(b"zstd") => Some(CodingSlot::Coding(Coding::Zstd)),
+        6 if is(b"x-gzip") => Some(CodingSlot::Coding(Coding::Gzip)),
+        8 if is(b"identity") => Some(CodingSlot::Coding(Coding::Identity)),
         _ => None,
     }
 }
 
 /// Returns the `q` parameter in thousandths; 1000 if `q` is absent, 0 if it is malformed.
-fn weight(parameters: &[u8]) -> u16 {
+fn parse_weight(parameters: &[u8]) -> u16 {
     for parameter in parameters.split(|&byte| byte == b';').map(<[u8]>::trim_ascii) {
         if let [b'q' | b'Q', rest @ ..] = parameter
             && let [b'=', value @ ..] = rest.trim_ascii_start()
         {
-            return quality_value(value.trim_ascii()).unwrap_or(0);
+            return parse_quality(value.trim_ascii()).unwrap_or(0);
         }
     }
     1000
@@ -151,7 +151,7 @@ fn weight(parameters: &[u8]) -> u16 {
 
 /// Parses a weight such as `0.123` into thousandths: a digit 0 or 1 with at most three decimals, at most 1 (RFC 9110
 /// §12.4.2).
-fn quality_value(value: &[u8]) -> Option<u16> {
+fn parse_quality(value: &[u8]) -> Option<u16> {
     let (whole, decimals) = match value {
         [whole] | [whole, b'.'] => (whole, &[][..]),
         [whole, b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),

@@ -73,9 +73,9 @@ impl std::error::Error for BodyError {}
 
 /// Empty body.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Empty;
+pub struct EmptyBody;
 
-impl Body for Empty {
+impl Body for EmptyBody {
     fn poll_data(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         Poll::Ready(None)
     }
@@ -87,9 +87,9 @@ impl Body for Empty {
 
 /// Body that is entirely in memory.
 #[derive(Clone, Debug, Default)]
-pub struct Full(Bytes);
+pub struct FullBody(Bytes);
 
-impl Full {
+impl FullBody {
     /// Creates a body of `bytes`.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())
@@ -101,7 +101,7 @@ impl Full {
     }
 }
 
-impl Body for Full {
+impl Body for FullBody {
     fn poll_data(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let bytes = std::mem::take(&mut self.get_mut().0);
         Poll::Ready(if bytes.is_empty() { None } else { Some(Ok(bytes)) })
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_full_body_yields_its_bytes_once() {
-        let mut body: BoxBody = Box::pin(Full::new(&b"hello"[..]));
+        let mut body: BoxBody = Box::pin(FullBody::new(&b"hello"[..]));
         assert_eq!(body.size_hint(), Some(5));
         assert_eq!(pull(&mut body), Some(Ok(Bytes::from_static(b"hello"))));
         assert_eq!(body.size_hint(), Some(0));
@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn an_empty_body_is_complete_at_once() {
-        let mut empty: BoxBody = Box::pin(Empty);
-        let mut nothing: BoxBody = Box::pin(Full::default());
+        let mut empty: BoxBody = Box::pin(EmptyBody);
+        let mut nothing: BoxBody = Box::pin(FullBody::default());
         assert_eq!((pull(&mut empty), empty.size_hint()), (None, Some(0)));
         assert_eq!((pull(&mut nothing), nothing.size_hint()), (None, Some(0)));
     }

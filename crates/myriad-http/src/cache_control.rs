@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::list;
-use crate::structured::{self, Value};
+use crate::structured::{self, StructuredValue};
 
 /// Directives of all `Cache-Control` fields of a message; times are in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,13 +76,13 @@ impl CacheControl {
         let mut all = Self::default();
         for (name, value) in members {
             match value {
-                Value::False => {}
-                Value::True if !is_time(name) => all.add(name, None),
-                Value::Integer(seconds) if is_time(name) => {
+                StructuredValue::False => {}
+                StructuredValue::True if !is_time(name) => all.add(name, None),
+                StructuredValue::Integer(seconds) if is_time(name) => {
                     let seconds = seconds.max(0).to_string();
                     all.add(name, Some(seconds.as_bytes()));
                 }
-                Value::String(names) if matches!(name, b"no-cache" | b"private") => {
+                StructuredValue::String(names) if matches!(name, b"no-cache" | b"private") => {
                     all.add(name, Some(names));
                 }
                 _ if is_known(name) => return None,
@@ -104,8 +104,8 @@ impl CacheControl {
             b"stale-if-error" => set_first(&mut self.stale_if_error, seconds(argument)),
             b"min-fresh" => set_first(&mut self.min_fresh, seconds(argument)),
             b"max-stale" => set_first(&mut self.max_stale, argument.map_or(u64::MAX, |_| seconds(argument))),
-            b"no-cache" => name_fields(argument, &mut self.no_cache, &mut self.no_cache_fields),
-            b"private" => name_fields(argument, &mut self.private, &mut self.private_fields),
+            b"no-cache" => add_field_names(argument, &mut self.no_cache, &mut self.no_cache_fields),
+            b"private" => add_field_names(argument, &mut self.private, &mut self.private_fields),
             b"no-store" => self.no_store = true,
             b"public" => self.public = true,
             b"must-revalidate" => self.must_revalidate = true,
@@ -180,7 +180,7 @@ fn set_first(slot: &mut Option<u64>, value: u64) {
 
 /// Adds the field names of `no-cache="…"` or `private="…"` to `fields`. Without any names, the directive applies to the
 /// whole response, so `whole` is set.
-fn name_fields(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<[Box<[u8]>; 1]>) {
+fn add_field_names(argument: Option<&[u8]>, whole: &mut bool, fields: &mut SmallVec<[Box<[u8]>; 1]>) {
     let before = fields.len();
     let names = argument.into_iter().flat_map(list::members);
     fields.extend(names.map(|name| name.to_ascii_lowercase().into_boxed_slice()));

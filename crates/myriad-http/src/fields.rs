@@ -7,7 +7,7 @@ const MOST_OF_A_HEAD: usize = 16;
 
 /// Name and value of a field, as ranges of the buffer.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct FieldEntry {
     name_start: u32,
     value_start: u32,
     value_end: u32,
@@ -23,7 +23,7 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<FieldEntry>,
     /// Known fields that occur at least once.
     present: u128,
     /// Known fields that occur more than once.
@@ -73,7 +73,13 @@ impl Fields {
         }
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
-        self.enter(Known::from_bytes(name), name_start, name.len(), value_start, value_start + value.len());
+        self.add_entry(
+            Known::from_bytes(name),
+            name_start,
+            name.len(),
+            value_start,
+            value_start + value.len(),
+        );
     }
 
     /// Appends a well-known field under its usual name.
@@ -84,7 +90,7 @@ impl Fields {
     /// Adds an entry for bytes that are in the buffer, or that will be copied there before the entry is read: the
     /// parser adds entries line by line and copies the head once.
     #[inline]
-    pub(crate) fn enter(
+    pub(crate) fn add_entry(
         &mut self,
         known: Option<Known>,
         name_start: usize,
@@ -96,7 +102,7 @@ impl Fields {
             self.repeated |= self.present & known.bit();
             self.present |= known.bit();
         }
-        self.entries.push(Entry {
+        self.entries.push(FieldEntry {
             name_start: name_start as u32,
             value_start: value_start as u32,
             value_end: value_end as u32,
@@ -272,7 +278,7 @@ impl Fields {
     }
 
     /// Reserves capacity for the number of fields in a typical head.
-    pub(crate) fn expect_head(&mut self) {
+    pub(crate) fn reserve_head(&mut self) {
         if self.entries.capacity() == 0 {
             self.entries.reserve_exact(MOST_OF_A_HEAD);
         }
@@ -283,15 +289,15 @@ impl Fields {
         self.bytes.extend_from_slice(bytes);
     }
 
-    fn is_called(&self, entry: &Entry, known: Option<Known>, name: &[u8]) -> bool {
+    fn is_called(&self, entry: &FieldEntry, known: Option<Known>, name: &[u8]) -> bool {
         called_in(&self.bytes, entry, known, name)
     }
 
-    fn name_of(&self, entry: &Entry) -> &[u8] {
+    fn name_of(&self, entry: &FieldEntry) -> &[u8] {
         name_in(&self.bytes, entry)
     }
 
-    fn value_of(&self, entry: &Entry) -> &[u8] {
+    fn value_of(&self, entry: &FieldEntry) -> &[u8] {
         value_in(&self.bytes, entry)
     }
 
@@ -305,16 +311,16 @@ impl Fields {
     }
 }
 
-fn called_in(bytes: &[u8], entry: &Entry, known: Option<Known>, name: &[u8]) -> bool {
+fn called_in(bytes: &[u8], entry: &FieldEntry, known: Option<Known>, name: &[u8]) -> bool {
     entry.known == known && (known.is_some() || name_in(bytes, entry).eq_ignore_ascii_case(name))
 }
 
-fn name_in<'a>(bytes: &'a [u8], entry: &Entry) -> &'a [u8] {
+fn name_in<'a>(bytes: &'a [u8], entry: &FieldEntry) -> &'a [u8] {
     let start = entry.name_start as usize;
     bytes.get(start..start + usize::from(entry.name_len)).unwrap_or_default()
 }
 
-fn value_in<'a>(bytes: &'a [u8], entry: &Entry) -> &'a [u8] {
+fn value_in<'a>(bytes: &'a [u8], entry: &FieldEntry) -> &'a [u8] {
     bytes.get(entry.value_start as usize..entry.value_end as usize).unwrap_or_default()
 }
 

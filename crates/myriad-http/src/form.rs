@@ -10,7 +10,7 @@ pub fn has_field(body: &[u8], media_type: &[u8], name: &[u8]) -> bool {
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(multipart)) {
         has_part(body, name)
     } else {
-        body.split(|byte| *byte == b'&').any(|pair| is_name(Decoded(pair), name))
+        body.split(|byte| *byte == b'&').any(|pair| is_name(FormDecoder(pair), name))
     }
 }
 
@@ -22,9 +22,9 @@ fn is_name(decoded: impl Iterator<Item = u8>, name: &[u8]) -> bool {
 }
 
 /// Percent-decoded bytes of a `name=value` pair. An encoded `=` does not end the name, so it is returned as `_`.
-struct Decoded<'a>(&'a [u8]);
+struct FormDecoder<'a>(&'a [u8]);
 
-impl Iterator for Decoded<'_> {
+impl Iterator for FormDecoder<'_> {
     type Item = u8;
 
     fn next(&mut self) -> Option<u8> {

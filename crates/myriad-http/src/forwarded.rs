@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// `trusted` decides whether the client itself is trusted (`None`: it connected through a unix socket); if so, the last
 /// address is used. With `recursive`, the search continues backwards while the address found is trusted too (nginx's
 /// `real_ip_recursive`, `proxy_recursive` of `geo`).
-pub fn forwarded<'a>(
+pub fn forwarded_address<'a>(
     client: Option<IpAddr>,
     values: impl DoubleEndedIterator<Item = &'a [u8]>,
     trusted: impl Fn(Option<IpAddr>) -> bool,
@@ -74,7 +74,7 @@ mod tests {
         };
         let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
         let client = Some("127.0.0.1".parse().unwrap());
-        forwarded(client, values.into_iter(), trusted, recursive).map(|address| address.to_string())
+        forwarded_address(client, values.into_iter(), trusted, recursive).map(|address| address.to_string())
     }
 
     #[test]
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn client_that_is_not_trusted_is_not_asked() {
         let values = [&b"192.0.2.1"[..]];
-        assert_eq!(forwarded(None, values.into_iter(), |ip| ip.is_some(), true), None);
-        let unix = forwarded(None, values.into_iter(), |ip| ip.is_none(), true);
+        assert_eq!(forwarded_address(None, values.into_iter(), |ip| ip.is_some(), true), None);
+        let unix = forwarded_address(None, values.into_iter(), |ip| ip.is_none(), true);
         assert_eq!(unix.unwrap().to_string(), "192.0.2.1:0");
     }
 

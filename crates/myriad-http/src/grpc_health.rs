@@ -15,7 +15,7 @@ const PREFIX: usize = 5;
 
 /// Encodes a request for the state of `service`; with an empty name, for the state of the server. A longer name than
 /// about 2³¹ bytes is truncated.
-pub fn request(service: &[u8]) -> Vec<u8> {
+pub fn encode_request(service: &[u8]) -> Vec<u8> {
     let service = &service[..service.len().min(0x7fff_0000)];
     let mut message = Vec::new();
     // Field 1 is a string; an empty string is omitted.
@@ -34,7 +34,7 @@ pub fn request(service: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes the state from a response body. Returns `None` if the body is not exactly one such message, uncompressed.
-pub fn state(body: &[u8]) -> Option<u64> {
+pub fn decode_state(body: &[u8]) -> Option<u64> {
     let (prefix, mut message) = body.split_at_checked(PREFIX)?;
     let [0, length @ ..] = prefix else { return None };
     if u32::from_be_bytes(length.try_into().ok()?) as usize != message.len() {
@@ -43,13 +43,13 @@ pub fn state(body: &[u8]) -> Option<u64> {
     // A missing field has its default value; of repeated fields, the last counts.
     let mut state = 0;
     while !message.is_empty() {
-        let tag = number(&mut message)?;
+        let tag = decode_varint(&mut message)?;
         match (tag >> 3, tag & 7) {
-            (1, 0) => state = number(&mut message)?,
-            (_, 0) => drop(number(&mut message)?),
+            (1, 0) => state = decode_varint(&mut message)?,
+            (_, 0) => drop(decode_varint(&mut message)?),
             (_, 1) => skip(&mut message, 8)?,
             (_, 2) => {
-                let length = number(&mut message)?;
+                let length = decode_varint(&mut message)?;
                 skip(&mut message, length)?;
             }
             (_, 5) => skip(&mut message, 4)?,
@@ -60,7 +60,7 @@ pub fn state(body: &[u8]) -> Option<u64> {
 }
 
 /// Decodes a varint: seven bits per byte, least significant group first, at most ten bytes.
-fn number(message: &mut &[u8]) -> Option<u64> {
+fn decode_varint(message: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for place in 0..10 {
         let (byte, rest) = message.split_first()?;
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn a_service_is_asked_for_by_its_name() {
-        assert_eq!(request(b""), [0, 0, 0, 0, 0]);
-        assert_eq!(request(b"a.B"), b"\0\0\0\0\x05\x0a\x03a.B");
-        let long = request(&[b'x'; 300]);
+        assert_eq!(encode_request(b""), [0, 0, 0, 0, 0]);
+        assert_eq!(encode_request(b"a.B"), b"\0\0\0\0\x05\x0a\x03a.B");
+        let long = encode_request(&[b'x'; 300]);
         assert_eq!(long[..8], [0, 0, 0, 1, 47, 0x0a, 0xac, 0x02]);
         assert_eq!(long.len(), 8 + 300);
     }
@@ -103,7 +103,7 @@ mod tests {
             (b"\x12\x02hi\x08\x01\x19\0\0\0\0\0\0\0\0\x25\0\0\0\0\x30\x07", SERVING),
         ] {
             let body = [&[0, 0, 0, 0, message.len() as u8], message].concat();
-            assert_eq!(state(&body), Some(expected), "{message:?}");
+            assert_eq!(decode_state(&body), Some(expected), "{message:?}");
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
             b"\0\0\0\0\x0c\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
             b"\0\0\0\0\x0b\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
         ] {
-            assert_eq!(state(body), None, "{body:?}");
+            assert_eq!(decode_state(body), None, "{body:?}");
         }
     }
 
@@ -138,7 +138,7 @@ mod tests {
             let length = byte() % 24;
             let mut body = vec![0, 0, 0, 0, length];
             body.extend((0..length).map(|_| byte() & if length % 2 == 0 { 0xff } else { 0x1f }));
-            let _ = state(&body);
+            let _ = decode_state(&body);
         }
     }
 }

@@ -15,7 +15,7 @@ pub use framing::{
     ConnectionOptions, Framing, ResponseFraming, connection_options, request_framing, response_framing,
     response_keeps_alive, wants_keep_alive,
 };
-pub use limits::{HeadLimits, Parsed};
+pub use limits::{HeadLimits, ParseStatus};
 pub(crate) use request::check_fields;
-pub use request::{Progress, parse_request, resume_request};
+pub use request::{HeadScanState, parse_request, resume_request};
 pub use response::{parse_field_block, parse_response};

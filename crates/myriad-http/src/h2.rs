@@ -23,9 +23,11 @@ mod priority;
 pub(crate) mod request;
 mod settings;
 
-pub use connection::{Config, Connection, Input, Over, Received, Volume};
+pub use connection::{
+    ClientEvent, ClientInput, FinishedStream, Http2Server, Http2ServerConfig, ResponseBytes,
+};
 pub use error::{ConnectionError, ErrorCode};
-pub use output::Output;
+pub use output::OutputQueue;
 pub use priority::Priority;
 
 /// Connection preface of the client (RFC 9113 §3.4).

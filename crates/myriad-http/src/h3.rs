@@ -28,12 +28,12 @@ mod qpack;
 mod request;
 mod response;
 
-pub use control::{Control, goaway, greeting};
-pub use error::{Code, Error, Scope};
-pub use peer::{Peer, Role};
-pub use qpack::{Decoder, Encoder};
-pub use request::{Event, RequestReader};
-pub use response::{data_frame, interim, response_head, trailers};
+pub use control::{ControlEvent, goaway, server_stream_prefaces};
+pub use error::{ErrorScope, Http3Error, Http3ErrorCode};
+pub use peer::{ClientUniStreams, UniStreamRole};
+pub use qpack::{QpackDecoder, QpackEncoder};
+pub use request::{RequestEvent, RequestReader};
+pub use response::{data_frame, interim_response, response_head, trailers};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use crate::{Fields, Known, Method, ParseError};
 
 /// HTTP version of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
+pub enum HttpVersion {
     /// HTTP/1.0 (RFC 1945).
     Http10,
     /// HTTP/1.1 and later minor versions (RFC 9112 §2.3).
@@ -20,7 +20,7 @@ pub enum Version {
     Http3,
 }
 
-impl Version {
+impl HttpVersion {
     /// Returns the name used in a request line, a status line or `$server_protocol`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Version {
 #[derive(Clone, Debug, Default)]
 pub struct RequestHead {
     pub(crate) method: Method,
-    pub(crate) version: Version,
+    pub(crate) version: HttpVersion,
     pub(crate) method_range: Range<u32>,
     pub(crate) target_range: Range<u32>,
     pub(crate) line_len: u32,
@@ -58,7 +58,7 @@ impl RequestHead {
     pub fn from_parts<'a>(
         method: &[u8],
         target: &[u8],
-        version: Version,
+        version: HttpVersion,
         fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
     ) -> Self {
         let mut head = Self::default();
@@ -70,7 +70,7 @@ impl RequestHead {
     }
 
     /// Replaces the contents by a request line without fields and retains the allocated memory.
-    pub fn rebuild(&mut self, method: &[u8], target: &[u8], version: Version) {
+    pub fn rebuild(&mut self, method: &[u8], target: &[u8], version: HttpVersion) {
         self.clear();
         let target_start = method.len() + 1;
         self.method = Method::from_bytes(method);
@@ -88,7 +88,7 @@ impl RequestHead {
     /// Clears the head and retains the allocated memory.
     pub fn clear(&mut self) {
         self.method = Method::default();
-        self.version = Version::default();
+        self.version = HttpVersion::default();
         self.method_range = 0..0;
         self.target_range = 0..0;
         self.line_len = 0;
@@ -103,7 +103,7 @@ impl RequestHead {
     ///
     /// Each host has a single spelling then, so origins generate the same links regardless of the spelling in the
     /// request.
-    pub fn settle_host(&mut self) -> Result<(), ParseError> {
+    pub fn normalize_host(&mut self) -> Result<(), ParseError> {
         let Some(sent) = self.fields.known(Known::Host) else { return Ok(()) };
         let host = parse_host(sent).map_err(|_| ParseError::InvalidHost)?;
         let has_dot = sent.get(host.name.len()) == Some(&b'.');
@@ -141,7 +141,7 @@ impl RequestHead {
     }
 
     /// Sets the method to GET for a subrequest; the request line and [`RequestHead::raw`] do not change.
-    pub fn ask_by_get(&mut self) {
+    pub fn set_method_get(&mut self) {
         let start = self.fields.bytes().len() as u32;
         self.fields.extend_bytes(b"GET");
         self.method = Method::Get;
@@ -150,7 +150,7 @@ impl RequestHead {
 
     /// Returns the version of the request.
     #[inline]
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> HttpVersion {
         self.version
     }
 
@@ -199,7 +199,7 @@ pub struct ResponseHead {
     /// Reason phrase as received; may be empty (RFC 9112 §4).
     pub reason: Vec<u8>,
     /// Version of the response.
-    pub version: Version,
+    pub version: HttpVersion,
     /// Header fields.
     pub fields: Fields,
 }
@@ -216,7 +216,7 @@ impl ResponseHead {
         Self {
             status,
             reason: reason_phrase(status).as_bytes().to_vec(),
-            version: Version::Http11,
+            version: HttpVersion::Http11,
             fields: Fields::new(),
         }
     }
@@ -230,7 +230,7 @@ impl ResponseHead {
 
     /// Sets the version and returns the head.
     #[must_use]
-    pub fn with_version(mut self, version: Version) -> Self {
+    pub fn with_version(mut self, version: HttpVersion) -> Self {
         self.version = version;
         self
     }
@@ -244,7 +244,7 @@ impl ResponseHead {
     pub fn clear(&mut self) {
         self.status = 200;
         self.reason.clear();
-        self.version = Version::Http11;
+        self.version = HttpVersion::Http11;
         self.fields.clear();
     }
 
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_head_from_parts_reads_like_a_parsed_one() {
         let fields: [(&[u8], &[u8]); 2] = [(b"Host", b"a.example"), (b"X-One", b"1")];
-        let head = RequestHead::from_parts(b"PURGE", b"/a?b", Version::Http2, fields);
+        let head = RequestHead::from_parts(b"PURGE", b"/a?b", HttpVersion::Http2, fields);
         assert_eq!(head.method(), Method::Purge);
         assert_eq!(head.method_bytes(), b"PURGE");
         assert_eq!(head.target(), b"/a?b");
@@ -358,22 +358,24 @@ mod tests {
             ("a.example:80", "a.example:80"),
         ] {
             let fields = [(&b"hOST"[..], sent.as_bytes()), (b"X", b"1")];
-            let mut head = RequestHead::from_parts(b"GET", b"/", Version::Http11, fields);
-            assert_eq!(head.settle_host(), Ok(()));
+            let mut head = RequestHead::from_parts(b"GET", b"/", HttpVersion::Http11, fields);
+            assert_eq!(head.normalize_host(), Ok(()));
             assert_eq!(head.known(Known::Host), Some(settled.as_bytes()), "{sent}");
             assert_eq!((head.fields().len(), head.fields().get(b"x")), (2, Some(&b"1"[..])));
             head.restore_host();
             assert_eq!(head.known(Known::Host), Some(sent.as_bytes()));
         }
-        let mut head = RequestHead::from_parts(b"GET", b"/", Version::Http11, [(&b"Host"[..], &b"a..b"[..])]);
-        assert_eq!(head.settle_host(), Err(ParseError::InvalidHost));
-        assert_eq!(RequestHead::new().settle_host(), Ok(()));
+        let mut head =
+            RequestHead::from_parts(b"GET", b"/", HttpVersion::Http11, [(&b"Host"[..], &b"a..b"[..])]);
+        assert_eq!(head.normalize_host(), Err(ParseError::InvalidHost));
+        assert_eq!(RequestHead::new().normalize_host(), Ok(()));
     }
 
     #[test]
     fn head_converted_to_get_retains_request_line() {
-        let mut head = RequestHead::from_parts(b"POST", b"/a", Version::Http11, [(&b"Host"[..], &b"x"[..])]);
-        head.ask_by_get();
+        let mut head =
+            RequestHead::from_parts(b"POST", b"/a", HttpVersion::Http11, [(&b"Host"[..], &b"x"[..])]);
+        head.set_method_get();
         assert_eq!((head.method(), head.method_bytes()), (Method::Get, &b"GET"[..]));
         assert_eq!(head.request_line(), b"POST /a HTTP/1.1");
         assert_eq!(head.known(Known::Host), Some(&b"x"[..]));

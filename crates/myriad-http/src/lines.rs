@@ -1,7 +1,7 @@
 //! Field lines as text.
 
 /// Returns each line, including its line terminator.
-pub fn each(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn each_line(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);
         let (line, rest) = lines.split_at(end);
@@ -16,8 +16,8 @@ pub fn copy_lines(lines: &[u8], without: &[&[u8]], mut out: impl FnMut(&[u8])) {
         out(lines);
         return;
     }
-    for line in each(lines) {
-        if !without.iter().any(|name| is_of(line, name)) {
+    for line in each_line(lines) {
+        if !without.iter().any(|name| is_field_line(line, name)) {
             out(line);
         }
     }
@@ -30,12 +30,12 @@ pub fn line_named<'a>(lines: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 /// Returns the values of all lines with that name.
 pub fn lines_named<'l, 'n>(lines: &'l [u8], name: &'n [u8]) -> impl Iterator<Item = &'l [u8]> + use<'l, 'n> {
-    let lines = each(lines).filter(move |line| is_of(line, name));
+    let lines = each_line(lines).filter(move |line| is_field_line(line, name));
     lines.map(move |line| line[name.len() + 1..].trim_ascii())
 }
 
 /// Returns whether a line belongs to the field `name`, ignoring case.
-pub fn is_of(line: &[u8], name: &[u8]) -> bool {
+pub fn is_field_line(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }
 

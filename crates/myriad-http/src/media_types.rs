@@ -13,7 +13,7 @@ impl TypeSet {
 
     /// Returns whether the set contains `media_type` (without parameters), ignoring case. `*` also matches an empty
     /// type.
-    pub fn cover(&self, media_type: &[u8]) -> bool {
+    pub fn contains(&self, media_type: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|types| types.iter().any(|known| is_same(media_type, known)))
     }
 }
@@ -35,18 +35,18 @@ mod tests {
     #[test]
     fn types_are_covered_in_any_case_and_nothing_else_is() {
         let html = types(&["text/html", "text/css"]);
-        assert!(html.cover(b"text/html") && html.cover(b"Text/CSS"));
-        assert!(!html.cover(b"text/plain") && !html.cover(b"text/htmlx") && !html.cover(b""));
+        assert!(html.contains(b"text/html") && html.contains(b"Text/CSS"));
+        assert!(!html.contains(b"text/plain") && !html.contains(b"text/htmlx") && !html.contains(b""));
     }
 
     #[test]
     fn star_covers_every_type_and_none() {
         let all = types(&["text/html", "*"]);
-        assert!(all.cover(b"image/png") && all.cover(b""));
+        assert!(all.contains(b"image/png") && all.contains(b""));
     }
 
     #[test]
     fn nothing_is_covered_by_no_type() {
-        assert!(!types(&[]).cover(b"text/html"));
+        assert!(!types(&[]).contains(b"text/html"));
     }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 /// Action for a `Range` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ranges {
+pub enum RangeAction {
     /// Send the complete representation: the field uses another unit, has more than `max_ranges` ranges, or requests
     /// more bytes than the representation has.
     Ignore,
@@ -27,34 +27,34 @@ pub const UNLIMITED: usize = usize::MAX;
 /// representation are dropped if at least one other range is left. Several ranges with a sum above `length` are ignored
 /// (RFC 9110 §14.2 permits this: such a request is broken or an attack). With [`UNLIMITED`], each of several ranges
 /// also counts 256 bytes for the head of its part, except for the first 4096 bytes.
-pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> Ranges {
+pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> RangeAction {
     let unit = value.get(..6).is_some_and(|unit| unit.eq_ignore_ascii_case(b"bytes="));
     if !unit || max_ranges == 0 {
-        return Ranges::Ignore;
+        return RangeAction::Ignore;
     }
     let mut ranges = SmallVec::new();
     let mut total: u64 = 0;
     for member in value[6..].split(|&byte| byte == b',') {
-        let Some(range) = parse_range(member.trim_ascii(), length) else { return Ranges::Unsatisfiable };
+        let Some(range) = parse_range(member.trim_ascii(), length) else { return RangeAction::Unsatisfiable };
         if range.is_empty() {
             // Only a range of an empty representation, or an empty suffix of it, starts at 0 and is empty.
             if range.start == 0 {
-                return Ranges::Ignore;
+                return RangeAction::Ignore;
             }
             continue;
         }
         if ranges.len() >= max_ranges {
-            return Ranges::Ignore;
+            return RangeAction::Ignore;
         }
         total = total.saturating_add(range.end - range.start);
         ranges.push(range);
     }
     let heads = if max_ranges == UNLIMITED { (ranges.len() as u64 * 256).saturating_sub(4096) } else { 0 };
     match ranges.len() {
-        0 => Ranges::Unsatisfiable,
-        1 => Ranges::Satisfiable(ranges),
-        _ if total > length || total.saturating_add(heads) > length => Ranges::Ignore,
-        _ => Ranges::Satisfiable(ranges),
+        0 => RangeAction::Unsatisfiable,
+        1 => RangeAction::Satisfiable(ranges),
+        _ if total > length || total.saturating_add(heads) > length => RangeAction::Ignore,
+        _ => RangeAction::Satisfiable(ranges),
     }
 }
 
@@ -90,12 +90,12 @@ mod tests {
 
     fn satisfied(value: &str, length: u64) -> Vec<Range<u64>> {
         match parse_ranges(value.as_bytes(), length, UNLIMITED) {
-            Ranges::Satisfiable(ranges) => ranges.to_vec(),
+            RangeAction::Satisfiable(ranges) => ranges.to_vec(),
             other => panic!("{value}: {other:?}"),
         }
     }
 
-    fn read(value: &str) -> Ranges {
+    fn read(value: &str) -> RangeAction {
         parse_ranges(value.as_bytes(), 1000, UNLIMITED)
     }
 
@@ -120,10 +120,10 @@ mod tests {
     #[test]
     fn ranges_outside_are_left_out_while_one_is_left() {
         assert_eq!(satisfied("bytes=2000-3000, 0-1", 1000), [0..2]);
-        assert_eq!(read("bytes=1000-"), Ranges::Unsatisfiable);
-        assert_eq!(read("bytes=2000-3000,5000-"), Ranges::Unsatisfiable);
-        assert_eq!(read("bytes=-0"), Ranges::Unsatisfiable);
-        assert_eq!(read("bytes=7-3"), Ranges::Unsatisfiable);
+        assert_eq!(read("bytes=1000-"), RangeAction::Unsatisfiable);
+        assert_eq!(read("bytes=2000-3000,5000-"), RangeAction::Unsatisfiable);
+        assert_eq!(read("bytes=-0"), RangeAction::Unsatisfiable);
+        assert_eq!(read("bytes=7-3"), RangeAction::Unsatisfiable);
     }
 
     #[test]
@@ -141,40 +141,40 @@ mod tests {
             "bytes=99999999999999999999-",
             "bytes=0-99999999999999999999",
         ] {
-            assert_eq!(read(value), Ranges::Unsatisfiable, "{value}");
+            assert_eq!(read(value), RangeAction::Unsatisfiable, "{value}");
         }
     }
 
     #[test]
     fn other_units_and_disabled_ranges_are_ignored() {
-        assert_eq!(read("pages=1-2"), Ranges::Ignore);
-        assert_eq!(read("bytes 0-1"), Ranges::Ignore);
-        assert_eq!(read(""), Ranges::Ignore);
-        assert_eq!(parse_ranges(b"bytes=0-1", 1000, 0), Ranges::Ignore);
+        assert_eq!(read("pages=1-2"), RangeAction::Ignore);
+        assert_eq!(read("bytes 0-1"), RangeAction::Ignore);
+        assert_eq!(read(""), RangeAction::Ignore);
+        assert_eq!(parse_ranges(b"bytes=0-1", 1000, 0), RangeAction::Ignore);
     }
 
     #[test]
     fn too_many_or_too_much_is_answered_with_the_whole() {
-        assert_eq!(parse_ranges(b"bytes=0-1,2-3", 1000, 1), Ranges::Ignore);
-        assert_eq!(read("bytes=0-,0-,0-"), Ranges::Ignore);
-        assert_eq!(read("bytes=0-600,400-"), Ranges::Ignore);
+        assert_eq!(parse_ranges(b"bytes=0-1,2-3", 1000, 1), RangeAction::Ignore);
+        assert_eq!(read("bytes=0-,0-,0-"), RangeAction::Ignore);
+        assert_eq!(read("bytes=0-600,400-"), RangeAction::Ignore);
         assert_eq!(satisfied("bytes=0-499,400-899", 1000), [0..500, 400..900]);
     }
 
     #[test]
     fn an_empty_representation_is_sent_whole() {
-        assert_eq!(parse_ranges(b"bytes=0-", 0, 10), Ranges::Ignore);
-        assert_eq!(parse_ranges(b"bytes=-1", 0, 10), Ranges::Ignore);
-        assert_eq!(parse_ranges(b"bytes=5-", 0, 10), Ranges::Unsatisfiable);
+        assert_eq!(parse_ranges(b"bytes=0-", 0, 10), RangeAction::Ignore);
+        assert_eq!(parse_ranges(b"bytes=-1", 0, 10), RangeAction::Ignore);
+        assert_eq!(parse_ranges(b"bytes=5-", 0, 10), RangeAction::Unsatisfiable);
     }
 
     #[test]
     fn many_tiny_ranges_cost_more_than_the_whole() {
         let value = format!("bytes={}", vec!["0-0"; 40].join(","));
-        assert_eq!(parse_ranges(value.as_bytes(), 1000, UNLIMITED), Ranges::Ignore);
-        assert!(matches!(parse_ranges(value.as_bytes(), 100_000, UNLIMITED), Ranges::Satisfiable(_)));
-        assert!(matches!(parse_ranges(value.as_bytes(), 1000, 40), Ranges::Satisfiable(_)));
-        assert_eq!(parse_ranges(value.as_bytes(), 1000, 39), Ranges::Ignore);
+        assert_eq!(parse_ranges(value.as_bytes(), 1000, UNLIMITED), RangeAction::Ignore);
+        assert!(matches!(parse_ranges(value.as_bytes(), 100_000, UNLIMITED), RangeAction::Satisfiable(_)));
+        assert!(matches!(parse_ranges(value.as_bytes(), 1000, 40), RangeAction::Satisfiable(_)));
+        assert_eq!(parse_ranges(value.as_bytes(), 1000, 39), RangeAction::Ignore);
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
                     .map(|_| *random.choice(&['0', '9', '-', ',', ' ', '5']).unwrap())
                     .collect();
                 let length = random.u64(..200);
-                if let Ranges::Satisfiable(ranges) =
+                if let RangeAction::Satisfiable(ranges) =
                     parse_ranges(format!("bytes={text}").as_bytes(), length, 8)
                 {
                     assert!(

@@ -5,12 +5,12 @@
 /// The limit uses no clock: each completed request adds one to the remaining number. Normal use of a connection never
 /// reaches the limit, regardless of the age of the connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Resets {
+pub struct ResetBudget {
     left: u32,
     most: u32,
 }
 
-impl Resets {
+impl ResetBudget {
     /// Creates the limit for a connection with at most `streams` open streams: twice that number of resets, at least
     /// 100.
     pub fn new(streams: u32) -> Self {
@@ -19,14 +19,14 @@ impl Resets {
     }
 
     /// Records a completely answered request.
-    pub fn answered(&mut self) {
+    pub fn record_answered(&mut self) {
         self.left = self.most.min(self.left + 1);
     }
 
     /// Records a request that was reset by the client, or because of an error of the client. Returns true if the limit
     /// is exceeded.
     #[must_use]
-    pub fn wasted(&mut self) -> bool {
+    pub fn record_reset(&mut self) -> bool {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or(0);
         left.is_none()
@@ -35,19 +35,19 @@ impl Resets {
 
 #[cfg(test)]
 mod tests {
-    use super::Resets;
+    use super::ResetBudget;
 
-    fn wasted_at_last(resets: &mut Resets) -> usize {
-        (0..10_000).take_while(|_| !resets.wasted()).count()
+    fn wasted_at_last(resets: &mut ResetBudget) -> usize {
+        (0..10_000).take_while(|_| !resets.record_reset()).count()
     }
 
     #[test]
     fn answers_make_up_for_resets_and_no_more() {
-        let mut resets = Resets::new(128);
-        (0..1000).for_each(|_| resets.answered());
+        let mut resets = ResetBudget::new(128);
+        (0..1000).for_each(|_| resets.record_answered());
         assert_eq!(wasted_at_last(&mut resets), 256);
-        (0..3).for_each(|_| resets.answered());
+        (0..3).for_each(|_| resets.record_answered());
         assert_eq!(wasted_at_last(&mut resets), 3);
-        assert_eq!(wasted_at_last(&mut Resets::new(1)), 100);
+        assert_eq!(wasted_at_last(&mut ResetBudget::new(1)), 100);
     }
 }

@@ -5,7 +5,7 @@ use crate::token::is_tchar;
 
 /// Value of a dictionary member, as far as its type is relevant here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum StructuredValue<'a> {
     /// A key without value, or `?1`.
     True,
     /// `?0`.
@@ -25,14 +25,14 @@ pub enum Value<'a> {
 /// Returns the strings of an inner list that [`dictionary`] has parsed, with escapes decoded; `None` if a member is not
 /// a string.
 pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut rest = Rest(list);
+    let mut rest = StructuredParser(list);
     let mut strings = Vec::new();
     loop {
-        rest.blanks();
+        rest.skip_blanks();
         if rest.0.is_empty() {
             return Some(strings);
         }
-        let Value::String(text) = rest.bare()? else { return None };
+        let StructuredValue::String(text) = rest.bare_item()? else { return None };
         rest.parameters()?;
         let mut escaped = false;
         let is_text = |byte: &u8| {
@@ -46,25 +46,25 @@ pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
 /// Parses a dictionary (RFC 9651 §4.2.2). If a key occurs twice, the last value counts, at the position of the first.
 ///
 /// Returns `None` on a syntax error: the whole field must be ignored then.
-pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], Value<'_>)>> {
-    let mut members: Vec<(&[u8], Value<'_>)> = Vec::new();
-    let mut rest = Rest(trim_spaces(text));
+pub fn dictionary(text: &[u8]) -> Option<Vec<(&[u8], StructuredValue<'_>)>> {
+    let mut members: Vec<(&[u8], StructuredValue<'_>)> = Vec::new();
+    let mut rest = StructuredParser(trim_spaces(text));
     while !rest.0.is_empty() {
         let key = rest.key()?;
-        let value = if rest.take(b'=') { rest.member()? } else { Value::True };
+        let value = if rest.skip_byte(b'=') { rest.member()? } else { StructuredValue::True };
         rest.parameters()?;
         match members.iter_mut().find(|(known, _)| *known == key) {
             Some(member) => member.1 = value,
             None => members.push((key, value)),
         }
-        rest.blanks();
+        rest.skip_blanks();
         if rest.0.is_empty() {
             break;
         }
-        if !rest.take(b',') {
+        if !rest.skip_byte(b',') {
             return None;
         }
-        rest.blanks();
+        rest.skip_blanks();
         // A comma at the end is an error.
         if rest.0.is_empty() {
             return None;
@@ -85,10 +85,10 @@ fn trim_spaces(mut text: &[u8]) -> &[u8] {
 }
 
 /// Input not parsed yet.
-struct Rest<'a>(&'a [u8]);
+struct StructuredParser<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
-    fn take(&mut self, byte: u8) -> bool {
+impl<'a> StructuredParser<'a> {
+    fn skip_byte(&mut self, byte: u8) -> bool {
         let taken = self.0.first() == Some(&byte);
         if taken {
             self.0 = &self.0[1..];
@@ -96,35 +96,36 @@ impl<'a> Rest<'a> {
         taken
     }
 
-    fn while_in(&mut self, class: impl Fn(u8) -> bool) -> &'a [u8] {
+    fn take_while_class(&mut self, class: impl Fn(u8) -> bool) -> &'a [u8] {
         let end = self.0.iter().position(|byte| !class(*byte)).unwrap_or(self.0.len());
         let (taken, rest) = self.0.split_at(end);
         self.0 = rest;
         taken
     }
 
-    fn blanks(&mut self) {
-        self.while_in(|byte| matches!(byte, b' ' | b'\t'));
+    fn skip_blanks(&mut self) {
+        self.take_while_class(|byte| matches!(byte, b' ' | b'\t'));
     }
 
     fn key(&mut self) -> Option<&'a [u8]> {
         let begins = matches!(self.0.first()?, b'a'..=b'z' | b'*');
-        let key = self.while_in(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'*'));
+        let key = self
+            .take_while_class(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'*'));
         begins.then_some(key)
     }
 
-    fn member(&mut self) -> Option<Value<'a>> {
-        if !self.take(b'(') {
-            return self.bare();
+    fn member(&mut self) -> Option<StructuredValue<'a>> {
+        if !self.skip_byte(b'(') {
+            return self.bare_item();
         }
         let list = self.0;
         loop {
-            self.while_in(|byte| byte == b' ');
+            self.take_while_class(|byte| byte == b' ');
             let length = list.len() - self.0.len();
-            if self.take(b')') {
-                return Some(Value::List(&list[..length]));
+            if self.skip_byte(b')') {
+                return Some(StructuredValue::List(&list[..length]));
             }
-            self.bare()?;
+            self.bare_item()?;
             self.parameters()?;
             if !matches!(self.0.first(), Some(b' ' | b')')) {
                 return None;
@@ -133,62 +134,66 @@ impl<'a> Rest<'a> {
     }
 
     fn parameters(&mut self) -> Option<()> {
-        while self.take(b';') {
-            self.while_in(|byte| byte == b' ');
+        while self.skip_byte(b';') {
+            self.take_while_class(|byte| byte == b' ');
             self.key()?;
-            if self.take(b'=') {
-                self.bare()?;
+            if self.skip_byte(b'=') {
+                self.bare_item()?;
             }
         }
         Some(())
     }
 
-    fn bare(&mut self) -> Option<Value<'a>> {
+    fn bare_item(&mut self) -> Option<StructuredValue<'a>> {
         match *self.0.first()? {
             b'-' | b'0'..=b'9' => self.number(),
             b'"' => self.string(),
             b'?' => self.boolean(),
             b':' => {
                 self.0 = &self.0[1..];
-                self.while_in(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
-                self.take(b':').then_some(Value::Other)
+                self.take_while_class(|byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+                });
+                self.skip_byte(b':').then_some(StructuredValue::Other)
             }
             b'@' => {
                 self.0 = &self.0[1..];
-                self.number().filter(|number| matches!(number, Value::Integer(_))).map(|_| Value::Other)
+                self.number()
+                    .filter(|number| matches!(number, StructuredValue::Integer(_)))
+                    .map(|_| StructuredValue::Other)
             }
             b'%' => {
                 self.0 = &self.0[1..];
-                self.string().map(|_| Value::Other)
+                self.string().map(|_| StructuredValue::Other)
             }
             byte if byte.is_ascii_alphabetic() || byte == b'*' => {
-                Some(Value::Token(self.while_in(is_token_byte)))
+                Some(StructuredValue::Token(self.take_while_class(is_token_byte)))
             }
             _ => None,
         }
     }
 
-    fn number(&mut self) -> Option<Value<'a>> {
-        let negative = self.take(b'-');
-        let digits = self.while_in(|byte| byte.is_ascii_digit());
+    fn number(&mut self) -> Option<StructuredValue<'a>> {
+        let negative = self.skip_byte(b'-');
+        let digits = self.take_while_class(|byte| byte.is_ascii_digit());
         if digits.is_empty() {
             return None;
         }
-        if self.take(b'.') {
-            let fraction = self.while_in(|byte| byte.is_ascii_digit());
+        if self.skip_byte(b'.') {
+            let fraction = self.take_while_class(|byte| byte.is_ascii_digit());
             let fits = digits.len() <= 12 && (1..=3).contains(&fraction.len());
-            return fits.then_some(Value::Other);
+            return fits.then_some(StructuredValue::Other);
         }
         // RFC 9651 §3.3.1 limits numbers to fifteen digits; the limit also prevents an overflow of the sum.
         if digits.len() > 15 {
             return None;
         }
         let number = digits.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-        Some(Value::Integer(if negative { -number } else { number }))
+        Some(StructuredValue::Integer(if negative { -number } else { number }))
     }
 
-    fn string(&mut self) -> Option<Value<'a>> {
-        if !self.take(b'"') {
+    fn string(&mut self) -> Option<StructuredValue<'a>> {
+        if !self.skip_byte(b'"') {
             return None;
         }
         let text = self.0;
@@ -202,15 +207,15 @@ impl<'a> Rest<'a> {
             }
         }
         self.0 = &text[at + 1..];
-        Some(Value::String(&text[..at]))
+        Some(StructuredValue::String(&text[..at]))
     }
 
-    fn boolean(&mut self) -> Option<Value<'a>> {
-        self.take(b'?');
-        if self.take(b'1') {
-            return Some(Value::True);
+    fn boolean(&mut self) -> Option<StructuredValue<'a>> {
+        self.skip_byte(b'?');
+        if self.skip_byte(b'1') {
+            return Some(StructuredValue::True);
         }
-        self.take(b'0').then_some(Value::False)
+        self.skip_byte(b'0').then_some(StructuredValue::False)
     }
 }
 
@@ -222,12 +227,12 @@ fn is_token_byte(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<Vec<(String, Value<'_>)>> {
+    fn read(text: &str) -> Option<Vec<(String, StructuredValue<'_>)>> {
         let members = dictionary(text.as_bytes())?;
         Some(members.into_iter().map(|(key, value)| (String::from_utf8_lossy(key).into(), value)).collect())
     }
 
-    fn one(text: &str) -> Option<Value<'_>> {
+    fn one(text: &str) -> Option<StructuredValue<'_>> {
         let mut members = read(text)?;
         assert_eq!(members.len(), 1, "{text}");
         members.pop().map(|(_, value)| value)
@@ -235,22 +240,22 @@ mod tests {
 
     #[test]
     fn each_value_type_is_parsed() {
-        assert_eq!(one("a"), Some(Value::True));
-        assert_eq!(one("a=?1"), Some(Value::True));
-        assert_eq!(one("a=?0"), Some(Value::False));
-        assert_eq!(one("a=60"), Some(Value::Integer(60)));
-        assert_eq!(one("a=-60;b=1; c"), Some(Value::Integer(-60)));
-        assert_eq!(one("a=\"x \\\"y\""), Some(Value::String(b"x \\\"y")));
-        assert_eq!(one("a=tok/en"), Some(Value::Token(b"tok/en")));
+        assert_eq!(one("a"), Some(StructuredValue::True));
+        assert_eq!(one("a=?1"), Some(StructuredValue::True));
+        assert_eq!(one("a=?0"), Some(StructuredValue::False));
+        assert_eq!(one("a=60"), Some(StructuredValue::Integer(60)));
+        assert_eq!(one("a=-60;b=1; c"), Some(StructuredValue::Integer(-60)));
+        assert_eq!(one("a=\"x \\\"y\""), Some(StructuredValue::String(b"x \\\"y")));
+        assert_eq!(one("a=tok/en"), Some(StructuredValue::Token(b"tok/en")));
         for other in ["a=1.5", "a=:YQ==:", "a=@1659578233", "a=%\"f%c3\""] {
-            assert_eq!(one(other), Some(Value::Other), "{other}");
+            assert_eq!(one(other), Some(StructuredValue::Other), "{other}");
         }
     }
 
     #[test]
     fn inner_lists_hold_strings_or_other_things() {
-        assert_eq!(one("a=()"), Some(Value::List(b"")));
-        assert_eq!(one("a=(1 \"b)\";p c)"), Some(Value::List(b"1 \"b)\";p c")));
+        assert_eq!(one("a=()"), Some(StructuredValue::List(b"")));
+        assert_eq!(one("a=(1 \"b)\";p c)"), Some(StructuredValue::List(b"1 \"b)\";p c")));
         assert_eq!(strings(b""), Some(Vec::new()));
         assert_eq!(strings(b" \"a\";x=1   \"b\\\"\\\\c\" "), Some(vec![b"a".to_vec(), b"b\"\\c".to_vec()]));
         assert_eq!(strings(b"\"a\" 1"), None);
@@ -259,7 +264,10 @@ mod tests {
     #[test]
     fn members_are_separated_and_the_last_of_a_key_counts() {
         let read = read(" max-age=1,\tx ,max-age=60  ").unwrap();
-        assert_eq!(read, [("max-age".to_owned(), Value::Integer(60)), ("x".to_owned(), Value::True)]);
+        assert_eq!(
+            read,
+            [("max-age".to_owned(), StructuredValue::Integer(60)), ("x".to_owned(), StructuredValue::True)]
+        );
         assert_eq!(dictionary(b""), Some(Vec::new()));
     }
 

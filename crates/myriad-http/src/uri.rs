@@ -6,11 +6,11 @@ mod lookup;
 mod normalize;
 mod scheme;
 
-pub use escape::{Escape, escape, unescape};
-pub use host::{Host, parse_host};
+pub use escape::{EscapeKind, escape, unescape};
+pub use host::{UriHost, parse_host};
 pub use lookup::{arg, cookie};
 pub use normalize::normalize_path;
-pub use scheme::behind_scheme;
+pub use scheme::after_scheme;
 
 /// Invalid target or host; the response is 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl UriError {
 
 /// Request target, split into its parts and otherwise unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target<'a> {
+pub struct RequestTarget<'a> {
     /// Scheme of an absolute-form target, as received.
     pub scheme: Option<&'a [u8]>,
     /// Host and port of an absolute-form target.
@@ -53,13 +53,13 @@ pub struct Target<'a> {
 ///
 /// The authority of an absolute form is not validated: use [`parse_host`]. User information is rejected, as in nginx
 /// (RFC 9110 §4.2.4).
-pub fn split_target(target: &[u8]) -> Result<Target<'_>, UriError> {
+pub fn split_target(target: &[u8]) -> Result<RequestTarget<'_>, UriError> {
     if target.first() == Some(&b'/') {
         let (path, query) = split_path(target);
-        return Ok(Target { scheme: None, authority: None, path, query });
+        return Ok(RequestTarget { scheme: None, authority: None, path, query });
     }
     if target == b"*" {
-        return Ok(Target { scheme: None, authority: None, path: target, query: None });
+        return Ok(RequestTarget { scheme: None, authority: None, path: target, query: None });
     }
     let scheme_len = target.iter().take_while(|&&byte| is_scheme_byte(byte)).count();
     let (scheme, rest) = target.split_at(scheme_len);
@@ -74,7 +74,7 @@ pub fn split_target(target: &[u8]) -> Result<Target<'_>, UriError> {
     }
     let (path, query) = split_path(rest);
     let path: &[u8] = if path.is_empty() { b"/" } else { path };
-    Ok(Target { scheme: Some(scheme), authority: Some(authority), path, query })
+    Ok(RequestTarget { scheme: Some(scheme), authority: Some(authority), path, query })
 }
 
 fn is_scheme_byte(byte: u8) -> bool {

@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_base::calendar::format_error_log_time;
-use myriad_conf::settings::Level;
+use myriad_conf::settings::LogLevel;
 
 use crate::escaped::escaped;
 use crate::json_line;
 use crate::local_time;
 use crate::log_file::LogFile;
-use crate::repeats::{Held, Repeats};
+use crate::repeats::{RepeatedMessages, SuppressedMessage};
 use crate::syslog::Syslog;
 
 /// Recent messages of standard error.
-static STDERR: Repeats = Repeats::new();
+static STDERR: RepeatedMessages = RepeatedMessages::new();
 
 /// Destination of lines.
 #[derive(Clone, Debug)]
-pub enum Sink {
+pub enum LogSink {
     /// Shared file.
     File(Arc<LogFile>),
     /// Standard error of the process (`error_log stderr`).
@@ -31,7 +31,7 @@ pub enum Sink {
 }
 
 /// Compares identity: equal sinks use the same open file or the same server.
-impl PartialEq for Sink {
+impl PartialEq for LogSink {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(file), Self::File(other)) => Arc::ptr_eq(file, other),
@@ -42,10 +42,10 @@ impl PartialEq for Sink {
     }
 }
 
-impl Eq for Sink {}
+impl Eq for LogSink {}
 
-impl Sink {
-    fn repeats(&self) -> &Repeats {
+impl LogSink {
+    fn repeats(&self) -> &RepeatedMessages {
         match self {
             Self::File(file) => &file.repeats,
             Self::Stderr => &STDERR,
@@ -54,7 +54,7 @@ impl Sink {
     }
 
     /// Writes a line. Errors are ignored, because no other place to report them exists.
-    fn write(&self, level: Level, line: &str) {
+    fn write(&self, level: LogLevel, line: &str) {
         match self {
             Self::File(file) => drop(file.append(line.as_bytes())),
             Self::Stderr => drop(io::stderr().write_all(line.as_bytes())),
@@ -66,17 +66,17 @@ impl Sink {
     /// since the epoch.
     pub(crate) fn write_repeats(&self, now_ms: u64) {
         for held in self.repeats().due(now_ms) {
-            self.write_held(&held);
+            self.write_suppressed(&held);
         }
     }
 
-    fn write_held(&self, held: &Held) {
+    fn write_suppressed(&self, held: &SuppressedMessage) {
         let now_s = now_ms() / 1000;
         let (message, context) = held.text.split_at_checked(held.context).unwrap_or((&held.text, ""));
         let line = if held.is_json {
             let repeated = Some(held.lines);
             json_line::line(
-                &json_line::Head { now_s, level: held.level, connection: None, repeated },
+                &json_line::JsonLineHead { now_s, level: held.level, connection: None, repeated },
                 message,
                 context,
             )
@@ -95,20 +95,20 @@ impl Sink {
 
 /// Target of an `error_log` directive: a sink with its level and line format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct ErrorLogTarget {
     /// Destination of the lines.
-    pub sink: Sink,
+    pub sink: LogSink,
     /// Least severe level that is written.
-    pub level: Level,
+    pub level: LogLevel,
     /// Writes lines as JSON (`format=json`).
     pub is_json: bool,
     /// Writes every repetition of a message (`repeat=all`).
     pub repeats_all: bool,
 }
 
-impl Target {
+impl ErrorLogTarget {
     /// Creates a target with lines in nginx's format.
-    pub fn new(sink: Sink, level: Level) -> Self {
+    pub fn new(sink: LogSink, level: LogLevel) -> Self {
         Self { sink, level, is_json: false, repeats_all: false }
     }
 }
@@ -116,14 +116,14 @@ impl Target {
 /// Targets of a context; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
-    targets: Arc<[Target]>,
-    threshold: Option<Level>,
+    targets: Arc<[ErrorLogTarget]>,
+    threshold: Option<LogLevel>,
 }
 
 /// Message for all targets.
-struct Message {
+struct ErrorMessage {
     now_ms: u64,
-    level: Level,
+    level: LogLevel,
     connection: Option<u64>,
     /// Message with the request context.
     text: String,
@@ -133,37 +133,37 @@ struct Message {
 
 impl ErrorLog {
     /// Creates a log that writes each line to every target whose level admits it.
-    pub fn new(targets: Vec<Target>) -> Self {
+    pub fn new(targets: Vec<ErrorLogTarget>) -> Self {
         let threshold = targets.iter().map(|target| target.level).max();
         Self { targets: targets.into(), threshold }
     }
 
     /// Creates a log on standard error, used until the configuration sets another.
-    pub fn stderr(level: Level) -> Self {
-        Self::new(vec![Target::new(Sink::Stderr, level)])
+    pub fn stderr(level: LogLevel) -> Self {
+        Self::new(vec![ErrorLogTarget::new(LogSink::Stderr, level)])
     }
 
     /// Returns whether any target accepts this level. Callers should test it before formatting a message; it costs a
     /// single comparison.
-    pub fn enabled(&self, level: Level) -> bool {
+    pub fn enabled(&self, level: LogLevel) -> bool {
         self.threshold.is_some_and(|threshold| level <= threshold)
     }
 
     /// Returns whether a line of this level is written to standard error.
-    pub fn reaches_stderr(&self, level: Level) -> bool {
-        self.targets.iter().any(|target| matches!(target.sink, Sink::Stderr) && level <= target.level)
+    pub fn reaches_stderr(&self, level: LogLevel) -> bool {
+        self.targets.iter().any(|target| matches!(target.sink, LogSink::Stderr) && level <= target.level)
     }
 
     /// Writes `date [level] pid#tid: *connection message`. Write errors are ignored, because no other place to report
     /// them exists. `connection` is the serial number of the client connection.
-    pub fn write(&self, level: Level, connection: Option<u64>, message: fmt::Arguments<'_>) {
+    pub fn write(&self, level: LogLevel, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));
     }
 
     /// Writes like [`ErrorLog::write`], followed by nginx's request context: `, client: …`.
     pub fn write_with(
         &self,
-        level: Level,
+        level: LogLevel,
         connection: Option<u64>,
         message: fmt::Arguments<'_>,
         context: fmt::Arguments<'_>,
@@ -171,7 +171,7 @@ impl ErrorLog {
         if !self.enabled(level) {
             return;
         }
-        let message = Message::new(level, connection, message, context);
+        let message = ErrorMessage::new(level, connection, message, context);
         for target in self.targets.iter().filter(|target| level <= target.level) {
             message.write_to(target);
         }
@@ -181,21 +181,21 @@ impl ErrorLog {
     /// repetitions (`debug_connection`).
     pub fn write_everywhere(
         &self,
-        level: Level,
+        level: LogLevel,
         connection: u64,
         message: fmt::Arguments<'_>,
         context: fmt::Arguments<'_>,
     ) {
-        let message = Message::new(level, Some(connection), message, context);
+        let message = ErrorMessage::new(level, Some(connection), message, context);
         for target in self.targets.iter() {
             target.sink.write(level, &message.line(target.is_json));
         }
     }
 }
 
-impl Message {
+impl ErrorMessage {
     fn new(
-        level: Level,
+        level: LogLevel,
         connection: Option<u64>,
         message: fmt::Arguments<'_>,
         context: fmt::Arguments<'_>,
@@ -208,13 +208,13 @@ impl Message {
         Self { now_ms: now_ms(), level, connection, text, context: begin }
     }
 
-    fn write_to(&self, target: &Target) {
+    fn write_to(&self, target: &ErrorLogTarget) {
         if !target.repeats_all {
-            let said = (self.text.as_str(), self.context);
+            let text_and_context = (self.text.as_str(), self.context);
             let (is_written, held) =
-                target.sink.repeats().admit(self.level, said, target.is_json, self.now_ms);
+                target.sink.repeats().admit(self.level, text_and_context, target.is_json, self.now_ms);
             for held in &held {
-                target.sink.write_held(held);
+                target.sink.write_suppressed(held);
             }
             if !is_written {
                 return;
@@ -227,8 +227,12 @@ impl Message {
         let now_s = self.now_ms / 1000;
         if is_json {
             let (message, context) = self.text.split_at(self.context);
-            let head =
-                json_line::Head { now_s, level: self.level, connection: self.connection, repeated: None };
+            let head = json_line::JsonLineHead {
+                now_s,
+                level: self.level,
+                connection: self.connection,
+                repeated: None,
+            };
             return json_line::line(&head, message, context);
         }
         let mut line = String::with_capacity(64 + self.text.len());
@@ -244,7 +248,7 @@ fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }
 
-fn begin_line(line: &mut String, now_s: u64, level: Level, connection: Option<u64>) {
+fn begin_line(line: &mut String, now_s: u64, level: LogLevel, connection: Option<u64>) {
     let time = format_error_log_time(now_s, local_time::offset_minutes(now_s));
     let _ = write!(
         line,
@@ -272,7 +276,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
     fn temporary(name: &str) -> (PathBuf, OwnedFd) {
         let path = std::env::temp_dir().join(format!("myriad-error-log-{}-{name}", std::process::id()));
@@ -287,7 +291,7 @@ mod tests {
     #[test]
     fn lines_have_the_form_of_nginx() {
         let mut line = String::new();
-        begin_line(&mut line, 20_778 * 86_400 + 3_723, Level::Error, Some(7));
+        begin_line(&mut line, 20_778 * 86_400 + 3_723, LogLevel::Error, Some(7));
         let head = format!(" [error] {}#", std::process::id());
         assert!(line.starts_with("2026/11/2") && line[19..].starts_with(&head), "{line}");
         assert!(line.ends_with(": *7 "), "{line}");
@@ -298,13 +302,19 @@ mod tests {
         let (loud_path, loud) = temporary("loud");
         let (quiet_path, quiet) = temporary("quiet");
         let log = ErrorLog::new(vec![
-            Target::new(Sink::File(Arc::new(LogFile::new(loud_path.clone(), loud))), Level::Info),
-            Target::new(Sink::File(Arc::new(LogFile::new(quiet_path.clone(), quiet))), Level::Error),
+            ErrorLogTarget::new(
+                LogSink::File(Arc::new(LogFile::new(loud_path.clone(), loud))),
+                LogLevel::Info,
+            ),
+            ErrorLogTarget::new(
+                LogSink::File(Arc::new(LogFile::new(quiet_path.clone(), quiet))),
+                LogLevel::Error,
+            ),
         ]);
-        assert!(log.enabled(Level::Info));
-        assert!(!log.enabled(Level::Debug));
-        log.write(Level::Info, None, format_args!("only in one"));
-        log.write(Level::Crit, None, format_args!("in both"));
+        assert!(log.enabled(LogLevel::Info));
+        assert!(!log.enabled(LogLevel::Debug));
+        log.write(LogLevel::Info, None, format_args!("only in one"));
+        log.write(LogLevel::Crit, None, format_args!("in both"));
         let loud = std::fs::read_to_string(&loud_path).expect("read");
         let quiet = std::fs::read_to_string(&quiet_path).expect("read");
         assert!(loud.contains("[info]") && loud.contains("only in one") && loud.contains("in both"));
@@ -316,13 +326,14 @@ mod tests {
     fn a_replaced_descriptor_takes_the_next_line() {
         let (path, descriptor) = temporary("moved");
         let file = Arc::new(LogFile::new(path.clone(), descriptor));
-        let log = ErrorLog::new(vec![Target::new(Sink::File(Arc::clone(&file)), Level::Notice)]);
-        log.write(Level::Notice, None, format_args!("before"));
+        let log =
+            ErrorLog::new(vec![ErrorLogTarget::new(LogSink::File(Arc::clone(&file)), LogLevel::Notice)]);
+        log.write(LogLevel::Notice, None, format_args!("before"));
         let moved = path.with_extension("1");
         std::fs::rename(&path, &moved).expect("rename");
-        log.write(Level::Notice, None, format_args!("still the old file"));
+        log.write(LogLevel::Notice, None, format_args!("still the old file"));
         file.replace(open(&path));
-        log.write(Level::Notice, None, format_args!("after"));
+        log.write(LogLevel::Notice, None, format_args!("after"));
         assert!(std::fs::read_to_string(&moved).expect("old").ends_with("still the old file\n"));
         let new = std::fs::read_to_string(&path).expect("new");
         assert!(new.ends_with("after\n") && new.lines().count() == 1, "{new}");
@@ -336,29 +347,30 @@ mod tests {
         assert_eq!(line, "head: GET /\\x0D\\x0Ax\\x1B[2J é");
     }
 
-    fn log(targets: &[(&Arc<LogFile>, Level)]) -> ErrorLog {
-        let target =
-            |(file, level): &(&Arc<LogFile>, Level)| Target::new(Sink::File(Arc::clone(file)), *level);
+    fn log(targets: &[(&Arc<LogFile>, LogLevel)]) -> ErrorLog {
+        let target = |(file, level): &(&Arc<LogFile>, LogLevel)| {
+            ErrorLogTarget::new(LogSink::File(Arc::clone(file)), *level)
+        };
         ErrorLog::new(targets.iter().map(target).collect())
     }
 
     #[test]
     fn a_level_is_enabled_where_any_target_takes_it() {
-        let folder = Folder::new("enabled");
+        let folder = LogTestFolder::new("enabled");
         let (one, other) = (folder.log("a"), folder.log("b"));
-        let log = log(&[(&one, Level::Error), (&other, Level::Notice)]);
-        assert!(log.enabled(Level::Emerg) && log.enabled(Level::Notice));
-        assert!(!log.enabled(Level::Info));
-        assert!(!ErrorLog::new(Vec::new()).enabled(Level::Emerg), "a log without targets takes nothing");
+        let log = log(&[(&one, LogLevel::Error), (&other, LogLevel::Notice)]);
+        assert!(log.enabled(LogLevel::Emerg) && log.enabled(LogLevel::Notice));
+        assert!(!log.enabled(LogLevel::Info));
+        assert!(!ErrorLog::new(Vec::new()).enabled(LogLevel::Emerg), "a log without targets takes nothing");
     }
 
     #[test]
     fn a_connection_that_is_debugged_is_logged_whatever_the_level() {
-        let folder = Folder::new("everywhere");
+        let folder = LogTestFolder::new("everywhere");
         let file = folder.log("a");
-        let log = log(&[(&file, Level::Emerg)]);
-        log.write(Level::Debug, Some(3), format_args!("left out"));
-        log.write_everywhere(Level::Debug, 3, format_args!("taken"), format_args!(""));
+        let log = log(&[(&file, LogLevel::Emerg)]);
+        log.write(LogLevel::Debug, Some(3), format_args!("left out"));
+        log.write_everywhere(LogLevel::Debug, 3, format_args!("taken"), format_args!(""));
         let text = folder.read("a");
         assert!(text.contains(" [debug] ") && text.ends_with(": *3 taken\n"), "{text}");
         assert_eq!(text.lines().count(), 1);
@@ -366,9 +378,9 @@ mod tests {
 
     #[test]
     fn a_line_of_no_connection_has_no_number() {
-        let folder = Folder::new("unnumbered");
+        let folder = LogTestFolder::new("unnumbered");
         let file = folder.log("a");
-        log(&[(&file, Level::Notice)]).write(Level::Notice, None, format_args!("using {}", "epoll"));
+        log(&[(&file, LogLevel::Notice)]).write(LogLevel::Notice, None, format_args!("using {}", "epoll"));
         let text = folder.read("a");
         let thread = rustix::thread::gettid().as_raw_nonzero();
         let rest = format!(" [notice] {}#{thread}: using epoll\n", std::process::id());
@@ -377,16 +389,16 @@ mod tests {
 
     #[test]
     fn lines_of_many_threads_are_whole() {
-        let folder = Folder::new("threads");
+        let folder = LogTestFolder::new("threads");
         let file = folder.log("a");
-        let log = log(&[(&file, Level::Info)]);
+        let log = log(&[(&file, LogLevel::Info)]);
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let log = &log;
                 scope.spawn(move || {
                     for number in 0..50 {
                         let message = format_args!("{thread} {number} {}", "x".repeat(500));
-                        log.write(Level::Info, Some(thread), message);
+                        log.write(LogLevel::Info, Some(thread), message);
                     }
                 });
             }
@@ -398,21 +410,21 @@ mod tests {
 
     #[test]
     fn only_standard_error_reaches_standard_error() {
-        let folder = Folder::new("stderr");
+        let folder = LogTestFolder::new("stderr");
         let file = folder.log("a");
-        assert!(!log(&[(&file, Level::Debug)]).reaches_stderr(Level::Emerg));
-        let log = ErrorLog::stderr(Level::Warn);
-        assert!(log.reaches_stderr(Level::Warn) && !log.reaches_stderr(Level::Notice));
+        assert!(!log(&[(&file, LogLevel::Debug)]).reaches_stderr(LogLevel::Emerg));
+        let log = ErrorLog::stderr(LogLevel::Warn);
+        assert!(log.reaches_stderr(LogLevel::Warn) && !log.reaches_stderr(LogLevel::Notice));
     }
 
     #[test]
     fn a_target_that_cannot_be_written_to_does_not_keep_the_others_from_the_line() {
-        let folder = Folder::new("broken");
+        let folder = LogTestFolder::new("broken");
         folder.open("a");
         let read_only = std::fs::File::open(folder.path("a")).expect("a file").into();
         let (broken, sound) = (Arc::new(LogFile::new(folder.path("a"), read_only)), folder.log("b"));
-        log(&[(&broken, Level::Error), (&sound, Level::Error)]).write(
-            Level::Error,
+        log(&[(&broken, LogLevel::Error), (&sound, LogLevel::Error)]).write(
+            LogLevel::Error,
             None,
             format_args!("told"),
         );
@@ -422,14 +434,19 @@ mod tests {
 
     #[test]
     fn repeated_message_is_summarized_with_count_and_others_are_not_suppressed() {
-        let folder = Folder::new("repeated");
+        let folder = LogTestFolder::new("repeated");
         let file = folder.log("a");
-        let log = log(&[(&file, Level::Info)]);
+        let log = log(&[(&file, LogLevel::Info)]);
         for connection in 0..50 {
-            log.write_with(Level::Warn, Some(connection), format_args!("again"), format_args!(", client: a"));
-            log.write(Level::Warn, Some(connection), format_args!("number {connection}"));
+            log.write_with(
+                LogLevel::Warn,
+                Some(connection),
+                format_args!("again"),
+                format_args!(", client: a"),
+            );
+            log.write(LogLevel::Warn, Some(connection), format_args!("number {connection}"));
         }
-        Sink::File(Arc::clone(&file)).write_repeats(u64::MAX);
+        LogSink::File(Arc::clone(&file)).write_repeats(u64::MAX);
         let text = folder.read("a");
         assert_eq!(text.lines().filter(|line| line.ends_with(" again, client: a")).count(), 10);
         assert_eq!(text.lines().filter(|line| line.contains(" number ")).count(), 50);
@@ -442,17 +459,17 @@ mod tests {
 
     #[test]
     fn lines_are_json_and_all_of_them_where_asked() {
-        let folder = Folder::new("json");
+        let folder = LogTestFolder::new("json");
         let file = folder.log("a");
-        let target = Target {
+        let target = ErrorLogTarget {
             is_json: true,
             repeats_all: true,
-            ..Target::new(Sink::File(Arc::clone(&file)), Level::Info)
+            ..ErrorLogTarget::new(LogSink::File(Arc::clone(&file)), LogLevel::Info)
         };
         let log = ErrorLog::new(vec![target]);
         for _ in 0..20 {
             log.write_with(
-                Level::Error,
+                LogLevel::Error,
                 Some(3),
                 format_args!("broken \"x\""),
                 format_args!(", client: ::1, server: a"),

@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 use myriad_base::calendar::format_time_iso8601;
-use myriad_conf::settings::Level;
+use myriad_conf::settings::LogLevel;
 
 use crate::escaped::is_unsafe;
 use crate::local_time;
 
 /// Fields of a line in addition to its message.
-pub(crate) struct Head {
+pub(crate) struct JsonLineHead {
     pub(crate) now_s: u64,
-    pub(crate) level: Level,
+    pub(crate) level: LogLevel,
     pub(crate) connection: Option<u64>,
     /// Number of suppressed lines, if the line reports repetitions.
     pub(crate) repeated: Option<u64>,
@@ -30,7 +30,7 @@ const FIELDS: [(&str, &str, bool); 7] = [
 
 /// Returns the line of a message, including its terminator. `context` is nginx's request context, which is split into
 /// fields.
-pub(crate) fn line(head: &Head, message: &str, context: &str) -> String {
+pub(crate) fn line(head: &JsonLineHead, message: &str, context: &str) -> String {
     let mut line = String::with_capacity(160 + message.len() + context.len());
     let time = format_time_iso8601(head.now_s, local_time::offset_minutes(head.now_s));
     let (pid, tid) = (std::process::id(), rustix::thread::gettid().as_raw_nonzero());
@@ -96,7 +96,12 @@ mod tests {
     use super::*;
 
     fn parsed(message: &str, context: &str) -> serde_json::Value {
-        let head = Head { now_s: 1_764_000_000, level: Level::Error, connection: Some(7), repeated: None };
+        let head = JsonLineHead {
+            now_s: 1_764_000_000,
+            level: LogLevel::Error,
+            connection: Some(7),
+            repeated: None,
+        };
         let line = line(&head, message, context);
         assert_eq!(line.lines().count(), 1);
         serde_json::from_str(&line).expect("JSON")

@@ -31,12 +31,12 @@ mod syslog;
 #[cfg(test)]
 mod testing;
 
-pub use access::{AccessLog, BufferRules, Format, LogTarget, LogThreads, LogWriter, Loss, write_escaped};
-pub use error_log::{ErrorLog, Sink, Target};
+pub use access::{AccessLog, LogBuffering, LogFormat, LogTarget, LogThreads, LogWriter, Loss, write_escaped};
+pub use error_log::{ErrorLog, ErrorLogTarget, LogSink};
 pub use escaped::escaped;
-pub use log_file::{Cut, LogFile};
+pub use log_file::{LogFile, PartialWrite};
 pub use logs::Logs;
-pub use once_a_second::OnceASecond;
+pub use once_a_second::LogRateLimit;
 pub use syslog::Syslog;
 
 /// Mode of new log files. URLs in them contain password reset keys and API secrets, so other users of the machine must
@@ -44,4 +44,4 @@ pub use syslog::Syslog;
 pub const MODE: u32 = 0o640;
 
 /// Severity of a line; re-exported for crates that log and need nothing else from `myriad-conf`.
-pub use myriad_conf::settings::Level;
+pub use myriad_conf::settings::LogLevel;

@@ -38,17 +38,17 @@ fn of_system() -> TimeZone {
 /// (`CET-1CEST,M3.5.0,M10.5.0/3`).
 fn named(name: &str) -> TimeZone {
     let file = of_file(&Path::new("/usr/share/zoneinfo").join(name));
-    file.or_else(|| TimeZone::of_rule(name)).unwrap_or_default()
+    file.or_else(|| TimeZone::from_posix_rule(name)).unwrap_or_default()
 }
 
 fn of_file(path: &Path) -> Option<TimeZone> {
-    TimeZone::of_file(&std::fs::read(path).ok()?)
+    TimeZone::from_tzif(&std::fs::read(path).ok()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
     #[test]
     fn a_zone_that_is_not_known_is_utc() {
@@ -67,14 +67,14 @@ mod tests {
         }
         file.extend_from_slice(&[0, 0, 0x0e, 0x10, 0, 0]);
         file.extend_from_slice(b"\n<+05>-5\n");
-        let folder = Folder::new("zone-file");
+        let folder = LogTestFolder::new("zone-file");
         std::fs::write(folder.path("zone"), file).expect("a file");
         assert_eq!(named(folder.path("zone").to_str().expect("a name")).offset_s(0), 18_000);
     }
 
     #[test]
     fn a_file_that_is_no_zone_is_utc() {
-        let folder = Folder::new("zone-text");
+        let folder = LogTestFolder::new("zone-text");
         std::fs::write(folder.path("zone"), "CET-1").expect("a file");
         assert_eq!(named(folder.path("zone").to_str().expect("a name")).offset_s(0), 0);
     }

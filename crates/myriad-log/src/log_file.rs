@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
-use crate::repeats::Repeats;
+use crate::repeats::RepeatedMessages;
 
 /// Number of the next file.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -22,14 +22,14 @@ pub struct LogFile {
     /// Locked only to read or replace the descriptor, never during a write: a slow disk does not block reopening.
     file: Mutex<Arc<File>>,
     /// True if a write stopped within a line, for instance on a full disk.
-    is_torn: AtomicBool,
+    ends_within_line: AtomicBool,
     /// Repeated messages of error logs.
-    pub(crate) repeats: Repeats,
+    pub(crate) repeats: RepeatedMessages,
 }
 
 /// Partial write: the rest of the bytes was not written.
 #[derive(Debug)]
-pub struct Cut {
+pub struct PartialWrite {
     /// Number of bytes written before the error.
     pub written: usize,
     /// Error of the system.
@@ -43,8 +43,8 @@ impl LogFile {
             number: NEXT.fetch_add(1, Relaxed),
             path,
             file: Mutex::new(Arc::new(File::from(descriptor))),
-            is_torn: AtomicBool::new(false),
-            repeats: Repeats::default(),
+            ends_within_line: AtomicBool::new(false),
+            repeats: RepeatedMessages::default(),
         }
     }
 
@@ -63,28 +63,28 @@ impl LogFile {
     ///
     /// # Errors
     /// A write error, for instance a full disk.
-    pub fn append(&self, bytes: &[u8]) -> Result<(), Cut> {
+    pub fn append(&self, bytes: &[u8]) -> Result<(), PartialWrite> {
         let file = Arc::clone(&self.file.lock());
-        if self.is_torn.swap(false, Relaxed) && (&*file).write_all(b"\n").is_err() {
-            self.is_torn.store(true, Relaxed);
+        if self.ends_within_line.swap(false, Relaxed) && (&*file).write_all(b"\n").is_err() {
+            self.ends_within_line.store(true, Relaxed);
         }
         let mut written = 0;
         while written < bytes.len() {
             match (&*file).write(&bytes[written..]) {
-                Ok(0) => return Err(self.cut(bytes, written, ErrorKind::WriteZero.into())),
+                Ok(0) => return Err(self.partial_write(bytes, written, ErrorKind::WriteZero.into())),
                 Ok(taken) => written += taken,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.cut(bytes, written, error)),
+                Err(error) => return Err(self.partial_write(bytes, written, error)),
             }
         }
         Ok(())
     }
 
-    fn cut(&self, bytes: &[u8], written: usize, error: io::Error) -> Cut {
+    fn partial_write(&self, bytes: &[u8], written: usize, error: io::Error) -> PartialWrite {
         if written > 0 && bytes[written - 1] != b'\n' {
-            self.is_torn.store(true, Relaxed);
+            self.ends_within_line.store(true, Relaxed);
         }
-        Cut { written, error }
+        PartialWrite { written, error }
     }
 
     /// Replaces the descriptor with a newly opened one; a write in progress finishes on the old descriptor.
@@ -97,14 +97,14 @@ impl LogFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
     #[test]
     fn a_line_that_was_cut_off_does_not_run_into_the_next() {
-        let folder = Folder::new("torn");
+        let folder = LogTestFolder::new("torn");
         let file = folder.log("a.log");
         file.append(b"one\ntw").expect("written");
-        let cut = file.cut(b"two\n", 2, ErrorKind::StorageFull.into());
+        let cut = file.partial_write(b"two\n", 2, ErrorKind::StorageFull.into());
         assert_eq!(cut.written, 2);
         file.append(b"three\n").expect("written");
         file.append(b"four\n").expect("written");

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::MODE;
 use crate::access::LogThreads;
-use crate::error_log::{ErrorLog, Sink, Target};
+use crate::error_log::{ErrorLog, ErrorLogTarget, LogSink};
 use crate::log_file::LogFile;
 use crate::syslog::Syslog;
 
@@ -29,7 +29,7 @@ pub struct Logs {
 
 impl Logs {
     /// Creates an instance that opens no file and no socket, for configuration tests.
-    pub fn nowhere() -> Self {
+    pub fn without_outputs() -> Self {
         Self { nowhere: true, ..Self::default() }
     }
 
@@ -40,16 +40,16 @@ impl Logs {
 
     /// Writes the suppressed repetitions of error logs whose interval is over at `now_ms`, in milliseconds since the
     /// epoch, and reports lost access log lines to `log`. Should be called about once per second.
-    pub fn tend(&self, now_ms: u64, log: &ErrorLog) {
+    pub fn maintain(&self, now_ms: u64, log: &ErrorLog) {
         let files: Vec<_> = self.files.lock().values().map(Arc::clone).collect();
         for file in files {
-            Sink::File(file).write_repeats(now_ms);
+            LogSink::File(file).write_repeats(now_ms);
         }
         let syslogs: Vec<_> = self.syslogs.lock().iter().map(|(_, syslog)| Arc::clone(syslog)).collect();
         for syslog in syslogs {
-            Sink::Syslog(syslog).write_repeats(now_ms);
+            LogSink::Syslog(syslog).write_repeats(now_ms);
         }
-        Sink::Stderr.write_repeats(now_ms);
+        LogSink::Stderr.write_repeats(now_ms);
         for loss in self.threads.losses() {
             log.write(loss.level(), None, format_args!("{loss}"));
         }
@@ -101,15 +101,15 @@ impl Logs {
     pub fn error_log(&self, targets: &[ErrorLogConf], prefix: &Path) -> ErrorLog {
         let targets = targets.iter().filter_map(|conf| {
             let sink = match &conf.syslog {
-                Some(syslog) => Sink::Syslog(self.syslog(syslog)?),
-                None if conf.target.bytes() == b"stderr" => Sink::Stderr,
+                Some(syslog) => LogSink::Syslog(self.syslog(syslog)?),
+                None if conf.target.bytes() == b"stderr" => LogSink::Stderr,
                 None => {
                     let path = prefix.join(Path::new(OsStr::from_bytes(conf.target.bytes())));
-                    Sink::File(self.file(&path)?)
+                    LogSink::File(self.file(&path)?)
                 }
             };
             let (level, is_json, repeats_all) = (conf.level, conf.is_json, conf.repeats_all);
-            Some(Target { sink, level, is_json, repeats_all })
+            Some(ErrorLogTarget { sink, level, is_json, repeats_all })
         });
         ErrorLog::new(targets.collect())
     }
@@ -122,12 +122,12 @@ mod tests {
     use myriad_conf::settings::SyslogServer;
     use myriad_conf::{Span, Text};
 
-    use myriad_conf::settings::Level;
+    use myriad_conf::settings::LogLevel;
 
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
-    fn target(path: &str, level: Level) -> ErrorLogConf {
+    fn target(path: &str, level: LogLevel) -> ErrorLogConf {
         ErrorLogConf {
             target: Text::new(path, Span::default()),
             syslog: None,
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_file_is_opened_once_however_many_name_it() {
-        let folder = Folder::new("once");
+        let folder = LogTestFolder::new("once");
         let logs = Logs::default();
         let [one, other] = [(); 2].map(|()| logs.file(&folder.path("a.log")).expect("a file"));
         assert!(Arc::ptr_eq(&one, &other));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn reopened_file_is_swapped_for_existing_writers() {
-        let folder = Folder::new("taken");
+        let folder = LogTestFolder::new("taken");
         let logs = Logs::default();
         logs.take(vec![(folder.path("a.log"), folder.open("a.log"))]);
         let file = logs.file(&folder.path("a.log")).expect("a file");
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn configuration_check_creates_no_file_and_no_syslog_socket() {
-        let folder = Folder::new("check");
-        let logs = Logs::nowhere();
+        let folder = LogTestFolder::new("check");
+        let logs = Logs::without_outputs();
         logs.file(&folder.path("a.log")).expect("a file").append(b"x").expect("written");
         assert!(!folder.path("a.log").exists());
         assert!(logs.syslog(&server(514)).is_none());
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_opened_is_none() {
-        let folder = Folder::new("unopened");
+        let folder = LogTestFolder::new("unopened");
         assert!(Logs::default().file(&folder.path("missing/a.log")).is_none());
     }
 
@@ -195,25 +195,32 @@ mod tests {
 
     #[test]
     fn an_error_log_is_all_its_targets_relative_to_the_prefix() {
-        let folder = Folder::new("targets");
+        let folder = LogTestFolder::new("targets");
         let logs = Logs::default();
         let log = logs.error_log(
-            &[target("a.log", Level::Error), target("b.log", Level::Info), target("no/c.log", Level::Debug)],
+            &[
+                target("a.log", LogLevel::Error),
+                target("b.log", LogLevel::Info),
+                target("no/c.log", LogLevel::Debug),
+            ],
             &folder.path(""),
         );
-        assert!(log.enabled(Level::Info) && !log.enabled(Level::Debug), "what cannot be opened is left out");
-        assert!(!log.reaches_stderr(Level::Emerg));
-        log.write(Level::Warn, None, format_args!("warned"));
-        log.write(Level::Crit, None, format_args!("told"));
+        assert!(
+            log.enabled(LogLevel::Info) && !log.enabled(LogLevel::Debug),
+            "what cannot be opened is left out"
+        );
+        assert!(!log.reaches_stderr(LogLevel::Emerg));
+        log.write(LogLevel::Warn, None, format_args!("warned"));
+        log.write(LogLevel::Crit, None, format_args!("told"));
         assert_eq!(folder.read("a.log").lines().count(), 1);
         assert_eq!(folder.read("b.log").lines().count(), 2);
     }
 
     #[test]
     fn standard_error_is_no_file() {
-        let folder = Folder::new("standard-error");
-        let log = Logs::default().error_log(&[target("stderr", Level::Alert)], &folder.path(""));
-        assert!(log.reaches_stderr(Level::Alert) && !log.reaches_stderr(Level::Crit));
+        let folder = LogTestFolder::new("standard-error");
+        let log = Logs::default().error_log(&[target("stderr", LogLevel::Alert)], &folder.path(""));
+        assert!(log.reaches_stderr(LogLevel::Alert) && !log.reaches_stderr(LogLevel::Crit));
         assert!(!folder.path("stderr").exists());
     }
 }

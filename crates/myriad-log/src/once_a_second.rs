@@ -7,18 +7,18 @@ const INTERVAL_MS: u64 = 1000;
 
 /// Rate limit of one line per second for an event, shared by any number of threads.
 #[derive(Debug, Default)]
-pub struct OnceASecond {
+pub struct LogRateLimit {
     /// Time of the last written line in milliseconds since the epoch.
-    told_ms: AtomicU64,
+    last_written_ms: AtomicU64,
 }
 
-impl OnceASecond {
+impl LogRateLimit {
     /// Returns whether to write a line at `now_ms`, in milliseconds since the epoch. With `true`, the line of this
     /// second is used up, so the caller must write it.
     pub fn admits(&self, now_ms: u64) -> bool {
-        let told = self.told_ms.load(Relaxed);
-        now_ms >= told.saturating_add(INTERVAL_MS)
-            && self.told_ms.compare_exchange(told, now_ms, Relaxed, Relaxed).is_ok()
+        let last_ms = self.last_written_ms.load(Relaxed);
+        now_ms >= last_ms.saturating_add(INTERVAL_MS)
+            && self.last_written_ms.compare_exchange(last_ms, now_ms, Relaxed, Relaxed).is_ok()
     }
 }
 
@@ -28,14 +28,14 @@ mod tests {
 
     #[test]
     fn one_line_is_let_through_in_a_second() {
-        let lines = OnceASecond::default();
+        let lines = LogRateLimit::default();
         let admitted = [5000, 5000, 5999, 6000, 6001, 7000].map(|now| lines.admits(now));
         assert_eq!(admitted, [true, false, false, true, false, true]);
     }
 
     #[test]
     fn what_is_not_let_through_puts_nothing_off() {
-        let lines = OnceASecond::default();
+        let lines = LogRateLimit::default();
         assert!(lines.admits(5000));
         assert!((5001..6000).all(|now| !lines.admits(now)));
         assert!(lines.admits(6000));
@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn matters_do_not_silence_each_other() {
-        let matters = [OnceASecond::default(), OnceASecond::default()];
+        let matters = [LogRateLimit::default(), LogRateLimit::default()];
         assert!(matters.iter().all(|lines| lines.admits(5000)));
     }
 
     #[test]
     fn a_clock_set_back_admits_nothing_until_it_has_caught_up() {
-        let lines = OnceASecond::default();
+        let lines = LogRateLimit::default();
         assert!(lines.admits(9000));
         assert!(!lines.admits(5000) && !lines.admits(9999));
         assert!(lines.admits(10_000));
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn of_many_threads_one_writes() {
-        let lines = OnceASecond::default();
+        let lines = LogRateLimit::default();
         let admitted: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| usize::from(lines.admits(5000)))).collect();
             threads.into_iter().map(|thread| thread.join().expect("a thread")).sum()

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
-use myriad_conf::settings::Level;
+use myriad_conf::settings::LogLevel;
 use parking_lot::Mutex;
 
 /// Interval in milliseconds in which the same message counts as a repetition.
@@ -21,23 +21,23 @@ static STATE: OnceLock<RandomState> = OnceLock::new();
 
 /// Recent messages of a file.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats {
-    messages: Mutex<Vec<Message>>,
+pub(crate) struct RepeatedMessages {
+    messages: Mutex<Vec<RecentMessage>>,
 }
 
 #[derive(Debug)]
-struct Message {
+struct RecentMessage {
     hash: u64,
     began_ms: u64,
     /// Number of occurrences, written or not.
     count: u64,
-    held: Held,
+    suppressed: SuppressedMessage,
 }
 
 /// Message with suppressed repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    pub(crate) level: Level,
+pub(crate) struct SuppressedMessage {
+    pub(crate) level: LogLevel,
     /// Text after the connection number.
     pub(crate) text: String,
     /// Position of the request context in the text.
@@ -48,7 +48,7 @@ pub(crate) struct Held {
     pub(crate) lines: u64,
 }
 
-impl Repeats {
+impl RepeatedMessages {
     /// Creates an empty list.
     pub(crate) const fn new() -> Self {
         Self { messages: Mutex::new(Vec::new()) }
@@ -57,63 +57,63 @@ impl Repeats {
     /// Records a message. Returns whether it must be written, and the suppressed messages to write before it.
     pub(crate) fn admit(
         &self,
-        level: Level,
+        level: LogLevel,
         (text, context): (&str, usize),
         is_json: bool,
         now_ms: u64,
-    ) -> (bool, Vec<Held>) {
-        if level == Level::Debug || text.len() > LONGEST {
+    ) -> (bool, Vec<SuppressedMessage>) {
+        if level == LogLevel::Debug || text.len() > LONGEST {
             return (true, Vec::new());
         }
         let hash = STATE.get_or_init(RandomState::new).hash_one((level as u8, is_json, text));
         let mut messages = self.messages.lock();
         let mut due = take_due(&mut messages, now_ms);
-        let same = |message: &&mut Message| message.hash == hash && message.held.text == text;
+        let same = |message: &&mut RecentMessage| message.hash == hash && message.suppressed.text == text;
         if let Some(message) = messages.iter_mut().find(same) {
             message.count += 1;
             let is_written = message.count <= WRITTEN;
-            message.held.lines += u64::from(!is_written);
+            message.suppressed.lines += u64::from(!is_written);
             return (is_written, due);
         }
         if messages.len() == MOST_MESSAGES {
             let counts = messages.iter().enumerate().map(|(at, message)| (message.count, at));
             let rarest = counts.min().map_or(0, |(_, at)| at);
-            let held = messages.remove(rarest).held;
+            let held = messages.remove(rarest).suppressed;
             due.extend((held.lines > 0).then_some(held));
         }
-        let held = Held { level, text: text.to_owned(), context, is_json, lines: 0 };
-        messages.push(Message { hash, began_ms: now_ms, count: 1, held });
+        let held = SuppressedMessage { level, text: text.to_owned(), context, is_json, lines: 0 };
+        messages.push(RecentMessage { hash, began_ms: now_ms, count: 1, suppressed: held });
         (true, due)
     }
 
     /// Returns the suppressed messages whose interval is over.
-    pub(crate) fn due(&self, now_ms: u64) -> Vec<Held> {
+    pub(crate) fn due(&self, now_ms: u64) -> Vec<SuppressedMessage> {
         take_due(&mut self.messages.lock(), now_ms)
     }
 }
 
 /// Removes the messages whose interval is over; the messages are sorted by their start.
-fn take_due(messages: &mut Vec<Message>, now_ms: u64) -> Vec<Held> {
+fn take_due(messages: &mut Vec<RecentMessage>, now_ms: u64) -> Vec<SuppressedMessage> {
     // If the clock was set back, all intervals are over.
-    let is_over = |message: &Message| {
+    let is_over = |message: &RecentMessage| {
         now_ms < message.began_ms || now_ms.saturating_sub(message.began_ms) >= INTERVAL_MS
     };
     let over = messages.iter().take_while(|message| is_over(message)).count();
-    messages.drain(..over).map(|message| message.held).filter(|held| held.lines > 0).collect()
+    messages.drain(..over).map(|message| message.suppressed).filter(|held| held.lines > 0).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn admit(repeats: &Repeats, text: &str, now_ms: u64) -> (bool, Vec<u64>) {
-        let (written, due) = repeats.admit(Level::Error, (text, text.len()), false, now_ms);
+    fn admit(repeats: &RepeatedMessages, text: &str, now_ms: u64) -> (bool, Vec<u64>) {
+        let (written, due) = repeats.admit(LogLevel::Error, (text, text.len()), false, now_ms);
         (written, due.iter().map(|held| held.lines).collect())
     }
 
     #[test]
     fn the_first_are_written_and_the_rest_counted_until_the_time_is_over() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedMessages::default();
         let written = (0..1244).filter(|_| admit(&repeats, "the same", 5000).0).count();
         assert_eq!(written, 10);
         assert!(repeats.due(14_999).is_empty());
@@ -124,14 +124,14 @@ mod tests {
 
     #[test]
     fn ongoing_repetition_is_reported_between_its_lines() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedMessages::default();
         (0..12).for_each(|_| drop(admit(&repeats, "the same", 5000)));
         assert_eq!(admit(&repeats, "the same", 15_000), (true, vec![2]));
     }
 
     #[test]
     fn nothing_is_lost_of_different_messages_however_many() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedMessages::default();
         let mut random = fastrand::Rng::with_seed(7);
         let (mut came, mut told) = (0_u64, 0_u64);
         for step in 0..100_000 {
@@ -147,17 +147,17 @@ mod tests {
 
     #[test]
     fn levels_and_long_messages_are_separate_and_debug_is_not_limited() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedMessages::default();
         let all = |level, text: &str| (0..20).filter(|_| repeats.admit(level, (text, 0), false, 1).0).count();
-        assert_eq!(all(Level::Error, "x"), 10);
-        assert_eq!(all(Level::Warn, "x"), 10);
-        assert_eq!(all(Level::Debug, "x"), 20);
-        assert_eq!(all(Level::Error, &"x".repeat(2000)), 20);
+        assert_eq!(all(LogLevel::Error, "x"), 10);
+        assert_eq!(all(LogLevel::Warn, "x"), 10);
+        assert_eq!(all(LogLevel::Debug, "x"), 20);
+        assert_eq!(all(LogLevel::Error, &"x".repeat(2000)), 20);
     }
 
     #[test]
     fn a_clock_set_back_does_not_silence_a_message_for_long() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedMessages::default();
         (0..11).for_each(|_| drop(admit(&repeats, "x", 1_000_000)));
         assert_eq!(admit(&repeats, "x", 5), (true, vec![1]));
     }

@@ -7,11 +7,11 @@ use std::os::unix::net::UnixDatagram;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_base::calendar::format_time_local;
-use myriad_conf::settings::{Level, SyslogConf, SyslogServer};
+use myriad_conf::settings::{LogLevel, SyslogConf, SyslogServer};
 use parking_lot::Mutex;
 
 use crate::local_time;
-use crate::repeats::Repeats;
+use crate::repeats::RepeatedMessages;
 
 /// Syslog server. Messages that its socket does not accept immediately are lost.
 #[derive(Debug)]
@@ -20,13 +20,13 @@ pub struct Syslog {
     hostname: String,
     /// Address, resolved once at the start, so that logging never waits for a name server.
     address: Option<SocketAddr>,
-    socket: Mutex<Option<Socket>>,
+    socket: Mutex<Option<SyslogSocket>>,
     /// Repeated messages of error logs.
-    pub(crate) repeats: Repeats,
+    pub(crate) repeats: RepeatedMessages,
 }
 
 #[derive(Debug)]
-enum Socket {
+enum SyslogSocket {
     Unix(UnixDatagram),
     Udp(UdpSocket),
 }
@@ -45,7 +45,7 @@ impl Syslog {
             }
         };
         let hostname = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
-        Ok(Self { conf, hostname, address, socket: Mutex::new(None), repeats: Repeats::default() })
+        Ok(Self { conf, hostname, address, socket: Mutex::new(None), repeats: RepeatedMessages::default() })
     }
 
     /// Sends an access-log line.
@@ -54,7 +54,7 @@ impl Syslog {
     }
 
     /// Sends an error-log line with the severity of its level.
-    pub fn send_error(&self, level: Level, line: &[u8]) {
+    pub fn send_error(&self, level: LogLevel, line: &[u8]) {
         self.send(level as u8, line);
     }
 
@@ -93,13 +93,13 @@ impl Syslog {
         [head.as_bytes(), line].concat()
     }
 
-    fn open(&self) -> io::Result<Socket> {
+    fn open(&self) -> io::Result<SyslogSocket> {
         match (&self.conf.server, self.address) {
             (SyslogServer::Unix(path), _) => {
                 let socket = UnixDatagram::unbound()?;
                 socket.connect(path)?;
                 socket.set_nonblocking(true)?;
-                Ok(Socket::Unix(socket))
+                Ok(SyslogSocket::Unix(socket))
             }
             (SyslogServer::Udp(..), Some(address)) => {
                 let any = match address {
@@ -109,14 +109,14 @@ impl Syslog {
                 let socket = UdpSocket::bind((any, 0))?;
                 socket.connect(address)?;
                 socket.set_nonblocking(true)?;
-                Ok(Socket::Udp(socket))
+                Ok(SyslogSocket::Udp(socket))
             }
             (SyslogServer::Udp(..), None) => Err(io::ErrorKind::AddrNotAvailable.into()),
         }
     }
 }
 
-impl Socket {
+impl SyslogSocket {
     fn send(&self, message: &[u8]) -> io::Result<()> {
         match self {
             Self::Unix(socket) => socket.send(message),
@@ -129,7 +129,7 @@ impl Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
     fn conf(server: SyslogServer) -> SyslogConf {
         SyslogConf { server, facility: 23, severity: 6, tag: "nginx".to_owned(), hostname: false }
@@ -149,7 +149,7 @@ mod tests {
         syslog.send_line(b"GET /\n");
         let message = received(&server);
         assert!(message.starts_with("<190>") && message.ends_with(" nginx: GET /"), "{message}");
-        syslog.send_error(Level::Error, b"broken\n");
+        syslog.send_error(LogLevel::Error, b"broken\n");
         assert!(received(&server).starts_with("<187>"));
         let text = String::from_utf8(syslog.message(6, 20_759 * 86_400, b"x")).unwrap();
         assert!(text.starts_with("<190>Nov  2 ") || text.starts_with("<190>Nov  1 "), "{text}");
@@ -176,7 +176,7 @@ mod tests {
             hostname: "www".to_owned(),
             address: None,
             socket: Mutex::new(None),
-            repeats: Repeats::default(),
+            repeats: RepeatedMessages::default(),
         };
         String::from_utf8(syslog.message(severity, now_s, line)).unwrap()
     }
@@ -218,7 +218,8 @@ mod tests {
         let port = server.local_addr().unwrap().port();
         let conf = SyslogConf { facility: 0, ..conf(SyslogServer::Udp("127.0.0.1".to_owned(), port)) };
         let syslog = Syslog::new(conf).unwrap();
-        for (level, expected) in [(Level::Emerg, "<0>"), (Level::Warn, "<4>"), (Level::Debug, "<7>")] {
+        for (level, expected) in [(LogLevel::Emerg, "<0>"), (LogLevel::Warn, "<4>"), (LogLevel::Debug, "<7>")]
+        {
             syslog.send_error(level, b"x\n");
             assert!(received(&server).starts_with(expected), "{level:?}");
         }
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_line_is_taken_off() {
-        let folder = Folder::new("syslog-bytes");
+        let folder = LogTestFolder::new("syslog-bytes");
         let server = UnixDatagram::bind(folder.path("log")).unwrap();
         let path = folder.path("log").to_str().unwrap().to_owned();
         let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn full_syslog_server_never_blocks_writers() {
-        let folder = Folder::new("syslog-full");
+        let folder = LogTestFolder::new("syslog-full");
         let server = UnixDatagram::bind(folder.path("log")).unwrap();
         let path = folder.path("log").to_str().unwrap().to_owned();
         let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn lines_are_lost_until_there_is_a_server() {
-        let folder = Folder::new("syslog-late");
+        let folder = LogTestFolder::new("syslog-late");
         let path = folder.path("log").to_str().unwrap().to_owned();
         let syslog = Syslog::new(conf(SyslogServer::Unix(path))).unwrap();
         syslog.send_line(b"lost");

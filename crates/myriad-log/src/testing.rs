@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::log_file::LogFile;
 
 /// Folder that is removed with the test that created it.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct LogTestFolder(PathBuf);
 
-impl Folder {
+impl LogTestFolder {
     pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("myriad-log-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -39,7 +39,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for LogTestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -23,7 +23,7 @@ pub(crate) struct Activity(u64);
 
 /// Event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Waiting {
+pub(crate) enum AwaitedEvent {
     /// The client's next request.
     Idle,
     /// The rest of a request head or body, or the client reading a response.
@@ -49,10 +49,10 @@ impl Activity {
     }
 
     /// Returns the event that a connection with `requests` requests waits for; `None` if it is busy.
-    pub(crate) fn waiting(self, requests: u32) -> Option<Waiting> {
+    pub(crate) fn awaited_event(self, requests: u32) -> Option<AwaitedEvent> {
         match (self.0 as u32) ^ (requests << KIND_BITS) {
-            IDLE => Some(Waiting::Idle),
-            STALLED => Some(Waiting::Stalled),
+            IDLE => Some(AwaitedEvent::Idle),
+            STALLED => Some(AwaitedEvent::Stalled),
             _ => None,
         }
     }
@@ -71,10 +71,10 @@ mod tests {
     fn a_request_takes_the_mark_back_that_stood_before_it() {
         for requests in [0, 1, 7, u32::MAX >> KIND_BITS] {
             let idle = Activity::idle(u32::MAX, requests);
-            assert_eq!((idle.waiting(requests), idle.since()), (Some(Waiting::Idle), u32::MAX));
-            assert_eq!(idle.waiting(requests + 1), None);
-            assert_eq!(Activity::stalled(5, requests).waiting(requests), Some(Waiting::Stalled));
-            assert_eq!(Activity::BUSY.waiting(requests), None);
+            assert_eq!((idle.awaited_event(requests), idle.since()), (Some(AwaitedEvent::Idle), u32::MAX));
+            assert_eq!(idle.awaited_event(requests + 1), None);
+            assert_eq!(Activity::stalled(5, requests).awaited_event(requests), Some(AwaitedEvent::Stalled));
+            assert_eq!(Activity::BUSY.awaited_event(requests), None);
         }
     }
 }

@@ -21,7 +21,7 @@ const STEP_MS: i64 = 10;
 
 /// Time of the process clock when the machine started, microseconds.
 static BASE_US: LazyLock<u64> = LazyLock::new(|| {
-    let (system_us, since_boot_us) = both_us();
+    let (system_us, since_boot_us) = wall_and_boot_us();
     system_us.wrapping_sub(since_boot_us)
 });
 
@@ -70,7 +70,7 @@ pub fn ahead_ms() -> i64 {
 /// Records the lead of the system clock over the process clock. Each thread that serves requests calls this once a
 /// second.
 pub fn synchronize() {
-    let (system_us, since_boot_us) = both_us();
+    let (system_us, since_boot_us) = wall_and_boot_us();
     let ahead_ms = system_us.wrapping_sub(BASE_US.wrapping_add(since_boot_us)).cast_signed() / 1000;
     if (ahead_ms - AHEAD_MS.load(Relaxed)).abs() >= STEP_MS {
         AHEAD_MS.store(ahead_ms, Relaxed);
@@ -95,7 +95,7 @@ pub fn monotonic_ms() -> u64 {
 
 /// Reads the system clock and the time since boot at the same moment. Repeats the read if this thread was interrupted
 /// in between.
-fn both_us() -> (u64, u64) {
+fn wall_and_boot_us() -> (u64, u64) {
     let mut both = (0, 0);
     for _ in 0..10 {
         let before_us = since_boot_us();

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use myriad_http::proxy_protocol::ProxyHeader;
 
-use crate::activity::{Activity, Waiting};
+use crate::activity::{Activity, AwaitedEvent};
 use crate::deadline::{self, Deadline};
 use crate::multiplex::{Interim, Interims};
-use crate::socket::Socket;
+use crate::socket::ClientSocket;
 use crate::tcp_info::TcpInfo;
-use crate::tls::{Session, TlsFacts};
+use crate::tls::{TlsFacts, TlsSession};
 
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
@@ -25,14 +25,14 @@ pub(crate) fn next_serial() -> u64 {
 
 /// Address of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub enum ClientAddress {
     /// A TCP client.
     Inet(SocketAddr),
     /// Client on a unix socket (`unix:` in nginx).
     Unix,
 }
 
-impl Peer {
+impl ClientAddress {
     /// Returns the client's address; `None` on a unix socket.
     pub fn ip(self) -> Option<IpAddr> {
         match self {
@@ -47,11 +47,11 @@ const MAX_PASSES: usize = 10;
 
 /// Listener address that a connection was passed to, and the values to drop with it.
 #[derive(Default)]
-struct Passed {
+struct PassState {
     /// Address of the listener that it was passed to last; `None` for a unix socket.
     address: Cell<Option<SocketAddr>>,
     /// Values that are dropped with the connection, one for each pass.
-    held: RefCell<Vec<Box<dyn Any>>>,
+    retained: RefCell<Vec<Box<dyn Any>>>,
 }
 
 /// Connection: its socket, its peer, and the driver's state between requests.
@@ -59,7 +59,7 @@ pub struct Connection {
     /// Serial number, unique in this process (`$connection`).
     pub id: u64,
     /// The socket's peer, before any `realip`.
-    pub peer: Peer,
+    pub peer: ClientAddress,
     /// Number of the listener whose servers serve it, as given to [`crate::Worker::listen`].
     listener: Cell<u32>,
     /// Client addresses from the PROXY protocol header, set before the first request; empty if the connection has no
@@ -69,7 +69,7 @@ pub struct Connection {
     pub accepted_ms: u64,
     /// Number of requests started on the connection, including the current request (`$connection_requests`).
     pub requests: Cell<u32>,
-    pub(crate) socket: Socket,
+    pub(crate) socket: ClientSocket,
     pub(crate) deadline: Deadline,
     /// Activity as seen by [`crate::Seats`].
     pub(crate) activity: Cell<Activity>,
@@ -77,7 +77,7 @@ pub struct Connection {
     gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
     /// Set when the connection was passed to another listener.
-    passed: OnceCell<Box<Passed>>,
+    passed: OnceCell<Box<PassState>>,
     tls: OnceCell<Box<TlsFacts>>,
     /// Set if the client sent plain HTTP to a TLS port (nginx's 497).
     pub plain_to_tls: Cell<bool>,
@@ -92,7 +92,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(id: u64, listener: u32, peer: Peer, socket: Socket) -> Rc<Self> {
+    pub(crate) fn new(id: u64, listener: u32, peer: ClientAddress, socket: ClientSocket) -> Rc<Self> {
         Rc::new(Self {
             id,
             peer,
@@ -119,10 +119,10 @@ impl Connection {
     pub(crate) fn without_socket(
         id: u64,
         listener: u32,
-        (peer, local): (Peer, SocketAddr),
+        (peer, local): (ClientAddress, SocketAddr),
         tls: Option<TlsFacts>,
     ) -> Rc<Self> {
-        let connection = Self::new(id, listener, peer, Socket::none());
+        let connection = Self::new(id, listener, peer, ClientSocket::none());
         let _ = connection.local.set(Some(local));
         if let Some(facts) = tls {
             let _ = connection.tls.set(Box::new(facts));
@@ -131,14 +131,14 @@ impl Connection {
     }
 
     /// Creates the connection that represents the datagrams of one client.
-    pub fn of_datagrams(listener: u32, peer: SocketAddr, local: SocketAddr) -> Rc<Self> {
-        Self::without_socket(next_serial(), listener, (Peer::Inet(peer), local), None)
+    pub fn for_datagrams(listener: u32, peer: SocketAddr, local: SocketAddr) -> Rc<Self> {
+        Self::without_socket(next_serial(), listener, (ClientAddress::Inet(peer), local), None)
     }
 
     /// Creates a connection without a client, to process an internal request. It counts as a TLS connection if `tls` is
     /// set.
-    pub fn imagined(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
-        let peer = Peer::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    pub fn for_internal_request(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
+        let peer = ClientAddress::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         Self::without_socket(0, listener, (peer, local), tls)
     }
 
@@ -155,29 +155,29 @@ impl Connection {
     }
 
     /// Marks the connection as idle. If it was idle already, its idle time continues.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn mark_idle(&self) {
         let requests = self.requests.get();
-        if self.activity.get().waiting(requests) != Some(Waiting::Idle) {
+        if self.activity.get().awaited_event(requests) != Some(AwaitedEvent::Idle) {
             self.activity.set(Activity::idle(deadline::tick(), requests));
         }
     }
 
     /// Marks the connection as stalled by its client. If it was stalled already, its stall time continues.
-    pub(crate) fn stall(&self) {
+    pub(crate) fn mark_stalled(&self) {
         let requests = self.requests.get();
-        if self.activity.get().waiting(requests) != Some(Waiting::Stalled) {
+        if self.activity.get().awaited_event(requests) != Some(AwaitedEvent::Stalled) {
             self.activity.set(Activity::stalled(deadline::tick(), requests));
         }
     }
 
     /// Marks the connection as busy.
-    pub(crate) fn go_on(&self) {
+    pub(crate) fn mark_busy(&self) {
         self.activity.set(Activity::BUSY);
     }
 
     /// Evicts the connection: wakes the driver of a multiplexed connection, which notifies its client; shuts down the
     /// socket of any other.
-    pub(crate) fn give_way(&self) {
+    pub(crate) fn evict(&self) {
         self.gives_way.set(true);
         match self.interims.get() {
             Some(interims) => interims.wake_driver(),
@@ -186,18 +186,18 @@ impl Connection {
     }
 
     /// Returns whether the connection has been evicted.
-    pub(crate) fn has_given_way(&self) -> bool {
+    pub(crate) fn is_evicted(&self) -> bool {
         self.gives_way.get()
     }
 
     /// Finishes the connection when its driver is done. The socket closes when the last reference is dropped; if other
     /// references exist (a fetch in progress retains one), the socket is shut down so that the client does not wait for
     /// them.
-    pub(crate) fn end(self: &Rc<Self>) {
+    pub(crate) fn finish(self: &Rc<Self>) {
         if Rc::strong_count(self) > 1 {
             self.socket.shutdown();
         } else {
-            self.socket.say_goodbye();
+            self.socket.send_close_notify();
         }
     }
 
@@ -235,8 +235,9 @@ impl Connection {
 
     /// Creates a placeholder for a connection during its handshake, to evaluate rules: same client and listener, and
     /// the requested server name.
-    pub fn greeting(&self, server_name: Option<&str>) -> Rc<Self> {
-        let greeting = Self::greeting_of(self.id, self.listener(), (self.peer, self.local()), server_name);
+    pub fn handshake_placeholder(&self, server_name: Option<&str>) -> Rc<Self> {
+        let greeting =
+            Self::placeholder_from_parts(self.id, self.listener(), (self.peer, self.local()), server_name);
         if let Some(header) = self.proxied.get() {
             let _ = greeting.proxied.set(header.clone());
         }
@@ -244,21 +245,21 @@ impl Connection {
     }
 
     /// Creates such a placeholder from a number, a listener and addresses alone.
-    pub fn greeting_of(
+    pub fn placeholder_from_parts(
         id: u64,
         listener: u32,
-        (peer, local): (Peer, Option<SocketAddr>),
+        (peer, local): (ClientAddress, Option<SocketAddr>),
         server_name: Option<&str>,
     ) -> Rc<Self> {
-        let facts = TlsFacts { server_name: server_name.map(Into::into), ..TlsFacts::imagined() };
+        let facts = TlsFacts { server_name: server_name.map(Into::into), ..TlsFacts::typical() };
         let local = local.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
         Self::without_socket(id, listener, (peer, local), Some(facts))
     }
 
-    pub(crate) fn secure(&self, facts: TlsFacts, session: Session) {
+    pub(crate) fn set_tls_session(&self, facts: TlsFacts, session: TlsSession) {
         // A connection has one handshake, so the cell is empty.
         let _ = self.tls.set(Box::new(facts));
-        self.socket.secure(session);
+        self.socket.set_tls_session(session);
     }
 
     /// Returns the number of the listener whose servers serve the connection: the accepting listener, unless the
@@ -272,10 +273,10 @@ impl Connection {
     /// the connection. Returns `false` if it has been passed `MAX_PASSES` times already.
     pub fn pass_to(&self, listener: u32, address: Option<SocketAddr>, held: Box<dyn Any>) -> bool {
         let passed = self.passed.get_or_init(Box::default);
-        if passed.held.borrow().len() >= MAX_PASSES {
+        if passed.retained.borrow().len() >= MAX_PASSES {
             return false;
         }
-        passed.held.borrow_mut().push(held);
+        passed.retained.borrow_mut().push(held);
         passed.address.set(address);
         self.listener.set(listener);
         true
@@ -290,11 +291,11 @@ impl Connection {
     /// Returns the address of the socket; calls `getsockname` only once.
     fn socket_address(&self) -> Option<SocketAddr> {
         *self.local.get_or_init(|| match self.peer {
-            Peer::Inet(_) => {
+            ClientAddress::Inet(_) => {
                 let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;
                 SocketAddr::try_from(name).ok()
             }
-            Peer::Unix => None,
+            ClientAddress::Unix => None,
         })
     }
 
@@ -315,7 +316,7 @@ impl Connection {
     /// Returns the kernel's current figures of the connection. `None` on a unix socket and for port 0, which means no
     /// client: the query would return the listening socket.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
-        let Peer::Inet(peer) = self.peer else { return None };
+        let ClientAddress::Inet(peer) = self.peer else { return None };
         if peer.port() == 0 {
             return None;
         }
@@ -323,7 +324,7 @@ impl Connection {
     }
 
     /// Returns the total number of bytes acknowledged by the client; `None` if the kernel does not report it.
-    pub(crate) fn taken(&self) -> Option<u64> {
+    pub(crate) fn acked_bytes(&self) -> Option<u64> {
         self.tcp_info()?.bytes_acked
     }
 }

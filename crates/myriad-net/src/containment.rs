@@ -17,19 +17,19 @@ use tokio::task::JoinHandle;
 use crate::service::Service;
 
 /// Runs a future to completion. Returns the panic message if the future panics.
-pub(crate) async fn contain<F: Future>(future: F) -> Result<F::Output, String> {
+pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, String> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(polled) => polled.map(Ok),
-        Err(panic) => Poll::Ready(Err(words(&*panic))),
+        Err(panic) => Poll::Ready(Err(panic_message(&*panic))),
     })
     .await
 }
 
 /// Runs `work`. Returns the panic message if it panics.
 #[cfg(feature = "http3")]
-pub(crate) fn attempt<R>(work: impl FnOnce() -> R) -> Result<R, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| words(&*panic))
+pub(crate) fn catch_panic_in<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic))
 }
 
 /// Spawns a vital task of the worker; `task` is its name for the log. A panic in it is reported to
@@ -41,13 +41,13 @@ pub fn spawn_vital<S: Service>(
 ) -> JoinHandle<()> {
     let service = Rc::clone(service);
     tokio::task::spawn_local(async move {
-        if let Err(words) = contain(future).await {
+        if let Err(words) = catch_panic(future).await {
             service.task_lost(task, &words);
         }
     })
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("panic without a message").to_owned()
@@ -66,9 +66,9 @@ mod tests {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => Err("pending".to_owned()),
         };
-        assert_eq!(poll(pin!(contain(async { 7 }))), Ok(7));
+        assert_eq!(poll(pin!(catch_panic(async { 7 }))), Ok(7));
         let number = 3;
-        assert_eq!(poll(pin!(contain(async { panic!("number {number}") }))), Err("number 3".to_owned()));
-        assert_eq!(attempt(|| -> u8 { panic!("plain") }), Err("plain".to_owned()));
+        assert_eq!(poll(pin!(catch_panic(async { panic!("number {number}") }))), Err("number 3".to_owned()));
+        assert_eq!(catch_panic_in(|| -> u8 { panic!("plain") }), Err("plain".to_owned()));
     }
 }

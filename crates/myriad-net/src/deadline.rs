@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 pub const TICK_MS: u64 = 50;
 const OFF: u32 = u32::MAX;
 
-struct Table {
+struct TimerTable {
     /// Start time of tick 0.
     started: Instant,
     /// Tick at which each slot expires; `OFF` if it is not armed.
@@ -36,10 +36,10 @@ struct SlotState {
 }
 
 thread_local! {
-    static TABLE: Rc<Table> = Rc::new(Table::new());
+    static TABLE: Rc<TimerTable> = Rc::new(TimerTable::new());
 }
 
-impl Table {
+impl TimerTable {
     fn new() -> Self {
         Self {
             started: Instant::now(),
@@ -162,7 +162,7 @@ pub fn draining() -> bool {
 pub fn drain() {
     TABLE.with(|table| {
         table.draining.set(true);
-        wake_where(table, |_| true, false);
+        wake_slots(table, |_| true, false);
     });
 }
 
@@ -173,10 +173,10 @@ pub fn epoch() -> u32 {
 
 /// Records a configuration reload and wakes all connections. Connections that can request their clients to reconnect
 /// without loss do so.
-pub fn renew() {
+pub fn start_epoch() {
     TABLE.with(|table| {
         table.epoch.set(table.epoch.get().wrapping_add(1));
-        wake_where(table, |_| true, false);
+        wake_slots(table, |_| true, false);
     });
 }
 
@@ -191,11 +191,11 @@ pub async fn run() {
         crate::test_panic::test_panic("deadlines");
         let now = table.now_tick();
         table.tick.set(now);
-        wake_where(&table, |at| at != OFF && at <= now, true);
+        wake_slots(&table, |at| at != OFF && at <= now, true);
     }
 }
 
-fn wake_where(table: &Table, due: impl Fn(u32) -> bool, expire: bool) {
+fn wake_slots(table: &TimerTable, due: impl Fn(u32) -> bool, expire: bool) {
     let mut woken = Vec::new();
     {
         let mut at = table.at.borrow_mut();

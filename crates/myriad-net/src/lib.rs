@@ -38,22 +38,24 @@ pub mod tls;
 mod transport;
 mod udp_socket;
 
-pub use connection::{Connection, Peer};
+pub use connection::{ClientAddress, Connection};
 pub use containment::spawn_vital;
-pub use h1::end_tunnels;
+pub use h1::close_tunnels;
 #[cfg(feature = "http3")]
-pub use h3::{ChooseTls, Crossing, QuicSecret, QuicShare, QuicTokens, examine_relayed};
-pub use h3::{QuicPlace, QuicSettings, Relay};
+pub use h3::{ChooseTls, QuicListenerShare, QuicSecret, QuicTokens, WorkerInboxes, examine_relayed};
+pub use h3::{QuicRelay, QuicSettings, QuicWorkerSockets};
 #[cfg(not(feature = "http3"))]
 use h3_absent as h3;
-pub use listener::{Acceptor, Worker};
+pub use listener::{Acceptor, ConnectionWorker};
 pub use patience::MinRate;
 pub use quic_process::{QuicProcess, Standing, listener_id};
-pub use raw_client::{Peeked, RawClient, Secured};
+pub use raw_client::{PeekResult, RawClient, TlsHandshakeResult};
 pub use request_body::RequestBody;
-pub use response::{Head, Rate, Response, ResponseBody, Sent, Tunnel};
-pub use seats::{Relieved, Seat, Seats, Shortage};
-pub use service::{HandshakeFailure, Limits, Outcome, RawDriver, RawEnd, Service, StreamLimits};
+pub use response::{RateLimit, Response, ResponseBody, ResponseText, SentReport, Tunnel};
+pub use seats::{ConnectionLimiter, ConnectionSlot, EvictedForMemory, Shortage};
+pub use service::{
+    HandshakeFailure, Http2Limits, PreRoutingLimits, RawDriver, RawEnd, Service, ServiceOutcome,
+};
 pub use timeouts::Timeouts;
-pub use tls::{Greeter, Offer as TlsOffer, Refusal, TlsFacts};
-pub use udp_socket::{Arrival, UdpSocket};
+pub use tls::{ClientOffer as TlsOffer, HandshakeCallbacks, Refusal, TlsFacts};
+pub use udp_socket::{ReceivedDatagram, UdpSocket};

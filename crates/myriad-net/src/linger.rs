@@ -9,7 +9,7 @@ use crate::timeouts::Timeouts;
 
 pub(crate) async fn run(connection: &Connection, timeouts: Timeouts) {
     connection.socket.shutdown_write();
-    connection.rest();
+    connection.mark_idle();
     let until = monotonic_ms() + timeouts.lingering_ms;
     let mut sink = vec![0u8; 4096];
     loop {

@@ -11,18 +11,18 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
-use crate::connection::{Connection, Peer, next_serial};
-use crate::containment::{contain, spawn_vital};
-use crate::h3::{Hubs, QuicPlace, Users};
-use crate::seats::{Guard, Seats};
+use crate::connection::{ClientAddress, Connection, next_serial};
+use crate::containment::{catch_panic, spawn_vital};
+use crate::h3::{AcceptorRefs, Hubs, QuicWorkerSockets};
+use crate::seats::{ClientGuard, ConnectionLimiter};
 use crate::service::{ConnectionEvent, RawEnd, Service};
-use crate::socket::Socket;
+use crate::socket::ClientSocket;
 use crate::test_panic::test_panic;
 use crate::transport::Registered;
 use crate::{deadline, h1};
 
 /// Number of descriptors that a new connection and its request may need.
-const NEWCOMER: usize = 4;
+const DESCRIPTORS_PER_CONNECTION: usize = 4;
 /// Pause of accepting after the system refused a socket because it is out of memory (nginx: `accept_mutex_delay`, 500
 /// ms).
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
@@ -31,81 +31,81 @@ const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
 const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 
 /// Listeners and connections of one worker thread.
-pub struct Worker<S> {
+pub struct ConnectionWorker<S> {
     service: Rc<S>,
-    seats: Seats,
+    limiter: ConnectionLimiter,
     hubs: Hubs,
 }
 
 /// Handle of a listening socket that is accepted from; dropping it stops accepting.
 pub struct Acceptor {
-    kind: Kind,
+    kind: AcceptorKind,
 }
 
-enum Kind {
+enum AcceptorKind {
     /// TCP or unix connections.
     Stream(JoinHandle<()>),
     /// QUIC connections; the task finishes with the last of them.
-    Quic(#[allow(dead_code, reason = "held open, never read")] Users),
+    Quic(#[allow(dead_code, reason = "held open, never read")] AcceptorRefs),
 }
 
 impl Drop for Acceptor {
     fn drop(&mut self) {
-        if let Kind::Stream(task) = &self.kind {
+        if let AcceptorKind::Stream(task) = &self.kind {
             task.abort();
         }
     }
 }
 
-impl<S: Service> Worker<S> {
+impl<S: Service> ConnectionWorker<S> {
     /// Creates a worker whose clients take their seats from `seats`. Must be called on the worker's runtime.
-    pub fn new(service: Rc<S>, seats: Seats) -> Self {
+    pub fn new(service: Rc<S>, seats: ConnectionLimiter) -> Self {
         spawn_vital(&service, "deadlines", deadline::run());
-        Self { service, seats, hubs: Hubs::default() }
+        Self { service, limiter: seats, hubs: Hubs::default() }
     }
 
     /// Starts to accept connections from a TCP or unix socket; `number` becomes their listener number.
     pub fn listen(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let listener = Registered::new(socket)?;
-        let worker = self.share();
+        let worker = self.clone_handle();
         let task = spawn_vital(&self.service, "listener", async move {
             loop {
                 test_panic("listener");
                 worker.wait_for_room(&listener).await;
                 let accepted = accept(&listener).await;
-                worker.take(number, accepted).await;
+                worker.start_connection(number, accepted).await;
             }
         });
-        Ok(Acceptor { kind: Kind::Stream(task) })
+        Ok(Acceptor { kind: AcceptorKind::Stream(task) })
     }
 
     /// Starts to accept QUIC connections from the sockets of one address. If a listener with that number is already
     /// active, joins it.
-    pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicPlace) -> io::Result<Acceptor> {
-        let users = self.hubs.listen(&self.service, &self.seats, sockets, place)?;
-        Ok(Acceptor { kind: Kind::Quic(users) })
+    pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicWorkerSockets) -> io::Result<Acceptor> {
+        let users = self.hubs.listen(&self.service, &self.limiter, sockets, place)?;
+        Ok(Acceptor { kind: AcceptorKind::Quic(users) })
     }
 
     /// Returns the number of open client connections.
     pub fn connections(&self) -> usize {
-        self.seats.clients()
+        self.limiter.clients()
     }
 
     /// Closes idle connections immediately, lets the others finish, and returns when all are closed. The acceptors must
     /// have been dropped.
     pub async fn drain(&self) {
         deadline::drain();
-        while self.seats.clients() > 0 {
-            self.seats.changed().await;
+        while self.limiter.clients() > 0 {
+            self.limiter.slot_freed().await;
         }
     }
 
     /// After the delay `after`, closes those of the current connections on which no further request has started
     /// (nginx's `worker_shutdown_timeout` after a reload).
-    pub fn end_stragglers(&self, after: Duration) {
-        let mut now = Vec::with_capacity(self.seats.clients());
-        self.seats.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));
+    pub fn close_stragglers(&self, after: Duration) {
+        let mut now = Vec::with_capacity(self.limiter.clients());
+        self.limiter.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));
         tokio::task::spawn_local(async move {
             tokio::time::sleep(after).await;
             for (connection, requests) in now {
@@ -117,33 +117,33 @@ impl<S: Service> Worker<S> {
     }
 
     /// Closes all connections, including busy connections.
-    pub fn end_all(&self) {
-        self.seats.each_client(|connection| connection.socket.shutdown());
+    pub fn close_all(&self) {
+        self.limiter.each_client(|connection| connection.socket.shutdown());
     }
 
-    fn share(&self) -> Self {
-        Self { service: Rc::clone(&self.service), seats: self.seats.clone(), hubs: self.hubs.clone() }
+    fn clone_handle(&self) -> Self {
+        Self { service: Rc::clone(&self.service), limiter: self.limiter.clone(), hubs: self.hubs.clone() }
     }
 
-    async fn take(&self, number: u32, accepted: io::Result<(Socket, Peer)>) {
+    async fn start_connection(&self, number: u32, accepted: io::Result<(ClientSocket, ClientAddress)>) {
         let (socket, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                return self.refused(&error).await;
+                return self.on_accept_error(&error).await;
             }
         };
-        self.seats.make_room();
+        self.limiter.make_room();
         let connection = Connection::new(next_serial(), number, peer, socket);
-        let guard = Guard::new(&self.seats, &connection);
+        let guard = ClientGuard::new(&self.limiter, &connection);
         let service = Rc::clone(&self.service);
-        service.note(ConnectionEvent::Accepted);
+        service.count_event(ConnectionEvent::Accepted);
         tokio::task::spawn_local(async move {
             let driven = loop {
                 let Some(driver) = service.raw(&connection) else {
                     // The driver borrows the connection, because `Connection::end` counts the references.
-                    break contain(h1::drive(Rc::clone(&service), &connection)).await;
+                    break catch_panic(h1::drive(Rc::clone(&service), &connection)).await;
                 };
-                match contain(driver).await {
+                match catch_panic(driver).await {
                     Ok(RawEnd::Passed) => {}
                     Ok(RawEnd::Closed) => break Ok(()),
                     Err(panic) => break Err(panic),
@@ -153,28 +153,28 @@ impl<S: Service> Worker<S> {
                 service.connection_lost(&connection, &panic);
                 connection.socket.shutdown();
             }
-            service.note(ConnectionEvent::Closed);
+            service.count_event(ConnectionEvent::Closed);
             drop(guard);
         });
     }
 
     /// Returns once a new connection can be accepted: a seat is free, or a connection can be evicted.
     async fn wait_for_room(&self, listener: &Registered) {
-        while !self.seats.has_room() {
+        while !self.limiter.has_room() {
             if listener.has_input() {
-                self.seats.note_refused();
+                self.limiter.record_refusal();
             }
-            let _ = tokio::time::timeout(AGAIN, self.seats.changed()).await;
+            let _ = tokio::time::timeout(AGAIN, self.limiter.slot_freed()).await;
         }
     }
 
     /// Handles an error of `accept`.
-    async fn refused(&self, error: &io::Error) {
+    async fn on_accept_error(&self, error: &io::Error) {
         match Errno::from_io_error(error) {
             // The client has closed the connection: no pause needed.
             Some(Errno::CONNABORTED | Errno::CONNRESET) => {}
             Some(Errno::MFILE | Errno::NFILE) => {
-                self.seats.make_descriptors(NEWCOMER);
+                self.limiter.free_descriptors(DESCRIPTORS_PER_CONNECTION);
                 tokio::time::sleep(AGAIN).await;
             }
             _ => tokio::time::sleep(OUT_OF_MEMORY).await,
@@ -182,7 +182,7 @@ impl<S: Service> Worker<S> {
     }
 }
 
-async fn accept(listener: &Registered) -> io::Result<(Socket, Peer)> {
+async fn accept(listener: &Registered) -> io::Result<(ClientSocket, ClientAddress)> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (descriptor, address) = poll_fn(|cx| {
         listener.poll_input(cx, |socket| {
@@ -191,5 +191,5 @@ async fn accept(listener: &Registered) -> io::Result<(Socket, Peer)> {
     })
     .await?;
     let peer = address.and_then(|address| SocketAddr::try_from(address).ok());
-    Ok((Socket::new(descriptor), peer.map_or(Peer::Unix, Peer::Inet)))
+    Ok((ClientSocket::new(descriptor), peer.map_or(ClientAddress::Unix, ClientAddress::Inet)))
 }

@@ -1,8 +1,8 @@
 //! Memory of a worker's connections, and its reduction when the process is short of memory (`memory_limit`).
 
-use myriad_base::memory::Stage;
+use myriad_base::memory::PressureStage;
 
-use crate::memory_figures::{self, ANSWERS, BODIES, BUFFERS, Counted, SESSIONS};
+use crate::memory_figures::{self, ANSWERS, BODIES, BUFFERS, CountedBytes, SESSIONS};
 use crate::request_buffers;
 
 /// Bytes of an idle connection, including its task and state: 12,000 of them took 1438 bytes each (measured with
@@ -13,7 +13,7 @@ const SESSION: usize = 8200;
 
 /// Memory held by the connections of a worker, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct ConnectionMemory {
     /// State of connections and TLS sessions: their number times a measured size.
     pub connections: u64,
     /// Request buffers: those in use and those in the pool.
@@ -24,8 +24,8 @@ pub struct Held {
 }
 
 /// Returns the memory held by the connections of this thread's worker, of which `clients` are open.
-pub fn held(clients: usize) -> Held {
-    Held {
+pub fn connection_memory(clients: usize) -> ConnectionMemory {
+    ConnectionMemory {
         connections: (clients * CONNECTION + SESSIONS.get() * SESSION) as u64,
         buffers: BUFFERS.get() as u64,
         bodies: (BODIES.get() + ANSWERS.get()) as u64,
@@ -34,15 +34,15 @@ pub fn held(clients: usize) -> Held {
 
 /// Bytes of a body buffered for its reader, counted in the sum of this thread's worker.
 #[derive(Debug)]
-pub struct WaitingBytes(Counted);
+pub struct BufferedBodyBytes(CountedBytes);
 
-impl Default for WaitingBytes {
+impl Default for BufferedBodyBytes {
     fn default() -> Self {
-        Self(Counted::new(&BODIES, 0))
+        Self(CountedBytes::new(&BODIES, 0))
     }
 }
 
-impl WaitingBytes {
+impl BufferedBodyBytes {
     /// Returns the number of bytes.
     pub fn get(&self) -> u64 {
         self.0.part() as u64
@@ -60,9 +60,9 @@ impl WaitingBytes {
 }
 
 /// Sets the memory stage of this thread's worker. Idle buffers are freed when memory is short.
-pub fn set_stage(stage: Stage) {
+pub fn set_stage(stage: PressureStage) {
     memory_figures::STAGE.set(stage);
-    if stage > Stage::Normal {
-        request_buffers::give_back();
+    if stage > PressureStage::Normal {
+        request_buffers::free_pooled();
     }
 }

@@ -5,11 +5,11 @@
 
 use std::cell::Cell;
 
-use myriad_base::memory::Stage;
+use myriad_base::memory::PressureStage;
 
 thread_local! {
     /// Memory stage of the process.
-    pub(crate) static STAGE: Cell<Stage> = const { Cell::new(Stage::Normal) };
+    pub(crate) static STAGE: Cell<PressureStage> = const { Cell::new(PressureStage::Normal) };
     /// Bytes of request buffers.
     pub(crate) static BUFFERS: Cell<usize> = const { Cell::new(0) };
     /// Bytes of bodies buffered for their readers.
@@ -22,22 +22,22 @@ thread_local! {
 
 /// Returns whether connections must reduce their memory to the minimum.
 pub(crate) fn is_short() -> bool {
-    STAGE.get() >= Stage::Closing
+    STAGE.get() >= PressureStage::Closing
 }
 
 /// Returns whether a new connection above the minimum number requires an eviction.
-pub(crate) fn is_spent() -> bool {
-    STAGE.get() >= Stage::Refusing
+pub(crate) fn is_exhausted() -> bool {
+    STAGE.get() >= PressureStage::Refusing
 }
 
 /// Part of one of the sums, subtracted when dropped.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedBytes {
     sum: &'static std::thread::LocalKey<Cell<usize>>,
     part: usize,
 }
 
-impl Counted {
+impl CountedBytes {
     /// Adds a part to a sum.
     pub(crate) fn new(sum: &'static std::thread::LocalKey<Cell<usize>>, part: usize) -> Self {
         let mut counted = Self { sum, part: 0 };
@@ -59,7 +59,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn sum_is_that_of_the_parts_there_are() {
-        let mut first = Counted::new(&BODIES, 5);
-        let second = Counted::new(&BODIES, 7);
+        let mut first = CountedBytes::new(&BODIES, 5);
+        let second = CountedBytes::new(&BODIES, 7);
         assert_eq!(BODIES.get(), 12);
         first.set(1);
         assert_eq!(BODIES.get(), 8);

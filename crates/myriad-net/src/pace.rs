@@ -7,17 +7,17 @@ use std::time::Duration;
 use tokio::time::Sleep;
 
 use crate::clock::monotonic_ms;
-use crate::response::Rate;
+use crate::response::RateLimit;
 
 /// Rate limit of one response.
-pub(crate) struct Pace {
-    rate: Rate,
+pub(crate) struct ResponsePacer {
+    rate: RateLimit,
     began_ms: u64,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Pace {
-    pub(crate) fn new(rate: Rate) -> Self {
+impl ResponsePacer {
+    pub(crate) fn new(rate: RateLimit) -> Self {
         Self { rate, began_ms: monotonic_ms(), sleep: None }
     }
 
@@ -47,9 +47,9 @@ mod tests {
 
     #[test]
     fn a_rate_beyond_all_measure_holds_nothing_back() {
-        let rate = Rate { bytes_per_second: u64::MAX, after: u64::MAX };
-        let mut pace = Some(Pace::new(rate));
+        let rate = RateLimit { bytes_per_second: u64::MAX, after: u64::MAX };
+        let mut pace = Some(ResponsePacer::new(rate));
         let mut cx = Context::from_waker(Waker::noop());
-        assert!(matches!(Pace::poll_room(&mut pace, 1, &mut cx), Poll::Ready(1..)));
+        assert!(matches!(ResponsePacer::poll_room(&mut pace, 1, &mut cx), Poll::Ready(1..)));
     }
 }

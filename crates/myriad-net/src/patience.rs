@@ -23,7 +23,7 @@ pub struct MinRate {
 
 impl MinRate {
     /// Returns whether `moved` bytes in `waited_ms` milliseconds of waiting are below the rate.
-    pub(crate) fn is_missed(self, moved: u64, waited_ms: u64) -> bool {
+    pub(crate) fn is_below_rate(self, moved: u64, waited_ms: u64) -> bool {
         self.bytes_per_second > 0
             && waited_ms >= u64::from(self.grace_ms)
             && moved.saturating_mul(1000) < u64::from(self.bytes_per_second).saturating_mul(waited_ms)
@@ -36,13 +36,13 @@ impl MinRate {
 
 /// Time limits of a client.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct ClientTimeLimits {
     /// Maximum silence, in milliseconds; 0 for no limit.
     pub(crate) silence_ms: u64,
     pub(crate) rate: MinRate,
 }
 
-impl Default for Terms {
+impl Default for ClientTimeLimits {
     /// Returns the terms that apply until a request has been routed.
     fn default() -> Self {
         Self { silence_ms: 60_000, rate: MinRate::NONE }
@@ -51,23 +51,23 @@ impl Default for Terms {
 
 /// Reason to stop waiting for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lapse {
+pub(crate) enum TimeoutReason {
     /// No byte was transferred within the maximum silence.
-    Silent,
+    Idle,
     /// The transfer was slower than the minimum rate.
-    Slow,
+    BelowMinRate,
 }
 
 /// Returns the total number of bytes received by the client, which can be less than the bytes written; `None` if it is
 /// unknown.
-pub(crate) type Taken<'a> = &'a dyn Fn() -> Option<u64>;
+pub(crate) type AckedBytes<'a> = &'a dyn Fn() -> Option<u64>;
 
 /// Only the bytes read or written are known.
-pub(crate) const AS_MOVED: Taken<'static> = &|| None;
+pub(crate) const AS_MOVED: AckedBytes<'static> = &|| None;
 
 /// Wait state of one direction of one exchange.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct ClientTimeouts {
     /// Start of the current silence; `None` while the client is not waited for.
     silent_since: Option<u64>,
     /// Time up to which the current wait is included in `waited_ms`.
@@ -77,11 +77,11 @@ pub(crate) struct Patience {
     /// Bytes transferred in this interval.
     moved: u64,
     /// Bytes received by the client at the start of the interval.
-    taken: Mark,
+    taken: AckMark,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mark {
+enum AckMark {
     /// Not queried yet.
     #[default]
     Unasked,
@@ -90,29 +90,29 @@ enum Mark {
     Known(u64),
 }
 
-impl Patience {
+impl ClientTimeouts {
     /// Waits for the client. Ready once a limit is exceeded; `deadline` must be reserved for this state.
     pub(crate) fn poll(
         &mut self,
         deadline: &Deadline,
-        terms: Terms,
-        taken: Taken<'_>,
+        terms: ClientTimeLimits,
+        taken: AckedBytes<'_>,
         cx: &Context<'_>,
-    ) -> Poll<Lapse> {
+    ) -> Poll<TimeoutReason> {
         if self.silent_since.is_none() {
             let now = monotonic_ms();
             self.begin(now);
-            deadline.set(self.alarm_ms(now, terms));
+            deadline.set(self.next_check_in_ms(now, terms));
         }
         if deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
         let now = monotonic_ms();
-        if let Some(lapse) = self.lapse(now, terms, taken) {
+        if let Some(lapse) = self.check_timeout(now, terms, taken) {
             return Poll::Ready(lapse);
         }
-        deadline.set(self.alarm_ms(now, terms));
-        deadline.poll_expired(cx).map(|()| Lapse::Silent)
+        deadline.set(self.next_check_in_ms(now, terms));
+        deadline.poll_expired(cx).map(|()| TimeoutReason::Idle)
     }
 
     /// Returns whether the client is waited for.
@@ -121,7 +121,13 @@ impl Patience {
     }
 
     /// Records a transfer of `bytes` bytes and stops waiting. Returns `true` if the rate is below the minimum.
-    pub(crate) fn moved(&mut self, bytes: u64, deadline: &Deadline, rate: MinRate, taken: Taken<'_>) -> bool {
+    pub(crate) fn record_transfer(
+        &mut self,
+        bytes: u64,
+        deadline: &Deadline,
+        rate: MinRate,
+        taken: AckedBytes<'_>,
+    ) -> bool {
         self.moved += bytes;
         if self.silent_since.is_none() {
             return false;
@@ -135,7 +141,7 @@ impl Patience {
         self.counted_until = now;
     }
 
-    fn end(&mut self, now: u64, rate: MinRate, taken: Taken<'_>) -> bool {
+    fn end(&mut self, now: u64, rate: MinRate, taken: AckedBytes<'_>) -> bool {
         self.count(now);
         self.silent_since = None;
         self.is_below(rate, taken)
@@ -146,13 +152,18 @@ impl Patience {
         self.counted_until = now;
     }
 
-    fn lapse(&mut self, now: u64, terms: Terms, taken: Taken<'_>) -> Option<Lapse> {
+    fn check_timeout(
+        &mut self,
+        now: u64,
+        terms: ClientTimeLimits,
+        taken: AckedBytes<'_>,
+    ) -> Option<TimeoutReason> {
         let silent = self.silent_since.map_or(0, |since| now.saturating_sub(since));
         if terms.silence_ms > 0 && silent >= terms.silence_ms {
-            return Some(Lapse::Silent);
+            return Some(TimeoutReason::Idle);
         }
         self.count(now);
-        self.is_below(terms.rate, taken).then_some(Lapse::Slow)
+        self.is_below(terms.rate, taken).then_some(TimeoutReason::BelowMinRate)
     }
 
     /// Checks the rate if the interval is complete, and starts the next interval.
@@ -160,38 +171,38 @@ impl Patience {
     /// Written bytes may wait in kernel buffers, megabytes of them, while the client reads slowly. So if the kernel
     /// reports the acknowledged bytes, the first interval starts with the first query, after a quarter of the grace
     /// time of waiting. Few clients reach that point.
-    fn is_below(&mut self, rate: MinRate, taken: Taken<'_>) -> bool {
-        if rate.bytes_per_second == 0 || self.waited_ms < self.stretch_ms(rate) {
+    fn is_below(&mut self, rate: MinRate, taken: AckedBytes<'_>) -> bool {
+        if rate.bytes_per_second == 0 || self.waited_ms < self.rate_check_in_ms(rate) {
             return false;
         }
         let before = self.taken;
-        self.taken = taken().map_or(Mark::Unknown, Mark::Known);
+        self.taken = taken().map_or(AckMark::Unknown, AckMark::Known);
         let waited = self.waited_ms;
         let moved = match (before, self.taken) {
-            (Mark::Unasked, Mark::Known(_)) => {
+            (AckMark::Unasked, AckMark::Known(_)) => {
                 (self.waited_ms, self.moved) = (0, 0);
                 return false;
             }
-            (Mark::Unasked, _) if waited < u64::from(rate.grace_ms) => return false,
-            (Mark::Known(before), Mark::Known(now)) => now.saturating_sub(before),
+            (AckMark::Unasked, _) if waited < u64::from(rate.grace_ms) => return false,
+            (AckMark::Known(before), AckMark::Known(now)) => now.saturating_sub(before),
             _ => self.moved,
         };
         (self.waited_ms, self.moved) = (0, 0);
-        rate.is_missed(moved, waited)
+        rate.is_below_rate(moved, waited)
     }
 
     /// Returns the milliseconds of waiting until the next check.
-    fn stretch_ms(&self, rate: MinRate) -> u64 {
+    fn rate_check_in_ms(&self, rate: MinRate) -> u64 {
         let grace = u64::from(rate.grace_ms);
-        if self.taken == Mark::Unasked { grace / 4 } else { grace }
+        if self.taken == AckMark::Unasked { grace / 4 } else { grace }
     }
 
     /// Returns the milliseconds until the next check; 0 for never.
-    fn alarm_ms(&self, now: u64, terms: Terms) -> u64 {
+    fn next_check_in_ms(&self, now: u64, terms: ClientTimeLimits) -> u64 {
         let silent = self.silent_since.map_or(0, |since| now.saturating_sub(since));
         let silence = (terms.silence_ms > 0).then(|| terms.silence_ms.saturating_sub(silent).max(1));
         let rated = terms.rate.bytes_per_second > 0;
-        let judged = rated.then(|| self.stretch_ms(terms.rate).saturating_sub(self.waited_ms).max(1));
+        let judged = rated.then(|| self.rate_check_in_ms(terms.rate).saturating_sub(self.waited_ms).max(1));
         silence.into_iter().chain(judged).min().unwrap_or(0)
     }
 }
@@ -204,8 +215,8 @@ mod tests {
 
     /// Simulates waits of the given milliseconds, each followed by the given bytes. Returns the index of the wait after
     /// which the client is too slow.
-    fn ended_by(waits: &[(u64, u64)], taken: Taken<'_>) -> Option<usize> {
-        let mut patience = Patience::default();
+    fn timed_out_at(waits: &[(u64, u64)], taken: AckedBytes<'_>) -> Option<usize> {
+        let mut patience = ClientTimeouts::default();
         let mut now = 0;
         waits.iter().position(|(wait, bytes)| {
             patience.begin(now);
@@ -220,10 +231,10 @@ mod tests {
 
     #[test]
     fn slow_client_is_detected_after_each_interval() {
-        assert_eq!(ended_by(&[(500, 1); 9], AS_MOVED), Some(1));
-        assert_eq!(ended_by(&[(500, 50); 9], AS_MOVED), None);
+        assert_eq!(timed_out_at(&[(500, 1); 9], AS_MOVED), Some(1));
+        assert_eq!(timed_out_at(&[(500, 50); 9], AS_MOVED), None);
         // Bytes of an earlier interval do not count for the next.
-        assert_eq!(ended_by(&[(1000, 1_000_000), (500, 1), (500, 1)], AS_MOVED), Some(2));
+        assert_eq!(timed_out_at(&[(1000, 1_000_000), (500, 1), (500, 1)], AS_MOVED), Some(2));
     }
 
     #[test]
@@ -237,30 +248,36 @@ mod tests {
                 Some(had.get())
             }
         };
-        assert_eq!(ended_by(&[(500, 0); 9], &taken(100)), None);
+        assert_eq!(timed_out_at(&[(500, 0); 9], &taken(100)), None);
         // The first query starts the interval.
-        assert_eq!(ended_by(&[(500, 1_000_000); 9], &taken(10)), Some(2));
+        assert_eq!(timed_out_at(&[(500, 1_000_000); 9], &taken(10)), Some(2));
     }
 
     #[test]
     fn silence_has_its_own_time() {
-        let mut patience = Patience::default();
+        let mut patience = ClientTimeouts::default();
         patience.begin(0);
-        let terms = Terms { silence_ms: 700, rate: MinRate::NONE };
-        assert_eq!((patience.alarm_ms(0, terms), patience.lapse(699, terms, AS_MOVED)), (700, None));
-        assert_eq!(patience.lapse(700, terms, AS_MOVED), Some(Lapse::Silent));
-        let never = Terms { silence_ms: 0, rate: MinRate::NONE };
-        assert_eq!((patience.alarm_ms(0, never), patience.lapse(u64::MAX, never, AS_MOVED)), (0, None));
+        let terms = ClientTimeLimits { silence_ms: 700, rate: MinRate::NONE };
+        assert_eq!(
+            (patience.next_check_in_ms(0, terms), patience.check_timeout(699, terms, AS_MOVED)),
+            (700, None)
+        );
+        assert_eq!(patience.check_timeout(700, terms, AS_MOVED), Some(TimeoutReason::Idle));
+        let never = ClientTimeLimits { silence_ms: 0, rate: MinRate::NONE };
+        assert_eq!(
+            (patience.next_check_in_ms(0, never), patience.check_timeout(u64::MAX, never, AS_MOVED)),
+            (0, None)
+        );
     }
 
     #[test]
     fn pressure_rate_closes_no_connection_without_pressure() {
-        let mut patience = Patience::default();
+        let mut patience = ClientTimeouts::default();
         let rate = MinRate { under_pressure: true, ..RATE };
         patience.begin(0);
         assert!(!patience.end(1000, rate, AS_MOVED));
-        let seats = crate::Seats::new(1);
-        let seat = seats.take();
+        let seats = crate::ConnectionLimiter::new(1);
+        let seat = seats.take_slot();
         patience.begin(1000);
         assert!(patience.end(2000, rate, AS_MOVED));
         drop(seat);

@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::h1;
 use crate::service::HandshakeFailure;
-use crate::tls::{self, Failure, Greeter, Greeting};
+use crate::tls::{self, HandshakeCallbacks, HandshakeError, HandshakeResult};
 
 /// Connection whose bytes are relayed.
 pub struct RawClient {
@@ -23,7 +23,7 @@ pub struct RawClient {
 
 /// Result of a peek at the client's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peeked<R> {
+pub enum PeekResult<R> {
     /// The result of `judge`.
     Judged(R),
     /// The maximum number of bytes has arrived without a result.
@@ -36,7 +36,7 @@ pub enum Peeked<R> {
 
 /// Result of a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Secured {
+pub enum TlsHandshakeResult {
     /// The connection is encrypted from now on.
     Secure,
     /// The client does not use TLS.
@@ -50,7 +50,7 @@ impl RawClient {
     /// Wraps a connection from which no bytes have been read. Until [`RawClient::go_on`] it can be evicted when seats
     /// are short.
     pub fn new(connection: Rc<Connection>) -> Self {
-        connection.stall();
+        connection.mark_stalled();
         Self { connection, end: h1::tunnel_end() }
     }
 
@@ -60,13 +60,14 @@ impl RawClient {
     }
 
     /// Marks the connection as busy, so that it is not evicted.
-    pub fn go_on(&self) {
-        self.connection.go_on();
+    pub fn mark_busy(&self) {
+        self.connection.mark_busy();
     }
 
     /// Reads exactly one PROXY protocol header into [`Connection::proxied`].
-    pub async fn read_proxy_header(&self, timeout_ms: u64) -> Peeked<bool> {
-        self.within(timeout_ms, |cx| tls::poll_header(&self.connection, cx).map(Peeked::Judged)).await
+    pub async fn read_proxy_header(&self, timeout_ms: u64) -> PeekResult<bool> {
+        self.with_timeout(timeout_ms, |cx| tls::poll_header(&self.connection, cx).map(PeekResult::Judged))
+            .await
     }
 
     /// Passes the bytes received so far, up to `most`, to `judge` until that returns a result. The bytes are not
@@ -76,14 +77,14 @@ impl RawClient {
         most: usize,
         timeout_ms: u64,
         mut judge: impl FnMut(&[u8]) -> Option<R>,
-    ) -> Peeked<R> {
+    ) -> PeekResult<R> {
         let mut buffer = vec![0; most.max(1)];
         let look = |cx: &mut Context<'_>| {
             let judge = |bytes: &[u8]| {
                 let peeked = match judge(bytes) {
-                    _ if bytes.is_empty() => Peeked::Closed,
-                    Some(verdict) => Peeked::Judged(verdict),
-                    None if bytes.len() >= most => Peeked::Full,
+                    _ if bytes.is_empty() => PeekResult::Closed,
+                    Some(verdict) => PeekResult::Judged(verdict),
+                    None if bytes.len() >= most => PeekResult::Full,
                     None => return None,
                 };
                 Some((0, peeked))
@@ -91,20 +92,20 @@ impl RawClient {
             self.connection
                 .socket
                 .poll_peek(cx, &mut buffer, judge)
-                .map(|looked| looked.unwrap_or(Peeked::Closed))
+                .map(|looked| looked.unwrap_or(PeekResult::Closed))
         };
-        self.within(timeout_ms, look).await
+        self.with_timeout(timeout_ms, look).await
     }
 
-    async fn within<R>(
+    async fn with_timeout<R>(
         &self,
         timeout_ms: u64,
-        mut poll: impl FnMut(&mut Context<'_>) -> Poll<Peeked<R>>,
-    ) -> Peeked<R> {
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<PeekResult<R>>,
+    ) -> PeekResult<R> {
         let deadline = &self.connection.deadline;
         deadline.set(timeout_ms);
         let peeked = poll_fn(|cx| match poll(cx) {
-            Poll::Pending => deadline.poll_expired(cx).map(|()| Peeked::TimedOut),
+            Poll::Pending => deadline.poll_expired(cx).map(|()| PeekResult::TimedOut),
             ready @ Poll::Ready(_) => ready,
         });
         let peeked = peeked.await;
@@ -113,21 +114,24 @@ impl RawClient {
     }
 
     /// Performs a TLS handshake with the client.
-    pub async fn secure(&self, greeter: &impl Greeter) -> Secured {
+    pub async fn tls_handshake(&self, greeter: &impl HandshakeCallbacks) -> TlsHandshakeResult {
         let greeting = Box::pin(tls::accept(greeter, &self.connection)).await;
         self.connection.deadline.clear();
         match greeting {
-            Greeting::Secure => Secured::Secure,
-            Greeting::Plain => Secured::Plain,
-            Greeting::Failed(failure) => {
-                let counted = failure.as_ref().map(Failure::counted);
-                Secured::Failed(counted, failure.filter(Failure::is_told).map(|failure| failure.to_string()))
+            HandshakeResult::Secure => TlsHandshakeResult::Secure,
+            HandshakeResult::Plain => TlsHandshakeResult::Plain,
+            HandshakeResult::Failed(failure) => {
+                let counted = failure.as_ref().map(HandshakeError::category);
+                TlsHandshakeResult::Failed(
+                    counted,
+                    failure.filter(HandshakeError::is_logged).map(|failure| failure.to_string()),
+                )
             }
         }
     }
 
     /// Returns ready once the connection must close because of a reload or a shutdown of the worker.
-    pub fn poll_ended(&self, cx: &Context<'_>) -> Poll<()> {
+    pub fn poll_must_close(&self, cx: &Context<'_>) -> Poll<()> {
         self.end.poll_expired(cx)
     }
 
@@ -138,7 +142,7 @@ impl RawClient {
 
     /// Closes the connection; written bytes are still sent.
     pub fn close(&self) {
-        self.connection.end();
+        self.connection.finish();
     }
 }
 

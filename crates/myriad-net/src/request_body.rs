@@ -13,9 +13,9 @@ use myriad_http::h1::{ChunkedDecoder, Framing};
 
 use crate::connection::Connection;
 use crate::deadline::Deadline;
-use crate::multiplex::Feed;
-use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
-use crate::request_buffers::Input;
+use crate::multiplex::BodyFeed;
+use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts, MinRate};
+use crate::request_buffers::ConnectionInput;
 
 /// Maximum size of a piece in bytes; also the memory of a streaming upload.
 const PIECE: usize = 16 * 1024;
@@ -24,41 +24,41 @@ const DRAIN: u64 = 64 * 1024;
 
 /// Rest of the body, shared by the driver and the service.
 pub(crate) struct BodyState {
-    framing: BodyFraming,
-    input: Input,
+    framing: RemainingFraming,
+    input: ConnectionInput,
     received: u64,
     expect_continue: bool,
     failed: bool,
     /// Time limits of waiting for the client.
-    patience: Patience,
+    patience: ClientTimeouts,
 }
 
-enum BodyFraming {
+enum RemainingFraming {
     Length { left: u64 },
     Chunked { decoder: ChunkedDecoder, done: bool },
 }
 
 /// Body of a request. Empty for most requests; an empty body owns nothing.
 pub struct RequestBody {
-    source: Source,
+    source: RequestBodySource,
 }
 
 /// The source of the bytes.
-enum Source {
+enum RequestBodySource {
     Nothing,
     /// Read from a connection used by this request alone.
-    Socket(Rc<Inner>),
+    Socket(Rc<SocketBody>),
     /// Pushed by the driver of a multiplexed connection.
-    Stream(Feed),
+    Stream(BodyFeed),
 }
 
-struct Inner {
+struct SocketBody {
     connection: Rc<Connection>,
     state: RefCell<BodyState>,
     /// Maximum size of the body in bytes (`client_max_body_size`); 0 for no limit.
     limit: Cell<u64>,
     /// `client_body_timeout` and `client_min_rate`.
-    terms: Cell<Terms>,
+    terms: Cell<ClientTimeLimits>,
     /// Deadline of the body. The response may be in progress at the same time and has a separate time-out.
     deadline: Deadline,
 }
@@ -66,24 +66,24 @@ struct Inner {
 impl RequestBody {
     /// Returns an empty body.
     pub fn empty() -> Self {
-        Self { source: Source::Nothing }
+        Self { source: RequestBodySource::Nothing }
     }
 
     /// Returns a body that is fed by the driver of a multiplexed connection.
-    pub fn fed(feed: &Feed) -> Self {
-        Self { source: Source::Stream(feed.reader()) }
+    pub fn from_feed(feed: &BodyFeed) -> Self {
+        Self { source: RequestBodySource::Stream(feed.reader()) }
     }
 
     pub(crate) fn new(
         connection: Rc<Connection>,
         framing: Framing,
-        input: Input,
+        input: ConnectionInput,
         expect_continue: bool,
     ) -> Self {
         let framing = match framing {
-            Framing::None => BodyFraming::Length { left: 0 },
-            Framing::Length(left) => BodyFraming::Length { left },
-            Framing::Chunked => BodyFraming::Chunked { decoder: ChunkedDecoder::default(), done: false },
+            Framing::None => RemainingFraming::Length { left: 0 },
+            Framing::Length(left) => RemainingFraming::Length { left },
+            Framing::Chunked => RemainingFraming::Chunked { decoder: ChunkedDecoder::default(), done: false },
         };
         let state = BodyState {
             framing,
@@ -91,23 +91,23 @@ impl RequestBody {
             received: 0,
             expect_continue,
             failed: false,
-            patience: Patience::default(),
+            patience: ClientTimeouts::default(),
         };
-        let inner = Inner {
+        let inner = SocketBody {
             connection,
             state: RefCell::new(state),
             limit: Cell::new(0),
-            terms: Cell::new(Terms::default()),
+            terms: Cell::new(ClientTimeLimits::default()),
             deadline: Deadline::new(),
         };
-        Self { source: Source::Socket(Rc::new(inner)) }
+        Self { source: RequestBodySource::Socket(Rc::new(inner)) }
     }
 
     pub(crate) fn handle(&self) -> Self {
         let source = match &self.source {
-            Source::Nothing => Source::Nothing,
-            Source::Socket(inner) => Source::Socket(Rc::clone(inner)),
-            Source::Stream(feed) => Source::Stream(feed.reader()),
+            RequestBodySource::Nothing => RequestBodySource::Nothing,
+            RequestBodySource::Socket(inner) => RequestBodySource::Socket(Rc::clone(inner)),
+            RequestBodySource::Stream(feed) => RequestBodySource::Stream(feed.reader()),
         };
         Self { source }
     }
@@ -115,68 +115,68 @@ impl RequestBody {
     /// Returns whether the request has no body.
     pub fn is_empty(&self) -> bool {
         match &self.source {
-            Source::Stream(feed) => feed.is_empty(),
+            RequestBodySource::Stream(feed) => feed.is_empty(),
             _ => self.length() == Some(0),
         }
     }
 
     /// Returns whether the client announced a body, possibly empty, by leaving its stream open.
     pub fn is_on_stream(&self) -> bool {
-        matches!(self.source, Source::Stream(_))
+        matches!(self.source, RequestBodySource::Stream(_))
     }
 
     /// Returns the number of remaining bytes if it is known (`Content-Length`); `None` for a chunked body.
     pub fn length(&self) -> Option<u64> {
         match &self.source {
-            Source::Nothing => Some(0),
-            Source::Socket(inner) => match &inner.state.borrow().framing {
-                BodyFraming::Length { left } => Some(*left),
-                BodyFraming::Chunked { done, .. } => done.then_some(0),
+            RequestBodySource::Nothing => Some(0),
+            RequestBodySource::Socket(inner) => match &inner.state.borrow().framing {
+                RemainingFraming::Length { left } => Some(*left),
+                RemainingFraming::Chunked { done, .. } => done.then_some(0),
             },
-            Source::Stream(feed) => feed.length(),
+            RequestBodySource::Stream(feed) => feed.length(),
         }
     }
 
     /// Sets `client_max_body_size` (bytes, 0 for no limit), `client_body_timeout` (milliseconds, 0 for none) and
     /// `client_min_rate`, once the location is known.
     pub fn configure(&self, limit: u64, timeout_ms: u64, rate: MinRate) {
-        let terms = Terms { silence_ms: timeout_ms, rate };
+        let terms = ClientTimeLimits { silence_ms: timeout_ms, rate };
         match &self.source {
-            Source::Nothing => {}
-            Source::Socket(inner) => {
+            RequestBodySource::Nothing => {}
+            RequestBodySource::Socket(inner) => {
                 inner.limit.set(limit);
                 inner.terms.set(terms);
             }
-            Source::Stream(feed) => feed.configure(limit, terms),
+            RequestBodySource::Stream(feed) => feed.configure(limit, terms),
         }
     }
 
     /// Returns the number of body bytes received so far.
     pub fn received(&self) -> u64 {
         match &self.source {
-            Source::Nothing => 0,
-            Source::Socket(inner) => inner.state.borrow().received,
-            Source::Stream(feed) => feed.received(),
+            RequestBodySource::Nothing => 0,
+            RequestBodySource::Socket(inner) => inner.state.borrow().received,
+            RequestBodySource::Stream(feed) => feed.received(),
         }
     }
 
     /// Returns whether the whole body has been read, so that the next request may follow.
     pub(crate) fn is_done(&self) -> bool {
-        let Source::Socket(inner) = &self.source else { return true };
+        let RequestBodySource::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
         !state.failed
             && match &state.framing {
-                BodyFraming::Length { left } => *left == 0,
-                BodyFraming::Chunked { done, .. } => *done,
+                RemainingFraming::Length { left } => *left == 0,
+                RemainingFraming::Chunked { done, .. } => *done,
             }
     }
 
     /// Sends `100 Continue` if the client waits for it. A client that announced an empty body may wait too.
     pub fn send_continue(&self) {
         match &self.source {
-            Source::Nothing => {}
-            Source::Socket(inner) => inner.send_continue(&mut inner.state.borrow_mut()),
-            Source::Stream(feed) => feed.send_continue(),
+            RequestBodySource::Nothing => {}
+            RequestBodySource::Socket(inner) => inner.send_continue(&mut inner.state.borrow_mut()),
+            RequestBodySource::Stream(feed) => feed.send_continue(),
         }
     }
 
@@ -185,17 +185,17 @@ impl RequestBody {
     /// # Errors
     ///
     /// Fails if these bytes are malformed: the client would take the response for a response to a valid request.
-    pub fn discard_at_hand(&self) -> Result<(), BodyError> {
+    pub fn discard_received(&self) -> Result<(), BodyError> {
         let inner = match &self.source {
-            Source::Nothing => return Ok(()),
-            Source::Socket(inner) => inner,
-            Source::Stream(feed) => return feed.discard(),
+            RequestBodySource::Nothing => return Ok(()),
+            RequestBodySource::Socket(inner) => inner,
+            RequestBodySource::Stream(feed) => return feed.discard(),
         };
         let mut state = inner.state.borrow_mut();
         while !state.failed {
             match state.advance() {
-                Ok(Advance::Piece(_)) => {}
-                Ok(Advance::End | Advance::NeedInput) => break,
+                Ok(BodyAdvance::Piece(_)) => {}
+                Ok(BodyAdvance::End | BodyAdvance::NeedInput) => break,
                 Err(error) => {
                     state.failed = true;
                     return Err(error);
@@ -206,29 +206,29 @@ impl RequestBody {
     }
 
     /// Returns whether the rest of the body has been read from the socket already, so that reading it does not wait.
-    pub fn is_at_hand(&self) -> bool {
+    pub fn is_buffered(&self) -> bool {
         let inner = match &self.source {
-            Source::Nothing => return true,
-            Source::Socket(inner) => inner,
-            Source::Stream(feed) => return feed.is_whole(),
+            RequestBodySource::Nothing => return true,
+            RequestBodySource::Socket(inner) => inner,
+            RequestBodySource::Stream(feed) => return feed.is_whole(),
         };
         let state = inner.state.borrow();
         !state.failed
             && match &state.framing {
-                BodyFraming::Length { left } => *left <= state.input.len() as u64,
-                BodyFraming::Chunked { done, .. } => *done,
+                RemainingFraming::Length { left } => *left <= state.input.len() as u64,
+                RemainingFraming::Chunked { done, .. } => *done,
             }
     }
 
     /// Returns whether the rest of an unread body is small enough that reading it costs less than a new connection.
     pub(crate) fn is_drainable(&self) -> bool {
-        let Source::Socket(inner) = &self.source else { return true };
+        let RequestBodySource::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
         !state.failed
             && !state.expect_continue
             && match &state.framing {
-                BodyFraming::Length { left } => *left <= DRAIN,
-                BodyFraming::Chunked { .. } => true,
+                RemainingFraming::Length { left } => *left <= DRAIN,
+                RemainingFraming::Chunked { .. } => true,
             }
     }
 
@@ -250,13 +250,13 @@ impl RequestBody {
     }
 
     /// Takes the bytes read past the body.
-    pub(crate) fn take_input(&self) -> Option<Input> {
-        let Source::Socket(inner) = &self.source else { return None };
+    pub(crate) fn take_input(&self) -> Option<ConnectionInput> {
+        let RequestBodySource::Socket(inner) = &self.source else { return None };
         Some(std::mem::take(&mut inner.state.borrow_mut().input))
     }
 }
 
-impl Inner {
+impl SocketBody {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let mut guard = self.state.borrow_mut();
         let state = &mut *guard;
@@ -265,7 +265,7 @@ impl Inner {
         }
         loop {
             match state.advance() {
-                Ok(Advance::Piece(piece)) => {
+                Ok(BodyAdvance::Piece(piece)) => {
                     let limit = self.limit.get();
                     if limit != 0 && state.received > limit {
                         state.failed = true;
@@ -273,8 +273,8 @@ impl Inner {
                     }
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                Ok(Advance::End) => return Poll::Ready(None),
-                Ok(Advance::NeedInput) => {}
+                Ok(BodyAdvance::End) => return Poll::Ready(None),
+                Ok(BodyAdvance::NeedInput) => {}
                 Err(error) => {
                     state.failed = true;
                     return Poll::Ready(Some(Err(error)));
@@ -304,15 +304,15 @@ impl Inner {
                 Poll::Ready(Err(BodyError::Aborted))
             }
             Poll::Ready(Ok(count)) => {
-                state.input.filled(count);
+                state.input.commit_read(count);
                 // An origin that reads the body slowly must not count against the client.
-                self.connection.go_on();
+                self.connection.mark_busy();
                 let rate = self.terms.get().rate;
-                let is_slow = state.patience.moved(count as u64, &self.deadline, rate, AS_MOVED);
+                let is_slow = state.patience.record_transfer(count as u64, &self.deadline, rate, AS_MOVED);
                 Poll::Ready(if is_slow { Err(BodyError::Timeout) } else { Ok(()) })
             }
             Poll::Pending => {
-                self.connection.stall();
+                self.connection.mark_stalled();
                 let lapse = state.patience.poll(&self.deadline, self.terms.get(), AS_MOVED, cx);
                 lapse.map(|_| Err(BodyError::Timeout))
             }
@@ -320,7 +320,7 @@ impl Inner {
     }
 }
 
-enum Advance {
+enum BodyAdvance {
     Piece(Bytes),
     End,
     NeedInput,
@@ -328,21 +328,23 @@ enum Advance {
 
 impl BodyState {
     /// Takes the next piece from the input buffer.
-    fn advance(&mut self) -> Result<Advance, BodyError> {
+    fn advance(&mut self) -> Result<BodyAdvance, BodyError> {
         match &mut self.framing {
-            BodyFraming::Length { left: 0 } | BodyFraming::Chunked { done: true, .. } => Ok(Advance::End),
-            BodyFraming::Length { left } => {
+            RemainingFraming::Length { left: 0 } | RemainingFraming::Chunked { done: true, .. } => {
+                Ok(BodyAdvance::End)
+            }
+            RemainingFraming::Length { left } => {
                 if self.input.is_empty() {
-                    return Ok(Advance::NeedInput);
+                    return Ok(BodyAdvance::NeedInput);
                 }
                 let take = (*left).min(self.input.len() as u64) as usize;
                 let piece = Bytes::copy_from_slice(&self.input.bytes()[..take]);
                 self.input.consume(take);
                 *left -= take as u64;
                 self.received += take as u64;
-                Ok(Advance::Piece(piece))
+                Ok(BodyAdvance::Piece(piece))
             }
-            BodyFraming::Chunked { decoder, done } => loop {
+            RemainingFraming::Chunked { decoder, done } => loop {
                 let chunk = decoder.decode(self.input.bytes()).map_err(BodyError::Malformed)?;
                 let piece = Bytes::copy_from_slice(&self.input.bytes()[chunk.data.clone()]);
                 let consumed = chunk.consumed;
@@ -350,13 +352,13 @@ impl BodyState {
                 self.input.consume(consumed);
                 self.received += piece.len() as u64;
                 if !piece.is_empty() {
-                    return Ok(Advance::Piece(piece));
+                    return Ok(BodyAdvance::Piece(piece));
                 }
                 if *done {
-                    return Ok(Advance::End);
+                    return Ok(BodyAdvance::End);
                 }
                 if consumed == 0 || self.input.is_empty() {
-                    return Ok(Advance::NeedInput);
+                    return Ok(BodyAdvance::NeedInput);
                 }
             },
         }
@@ -366,9 +368,9 @@ impl BodyState {
 impl Body for RequestBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match &self.source {
-            Source::Nothing => Poll::Ready(None),
-            Source::Socket(inner) => inner.poll(cx),
-            Source::Stream(feed) => feed.poll(cx),
+            RequestBodySource::Nothing => Poll::Ready(None),
+            RequestBodySource::Socket(inner) => inner.poll(cx),
+            RequestBodySource::Stream(feed) => feed.poll(cx),
         }
     }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use myriad_http::head::RequestHead;
 
-use crate::memory_figures::{BUFFERS, Counted};
+use crate::memory_figures::{BUFFERS, CountedBytes};
 
 /// Size of a pooled read buffer, in bytes.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;
@@ -17,28 +17,28 @@ const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
 /// Buffers of one exchange: the bytes read and the head parsed from them.
 #[derive(Default)]
 pub(crate) struct RequestBuffers {
-    pub(crate) input: Input,
+    pub(crate) input: ConnectionInput,
     pub(crate) head: RequestHead,
     /// Set if the request started to arrive before the response to the previous request was finished (`$pipe`).
     pub(crate) pipelined: bool,
 }
 
 /// Bytes read from the client and not yet consumed.
-pub(crate) struct Input {
+pub(crate) struct ConnectionInput {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    counted: Counted,
+    counted: CountedBytes,
 }
 
-impl Default for Input {
+impl Default for ConnectionInput {
     fn default() -> Self {
-        let counted = Counted::new(&BUFFERS, READ_BUFFER);
+        let counted = CountedBytes::new(&BUFFERS, READ_BUFFER);
         Self { buffer: vec![0; READ_BUFFER], start: 0, end: 0, counted }
     }
 }
 
-impl Input {
+impl ConnectionInput {
     /// Returns the unconsumed bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
@@ -81,7 +81,7 @@ impl Input {
         &mut self.buffer[self.end..]
     }
 
-    pub(crate) fn filled(&mut self, count: usize) {
+    pub(crate) fn commit_read(&mut self, count: usize) {
         self.end += count;
     }
 }
@@ -94,11 +94,11 @@ thread_local! {
     static HEADS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(crate) fn take() -> Box<RequestBuffers> {
+pub(crate) fn take_buffers() -> Box<RequestBuffers> {
     REQUEST_BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-pub(crate) fn give(mut buffers: Box<RequestBuffers>) {
+pub(crate) fn return_buffers(mut buffers: Box<RequestBuffers>) {
     if buffers.input.buffer.len() == READ_BUFFER {
         buffers.input.clear();
         buffers.pipelined = false;
@@ -111,7 +111,7 @@ pub(crate) fn give(mut buffers: Box<RequestBuffers>) {
 }
 
 /// Frees the buffers in the pools of this thread.
-pub(crate) fn give_back() {
+pub(crate) fn free_pooled() {
     drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn take_head() -> Vec<u8> {
     HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(1024))
 }
 
-pub(crate) fn give_head(mut head: Vec<u8>) {
+pub(crate) fn return_head(mut head: Vec<u8>) {
     if head.capacity() <= KEEP_HEAD_CAPACITY {
         head.clear();
         HEADS.with_borrow_mut(|pool| {

@@ -14,14 +14,14 @@ use crate::timeouts::Timeouts;
 /// Status line and fields, written in the form of HTTP/1, so that a stored head is copied once.
 ///
 /// `Connection`, `Keep-Alive` and `Transfer-Encoding` are written by the driver and never here.
-pub struct Head {
+pub struct ResponseText {
     pub(crate) text: Vec<u8>,
     status: u16,
     /// Offset of the fields in `text`; the drivers of other versions read them from there.
     fields_at: usize,
 }
 
-impl Head {
+impl ResponseText {
     /// Creates a head. `reason` may be empty.
     pub fn new(status: u16, reason: &str) -> Self {
         let mut text = request_buffers::take_head();
@@ -40,7 +40,7 @@ impl Head {
     }
 
     /// Appends a field. The caller must ensure that neither part contains CR, LF or NUL.
-    pub fn field(&mut self, name: &[u8], value: &[u8]) {
+    pub fn append_field(&mut self, name: &[u8], value: &[u8]) {
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(b": ");
         self.text.extend_from_slice(value);
@@ -48,7 +48,7 @@ impl Head {
     }
 
     /// Appends a field with a decimal value.
-    pub fn number(&mut self, name: &[u8], value: u64) {
+    pub fn append_number(&mut self, name: &[u8], value: u64) {
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(b": ");
         push_decimal(&mut self.text, value, 1);
@@ -56,12 +56,12 @@ impl Head {
     }
 
     /// Appends whole field lines, each terminated by CRLF.
-    pub fn lines(&mut self, lines: &[u8]) {
+    pub fn append_lines(&mut self, lines: &[u8]) {
         self.text.extend_from_slice(lines);
     }
 
     /// Returns the text itself, to append parts of a line.
-    pub fn text(&mut self) -> &mut Vec<u8> {
+    pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
@@ -171,7 +171,7 @@ impl ResponseBody {
 
 /// Rate limit: `limit_rate` and `limit_rate_after`.
 #[derive(Clone, Copy, Debug)]
-pub struct Rate {
+pub struct RateLimit {
     /// Bytes per second.
     pub bytes_per_second: u64,
     /// Number of bytes sent at full speed first.
@@ -181,7 +181,7 @@ pub struct Rate {
 /// Response. The service writes all fields except those of the connection.
 pub struct Response<T> {
     /// Status line and fields.
-    pub head: Head,
+    pub head: ResponseText,
     /// Body; not sent for HEAD.
     pub body: ResponseBody,
     /// Set if a body of unknown length may be chunked (`chunked_transfer_encoding`).
@@ -197,7 +197,7 @@ pub struct Response<T> {
     /// Set if the head waits for the first bytes of a streamed body: if the body fails before, nothing is sent.
     pub postponed: bool,
     /// `limit_rate`.
-    pub rate: Option<Rate>,
+    pub rate: Option<RateLimit>,
     /// `http2_chunk_size`: maximum number of body bytes in one HTTP/2 frame.
     pub frame: u32,
     /// State that the service gets back when the exchange is finished.
@@ -211,7 +211,7 @@ pub struct Response<T> {
 
 impl<T> Response<T> {
     /// Creates a response that preserves the connection, with nginx's default time-outs.
-    pub fn new(head: Head, body: ResponseBody, ticket: T) -> Self {
+    pub fn new(head: ResponseText, body: ResponseBody, ticket: T) -> Self {
         Self {
             head,
             body,
@@ -232,7 +232,7 @@ impl<T> Response<T> {
 
 /// Report of a sent response.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sent {
+pub struct SentReport {
     /// Status sent; 0 if the connection was dropped instead.
     pub status: u16,
     /// Bytes of the head (`$bytes_sent` minus the body).
@@ -242,7 +242,7 @@ pub struct Sent {
     /// Total bytes written (`$bytes_sent`).
     pub bytes: u64,
     /// Set if the response announced that the connection stays open (`$sent_http_connection`).
-    pub kept: bool,
+    pub keep_alive: bool,
     /// Set if the body was chunked (`$sent_http_transfer_encoding`).
     pub chunked: bool,
     /// Set if the whole response was sent (`$request_completion`).
@@ -263,10 +263,10 @@ mod tests {
 
     #[test]
     fn head_is_written_as_it_is_found_and_reads_back() {
-        let mut head = Head::new(200, "OK");
-        head.field(b"Content-Type", b"text/html");
-        head.number(b"Content-Length", 0);
-        head.lines(b"ETag: \"x\"\r\n");
+        let mut head = ResponseText::new(200, "OK");
+        head.append_field(b"Content-Type", b"text/html");
+        head.append_number(b"Content-Length", 0);
+        head.append_lines(b"ETag: \"x\"\r\n");
         assert_eq!(
             head.text,
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nETag: \"x\"\r\n"
@@ -278,8 +278,8 @@ mod tests {
 
     #[test]
     fn lines_go_by_their_names_and_the_status_stays() {
-        let mut head = Head::new(200, "OK");
-        head.lines(b"A: 1\r\nB: a:2\r\nA: 3\r\nC:\r\n");
+        let mut head = ResponseText::new(200, "OK");
+        head.append_lines(b"A: 1\r\nB: a:2\r\nA: 3\r\nC:\r\n");
         head.retain(|line| !line.starts_with(b"A:"));
         assert_eq!(head.text, b"HTTP/1.1 200 OK\r\nB: a:2\r\nC:\r\n");
         head.retain(|_| false);

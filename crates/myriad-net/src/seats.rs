@@ -15,7 +15,7 @@ use std::rc::{Rc, Weak};
 
 use tokio::sync::Notify;
 
-use crate::activity::{Activity, Waiting};
+use crate::activity::{Activity, AwaitedEvent};
 use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
 use crate::{memory_figures, pressure};
@@ -33,26 +33,26 @@ const LEAST_CLIENTS: usize = 64;
 
 /// Seats of one worker. Cheap to clone; stays on the worker's thread.
 #[derive(Clone)]
-pub struct Seats(Rc<Inner>);
+pub struct ConnectionLimiter(Rc<LimiterState>);
 
-struct Inner {
-    most: usize,
-    taken: Cell<usize>,
+struct LimiterState {
+    capacity: usize,
+    used: Cell<usize>,
     /// Client connections, each at the index in its guard.
-    clients: RefCell<Vec<Option<Client>>>,
+    clients: RefCell<Vec<Option<LimiterClient>>>,
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
     /// Connections to evict next, in reverse order.
     next: RefCell<Vec<(usize, Activity)>>,
     /// Tick of the last scan without a result, for each [`Want`].
-    in_vain: [Cell<Option<u32>>; 2],
+    last_failed_scan: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
     /// Connections closed to free memory for new connections.
-    relieved: Cell<Relieved>,
+    evicted_for_memory: Cell<EvictedForMemory>,
 }
 
-struct Client {
+struct LimiterClient {
     connection: Weak<Connection>,
     /// Set while the connection has a seat, until it is evicted.
     is_seated: bool,
@@ -73,7 +73,7 @@ pub struct Shortage {
 
 /// Connections closed to free memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Relieved {
+pub struct EvictedForMemory {
     /// Number of idle connections.
     pub idle: u32,
     /// Number of connections whose clients stalled in a head, a body or a response.
@@ -81,41 +81,41 @@ pub struct Relieved {
 }
 
 /// Seat in use; dropping it frees the seat.
-pub struct Seat {
-    seats: Rc<Inner>,
+pub struct ConnectionSlot {
+    seats: Rc<LimiterState>,
 }
 
-impl Seats {
+impl ConnectionLimiter {
     /// Creates the seats of a worker, `most` in number (`worker_connections`).
     pub fn new(most: usize) -> Self {
-        Self(Rc::new(Inner {
-            most,
-            taken: Cell::new(0),
+        Self(Rc::new(LimiterState {
+            capacity: most,
+            used: Cell::new(0),
             clients: RefCell::default(),
             free: RefCell::default(),
             open: Cell::new(0),
             changed: Notify::new(),
             next: RefCell::default(),
-            in_vain: Default::default(),
+            last_failed_scan: Default::default(),
             shortage: Cell::new(None),
-            relieved: Cell::default(),
+            evicted_for_memory: Cell::default(),
         }))
     }
 
     /// Takes a seat for a connection other than a client's. If all seats are taken, evicts a client connection; returns
     /// `None` if none can be evicted.
-    pub fn take(&self) -> Option<Seat> {
-        if self.0.taken.get() >= self.0.most && !self.reclaim() {
-            self.note(|shortage| shortage.refused = true);
+    pub fn take_slot(&self) -> Option<ConnectionSlot> {
+        if self.0.used.get() >= self.0.capacity && !self.evict_one() {
+            self.record_shortage(|shortage| shortage.refused = true);
             return None;
         }
-        self.0.sit();
-        Some(Seat { seats: Rc::clone(&self.0) })
+        self.0.occupy();
+        Some(ConnectionSlot { seats: Rc::clone(&self.0) })
     }
 
     /// Returns the number of seats.
-    pub fn most(&self) -> usize {
-        self.0.most
+    pub fn capacity(&self) -> usize {
+        self.0.capacity
     }
 
     /// Returns the number of open client connections.
@@ -131,63 +131,67 @@ impl Seats {
     /// Closes up to `count` connections to free memory: idle connections first, the oldest first, then stalled
     /// connections. Returns the number of connections closed, including those closed for new connections since the last
     /// call.
-    pub fn relieve(&self, count: usize) -> Relieved {
+    pub fn evict_for_memory(&self, count: usize) -> EvictedForMemory {
         for _ in 0..count {
-            if !self.close_for_memory() {
+            if !self.evict_one_for_memory() {
                 break;
             }
         }
-        self.0.relieved.take()
+        self.0.evicted_for_memory.take()
     }
 
-    fn close_for_memory(&self) -> bool {
-        let Some(waited) = self.close_one(Want::Memory) else { return false };
-        let mut relieved = self.0.relieved.get();
+    fn evict_one_for_memory(&self) -> bool {
+        let Some(waited) = self.evict_oldest(NeededResource::Memory) else { return false };
+        let mut relieved = self.0.evicted_for_memory.get();
         match waited {
-            Waiting::Idle => relieved.idle += 1,
-            Waiting::Stalled => relieved.stalled += 1,
+            AwaitedEvent::Idle => relieved.idle += 1,
+            AwaitedEvent::Stalled => relieved.stalled += 1,
         }
-        self.0.relieved.set(relieved);
+        self.0.evicted_for_memory.set(relieved);
         true
     }
 
     /// Returns whether the process has no memory for another client. A minimum number of clients is always accepted.
-    fn is_spent(&self) -> bool {
-        memory_figures::is_spent() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.most / 8)
+    fn is_memory_exhausted(&self) -> bool {
+        memory_figures::is_exhausted() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.capacity / 8)
     }
 
     /// Returns whether all seats available to clients are taken.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.taken.get() >= self.0.most - self.0.most / 8
+        self.0.used.get() >= self.0.capacity - self.0.capacity / 8
     }
 
     /// Returns whether a new connection can be accepted: a seat is free or a connection can be evicted.
     pub(crate) fn has_room(&self) -> bool {
-        self.want().is_none_or(|want| self.find(want))
+        self.needed_resource().is_none_or(|want| self.ensure_candidate(want))
     }
 
     /// Returns the resource that an eviction must free for a new connection; `None` if a seat is free and memory is
     /// available.
-    fn want(&self) -> Option<Want> {
-        if self.is_full() { Some(Want::Seats) } else { self.is_spent().then_some(Want::Memory) }
+    fn needed_resource(&self) -> Option<NeededResource> {
+        if self.is_full() {
+            Some(NeededResource::Seats)
+        } else {
+            self.is_memory_exhausted().then_some(NeededResource::Memory)
+        }
     }
 
     /// Returns whether a new connection requires an eviction.
     #[cfg(feature = "http3")]
     pub(crate) fn is_short(&self) -> bool {
-        self.want().is_some()
+        self.needed_resource().is_some()
     }
 
     /// Evicts a connection if all seats of clients are taken or memory is short. Returns whether a new connection can
     /// be accepted.
     pub(crate) fn make_room(&self) -> bool {
-        match self.want() {
+        match self.needed_resource() {
             None => true,
-            Some(Want::Memory) => self.close_for_memory(),
-            Some(Want::Seats) => {
-                let seated = self.reclaim();
+            Some(NeededResource::Memory) => self.evict_one_for_memory(),
+            Some(NeededResource::Seats) => {
+                let seated = self.evict_one();
                 if !seated {
-                    self.note(|shortage| shortage.refused = true);
+                    self.record_shortage(|shortage| shortage.refused = true);
                 }
                 seated
             }
@@ -195,26 +199,26 @@ impl Seats {
     }
 
     /// Records that a seat was requested and no connection could be evicted.
-    pub(crate) fn note_refused(&self) {
+    pub(crate) fn record_refusal(&self) {
         // A shortage of memory is not a shortage of seats.
         if self.is_full() {
-            self.note(|shortage| shortage.refused = true);
+            self.record_shortage(|shortage| shortage.refused = true);
         }
     }
 
     /// Evicts up to `count` connections because the process is out of descriptors. Their descriptors are freed once
     /// their tasks have run.
-    pub fn make_descriptors(&self, count: usize) {
-        self.note(|shortage| shortage.descriptors = true);
+    pub fn free_descriptors(&self, count: usize) {
+        self.record_shortage(|shortage| shortage.descriptors = true);
         for _ in 0..count {
-            if !self.reclaim() {
+            if !self.evict_one() {
                 return;
             }
         }
     }
 
     /// Returns once a seat has been freed; a seat freed since the last call counts.
-    pub(crate) async fn changed(&self) {
+    pub(crate) async fn slot_freed(&self) {
         self.0.changed.notified().await;
     }
 
@@ -224,7 +228,7 @@ impl Seats {
         all.iter().flatten().filter_map(|client| client.connection.upgrade()).for_each(&mut visit);
     }
 
-    fn note(&self, change: impl FnOnce(&mut Shortage)) {
+    fn record_shortage(&self, change: impl FnOnce(&mut Shortage)) {
         let mut shortage = self.0.shortage.get().unwrap_or_default();
         change(&mut shortage);
         self.0.shortage.set(Some(shortage));
@@ -232,18 +236,18 @@ impl Seats {
 
     /// Evicts one connection because seats are short; its seat is free immediately. Returns `false` if none can be
     /// evicted.
-    fn reclaim(&self) -> bool {
-        let Some(waited) = self.close_one(Want::Seats) else { return false };
-        self.note(|shortage| match waited {
-            Waiting::Stalled => shortage.stalled += 1,
-            Waiting::Idle => shortage.idle += 1,
+    fn evict_one(&self) -> bool {
+        let Some(waited) = self.evict_oldest(NeededResource::Seats) else { return false };
+        self.record_shortage(|shortage| match waited {
+            AwaitedEvent::Stalled => shortage.stalled += 1,
+            AwaitedEvent::Idle => shortage.idle += 1,
         });
         true
     }
 
     /// Evicts one connection and returns the event it waited for; `None` if none can be evicted.
-    fn close_one(&self, want: Want) -> Option<Waiting> {
-        if !self.find(want) {
+    fn evict_oldest(&self, want: NeededResource) -> Option<AwaitedEvent> {
+        if !self.ensure_candidate(want) {
             return None;
         }
         let (at, activity) = self.0.next.borrow_mut().pop()?;
@@ -252,28 +256,29 @@ impl Seats {
             client.connection.upgrade()
         });
         let connection = connection?;
-        self.0.rise();
-        let waited = activity.waiting(connection.requests.get()).unwrap_or(Waiting::Idle);
-        connection.give_way();
+        self.0.release();
+        let waited = activity.awaited_event(connection.requests.get()).unwrap_or(AwaitedEvent::Idle);
+        connection.evict();
         Some(waited)
     }
 
     /// Ensures that the last entry of `next` can be evicted. Returns `false` if no connection can.
-    fn find(&self, want: Want) -> bool {
+    fn ensure_candidate(&self, want: NeededResource) -> bool {
         let tick = deadline::tick();
         loop {
             let mut next = self.0.next.borrow_mut();
             while let Some((at, activity)) = next.last() {
                 let clients = self.0.clients.borrow();
-                let now = clients[*at].as_ref().and_then(Client::activity);
-                if now.is_some_and(|(now, waiting, _)| now == *activity && is_ripe(now, waiting, tick, want))
-                {
+                let now = clients[*at].as_ref().and_then(LimiterClient::activity);
+                if now.is_some_and(|(now, waiting, _)| {
+                    now == *activity && is_evictable(now, waiting, tick, want)
+                }) {
                     return true;
                 }
                 next.pop();
             }
             drop(next);
-            if !self.gather(want) {
+            if !self.collect_candidates(want) {
                 return false;
             }
         }
@@ -281,10 +286,13 @@ impl Seats {
 
     /// Scans all connections and stores the oldest evictable connections in `next`. A scan without a result is not
     /// repeated in the same tick.
-    fn gather(&self, want: Want) -> bool {
+    fn collect_candidates(&self, want: NeededResource) -> bool {
         let now = deadline::tick();
         // A connection evictable for memory is also evictable for a seat, but not vice versa.
-        if [Want::Seats, want].iter().any(|of| self.0.in_vain[*of as usize].get() == Some(now)) {
+        if [NeededResource::Seats, want]
+            .iter()
+            .any(|of| self.0.last_failed_scan[*of as usize].get() == Some(now))
+        {
             return false;
         }
         let clients = self.0.clients.borrow();
@@ -293,7 +301,13 @@ impl Seats {
             .enumerate()
             .filter_map(|(at, client)| {
                 let (activity, waiting, id) = client.as_ref()?.activity()?;
-                is_ripe(activity, waiting, now, want).then_some((waiting, activity.since(), id, at, activity))
+                is_evictable(activity, waiting, now, want).then_some((
+                    waiting,
+                    activity.since(),
+                    id,
+                    at,
+                    activity,
+                ))
             })
             .collect();
         let count = GATHER.max(clients.len() / 8);
@@ -302,7 +316,7 @@ impl Seats {
             found.truncate(count);
         }
         found.sort_unstable_by_key(|(waiting, since, id, ..)| std::cmp::Reverse((*waiting, *since, *id)));
-        self.0.in_vain[want as usize].set(found.is_empty().then_some(now));
+        self.0.last_failed_scan[want as usize].set(found.is_empty().then_some(now));
         *self.0.next.borrow_mut() = found.iter().map(|(.., at, activity)| (*at, *activity)).collect();
         !found.is_empty()
     }
@@ -310,83 +324,83 @@ impl Seats {
 
 /// Resource that an eviction frees.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Want {
+enum NeededResource {
     Seats,
     Memory,
 }
 
 /// Returns whether a waiting connection has waited long enough to be evicted.
-fn is_ripe(activity: Activity, waiting: Waiting, now: u32, want: Want) -> bool {
+fn is_evictable(activity: Activity, waiting: AwaitedEvent, now: u32, want: NeededResource) -> bool {
     let waited = now.wrapping_sub(activity.since()).cast_signed();
     match (waiting, want) {
-        (Waiting::Idle, Want::Seats) => true,
-        (Waiting::Idle, Want::Memory) => waited >= REST_TICKS,
-        (Waiting::Stalled, _) => waited >= STALL_TICKS,
+        (AwaitedEvent::Idle, NeededResource::Seats) => true,
+        (AwaitedEvent::Idle, NeededResource::Memory) => waited >= REST_TICKS,
+        (AwaitedEvent::Stalled, _) => waited >= STALL_TICKS,
     }
 }
 
-impl Client {
+impl LimiterClient {
     /// Returns the activity, the awaited event and the number of the connection; `None` if it has no seat or is busy.
-    fn activity(&self) -> Option<(Activity, Waiting, u64)> {
+    fn activity(&self) -> Option<(Activity, AwaitedEvent, u64)> {
         let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
         let activity = connection.activity.get();
-        Some((activity, activity.waiting(connection.requests.get())?, connection.id))
+        Some((activity, activity.awaited_event(connection.requests.get())?, connection.id))
     }
 }
 
-impl Inner {
-    fn sit(&self) {
-        self.taken.set(self.taken.get() + 1);
-        self.weigh();
+impl LimiterState {
+    fn occupy(&self) {
+        self.used.set(self.used.get() + 1);
+        self.update_pressure();
     }
 
-    fn weigh(&self) {
-        pressure::set(self.taken.get() > self.most / 4 * 3);
+    fn update_pressure(&self) {
+        pressure::set(self.used.get() > self.capacity / 4 * 3);
     }
 
-    fn rise(&self) {
-        self.taken.set(self.taken.get() - 1);
-        self.weigh();
+    fn release(&self) {
+        self.used.set(self.used.get() - 1);
+        self.update_pressure();
         self.changed.notify_one();
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.seats.rise();
+        self.seats.release();
     }
 }
 
 /// Counts a client's connection while it is driven.
-pub(crate) struct Guard {
-    seats: Rc<Inner>,
+pub(crate) struct ClientGuard {
+    seats: Rc<LimiterState>,
     at: usize,
 }
 
-impl Guard {
+impl ClientGuard {
     /// Takes a seat for a client without a check; its listener checks that a seat is free.
-    pub(crate) fn new(seats: &Seats, connection: &Rc<Connection>) -> Self {
+    pub(crate) fn new(seats: &ConnectionLimiter, connection: &Rc<Connection>) -> Self {
         let inner = &seats.0;
-        inner.sit();
+        inner.occupy();
         inner.open.set(inner.open.get() + 1);
         let mut clients = inner.clients.borrow_mut();
         let at = inner.free.borrow_mut().pop().unwrap_or_else(|| {
             clients.push(None);
             clients.len() - 1
         });
-        clients[at] = Some(Client { connection: Rc::downgrade(connection), is_seated: true });
+        clients[at] = Some(LimiterClient { connection: Rc::downgrade(connection), is_seated: true });
         Self { seats: Rc::clone(inner), at }
     }
 }
 
-impl Drop for Guard {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         let inner = &self.seats;
         inner.open.set(inner.open.get() - 1);
         let client = inner.clients.borrow_mut()[self.at].take();
         inner.free.borrow_mut().push(self.at);
         if client.is_some_and(|client| client.is_seated) {
-            inner.rise();
+            inner.release();
         } else {
             inner.changed.notify_one();
         }

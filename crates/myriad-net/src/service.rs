@@ -15,7 +15,7 @@ use rustls::server::ClientHello;
 use crate::connection::Connection;
 use crate::h3::QuicSettings;
 use crate::request_body::RequestBody;
-use crate::response::{Response, Sent};
+use crate::response::{Response, SentReport};
 use crate::timeouts::Timeouts;
 
 /// Result of the driver of a connection that does not use HTTP.
@@ -35,13 +35,13 @@ pub type RawDriver = Pin<Box<dyn Future<Output = RawEnd>>>;
 /// All methods run on the worker's thread.
 pub trait Service: 'static {
     /// State of an exchange that the service retains until it is finished (for the access log).
-    type Ticket: 'static;
+    type ExchangeState: 'static;
 
     /// Returns the limits and time-outs of request heads on this connection, before its server is known.
-    fn limits(&self, connection: &Connection) -> Limits;
+    fn limits(&self, connection: &Connection) -> PreRoutingLimits;
 
     /// Records a connection event, for counting.
-    fn note(&self, event: ConnectionEvent) {
+    fn count_event(&self, event: ConnectionEvent) {
         let _ = event;
     }
 
@@ -76,12 +76,12 @@ pub trait Service: 'static {
     }
 
     /// Returns whether the offers of a client hello are stored, for variables.
-    fn keeps_offers(&self) -> bool {
+    fn stores_offers(&self) -> bool {
         false
     }
 
     /// Returns the HTTP/2 limits of this connection; `None` if HTTP/2 is disabled (`http2`, `listen … http2`).
-    fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
+    fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         let _ = connection;
         None
     }
@@ -136,7 +136,7 @@ pub trait Service: 'static {
         head: &mut RequestHead,
         connection: &Rc<Connection>,
         body: RequestBody,
-    ) -> Outcome<Self::Ticket>;
+    ) -> ServiceOutcome<Self::ExchangeState>;
 
     /// Returns the response to a request that could not be read. The driver closes the connection after it.
     fn reject(
@@ -144,11 +144,11 @@ pub trait Service: 'static {
         error: Rejection,
         head: &mut RequestHead,
         connection: &Rc<Connection>,
-    ) -> Outcome<Self::Ticket>;
+    ) -> ServiceOutcome<Self::ExchangeState>;
 
     /// Returns a future that is ready when the log lines of finished exchanges are written; `None` if no line is
     /// pending. The server closes a connection only after that, or after the time limit of the future.
-    fn logged(&self) -> Option<Behind> {
+    fn logged(&self) -> Option<PostResponseWork> {
         None
     }
 
@@ -159,13 +159,13 @@ pub trait Service: 'static {
         &self,
         head: &RequestHead,
         connection: &Rc<Connection>,
-        ticket: Self::Ticket,
-        sent: &Sent,
-    ) -> Option<Behind>;
+        ticket: Self::ExchangeState,
+        sent: &SentReport,
+    ) -> Option<PostResponseWork>;
 }
 
 /// Work that continues after a response has been sent. Dropping it cancels only the wait for it.
-pub type Behind = Pin<Box<dyn Future<Output = ()>>>;
+pub type PostResponseWork = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Event of a connection between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +205,7 @@ pub enum Rejection {
 }
 
 /// Immediate response, or a future that returns it.
-pub enum Outcome<T> {
+pub enum ServiceOutcome<T> {
     /// The complete response: one `writev`, no future.
     Ready(Response<T>),
     /// The response requires waiting.
@@ -214,7 +214,7 @@ pub enum Outcome<T> {
 
 /// Limits of a connection before its request has been routed.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PreRoutingLimits {
     /// Limits of the request head.
     pub head: HeadLimits,
     /// Limits in HTTP/2 and HTTP/3, which have no lines: the maximum size of a name or a value is one buffer of
@@ -228,7 +228,7 @@ pub struct Limits {
 
 /// Limits of an HTTP/2 client.
 #[derive(Clone, Copy, Debug)]
-pub struct StreamLimits {
+pub struct Http2Limits {
     /// `http2_max_concurrent_streams`: concurrent requests on one connection, at least 1.
     pub streams: u32,
     /// `http2_body_preread_size`: bytes of a body accepted before it is read, at most 2³¹-1.
@@ -239,7 +239,7 @@ pub struct StreamLimits {
     pub keepalive_time_ms: u64,
 }
 
-impl Default for StreamLimits {
+impl Default for Http2Limits {
     /// Returns nginx's defaults.
     fn default() -> Self {
         Self { streams: 128, preread: 65_536, receive_buffer: 256 * 1024, keepalive_time_ms: 3_600_000 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use rustix::net::{SendFlags, send};
 
-use crate::tls::Session;
+use crate::tls::TlsSession;
 use crate::transport::Transport;
 
 /// Maximum number of file bytes encrypted at once.
@@ -19,13 +19,13 @@ thread_local! {
 }
 
 /// Socket of a connection: its transport, and the TLS session over it.
-pub(crate) struct Socket {
+pub(crate) struct ClientSocket {
     transport: Transport,
     /// TLS session, set after the handshake.
-    session: OnceCell<Box<RefCell<Session>>>,
+    session: OnceCell<Box<RefCell<TlsSession>>>,
 }
 
-impl Socket {
+impl ClientSocket {
     /// Wraps a connected, non-blocking socket.
     pub(crate) fn new(descriptor: OwnedFd) -> Self {
         Self { transport: Transport::new(Some(descriptor)), session: OnceCell::new() }
@@ -37,7 +37,7 @@ impl Socket {
     }
 
     /// Sets the TLS session that encrypts all data from now on.
-    pub(crate) fn secure(&self, session: Session) {
+    pub(crate) fn set_tls_session(&self, session: TlsSession) {
         // A connection has one handshake, so the cell is empty.
         let _ = self.session.set(Box::new(RefCell::new(session)));
     }
@@ -101,7 +101,7 @@ impl Socket {
     /// Sends a part of a file with TLS, which requires a copy in memory.
     fn poll_send_file_secured(
         &self,
-        session: &mut Session,
+        session: &mut TlsSession,
         cx: &mut Context<'_>,
         file: BorrowedFd<'_>,
         offset: u64,
@@ -130,20 +130,20 @@ impl Socket {
 
     /// Shuts down both sides. Errors are ignored, because the connection is finished.
     pub(crate) fn shutdown(&self) {
-        self.say_goodbye();
+        self.send_close_notify();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Both));
     }
 
     /// Shuts down the writing side. Errors are ignored, because the connection is finished.
     pub(crate) fn shutdown_write(&self) {
-        self.say_goodbye();
+        self.send_close_notify();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Write));
     }
 
     /// Sends the TLS close notification, so that the client can detect truncation.
-    pub(crate) fn say_goodbye(&self) {
+    pub(crate) fn send_close_notify(&self) {
         if let Some(session) = self.session.get() {
-            session.borrow_mut().say_goodbye(&self.transport);
+            session.borrow_mut().send_close_notify(&self.transport);
         }
     }
 
@@ -155,7 +155,7 @@ impl Socket {
 }
 
 /// Writes once without waiting, for interim responses.
-impl Write for &Socket {
+impl Write for &ClientSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(session) = self.session.get() {
             return session.borrow_mut().write_ahead(&self.transport, bytes);

@@ -48,14 +48,14 @@ impl TcpInfo {
     pub(crate) fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
         let socket = SOCKET.take().or_else(open)?;
         let mut answer = [0; 2048];
-        let length = ask(&socket, &request(local, peer), &mut answer).ok()?;
+        let length = query(&socket, &request(local, peer), &mut answer).ok()?;
         // After a failure the socket is dropped, so that pending data on it cannot be read as the response to a later
         // query.
         SOCKET.set(Some(socket));
         let answer = answer.get(..length)?;
         // For a closed connection the kernel returns the listening socket.
         let peers_port = answer.get(HEADER + 6..HEADER + 8)?;
-        if peers_port == peer.port().to_be_bytes() { read(answer) } else { None }
+        if peers_port == peer.port().to_be_bytes() { parse_response(answer) } else { None }
     }
 }
 
@@ -67,7 +67,7 @@ fn open() -> Option<OwnedFd> {
 }
 
 /// Sends a query and returns the length of the response; the kernel has queued the response when `send` returns.
-fn ask(socket: &OwnedFd, question: &[u8], answer: &mut [u8]) -> rustix::io::Result<usize> {
+fn query(socket: &OwnedFd, question: &[u8], answer: &mut [u8]) -> rustix::io::Result<usize> {
     send(socket, question, SendFlags::empty())?;
     recv(socket, answer, RecvFlags::empty()).map(|(_, length)| length)
 }
@@ -96,7 +96,7 @@ fn request(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
 }
 
 /// Finds `tcp_info` among the attributes of a response.
-fn read(answer: &[u8]) -> Option<TcpInfo> {
+fn parse_response(answer: &[u8]) -> Option<TcpInfo> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let mut attributes = answer.get(HEADER + ANSWER..).filter(|_| kind == SOCK_DIAG_BY_FAMILY)?;
     while attributes.len() >= 4 {
@@ -156,9 +156,9 @@ mod tests {
         answer[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         answer.extend_from_slice(&[200, 0, 2, 0, 1, 2, 3]);
         for end in 0..=answer.len() {
-            assert_eq!(read(&answer[..end]), None);
+            assert_eq!(parse_response(&answer[..end]), None);
         }
         answer.extend_from_slice(&[0, 0, 9, 0]);
-        assert_eq!(read(&answer), None);
+        assert_eq!(parse_response(&answer), None);
     }
 }

@@ -94,7 +94,10 @@ impl Transport {
 
     /// Tries an operation on a socket that is not registered yet; `None` if it is registered or the operation would
     /// block.
-    fn try_fresh<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>) -> Option<io::Result<R>> {
+    fn try_unregistered<R>(
+        &self,
+        work: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> Option<io::Result<R>> {
         let outcome = self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))?;
         match outcome {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -105,7 +108,7 @@ impl Transport {
     /// Reads once. A read that does not fill `buffer` has drained the socket, so readiness is cleared immediately and
     /// the next call waits for an event instead of spending a system call on `EAGAIN`.
     pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        if let Some(outcome) = self.try_fresh(|socket| receive(socket, buffer)) {
+        if let Some(outcome) = self.try_unregistered(|socket| receive(socket, buffer)) {
             return Poll::Ready(outcome);
         }
         let room = buffer.len();
@@ -148,7 +151,7 @@ impl Transport {
             }
             Ok(verdict)
         };
-        if let Some(outcome) = self.try_fresh(&mut peek) {
+        if let Some(outcome) = self.try_unregistered(&mut peek) {
             return Poll::Ready(outcome);
         }
         self.registered()?.poll_input(cx, peek)
@@ -187,7 +190,7 @@ impl Transport {
                 outcome => return outcome.map_err(io::Error::from),
             }
         };
-        if let Some(outcome) = self.try_fresh(&mut again) {
+        if let Some(outcome) = self.try_unregistered(&mut again) {
             return Poll::Ready(outcome);
         }
         self.registered()?.poll_output(cx, again)

@@ -21,7 +21,7 @@ pub struct UdpSocket {
 
 /// Received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival<'a> {
+pub struct ReceivedDatagram<'a> {
     /// Content of the datagram.
     pub bytes: &'a [u8],
     /// Address of the sender.
@@ -41,7 +41,11 @@ impl UdpSocket {
     }
 
     /// Waits for datagrams and passes each to `take`. The caller reuses `buffer` from one call to the next.
-    pub async fn receive(&self, buffer: &mut Vec<u8>, mut take: impl FnMut(Arrival<'_>)) -> io::Result<()> {
+    pub async fn receive(
+        &self,
+        buffer: &mut Vec<u8>,
+        mut take: impl FnMut(ReceivedDatagram<'_>),
+    ) -> io::Result<()> {
         buffer.resize(LONGEST, 0);
         let mut metas = [RecvMeta::default(); 1];
         let received = poll_fn(|cx| {
@@ -53,10 +57,10 @@ impl UdpSocket {
         let [meta] = metas;
         let to = SocketAddr::new(meta.dst_ip.unwrap_or(self.local.ip()), self.local.port());
         if meta.len == 0 {
-            take(Arrival { bytes: b"", from: meta.addr, to });
+            take(ReceivedDatagram { bytes: b"", from: meta.addr, to });
         }
         for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
-            take(Arrival { bytes, from: meta.addr, to });
+            take(ReceivedDatagram { bytes, from: meta.addr, to });
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `origin_add_header`: header fields that are added to an origin's responses before they are stored, so that cache
 //! hits do not compute them.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::Fields;
@@ -40,7 +40,7 @@ static ROWS: &[Directive] = &[Directive::new(
 )
 .repeats()];
 
-fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = field_name(args, 0, args.bytes(0))?;
     let value = args.text(1)?;
     let unless = (2..args.len()).map(|index| match args.bytes(index).strip_prefix(b"unless=") {
@@ -79,7 +79,7 @@ fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8
 }
 
 /// Compiled fields of a place.
-struct Added(Vec<CompiledField>);
+struct CompiledAddedFields(Vec<CompiledField>);
 
 struct CompiledField {
     name: Box<[u8]>,
@@ -94,17 +94,19 @@ fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &
     }
     let compiled = fields.iter().map(|field| CompiledField {
         name: field.name.clone(),
-        value: compiler.apart_template(&field.value),
+        value: compiler.origin_template(&field.value),
         unless: field.unless.clone(),
     });
-    features.keep(Added(compiled.collect()));
+    features.insert(CompiledAddedFields(compiled.collect()));
 }
 
 /// Adds the configured fields of the place to a response. A 304 is left unchanged, because the stored page already
 /// contains the fields.
-pub(crate) fn add_to(exchange: &mut Exchange, status: u16, fields: &mut Fields) {
+pub(crate) fn add_configured_fields(exchange: &mut Exchange, status: u16, fields: &mut Fields) {
     let Exchange { request, frame } = exchange;
-    let Some(Added(added)) = request.place().features.get::<Added>() else { return };
+    let Some(CompiledAddedFields(added)) = request.place().features.get::<CompiledAddedFields>() else {
+        return;
+    };
     if status == 304 {
         return;
     }

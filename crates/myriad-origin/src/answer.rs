@@ -6,20 +6,20 @@ use bytes::Bytes;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
 
-use crate::nominated::Nominated;
-use myriad_exchange::exchange::Answer;
+use crate::nominated::ConnectionListedFields;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 
 /// Builds the response head for the client. The body is empty and set later. `own` forwards fields that are private to
 /// this client.
-pub fn answer(head: &ResponseHead, origin: &OriginPlace, own: bool) -> Answer {
-    let mut answer = Answer::new(head.status, ResponseBody::Full(Bytes::new()));
-    answer.judged = true;
+pub fn client_response(head: &ResponseHead, origin: &OriginPlace, own: bool) -> ContentResponse {
+    let mut answer = ContentResponse::new(head.status, ResponseBody::Full(Bytes::new()));
+    answer.conditions_evaluated = true;
     if !head.reason.is_empty() && head.reason != myriad_http::head::reason_phrase(head.status).as_bytes() {
         answer.reason = std::str::from_utf8(&head.reason).ok().map(Into::into);
     }
     answer.lines.reserve(head.fields.size());
-    let nominated = Nominated::of(&head.fields);
+    let nominated = ConnectionListedFields::of(&head.fields);
     for (known, name, value) in head.fields.iter_known() {
         if nominated.has(name) {
             continue;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::FetchRules;
@@ -20,7 +20,7 @@ pub fn address(exchange: &mut Exchange, rules: &FetchRules) -> Option<SocketAddr
     let address = parse(&value);
     if address.is_none() {
         let value = String::from_utf8_lossy(&value);
-        request.log(Level::Error, format_args!("invalid local address \"{value}\""));
+        request.log(LogLevel::Error, format_args!("invalid local address \"{value}\""));
     }
     address
 }

@@ -1,7 +1,7 @@
 //! `early_hints`: forwarding of 103 responses of an origin to the client.
 
 use myriad_conf::Text;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 use myriad_script::Predicates;
 
@@ -23,7 +23,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
     "Forwards 103 (Early Hints) responses of an HTTP origin if at least one value is neither empty nor 0.",
 )];
 
-fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn early_hints(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<EarlyHintSettings>().0 =
         (0..args.len()).map(|index| args.text(index)).collect::<Result<_, _>>()?;
     Ok(())
@@ -36,14 +36,14 @@ struct EarlyHints(Predicates);
 pub fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let texts = &settings.feature::<EarlyHintSettings>().0;
     if !texts.is_empty() {
-        features.keep(EarlyHints(Predicates::new(
-            texts.iter().map(|text| compiler.apart_template(text)).collect(),
+        features.insert(EarlyHints(Predicates::new(
+            texts.iter().map(|text| compiler.origin_template(text)).collect(),
         )));
     }
 }
 
 /// Returns whether 103 responses of an origin are forwarded to the client.
-pub(super) fn are_wanted(exchange: &mut Exchange) -> bool {
+pub(super) fn is_enabled(exchange: &mut Exchange) -> bool {
     let Exchange { request, frame } = exchange;
     let rules = request.place().features.get::<EarlyHints>();
     rules.is_some_and(|rules| rules.0.any_true(request, frame).unwrap_or(false))

@@ -2,37 +2,37 @@
 
 use std::sync::Arc;
 
-use myriad_access::shield::origin_queue::retry_later;
-use myriad_access::shield::{Permit, admit};
-use myriad_log::Level;
+use myriad_access::shield::origin_queue::set_retry_after;
+use myriad_access::shield::{OriginPermit, admit_to_origin};
+use myriad_log::LogLevel;
 use myriad_upstream::{Attempts, ErrorKind, OriginError, OriginRequest, OriginResponse};
 
 use crate::add_header;
 use crate::bind;
 use crate::group;
 use crate::sticky;
-use crate::to_the_end::ToTheEnd;
+use crate::to_the_end::CompletingFetch;
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};
 
 /// Like [`fetch`], but if the client disconnects before the response head is available, the fetch continues until the
 /// last byte of the response (`*_ignore_client_abort`), or until the worker shuts down. A request that no peer has
 /// started to process is cancelled.
-pub async fn fetch_to_the_end(
+pub async fn fetch_to_completion(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
     group: &Arc<OriginGroup>,
     mut request: OriginRequest,
 ) -> Result<Box<OriginResponse>, OriginError> {
     prepare(exchange, origin, group, &mut request, true);
-    let permit = admit(exchange, true).await?;
+    let permit = admit_to_origin(exchange, true).await?;
     let attempts = request.attempts.clone();
     let (asked, pool) = (Arc::clone(group), exchange.request.site.pool.clone());
-    let sent = request.attempts.sent();
-    let fetching = async move { answered(asked.group.fetch(&pool, request).await, permit) };
-    let mut response = ToTheEnd::new(fetching, sent).await?;
-    noted(exchange, group, &attempts, &mut response);
+    let sent = request.attempts.track_sent();
+    let fetching = async move { attach_permit(asked.group.fetch(&pool, request).await, permit) };
+    let mut response = CompletingFetch::new(fetching, sent).await?;
+    record_response(exchange, group, &attempts, &mut response);
     Ok(response)
 }
 
@@ -46,28 +46,33 @@ pub async fn fetch(
     waits: bool,
 ) -> Result<Box<OriginResponse>, OriginError> {
     prepare(exchange, origin, group, request, waits);
-    let permit = admit(exchange, request.queues).await?;
+    let permit = admit_to_origin(exchange, request.queues).await?;
     let site = std::rc::Rc::clone(&exchange.request.site);
     let attempts = request.attempts.clone();
-    let mut response = answered(group.group.fetch_of(&site.pool, request).await, permit)?;
-    noted(exchange, group, &attempts, &mut response);
+    let mut response = attach_permit(group.group.fetch_of(&site.pool, request).await, permit)?;
+    record_response(exchange, group, &attempts, &mut response);
     Ok(response)
 }
 
 /// Records facts of a response (`sticky`) and adds configured fields (`origin_add_header`) before it is processed
 /// further.
-fn noted(exchange: &mut Exchange, group: &OriginGroup, attempts: &Attempts, response: &mut OriginResponse) {
+fn record_response(
+    exchange: &mut Exchange,
+    group: &OriginGroup,
+    attempts: &Attempts,
+    response: &mut OriginResponse,
+) {
     sticky::note(exchange, group, attempts, response);
-    add_header::add_to(exchange, response.head.status, &mut response.head.fields);
+    add_header::add_configured_fields(exchange, response.head.status, &mut response.head.fields);
 }
 
 /// Attaches the permit to the response; it is released when the origin has finished the response.
-fn answered(
+fn attach_permit(
     fetched: Result<Box<OriginResponse>, OriginError>,
-    permit: Permit,
+    permit: OriginPermit,
 ) -> Result<Box<OriginResponse>, OriginError> {
     fetched.map(|mut response| {
-        permit.answered(&mut response);
+        permit.response_head_arrived(&mut response);
         response
     })
 }
@@ -80,16 +85,16 @@ fn prepare(
     waits: bool,
 ) {
     request.affinity = group::affinity(exchange, group);
-    request.sid = sticky::wanted(exchange, group);
+    request.sid = sticky::requested_peer(exchange, group);
     request.bind = bind::address(exchange, &origin.fetch);
-    request.observer = Some(crate::observer::Observer::of(exchange, origin, waits));
+    request.observer = Some(crate::observer::OriginObserver::of(exchange, origin, waits));
 }
 
 /// Handles a failed fetch: writes the error log and returns the error status for the client.
-pub fn fail(exchange: &mut Exchange, error: &OriginError) -> Step {
-    exchange.request.log(Level::Error, format_args!("{error}"));
-    if let ErrorKind::NotAsked(status) = error.kind() {
-        retry_later(exchange, *status);
+pub fn fail_request(exchange: &mut Exchange, error: &OriginError) -> PhaseStep {
+    exchange.request.log(LogLevel::Error, format_args!("{error}"));
+    if let ErrorKind::NotSent(status) = error.kind() {
+        set_retry_after(exchange, *status);
     }
-    Step::Error(error.status())
+    PhaseStep::Error(error.status())
 }

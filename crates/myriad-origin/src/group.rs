@@ -5,36 +5,36 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use myriad_conf::model::Balance;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
-use myriad_upstream::{Address, Affinity, Group, GroupConfig, KeepAlive, PeerConfig, PeerStates};
+use myriad_upstream::{Affinity, Group, GroupConfig, KeepAlive, PeerAddress, PeerConfig, PeerStates};
 
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::runtime::{OriginGroup, OriginPlace, Target, Who};
+use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, UpstreamTarget};
 
 /// Maximum number of idle connections per worker to an HTTP origin without an `upstream` block.
 pub const HTTP_IDLE: usize = 32;
 
 /// Returns the group of the place's target. The error is the response status.
-pub fn of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Who, u16> {
+pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<UpstreamTarget, u16> {
     let template = match &origin.target {
-        Target::Group(group) => return Ok(Who::Group(Arc::clone(group))),
-        Target::Variable(template) => template,
+        OriginTarget::Group(group) => return Ok(UpstreamTarget::Group(Arc::clone(group))),
+        OriginTarget::Variable(template) => template,
     };
-    origin.protocol.who(exchange, template)
+    origin.protocol.upstream_target(exchange, template)
 }
 
 /// Returns the group or address that a target with variables evaluates to. The error is the response status.
-pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
+pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
     let mut name = Vec::new();
     let Exchange { request, frame } = exchange;
     let named = target.eval(request, frame, &mut name).is_ok();
     let name = String::from_utf8_lossy(&name);
     if let Some(group) = named.then(|| named_group(exchange, &name)).flatten() {
-        Ok(Who::Group(group))
+        Ok(UpstreamTarget::Group(group))
     } else {
         exchange.request.log(
-            Level::Error,
+            LogLevel::Error,
             format_args!(
                 "no upstream group or address \"{name}\": the variables must evaluate to the name of an upstream block, or to a \
                      host and a port"
@@ -46,17 +46,20 @@ pub(super) fn named(exchange: &mut Exchange, target: &Template) -> Result<Who, u
 }
 
 /// Resolves the name if the target is a host name. The error is the response status.
-pub async fn settle(exchange: &mut Exchange, chosen: Who) -> Result<Arc<OriginGroup>, u16> {
+pub async fn resolve_target(
+    exchange: &mut Exchange,
+    chosen: UpstreamTarget,
+) -> Result<Arc<OriginGroup>, u16> {
     let (name, port, place) = match chosen {
-        Who::Group(group) => return Ok(group),
-        Who::Name { name, port, resolver } => (name, port, resolver),
+        UpstreamTarget::Group(group) => return Ok(group),
+        UpstreamTarget::Name { name, port, resolver } => (name, port, resolver),
     };
     let resolver = exchange.request.site.resolvers[place.index].clone();
     match Box::pin(resolver.resolve(&name, place.timeout_ms)).await {
         Ok(addresses) => Ok(resolved_group(exchange, &name, port, &addresses)),
         Err(error) => {
-            exchange.request.log(Level::Error, format_args!("{name} could not be resolved ({error})"));
-            exchange.request.origin_mut().attempts.unresolved(&name);
+            exchange.request.log(LogLevel::Error, format_args!("{name} could not be resolved ({error})"));
+            exchange.request.origin_mut().attempts.record_unresolved(&name);
             Err(502)
         }
     }
@@ -66,18 +69,18 @@ pub async fn settle(exchange: &mut Exchange, chosen: Who) -> Result<Arc<OriginGr
 fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAddr]) -> Arc<OriginGroup> {
     let identity = format!("{name}:{port} {addresses:?}");
     let site = &exchange.request.site;
-    if let Some(group) = site.addressed.borrow_mut().get_mut(&identity) {
+    if let Some(group) = site.address_groups.borrow_mut().get_mut(&identity) {
         return Arc::clone(group);
     }
     let peers = addresses.iter().map(|address| PeerConfig {
         max_fails: 0,
-        ..PeerConfig::new(Address::Tcp(SocketAddr::new(*address, port)))
+        ..PeerConfig::new(PeerAddress::Tcp(SocketAddr::new(*address, port)))
     });
     let config = GroupConfig {
         name: name.to_owned(),
         peers: peers.collect(),
         balance: Balance::default(),
-        keepalive: KeepAlive { http: HTTP_IDLE, is_tried: true, ..KeepAlive::default() },
+        keepalive: KeepAlive { http: HTTP_IDLE, is_implicit: true, ..KeepAlive::default() },
         queue: None,
         sticky: false,
         names: None,
@@ -85,7 +88,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     };
     let group =
         Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None, sticky: None });
-    site.addressed.borrow_mut().insert(identity, Arc::clone(&group), 1);
+    site.address_groups.borrow_mut().insert(identity, Arc::clone(&group), 1);
     group
 }
 
@@ -95,14 +98,14 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     if let Some(group) = site.runtime.group(name) {
         return Some(group);
     }
-    if let Some(group) = site.addressed.borrow_mut().get_mut(name) {
+    if let Some(group) = site.address_groups.borrow_mut().get_mut(name) {
         return Some(Arc::clone(group));
     }
-    let mut config = GroupConfig::single(Address::parse(name, None).ok()?);
+    let mut config = GroupConfig::single(PeerAddress::parse(name, None).ok()?);
     config.keepalive.http = HTTP_IDLE;
     let group =
         Arc::new(OriginGroup { group: Group::new(config, &PeerStates::default()), key: None, sticky: None });
-    site.addressed.borrow_mut().insert(name.to_owned(), Arc::clone(&group), 1);
+    site.address_groups.borrow_mut().insert(name.to_owned(), Arc::clone(&group), 1);
     Some(group)
 }
 

@@ -2,14 +2,14 @@
 
 use myriad_upstream::{Affinity, Attempts, OriginRequest, RequestPayload};
 
-use myriad_exchange::exchange::{Exchange, Purpose};
+use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 
 /// Builds the request of the current place in the protocol of its origin.
 pub fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,
-    purpose: Purpose<'_>,
+    purpose: FetchPurpose<'_>,
     payload: RequestPayload,
     attempts: Attempts,
 ) -> Result<OriginRequest, MakeError> {

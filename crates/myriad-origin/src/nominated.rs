@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use myriad_http::{Fields, Known};
 
 /// Names listed in `Connection`, sorted, because a client may send one per header field.
-pub struct Nominated<'a>(Vec<&'a [u8]>);
+pub struct ConnectionListedFields<'a>(Vec<&'a [u8]>);
 
-impl<'a> Nominated<'a> {
+impl<'a> ConnectionListedFields<'a> {
     /// Collects the names of a head. The result is empty if `Connection` only contains common options such as
     /// `keep-alive`.
     pub fn of(fields: &'a Fields) -> Self {
@@ -48,14 +48,14 @@ mod tests {
     #[test]
     fn every_connection_field_counts() {
         let mut fields = Fields::new();
-        assert!(!Nominated::of(&fields).has(b"X-A"));
+        assert!(!ConnectionListedFields::of(&fields).has(b"X-A"));
         fields.push(b"Connection", b"keep-alive");
-        assert!(!Nominated::of(&fields).has(b"Keep-Alive"));
+        assert!(!ConnectionListedFields::of(&fields).has(b"Keep-Alive"));
         fields.push(b"connection", b"X-A , x-b");
-        let nominated = Nominated::of(&fields);
+        let nominated = ConnectionListedFields::of(&fields);
         assert!(nominated.has(b"x-a") && nominated.has(b"X-B") && !nominated.has(b"X-C"));
         fields.push(b"Connection", b"x-c,,Close,a,b,X-,z,m");
-        let nominated = Nominated::of(&fields);
+        let nominated = ConnectionListedFields::of(&fields);
         assert!([&b"X-A"[..], b"X-B", b"x-C", b"A", b"x-", b"Z"].iter().all(|name| nominated.has(name)));
         assert!([&b""[..], b"X", b"x-d", b"n"].iter().all(|name| !nominated.has(name)));
     }

@@ -5,31 +5,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_http::head::reason_phrase;
-use myriad_http::{ResponseHead, Version};
-use myriad_log::Level;
+use myriad_http::{HttpVersion, ResponseHead};
+use myriad_log::LogLevel;
 use myriad_net::Connection;
-use myriad_upstream::{Address, OriginError};
+use myriad_upstream::{OriginError, PeerAddress};
 
 use crate::early_hints;
-use crate::nominated::Nominated;
-use myriad_exchange::exchange::{Account, Exchange};
+use crate::nominated::ConnectionListedFields;
+use myriad_exchange::exchange::{ErrorLogContext, Exchange};
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
 use myriad_exchange::worker::Generation;
 
 /// Observer that writes to the error log of its exchange.
-pub struct Observer {
+pub struct OriginObserver {
     site: Rc<Generation>,
     place: PlaceId,
     origin: Arc<OriginPlace>,
     connection: u64,
     /// Description of the request for log lines.
-    account: Account,
+    context: ErrorLogContext,
     /// Client that receives interim responses, if any.
-    client: Option<Hearer>,
+    client: Option<InterimReceiver>,
 }
 
 /// Client connection that receives interim responses.
-struct Hearer {
+struct InterimReceiver {
     connection: Rc<Connection>,
     /// Number of its request on the connection.
     number: u32,
@@ -40,7 +40,7 @@ struct Hearer {
 /// Maximum size of the fields of a forwarded interim response, in bytes.
 const INTERIM_MAX: usize = 8 << 10;
 
-impl Observer {
+impl OriginObserver {
     /// Creates the observer of an origin request of `exchange`.
     ///
     /// `waits` is set if the client waits for the head of this response and for nothing else.
@@ -48,48 +48,48 @@ impl Observer {
         exchange: &mut Exchange,
         origin: &Arc<OriginPlace>,
         waits: bool,
-    ) -> Rc<dyn myriad_upstream::Observer> {
-        let client = if waits { hearer(exchange, origin) } else { None };
+    ) -> Rc<dyn myriad_upstream::UpstreamObserver> {
+        let client = if waits { interim_receiver(exchange, origin) } else { None };
         let request = &exchange.request;
         Rc::new(Self {
             site: Rc::clone(&request.site),
             place: request.route.place,
             origin: Arc::clone(origin),
             connection: request.received.connection.id,
-            account: request.account(),
+            context: request.error_log_context(),
             client,
         })
     }
 
-    fn write(&self, level: Level, peer: Option<&Address>, message: fmt::Arguments<'_>) {
+    fn write(&self, level: LogLevel, peer: Option<&PeerAddress>, message: fmt::Arguments<'_>) {
         let log = &self.site.runtime.place(self.place).logs.errors;
-        let (who, host) = (self.account.who(), self.account.host());
+        let (who, host) = (self.context.client_text(), self.context.referrer_text());
         let peer = peer.map_or_else(String::new, |peer| format!(", upstream: \"{peer}\""));
         log.write(level, Some(self.connection), format_args!("{message}{who}{peer}{host}"));
     }
 }
 
-impl myriad_upstream::Observer for Observer {
-    fn stderr(&self, peer: &Address, text: &[u8]) {
+impl myriad_upstream::UpstreamObserver for OriginObserver {
+    fn stderr(&self, peer: &PeerAddress, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
         let text = text.trim_end();
         let message =
             format_args!("FastCGI sent in stderr: \"{text}\" while reading response header from upstream");
-        self.write(Level::Error, Some(peer), message);
+        self.write(LogLevel::Error, Some(peer), message);
     }
 
-    fn spoils(&self, text: &[u8]) -> bool {
-        self.origin.protocol.spoils(text)
+    fn invalidates(&self, text: &[u8]) -> bool {
+        self.origin.protocol.invalidates(text)
     }
 
     fn interim(&self, head: &ResponseHead) {
         // 100 is addressed to this server, which has not requested it.
-        let told = |client: &&Hearer| head.status == 103 || client.all && head.status != 100;
-        let Some(client) = self.client.as_ref().filter(told) else { return };
+        let is_forwarded = |client: &&InterimReceiver| head.status == 103 || client.all && head.status != 100;
+        let Some(client) = self.client.as_ref().filter(is_forwarded) else { return };
         let mut lines = Vec::new();
-        let nominated = Nominated::of(&head.fields);
+        let nominated = ConnectionListedFields::of(&head.fields);
         for (known, name, value) in head.fields.iter_known() {
-            if !nominated.has(name) && self.origin.passes_behind(known, name) {
+            if !nominated.has(name) && self.origin.passes_trailer(known, name) {
                 for part in [name, b": ", value, b"\r\n"] {
                     lines.extend_from_slice(part);
                 }
@@ -100,27 +100,27 @@ impl myriad_upstream::Observer for Observer {
         }
     }
 
-    fn warning(&self, peer: &Address, text: &str) {
-        self.write(Level::Warn, Some(peer), format_args!("{text}"));
+    fn warning(&self, peer: &PeerAddress, text: &str) {
+        self.write(LogLevel::Warn, Some(peer), format_args!("{text}"));
     }
 
     fn retried(&self, error: &OriginError) {
-        self.write(Level::Error, error.peer(), format_args!("{error}"));
+        self.write(LogLevel::Error, error.peer(), format_args!("{error}"));
     }
 }
 
 /// Returns the client if `early_hints` or `cache_rfc9111` enables interim responses and its protocol supports them.
 /// HTTP/1.0 does not.
-fn hearer(exchange: &mut Exchange, origin: &OriginPlace) -> Option<Hearer> {
+fn interim_receiver(exchange: &mut Exchange, origin: &OriginPlace) -> Option<InterimReceiver> {
     if !origin.protocol.has_interim() {
         return None;
     }
     let all = origin.answer.passes_interim;
-    let wanted = exchange.request.received.head.version() != Version::Http10
+    let wanted = exchange.request.received.head.version() != HttpVersion::Http10
         && !exchange.request.is_subrequest()
-        && (all || early_hints::are_wanted(exchange));
+        && (all || early_hints::is_enabled(exchange));
     let request = &exchange.request;
-    wanted.then(|| Hearer {
+    wanted.then(|| InterimReceiver {
         connection: Rc::clone(&request.received.connection),
         number: request.received.number,
         all,

@@ -6,7 +6,7 @@ use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_conf::{Span, Text};
 use myriad_script::{Regex, Template};
 
-use myriad_exchange::runtime::{OriginGroup, OriginTlsPlace, ResolverPlace, SettingsCompiler, Target};
+use myriad_exchange::runtime::{OriginGroup, OriginTarget, OriginTlsPlace, ResolverPlace, SettingsCompiler};
 
 /// Compiler of a place with an origin.
 pub trait OriginCompiler: SettingsCompiler {
@@ -18,7 +18,7 @@ pub trait OriginCompiler: SettingsCompiler {
 
     /// Returns the group of that name, else a new group with that address. `written` is its position in the
     /// configuration.
-    fn address(&mut self, name: &str, written: &Text) -> Target;
+    fn address(&mut self, name: &str, written: &Text) -> OriginTarget;
 
     /// Returns the `upstream` block of that name, compared case-insensitively.
     fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>>;
@@ -32,9 +32,9 @@ pub trait OriginCompiler: SettingsCompiler {
 
 impl dyn OriginCompiler + '_ {
     /// Compiles a target: a template if it contains variables, else the named group or address.
-    pub fn target(&mut self, target: &Text) -> Target {
+    pub fn target(&mut self, target: &Text) -> OriginTarget {
         if target.has_variables() {
-            return Target::Variable(self.apart_template(target));
+            return OriginTarget::Variable(self.origin_template(target));
         }
         self.address(&target.lossy(), target)
     }

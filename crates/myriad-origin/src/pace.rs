@@ -5,16 +5,16 @@ use std::time::Duration;
 use myriad_net::clock::monotonic_ms;
 
 /// Rate limiter that counts bytes read and delays further reads above the limit.
-pub struct Pace {
+pub struct ReadRateLimiter {
     bytes_per_second: u64,
     began_ms: u64,
-    taken: u64,
+    bytes_read: u64,
 }
 
-impl Pace {
+impl ReadRateLimiter {
     /// Creates a limiter and starts its clock. A rate of 0 means no limit.
     pub fn new(bytes_per_second: u64) -> Self {
-        Self { bytes_per_second, began_ms: monotonic_ms(), taken: 0 }
+        Self { bytes_per_second, began_ms: monotonic_ms(), bytes_read: 0 }
     }
 
     /// Waits until more bytes may be read.
@@ -26,7 +26,7 @@ impl Pace {
             let elapsed = monotonic_ms() - self.began_ms;
             // As in nginx, the bytes of the first second may be read at once.
             let allowed = self.bytes_per_second.saturating_mul(elapsed / 1000 + 1);
-            if self.taken < allowed {
+            if self.bytes_read < allowed {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(1000 - elapsed % 1000)).await;
@@ -34,7 +34,7 @@ impl Pace {
     }
 
     /// Counts bytes read.
-    pub fn took(&mut self, bytes: usize) {
-        self.taken += bytes as u64;
+    pub fn count_read(&mut self, bytes: usize) {
+        self.bytes_read += bytes as u64;
     }
 }

@@ -7,11 +7,11 @@ use myriad_conf::Text;
 use myriad_conf::registry::ProtocolLanguage;
 use myriad_conf::settings::{Protocol, Settings};
 
-use super::compiled::{CompiledProtocol, Spoken};
+use super::compiled::{CompiledProtocol, CompiledTarget};
 use super::variables::VARIABLES;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::worker::Generation;
-use myriad_upstream::TellHealth;
+use myriad_upstream::HealthLogger;
 
 /// All protocols, in the order of the documentation.
 static PROTOCOLS: &[&CompiledProtocol] = &[
@@ -31,12 +31,12 @@ pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
 
 /// Starts background requests to origins other than [`crate::health_check`]: the status of PHP pools. Changes are
 /// reported to `tell`.
-pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
-    crate::fastcgi::begin(site, tell);
+pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
+    crate::fastcgi::begin(site, log_health);
 }
 
 /// Returns the variables of origins as lists: first those of all protocols, then one list per protocol.
-pub fn variables() -> impl Iterator<Item = &'static [Row]> {
+pub fn variables() -> impl Iterator<Item = &'static [RequestVariable]> {
     std::iter::once(VARIABLES).chain(PROTOCOLS.iter().map(|listed| listed.variables))
 }
 
@@ -46,7 +46,7 @@ pub fn compiled(
     compile: &mut dyn OriginCompiler,
     settings: &Settings,
     (target, prefix): (&Text, &Text),
-) -> Option<Spoken> {
+) -> Option<CompiledTarget> {
     let found = PROTOCOLS.iter().find(|listed| listed.language.protocol == protocol)?;
     Some((found.compile)(compile, settings, target, prefix))
 }

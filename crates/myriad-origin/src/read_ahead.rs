@@ -16,16 +16,16 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
-use myriad_files::{Reading, TempFile};
+use myriad_files::{PendingRead, TempFile};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_net::ResponseBody;
-use myriad_net::memory::WaitingBytes;
+use myriad_net::memory::BufferedBodyBytes;
 
-use crate::pace::Pace;
+use crate::pace::ReadRateLimiter;
 
 /// Limits of reading a response ahead.
 #[derive(Clone, Copy, Debug)]
-pub struct Ahead {
+pub struct ReadAheadLimits {
     /// Maximum size in memory, in bytes.
     pub memory: u64,
     /// Maximum size in a file (`*_max_temp_file_size`), in bytes; 0 disables the file.
@@ -38,7 +38,7 @@ pub struct Ahead {
 
 /// Reads a body ahead of its reader. `length` is the length declared by the sender. A response that is already complete
 /// and fits into memory becomes a full body: it needs no task, and is compressed in one piece.
-pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -> ResponseBody {
+pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: ReadAheadLimits) -> ResponseBody {
     let mut state = State::default();
     if ahead.rate == 0 {
         state.fill(&mut body, ahead.memory);
@@ -46,12 +46,12 @@ pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: Ahead) -> Respo
     if matches!(state.end, Some(Ok(()))) {
         return state.whole();
     }
-    ResponseBody::Stream(state.go_on(body, ahead), length)
+    ResponseBody::Stream(state.into_body(body, ahead), length)
 }
 
 /// Like [`read_ahead`], for a body that has already been started.
-pub fn ahead_of(body: BoxBody, ahead: Ahead) -> BoxBody {
-    State::default().go_on(body, ahead)
+pub fn read_started_ahead(body: BoxBody, ahead: ReadAheadLimits) -> BoxBody {
+    State::default().into_body(body, ahead)
 }
 
 /// Data read and not yet taken. Memory is read before the file; while the file contains unread data, new data is
@@ -62,13 +62,13 @@ struct State {
     first: Bytes,
     queue: VecDeque<Bytes>,
     /// Number of bytes in the queue.
-    waiting: WaitingBytes,
+    waiting: BufferedBodyBytes,
     file: Option<TempFile>,
     written: u64,
     read: u64,
     end: Option<Result<(), BodyError>>,
     /// Set when the reader was dropped.
-    gone: bool,
+    reader_dropped: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
 }
@@ -79,10 +79,10 @@ impl State {
     /// Takes the data that is already available, so that a short response is sent in one piece and needs no task.
     fn fill(&mut self, body: &mut BoxBody, memory: u64) {
         let mut cx = Context::from_waker(Waker::noop());
-        while self.held() < memory {
+        while self.bytes_in_memory() < memory {
             match body.as_mut().poll_data(&mut cx) {
                 Poll::Pending => return,
-                Poll::Ready(Some(Ok(piece))) if self.held() == 0 => self.first = piece,
+                Poll::Ready(Some(Ok(piece))) if self.bytes_in_memory() == 0 => self.first = piece,
                 Poll::Ready(Some(Ok(piece))) => self.push(piece),
                 Poll::Ready(Some(Err(error))) => return self.end = Some(Err(error)),
                 Poll::Ready(None) => return self.end = Some(Ok(())),
@@ -91,14 +91,14 @@ impl State {
     }
 
     /// Returns a body of the data read so far, followed by the rest.
-    fn go_on(mut self, body: BoxBody, ahead: Ahead) -> BoxBody {
+    fn into_body(mut self, body: BoxBody, ahead: ReadAheadLimits) -> BoxBody {
         if !self.first.is_empty() {
             self.waiting.add(self.first.len());
             self.queue.push_front(std::mem::take(&mut self.first));
         }
-        let ended = self.end.is_some();
+        let is_complete = self.end.is_some();
         let shared = Rc::new(RefCell::new(self));
-        if !ended {
+        if !is_complete {
             tokio::task::spawn_local(pump(body, ahead, Rc::clone(&shared)));
         }
         Box::pin(Reader { shared, reading: None })
@@ -109,7 +109,7 @@ impl State {
         if self.queue.is_empty() {
             return ResponseBody::Full(self.first);
         }
-        let mut all = Vec::with_capacity(self.held() as usize);
+        let mut all = Vec::with_capacity(self.bytes_in_memory() as usize);
         all.extend_from_slice(&self.first);
         for piece in self.queue {
             all.extend_from_slice(&piece);
@@ -123,7 +123,7 @@ impl State {
     }
 
     /// Returns the number of bytes in memory.
-    fn held(&self) -> u64 {
+    fn bytes_in_memory(&self) -> u64 {
         self.first.len() as u64 + self.waiting.get()
     }
 
@@ -131,8 +131,10 @@ impl State {
         self.read == self.written
     }
 
-    fn has_room(&self, ahead: Ahead) -> bool {
-        self.gone || self.written < ahead.file || self.file_is_drained() && self.held() < ahead.memory
+    fn has_room(&self, ahead: ReadAheadLimits) -> bool {
+        self.reader_dropped
+            || self.written < ahead.file
+            || self.file_is_drained() && self.bytes_in_memory() < ahead.memory
     }
 }
 
@@ -142,18 +144,18 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-async fn pump(mut body: BoxBody, ahead: Ahead, shared: Shared) {
-    let mut pace = Pace::new(ahead.rate);
+async fn pump(mut body: BoxBody, ahead: ReadAheadLimits, shared: Shared) {
+    let mut pace = ReadRateLimiter::new(ahead.rate);
     let end = loop {
-        room(&shared, ahead).await;
+        wait_for_room(&shared, ahead).await;
         pace.wait().await;
         let Some(piece) = next(&mut body, ahead, &shared).await else { return };
         match piece {
             None => break Ok(()),
             Some(Err(error)) => break Err(error),
             Some(Ok(piece)) => {
-                pace.took(piece.len());
-                if let Err(error) = keep(piece, ahead, &shared).await {
+                pace.count_read(piece.len());
+                if let Err(error) = store_piece(piece, ahead, &shared).await {
                     break Err(error);
                 }
             }
@@ -166,7 +168,7 @@ async fn pump(mut body: BoxBody, ahead: Ahead, shared: Shared) {
     wake(reader);
 }
 
-async fn room(shared: &Shared, ahead: Ahead) {
+async fn wait_for_room(shared: &Shared, ahead: ReadAheadLimits) {
     poll_fn(|cx| {
         let mut state = shared.borrow_mut();
         if state.has_room(ahead) {
@@ -179,10 +181,14 @@ async fn room(shared: &Shared, ahead: Ahead) {
 }
 
 /// Returns the next piece of the body; `None` if the reader was dropped and the rest is not needed.
-async fn next(body: &mut BoxBody, ahead: Ahead, shared: &Shared) -> Option<Option<Result<Bytes, BodyError>>> {
+async fn next(
+    body: &mut BoxBody,
+    ahead: ReadAheadLimits,
+    shared: &Shared,
+) -> Option<Option<Result<Bytes, BodyError>>> {
     poll_fn(|cx| {
         let mut state = shared.borrow_mut();
-        if state.gone && !ahead.to_the_end {
+        if state.reader_dropped && !ahead.to_the_end {
             return Poll::Ready(None);
         }
         state.pump = Some(cx.waker().clone());
@@ -193,13 +199,13 @@ async fn next(body: &mut BoxBody, ahead: Ahead, shared: &Shared) -> Option<Optio
 }
 
 /// Adds a piece to the memory queue or to the file.
-async fn keep(piece: Bytes, ahead: Ahead, shared: &Shared) -> Result<(), BodyError> {
+async fn store_piece(piece: Bytes, ahead: ReadAheadLimits, shared: &Shared) -> Result<(), BodyError> {
     let (file, at) = {
         let mut state = shared.borrow_mut();
-        if state.gone {
+        if state.reader_dropped {
             return Ok(());
         }
-        let fits = state.held() + piece.len() as u64 <= ahead.memory || ahead.file == 0;
+        let fits = state.bytes_in_memory() + piece.len() as u64 <= ahead.memory || ahead.file == 0;
         if state.file_is_drained() && fits {
             state.push(piece);
             let reader = state.reader.take();
@@ -230,7 +236,7 @@ async fn keep(piece: Bytes, ahead: Ahead, shared: &Shared) -> Result<(), BodyErr
 
 struct Reader {
     shared: Shared,
-    reading: Option<Reading>,
+    reading: Option<PendingRead>,
 }
 
 impl Body for Reader {
@@ -278,9 +284,9 @@ impl Body for Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let mut state = self.shared.borrow_mut();
-        state.gone = true;
+        state.reader_dropped = true;
         state.queue.clear();
-        state.waiting = WaitingBytes::default();
+        state.waiting = BufferedBodyBytes::default();
         let pump = state.pump.take();
         drop(state);
         wake(pump);

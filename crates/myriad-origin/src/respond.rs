@@ -3,26 +3,26 @@
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use myriad_http::{Fields, Known, Method, ResponseHead};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::{RequestBody, ResponseBody};
 use myriad_upstream::OriginResponse;
 
-use crate::answer::{accel_rate, answer};
-use crate::read_ahead::{Ahead, read_ahead};
+use crate::answer::{accel_rate, client_response};
+use crate::read_ahead::{ReadAheadLimits, read_ahead};
 use crate::rewrite;
 use crate::sticky;
 use crate::store;
 use crate::upgrade;
 use myriad_exchange::answers::error_pages;
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::size::parse_digits;
-use myriad_exchange::exchange::{Carried, Exchange};
+use myriad_exchange::exchange::{CarriedFields, Exchange};
 use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 
 /// Forwards an origin's response: `X-Accel-Redirect`, intercepted errors, header fields, body.
-pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> Step {
+pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> PhaseStep {
     let OriginResponse { head, body, upgraded, trailers, .. } = *response;
     // A body whose length HTTP/1 declares has no trailers. The same applies to a response that consists of its head
     // only.
@@ -34,7 +34,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
     if let Some(upgraded) = upgraded {
         return upgrade::tunnel(exchange, origin, head, upgraded);
     }
-    let step = redirected(exchange, origin, &head);
+    let step = accel_redirect(exchange, origin, &head);
     let intercepted = origin.protocol.intercepts(head.status)
         || (origin.answer.intercept_errors
             && head.status >= 300
@@ -44,16 +44,16 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
         Some(step) => step,
         None if intercepted => {
             keep_challenge(exchange, &head);
-            Step::Error(status)
+            PhaseStep::Error(status)
         }
         None => {
             let length = head.known(Known::ContentLength).and_then(parse_length);
-            let mut answer = answer(&head, origin, true);
+            let mut answer = client_response(&head, origin, true);
             answer.unsized_by_origin = length.is_none();
             rewrite::rewrite_head(exchange, origin, &head.fields, &mut answer);
             sticky::append(exchange, &mut answer);
             let bodiless = exchange.request.received.head.method() == Method::Head;
-            let (body, is_stored) = store::stored(exchange, origin, &head, body);
+            let (body, is_stored) = store::wrap_body(exchange, origin, &head, body);
             answer.length = if bodiless { length } else { None };
             let ahead = is_read_ahead(origin, &head);
             // The following steps may read the head: `*_limit_rate` may contain `$upstream_http_*`.
@@ -72,7 +72,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
                 answer.without(&[b"accept-ranges", b"content-range"]);
                 answer.ranges = true;
             }
-            return Step::Answer(answer);
+            return PhaseStep::Answer(answer);
         }
     };
     exchange.request.origin_mut().head = Some(head);
@@ -84,7 +84,7 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     if head.status != 401 {
         return;
     }
-    let mut carried = Carried::default();
+    let mut carried = CarriedFields::default();
     for challenge in head.fields.known_all(Known::WwwAuthenticate) {
         for part in [&b"WWW-Authenticate: "[..], challenge, b"\r\n"] {
             carried.lines.extend_from_slice(part);
@@ -95,8 +95,9 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
 
 /// Returns whether the response is read ahead: `*_buffering`, unless `X-Accel-Buffering` overrides it.
 fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
-    let said = head.fields.known(Known::XAccelBuffering).filter(|_| !origin.answer.ignore_accel.buffering);
-    match said {
+    let accel_buffering =
+        head.fields.known(Known::XAccelBuffering).filter(|_| !origin.answer.ignore_accel.buffering);
+    match accel_buffering {
         _ if origin.protocol.is_unbuffered() => false,
         Some(value) if value.eq_ignore_ascii_case(b"no") => false,
         Some(value) if value.eq_ignore_ascii_case(b"yes") => true,
@@ -115,7 +116,7 @@ fn buffered(
     // A response that is stored as a file is read completely, as in nginx.
     let to_the_end = origin.fetch.to_the_end || is_stored;
     if on {
-        let ahead = Ahead {
+        let ahead = ReadAheadLimits {
             memory: origin.ahead.memory,
             file: origin.ahead.file,
             to_the_end,
@@ -123,7 +124,7 @@ fn buffered(
         };
         read_ahead(body, length, ahead)
     } else if to_the_end {
-        read_ahead(body, length, Ahead { memory: 1, file: 0, to_the_end, rate: 0 })
+        read_ahead(body, length, ReadAheadLimits { memory: 1, file: 0, to_the_end, rate: 0 })
     } else {
         ResponseBody::Stream(body, length)
     }
@@ -131,8 +132,8 @@ fn buffered(
 
 /// Returns the read-ahead limits of a page that is too large for the zone; `None` with `*_buffering off`.
 /// `*_limit_rate` and `*_ignore_client_abort` apply to the fetch itself.
-pub fn ahead(rules: &AheadRules) -> Option<Ahead> {
-    let ahead = Ahead { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
+pub fn ahead(rules: &AheadRules) -> Option<ReadAheadLimits> {
+    let ahead = ReadAheadLimits { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
     rules.on.then_some(ahead)
 }
 
@@ -148,35 +149,41 @@ pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
 }
 
 /// Handles `X-Accel-Redirect`: another location of this server produces the response.
-pub fn redirected(exchange: &mut Exchange, origin: &OriginPlace, head: &ResponseHead) -> Option<Step> {
+pub fn accel_redirect(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    head: &ResponseHead,
+) -> Option<PhaseStep> {
     let target = head.known(Known::XAccelRedirect).filter(|_| !origin.answer.ignore_accel.redirect)?;
     let rate = accel_rate(&origin.answer, &head.fields);
     exchange.request.outcome.limit_rate = rate.or(exchange.request.outcome.limit_rate);
-    exchange.request.shortcut.strayed.set(true);
+    exchange.request.shortcut.depends_on_more.set(true);
     exchange.request.errors.carried = Some(Box::new(carried(&head.fields)));
     if target.starts_with(b"@") {
-        return Some(Step::Named(target.into()));
+        return Some(PhaseStep::Named(target.into()));
     }
     // The path comes from the application; an unsafe path is rejected.
     let Some((path, args)) = subrequest::target(target) else {
-        exchange.request.log(Level::Error, format_args!("X-Accel-Redirect to an unsafe path was rejected"));
-        return Some(Step::Error(404));
+        exchange
+            .request
+            .log(LogLevel::Error, format_args!("X-Accel-Redirect to an unsafe path was rejected"));
+        return Some(PhaseStep::Error(404));
     };
     let request = &mut exchange.request;
     redirect::local_redirect_to(request, &path, args);
     // As in nginx: the application has consumed the request body, so the target location is requested with GET.
     request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
     request.upload.body = RequestBody::empty();
-    request.upload.gathered = None;
+    request.upload.buffered = None;
     if request.upload.length.is_some() || request.received.head.fields().has(Known::ContentLength) {
         request.upload.length = Some(0);
     }
-    Some(Step::Redirect)
+    Some(PhaseStep::Redirect)
 }
 
 /// Returns the fields that nginx forwards to the target location of `X-Accel-Redirect`.
-fn carried(fields: &Fields) -> Carried {
-    let mut carried = Carried::default();
+fn carried(fields: &Fields) -> CarriedFields {
+    let mut carried = CarriedFields::default();
     for (known, name, value) in fields.iter_known() {
         match known {
             Some(Known::ContentType) => carried.media_type = Some(value.to_vec()),

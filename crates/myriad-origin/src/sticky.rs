@@ -9,7 +9,7 @@ use myriad_conf::model::StickyExpiry;
 use myriad_http::{Known, uri};
 use myriad_upstream::{Attempts, OriginResponse};
 
-use myriad_exchange::exchange::{Answer, Exchange};
+use myriad_exchange::exchange::{ContentResponse, Exchange};
 use myriad_exchange::runtime::{OriginGroup, StickyCookiePlace, StickyPlace};
 
 mod learn;
@@ -18,19 +18,19 @@ mod text;
 use text::{first, text};
 
 /// Maximum length of an origin name that a client may send, in bytes.
-const LONGEST: usize = 256;
+const MAX_SID_LEN: usize = 256;
 
 /// Returns the origin that the request names; `None` if it names none.
-pub(crate) fn wanted(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
-    let said = match group.sticky.as_ref()? {
+pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
+    let sid = match group.sticky.as_ref()? {
         StickyPlace::Cookie(cookie) => {
             let mut sent = exchange.request.received.head.fields().known_all(Known::Cookie);
             sent.find_map(|header| uri::cookie(header, cookie.name.as_bytes())).map(Bytes::copy_from_slice)
         }
         StickyPlace::Route(templates) => first(exchange, templates).map(Bytes::from),
-        StickyPlace::Learn(place) => return learn::wanted(exchange, place),
+        StickyPlace::Learn(place) => return learn::session_peer(exchange, place),
     };
-    said.filter(|said| !said.is_empty() && said.len() <= LONGEST)
+    sid.filter(|said| !said.is_empty() && said.len() <= MAX_SID_LEN)
 }
 
 /// Records the origin that has responded: in the cookie of the client, or as the origin of its session.
@@ -52,7 +52,7 @@ pub(crate) fn note(
 }
 
 /// Adds the recorded cookie to the response of the client whose request was sent to the origin.
-pub fn append(exchange: &Exchange, answer: &mut Answer) {
+pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
     let Some(facts) = &exchange.request.origin else { return };
     let attempts = facts.attempts.get();
     if let Some(value) = attempts.last().and_then(|attempt| attempt.set_cookie.as_deref()) {

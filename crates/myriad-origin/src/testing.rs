@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_http::{ResponseHead, Version};
+use myriad_http::{HttpVersion, ResponseHead};
 use myriad_net::ResponseBody;
 use myriad_upstream::{Attempts, OriginRequest, Protocol, RequestPayload};
 
 use crate::{answer, make, rewrite};
-use myriad_exchange::exchange::{Answer, Exchange, Purpose};
+use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
-use myriad_serve::testing::{TestSite, answered_at_once};
+use myriad_serve::testing::{TestSite, immediate_answer};
 
 /// Request at a place with an origin, before it is sent.
-pub(crate) struct Trial(pub Box<Exchange>);
+pub(crate) struct OriginTrial(pub Box<Exchange>);
 
 /// Head of a request to an HTTP origin, with its connection options.
-pub(crate) struct Head {
+pub(crate) struct SentRequestHead {
     /// Request line, without its line break.
     pub line: String,
     /// Field lines, without the empty line.
@@ -27,7 +27,7 @@ pub(crate) struct Head {
     pub upgrade: Bytes,
 }
 
-impl Head {
+impl SentRequestHead {
     /// Returns the values of a field, in order. The name is case-insensitive.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         let lines =
@@ -36,19 +36,24 @@ impl Head {
     }
 }
 
-impl Trial {
+impl OriginTrial {
     /// Creates a request `METHOD /target` with these fields, to a server with these directives.
     pub(crate) fn of(server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
-        Self::of_version(Version::Http11, server, line, fields)
+        Self::of_version(HttpVersion::Http11, server, line, fields)
     }
 
     /// Like [`of`](Self::of), with an HTTP version.
-    pub(crate) fn of_version(version: Version, server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
+    pub(crate) fn of_version(
+        version: HttpVersion,
+        server: &str,
+        line: &str,
+        fields: &[(&str, &str)],
+    ) -> Self {
         let mut fields = fields.to_vec();
         fields.push(("Host", "visited.test"));
         let line = line.split_once(' ').expect("a method and a target");
-        let mut exchange = TestSite::new("", server).received(version, line, &fields);
-        let answer = answered_at_once(&mut exchange);
+        let mut exchange = TestSite::new("", server).received_request(version, line, &fields);
+        let answer = immediate_answer(&mut exchange);
         assert!(answer.is_none(), "{line:?} came to no origin");
         Self(exchange)
     }
@@ -59,14 +64,14 @@ impl Trial {
     }
 
     /// Returns the origin request for a client request with this body.
-    pub(crate) fn made(&mut self, payload: RequestPayload) -> Result<OriginRequest, MakeError> {
-        self.made_for(Purpose::Visitor, payload)
+    pub(crate) fn build_request(&mut self, payload: RequestPayload) -> Result<OriginRequest, MakeError> {
+        self.build_request_for(FetchPurpose::Visitor, payload)
     }
 
     /// Like [`made`](Self::made), for a purpose.
-    pub(crate) fn made_for(
+    pub(crate) fn build_request_for(
         &mut self,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         payload: RequestPayload,
     ) -> Result<OriginRequest, MakeError> {
         let origin = self.origin();
@@ -74,8 +79,8 @@ impl Trial {
     }
 
     /// Returns the head of the request to an HTTP origin, with this body.
-    pub(crate) fn asked(&mut self, payload: RequestPayload) -> Head {
-        let request = self.made(payload).expect("a request");
+    pub(crate) fn sent_head(&mut self, payload: RequestPayload) -> SentRequestHead {
+        let request = self.build_request(payload).expect("a request");
         let Protocol::Http { head, keep_alive, upgrade } = request.protocol else {
             panic!("the origin does not speak HTTP")
         };
@@ -83,17 +88,17 @@ impl Trial {
         let (line, rest) = text.split_once("\r\n").expect("a request line");
         let end = rest.strip_suffix("\r\n").expect("an empty line at the end");
         assert!(!end.contains("\r\n\r\n") && !end.starts_with("\r\n"), "the head ends once: {text:?}");
-        Head { line: line.to_owned(), fields: end.to_owned(), keep_alive, upgrade }
+        SentRequestHead { line: line.to_owned(), fields: end.to_owned(), keep_alive, upgrade }
     }
 
     /// Returns the request line that an HTTP origin receives.
     pub(crate) fn line(&mut self) -> String {
-        self.asked(RequestPayload::Empty).line
+        self.sent_head(RequestPayload::Empty).line
     }
 
     /// Returns the environment that a FastCGI origin receives, as `NAME=value` in order.
     pub(crate) fn environment(&mut self) -> Vec<String> {
-        let request = self.made(RequestPayload::Empty).expect("a request");
+        let request = self.build_request(RequestPayload::Empty).expect("a request");
         let Protocol::FastCgi { params, .. } = request.protocol else {
             panic!("the origin does not speak FastCGI")
         };
@@ -103,17 +108,17 @@ impl Trial {
     }
 
     /// Returns the client's response, without its body, to this response of the origin.
-    pub(crate) fn answered(&mut self, status: u16, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) fn client_response(&mut self, status: u16, fields: &[(&str, &str)]) -> ContentResponse {
         let origin = self.origin();
         let head = head(status, fields);
-        let mut answer = answer::answer(&head, &origin, true);
+        let mut answer = answer::client_response(&head, &origin, true);
         rewrite::rewrite_head(&mut self.0, &origin, &head.fields, &mut answer);
         answer
     }
 
     /// Returns the field lines of [`answered`](Self::answered).
     pub(crate) fn lines(&mut self, fields: &[(&str, &str)]) -> String {
-        text(&self.answered(200, fields).lines)
+        text(&self.client_response(200, fields).lines)
     }
 }
 
@@ -138,5 +143,5 @@ pub(crate) fn bytes(text: &'static str) -> RequestPayload {
 
 /// Returns a streamed body, with its length if known.
 pub(crate) fn stream(length: Option<u64>) -> RequestPayload {
-    RequestPayload::Stream(myriad_exchange::exchange::pulled(ResponseBody::None), length)
+    RequestPayload::Stream(myriad_exchange::exchange::pull_body(ResponseBody::None), length)
 }

@@ -27,7 +27,7 @@ pub(crate) fn of_request(
     identity.update(name.as_bytes());
     let mut config = Arc::clone(&place.config);
     if let Some(pair) = &place.certificate
-        && let Some(shown) = shown(exchange, pair)?
+        && let Some(shown) = load_certificate(exchange, pair)?
     {
         identity.update(shown.0.end_entity_cert().map_or(&[], |leaf| leaf.as_ref()));
         let mut own = (*config).clone();
@@ -45,7 +45,7 @@ pub(crate) fn offer_http2(place: &mut OriginTlsPlace) {
 }
 
 /// Loads the certificate whose name contains variables; `None` if the name is empty.
-fn shown(exchange: &mut Exchange, pair: &NamedPair) -> Result<Option<OneCertificate>, MakeError> {
+fn load_certificate(exchange: &mut Exchange, pair: &NamedPair) -> Result<Option<OneCertificate>, MakeError> {
     let Exchange { request, frame } = exchange;
     let loaded = pair.load(request, frame).map_err(MakeError::Tls)?;
     Ok(loaded.map(OneCertificate))

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use myriad_upstream::{OriginError, OriginResponse, Sent};
+use myriad_upstream::{OriginError, OriginResponse, SentTracker};
 
 type Fetched = Result<Box<OriginResponse>, OriginError>;
 
@@ -13,19 +13,19 @@ type Fetched = Result<Box<OriginResponse>, OriginError>;
 /// only delay other requests.
 ///
 /// While its client waits, it is not a task, which avoids the cost of spawning and waking one for each request.
-pub(crate) struct ToTheEnd {
+pub(crate) struct CompletingFetch {
     fetching: Option<Pin<Box<dyn Future<Output = Fetched>>>>,
-    sent: Sent,
+    sent: SentTracker,
 }
 
-impl ToTheEnd {
+impl CompletingFetch {
     /// `sent` records the peers that `fetching` has sent the request to.
-    pub(crate) fn new(fetching: impl Future<Output = Fetched> + 'static, sent: Sent) -> Self {
+    pub(crate) fn new(fetching: impl Future<Output = Fetched> + 'static, sent: SentTracker) -> Self {
         Self { fetching: Some(Box::pin(fetching)), sent }
     }
 }
 
-impl Future for ToTheEnd {
+impl Future for CompletingFetch {
     type Output = Fetched;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Fetched> {
@@ -40,7 +40,7 @@ impl Future for ToTheEnd {
     }
 }
 
-impl Drop for ToTheEnd {
+impl Drop for CompletingFetch {
     fn drop(&mut self) {
         let Some(fetching) = self.fetching.take_if(|_| self.sent.has_begun()) else { return };
         // This task is cancelled when its worker shuts down.

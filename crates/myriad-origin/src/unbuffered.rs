@@ -10,11 +10,11 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use myriad_http::body::{Body, BodyError};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use myriad_exchange::exchange::{Exchange, Gathered};
+use myriad_exchange::exchange::{BufferedBody, Exchange};
 
 /// Maximum number of bytes that are taken before the request is sent.
 const AT_ONCE: usize = 64 << 10;
@@ -26,15 +26,15 @@ pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     let mut first = VecDeque::new();
     match poll_fn(|cx| Poll::Ready(take_ready(&mut body, &mut first, cx))).await {
         Ok(true) => {
-            let gathered = Gathered::Memory(joined(first));
+            let gathered = BufferedBody::Memory(joined(first));
             exchange.request.upload.length = Some(gathered.length());
             let payload = gathered.payload();
-            exchange.request.upload.gathered = Some(gathered);
+            exchange.request.upload.buffered = Some(gathered);
             Ok(payload)
         }
-        Ok(false) => Ok(RequestPayload::Stream(Box::pin(Begun { first, body }), length)),
+        Ok(false) => Ok(RequestPayload::Stream(Box::pin(StartedBody { first, body }), length)),
         Err(error) => {
-            exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
+            exchange.request.log(LogLevel::Error, format_args!("request body failed ({error})"));
             Err(error.status())
         }
     }
@@ -73,12 +73,12 @@ fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
 }
 
 /// Body whose first pieces have been taken.
-struct Begun {
+struct StartedBody {
     first: VecDeque<Bytes>,
     body: RequestBody,
 }
 
-impl Body for Begun {
+impl Body for StartedBody {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match self.first.pop_front() {
             Some(piece) => Poll::Ready(Some(Ok(piece))),

@@ -6,28 +6,28 @@ use std::rc::Rc;
 use tokio::sync::Notify;
 
 /// Maximum number of concurrent background requests of one kind.
-pub(crate) const MOST: usize = 512;
+pub(crate) const MAX_CONCURRENT: usize = 512;
 
 /// Counter of the background requests of one kind.
 #[derive(Default)]
-pub(crate) struct UnderWay {
+pub(crate) struct BackgroundRequests {
     count: Cell<usize>,
     /// Notified when the count drops to 0.
     over: Notify,
 }
 
-impl UnderWay {
+impl BackgroundRequests {
     /// Counts another request; `None` if [`MOST`] are in progress.
-    pub(crate) fn begin(self: &Rc<Self>) -> Option<Turn> {
+    pub(crate) fn begin(self: &Rc<Self>) -> Option<BackgroundGuard> {
         let others = self.count.get();
-        (others < MOST).then(|| {
+        (others < MAX_CONCURRENT).then(|| {
             self.count.set(others + 1);
-            Turn(Rc::clone(self))
+            BackgroundGuard(Rc::clone(self))
         })
     }
 
     /// Waits until no request is in progress.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         while self.count.get() > 0 {
             self.over.notified().await;
         }
@@ -35,9 +35,9 @@ impl UnderWay {
 }
 
 /// Guard of a counted request; dropping it decrements the count.
-pub(crate) struct Turn(Rc<UnderWay>);
+pub(crate) struct BackgroundGuard(Rc<BackgroundRequests>);
 
-impl Drop for Turn {
+impl Drop for BackgroundGuard {
     fn drop(&mut self) {
         let others = self.0.count.get() - 1;
         self.0.count.set(others);
@@ -58,14 +58,14 @@ mod tests {
 
     #[test]
     fn requests_are_bounded_and_the_end_waits_for_the_last() {
-        let under_way = Rc::<UnderWay>::default();
-        let mut turns: Vec<_> = (0..MOST).map(|_| under_way.begin()).collect();
+        let under_way = Rc::<BackgroundRequests>::default();
+        let mut turns: Vec<_> = (0..MAX_CONCURRENT).map(|_| under_way.begin()).collect();
         assert!(turns.iter().all(Option::is_some));
         assert!(under_way.begin().is_none());
         let last = turns.pop();
         drop(turns);
         block_on(async {
-            let mut end = Box::pin(under_way.ended());
+            let mut end = Box::pin(under_way.wait_until_idle());
             let waits = poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_pending()));
             assert!(waits.await);
             drop(last);

@@ -1,13 +1,13 @@
 //! Protocol switches by a 101 of an origin, such as WebSocket (RFC 9110 section 7.8), and CONNECT.
 
 use myriad_http::{Known, ResponseHead};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::{ResponseBody, Tunnel};
 use myriad_upstream::Upgraded;
 
 use crate::answer;
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::OriginPlace;
 
 /// Returns the protocols in a value of `Upgrade` (RFC 9110 section 7.8).
@@ -29,12 +29,17 @@ pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
 }
 
 /// Returns the response that connects client and origin by a tunnel.
-pub fn tunnel(exchange: &mut Exchange, place: &OriginPlace, head: ResponseHead, upgraded: Upgraded) -> Step {
+pub fn tunnel(
+    exchange: &mut Exchange,
+    place: &OriginPlace,
+    head: ResponseHead,
+    upgraded: Upgraded,
+) -> PhaseStep {
     if exchange.request.is_subrequest() {
-        exchange.request.log(Level::Error, format_args!("connection upgrade in subrequest"));
-        return Step::Error(502);
+        exchange.request.log(LogLevel::Error, format_args!("connection upgrade in subrequest"));
+        return PhaseStep::Error(502);
     }
-    let mut answer = answer::answer(&head, place, true);
+    let mut answer = answer::client_response(&head, place, true);
     // The response to CONNECT is the connection alone (RFC 9110 section 9.3.6).
     if head.status == 101 {
         for protocol in head.fields.known_all(Known::Upgrade) {
@@ -51,7 +56,7 @@ pub fn tunnel(exchange: &mut Exchange, place: &OriginPlace, head: ResponseHead, 
         send_ms: place.fetch.timeouts.send_ms,
     }));
     exchange.request.origin_mut().head = Some(head);
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
 #[cfg(test)]

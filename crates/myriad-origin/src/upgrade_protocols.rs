@@ -1,6 +1,6 @@
 //! `upgrade_protocols`: protocols that a connection to an origin may switch to.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
 /// Values of `upgrade_protocols`, in lower case.
@@ -21,7 +21,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
 .default("websocket")
 .own()];
 
-fn upgrade_protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn upgrade_protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut protocols = Vec::new();
     for index in 0..args.len() {
         let name = args.bytes(index);

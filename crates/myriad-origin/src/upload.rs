@@ -10,32 +10,32 @@ use std::pin::Pin;
 use bytes::{Bytes, BytesMut};
 use myriad_files::{Naming, TempFile};
 use myriad_http::body::{Body, BodyError};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
 use crate::unbuffered;
-use myriad_exchange::exchange::{Exchange, Gathered};
+use myriad_exchange::exchange::{BufferedBody, Exchange};
 use myriad_exchange::runtime::{BodyRules, OriginPlace};
 
 /// Minimum size of a write to the file, in bytes.
-const LEAST_WRITE: u64 = 64 << 10;
+const MIN_WRITE: u64 = 64 << 10;
 
 /// Pieces shorter than this, in bytes, are joined: otherwise a body in chunks of one byte would cost a hundred times
 /// its length.
-const SHORT: usize = 1024;
+const JOINED_BELOW: usize = 1024;
 
 /// Returns the body for the origin. The error is the response status.
 pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let request = &mut exchange.request;
     request.upload.body.send_continue();
-    if request.upload.gathered.is_none() && !request.upload.body.is_empty() {
+    if request.upload.buffered.is_none() && !request.upload.body.is_empty() {
         if origin.streams(&request.upload.body) {
             return Box::pin(unbuffered::payload(exchange)).await;
         }
         Box::pin(gather(exchange)).await?;
     }
-    match &exchange.request.upload.gathered {
+    match &exchange.request.upload.buffered {
         Some(gathered) if origin.request.pass_body => Ok(gathered.payload()),
         _ => Ok(RequestPayload::Empty),
     }
@@ -50,61 +50,65 @@ pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
         if request.runtime().names_bodies { rules.naming.max(Naming::WhileUsed) } else { rules.naming };
     match read(&mut body, rules, naming).await {
         Ok(gathered) => {
-            if let Gathered::File(file, _) = &gathered {
-                let level = if rules.in_memory > 0 { Level::Warn } else { Level::Notice };
+            if let BufferedBody::File(file, _) = &gathered {
+                let level = if rules.in_memory > 0 { LogLevel::Warn } else { LogLevel::Notice };
                 let name = file.name().map(|path| format!(" {}", path.display())).unwrap_or_default();
                 request
                     .log(level, format_args!("a client request body is buffered to a temporary file{name}"));
             }
             exchange.request.upload.length = Some(gathered.length());
-            exchange.request.upload.gathered = Some(gathered);
+            exchange.request.upload.buffered = Some(gathered);
             Ok(())
         }
-        Err(Unread::Failed(error)) => {
-            exchange.request.log(Level::Error, format_args!("request body failed ({error})"));
+        Err(BodyFailure::Failed(error)) => {
+            exchange.request.log(LogLevel::Error, format_args!("request body failed ({error})"));
             Err(error.status())
         }
-        Err(Unread::NoRoom) => {
+        Err(BodyFailure::NoRoom) => {
             let most = exchange.request.place().upload.body.most_in_files;
             let what = format_args!(
                 "request body refused: request bodies in temporary files are limited to {most} bytes in total \
                      (client_body_temp_max_size)"
             );
-            exchange.request.log(Level::Error, what);
+            exchange.request.log(LogLevel::Error, what);
             Err(503)
         }
     }
 }
 
 /// Reason why a body was not read.
-enum Unread {
+enum BodyFailure {
     /// The body was aborted or could not be stored.
     Failed(BodyError),
     /// Bodies in files have reached their total limit (`client_body_temp_max_size`).
     NoRoom,
 }
 
-impl From<BodyError> for Unread {
+impl From<BodyError> for BodyFailure {
     fn from(error: BodyError) -> Self {
         Self::Failed(error)
     }
 }
 
 /// Reads a complete body. At most `rules.in_memory` bytes, or one write, are buffered in memory.
-async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Result<Gathered, Unread> {
+async fn read(
+    body: &mut RequestBody,
+    rules: &BodyRules,
+    naming: Naming,
+) -> Result<BufferedBody, BodyFailure> {
     let folder = (rules.folder_is_written || naming != Naming::Nameless).then_some(&rules.folder);
     let failed = |error: std::io::Error| BodyError::Io(format!("temporary file: {error}"));
-    let mut held = Held::default();
+    let mut held = BufferedPieces::default();
     let mut file: Option<TempFile> = None;
     let mut written = 0;
     loop {
         let piece = poll_fn(|cx| Pin::new(&mut *body).poll_data(cx)).await.transpose()?;
-        let ended = piece.is_none();
+        let is_end = piece.is_none();
         if let Some(piece) = piece {
             held.push(piece);
         }
         let spills = match &file {
-            Some(_) => ended || held.length >= LEAST_WRITE,
+            Some(_) => is_end || held.length >= MIN_WRITE,
             None => held.length > rules.in_memory,
         };
         if spills && held.length > 0 {
@@ -114,34 +118,34 @@ async fn read(body: &mut RequestBody, rules: &BodyRules, naming: Naming) -> Resu
             };
             let length = held.length;
             if !file.charge(length, rules.most_in_files) {
-                return Err(Unread::NoRoom);
+                return Err(BodyFailure::NoRoom);
             }
             file.write(held.take(), written).await.map_err(failed)?;
             written += length;
         }
-        if ended {
+        if is_end {
             break;
         }
     }
     Ok(match file {
-        Some(file) => Gathered::File(file, written),
-        None => Gathered::Memory(joined(held.take())),
+        Some(file) => BufferedBody::File(file, written),
+        None => BufferedBody::Memory(joined(held.take())),
     })
 }
 
 /// Part of a body that is in memory.
 #[derive(Default)]
-struct Held {
+struct BufferedPieces {
     pieces: Vec<Bytes>,
     /// Short pieces after the queue, joined.
     tail: BytesMut,
     length: u64,
 }
 
-impl Held {
+impl BufferedPieces {
     fn push(&mut self, piece: Bytes) {
         self.length += piece.len() as u64;
-        if piece.len() < SHORT {
+        if piece.len() < JOINED_BELOW {
             return self.tail.extend_from_slice(&piece);
         }
         self.end_tail();
@@ -179,10 +183,10 @@ mod tests {
 
     #[test]
     fn short_pieces_are_held_as_one_and_in_their_order() {
-        let mut held = Held::default();
+        let mut held = BufferedPieces::default();
         let mut all = Vec::new();
         for number in 0..5000u32 {
-            let length = if number % 1000 == 999 { SHORT } else { 1 };
+            let length = if number % 1000 == 999 { JOINED_BELOW } else { 1 };
             let piece = vec![number as u8; length];
             all.extend_from_slice(&piece);
             held.push(piece.into());

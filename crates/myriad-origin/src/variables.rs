@@ -2,34 +2,34 @@
 
 use std::fmt::Write;
 
-use myriad_conf::registry::Status;
+use myriad_conf::registry::DirectiveStatus;
 use myriad_http::{Fields, Known};
 use myriad_upstream::Attempt;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::{join, never_ready, single};
 use myriad_exchange::runtime::Reads::{Origin, OriginHead};
-use myriad_exchange::runtime::Value::{Made, Named};
-use myriad_exchange::runtime::{Borrowed, NamedValue, Rest};
+use myriad_exchange::runtime::RowValue::{Made, Named};
+use myriad_exchange::runtime::{Borrowed, NameSuffix, NamedValue};
 
-const LENGTH: Status = Status::Differs(
+const LENGTH: DirectiveStatus = DirectiveStatus::Differs(
     "with FastCGI, only the length of the body; nginx also counts the records of the protocol",
 );
 
-const COOKIE: Status = Status::Differs(
+const COOKIE: DirectiveStatus = DirectiveStatus::Differs(
     "empty in responses from the cache: cookies belong to a single client and are never stored",
 );
 
 /// Variables of all protocols; those of a single protocol are defined in its module.
-pub(crate) const VARIABLES: &[Row] = &[
-    Row::new(
+pub(crate) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new(
         "upstream",
         "upstream_addr",
         &[Origin],
         Made(|request, out| list(request, out, |attempt, text| text.push_str(&attempt.address))),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_status",
         &[OriginHead],
@@ -40,57 +40,57 @@ pub(crate) const VARIABLES: &[Row] = &[
             })
         }),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_connect_time",
         &[Origin],
         Made(|request, out| list(request, out, |attempt, text| seconds(attempt.connect_ms, text))),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_header_time",
         &[Origin],
         Made(|request, out| list(request, out, |attempt, text| seconds(attempt.header_ms, text))),
     ),
-    Row::new("upstream", "upstream_response_time", &[Origin], Made(response_time)),
-    Row::new(
+    RequestVariable::new("upstream", "upstream_response_time", &[Origin], Made(response_time)),
+    RequestVariable::new(
         "upstream",
         "upstream_bytes_received",
         &[Origin],
         Made(|request, out| list(request, out, |attempt, text| number(attempt.bytes_received, text))),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_bytes_sent",
         &[Origin],
         Made(|request, out| list(request, out, |attempt, text| number(attempt.bytes_sent, text))),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_http_",
         &[OriginHead],
-        Named(NamedValue { rest: Rest::line, ready: ready_field, made: made_field }),
+        Named(NamedValue { rest: NameSuffix::line, ready: ready_field, made: made_field }),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_cookie_",
         &[OriginHead],
-        Named(NamedValue { rest: Rest::text, ready: never_ready, made: cookie }),
+        Named(NamedValue { rest: NameSuffix::text, ready: never_ready, made: cookie }),
     )
-    .fares(COOKIE),
-    Row::new(
+    .with_status(COOKIE),
+    RequestVariable::new(
         "upstream",
         "upstream_trailer_",
         &[Origin],
-        Named(NamedValue { rest: Rest::line, ready: never_ready, made: trailer }),
+        Named(NamedValue { rest: NameSuffix::line, ready: never_ready, made: trailer }),
     ),
-    Row::new(
+    RequestVariable::new(
         "upstream",
         "upstream_response_length",
         &[Origin],
         Made(|request, out| list(request, out, |attempt, text| number(attempt.response_length, text))),
     )
-    .fares(LENGTH),
+    .with_status(LENGTH),
 ];
 
 /// Writes a figure of each attempt. Returns false if no origin was contacted.
@@ -137,16 +137,16 @@ fn values<'a>(request: &'a Request, name: &'a [u8]) -> impl Iterator<Item = &'a 
     stored.chain(head(request).into_iter().flat_map(move |head| head.get_all(name)))
 }
 
-fn ready_field<'a>(request: &'a Request, rest: &'a Rest) -> Borrowed<'a> {
+fn ready_field<'a>(request: &'a Request, rest: &'a NameSuffix) -> Borrowed<'a> {
     single(values(request, rest.as_text().as_bytes()))
 }
 
-fn made_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+fn made_field(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     join(values(request, rest.as_text().as_bytes()), b", ", out);
     true
 }
 
-fn trailer(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+fn trailer(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let trailers = request.origin.as_ref().and_then(|origin| origin.trailers.as_ref());
     let Some(trailers) = trailers else { return false };
     let before = out.len();
@@ -155,7 +155,7 @@ fn trailer(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
 }
 
 /// Writes the value that the origin sets a cookie to.
-fn cookie(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+fn cookie(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let name = rest.as_text().as_bytes();
     let cookies = head(request).into_iter().flat_map(|head| head.known_all(Known::SetCookie));
     let mut values = cookies.filter_map(|cookie| {
@@ -175,17 +175,17 @@ mod tests {
 
     use myriad_exchange::exchange::StoredFields;
     use myriad_http::{Fields, ResponseHead};
-    use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables, variable_value};
 
     #[test]
     fn tries_of_an_origin_are_listed() {
-        let mut exchange = Case::default().begin();
+        let mut exchange = VariableCase::default().begin();
         let names = ["upstream_addr", "upstream_status", "upstream_response_time"];
-        lacks(&mut exchange, &names);
+        assert_unset(&mut exchange, &names);
         let origin = exchange.request.origin_mut();
-        origin.attempts.unresolved("php");
-        origin.attempts.unresolved("other");
-        shows(
+        origin.attempts.record_unresolved("php");
+        origin.attempts.record_unresolved("other");
+        assert_variables(
             &mut exchange,
             &[
                 ("upstream_addr", "php : other"),
@@ -197,13 +197,13 @@ mod tests {
                 ("upstream_bytes_received", "0 : 0"),
             ],
         );
-        assert!(shown(&mut exchange, "upstream_response_time").unwrap().contains(" : "));
+        assert!(variable_value(&mut exchange, "upstream_response_time").unwrap().contains(" : "));
     }
 
     #[test]
     fn the_head_of_an_origin_is_shown() {
-        let mut exchange = Case::default().begin();
-        lacks(&mut exchange, &["upstream_http_x_a", "upstream_cookie_a", "upstream_trailer_x_a"]);
+        let mut exchange = VariableCase::default().begin();
+        assert_unset(&mut exchange, &["upstream_http_x_a", "upstream_cookie_a", "upstream_trailer_x_a"]);
         let lines = [
             ("X-A", "1"),
             ("X-B", "2"),
@@ -215,7 +215,7 @@ mod tests {
         let trailers: Fields = [("X-Sum", "7")].into_iter().collect();
         let origin = exchange.request.origin_mut();
         (origin.head, origin.trailers) = (Some(head), Some(Rc::new(RefCell::new(trailers))));
-        shows(
+        assert_variables(
             &mut exchange,
             &[
                 ("upstream_http_x_a", "1"),
@@ -225,10 +225,10 @@ mod tests {
                 ("upstream_trailer_x_sum", "7"),
             ],
         );
-        lacks(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
+        assert_unset(&mut exchange, &["upstream_http_x_c", "upstream_cookie_b", "upstream_trailer_x_a"]);
         let stored: Fields = [("X-A", "stored")].into_iter().collect();
         exchange.request.cache.origin_fields = Some(StoredFields::Head(stored.into()));
-        shows(&mut exchange, &[("upstream_http_x_a", "stored")]);
-        lacks(&mut exchange, &["upstream_http_x_b", "upstream_cookie_a"]);
+        assert_variables(&mut exchange, &[("upstream_http_x_a", "stored")]);
+        assert_unset(&mut exchange, &["upstream_http_x_b", "upstream_cookie_a"]);
     }
 }

@@ -1,10 +1,10 @@
 //! `Allow` of a 405 or an `OPTIONS *` (RFC 9110 section 10.2.1).
 
 use myriad_http::{Known, Method, MethodSet};
-use myriad_net::Head;
+use myriad_net::ResponseText;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::{Answer, MadeFrom};
+use myriad_exchange::exchange::{ContentResponse, ResponseSource};
 
 /// Methods that at least one resource of a server may support.
 pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
@@ -20,7 +20,7 @@ pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
 /// Adds the field to a 405 by which this server rejects the method (RFC 9110 section 15.5.6), unless `add_header` has
 /// added it. For a 405 of the configuration (`return 405`, `error_page`) or of an origin the supported methods are
 /// unknown.
-pub(super) fn add(request: &Request, answer: &Answer, head: &mut Head) {
+pub(super) fn add(request: &Request, answer: &ContentResponse, head: &mut ResponseText) {
     let supported = request.errors.supported;
     if answer.status != 405 || supported.is_empty() || is_of_origin(request, answer) {
         return;
@@ -29,7 +29,7 @@ pub(super) fn add(request: &Request, answer: &Answer, head: &mut Head) {
         return;
     }
     let refused = request.received.head.method();
-    head.field(b"Allow", list(supported.iter().filter(|method| *method != refused)).as_bytes());
+    head.append_field(b"Allow", list(supported.iter().filter(|method| *method != refused)).as_bytes());
 }
 
 /// Returns the value for the server as a whole.
@@ -37,9 +37,9 @@ pub fn of_server() -> String {
     list(SERVER_METHODS.iter())
 }
 
-fn is_of_origin(request: &Request, answer: &Answer) -> bool {
+fn is_of_origin(request: &Request, answer: &ContentResponse) -> bool {
     let status = request.origin.as_ref().and_then(|facts| facts.head.as_ref()).map(|head| head.status);
-    status == Some(405) || matches!(&answer.made_from, MadeFrom::Page(page) if page.meta().status == 405)
+    status == Some(405) || matches!(&answer.source, ResponseSource::Page(page) if page.meta().status == 405)
 }
 
 fn list(methods: impl Iterator<Item = Method>) -> String {

@@ -2,50 +2,50 @@
 
 use myriad_http::Method;
 use myriad_net::ResponseBody;
-use myriad_policy::{Condition, judge_conditions};
+use myriad_policy::{PreconditionOutcome, judge_conditions};
 
 use super::error_answer::error_answer;
 use super::ranges;
-use myriad_exchange::exchange::{Answer, Request};
+use myriad_exchange::exchange::{ContentResponse, Request};
 use myriad_exchange::runtime::Place;
 
 /// Applies the status of an `error_page` and evaluates conditions.
-pub(super) fn judge(request: &Request, place: &Place, answer: &mut Answer) {
+pub(super) fn judge(request: &Request, place: &Place, answer: &mut ContentResponse) {
     if let Some(status) = request.errors.forced_status {
         answer.status = status;
         answer.reason = None;
     }
     // The origin has evaluated the conditions of a response that it generated for this request only.
-    if !is_whole(request, answer) || answer.judged {
+    if !is_whole(request, answer) || answer.conditions_evaluated {
         return;
     }
-    match judged(request, place, answer) {
-        Condition::Pass => {}
-        Condition::NotModified => {
+    match precondition_outcome(request, place, answer) {
+        PreconditionOutcome::Pass => {}
+        PreconditionOutcome::NotModified => {
             answer.status = 304;
             answer.reason = None;
             answer.body = ResponseBody::None;
         }
-        Condition::Failed => *answer = error_answer(place, 412),
+        PreconditionOutcome::Failed => *answer = error_answer(place, 412),
     }
 }
 
 /// Returns whether the client already has the response (304), so that its body is not needed.
 #[cfg(feature = "image")]
-pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &Answer) -> bool {
-    if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.judged {
+pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &ContentResponse) -> bool {
+    if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.conditions_evaluated {
         return false;
     }
-    matches!(judged(request, place, answer), Condition::NotModified)
+    matches!(precondition_outcome(request, place, answer), PreconditionOutcome::NotModified)
 }
 
-fn judged(request: &Request, place: &Place, answer: &Answer) -> Condition {
+fn precondition_outcome(request: &Request, place: &Place, answer: &ContentResponse) -> PreconditionOutcome {
     let now_s = request.received.at_ms / 1000;
     let validators = ranges::validators(answer, answer.tag(place.files.etag), now_s);
     judge_conditions(request.received.head.fields(), &validators, place.files.if_modified_since, now_s)
 }
 
 /// Returns whether conditions and ranges of the request apply to this response.
-pub(super) fn is_whole(request: &Request, answer: &Answer) -> bool {
+pub(super) fn is_whole(request: &Request, answer: &ContentResponse) -> bool {
     answer.status == 200 && matches!(request.received.head.method(), Method::Get | Method::Head)
 }

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use myriad_base::calendar::write_http_date;
 use myriad_net::clock;
 
-struct Line {
+struct DateLine {
     second: u64,
     text: Vec<u8>,
 }
 
 thread_local! {
-    static LINE: RefCell<Line> = const { RefCell::new(Line { second: 0, text: Vec::new() }) };
+    static LINE: RefCell<DateLine> = const { RefCell::new(DateLine { second: 0, text: Vec::new() }) };
 }
 
 /// Appends `Date: …` for `now` (milliseconds of the process clock). Synchronizes the clocks once a second.

@@ -26,7 +26,7 @@ pub fn explain(exchange: &Exchange, media_type: Option<&[u8]>) {
     }
     let codings = [("br", &offer.brotli), ("zstd", &offer.zstd), ("gzip", &offer.gzip)];
     let offered = codings.iter().filter_map(|(name, rules)| {
-        let rules = rules.as_ref().filter(|rules| rules.types.cover(&media_type))?;
+        let rules = rules.as_ref().filter(|rules| rules.types.contains(&media_type))?;
         Some(format!("{name} from {} bytes", rules.min_length))
     });
     let offered = offered.collect::<Vec<_>>().join(", ");

@@ -1,6 +1,6 @@
 //! Conditions that close a persistent connection: `keepalive_time`, `keepalive_disable`.
 
-use myriad_http::{Known, Method, Version};
+use myriad_http::{HttpVersion, Known, Method};
 
 use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,7 @@ pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
     let is_old =
         request.received.at_ms.saturating_sub(request.received.connection.accepted_ms) > rules.time_ms;
     // The affected browsers do not support later versions.
-    if is_old || matches!(request.received.head.version(), Version::Http2 | Version::Http3) {
+    if is_old || matches!(request.received.head.version(), HttpVersion::Http2 | HttpVersion::Http3) {
         return is_old;
     }
     rules.not_msie6 && request.received.head.method() == Method::Post && agent_is(request, is_msie6)
@@ -24,9 +24,9 @@ fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
 
 /// Implements nginx's test: Safari on a Mac, but not browsers that only include its name.
 fn is_safari(agent: &[u8]) -> bool {
-    let says = |word: &[u8]| agent.windows(word.len()).any(|window| window == word);
+    let contains = |word: &[u8]| agent.windows(word.len()).any(|window| window == word);
     let others: [&[u8]; 4] = [b"MSIE ", b"Opera", b"Gecko/", b"Chrome/"];
-    says(b"Safari/") && says(b"Mac OS X") && !others.into_iter().any(says)
+    contains(b"Safari/") && contains(b"Mac OS X") && !others.into_iter().any(contains)
 }
 
 #[cfg(test)]

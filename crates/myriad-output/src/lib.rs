@@ -29,7 +29,7 @@ pub mod userid;
 pub use encoding::{Encodings, accepted, encodings, is_compressed};
 pub use explained::explain;
 pub use filters::{body_of_subrequest, compiled as compiled_filters, names_utf8};
-pub use refusal::refusal;
+pub use refusal::conditional_rejection;
 pub use send::send;
 
 #[cfg(test)]

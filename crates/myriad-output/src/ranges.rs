@@ -8,53 +8,57 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use myriad_http::Known;
 use myriad_http::body::{Body, BodyError, BoxBody};
-use myriad_http::ranges::{Ranges, parse_ranges};
+use myriad_http::ranges::{RangeAction, parse_ranges};
 use myriad_net::ResponseBody;
 use myriad_policy::{EntityTag, StoredValidators, if_range_holds};
 
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Request;
 
 /// Returns the ranges for the client, evaluated before the response is changed.
-pub(crate) fn plan(request: &Request, answer: &Answer, validators: &StoredValidators<'_>) -> Ranges {
+pub(crate) fn plan(
+    request: &Request,
+    answer: &ContentResponse,
+    validators: &StoredValidators<'_>,
+) -> RangeAction {
     let max_ranges = request.place().files.max_ranges;
     let fields = request.received.head.fields();
     let (Some(value), Some(length)) = (fields.known(Known::Range), answer.body.length()) else {
-        return Ranges::Ignore;
+        return RangeAction::Ignore;
     };
     if !answer.ranges || max_ranges == 0 {
-        return Ranges::Ignore;
+        return RangeAction::Ignore;
     }
     if let Some(condition) = fields.known(Known::IfRange)
         && !if_range_holds(condition, validators, request.received.at_ms / 1000)
     {
-        return Ranges::Ignore;
+        return RangeAction::Ignore;
     }
     match parse_ranges(value, length, max_ranges) {
         // Several ranges of a stream would have to be buffered.
-        Ranges::Satisfiable(ranges)
+        RangeAction::Satisfiable(ranges)
             if ranges.len() > 1 && matches!(answer.body, ResponseBody::Stream(..)) =>
         {
-            Ranges::Ignore
+            RangeAction::Ignore
         }
         ranges => ranges,
     }
 }
 
 /// Reduces a complete response to the planned ranges. The error is the `Content-Range` of a 416.
-pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
+pub(crate) fn apply(answer: &mut ContentResponse, plan: &RangeAction) -> Result<(), String> {
     let length = answer.body.length().unwrap_or(0);
     match plan {
-        Ranges::Ignore => {}
-        Ranges::Unsatisfiable => return Err(format!("bytes */{length}")),
-        Ranges::Satisfiable(ranges) => match &ranges[..] {
+        RangeAction::Ignore => {}
+        RangeAction::Unsatisfiable => return Err(format!("bytes */{length}")),
+        RangeAction::Satisfiable(ranges) => match &ranges[..] {
             [range] => {
                 let body = std::mem::replace(&mut answer.body, ResponseBody::None);
                 answer.body = match body {
                     ResponseBody::Stream(mut body, _) => {
                         let left = range.end - range.start;
                         let skip = range.start - body.as_mut().skip(range.start);
-                        ResponseBody::Stream(Box::pin(Cut { body, skip, left }), Some(left))
+                        ResponseBody::Stream(Box::pin(BodyRange { body, skip, left }), Some(left))
                     }
                     body => part(&body, range),
                 };
@@ -62,20 +66,20 @@ pub(crate) fn apply(answer: &mut Answer, plan: &Ranges) -> Result<(), String> {
                 let value = format!("bytes {}-{}/{length}", range.start, range.end - 1);
                 answer.field(b"Content-Range", value.as_bytes());
             }
-            ranges => several(answer, ranges, length),
+            ranges => multipart_ranges(answer, ranges, length),
         },
     }
     Ok(())
 }
 
 /// Range of a streamed body.
-struct Cut {
+struct BodyRange {
     body: BoxBody,
     skip: u64,
     left: u64,
 }
 
-impl Body for Cut {
+impl Body for BodyRange {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = &mut *self;
         while this.left > 0 {
@@ -134,7 +138,7 @@ fn slice_parts(parts: &[Bytes], range: &Range<u64>) -> Vec<Bytes> {
 /// Maximum number of file bytes that several ranges may read into memory; beyond it the complete response is sent.
 const SEVERAL_FROM_FILE: u64 = 8 << 20;
 
-fn several(answer: &mut Answer, ranges: &[Range<u64>], length: u64) {
+fn multipart_ranges(answer: &mut ContentResponse, ranges: &[Range<u64>], length: u64) {
     use std::fmt::Write;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     static SERIAL: AtomicU64 = AtomicU64::new(1);
@@ -186,7 +190,7 @@ fn read_part(file: &std::os::fd::OwnedFd, offset: u64, length: u64) -> Option<By
 
 /// Returns the validators of a response, in the encoding that is sent.
 pub(crate) fn validators<'a>(
-    answer: &'a Answer,
+    answer: &'a ContentResponse,
     tag: Option<&'a EntityTag>,
     now_s: u64,
 ) -> StoredValidators<'a> {
@@ -199,9 +203,9 @@ mod tests {
 
     use super::*;
 
-    struct Pieces(Vec<&'static [u8]>);
+    struct StaticPieces(Vec<&'static [u8]>);
 
-    impl Body for Pieces {
+    impl Body for StaticPieces {
         fn poll_data(
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -220,8 +224,8 @@ mod tests {
         let text = b"abcdefghij";
         for start in 0..10u64 {
             for end in start + 1..=10 {
-                let body = Box::pin(Pieces(vec![&text[..3], &text[3..4], &text[4..]]));
-                let mut cut = Box::pin(Cut { body, skip: start, left: end - start });
+                let body = Box::pin(StaticPieces(vec![&text[..3], &text[3..4], &text[4..]]));
+                let mut cut = Box::pin(BodyRange { body, skip: start, left: end - start });
                 let mut out = Vec::new();
                 let mut cx = Context::from_waker(Waker::noop());
                 while let Poll::Ready(Some(Ok(piece))) = cut.as_mut().poll_data(&mut cx) {
@@ -254,12 +258,12 @@ mod tests {
 
     #[test]
     fn several_parts_of_what_still_arrives_or_is_too_long_are_the_whole() {
-        let stream = ResponseBody::Stream(Box::pin(Pieces(vec![b"0123456789"])), Some(10));
+        let stream = ResponseBody::Stream(Box::pin(StaticPieces(vec![b"0123456789"])), Some(10));
         let file = Arc::new(std::os::fd::OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
         let long = ResponseBody::File { file, offset: 0, length: 2 * SEVERAL_FROM_FILE };
         for (body, ranges) in [(stream, vec![0..1, 3..4]), (long, vec![0..1, 1..SEVERAL_FROM_FILE + 1])] {
-            let mut answer = Answer::new(200, body);
-            several(&mut answer, &ranges, 10);
+            let mut answer = ContentResponse::new(200, body);
+            multipart_ranges(&mut answer, &ranges, 10);
             assert_eq!(answer.status, 200);
         }
     }

@@ -1,15 +1,20 @@
 //! `limit_rate`: limit of the send rate of a body.
 
-use myriad_net::Rate;
+use myriad_net::RateLimit;
 use myriad_script::Frame;
 
-use myriad_exchange::exchange::{Answer, Request, scratch, size};
+use myriad_exchange::exchange::{ContentResponse, Request, scratch, size};
 use myriad_exchange::runtime::Place;
 
 /// Returns the rate of `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate`; `None` for no limit.
-pub(super) fn rate(request: &Request, frame: &mut Frame, place: &Place, answer: &Answer) -> Option<Rate> {
-    let said = answer.limit_rate.or(request.outcome.limit_rate);
-    if said.is_none() && place.connection.rates.is_none() {
+pub(super) fn rate(
+    request: &Request,
+    frame: &mut Frame,
+    place: &Place,
+    answer: &ContentResponse,
+) -> Option<RateLimit> {
+    let own_rate = answer.limit_rate.or(request.outcome.limit_rate);
+    if own_rate.is_none() && place.connection.rates.is_none() {
         return None;
     }
     let mut evaluate = |template: &myriad_script::Template| {
@@ -19,7 +24,7 @@ pub(super) fn rate(request: &Request, frame: &mut Frame, place: &Place, answer: 
         })
     };
     let rates = place.connection.rates.as_ref();
-    let bytes_per_second = said.or_else(|| rates.and_then(|rates| evaluate(&rates.rate)))?;
+    let bytes_per_second = own_rate.or_else(|| rates.and_then(|rates| evaluate(&rates.rate)))?;
     let after = rates.and_then(|rates| evaluate(&rates.after)).unwrap_or(0);
-    (bytes_per_second > 0).then_some(Rate { bytes_per_second, after })
+    (bytes_per_second > 0).then_some(RateLimit { bytes_per_second, after })
 }

@@ -1,15 +1,15 @@
 //! Responses rejected by conditions or ranges of the request, for places with an `error_page`.
 
-use myriad_http::ranges::Ranges;
+use myriad_http::ranges::RangeAction;
 use myriad_http::{Known, Method};
-use myriad_policy::{Condition, judge_conditions};
+use myriad_policy::{PreconditionOutcome, judge_conditions};
 
 use super::ranges;
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Request;
 
 /// Rejection: 412 or 416.
-pub struct Refusal {
+pub struct ConditionalRejection {
     /// Status code.
     pub status: u16,
     /// Additional field lines.
@@ -18,12 +18,12 @@ pub struct Refusal {
 
 /// Returns the status that the response is about to be rejected with. Without an `error_page` at the place the result
 /// is `None`, because the rejection is then handled when the response is sent.
-pub fn refusal(request: &Request, answer: &Answer) -> Option<Refusal> {
+pub fn conditional_rejection(request: &Request, answer: &ContentResponse) -> Option<ConditionalRejection> {
     let place = request.place();
     let fields = request.received.head.fields();
-    let asks =
+    let has_condition =
         || [Known::IfMatch, Known::IfUnmodifiedSince, Known::Range].into_iter().any(|name| fields.has(name));
-    if place.errors.pages.is_empty() || !asks() {
+    if place.errors.pages.is_empty() || !has_condition() {
         return None;
     }
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
@@ -37,20 +37,25 @@ pub fn refusal(request: &Request, answer: &Answer) -> Option<Refusal> {
     let own = answer.own_tag();
     let tag = own.as_ref().or_else(|| answer.tag(place.files.etag));
     let validators = ranges::validators(answer, tag, now_s);
-    if !answer.judged {
+    if !answer.conditions_evaluated {
         match judge_conditions(fields, &validators, place.files.if_modified_since, now_s) {
-            Condition::Failed => return Some(Refusal { status: 412, lines: Vec::new() }),
-            Condition::NotModified => return None,
-            Condition::Pass => {}
+            PreconditionOutcome::Failed => {
+                return Some(ConditionalRejection { status: 412, lines: Vec::new() });
+            }
+            PreconditionOutcome::NotModified => return None,
+            PreconditionOutcome::Pass => {}
         }
     }
     if place.filters.change(answer.bare_media_type()) {
         return None;
     }
     match ranges::plan(request, answer, &validators) {
-        Ranges::Unsatisfiable => {
+        RangeAction::Unsatisfiable => {
             let length = answer.body.length().unwrap_or(0);
-            Some(Refusal { status: 416, lines: format!("Content-Range: bytes */{length}\r\n").into_bytes() })
+            Some(ConditionalRejection {
+                status: 416,
+                lines: format!("Content-Range: bytes */{length}\r\n").into_bytes(),
+            })
         }
         _ => None,
     }

@@ -6,8 +6,8 @@
 
 use std::rc::Rc;
 
-use myriad_http::Version;
-use myriad_net::{Head, Response, ResponseBody};
+use myriad_http::HttpVersion;
+use myriad_net::{Response, ResponseBody, ResponseText};
 
 use super::encoding::encode;
 use super::headers::add_header;
@@ -15,11 +15,11 @@ use super::headers::expires::{is_decorated, write_expires};
 use super::headers::trailers;
 use super::userid::{self, Userid};
 use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice};
-use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
+use myriad_exchange::exchange::{ContentResponse, Exchange, HeadEdit, Request};
 use myriad_exchange::runtime::Place;
 
 /// Converts an answer to the response that the driver sends.
-pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exchange>> {
+pub fn send(mut exchange: Box<Exchange>, mut answer: ContentResponse) -> Response<Box<Exchange>> {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     // The first slice may have been requested at another place (`X-Accel-Redirect`).
@@ -35,25 +35,25 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
     let modified_s = if reads_change { answer.modified_s(exchange.request.received.wall_s()) } else { None };
     let edit = place.features.get::<Box<dyn HeadEdit>>();
     if let Some(edit) = edit {
-        edit.settle_type(&mut exchange, &mut answer);
+        edit.set_media_type(&mut exchange, &mut answer);
     }
     filters::apply(&mut exchange, place, &mut answer);
     let Exchange { frame, request } = &mut *exchange;
     encode(request, &mut answer);
     let uncut = answer.status;
-    cut::cut(request, frame, place, &mut answer);
+    cut::apply_ranges(request, frame, place, &mut answer);
     let wants_trailers = answer.passes_trailers || !place.headers.trailers.is_empty();
     let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
     let mut head = head::begin(request, place, &answer);
     if site.runtime.reads_sent_fields {
         // `expires $map` and `add_header` may read fields of the response itself.
-        head::tell(request, place, &answer);
+        head::publish_fields(request, place, &answer);
     }
-    request.outcome.answered.status = answer.status;
+    request.outcome.head.status = answer.status;
     let expires = is_decorated(answer.status)
         && !answer.personal
-        && write_expires(request, frame, modified_s, head.text());
-    if expires || place.headers.says_freshness {
+        && write_expires(request, frame, modified_s, head.text_mut());
+    if expires || place.headers.sets_freshness {
         // The new freshness starts now, independent of the age of the page.
         answer.age_s = None;
     }
@@ -88,9 +88,9 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: Answer) -> Response<Box<Exc
 }
 
 /// Closes the connection without a response.
-fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &Answer) -> Response<Box<Exchange>> {
-    exchange.request.outcome.answered.status = answer.status;
-    let mut response = Response::new(Head::new(answer.status, ""), ResponseBody::None, exchange);
+fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &ContentResponse) -> Response<Box<Exchange>> {
+    exchange.request.outcome.head.status = answer.status;
+    let mut response = Response::new(ResponseText::new(answer.status, ""), ResponseBody::None, exchange);
     response.drop_connection = true;
     response.close = true;
     response.timeouts = place.connection.timeouts;
@@ -98,7 +98,7 @@ fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &Answer) -> Respo
 }
 
 /// Applies the fields of the response that redirected here (`X-Accel-Redirect`).
-fn carry(request: &mut Request, answer: &mut Answer) {
+fn carry(request: &mut Request, answer: &mut ContentResponse) {
     let Some(carried) = request.errors.carried.take() else { return };
     answer.media_type = carried.media_type.map(Into::into).or(answer.media_type.take());
     answer.lines.extend_from_slice(&carried.lines);
@@ -109,17 +109,17 @@ fn carry(request: &mut Request, answer: &mut Answer) {
 
 /// Returns whether other requests may be in progress on the connection, which then is not closed with this response.
 fn shares_connection(request: &Request) -> bool {
-    matches!(request.received.head.version(), Version::Http2 | Version::Http3)
+    matches!(request.received.head.version(), HttpVersion::Http2 | HttpVersion::Http3)
 }
 
 /// Stores facts of the response for logs and variables.
-fn keep_facts(request: &mut Request, answer: &Answer, head: &Head) {
-    request.outcome.answered.coding = answer.coding;
-    request.outcome.answered.uncompressed = answer.uncompressed;
+fn keep_facts(request: &mut Request, answer: &ContentResponse, head: &ResponseText) {
+    request.outcome.head.coding = answer.coding;
+    request.outcome.head.uncompressed = answer.uncompressed;
     // Logs and trailers may read the fields, possibly through a map.
     if request.site.runtime.reads_sent_fields {
-        request.outcome.answered.fields = head.fields().to_vec();
+        request.outcome.head.fields = head.fields().to_vec();
         // As in nginx, logs contain the media type with its charset.
-        request.outcome.answered.unnamed_type = None;
+        request.outcome.head.unnamed_type = None;
     }
 }

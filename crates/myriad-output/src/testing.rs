@@ -4,23 +4,23 @@ use std::path::Path;
 use std::task::{Context, Poll, Waker};
 
 use myriad_conf::model::ServerConf;
-use myriad_conf::registry::{Family, Registry};
+use myriad_conf::registry::{DirectiveFamily, Registry};
 use myriad_conf::{Diagnostic, MemoryLoader, Model, build};
-use myriad_http::Version;
+use myriad_http::HttpVersion;
 use myriad_net::{Response, ResponseBody};
 
 use crate::send;
-use myriad_exchange::exchange::{Answer, Exchange, pulled};
-use myriad_serve::testing::{TestSite, answered_at_once};
+use myriad_exchange::exchange::{ContentResponse, Exchange, pull_body};
+use myriad_serve::testing::{TestSite, immediate_answer};
 
 /// Time of requests in milliseconds since the epoch: Sun, 06 Nov 1994 08:49:37 GMT.
 const NOW_MS: u64 = 784_111_777_000;
 
 /// Site whose responses are sent.
-pub(crate) struct Trial(TestSite);
+pub(crate) struct OutputTestSite(TestSite);
 
 /// Response as its client receives it.
-pub(crate) struct Sent {
+pub(crate) struct ReceivedResponse {
     /// Status code.
     pub status: u16,
     /// Field lines.
@@ -31,7 +31,7 @@ pub(crate) struct Sent {
     pub response: Response<Box<Exchange>>,
 }
 
-impl Trial {
+impl OutputTestSite {
     /// Creates a site of one server with these directives.
     pub(crate) fn of(server: &str) -> Self {
         Self::with("", server)
@@ -43,56 +43,61 @@ impl Trial {
     }
 
     /// Routes a request, `GET /path` or `HEAD /path`, to its place, and returns the answer of the place.
-    pub(crate) fn asked(&self, request: &str, fields: &[(&str, &str)]) -> (Box<Exchange>, Answer) {
-        self.asked_in(Version::Http11, request, fields)
+    pub(crate) fn asked(&self, request: &str, fields: &[(&str, &str)]) -> (Box<Exchange>, ContentResponse) {
+        self.asked_in(HttpVersion::Http11, request, fields)
     }
 
     /// Like [`asked`](Self::asked), with an HTTP version.
     pub(crate) fn asked_in(
         &self,
-        version: Version,
+        version: HttpVersion,
         request: &str,
         fields: &[(&str, &str)],
-    ) -> (Box<Exchange>, Answer) {
+    ) -> (Box<Exchange>, ContentResponse) {
         let line = request.split_once(' ').expect("a method and a target");
         let mut fields = fields.to_vec();
         fields.push(("Host", "localhost"));
-        let mut exchange = self.0.received(version, line, &fields);
+        let mut exchange = self.0.received_request(version, line, &fields);
         exchange.request.received.at_ms = NOW_MS;
-        let answer = answered_at_once(&mut exchange).unwrap_or_else(|| panic!("{request} has to wait"));
+        let answer = immediate_answer(&mut exchange).unwrap_or_else(|| panic!("{request} has to wait"));
         (exchange, answer)
     }
 
     /// Returns the response to a request.
-    pub(crate) fn get(&self, request: &str, fields: &[(&str, &str)]) -> Sent {
+    pub(crate) fn get(&self, request: &str, fields: &[(&str, &str)]) -> ReceivedResponse {
         let (exchange, answer) = self.asked(request, fields);
         sent(exchange, answer)
     }
 
     /// Returns the response to a request if the place has answered this.
-    pub(crate) fn answered(&self, request: &str, fields: &[(&str, &str)], answer: Answer) -> Sent {
+    pub(crate) fn answered(
+        &self,
+        request: &str,
+        fields: &[(&str, &str)],
+        answer: ContentResponse,
+    ) -> ReceivedResponse {
         sent(self.asked(request, fields).0, answer)
     }
 }
 
 /// Sends an answer and reads its body.
-pub(crate) fn sent(exchange: Box<Exchange>, answer: Answer) -> Sent {
+pub(crate) fn sent(exchange: Box<Exchange>, answer: ContentResponse) -> ReceivedResponse {
     let mut response = send(exchange, answer);
     let body = whole(std::mem::replace(&mut response.body, ResponseBody::None));
     let head = String::from_utf8(response.head.fields().to_vec()).expect("text");
-    Sent { status: response.head.status(), head, body, response }
+    ReceivedResponse { status: response.head.status(), head, body, response }
 }
 
 /// Returns an answer with a text body.
-pub(crate) fn text(media_type: &'static str, body: &'static str) -> Answer {
-    let mut answer = Answer::new(200, ResponseBody::Full(body.as_bytes().into()));
+pub(crate) fn text(media_type: &'static str, body: &'static str) -> ContentResponse {
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(body.as_bytes().into()));
     answer.media_type = Some(media_type.as_bytes().into());
     answer
 }
 
 /// Returns a complete body, which must be available without waiting.
 pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
-    let mut body = pulled(body);
+    let mut body = pull_body(body);
     let mut all = Vec::new();
     loop {
         match body.as_mut().poll_data(&mut Context::from_waker(Waker::noop())) {
@@ -105,11 +110,14 @@ pub(crate) fn whole(body: ResponseBody) -> Vec<u8> {
 
 /// Parses a configuration with one server of these directives, of the core language and of that feature; the error is
 /// the diagnostics.
-pub(crate) fn model(family: Family, inside: &str) -> Result<Model, Vec<Diagnostic>> {
+pub(crate) fn model(family: DirectiveFamily, inside: &str) -> Result<Model, Vec<Diagnostic>> {
     model_of([family], inside)
 }
 
-fn model_of(families: impl IntoIterator<Item = Family>, inside: &str) -> Result<Model, Vec<Diagnostic>> {
+fn model_of(
+    families: impl IntoIterator<Item = DirectiveFamily>,
+    inside: &str,
+) -> Result<Model, Vec<Diagnostic>> {
     let path = Path::new("/conf/nginx.conf");
     let registry = Registry::new(families, []);
     let file = format!("http {{ server {{ {inside} }} }}");
@@ -117,12 +125,12 @@ fn model_of(families: impl IntoIterator<Item = Family>, inside: &str) -> Result<
 }
 
 /// Returns the server of a valid configuration.
-pub(crate) fn server(family: Family, inside: &str) -> ServerConf {
+pub(crate) fn server(family: DirectiveFamily, inside: &str) -> ServerConf {
     server_of([family], inside)
 }
 
 /// Like [`server`], with the directives of several features.
-pub(crate) fn server_of(families: impl IntoIterator<Item = Family>, inside: &str) -> ServerConf {
+pub(crate) fn server_of(families: impl IntoIterator<Item = DirectiveFamily>, inside: &str) -> ServerConf {
     let model = model_of(families, inside).expect("a sound configuration");
     model.http.expect("a block").servers.remove(0)
 }

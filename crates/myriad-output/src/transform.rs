@@ -32,10 +32,17 @@ pub(crate) trait Transform {
 
 /// Returns a transformed body.
 pub(crate) fn transformed(body: BoxBody, transform: impl Transform + 'static) -> BoxBody {
-    Box::pin(Transformed { body, transform, input: Bytes::new(), drained: true, fed: false, ended: false })
+    Box::pin(TransformedBody {
+        body,
+        transform,
+        input: Bytes::new(),
+        drained: true,
+        fed: false,
+        is_complete: false,
+    })
 }
 
-struct Transformed<T> {
+struct TransformedBody<T> {
     body: BoxBody,
     transform: T,
     /// Input that the transformation has not consumed yet.
@@ -44,10 +51,10 @@ struct Transformed<T> {
     drained: bool,
     /// Set if input was consumed since the last pause, of which output may be pending.
     fed: bool,
-    ended: bool,
+    is_complete: bool,
 }
 
-impl<T: Transform> Transformed<T> {
+impl<T: Transform> TransformedBody<T> {
     /// Transforms the available input. `drained` is set if no further output is possible before the next piece.
     fn work(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
         let mut rest = &self.input[..];
@@ -60,13 +67,13 @@ impl<T: Transform> Transformed<T> {
 }
 
 // Only the body needs to be pinned, and it is pinned on the heap.
-impl<T> Unpin for Transformed<T> {}
+impl<T> Unpin for TransformedBody<T> {}
 
-impl<T: Transform> Body for Transformed<T> {
+impl<T: Transform> Body for TransformedBody<T> {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = &mut *self;
         let mut out = Vec::new();
-        while !this.ended {
+        while !this.is_complete {
             let step = if this.drained {
                 match this.body.as_mut().poll_data(cx) {
                     Poll::Pending if this.fed => {
@@ -86,7 +93,7 @@ impl<T: Transform> Body for Transformed<T> {
                     }
                     Poll::Ready(Some(Err(error))) => Err(error),
                     Poll::Ready(None) => {
-                        this.ended = true;
+                        this.is_complete = true;
                         this.transform.finish(&mut out)
                     }
                 }
@@ -94,7 +101,7 @@ impl<T: Transform> Body for Transformed<T> {
                 this.work(&mut out)
             };
             if let Err(error) = step {
-                this.ended = true;
+                this.is_complete = true;
                 return Poll::Ready(Some(Err(error)));
             }
             if !out.is_empty() {
@@ -116,9 +123,9 @@ pub(crate) mod tests {
     use super::*;
 
     /// Body in the given pieces.
-    pub(crate) struct Pieces(pub Vec<Vec<u8>>);
+    pub(crate) struct PiecesBody(pub Vec<Vec<u8>>);
 
-    impl Body for Pieces {
+    impl Body for PiecesBody {
         fn poll_data(
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -146,9 +153,9 @@ pub(crate) mod tests {
     }
 
     /// Body that yields one piece and then pauses.
-    struct Pausing(Option<Bytes>);
+    struct PausingBody(Option<Bytes>);
 
-    impl Body for Pausing {
+    impl Body for PausingBody {
         fn poll_data(
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
@@ -162,9 +169,9 @@ pub(crate) mod tests {
     }
 
     /// Transformation that outputs the start at once, as an encoder does, and retains the rest until the pause.
-    struct Keeper(Vec<u8>);
+    struct RetainingTransform(Vec<u8>);
 
-    impl Transform for Keeper {
+    impl Transform for RetainingTransform {
         fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
             out.extend_from_slice(b"begun:");
             self.0.extend_from_slice(std::mem::take(input));
@@ -183,9 +190,10 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_held_comes_out_when_the_source_pauses_once() {
-        let source = Box::pin(Pausing(Some(Bytes::from_static(b"text"))));
+        let source = Box::pin(PausingBody(Some(Bytes::from_static(b"text"))));
         // Data is not retained twice: the second filter receives the pause too.
-        let mut body = transformed(transformed(source, Keeper(Vec::new())), Keeper(Vec::new()));
+        let mut body =
+            transformed(transformed(source, RetainingTransform(Vec::new())), RetainingTransform(Vec::new()));
         let mut cx = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
         while let Poll::Ready(Some(Ok(piece))) = body.as_mut().poll_data(&mut cx) {
@@ -198,6 +206,6 @@ pub(crate) mod tests {
     /// Transforms `text` in pieces of `size` bytes.
     pub(crate) fn run(transform: impl Transform + 'static, text: &[u8], size: usize) -> Vec<u8> {
         let pieces = text.chunks(size.max(1)).map(<[u8]>::to_vec).collect();
-        read(transformed(Box::pin(Pieces(pieces)), transform)).expect("no error").0
+        read(transformed(Box::pin(PiecesBody(pieces)), transform)).expect("no error").0
     }
 }

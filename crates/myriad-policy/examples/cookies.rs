@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use myriad_http::{Fields, Method};
-use myriad_policy::{RequestFacts, Rules, bypass};
+use myriad_policy::{CachePolicy, RequestFacts, bypass};
 
 /// Rounds per measurement. The minimum of several measurements is reported.
 const ROUNDS: u32 = 200_000;
@@ -17,7 +17,7 @@ fn main() {
     );
     let session =
         format!("{analytics}; wordpress_logged_in_0123456789abcdef0123456789abcdef=admin%7C1700000000");
-    let rules = Rules::default();
+    let rules = CachePolicy::default();
     for (name, cookie) in
         [("none", None), ("analytics", Some(analytics)), ("shop", Some(&shop)), ("logged in", Some(&session))]
     {
@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-fn nanoseconds(request: &RequestFacts<'_>, rules: &Rules) -> f64 {
+fn nanoseconds(request: &RequestFacts<'_>, rules: &CachePolicy) -> f64 {
     let begin = Instant::now();
     for _ in 0..ROUNDS {
         black_box(bypass(black_box(request), black_box(rules)));

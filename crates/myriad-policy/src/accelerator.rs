@@ -5,31 +5,35 @@
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
-use crate::validity::{Source, positive, x_accel_expires};
-use crate::{Refusal, Rules};
+use crate::validity::{ValiditySource, positive, x_accel_expires};
+use crate::{CachePolicy, StoreRefusal};
 
 /// Returns the time until which a response is fresh by a field for accelerators, in ms since the epoch, or the reason
 /// why it is not stored; `None` without such a field.
-pub(crate) fn until(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<(u64, Source), Refusal>> {
+pub(crate) fn fresh_until(
+    fields: &Fields,
+    rules: &CachePolicy,
+    now: u64,
+) -> Option<Result<(u64, ValiditySource), StoreRefusal>> {
     if let Some(until) = x_accel_expires(fields, rules, now) {
-        return Some(until.map(|until| (until, Source::XAccelExpires)));
+        return Some(until.map(|until| (until, ValiditySource::XAccelExpires)));
     }
-    let said = litespeed(fields, rules).or_else(|| surrogate(fields, rules))?;
-    if said.no_store {
-        return Some(Err(Refusal::Accelerator));
+    let control = litespeed(fields, rules).or_else(|| surrogate(fields, rules))?;
+    if control.no_store {
+        return Some(Err(StoreRefusal::Accelerator));
     }
-    let valid = positive(said.max_age?.saturating_mul(1000), Refusal::Accelerator);
-    Some(valid.map(|valid| (now.saturating_add(valid), Source::Accelerator)))
+    let valid = positive(control.max_age?.saturating_mul(1000), StoreRefusal::Accelerator);
+    Some(valid.map(|valid| (now.saturating_add(valid), ValiditySource::Accelerator)))
 }
 
 /// Returns the time after its validity during which a response may be served stale by such a field, in ms: the `+` part
 /// of `max-age=60+600`.
-pub(crate) fn stale_ms(fields: &Fields, rules: &Rules) -> u64 {
+pub(crate) fn stale_ms(fields: &Fields, rules: &CachePolicy) -> u64 {
     surrogate(fields, rules).map_or(0, |said| said.stale.saturating_mul(1000))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Said {
+struct AcceleratorControl {
     no_store: bool,
     /// In seconds.
     max_age: Option<u64>,
@@ -37,19 +41,19 @@ struct Said {
     stale: u64,
 }
 
-fn litespeed(fields: &Fields, rules: &Rules) -> Option<Said> {
+fn litespeed(fields: &Fields, rules: &CachePolicy) -> Option<AcceleratorControl> {
     if !rules.announced.litespeed || !fields.has(Known::XLiteSpeedCacheControl) {
         return None;
     }
     let control = CacheControl::parse(fields.known_all(Known::XLiteSpeedCacheControl));
     let no_store = control.no_store || control.no_cache;
-    let said = Said { no_store, max_age: control.s_maxage.or(control.max_age), stale: 0 };
-    (no_store || said.max_age.is_some()).then_some(said)
+    let control = AcceleratorControl { no_store, max_age: control.s_maxage.or(control.max_age), stale: 0 };
+    (no_store || control.max_age.is_some()).then_some(control)
 }
 
-fn surrogate(fields: &Fields, rules: &Rules) -> Option<Said> {
+fn surrogate(fields: &Fields, rules: &CachePolicy) -> Option<AcceleratorControl> {
     let token = rules.announced.surrogate.as_deref()?;
-    let (mut of_all, mut own) = (Said::default(), Said::default());
+    let (mut of_all, mut own) = (AcceleratorControl::default(), AcceleratorControl::default());
     for directive in
         fields.known_all(Known::SurrogateControl).flat_map(|value| value.split(|byte| *byte == b','))
     {
@@ -63,11 +67,11 @@ fn surrogate(fields: &Fields, rules: &Rules) -> Option<Said> {
             Some(_) => {}
         }
     }
-    let own = own.is_something().then_some(own);
-    own.or_else(|| of_all.is_something().then_some(of_all))
+    let own = own.has_directive().then_some(own);
+    own.or_else(|| of_all.has_directive().then_some(of_all))
 }
 
-impl Said {
+impl AcceleratorControl {
     fn add(&mut self, directive: &[u8]) {
         if directive.eq_ignore_ascii_case(b"no-store") {
             self.no_store = true;
@@ -84,7 +88,7 @@ impl Said {
         }
     }
 
-    fn is_something(self) -> bool {
+    fn has_directive(self) -> bool {
         self.no_store || self.max_age.is_some()
     }
 }
@@ -96,16 +100,16 @@ fn number(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Announced;
+    use crate::AnnouncedSupport;
 
-    fn rules() -> Rules {
-        let announced = Announced { surrogate: Some((*b"myriad").into()), litespeed: true };
-        Rules { announced, ..Rules::default() }
+    fn rules() -> CachePolicy {
+        let announced = AnnouncedSupport { surrogate: Some((*b"myriad").into()), litespeed: true };
+        CachePolicy { announced, ..CachePolicy::default() }
     }
 
-    fn said(rules: &Rules, list: &[(&str, &str)]) -> Option<Result<u64, Refusal>> {
+    fn validity_of(rules: &CachePolicy, list: &[(&str, &str)]) -> Option<Result<u64, StoreRefusal>> {
         let fields: Fields = list.iter().copied().collect();
-        until(&fields, rules, 1_000).map(|until| until.map(|(until, _)| until - 1_000))
+        fresh_until(&fields, rules, 1_000).map(|until| until.map(|(until, _)| until - 1_000))
     }
 
     #[test]
@@ -131,7 +135,7 @@ mod tests {
             for name in ["Surrogate-Control", "X-LiteSpeed-Cache-Control"] {
                 let fields: Fields = [(name, value.as_str())].into_iter().collect();
                 let now = random.u64(..);
-                let until = until(&fields, &rules(), now);
+                let until = fresh_until(&fields, &rules(), now);
                 assert!(
                     until.is_none_or(|said| said.is_err() || said.is_ok_and(|(until, _)| until >= now)),
                     "{seed}"
@@ -143,17 +147,19 @@ mod tests {
 
     #[test]
     fn surrogate_control_applies_only_to_announced_surrogates() {
-        let of = |value: &str| said(&rules(), &[("Surrogate-Control", value), ("Cache-Control", "no-store")]);
+        let of = |value: &str| {
+            validity_of(&rules(), &[("Surrogate-Control", value), ("Cache-Control", "no-store")])
+        };
         assert_eq!(of("max-age=60"), Some(Ok(60_000)));
         assert_eq!(of("content=\"ESI/1.0\", Max-Age=60+600"), Some(Ok(60_000)));
-        assert_eq!(of("no-store"), Some(Err(Refusal::Accelerator)));
-        assert_eq!(of("no-store, max-age=60"), Some(Err(Refusal::Accelerator)));
-        assert_eq!(of("max-age=0"), Some(Err(Refusal::Accelerator)));
-        assert_eq!(of("max-age=soon"), Some(Err(Refusal::Accelerator)));
+        assert_eq!(of("no-store"), Some(Err(StoreRefusal::Accelerator)));
+        assert_eq!(of("no-store, max-age=60"), Some(Err(StoreRefusal::Accelerator)));
+        assert_eq!(of("max-age=0"), Some(Err(StoreRefusal::Accelerator)));
+        assert_eq!(of("max-age=soon"), Some(Err(StoreRefusal::Accelerator)));
         assert_eq!(of("max-age=60, max-age=5;myriad, no-store;abc"), Some(Ok(5_000)));
         assert_eq!(of("no-store;abc"), None);
         assert_eq!(of("no-store-remote, content=\"x\""), None);
-        assert_eq!(said(&Rules::default(), &[("Surrogate-Control", "no-store")]), None);
+        assert_eq!(validity_of(&CachePolicy::default(), &[("Surrogate-Control", "no-store")]), None);
         let fields: Fields = [("Surrogate-Control", "max-age=60+600")].into_iter().collect();
         assert_eq!(stale_ms(&fields, &rules()), 600_000);
     }
@@ -162,10 +168,10 @@ mod tests {
     fn litespeed_s_word_comes_before_it_and_nginx_s_before_both() {
         let litespeed = ("X-LiteSpeed-Cache-Control", "public,max-age=604800");
         let surrogate = ("Surrogate-Control", "max-age=60");
-        assert_eq!(said(&rules(), &[surrogate, litespeed]), Some(Ok(604_800_000)));
-        assert_eq!(said(&rules(), &[surrogate, litespeed, ("X-Accel-Expires", "5")]), Some(Ok(5_000)));
+        assert_eq!(validity_of(&rules(), &[surrogate, litespeed]), Some(Ok(604_800_000)));
+        assert_eq!(validity_of(&rules(), &[surrogate, litespeed, ("X-Accel-Expires", "5")]), Some(Ok(5_000)));
         let refused = ("X-LiteSpeed-Cache-Control", "no-cache");
-        assert_eq!(said(&rules(), &[refused]), Some(Err(Refusal::Accelerator)));
-        assert_eq!(said(&Rules::default(), &[litespeed]), None);
+        assert_eq!(validity_of(&rules(), &[refused]), Some(Err(StoreRefusal::Accelerator)));
+        assert_eq!(validity_of(&CachePolicy::default(), &[litespeed]), None);
     }
 }

@@ -4,9 +4,9 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, Method};
 
 use crate::freshness::freshness;
-use crate::request_status::is_of_the_request;
-use crate::validity::{Freshness, Source, is_private};
-use crate::{Refusal, Rules, UseStale, VaryError, VaryRule, rfc9111};
+use crate::request_status::is_request_error;
+use crate::validity::{Freshness, ValiditySource, is_private};
+use crate::{CachePolicy, StoreRefusal, UseStale, VaryError, VaryRule, rfc9111};
 
 /// Facts that decide whether a response is stored.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub enum Admission {
     /// The response is stored, without the fields that [`StoredFields`](crate::StoredFields) drops.
     Store(Lifetime),
     /// The response is not stored, and waiting requests are released immediately.
-    Refuse(Refusal),
+    Refuse(StoreRefusal),
 }
 
 /// Validity of a stored page. Times are in ms since the epoch.
@@ -61,7 +61,7 @@ pub struct Lifetime {
     /// Original validity, in ms.
     pub valid_ms: u64,
     /// Source of the validity.
-    pub source: Source,
+    pub source: ValiditySource,
     /// Time when the origin generated the page, in ms since the epoch, for `Age`; `None` if it is the time of arrival.
     pub born: Option<u64>,
 }
@@ -69,7 +69,7 @@ pub struct Lifetime {
 impl Lifetime {
     /// Returns the time, in ms since the epoch, after which no rule allows this page to be served or validated, so that
     /// it may be evicted before `inactive` expires.
-    pub fn useful_until(&self, rules: &Rules) -> u64 {
+    pub fn useful_until(&self, rules: &CachePolicy) -> u64 {
         let by_origin = self.stale_error_until.max(self.stale_updating_until);
         let only_updating = UseStale { updating: true, ..UseStale::default() };
         let grace_ms = match rules.use_stale {
@@ -86,7 +86,7 @@ impl Lifetime {
     /// Returns the lifetime of a page that a soft purge expires at `at`, in ms since the epoch, if it is fresh until
     /// then. The lengths of the stale periods do not change.
     #[must_use]
-    pub fn ended_by(&self, at: u64) -> Lifetime {
+    pub fn expired_by(&self, at: u64) -> Lifetime {
         self.moved(self.fresh_until.min(at))
     }
 
@@ -123,7 +123,7 @@ impl Lifetime {
 ///
 /// Rules that protect visitors are checked first. Any other refusal therefore implies that the response is not
 /// personal.
-pub fn admit(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Admission {
+pub fn admit(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Admission {
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }
 
@@ -134,39 +134,46 @@ pub fn admit(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Admission
 /// `usable_page` are ignored. A 304 without a validity renews the original validity of the page. After a refusal the
 /// page remains expired. nginx still serves it to this request, which is correct unless the refusal [protects
 /// visitors](Refusal::protects_visitors).
-pub fn revalidated(response: &ResponseFacts<'_>, stored: &Lifetime, rules: &Rules, now: u64) -> Admission {
+pub fn revalidated(
+    response: &ResponseFacts<'_>,
+    stored: &Lifetime,
+    rules: &CachePolicy,
+    now: u64,
+) -> Admission {
     let confirmed = ResponseFacts { no_cache: false, uses: u64::MAX, usable_page: false, ..*response };
     match admit(&confirmed, rules, now) {
-        Admission::Store(own) if own.source.is_the_answer() || !stored.source.is_the_answer() => {
+        Admission::Store(own) if own.source.is_from_response() || !stored.source.is_from_response() => {
             Admission::Store(own)
         }
-        Admission::Store(_) | Admission::Refuse(Refusal::NoValidity) => Admission::Store(stored.renewed(now)),
+        Admission::Store(_) | Admission::Refuse(StoreRefusal::NoValidity) => {
+            Admission::Store(stored.renewed(now))
+        }
         refused @ Admission::Refuse(_) => refused,
     }
 }
 
-fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lifetime, Refusal> {
+fn lifetime(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Result<Lifetime, StoreRefusal> {
     protects_visitors(response, rules)?;
     let piece = response.status == 206 && response.piece;
     if !piece && !is_whole_page(response.status) {
-        return Err(Refusal::Status);
+        return Err(StoreRefusal::Status);
     }
     if response.no_cache {
-        return Err(Refusal::NoCache);
+        return Err(StoreRefusal::NoCache);
     }
     if response.large_request && (400..500).contains(&response.status) {
-        return Err(Refusal::LargeRequest);
+        return Err(StoreRefusal::LargeRequest);
     }
     let freshness = match freshness(response.status, response.fields, rules, now, response.delay_ms) {
-        Err(_) if is_of_the_request(response.status) => return Err(Refusal::RequestError),
+        Err(_) if is_request_error(response.status) => return Err(StoreRefusal::RequestError),
         Err(why) => negative(response.status, why, rules, now)?,
         Ok(freshness) => freshness,
     };
     if response.status >= 500 && response.usable_page {
-        return Err(Refusal::ServerError);
+        return Err(StoreRefusal::ServerError);
     }
     if response.uses < rules.min_uses {
-        return Err(Refusal::MinUses);
+        return Err(StoreRefusal::MinUses);
     }
     let fresh_until = freshness.fresh_until;
     Ok(Lifetime {
@@ -183,9 +190,15 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &Rules, now: u64) -> Result<Lif
 /// Returns the validity that `*_cache_negative` gives to a response that forbids storing or has no validity. Such a
 /// response is never served stale, so that a page published at its address appears as soon as the validity expires.
 /// `X-Accel-Expires: 0` is obeyed. The rules that protect visitors, including `private`, are checked before.
-fn negative(status: u16, why: Refusal, rules: &Rules, now: u64) -> Result<Freshness, Refusal> {
+fn negative(
+    status: u16,
+    why: StoreRefusal,
+    rules: &CachePolicy,
+    now: u64,
+) -> Result<Freshness, StoreRefusal> {
     let listed = rules.negative.iter().find(|(code, ms)| *code == status && *ms > 0);
-    let (Some((_, valid_ms)), Refusal::CacheControl | Refusal::Expired | Refusal::NoValidity) = (listed, why)
+    let (Some((_, valid_ms)), StoreRefusal::CacheControl | StoreRefusal::Expired | StoreRefusal::NoValidity) =
+        (listed, why)
     else {
         return Err(why);
     };
@@ -195,14 +208,14 @@ fn negative(status: u16, why: Refusal, rules: &Rules, now: u64) -> Result<Freshn
         stale_while_revalidate_ms: 0,
         stale_if_error_ms: 0,
         must_revalidate: true,
-        source: Source::CacheValid,
+        source: ValiditySource::CacheValid,
         born: None,
     })
 }
 
 /// Returns whether an application that uses LiteSpeed's fields marks a page as private, or as varying by a cookie for
 /// groups of visitors. The key does not contain that cookie.
-fn is_private_to_litespeed(fields: &Fields) -> bool {
+fn is_litespeed_private(fields: &Fields) -> bool {
     if fields.has(Known::XLiteSpeedVary) {
         return true;
     }
@@ -211,44 +224,44 @@ fn is_private_to_litespeed(fields: &Fields) -> bool {
 }
 
 /// Checks the rules that protect the pages of a visitor from others, and `Vary`, which has the same effect.
-fn protects_visitors(response: &ResponseFacts<'_>, rules: &Rules) -> Result<(), Refusal> {
+fn protects_visitors(response: &ResponseFacts<'_>, rules: &CachePolicy) -> Result<(), StoreRefusal> {
     let fields = response.fields;
     if response.method == Method::Head || !rules.methods.contains(response.method) {
-        return Err(Refusal::Method);
+        return Err(StoreRefusal::Method);
     }
     if response.personal {
-        return Err(Refusal::PersonalRequest);
+        return Err(StoreRefusal::PersonalRequest);
     }
     let control = if rules.rfc9111 {
-        rfc9111::Control::of(fields).control
+        rfc9111::EffectiveControl::of(fields).control
     } else {
         CacheControl::parse(fields.known_all(Known::CacheControl))
     };
-    if is_private(&control) || is_private_to_litespeed(fields) {
-        return Err(Refusal::Private);
+    if is_private(&control) || is_litespeed_private(fields) {
+        return Err(StoreRefusal::Private);
     }
     if response.authorization && !rules.authorization_in_key && !allows_sharing(&control) {
-        return Err(Refusal::Authorization);
+        return Err(StoreRefusal::Authorization);
     }
     if fields.known_all(Known::SetCookie).any(|value| rules.personal.matches_set_cookie(value).is_some()) {
-        return Err(Refusal::PersonalCookie);
+        return Err(StoreRefusal::PersonalCookie);
     }
-    if fields.has(Known::SetCookie) && !rules.ignore.set_cookie && !may_be_left_out(response, rules) {
-        return Err(Refusal::SetCookie);
+    if fields.has(Known::SetCookie) && !rules.ignore.set_cookie && !may_drop_cookie(response, rules) {
+        return Err(StoreRefusal::SetCookie);
     }
     if rules.ignore.vary {
         return Ok(());
     }
     match VaryRule::of(fields, rules) {
         Ok(_) => Ok(()),
-        Err(VaryError::Any | VaryError::TooLong) => Err(Refusal::Vary),
+        Err(VaryError::Any | VaryError::TooLong) => Err(StoreRefusal::Vary),
     }
 }
 
 /// Returns whether the cookies of a response may be omitted from its stored page: each cookie matches
 /// `impersonal_cookies`, and the origin received no cookie, so that the response belongs to no particular visitor. RFC
 /// 9111 §7.3 leaves storing a response with `Set-Cookie` to `Cache-Control`.
-fn may_be_left_out(response: &ResponseFacts<'_>, rules: &Rules) -> bool {
+fn may_drop_cookie(response: &ResponseFacts<'_>, rules: &CachePolicy) -> bool {
     !response.cookies && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
 }
 
@@ -262,13 +275,13 @@ fn may_be_left_out(response: &ResponseFacts<'_>, rules: &Rules) -> bool {
 /// Statuses about errors in the request ([`is_of_the_request`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
 /// §15.5, RFC 6585) do not concern the page. Otherwise, any client could send such a request and remove the page for
 /// all.
-pub fn takes_back(status: u16, refusal: Refusal, of_the_answer: bool, own: bool) -> bool {
+pub fn invalidates_stored_page(status: u16, refusal: StoreRefusal, of_the_answer: bool, own: bool) -> bool {
     let finds_fault =
-        is_of_the_request(status) || matches!(status, 406 | 408 | 421 | 422 | 425 | 426 | 428 | 429);
+        is_request_error(status) || matches!(status, 406 | 408 | 421 | 422 | 425 | 426 | 428 | 429);
     if !(200..500).contains(&status) || finds_fault {
         return false;
     }
-    let of_the_page = refusal.is_of_the_page() || of_the_answer && refusal == Refusal::NoCache;
+    let of_the_page = refusal.concerns_page() || of_the_answer && refusal == StoreRefusal::NoCache;
     of_the_page && (!own || matches!(status, 404 | 410))
 }
 

@@ -5,7 +5,7 @@
 
 use myriad_http::{Fields, Known, Method};
 
-use crate::{CacheStatus, Rules};
+use crate::{CachePolicy, CacheStatus};
 
 /// Facts that decide whether a request uses the cache.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl BypassReason {
 
 /// Returns the reason why this request must not use the cache; `None` if it may. Takes a few nanoseconds without a
 /// `Cookie`.
-pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason> {
+pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassReason> {
     if !rules.methods.contains(request.method) {
         return Some(BypassReason::Method);
     }
@@ -90,7 +90,7 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &Rules) -> Option<BypassReason>
 
 /// Returns whether the request has a personal cookie. HTTP/2 sends cookies in several fields (RFC 9113 §8.2.3), so all
 /// are checked.
-fn carries_personal_cookie(fields: &Fields, rules: &Rules) -> bool {
+fn carries_personal_cookie(fields: &Fields, rules: &CachePolicy) -> bool {
     fields.known_all(Known::Cookie).any(|cookies| rules.personal.matches_cookie_header(cookies).is_some())
 }
 

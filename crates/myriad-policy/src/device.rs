@@ -20,14 +20,15 @@ impl DeviceClass {
     /// Returns the class of `User-Agent`; [`DeviceClass::Desktop`] if the field is missing.
     pub fn of(request: &Fields) -> Self {
         // An application may read any of several fields, or all of them joined.
-        let says = |word: &[u8]| {
+        let contains = |word: &[u8]| {
             let mut agents = request.known_all(Known::UserAgent);
             agents.any(|agent| agent.windows(word.len()).any(|part| part == word))
         };
-        let mobile = says(b"Mobile");
-        if says(b"iPad") || says(b"Kindle") || !mobile && (says(b"Android") || says(b"Silk/")) {
+        let mobile = contains(b"Mobile");
+        if contains(b"iPad") || contains(b"Kindle") || !mobile && (contains(b"Android") || contains(b"Silk/"))
+        {
             Self::Tablet
-        } else if mobile || says(b"BlackBerry") || says(b"Opera Mini") || says(b"Opera Mobi") {
+        } else if mobile || contains(b"BlackBerry") || contains(b"Opera Mini") || contains(b"Opera Mobi") {
             Self::Mobile
         } else {
             Self::Desktop
@@ -117,7 +118,7 @@ mod tests {
 
     /// Returns the result of WordPress's own rule, to test that a class does not mix visitors that WordPress
     /// distinguishes.
-    fn wordpress_says_mobile(agent: &str, hint: Option<&str>) -> bool {
+    fn is_mobile_for_wordpress(agent: &str, hint: Option<&str>) -> bool {
         let words = ["Mobile", "Android", "Silk/", "Kindle", "BlackBerry", "Opera Mini", "Opera Mobi"];
         hint.map_or_else(|| words.iter().any(|word| agent.contains(word)), |hint| hint == "?1")
     }
@@ -147,8 +148,8 @@ mod tests {
                 }
                 let mut key = Vec::new();
                 write_class(&fields, &mut key);
-                let says = wordpress_says_mobile(&agent, hint);
-                assert_eq!(*seen.entry(key).or_insert(says), says, "{agent} {hint:?}");
+                let is_mobile = is_mobile_for_wordpress(&agent, hint);
+                assert_eq!(*seen.entry(key).or_insert(is_mobile), is_mobile, "{agent} {hint:?}");
             }
         }
         assert!(seen.len() > 4);
@@ -163,23 +164,23 @@ mod tests {
                 if let Some(hint) = hint {
                     fields.push(DeviceClass::HINT, hint.as_bytes());
                 }
-                let mut told = Fields::new();
-                told.push(b"User-Agent", DeviceClass::of(&fields).user_agent());
+                let mut sent_fields = Fields::new();
+                sent_fields.push(b"User-Agent", DeviceClass::of(&fields).user_agent());
                 let contrary = DeviceClass::contrary_hint(&fields);
                 if let Some(hint) = contrary {
-                    told.push(DeviceClass::HINT, hint);
+                    sent_fields.push(DeviceClass::HINT, hint);
                 }
                 let key = |fields: &Fields| {
                     let mut key = Vec::new();
                     write_class(fields, &mut key);
                     key
                 };
-                assert_eq!(key(&told), key(&fields), "{agent} {hint:?}");
+                assert_eq!(key(&sent_fields), key(&fields), "{agent} {hint:?}");
                 let stands = std::str::from_utf8(DeviceClass::of(&fields).user_agent()).expect("text");
                 let contrary = contrary.map(|hint| std::str::from_utf8(hint).expect("text"));
                 assert_eq!(
-                    wordpress_says_mobile(stands, contrary),
-                    wordpress_says_mobile(agent, hint),
+                    is_mobile_for_wordpress(stands, contrary),
+                    is_mobile_for_wordpress(agent, hint),
                     "{agent} {hint:?}"
                 );
             }

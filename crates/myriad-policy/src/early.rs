@@ -1,6 +1,6 @@
 //! Decides whether a page is refreshed before it expires, so that frequently requested pages never become stale.
 
-use crate::{Lifetime, Rules};
+use crate::{CachePolicy, Lifetime};
 
 /// Minimum validity for an early refresh, in ms. Pages with a shorter validity are refreshed when they expire, which
 /// clients do not notice either and which causes less work for the origin.
@@ -11,7 +11,7 @@ const HOT: u32 = 32;
 
 /// Returns whether a fresh page with `hits` hits is refreshed now: in the last tenth of its validity, if
 /// `*_cache_background_update` allows background refreshes.
-pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &Rules, now: u64) -> bool {
+pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &CachePolicy, now: u64) -> bool {
     let left = lifetime.fresh_until.saturating_sub(now);
     rules.background_update
         && hits >= HOT
@@ -22,7 +22,7 @@ pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &Rules, now: u64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::ValiditySource;
 
     const UNTIL: u64 = 1_000_000;
 
@@ -33,14 +33,14 @@ mod tests {
             stale_error_until: UNTIL,
             must_revalidate: false,
             valid_ms,
-            source: Source::CacheValid,
+            source: ValiditySource::CacheValid,
             born: None,
         }
     }
 
     #[test]
     fn only_hot_pages_in_the_last_tenth_of_a_long_validity_are_refreshed_early() {
-        let rules = Rules { background_update: true, ..Rules::default() };
+        let rules = CachePolicy { background_update: true, ..CachePolicy::default() };
         let early = |valid_ms, hits, now| refreshes_early(&lifetime(valid_ms), hits, &rules, now);
         assert!(early(60_000, HOT, UNTIL - 5_999) && early(60_000, HOT, UNTIL - 1));
         assert!(!early(60_000, HOT, UNTIL - 6_000), "not yet");
@@ -50,7 +50,7 @@ mod tests {
         );
         assert!(!early(60_000, HOT - 1, UNTIL - 1), "not hot");
         assert!(early(10_000, HOT, UNTIL - 999) && !early(9_999, HOT, UNTIL - 1), "too short");
-        let off = Rules { background_update: false, ..rules };
+        let off = CachePolicy { background_update: false, ..rules };
         assert!(!refreshes_early(&lifetime(60_000), HOT, &off, UNTIL - 1));
     }
 }

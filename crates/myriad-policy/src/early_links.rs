@@ -37,7 +37,7 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
                 has_base = true;
                 return ControlFlow::Break(());
             }
-            b"link" => linked(tag),
+            b"link" => link_target(tag),
             b"script" => script(tag),
             _ => None,
         };
@@ -62,7 +62,7 @@ pub fn page_assets(html: &[u8]) -> Vec<String> {
             b"script" => tag.src,
             _ => None,
         };
-        if let Some(asset) = value.and_then(address).filter(|asset| !assets.contains(asset)) {
+        if let Some(asset) = value.and_then(asset_url).filter(|asset| !assets.contains(asset)) {
             assets.push(asset);
         }
         if assets.len() == ASSETS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -72,7 +72,7 @@ pub fn page_assets(html: &[u8]) -> Vec<String> {
 
 /// Calls `show` for each tag of a page with its name in lower case (`/head` is a closing tag), until it returns
 /// `Break`.
-fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &Tag<'a>) -> ControlFlow<()>) {
+fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &TagAttributes<'a>) -> ControlFlow<()>) {
     let mut rest = html;
     while let Some(at) = memchr(b'<', rest) {
         rest = &rest[at + 1..];
@@ -87,13 +87,13 @@ fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &Tag<'a>) -> Control
         if name.is_empty() {
             continue;
         }
-        let Some((tag, after)) = Tag::read(attributes) else { break };
+        let Some((tag, after)) = TagAttributes::read(attributes) else { break };
         rest = after;
         if show(&name, &tag).is_break() {
             break;
         }
         if matches!(&*name, b"script" | b"style" | b"title" | b"noscript" | b"template" | b"textarea") {
-            let Some(after) = behind_text(rest, &name) else { break };
+            let Some(after) = skip_element_text(rest, &name) else { break };
             rest = after;
         }
     }
@@ -106,7 +106,7 @@ pub fn loads_early(value: &[u8]) -> bool {
 }
 
 /// Returns the bytes after the text of an element in which `<` starts no tag except its own closing tag.
-fn behind_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+fn skip_element_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut rest = text;
     loop {
         rest = &rest[memmem::find(rest, b"</")? + 2..];
@@ -118,7 +118,7 @@ fn behind_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 /// Relevant attributes of a tag; for duplicates the first value, as in browsers.
 #[derive(Default)]
-struct Tag<'a> {
+struct TagAttributes<'a> {
     href: Option<&'a [u8]>,
     src: Option<&'a [u8]>,
     rel: Option<&'a [u8]>,
@@ -130,7 +130,7 @@ struct Tag<'a> {
     is_special: bool,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> TagAttributes<'a> {
     /// Parses up to the closing `>` of the tag and returns the rest; `None` if the tag is incomplete.
     fn read(mut rest: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let mut tag = Self::default();
@@ -181,7 +181,7 @@ fn attribute_value(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     Some(rest.split_at(end))
 }
 
-fn linked(tag: &Tag<'_>) -> Option<String> {
+fn link_target(tag: &TagAttributes<'_>) -> Option<String> {
     let words = || tag.rel.unwrap_or_default().split(u8::is_ascii_whitespace);
     let is = |name: &[u8]| words().any(|word| word.eq_ignore_ascii_case(name));
     let for_screens = |media: &[u8]| {
@@ -190,7 +190,7 @@ fn linked(tag: &Tag<'_>) -> Option<String> {
     if tag.is_special || is(b"alternate") || !tag.media.is_none_or(for_screens) {
         return None;
     }
-    let address = address(tag.href?)?;
+    let address = asset_url(tag.href?)?;
     let how = if is(b"stylesheet") {
         "rel=preload; as=style".to_owned()
     } else if is(b"preconnect") {
@@ -207,16 +207,16 @@ fn linked(tag: &Tag<'_>) -> Option<String> {
     Some(format!("<{address}>; {how}{}", crossorigin(tag)))
 }
 
-fn script(tag: &Tag<'_>) -> Option<String> {
+fn script(tag: &TagAttributes<'_>) -> Option<String> {
     let classic = |kind: &[u8]| kind.is_empty() || kind.eq_ignore_ascii_case(b"text/javascript");
     if tag.is_special || !tag.kind.is_none_or(classic) {
         return None;
     }
-    Some(format!("<{}>; rel=preload; as=script{}", address(tag.src?)?, crossorigin(tag)))
+    Some(format!("<{}>; rel=preload; as=script{}", asset_url(tag.src?)?, crossorigin(tag)))
 }
 
 /// Returns the `crossorigin` parameter. A preload whose credentials mode differs from the actual load is fetched twice.
-fn crossorigin(tag: &Tag<'_>) -> &'static str {
+fn crossorigin(tag: &TagAttributes<'_>) -> &'static str {
     match tag.crossorigin {
         None => "",
         Some(word) if word.eq_ignore_ascii_case(b"use-credentials") => "; crossorigin=use-credentials",
@@ -226,7 +226,7 @@ fn crossorigin(tag: &Tag<'_>) -> &'static str {
 
 /// Returns the address in an attribute value: absolute, or a path from the root. Returns `None` if it contains bytes
 /// that are not valid in an URL, so that it cannot terminate the `Link` field or inject another value.
-fn address(value: &[u8]) -> Option<String> {
+fn asset_url(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     let known = value.starts_with(b"/") || value.starts_with(b"https://") || value.starts_with(b"http://");
     let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>' | b'"' | b'\\' | b'`');

@@ -6,11 +6,11 @@ use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
 use crate::request_errors::is_named;
-use crate::request_status::is_of_the_request;
-use crate::rfc9111::{self, said_age_ms};
+use crate::request_status::is_request_error;
+use crate::rfc9111::{self, age_field_ms};
 use crate::stale_windows::stale_windows;
-use crate::validity::{Freshness, Source, is_private, lifetime, positive};
-use crate::{Refusal, Rules, accelerator};
+use crate::validity::{Freshness, ValiditySource, is_private, lifetime, positive};
+use crate::{CachePolicy, StoreRefusal, accelerator};
 
 /// Granularity, in ms, of the expiry of a validity that only the configuration defines (`*_cache_valid`). Pages that
 /// were fetched together are refreshed together, and a page with a validity of one second is not fetched more often
@@ -26,10 +26,10 @@ const TICK_MS: u64 = 64;
 pub fn freshness(
     status: u16,
     fields: &Fields,
-    rules: &Rules,
+    rules: &CachePolicy,
     now: u64,
     delay_ms: u64,
-) -> Result<Freshness, Refusal> {
+) -> Result<Freshness, StoreRefusal> {
     if rules.rfc9111 {
         return rfc9111::freshness(status, fields, rules, now, delay_ms);
     }
@@ -39,7 +39,7 @@ pub fn freshness(
         CacheControl::parse(fields.known_all(Known::CacheControl))
     };
     let (until, source) = validity(status, fields, &control, rules, now)?;
-    let tick = if source == Source::CacheValid { TICK_MS } else { 1 };
+    let tick = if source == ValiditySource::CacheValid { TICK_MS } else { 1 };
     let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(&control, source, fields, rules);
     Ok(Freshness {
         fresh_until: until.checked_next_multiple_of(tick).unwrap_or(until),
@@ -48,7 +48,7 @@ pub fn freshness(
         stale_if_error_ms,
         must_revalidate: false,
         source,
-        born: said_age_ms(fields).map(|age_ms| now.saturating_sub(age_ms.saturating_add(delay_ms))),
+        born: age_field_ms(fields).map(|age_ms| now.saturating_sub(age_ms.saturating_add(delay_ms))),
     })
 }
 
@@ -56,29 +56,29 @@ fn validity(
     status: u16,
     fields: &Fields,
     control: &CacheControl,
-    rules: &Rules,
+    rules: &CachePolicy,
     now: u64,
-) -> Result<(u64, Source), Refusal> {
+) -> Result<(u64, ValiditySource), StoreRefusal> {
     // The origin's validity is ignored, because some applications send a lifetime with every response.
-    if is_of_the_request(status) && !is_named(status, rules) {
-        return Err(Refusal::RequestError);
+    if is_request_error(status) && !is_named(status, rules) {
+        return Err(StoreRefusal::RequestError);
     }
-    if let Some(until) = accelerator::until(fields, rules, now) {
+    if let Some(until) = accelerator::fresh_until(fields, rules, now) {
         return until;
     }
     if forbids_storing(control) {
-        return Err(Refusal::CacheControl);
+        return Err(StoreRefusal::CacheControl);
     }
-    let from_now = |valid_ms: u64, source: Source| (now.saturating_add(valid_ms), source);
+    let from_now = |valid_ms: u64, source: ValiditySource| (now.saturating_add(valid_ms), source);
     if let Some((seconds, source)) = lifetime(control) {
-        let valid = positive(seconds.saturating_mul(1000), Refusal::Expired)?;
+        let valid = positive(seconds.saturating_mul(1000), StoreRefusal::Expired)?;
         return Ok(from_now(valid, source));
     }
     if let Some(valid) = expires(fields, rules, now) {
-        return Ok(from_now(positive(valid, Refusal::Expired)?, Source::Expires));
+        return Ok(from_now(positive(valid, StoreRefusal::Expired)?, ValiditySource::Expires));
     }
     let valid = rules.valid_for(status).unwrap_or(0);
-    Ok(from_now(positive(valid, Refusal::NoValidity)?, Source::CacheValid))
+    Ok(from_now(positive(valid, StoreRefusal::NoValidity)?, ValiditySource::CacheValid))
 }
 
 /// Returns whether the response has `no-cache`, `no-store` or `private` (RFC 9111 §5.2.2.4, §5.2.2.5, §5.2.2.7). As in
@@ -89,7 +89,7 @@ fn forbids_storing(control: &CacheControl) -> bool {
 
 /// Returns the ms until `Expires`; 0 if it is in the past or an invalid date, such as `0` (RFC 9111 §5.3). As in nginx,
 /// the time of arrival is the reference.
-fn expires(fields: &Fields, rules: &Rules, now: u64) -> Option<u64> {
+fn expires(fields: &Fields, rules: &CachePolicy, now: u64) -> Option<u64> {
     let value = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)?;
     let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);
     Some(expires_ms.saturating_sub(now))

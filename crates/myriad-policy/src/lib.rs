@@ -37,7 +37,7 @@ mod validators;
 mod validity;
 mod vary;
 
-pub use admit::{Admission, Lifetime, ResponseFacts, admit, revalidated, takes_back};
+pub use admit::{Admission, Lifetime, ResponseFacts, admit, invalidates_stored_page, revalidated};
 pub use application_state::{ApplicationState, STATE_FIELD};
 pub use bypass::{BypassReason, RequestFacts, bypass};
 pub use device::DeviceClass;
@@ -47,21 +47,25 @@ pub use freshness::freshness;
 pub use impersonal::ImpersonalCookies;
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};
-pub use own_cookie::keeps_own_cookie;
+pub use own_cookie::client_retains_cookie;
 pub use personal::PersonalCookies;
-pub use purge::{Command, Subject, Tags, What, Wildcard, is_forwarded, litespeed, wanted};
-pub use refusal::Refusal;
+pub use purge::{
+    PurgeCommand, PurgeSubject, PurgeTarget, Tags, Wildcard, is_forwarded, litespeed, parse_purge,
+};
+pub use refusal::StoreRefusal;
 pub use request_errors::is_large_request;
-pub use reuse::{Failure, Reuse, StoredFacts, reuse};
+pub use reuse::{RefreshFailure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
 pub use rules::{
-    Announced, Grace, IgnoreHeaders, Invalidate, LockRules, Methods, Rules, StatusMatch, UseStale, ValidFor,
+    AnnouncedSupport, CachePolicy, Grace, IgnoreHeaders, Invalidate, LockRules, Methods, StatusMatch,
+    UseStale, ValidFor,
 };
-pub use shared_fetch::{KeyedInput, SharedFetch, Told};
+pub use shared_fetch::{KeyedInput, SharedFetch, SharedFetchFields};
 pub use status::CacheStatus;
 pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{
-    Condition, Encoding, EntityTag, IfModifiedSince, StoredValidators, if_range_holds, judge_conditions,
+    EntityTag, IfModifiedSince, PageEncoding, PreconditionOutcome, StoredValidators, if_range_holds,
+    judge_conditions,
 };
-pub use validity::{Freshness, Source};
+pub use validity::{Freshness, ValiditySource};
 pub use vary::{VariantTooLong, VaryError, VaryRule, variant_fields};

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use myriad_http::structured::{Value, dictionary, strings};
+use myriad_http::structured::{StructuredValue, dictionary, strings};
 
 /// Maximum length of a parsed value, in bytes, because a rule is stored per path.
 const LONGEST: usize = 2048;
@@ -15,11 +15,11 @@ const LONGEST: usize = 2048;
 pub struct NoVarySearch {
     /// Set if the order of different names is not significant. The order of the values of a name is always significant.
     key_order: bool,
-    names: Names,
+    names: ArgumentNames,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Names {
+enum ArgumentNames {
     /// Names that are not significant.
     Ignored(Vec<Vec<u8>>),
     /// Only these names are significant.
@@ -33,26 +33,26 @@ impl NoVarySearch {
         if value.len() > LONGEST {
             return None;
         }
-        let (mut key_order, mut params, mut except) = (false, Names::Ignored(Vec::new()), None);
+        let (mut key_order, mut params, mut except) = (false, ArgumentNames::Ignored(Vec::new()), None);
         for (key, value) in dictionary(value)? {
             match (key, value) {
-                (b"key-order", Value::True) => key_order = true,
-                (b"params", Value::True) => params = Names::AllBut(Vec::new()),
-                (b"params", Value::List(names)) => params = Names::Ignored(strings(names)?),
-                (b"except", Value::List(names)) => except = Some(strings(names)?),
-                (b"key-order" | b"params", Value::False) => {}
+                (b"key-order", StructuredValue::True) => key_order = true,
+                (b"params", StructuredValue::True) => params = ArgumentNames::AllBut(Vec::new()),
+                (b"params", StructuredValue::List(names)) => params = ArgumentNames::Ignored(strings(names)?),
+                (b"except", StructuredValue::List(names)) => except = Some(strings(names)?),
+                (b"key-order" | b"params", StructuredValue::False) => {}
                 (b"key-order" | b"params" | b"except", _) => return None,
                 _ => {}
             }
         }
         let names = match (params, except) {
-            (Names::AllBut(_), Some(names)) => Names::AllBut(names),
+            (ArgumentNames::AllBut(_), Some(names)) => ArgumentNames::AllBut(names),
             // `except` requires `params` without a list.
-            (Names::Ignored(_), Some(_)) => return None,
+            (ArgumentNames::Ignored(_), Some(_)) => return None,
             (params, None) => params,
         };
-        let says_nothing = !key_order && names == Names::Ignored(Vec::new());
-        (!says_nothing).then_some(Self { key_order, names })
+        let has_no_effect = !key_order && names == ArgumentNames::Ignored(Vec::new());
+        (!has_no_effect).then_some(Self { key_order, names })
     }
 
     /// Removes the arguments from a query that do not select a different page, and sorts the rest if the order is not
@@ -67,19 +67,19 @@ impl NoVarySearch {
     pub fn canonical(&self, query: &[u8]) -> Vec<u8> {
         let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
         let named = arguments.map(|argument| (name_of(argument), argument));
-        let mut kept: Vec<_> = named.filter(|(name, _)| self.counts(name)).collect();
+        let mut selected: Vec<_> = named.filter(|(name, _)| self.is_significant(name)).collect();
         if self.key_order {
-            kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+            selected.sort_by(|(one, _), (other, _)| one.cmp(other));
         }
-        let kept: Vec<&[u8]> = kept.into_iter().map(|(_, argument)| argument).collect();
-        kept.join(&b'&')
+        let arguments: Vec<&[u8]> = selected.into_iter().map(|(_, argument)| argument).collect();
+        arguments.join(&b'&')
     }
 
-    fn counts(&self, name: &[u8]) -> bool {
+    fn is_significant(&self, name: &[u8]) -> bool {
         let has = |names: &[Vec<u8>]| names.iter().any(|known| known == name);
         match &self.names {
-            Names::Ignored(names) => !has(names),
-            Names::AllBut(names) => has(names),
+            ArgumentNames::Ignored(names) => !has(names),
+            ArgumentNames::AllBut(names) => has(names),
         }
     }
 }

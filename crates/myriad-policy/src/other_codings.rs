@@ -140,15 +140,15 @@ mod tests {
     fn whatever_is_sent_the_names_come_out_in_one_spelling_that_names_itself() {
         let parts =
             ["gzip", "x", "Y", "deflate", ";q=0", ";q=0.1", ",", " ", "=", "*", "identity", "\u{1}", "-"];
-        let mut apart = 0;
+        let mut different = 0;
         for seed in 0..20_000 {
             let mut random = fastrand::Rng::with_seed(seed);
             let value: String = (0..random.usize(0..9)).map(|_| parts[random.usize(..parts.len())]).collect();
             let Some(names) = of(&[&value]) else { continue };
-            apart += 1;
+            different += 1;
             assert!(names.len() <= BYTES_MAX && names == names.to_ascii_lowercase(), "{value:?}: {names:?}");
             assert_eq!(of(&[&names]).as_deref(), Some(&*names), "{value:?}");
         }
-        assert!(apart > 1000, "{apart}");
+        assert!(different > 1000, "{different}");
     }
 }

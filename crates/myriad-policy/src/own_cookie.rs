@@ -2,12 +2,12 @@
 
 use myriad_http::{Fields, Known, uri};
 
-use crate::Rules;
+use crate::CachePolicy;
 
 /// Returns whether the client that triggered a shared fetch retains its cookie: the cookie matches
 /// `impersonal_cookies`, and the request contains it, but it was not sent to the origin. The origin therefore set the
 /// cookie as for a first visit. Forwarding it would reset, for example, a consent.
-pub fn keeps_own_cookie(request: &Fields, set_cookie: &[u8], rules: &Rules) -> bool {
+pub fn client_retains_cookie(request: &Fields, set_cookie: &[u8], rules: &CachePolicy) -> bool {
     let name = set_cookie.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default().trim_ascii();
     rules.shared_fetch.hides_cookies(request)
         && rules.impersonal.sets(set_cookie)
@@ -21,18 +21,18 @@ mod tests {
 
     #[test]
     fn client_with_impersonal_cookie_retains_it() {
-        let rules = Rules {
+        let rules = CachePolicy {
             impersonal: ImpersonalCookies::new(["consent", "pll_*"]),
             shared_fetch: SharedFetch { on: true, ..SharedFetch::default() },
-            ..Rules::default()
+            ..CachePolicy::default()
         };
-        let keeps = |sent: &str, set: &[u8]| {
+        let retains = |sent: &str, set: &[u8]| {
             let request: Fields = [("Cookie", sent)].into_iter().collect();
-            keeps_own_cookie(&request, set, &rules)
+            client_retains_cookie(&request, set, &rules)
         };
-        assert!(keeps("a=1; consent=yes", b"consent=unset; path=/"));
-        assert!(!keeps("a=1; xconsent=yes", b"consent=unset"));
-        assert!(!keeps("consent=yes", b"pll_language=en"), "another one");
-        assert!(!keeps("a=1", b"a=2"), "not listed");
+        assert!(retains("a=1; consent=yes", b"consent=unset; path=/"));
+        assert!(!retains("a=1; xconsent=yes", b"consent=unset"));
+        assert!(!retains("consent=yes", b"pll_language=en"), "another one");
+        assert!(!retains("a=1", b"a=2"), "not listed");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 mod pattern;
 
-use pattern::Pattern;
+use pattern::CookiePattern;
 
 /// Built-in list, one pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
@@ -22,7 +22,7 @@ pub struct PersonalCookies(Arc<Patterns>);
 
 #[derive(Debug)]
 struct Patterns {
-    list: Vec<Pattern>,
+    list: Vec<CookiePattern>,
     /// True for each byte that a matching name may start with, so that most cookies need one lookup.
     first: [bool; 256],
 }
@@ -47,7 +47,7 @@ impl PersonalCookies {
     /// matches any rest, a trailing `[a-f0-9]+` matches hexadecimal digits.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-        PersonalCookies::from_patterns(lines.filter_map(Pattern::parse).collect())
+        PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse).collect())
     }
 
     /// Creates the set of a `personal_cookies` directive: `names`, preceded by the built-in list if `builtin` is set.
@@ -60,14 +60,14 @@ impl PersonalCookies {
     #[must_use]
     pub fn with<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
         let mut list = self.0.list.clone();
-        list.extend(names.into_iter().filter_map(Pattern::parse));
+        list.extend(names.into_iter().filter_map(CookiePattern::parse));
         PersonalCookies::from_patterns(list)
     }
 
     /// Returns this set without `pattern`, for a cookie whose value is in the key, so that it cannot mix pages.
     #[must_use]
     pub fn without(&self, pattern: &str) -> PersonalCookies {
-        let Some(unwanted) = Pattern::parse(pattern) else { return self.clone() };
+        let Some(unwanted) = CookiePattern::parse(pattern) else { return self.clone() };
         PersonalCookies::from_patterns(self.0.list.iter().filter(|p| **p != unwanted).cloned().collect())
     }
 
@@ -110,7 +110,7 @@ impl PersonalCookies {
         self.0.list.iter().any(|pattern| pattern.matches(decoded) || pattern.matches(name)).then_some(name)
     }
 
-    fn from_patterns(list: Vec<Pattern>) -> PersonalCookies {
+    fn from_patterns(list: Vec<CookiePattern>) -> PersonalCookies {
         let mut first = [false; 256];
         for pattern in &list {
             for byte in 0..=u8::MAX {

@@ -14,16 +14,16 @@ mod wildcard;
 
 use std::borrow::Cow;
 
-pub use command::{Command, What};
+pub use command::{PurgeCommand, PurgeTarget};
 use label::label;
 pub use litespeed::litespeed;
-pub use request::{is_forwarded, wanted};
+pub use request::{is_forwarded, parse_purge};
 pub use tags::Tags;
 pub use wildcard::Wildcard;
 
 /// URL for which a page was fetched, as sent by the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subject<'a> {
+pub struct PurgeSubject<'a> {
     /// `http` or `https`.
     pub scheme: &'a [u8],
     /// Host without port, in lower case.
@@ -34,14 +34,14 @@ pub struct Subject<'a> {
     pub query: Option<&'a [u8]>,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> PurgeSubject<'a> {
     /// Creates the subject of a request target in origin form (RFC 9112 §3.2.1).
-    pub fn new(scheme: &'a [u8], host: &'a [u8], target: &'a [u8]) -> Subject<'a> {
+    pub fn new(scheme: &'a [u8], host: &'a [u8], target: &'a [u8]) -> PurgeSubject<'a> {
         let (path, query) = match memchr::memchr(b'?', target) {
             Some(at) => (&target[..at], Some(&target[at + 1..])),
             None => (target, None),
         };
-        Subject { scheme, host, path, query }
+        PurgeSubject { scheme, host, path, query }
     }
 
     /// Returns the label of the path with any query. It is the same for both schemes: an application that purges over a
@@ -58,12 +58,12 @@ impl<'a> Subject<'a> {
 
     /// Returns the labels of every page of this URL.
     pub fn address(&self) -> [u64; 2] {
-        [self.path_label(), self.wanted_label()]
+        [self.path_label(), self.label_to_purge()]
     }
 
     /// Returns the label for a purge of this URL: with a query that of the URL, without a query that of the path with
     /// any query.
-    pub fn wanted_label(&self) -> u64 {
+    pub fn label_to_purge(&self) -> u64 {
         self.query_label().unwrap_or_else(|| self.path_label())
     }
 }

@@ -2,7 +2,7 @@
 
 /// Reason why a response is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum StoreRefusal {
     /// The response to this method cannot be stored: HEAD, or a method not in `*_cache_methods`.
     Method,
     /// The status cannot be stored: interim, 304, or 206 except for slices (RFC 9111 §3).
@@ -49,28 +49,28 @@ pub enum Refusal {
 /// or a first visit) would be unprotected for that time. Two seconds of peak traffic fit into the backlog of php-fpm.
 const HIT_FOR_MISS_MS: u64 = 2_000;
 
-impl Refusal {
+impl StoreRefusal {
     /// Returns a word for logs and explanations.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Refusal::Method => "method",
-            Refusal::Status => "status",
-            Refusal::PersonalRequest => "personal request",
-            Refusal::Authorization => "authorization",
-            Refusal::Private => "private",
-            Refusal::PersonalCookie => "personal cookie",
-            Refusal::SetCookie => "set-cookie",
-            Refusal::Vary => "vary",
-            Refusal::NoCache => "no_cache",
-            Refusal::XAccelExpires => "x-accel-expires",
-            Refusal::Accelerator => "surrogate-control",
-            Refusal::CacheControl => "cache-control",
-            Refusal::Expired => "expired",
-            Refusal::NoValidity => "no validity",
-            Refusal::ServerError => "server error",
-            Refusal::RequestError => "request error",
-            Refusal::LargeRequest => "large request",
-            Refusal::MinUses => "min_uses",
+            StoreRefusal::Method => "method",
+            StoreRefusal::Status => "status",
+            StoreRefusal::PersonalRequest => "personal request",
+            StoreRefusal::Authorization => "authorization",
+            StoreRefusal::Private => "private",
+            StoreRefusal::PersonalCookie => "personal cookie",
+            StoreRefusal::SetCookie => "set-cookie",
+            StoreRefusal::Vary => "vary",
+            StoreRefusal::NoCache => "no_cache",
+            StoreRefusal::XAccelExpires => "x-accel-expires",
+            StoreRefusal::Accelerator => "surrogate-control",
+            StoreRefusal::CacheControl => "cache-control",
+            StoreRefusal::Expired => "expired",
+            StoreRefusal::NoValidity => "no validity",
+            StoreRefusal::ServerError => "server error",
+            StoreRefusal::RequestError => "request error",
+            StoreRefusal::LargeRequest => "large request",
+            StoreRefusal::MinUses => "min_uses",
         }
     }
 
@@ -78,11 +78,11 @@ impl Refusal {
     pub const fn protects_visitors(self) -> bool {
         matches!(
             self,
-            Refusal::PersonalRequest
-                | Refusal::Authorization
-                | Refusal::Private
-                | Refusal::PersonalCookie
-                | Refusal::SetCookie
+            StoreRefusal::PersonalRequest
+                | StoreRefusal::Authorization
+                | StoreRefusal::Private
+                | StoreRefusal::PersonalCookie
+                | StoreRefusal::SetCookie
         )
     }
 
@@ -93,33 +93,33 @@ impl Refusal {
     ///
     /// By RFC 9111 §4.3.3, a full response to a validation replaces the stored page. §3 defines when the response
     /// itself must not be stored: `no-store`, `private` (§5.2.2.5, §5.2.2.7), no freshness (§4.2.1).
-    pub const fn is_of_the_page(self) -> bool {
+    pub const fn concerns_page(self) -> bool {
         match self {
-            Refusal::Private
-            | Refusal::PersonalCookie
-            | Refusal::SetCookie
-            | Refusal::Vary
-            | Refusal::XAccelExpires
-            | Refusal::Accelerator
-            | Refusal::CacheControl
-            | Refusal::Expired
-            | Refusal::NoValidity => true,
-            Refusal::Method
-            | Refusal::Status
-            | Refusal::PersonalRequest
-            | Refusal::Authorization
-            | Refusal::NoCache
-            | Refusal::ServerError
-            | Refusal::RequestError
-            | Refusal::LargeRequest
-            | Refusal::MinUses => false,
+            StoreRefusal::Private
+            | StoreRefusal::PersonalCookie
+            | StoreRefusal::SetCookie
+            | StoreRefusal::Vary
+            | StoreRefusal::XAccelExpires
+            | StoreRefusal::Accelerator
+            | StoreRefusal::CacheControl
+            | StoreRefusal::Expired
+            | StoreRefusal::NoValidity => true,
+            StoreRefusal::Method
+            | StoreRefusal::Status
+            | StoreRefusal::PersonalRequest
+            | StoreRefusal::Authorization
+            | StoreRefusal::NoCache
+            | StoreRefusal::ServerError
+            | StoreRefusal::RequestError
+            | StoreRefusal::LargeRequest
+            | StoreRefusal::MinUses => false,
         }
     }
 
     /// Returns whether the response concerns only the sent request and not the page. Then each waiting request is sent
     /// to the origin itself, and stored pages remain.
-    pub const fn is_of_the_request(self) -> bool {
-        matches!(self, Refusal::RequestError | Refusal::LargeRequest)
+    pub const fn concerns_request(self) -> bool {
+        matches!(self, StoreRefusal::RequestError | StoreRefusal::LargeRequest)
     }
 
     /// Returns the time for which to remember that responses for the key are not stored, in ms. Returns 0 if the reason
@@ -127,13 +127,13 @@ impl Refusal {
     /// that may be over.
     pub const fn hit_for_miss_ms(self) -> u64 {
         match self {
-            Refusal::Method
-            | Refusal::PersonalRequest
-            | Refusal::Authorization
-            | Refusal::ServerError
-            | Refusal::RequestError
-            | Refusal::LargeRequest
-            | Refusal::MinUses => 0,
+            StoreRefusal::Method
+            | StoreRefusal::PersonalRequest
+            | StoreRefusal::Authorization
+            | StoreRefusal::ServerError
+            | StoreRefusal::RequestError
+            | StoreRefusal::LargeRequest
+            | StoreRefusal::MinUses => 0,
             _ => HIT_FOR_MISS_MS,
         }
     }

@@ -6,10 +6,10 @@
 
 use myriad_http::Fields;
 
-use crate::{Rules, StatusMatch};
+use crate::{CachePolicy, StatusMatch};
 
 /// Returns whether `*_cache_valid` lists the status.
-pub(crate) fn is_named(status: u16, rules: &Rules) -> bool {
+pub(crate) fn is_named(status: u16, rules: &CachePolicy) -> bool {
     rules.valid.iter().any(|rule| rule.status == StatusMatch::Code(status))
 }
 

@@ -2,6 +2,6 @@
 
 /// Returns whether the status concerns the request (RFC 9110 §15.5): a malformed request, or its method, body, length,
 /// range, expectation or fields. Includes 501, for an unknown method or coding.
-pub(crate) const fn is_of_the_request(status: u16) -> bool {
+pub(crate) const fn is_request_error(status: u16) -> bool {
     matches!(status, 400 | 405 | 411..=417 | 431 | 501)
 }

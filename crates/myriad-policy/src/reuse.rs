@@ -1,6 +1,6 @@
 //! Decides whether a stored page may be served.
 
-use crate::{CacheStatus, Lifetime, Rules};
+use crate::{CachePolicy, CacheStatus, Lifetime};
 
 /// Facts about a stored page.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub struct StoredFacts {
 
 /// Cause of a failed refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum RefreshFailure {
     /// No connection, or a connection that failed.
     Error,
     /// The origin timed out.
@@ -61,10 +61,10 @@ pub enum Reuse {
 /// any.
 pub fn reuse(
     stored: &StoredFacts,
-    rules: &Rules,
+    rules: &CachePolicy,
     now: u64,
     updating: bool,
-    failure: Option<Failure>,
+    failure: Option<RefreshFailure>,
 ) -> Reuse {
     if now < stored.lifetime.fresh_until && !stored.invalid {
         return Reuse::Serve(CacheStatus::Hit);
@@ -85,7 +85,7 @@ pub fn reuse(
 }
 
 /// Checks `*_cache_use_stale updating` and the origin's `stale-while-revalidate` (RFC 5861 §3).
-fn may_serve_while_updating(lifetime: &Lifetime, rules: &Rules, now: u64) -> bool {
+fn may_serve_while_updating(lifetime: &Lifetime, rules: &CachePolicy, now: u64) -> bool {
     let by_rule = rules.use_stale.updating && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
@@ -93,20 +93,20 @@ fn may_serve_while_updating(lifetime: &Lifetime, rules: &Rules, now: u64) -> boo
 /// Checks `*_cache_use_stale error | timeout | …` and the origin's `stale-if-error`. The latter covers 500, 502, 503
 /// and 504 and equivalent failures (RFC 5861 §4). nginx obeys it only for failures; statuses are configured by its
 /// directive.
-fn may_serve_on_failure(lifetime: &Lifetime, rules: &Rules, now: u64, failure: Failure) -> bool {
+fn may_serve_on_failure(lifetime: &Lifetime, rules: &CachePolicy, now: u64, failure: RefreshFailure) -> bool {
     let by_rule = match failure {
-        Failure::Error => rules.use_stale.error,
-        Failure::Timeout => rules.use_stale.timeout,
-        Failure::InvalidHeader => rules.use_stale.invalid_header,
-        Failure::Http(status) => rules.use_stale.on_status(status),
+        RefreshFailure::Error => rules.use_stale.error,
+        RefreshFailure::Timeout => rules.use_stale.timeout,
+        RefreshFailure::InvalidHeader => rules.use_stale.invalid_header,
+        RefreshFailure::Http(status) => rules.use_stale.on_status(status),
         // Specific to Myriad: a configuration that allows stale pages for failing or slow origins also allows them
         // here.
-        Failure::NotAsked(status) => {
+        RefreshFailure::NotAsked(status) => {
             rules.use_stale.error || rules.use_stale.timeout || rules.use_stale.on_status(status)
         }
     };
     let by_origin = match failure {
-        Failure::Http(status) => rules.rfc9111 && matches!(status, 500 | 502..=504),
+        RefreshFailure::Http(status) => rules.rfc9111 && matches!(status, 500 | 502..=504),
         _ => true,
     };
     !lifetime.must_revalidate

@@ -9,8 +9,8 @@ use myriad_http::{Fields, Known, Method};
 
 use crate::accelerator;
 use crate::stale_windows::stale_windows;
-use crate::validity::{Freshness, Source, is_private, lifetime};
-use crate::{Invalidate, Refusal, Rules};
+use crate::validity::{Freshness, ValiditySource, is_private, lifetime};
+use crate::{CachePolicy, Invalidate, StoreRefusal};
 
 /// Maximum heuristic validity. RFC 9111 §4.2.2 requires a bound without recommending a value. With one day, a page that
 /// was modified years ago is not stored for months.
@@ -22,13 +22,13 @@ const OWN: &[u8] = b"Myriad-Cache-Control";
 /// Cache control for this cache: `Myriad-Cache-Control`, or else `CDN-Cache-Control`, if present and valid. Then
 /// `Cache-Control` and `Expires` are ignored (RFC 9213 §2.2), except that `private` in either remains effective.
 #[derive(Clone, Debug)]
-pub(crate) struct Control {
+pub(crate) struct EffectiveControl {
     pub(crate) control: CacheControl,
     targeted: bool,
 }
 
-impl Control {
-    pub(crate) fn of(fields: &Fields) -> Control {
+impl EffectiveControl {
+    pub(crate) fn of(fields: &Fields) -> EffectiveControl {
         let plain = || CacheControl::parse(fields.known_all(Known::CacheControl));
         let targeted = [OWN, Known::CdnCacheControl.as_str().as_bytes()].into_iter().find_map(|name| {
             let is_there = fields.get(name).is_some();
@@ -38,9 +38,9 @@ impl Control {
             Some(mut control) => {
                 // Neither a directive nor another field overrides `private`.
                 control.private |= is_private(&plain());
-                Control { control, targeted: true }
+                EffectiveControl { control, targeted: true }
             }
-            None => Control { control: plain(), targeted: false },
+            None => EffectiveControl { control: plain(), targeted: false },
         }
     }
 }
@@ -52,35 +52,35 @@ impl Control {
 pub(crate) fn freshness(
     status: u16,
     fields: &Fields,
-    rules: &Rules,
+    rules: &CachePolicy,
     now: u64,
     delay_ms: u64,
-) -> Result<Freshness, Refusal> {
-    let mut said = Control::of(fields);
+) -> Result<Freshness, StoreRefusal> {
+    let mut control_fields = EffectiveControl::of(fields);
     if rules.ignore.cache_control {
-        said = Control { control: CacheControl::default(), targeted: false };
+        control_fields = EffectiveControl { control: CacheControl::default(), targeted: false };
     }
-    let control = &said.control;
+    let control = &control_fields.control;
     let age_ms = initial_age_ms(fields, now, delay_ms);
     let confirmable = status == 200 && (fields.has(Known::ETag) || fields.has(Known::LastModified));
     let always_asked = control.no_cache || !control.no_cache_fields.is_empty();
-    let (fresh_until, source) = match accelerator::until(fields, rules, now) {
+    let (fresh_until, source) = match accelerator::fresh_until(fields, rules, now) {
         Some(until) => until?,
         None if forbids_storing(control, status) || always_asked && !confirmable => {
-            return Err(Refusal::CacheControl);
+            return Err(StoreRefusal::CacheControl);
         }
         None => {
-            let (lifetime_ms, source) = own_lifetime(status, fields, &said, rules, now)
-                .or_else(|| confirmable.then_some((0, Source::Heuristic)))
-                .ok_or(Refusal::NoValidity)?;
-            let begun = if source == Source::CacheValid { now } else { now.saturating_sub(age_ms) };
+            let (lifetime_ms, source) = response_lifetime(status, fields, &control_fields, rules, now)
+                .or_else(|| confirmable.then_some((0, ValiditySource::Heuristic)))
+                .ok_or(StoreRefusal::NoValidity)?;
+            let begun = if source == ValiditySource::CacheValid { now } else { now.saturating_sub(age_ms) };
             (begun.saturating_add(lifetime_ms), source)
         }
     };
     let always_asked = always_asked && !source.is_for_accelerators();
     let fresh_until = if always_asked { now } else { fresh_until };
     if fresh_until <= now && !confirmable && !source.is_for_accelerators() {
-        return Err(Refusal::Expired);
+        return Err(StoreRefusal::Expired);
     }
     let (stale_while_revalidate_ms, stale_if_error_ms) = stale_windows(control, source, fields, rules);
     Ok(Freshness {
@@ -95,27 +95,27 @@ pub(crate) fn freshness(
 }
 
 /// Returns the lifetime in ms from the response, the configuration or a heuristic; `None` if none applies.
-fn own_lifetime(
+fn response_lifetime(
     status: u16,
     fields: &Fields,
-    said: &Control,
-    rules: &Rules,
+    control_fields: &EffectiveControl,
+    rules: &CachePolicy,
     now: u64,
-) -> Option<(u64, Source)> {
-    if let Some((seconds, source)) = lifetime(&said.control) {
+) -> Option<(u64, ValiditySource)> {
+    if let Some((seconds, source)) = lifetime(&control_fields.control) {
         return Some((seconds.saturating_mul(1000), source));
     }
-    if !said.targeted
+    if !control_fields.targeted
         && let Some(value) = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)
     {
         // Relative to the clock of the origin (RFC 9111 §4.2.1). An invalid date means expired (RFC 9111 §5.3).
         let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);
-        return Some((expires_ms.saturating_sub(date_ms(fields, now)), Source::Expires));
+        return Some((expires_ms.saturating_sub(date_ms(fields, now)), ValiditySource::Expires));
     }
     if let Some(valid) = rules.valid_for(status) {
-        return (valid > 0).then_some((valid, Source::CacheValid));
+        return (valid > 0).then_some((valid, ValiditySource::CacheValid));
     }
-    heuristic_ms(status, fields, &said.control, now).map(|valid| (valid, Source::Heuristic))
+    heuristic_ms(status, fields, &control_fields.control, now).map(|valid| (valid, ValiditySource::Heuristic))
 }
 
 /// Returns the age of a response when its head arrived (RFC 9111 §4.2.3), in ms.
@@ -123,11 +123,11 @@ pub(crate) fn initial_age_ms(fields: &Fields, now: u64, delay_ms: u64) -> u64 {
     let apparent = now.saturating_sub(date_ms(fields, now));
     // A date has no fraction of a second, so less than a second is ignored.
     let apparent = apparent / 1000 * 1000;
-    apparent.max(said_age_ms(fields).unwrap_or(0).saturating_add(delay_ms))
+    apparent.max(age_field_ms(fields).unwrap_or(0).saturating_add(delay_ms))
 }
 
 /// Returns the age of a response by its `Age` field, in ms.
-pub(crate) fn said_age_ms(fields: &Fields) -> Option<u64> {
+pub(crate) fn age_field_ms(fields: &Fields) -> Option<u64> {
     Some(fields.known(Known::Age).and_then(age_s)?.saturating_mul(1000))
 }
 
@@ -188,7 +188,7 @@ pub enum Invalidated {
 }
 
 /// Returns the pages that the response to a request with an unsafe method, known or not, invalidates (RFC 9111 §4.4).
-pub fn invalidates(method: Method, status: u16, rules: &Rules) -> Option<Invalidated> {
+pub fn invalidates(method: Method, status: u16, rules: &CachePolicy) -> Option<Invalidated> {
     let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
     match rules.invalidate {
         Invalidate::Everything if !safe && (200..400).contains(&status) => Some(Invalidated::All),

@@ -2,12 +2,12 @@
 
 use myriad_http::Method;
 
-use crate::request_status::is_of_the_request;
+use crate::request_status::is_request_error;
 use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 
 /// Resolved cache directives of a location.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct CachePolicy {
     /// `*_cache_valid`, in source order; the first matching entry applies.
     pub valid: Vec<ValidFor>,
     /// `*_ignore_headers`.
@@ -35,7 +35,7 @@ pub struct Rules {
     /// `cache_device_class`: pages that vary by `User-Agent` have one variant per device class.
     pub device_class: bool,
     /// Fields for accelerators whose support is announced to the origin.
-    pub announced: Announced,
+    pub announced: AnnouncedSupport,
     /// `shared_fetch_headers`: request fields that are sent to the origin when a shared page is fetched.
     pub shared_fetch: SharedFetch,
     /// `*_cache_stale`: time after its validity during which a page may be served stale.
@@ -52,11 +52,11 @@ pub struct Rules {
     pub pass: Vec<Box<[u8]>>,
 }
 
-impl Default for Rules {
+impl Default for CachePolicy {
     /// Returns nginx's defaults, except that the lock is on (one origin request per page), and with the personal
     /// cookies.
-    fn default() -> Rules {
-        Rules {
+    fn default() -> CachePolicy {
+        CachePolicy {
             valid: Vec::new(),
             ignore: IgnoreHeaders::default(),
             methods: Methods::default(),
@@ -70,7 +70,7 @@ impl Default for Rules {
             authorization_in_key: false,
             rfc9111: false,
             device_class: false,
-            announced: Announced::default(),
+            announced: AnnouncedSupport::default(),
             shared_fetch: SharedFetch::default(),
             grace: Grace::default(),
             invalidate: Invalidate::default(),
@@ -81,12 +81,12 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl CachePolicy {
     /// Returns the index of the entry of [`Rules::valid`] that matches `status`.
     pub fn valid_at(&self, status: u16) -> Option<usize> {
         self.valid.iter().position(|rule| match rule.status {
             StatusMatch::Code(code) => code == status,
-            StatusMatch::Any => status < 500 && !is_of_the_request(status),
+            StatusMatch::Any => status < 500 && !is_request_error(status),
         })
     }
 
@@ -100,7 +100,7 @@ impl Rules {
 
 /// Fields for accelerators whose support is announced to the origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Announced {
+pub struct AnnouncedSupport {
     /// Device token of this server in `Surrogate-Capability`. Directives for other tokens are ignored. `None` if
     /// support is not announced.
     pub surrogate: Option<Box<[u8]>>,
@@ -274,8 +274,10 @@ mod tests {
     fn the_first_matching_valid_decides_and_any_stops_at_server_errors() {
         let code = |code, ms| ValidFor { status: StatusMatch::Code(code), ms };
         let any = |ms| ValidFor { status: StatusMatch::Any, ms };
-        let rules =
-            Rules { valid: vec![code(404, 10), any(60), code(200, 99), code(503, 5)], ..Rules::default() };
+        let rules = CachePolicy {
+            valid: vec![code(404, 10), any(60), code(200, 99), code(503, 5)],
+            ..CachePolicy::default()
+        };
         assert_eq!(rules.valid_for(404), Some(10));
         assert_eq!(rules.valid_for(200), Some(60));
         assert_eq!(rules.valid_for(503), Some(5));
@@ -285,7 +287,7 @@ mod tests {
         for status in [401, 403, 410, 418, 429, 451] {
             assert_eq!(rules.valid_for(status), Some(60), "{status}");
         }
-        assert_eq!(Rules::default().valid_for(200), None);
+        assert_eq!(CachePolicy::default().valid_for(200), None);
     }
 
     #[test]

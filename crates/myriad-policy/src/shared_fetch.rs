@@ -31,7 +31,7 @@ pub struct SharedFetch {
 
 /// Fields that are sent to the origin instead of the fields of the request.
 #[derive(Debug)]
-pub struct Told {
+pub struct SharedFetchFields {
     /// Fields.
     pub fields: Fields,
     /// Fields that are only sent because the stored page varies by them. The response varies by them too, even without
@@ -56,70 +56,70 @@ const KEYED_MAX: usize = 128;
 
 impl SharedFetch {
     /// Returns whether the request is sent to the origin unmodified.
-    pub fn is_everything_told(&self, device_class: bool) -> bool {
+    pub fn sends_request_unmodified(&self, device_class: bool) -> bool {
         !self.on && !device_class && self.keyed.is_empty()
     }
 
     /// Returns whether a shared fetch would not send the cookies of the request to its origin.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
-        self.on && request.has(Known::Cookie) && !self.names(b"cookie")
+        self.on && request.has(Known::Cookie) && !self.lists(b"cookie")
     }
 
     /// Returns the fields that are sent to the origin instead of the request's fields; `None` if these are sent
     /// unmodified.
     ///
     /// `varies` is the rule of the stored page, if known. `device_class` is true if such pages vary by device class.
-    pub fn told(
+    pub fn fields_for_origin(
         &self,
         request: &Fields,
         has_body: bool,
         varies: &VaryRule,
         device_class: bool,
-    ) -> Option<Told> {
-        if self.is_everything_told(device_class) {
+    ) -> Option<SharedFetchFields> {
+        if self.sends_request_unmodified(device_class) {
             return None;
         }
         let stands_for_browser =
-            (self.on || device_class) && !self.names(b"user-agent") && !varies.has(b"user-agent");
-        let mut told = Fields::new();
+            (self.on || device_class) && !self.lists(b"user-agent") && !varies.has(b"user-agent");
+        let mut sent = Fields::new();
         for (known, name, value) in request.iter_known() {
             let is_browser = known == Some(Known::UserAgent) || name.eq_ignore_ascii_case(DeviceClass::HINT);
             if self.is_keyed(name)
-                || stands_for_browser && is_browser && !self.names(name) && !varies.has(name)
+                || stands_for_browser && is_browser && !self.lists(name) && !varies.has(name)
             {
                 continue;
             }
             if known == Some(Known::AcceptLanguage) && varies.has(b"accept-language") && self.on {
-                if !told.has(Known::AcceptLanguage) {
-                    push_languages(request, &mut told);
+                if !sent.has(Known::AcceptLanguage) {
+                    push_languages(request, &mut sent);
                 }
             } else if !self.on || self.passes(name, has_body, varies) {
-                told.push(name, value);
+                sent.push(name, value);
             }
         }
         for keyed in self.keyed.iter().filter(|keyed| !keyed.cookie) {
-            push_unless_empty(&keyed.name, &keyed.value(request), &mut told);
+            push_unless_empty(&keyed.name, &keyed.value(request), &mut sent);
         }
-        if self.on && !self.names(b"cookie") {
-            self.push_cookies(request, &mut told);
+        if self.on && !self.lists(b"cookie") {
+            self.push_cookies(request, &mut sent);
         }
-        let by_class = stands_for_browser && self.push_browser(request, varies, &mut told);
+        let by_class = stands_for_browser && self.push_browser(request, varies, &mut sent);
         let always =
-            |name: &[u8]| !self.on || is_builtin(name, has_body) || self.names(name) || self.is_keyed(name);
+            |name: &[u8]| !self.on || is_builtin(name, has_body) || self.lists(name) || self.is_keyed(name);
         let by_variant = varies.only(|name| match name {
             BY_DEVICE => by_class,
-            name => told.get(name).is_some() && !always(name),
+            name => sent.get(name).is_some() && !always(name),
         });
-        Some(Told { fields: told, varies: by_variant })
+        Some(SharedFetchFields { fields: sent, varies: by_variant })
     }
 
-    fn names(&self, name: &[u8]) -> bool {
+    fn lists(&self, name: &[u8]) -> bool {
         self.fields.iter().any(|listed| listed.eq_ignore_ascii_case(name))
     }
 
     fn passes(&self, name: &[u8], has_body: bool, varies: &VaryRule) -> bool {
         let varies = || varies.has(name) && !name.eq_ignore_ascii_case(b"cookie");
-        is_builtin(name, has_body) || self.names(name) || varies()
+        is_builtin(name, has_body) || self.lists(name) || varies()
     }
 
     /// Returns whether the key contains the normalized value of a field, so that it creates no variants.

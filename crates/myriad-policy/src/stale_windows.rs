@@ -3,18 +3,18 @@
 use myriad_http::Fields;
 use myriad_http::cache_control::CacheControl;
 
-use crate::validity::Source;
-use crate::{Rules, accelerator};
+use crate::validity::ValiditySource;
+use crate::{CachePolicy, accelerator};
 
 /// Returns `stale-while-revalidate` and `stale-if-error` in ms. As in nginx, a page that may be served stale during a
 /// refresh may also be served after a failed refresh. A field for accelerators replaces both.
 pub(crate) fn stale_windows(
     control: &CacheControl,
-    source: Source,
+    source: ValiditySource,
     fields: &Fields,
-    rules: &Rules,
+    rules: &CachePolicy,
 ) -> (u64, u64) {
-    if source == Source::Accelerator {
+    if source == ValiditySource::Accelerator {
         let stale = accelerator::stale_ms(fields, rules);
         return (stale, stale);
     }

@@ -2,7 +2,7 @@
 
 use myriad_http::{Fields, Known};
 
-use crate::{Rules, Tags};
+use crate::{CachePolicy, Tags};
 
 /// Selects the fields of a response that are stored. Excluded are `Set-Cookie`, hop-by-hop fields (RFC 9110 §7.6.1),
 /// `X-Accel-*`, tags, fields in `*_hide_header` unless they are in `*_pass_header`, and lengths, which depend on the
@@ -10,22 +10,22 @@ use crate::{Rules, Tags};
 #[derive(Debug)]
 pub struct StoredFields<'a> {
     fields: &'a Fields,
-    rules: &'a Rules,
+    rules: &'a CachePolicy,
 }
 
 impl<'a> StoredFields<'a> {
     /// Creates the selection for a response.
-    pub fn new(fields: &'a Fields, rules: &'a Rules) -> StoredFields<'a> {
+    pub fn new(fields: &'a Fields, rules: &'a CachePolicy) -> StoredFields<'a> {
         StoredFields { fields, rules }
     }
 
     /// Iterates over the fields to store, in order, each with its [`Known`] value if it has one.
     pub fn iter(&self) -> impl Iterator<Item = (Option<Known>, &'a [u8], &'a [u8])> + '_ {
-        self.fields.iter_known().filter(|(known, name, _)| self.keeps(*known, name))
+        self.fields.iter_known().filter(|(known, name, _)| self.is_stored(*known, name))
     }
 
     /// Returns whether a field with this name is stored.
-    pub fn keeps(&self, known: Option<Known>, name: &[u8]) -> bool {
+    pub fn is_stored(&self, known: Option<Known>, name: &[u8]) -> bool {
         if known.is_some_and(never_stored) || self.named_in_connection(name) {
             return false;
         }
@@ -93,7 +93,7 @@ fn named_in(list: &[Box<[u8]>], name: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn kept(rules: &Rules, fields: &[(&str, &str)]) -> Vec<String> {
+    fn stored_names(rules: &CachePolicy, fields: &[(&str, &str)]) -> Vec<String> {
         let fields: Fields = fields.iter().copied().collect();
         let stored = StoredFields::new(&fields, rules);
         stored.iter().map(|(_, name, _)| String::from_utf8_lossy(name).into_owned()).collect()
@@ -111,26 +111,26 @@ mod tests {
             ("Content-Type", "text/html"),
             ("X-Hopper", "stays"),
         ];
-        assert_eq!(kept(&Rules::default(), &fields), ["Content-Type", "X-Hopper"]);
+        assert_eq!(stored_names(&CachePolicy::default(), &fields), ["Content-Type", "X-Hopper"]);
     }
 
     #[test]
     fn set_cookie_is_never_stored_whatever_is_passed_or_ignored() {
-        let rules = Rules {
+        let rules = CachePolicy {
             pass: vec![(*b"set-cookie").into(), (*b"connection").into()],
             ignore: crate::IgnoreHeaders { set_cookie: true, ..Default::default() },
-            ..Rules::default()
+            ..CachePolicy::default()
         };
         let fields = [("Set-Cookie", "a=b"), ("SET-COOKIE", "c=d"), ("Connection", "x"), ("ETag", "\"1\"")];
-        assert_eq!(kept(&rules, &fields), ["ETag"]);
+        assert_eq!(stored_names(&rules, &fields), ["ETag"]);
     }
 
     #[test]
     fn hidden_fields_stay_out_unless_passed() {
         let fields = [("X-Accel-Expires", "1"), ("X-Powered-By", "PHP"), ("Link", "<a>")];
-        let mut rules = Rules { hide: vec![(*b"x-powered-by").into()], ..Rules::default() };
-        assert_eq!(kept(&rules, &fields), ["Link"]);
+        let mut rules = CachePolicy { hide: vec![(*b"x-powered-by").into()], ..CachePolicy::default() };
+        assert_eq!(stored_names(&rules, &fields), ["Link"]);
         rules.pass = vec![(*b"x-accel-expires").into(), (*b"x-powered-by").into()];
-        assert_eq!(kept(&rules, &fields), ["X-Accel-Expires", "X-Powered-By", "Link"]);
+        assert_eq!(stored_names(&rules, &fields), ["X-Accel-Expires", "X-Powered-By", "Link"]);
     }
 }

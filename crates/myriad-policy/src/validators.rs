@@ -6,7 +6,7 @@ use myriad_base::calendar::parse_http_date;
 use myriad_http::conditional::{EntityTag as SentTag, entity_tags};
 use myriad_http::{Fields, Known};
 
-pub use entity_tag::{Encoding, EntityTag};
+pub use entity_tag::{EntityTag, PageEncoding};
 
 /// Validators of a page in the encoding that will be served.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub struct StoredValidators<'a> {
     /// Entity tag of the page.
     pub tag: Option<&'a EntityTag>,
     /// Encoding that will be served.
-    pub encoding: Encoding,
+    pub encoding: PageEncoding,
     /// `Last-Modified`, in seconds since the epoch.
     pub last_modified_s: Option<u64>,
 }
@@ -33,7 +33,7 @@ pub enum IfModifiedSince {
 
 /// Result of the preconditions of a GET or HEAD request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum PreconditionOutcome {
     /// No precondition prevents serving the page.
     Pass,
     /// Respond with 304.
@@ -49,24 +49,24 @@ pub fn judge_conditions(
     stored: &StoredValidators<'_>,
     mode: IfModifiedSince,
     now_s: u64,
-) -> Condition {
+) -> PreconditionOutcome {
     if request.has(Known::IfMatch) {
         if !names_page(request, Known::IfMatch, stored, Comparison::Strong) {
-            return Condition::Failed;
+            return PreconditionOutcome::Failed;
         }
     } else if let Some(since) = date(request, Known::IfUnmodifiedSince, now_s)
         && stored.last_modified_s.is_some_and(|modified| modified > since)
     {
-        return Condition::Failed;
+        return PreconditionOutcome::Failed;
     }
     // `If-None-Match` overrides `If-Modified-Since` (RFC 9110 §13.1.3).
     if request.has(Known::IfNoneMatch) {
         let named = names_page(request, Known::IfNoneMatch, stored, Comparison::Weak);
-        return if named { Condition::NotModified } else { Condition::Pass };
+        return if named { PreconditionOutcome::NotModified } else { PreconditionOutcome::Pass };
     }
     match date(request, Known::IfModifiedSince, now_s) {
-        Some(since) if is_unmodified(stored.last_modified_s, since, mode) => Condition::NotModified,
-        _ => Condition::Pass,
+        Some(since) if is_unmodified(stored.last_modified_s, since, mode) => PreconditionOutcome::NotModified,
+        _ => PreconditionOutcome::Pass,
     }
 }
 

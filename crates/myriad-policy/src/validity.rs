@@ -3,7 +3,7 @@
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
-use crate::{Refusal, Rules};
+use crate::{CachePolicy, StoreRefusal};
 
 /// Freshness of a response, and the stale periods that the origin allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Freshness {
     /// or for responses stored by `*_cache_negative`.
     pub must_revalidate: bool,
     /// Source of the validity.
-    pub source: Source,
+    pub source: ValiditySource,
     /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Always set under
     /// `cache_rfc9111`, otherwise only if the response has an age. If `None`, it is the time of arrival.
     pub born: Option<u64>,
@@ -29,7 +29,7 @@ pub struct Freshness {
 
 /// Source of a validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum ValiditySource {
     /// `X-Accel-Expires`.
     XAccelExpires,
     /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, if support for them is announced to the origin.
@@ -46,28 +46,32 @@ pub enum Source {
     Heuristic,
 }
 
-impl Source {
+impl ValiditySource {
     /// Returns whether the validity is only meant for accelerators, so that the fields for browsers are ignored.
     pub(crate) const fn is_for_accelerators(self) -> bool {
-        matches!(self, Source::XAccelExpires | Source::Accelerator)
+        matches!(self, ValiditySource::XAccelExpires | ValiditySource::Accelerator)
     }
 
     /// Returns whether the response itself defines the validity, rather than the configuration or a heuristic.
-    pub const fn is_the_answer(self) -> bool {
-        !matches!(self, Source::CacheValid | Source::Heuristic)
+    pub const fn is_from_response(self) -> bool {
+        !matches!(self, ValiditySource::CacheValid | ValiditySource::Heuristic)
     }
 }
 
 /// Returns the expiry by `X-Accel-Expires`, in ms since the epoch: a number of seconds, or `@` and seconds since the
 /// epoch. 0 forbids storing. Invalid numbers are ignored. With an absolute time in the past, the response is stored as
 /// expired, as in nginx.
-pub(crate) fn x_accel_expires(fields: &Fields, rules: &Rules, now: u64) -> Option<Result<u64, Refusal>> {
+pub(crate) fn x_accel_expires(
+    fields: &Fields,
+    rules: &CachePolicy,
+    now: u64,
+) -> Option<Result<u64, StoreRefusal>> {
     let value = fields.known(Known::XAccelExpires).filter(|_| !rules.ignore.x_accel_expires)?;
     if let Some(absolute) = value.strip_prefix(b"@") {
         return Some(Ok(digits(absolute)?.saturating_mul(1000)));
     }
     let valid = digits(value)?.saturating_mul(1000);
-    Some(positive(valid, Refusal::XAccelExpires).map(|valid| now.saturating_add(valid)))
+    Some(positive(valid, StoreRefusal::XAccelExpires).map(|valid| now.saturating_add(valid)))
 }
 
 /// Parses a number that consists only of decimal digits. A number larger than `u64::MAX` saturates (RFC 9111 §1.2.2).
@@ -82,12 +86,12 @@ pub(crate) fn is_private(control: &CacheControl) -> bool {
 }
 
 /// Returns the lifetime, preferring `s-maxage`, as required for a shared cache (RFC 9111 §4.2.1).
-pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, Source)> {
-    let shared = control.s_maxage.map(|seconds| (seconds, Source::SMaxage));
-    shared.or_else(|| control.max_age.map(|seconds| (seconds, Source::MaxAge)))
+pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, ValiditySource)> {
+    let shared = control.s_maxage.map(|seconds| (seconds, ValiditySource::SMaxage));
+    shared.or_else(|| control.max_age.map(|seconds| (seconds, ValiditySource::MaxAge)))
 }
 
 /// Returns the validity, or `refusal` if it is 0.
-pub(crate) fn positive(valid_ms: u64, refusal: Refusal) -> Result<u64, Refusal> {
+pub(crate) fn positive(valid_ms: u64, refusal: StoreRefusal) -> Result<u64, StoreRefusal> {
     if valid_ms == 0 { Err(refusal) } else { Ok(valid_ms) }
 }

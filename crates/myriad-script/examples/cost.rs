@@ -7,27 +7,27 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use myriad_script::{
-    Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Predicates, Program, Role, StepKind,
-    StepSource,
+    Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Predicates, Program, StepKind, StepSource,
+    VariableRole,
 };
 
 const NAMES: [&str; 7] =
     ["request_method", "query_string", "request_uri", "http_cookie", "host", "http_user_agent", "https"];
 
-struct Names;
+struct CostCatalogue;
 
-impl Catalogue for Names {
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+impl Catalogue for CostCatalogue {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)> {
         let at = NAMES.iter().position(|known| *known == name)?;
-        Some((Builtin(at as u32), Role::Fixed))
+        Some((Builtin(at as u32), VariableRole::Fixed))
     }
 }
 
-struct Request<'r> {
+struct CostRequest<'r> {
     values: [Option<&'r [u8]>; 7],
 }
 
-impl Environment for Request<'_> {
+impl Environment for CostRequest<'_> {
     fn variable(&self, _: Builtin, _: &mut Frame, _: &mut Vec<u8>) -> Result<bool, EvalError> {
         Ok(false)
     }
@@ -69,7 +69,7 @@ const RULES: [&[&str]; 10] = [
 ];
 
 fn compile() -> (Program, Predicates) {
-    let mut compiler = Compiler::new(Names);
+    let mut compiler = Compiler::new(CostCatalogue);
     let step = |kind| StepSource { tag: 0, kind };
     let set = |value| step(StepKind::Set { variable: "$skip_cache", value });
     let mut steps = vec![set("0")];
@@ -102,7 +102,7 @@ fn measure(
         agent.map(str::as_bytes),
         None,
     ];
-    let mut request = Request { values };
+    let mut request = CostRequest { values };
     let mut frame = Frame::new();
     let mut rounds: Vec<f64> = (0..15)
         .map(|_| {
@@ -137,7 +137,7 @@ fn main() {
     );
     run("logged in", "/", Some("wordpress_logged_in_0123=admin%7C1700000000"), Some(agent));
 
-    let mut compiler = Compiler::new(Names);
+    let mut compiler = Compiler::new(CostCatalogue);
     for pattern in ["^(a+)+$", "(x+x+)+y", "^(a|aa)+$", "(.*)(.*)(.*)=(.*)!"] {
         let regex = compiler.regex(pattern, false).expect("the pattern compiles");
         let subject = "a".repeat(8000) + "?";

@@ -3,14 +3,14 @@
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
-use crate::names::{Names, Resolved};
+use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::Template;
 use crate::template::parse::parse;
 
 /// Compiled assignment.
 #[derive(Debug)]
 pub struct Assignment {
-    target: Resolved,
+    target: ResolvedVariable,
     value: Template,
 }
 
@@ -18,7 +18,7 @@ impl Assignment {
     pub(crate) fn compile<C: Catalogue>(
         name: &str,
         value: &str,
-        names: &mut Names<C>,
+        names: &mut NameResolver<C>,
     ) -> Result<Assignment, ScriptError> {
         Ok(Assignment { target: names.target(name)?, value: parse(value, names)? })
     }
@@ -32,8 +32,8 @@ impl Assignment {
         let mut built = Vec::new();
         self.value.eval(from, from_frame, &mut built)?;
         match &self.target {
-            Resolved::User(variable) => variable.assign(to_frame, &built),
-            Resolved::Builtin(id) => to.assign(*id, &built)?,
+            ResolvedVariable::User(variable) => variable.assign(to_frame, &built),
+            ResolvedVariable::Builtin(id) => to.assign(*id, &built)?,
         }
         Ok(())
     }
@@ -53,17 +53,17 @@ mod tests {
         let shown = compiler.template("$user?$args").unwrap();
         let names = compiler.finish().unwrap();
         let asked = Request::new(names.clone()).with("host", "child").at("/auth", "own");
-        let mut asks = Request::new(names).with("host", "parent");
+        let mut parent_request = Request::new(names).with("host", "parent");
         let (mut child, mut parent) = (Frame::new(), Frame::new());
         for assignment in [&user, &args] {
-            assignment.carry((&asked, &mut child), (&mut asks, &mut parent)).unwrap();
+            assignment.carry((&asked, &mut child), (&mut parent_request, &mut parent)).unwrap();
         }
         let shows = |request: &Request, frame: &mut Frame| {
             let mut out = Vec::new();
             shown.eval(request, frame, &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
-        assert_eq!(shows(&asks, &mut parent), "u=child?a=child");
+        assert_eq!(shows(&parent_request, &mut parent), "u=child?a=child");
         assert_eq!(shows(&asked, &mut child), "?own", "what is asked keeps its own variables");
     }
 }

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::assignment::Assignment;
-use crate::condition::Condition;
+use crate::condition::CompiledCondition;
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::lazy::{self, Lazy};
 use crate::map;
-use crate::names::Names;
+use crate::names::NameResolver;
 use crate::predicate::Predicates;
 use crate::program::{self, Program, StepSource};
-use crate::readings::{Scope, ScopeReads};
+use crate::readings::{EvaluationScope, ScopeReads};
 use crate::regex::Regex;
-use crate::table::Table;
+use crate::table::VariableTable;
 use crate::template::Template;
 use crate::template::parse::parse;
 use crate::variable::Variable;
@@ -22,7 +22,7 @@ use crate::variable::Variable;
 /// Compiles the scripts of a configuration: declare all names, compile, then call [`Compiler::finish`].
 #[derive(Debug)]
 pub struct Compiler<C> {
-    names: Names<C>,
+    names: NameResolver<C>,
     lazies: HashMap<u32, Lazy>,
     /// Names declared by `declare_lazy`, which must be defined before `finish`.
     promised: Vec<Arc<Variable>>,
@@ -31,7 +31,7 @@ pub struct Compiler<C> {
 impl<C: Catalogue> Compiler<C> {
     /// Creates a compiler for an empty configuration.
     pub fn new(catalogue: C) -> Compiler<C> {
-        Compiler { names: Names::new(catalogue), lazies: HashMap::new(), promised: Vec::new() }
+        Compiler { names: NameResolver::new(catalogue), lazies: HashMap::new(), promised: Vec::new() }
     }
 
     /// Returns the embedder's catalogue, which may have gained names during compilation.
@@ -41,17 +41,17 @@ impl<C: Catalogue> Compiler<C> {
 
     /// Sets the scope, i.e. the time of evaluation, of the following compilations. Blocks of variables have separate
     /// scopes. Returns the previous scope.
-    pub fn set_scope(&mut self, scope: Scope) -> Scope {
+    pub fn set_scope(&mut self, scope: EvaluationScope) -> EvaluationScope {
         self.names.set_scope(scope)
     }
 
     /// Includes another scope in the current scope.
-    pub fn include(&mut self, scope: Scope) {
+    pub fn include(&mut self, scope: EvaluationScope) {
         self.names.readings_mut().include(scope);
     }
 
     /// Returns the data that a scope reads, directly or through variables of the configuration.
-    pub fn reads(&self, scope: Scope) -> ScopeReads {
+    pub fn reads(&self, scope: EvaluationScope) -> ScopeReads {
         let is_computed =
             |variable: &Variable| !variable.is_assigned() && self.lazies.contains_key(&variable.slot());
         self.names.readings().of(scope, is_computed)
@@ -65,7 +65,7 @@ impl<C: Catalogue> Compiler<C> {
 
     /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` with or without `$`.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
-        let variable = self.names.own(name)?;
+        let variable = self.names.user_variable(name)?;
         self.promised.push(variable);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl<C: Catalogue> Compiler<C> {
         name: &str,
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
-        self.declare_lazy(name).map_err(one)?;
+        self.declare_lazy(name).map_err(single_error)?;
         map::compile::declare_captures(&words(lines), &mut self.names)
     }
 
@@ -121,9 +121,9 @@ impl<C: Catalogue> Compiler<C> {
     }
 
     /// Compiles the words of an `if`, with or without parentheses.
-    pub fn condition<T: AsRef<str>>(&mut self, words: &[T]) -> Result<Condition, ScriptError> {
+    pub fn condition<T: AsRef<str>>(&mut self, words: &[T]) -> Result<CompiledCondition, ScriptError> {
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-        Condition::compile(&words, &mut self.names)
+        CompiledCondition::compile(&words, &mut self.names)
     }
 
     /// Compiles the rewrite directives of a block, in order.
@@ -143,7 +143,7 @@ impl<C: Catalogue> Compiler<C> {
         source: &str,
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
-        let variable = self.names.own(name).map_err(one)?;
+        let variable = self.names.user_variable(name).map_err(single_error)?;
         let map =
             self.in_scope_of(&variable, |names| lazy::compile::map(name, source, &words(lines), names))?;
         self.lazies.insert(variable.slot(), map);
@@ -157,7 +157,7 @@ impl<C: Catalogue> Compiler<C> {
         address: Option<&str>,
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
-        let variable = self.names.own(name).map_err(one)?;
+        let variable = self.names.user_variable(name).map_err(single_error)?;
         let address = address.unwrap_or("$remote_addr");
         let geo = self.in_scope_of(&variable, |names| lazy::compile::geo(address, &words(lines), names))?;
         self.lazies.insert(variable.slot(), geo);
@@ -171,7 +171,7 @@ impl<C: Catalogue> Compiler<C> {
         source: &str,
         lines: &[Vec<W>],
     ) -> Result<(), Vec<ScriptError>> {
-        let variable = self.names.own(name).map_err(one)?;
+        let variable = self.names.user_variable(name).map_err(single_error)?;
         let split =
             self.in_scope_of(&variable, |names| lazy::compile::split_clients(source, &words(lines), names))?;
         self.lazies.insert(variable.slot(), split);
@@ -185,9 +185,9 @@ impl<C: Catalogue> Compiler<C> {
         name: &str,
         sources: &[&str],
         follows: &[&str],
-        table: Arc<dyn Table>,
+        table: Arc<dyn VariableTable>,
     ) -> Result<(), Vec<ScriptError>> {
-        let variable = self.names.own(name).map_err(one)?;
+        let variable = self.names.user_variable(name).map_err(single_error)?;
         let lazy =
             self.in_scope_of(&variable, |names| lazy::compile::table(sources, follows, table, names))?;
         self.lazies.insert(variable.slot(), lazy);
@@ -195,8 +195,8 @@ impl<C: Catalogue> Compiler<C> {
     }
 
     /// Compiles the block of a variable in its scope.
-    fn in_scope_of<T>(&mut self, variable: &Variable, compile: impl FnOnce(&mut Names<C>) -> T) -> T {
-        let around = self.names.set_scope(Scope::Variable(variable.slot()));
+    fn in_scope_of<T>(&mut self, variable: &Variable, compile: impl FnOnce(&mut NameResolver<C>) -> T) -> T {
+        let around = self.names.set_scope(EvaluationScope::Variable(variable.slot()));
         let compiled = compile(&mut self.names);
         self.names.set_scope(around);
         compiled
@@ -222,7 +222,7 @@ impl<C: Catalogue> Compiler<C> {
     }
 }
 
-fn one(error: ScriptError) -> Vec<ScriptError> {
+fn single_error(error: ScriptError) -> Vec<ScriptError> {
     vec![error]
 }
 

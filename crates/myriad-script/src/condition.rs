@@ -3,7 +3,7 @@
 use crate::environment::{Catalogue, Environment, FileTest};
 use crate::error::{EvalError, ScriptError};
 use crate::frame::Frame;
-use crate::names::Names;
+use crate::names::NameResolver;
 use crate::predicate::is_true;
 use crate::regex::Regex;
 use crate::template::parse::{parse, whole};
@@ -14,24 +14,24 @@ mod tests;
 
 /// Compiled condition of `if`.
 #[derive(Debug)]
-pub struct Condition {
-    test: Test,
+pub struct CompiledCondition {
+    test: ConditionTest,
     negated: bool,
 }
 
 #[derive(Debug)]
-enum Test {
+enum ConditionTest {
     True(Template),
     Equal { subject: Template, text: Template },
     Match { subject: Template, regex: Box<Regex> },
     File { kind: FileTest, path: Template },
 }
 
-impl Condition {
+impl CompiledCondition {
     pub(crate) fn compile<C: Catalogue>(
         words: &[&str],
-        names: &mut Names<C>,
-    ) -> Result<Condition, ScriptError> {
+        names: &mut NameResolver<C>,
+    ) -> Result<CompiledCondition, ScriptError> {
         let words = without_brackets(words)?;
         let (Some(&first), rest) = (words.first(), words.get(1..).unwrap_or_default()) else {
             return Err(invalid(""));
@@ -53,8 +53,8 @@ impl Condition {
         let [path] = rest else {
             return Err(invalid(rest.last().unwrap_or(&first)));
         };
-        let test = Test::File { kind, path: parse(path, names)? };
-        Ok(Condition { test, negated })
+        let test = ConditionTest::File { kind, path: parse(path, names)? };
+        Ok(CompiledCondition { test, negated })
     }
 
     /// Returns whether the condition is true. A successful regex match sets the captures.
@@ -70,9 +70,11 @@ impl Condition {
         form: CaptureForm,
     ) -> Result<bool, EvalError> {
         let held = match &self.test {
-            Test::True(subject) => subject.with_value(env, frame, form, |_, value| Ok(is_true(value)))?,
-            Test::Equal { subject, text } => equal(subject, text, env, frame, form)?,
-            Test::Match { subject, regex } => {
+            ConditionTest::True(subject) => {
+                subject.with_value(env, frame, form, |_, value| Ok(is_true(value)))?
+            }
+            ConditionTest::Equal { subject, text } => equal(subject, text, env, frame, form)?,
+            ConditionTest::Match { subject, regex } => {
                 let matched =
                     subject.with_value(env, frame, form, |frame, value| regex.capture(value, frame))?;
                 if matched {
@@ -82,7 +84,7 @@ impl Condition {
                 }
                 matched
             }
-            Test::File { kind, path } => {
+            ConditionTest::File { kind, path } => {
                 let mut built = frame.take_buffer();
                 let found = path
                     .eval_bounded(env, frame, &mut built, form, || "if".to_owned())
@@ -126,8 +128,8 @@ fn same(value: &[u8], text: &[u8]) -> bool {
 fn compare<C: Catalogue>(
     variable: &str,
     rest: &[&str],
-    names: &mut Names<C>,
-) -> Result<Condition, ScriptError> {
+    names: &mut NameResolver<C>,
+) -> Result<CompiledCondition, ScriptError> {
     let is_name = |name: &&str| name.contains('-') && !name.contains(['$', '{']);
     let subject = match variable.strip_prefix('$').filter(is_name) {
         Some(name) => whole(name, names)?,
@@ -137,7 +139,7 @@ fn compare<C: Catalogue>(
         return Err(invalid(variable));
     }
     let (operator, operand) = match rest {
-        [] => return Ok(Condition { test: Test::True(subject), negated: false }),
+        [] => return Ok(CompiledCondition { test: ConditionTest::True(subject), negated: false }),
         [operator, operand] => (*operator, *operand),
         [unexpected, ..] => {
             return Err(ScriptError::new(format!("unexpected \"{unexpected}\" in condition")));
@@ -148,11 +150,13 @@ fn compare<C: Catalogue>(
         None => (operator, false),
     };
     let test = match operator {
-        "=" => Test::Equal { subject, text: parse(operand, names)? },
-        "~" | "~*" => Test::Match { subject, regex: Box::new(names.regex(operand, operator == "~*")?) },
+        "=" => ConditionTest::Equal { subject, text: parse(operand, names)? },
+        "~" | "~*" => {
+            ConditionTest::Match { subject, regex: Box::new(names.regex(operand, operator == "~*")?) }
+        }
         _ => return Err(ScriptError::new(format!("unexpected \"{}\" in condition", rest[0]))),
     };
-    Ok(Condition { test, negated })
+    Ok(CompiledCondition { test, negated })
 }
 
 /// Removes the parentheses of `if ( … )`, which the tokenizer leaves in the first and last word.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::functions::{Still, Surroundings};
+use crate::functions::{ConstantInputs, FunctionInputs};
 
 use crate::error::EvalError;
 use crate::frame::Frame;
@@ -14,7 +14,7 @@ pub struct Builtin(pub u32);
 
 /// Operations that a configuration may perform on a variable of the embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum VariableRole {
     /// Read-only (`$host`): `set`, `map` and captures are rejected, as nginx rejects a duplicate variable.
     Fixed,
     /// `set` calls [`Environment::assign`] (`$args`, `$limit_rate`).
@@ -27,7 +27,7 @@ pub enum Role {
 /// Resolves variable names while a configuration is compiled.
 pub trait Catalogue {
     /// Returns a variable by its lower-case name, without `$`.
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)>;
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)>;
 
     /// Returns the names for suggestions about an unknown name.
     fn names(&self) -> &[&str] {
@@ -97,7 +97,7 @@ pub trait Environment {
     }
 
     /// Receives the status of a `return` before its text is evaluated, which may read it (`$status`).
-    fn returns(&mut self, status: u16) {
+    fn note_return(&mut self, status: u16) {
         let _ = status;
     }
 
@@ -110,8 +110,8 @@ pub trait Environment {
 
     /// Returns the inputs of functions that are independent of texts. By default, nothing is random and the time is
     /// constant.
-    fn surroundings(&self) -> &dyn Surroundings {
-        &Still
+    fn surroundings(&self) -> &dyn FunctionInputs {
+        &ConstantInputs
     }
 
     /// Returns the current URI: decoded, normalized, without arguments. `rewrite` matches against it.

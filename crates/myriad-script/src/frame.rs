@@ -8,7 +8,7 @@ use crate::error::EvalError;
 const MAX_DEPTH: u32 = 100;
 
 /// Maximum capacity, in bytes, of buffers that are reused for the next request.
-const KEPT_CAPACITY: usize = 16 * 1024;
+const MAX_REUSED_CAPACITY: usize = 16 * 1024;
 
 /// Marks a group that did not participate in the match.
 const UNSET: u32 = u32::MAX;
@@ -18,7 +18,7 @@ const UNSET: u32 = u32::MAX;
 pub struct Frame {
     /// A slot is set if it has this number, so that `reset` does not access the slots.
     generation: u32,
-    slots: Vec<Slot>,
+    slots: Vec<VariableSlot>,
     captures: Captures,
     output: Vec<u8>,
     spare: Vec<Vec<u8>>,
@@ -26,7 +26,7 @@ pub struct Frame {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Slot {
+struct VariableSlot {
     generation: u32,
     volatile: bool,
     value: Vec<u8>,
@@ -157,10 +157,10 @@ impl Frame {
     }
 
     #[inline]
-    fn claim(&mut self, slot: u32) -> &mut Slot {
+    fn claim(&mut self, slot: u32) -> &mut VariableSlot {
         let index = slot as usize;
         if index >= self.slots.len() {
-            self.slots.resize_with(index + 1, Slot::default);
+            self.slots.resize_with(index + 1, VariableSlot::default);
         }
         let slot = &mut self.slots[index];
         slot.generation = self.generation;
@@ -203,7 +203,7 @@ impl Frame {
 
 fn clear_bounded(buffer: &mut Vec<u8>) {
     buffer.clear();
-    if buffer.capacity() > KEPT_CAPACITY {
+    if buffer.capacity() > MAX_REUSED_CAPACITY {
         *buffer = Vec::new();
     }
 }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn large_buffers_are_not_retained() {
         let mut frame = Frame::new();
-        frame.output_mut().resize(KEPT_CAPACITY * 2, b'x');
+        frame.output_mut().resize(MAX_REUSED_CAPACITY * 2, b'x');
         frame.reset();
         assert_eq!(frame.output.capacity(), 0);
         let mut buffer = frame.take_buffer();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use myriad_http::forwarded::forwarded;
+use myriad_http::forwarded::forwarded_address;
 
 use crate::error::ScriptError;
 
@@ -12,7 +12,7 @@ mod ranges;
 #[cfg(test)]
 mod tests;
 
-use networks::{Network, Networks};
+use networks::{GeoNetwork, Networks};
 use ranges::Ranges;
 
 /// Compiled table of addresses. Values are constants.
@@ -69,20 +69,20 @@ impl Geo {
             }
             ["proxy_recursive"] => self.proxy_recursive = true,
             ["volatile"] => self.volatile = true,
-            ["proxy", network] => self.proxies.insert(Network::parse(network)?, ()),
+            ["proxy", network] => self.proxies.insert(GeoNetwork::parse(network)?, ()),
             ["default", value] => self.default = value.as_bytes().into(),
             ["delete", network] if self.uses_ranges => {
                 let (start, end) = ranges::parse(network)?;
                 self.ranges.remove(start, end);
             }
-            ["delete", network] => self.networks.remove(Network::parse(network)?),
+            ["delete", network] => self.networks.remove(GeoNetwork::parse(network)?),
             [range, value] if self.uses_ranges => {
                 let (start, end) = ranges::parse(range)?;
                 let value = self.value(value);
                 self.ranges.insert(start, end, value);
             }
             [network, value] => {
-                let network = Network::parse(network)?;
+                let network = GeoNetwork::parse(network)?;
                 let value = self.value(value);
                 self.networks.insert(network, value);
             }
@@ -112,11 +112,12 @@ impl Geo {
     }
 
     /// Returns the address of the client by `X-Forwarded-For`, skipping trusted proxies.
-    pub(crate) fn behind_proxies(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
+    pub(crate) fn client_address(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());
-        let told = forwarded(Some(peer), [list].into_iter(), trusted, self.proxy_recursive);
-        told.map_or(peer, |told| told.ip().to_canonical())
+        let forwarded_address =
+            forwarded_address(Some(peer), [list].into_iter(), trusted, self.proxy_recursive);
+        forwarded_address.map_or(peer, |told| told.ip().to_canonical())
     }
 
     /// Returns whether the value is computed at every read.

@@ -5,17 +5,17 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 /// Name, stored inline if it is short, so that a lookup accesses one cache line less.
-type Name = SmallVec<[u8; 24]>;
+type InlineName = SmallVec<[u8; 24]>;
 
 /// Maps names to values with the search order of nginx's `server_name` and `map`: exact name, then the longest `*.`
 /// name, then the longest `.*` name. The caller tries regular expressions afterwards.
 #[derive(Debug, Clone)]
 pub struct Hostnames<V> {
-    exact: Vec<(Name, V)>,
+    exact: Vec<(InlineName, V)>,
     /// Part after the star of `*.example.com`, without the dot.
-    leading: Vec<(Name, V)>,
+    leading: Vec<(InlineName, V)>,
     /// Part before the star of `www.example.*`, without the dot.
-    trailing: Vec<(Name, V)>,
+    trailing: Vec<(InlineName, V)>,
 }
 
 impl<V> Default for Hostnames<V> {
@@ -26,7 +26,7 @@ impl<V> Default for Hostnames<V> {
 
 /// Reason why a name cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusedHostname {
+pub enum HostnameError {
     /// The name already exists.
     Conflict,
     /// The name is empty, or contains a star that is not the first or last label.
@@ -35,27 +35,27 @@ pub enum RefusedHostname {
 
 impl<V: Clone> Hostnames<V> {
     /// Adds a name that is compared exactly, ignoring case.
-    pub fn insert_exact(&mut self, name: &str, value: V) -> Result<(), RefusedHostname> {
+    pub fn insert_exact(&mut self, name: &str, value: V) -> Result<(), HostnameError> {
         insert(&mut self.exact, name, value)
     }
 
     /// Adds a name that may have a wildcard at one side.
-    pub fn insert(&mut self, name: &str, value: V) -> Result<(), RefusedHostname> {
+    pub fn insert(&mut self, name: &str, value: V) -> Result<(), HostnameError> {
         if let Some(domain) = name.strip_prefix('.') {
-            plain(domain)?;
+            check_plain(domain)?;
             insert(&mut self.exact, domain, value.clone())?;
             return insert(&mut self.leading, domain, value);
         }
         if let Some(domain) = name.strip_prefix("*.") {
-            plain(domain)?;
+            check_plain(domain)?;
             return insert(&mut self.leading, domain, value);
         }
         if let Some(start) = name.strip_suffix(".*") {
-            plain(start)?;
+            check_plain(start)?;
             return insert(&mut self.trailing, start, value);
         }
         if name.contains('*') {
-            return Err(RefusedHostname::Invalid);
+            return Err(HostnameError::Invalid);
         }
         insert(&mut self.exact, name, value)
     }
@@ -88,14 +88,14 @@ fn dots(name: &[u8]) -> impl DoubleEndedIterator<Item = usize> + '_ {
     name.iter().enumerate().filter(|&(at, &byte)| byte == b'.' && at > 0).map(|(at, _)| at)
 }
 
-fn plain(name: &str) -> Result<(), RefusedHostname> {
-    if name.is_empty() || name.contains('*') { Err(RefusedHostname::Invalid) } else { Ok(()) }
+fn check_plain(name: &str) -> Result<(), HostnameError> {
+    if name.is_empty() || name.contains('*') { Err(HostnameError::Invalid) } else { Ok(()) }
 }
 
-fn insert<V>(sorted: &mut Vec<(Name, V)>, name: &str, value: V) -> Result<(), RefusedHostname> {
-    let name: Name = name.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
+fn insert<V>(sorted: &mut Vec<(InlineName, V)>, name: &str, value: V) -> Result<(), HostnameError> {
+    let name: InlineName = name.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
     match sorted.binary_search_by(|(known, _)| order(known, &name)) {
-        Ok(_) => Err(RefusedHostname::Conflict),
+        Ok(_) => Err(HostnameError::Conflict),
         Err(at) => {
             sorted.insert(at, (name, value));
             Ok(())
@@ -108,7 +108,7 @@ fn order(known: &[u8], name: &[u8]) -> Ordering {
     known.len().cmp(&name.len()).then_with(|| if name.is_empty() { Ordering::Equal } else { known.cmp(name) })
 }
 
-fn get<'v, V>(sorted: &'v [(Name, V)], name: &[u8]) -> Option<&'v V> {
+fn get<'v, V>(sorted: &'v [(InlineName, V)], name: &[u8]) -> Option<&'v V> {
     let at = sorted.binary_search_by(|(known, _)| order(known, name)).ok()?;
     Some(&sorted[at].1)
 }
@@ -142,9 +142,9 @@ mod tests {
     fn stars_elsewhere_and_repeated_names_are_refused() {
         let mut names = Hostnames::default();
         for name in ["*", "a.*.b", "*a.com", "*.", ".", "*.a.*", "."] {
-            assert_eq!(names.insert(name, ()), Err(RefusedHostname::Invalid), "{name}");
+            assert_eq!(names.insert(name, ()), Err(HostnameError::Invalid), "{name}");
         }
         names.insert("A.com", ()).unwrap();
-        assert_eq!(names.insert("a.COM", ()), Err(RefusedHostname::Conflict));
+        assert_eq!(names.insert("a.COM", ()), Err(HostnameError::Conflict));
     }
 }

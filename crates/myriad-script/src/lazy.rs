@@ -8,7 +8,7 @@ use crate::frame::Frame;
 use crate::geo::{self, Geo};
 use crate::map::Map;
 use crate::split_clients::SplitClients;
-use crate::table::Table;
+use crate::table::VariableTable;
 use crate::template::{CaptureForm, Template};
 
 pub(crate) mod compile;
@@ -29,7 +29,7 @@ pub(crate) enum Lazy {
     },
     Table {
         sources: Box<[Template]>,
-        table: Arc<dyn Table>,
+        table: Arc<dyn VariableTable>,
     },
 }
 
@@ -48,7 +48,7 @@ impl Lazy {
                 let mut address = own.unwrap_or(geo::NO_ADDRESS);
                 if let (Some(forwarded), Some(peer)) = (forwarded, own) {
                     address = forwarded.with_value(env, frame, CaptureForm::Raw, |_, list| {
-                        Ok(table.behind_proxies(peer, list))
+                        Ok(table.client_address(peer, list))
                     })?;
                 }
                 out.extend_from_slice(table.find(address));

@@ -12,21 +12,21 @@ type PlaceId = u32;
 /// and empty lists take no memory: of fifty thousand locations, nearly all contain no others.
 #[derive(Default)]
 pub struct Locations {
-    exact: Names,
+    exact: NamedPlaces,
     /// Longest first, so that the first match is the longest.
-    prefixes: Vec<Prefix>,
+    prefixes: Vec<PrefixLocation>,
     /// In source order.
-    regexes: Vec<Pattern>,
-    named: Names,
+    regexes: Vec<RegexLocation>,
+    named: NamedPlaces,
 }
 
 /// Locations by exact name.
-type Names = Option<Box<HashMap<Box<[u8]>, PlaceId, RandomState>>>;
+type NamedPlaces = Option<Box<HashMap<Box<[u8]>, PlaceId, RandomState>>>;
 
 /// Nested locations; mostly `None`.
 type Nested = Option<Box<Locations>>;
 
-struct Prefix {
+struct PrefixLocation {
     text: Box<[u8]>,
     nested: Nested,
     place: PlaceId,
@@ -37,7 +37,7 @@ struct Prefix {
     redirects_bare: bool,
 }
 
-struct Pattern {
+struct RegexLocation {
     regex: Regex,
     nested: Nested,
     place: PlaceId,
@@ -45,7 +45,7 @@ struct Pattern {
 
 /// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum LocationMatch {
     /// Location.
     Place(PlaceId),
     /// The URI only lacks the trailing slash of this location's prefix: redirect.
@@ -55,9 +55,9 @@ pub enum Found {
 }
 
 /// Result of a search on one level.
-enum Searched {
+enum LevelMatch {
     /// Result that outer levels cannot change.
-    Final(Found),
+    Final(LocationMatch),
     /// Longest prefix, unless a regex of an outer level matches.
     Prefix(PlaceId),
     Nothing,
@@ -79,13 +79,14 @@ impl Locations {
         nested: Locations,
     ) {
         let at = self.prefixes.partition_point(|known| known.text.len() >= path.len());
-        let nested = nested.settled();
-        self.prefixes.insert(at, Prefix { text: path.into(), place, no_regex, redirects_bare, nested });
+        let nested = nested.into_nested();
+        self.prefixes
+            .insert(at, PrefixLocation { text: path.into(), place, no_regex, redirects_bare, nested });
     }
 
     /// Adds a regex location.
     pub fn add_regex(&mut self, regex: Regex, place: PlaceId, nested: Locations) {
-        self.regexes.push(Pattern { regex, place, nested: nested.settled() });
+        self.regexes.push(RegexLocation { regex, place, nested: nested.into_nested() });
     }
 
     /// Adds a named location, with its `@`.
@@ -94,14 +95,14 @@ impl Locations {
     }
 
     /// Releases unused capacity.
-    pub fn settle(&mut self) {
+    pub fn shrink_to_fit(&mut self) {
         self.prefixes.shrink_to_fit();
         self.regexes.shrink_to_fit();
         self.exact.iter_mut().chain(&mut self.named).for_each(|names| names.shrink_to_fit());
     }
 
-    fn settled(mut self) -> Nested {
-        self.settle();
+    fn into_nested(mut self) -> Nested {
+        self.shrink_to_fit();
         let Self { exact, prefixes, regexes, named } = &self;
         let is_empty = exact.is_none() && prefixes.is_empty() && regexes.is_empty() && named.is_none();
         (!is_empty).then(|| Box::new(self))
@@ -120,55 +121,55 @@ impl Locations {
     }
 
     /// Returns the location for a URI. Captures of a regex location are stored in the frame.
-    pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<Found, EvalError> {
+    pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<LocationMatch, EvalError> {
         Ok(match self.search(uri, frame)? {
-            Searched::Final(found) => found,
-            Searched::Prefix(place) => Found::Place(place),
-            Searched::Nothing => Found::None,
+            LevelMatch::Final(found) => found,
+            LevelMatch::Prefix(place) => LocationMatch::Place(place),
+            LevelMatch::Nothing => LocationMatch::None,
         })
     }
 
     /// Searches like nginx: a prefix at any depth has lower priority than the regexes of the levels around it; all
     /// other results are final. `^~` only excludes the regexes of its own level.
-    fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<Searched, EvalError> {
+    fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<LevelMatch, EvalError> {
         if let Some(exact) = &self.exact
             && let Some(&place) = exact.get(uri)
         {
-            return Ok(Searched::Final(Found::Place(place)));
+            return Ok(LevelMatch::Final(LocationMatch::Place(place)));
         }
         let prefix = self.prefixes.iter().find(|prefix| uri.starts_with(&prefix.text));
         if let Some(bare) = self.prefixes.iter().find(|prefix| is_bare(prefix, uri))
             // As in nginx, a location whose prefix equals the URI takes precedence over the redirect.
             && prefix.is_none_or(|prefix| prefix.text.len() < uri.len())
         {
-            return Ok(Searched::Final(Found::AddSlash(bare.place)));
+            return Ok(LevelMatch::Final(LocationMatch::AddSlash(bare.place)));
         }
         let nested = match prefix.and_then(|prefix| prefix.nested.as_ref()) {
             Some(nested) => nested.search(uri, frame)?,
-            None => Searched::Nothing,
+            None => LevelMatch::Nothing,
         };
-        if matches!(nested, Searched::Final(_)) {
+        if matches!(nested, LevelMatch::Final(_)) {
             return Ok(nested);
         }
         if prefix.is_none_or(|prefix| !prefix.no_regex) {
             for pattern in &self.regexes {
                 if pattern.regex.matches(uri, frame)? {
                     let nested = pattern.nested.as_ref().map(|nested| nested.find(uri, frame)).transpose()?;
-                    return Ok(Searched::Final(match nested {
-                        None | Some(Found::None) => Found::Place(pattern.place),
+                    return Ok(LevelMatch::Final(match nested {
+                        None | Some(LocationMatch::None) => LocationMatch::Place(pattern.place),
                         Some(nested) => nested,
                     }));
                 }
             }
         }
         Ok(match (nested, prefix) {
-            (Searched::Nothing, Some(prefix)) => Searched::Prefix(prefix.place),
+            (LevelMatch::Nothing, Some(prefix)) => LevelMatch::Prefix(prefix.place),
             (nested, _) => nested,
         })
     }
 }
 
-fn is_bare(prefix: &Prefix, uri: &[u8]) -> bool {
+fn is_bare(prefix: &PrefixLocation, uri: &[u8]) -> bool {
     prefix.redirects_bare && prefix.text.strip_suffix(b"/").is_some_and(|bare| bare == uri)
 }
 
@@ -176,10 +177,10 @@ fn is_bare(prefix: &Prefix, uri: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    struct NoNames;
+    struct EmptyCatalogue;
 
-    impl crate::Catalogue for NoNames {
-        fn builtin(&mut self, _: &str) -> Option<(crate::Builtin, crate::Role)> {
+    impl crate::Catalogue for EmptyCatalogue {
+        fn builtin(&mut self, _: &str) -> Option<(crate::Builtin, crate::VariableRole)> {
             None
         }
     }
@@ -192,11 +193,11 @@ mod tests {
         locations.add_exact(b"/a/b", 3);
         let mut frame = Frame::new();
         let mut find = |uri: &[u8]| locations.find(uri, &mut frame).unwrap();
-        assert_eq!(find(b"/a/b"), Found::Place(3));
-        assert_eq!(find(b"/a/c"), Found::Place(2));
-        assert_eq!(find(b"/a"), Found::AddSlash(2));
-        assert_eq!(find(b"/x"), Found::Place(1));
-        assert_eq!(find(b"x"), Found::None);
+        assert_eq!(find(b"/a/b"), LocationMatch::Place(3));
+        assert_eq!(find(b"/a/c"), LocationMatch::Place(2));
+        assert_eq!(find(b"/a"), LocationMatch::AddSlash(2));
+        assert_eq!(find(b"/x"), LocationMatch::Place(1));
+        assert_eq!(find(b"x"), LocationMatch::None);
     }
 
     #[test]
@@ -207,26 +208,26 @@ mod tests {
         locations.add_prefix(b"/app/", 2, false, true, place());
         locations.add_prefix(b"/ap", 3, false, false, place());
         let find = |locations: &Locations| locations.find(b"/app", &mut Frame::new()).unwrap();
-        assert_eq!(find(&locations), Found::AddSlash(2), "a shorter name is another one");
+        assert_eq!(find(&locations), LocationMatch::AddSlash(2), "a shorter name is another one");
         locations.add_prefix(b"/app", 4, false, false, place());
-        assert_eq!(find(&locations), Found::Place(4));
-        let mut compiler = crate::Compiler::new(NoNames);
+        assert_eq!(find(&locations), LocationMatch::Place(4));
+        let mut compiler = crate::Compiler::new(EmptyCatalogue);
         locations.add_regex(compiler.regex("^/app$", false).unwrap(), 5, place());
-        assert_eq!(find(&locations), Found::Place(5), "as any prefix, it gives way to a regex");
+        assert_eq!(find(&locations), LocationMatch::Place(5), "as any prefix, it gives way to a regex");
     }
 
     #[test]
     fn no_regex_prefix_skips_regexes_only_if_longest() {
-        let mut compiler = crate::Compiler::new(NoNames);
+        let mut compiler = crate::Compiler::new(EmptyCatalogue);
         let mut locations = Locations::default();
         locations.add_prefix(b"/files/", 1, true, false, Locations::default());
         locations.add_prefix(b"/files/scripts/", 2, false, false, Locations::default());
         locations.add_regex(compiler.regex(r"\.(php)$", false).unwrap(), 3, Locations::default());
         locations.add_regex(compiler.regex(r"\.(ph)p$", false).unwrap(), 4, Locations::default());
         let mut frame = Frame::new();
-        assert_eq!(locations.find(b"/files/x.php", &mut frame).unwrap(), Found::Place(1));
+        assert_eq!(locations.find(b"/files/x.php", &mut frame).unwrap(), LocationMatch::Place(1));
         assert_eq!(frame.capture(1), None, "no regex was tried");
-        assert_eq!(locations.find(b"/files/scripts/x.php", &mut frame).unwrap(), Found::Place(3));
+        assert_eq!(locations.find(b"/files/scripts/x.php", &mut frame).unwrap(), LocationMatch::Place(3));
         assert_eq!(
             frame.capture(1),
             Some(&b"php"[..]),
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn nested_prefix_gives_way_to_the_regexes_around_it_and_all_else_is_final() {
-        let mut compiler = crate::Compiler::new(NoNames);
+        let mut compiler = crate::Compiler::new(EmptyCatalogue);
         let mut regex = |pattern| compiler.regex(pattern, false).unwrap();
         let mut inner = Locations::default();
         inner.add_prefix(b"/n/uploads/", 2, false, false, Locations::default());
@@ -253,19 +254,19 @@ mod tests {
         locations.add_regex(regex(r"\.php7?$|app$"), 9, Locations::default());
         let mut frame = Frame::new();
         let mut find = |uri: &[u8]| locations.find(uri, &mut frame).unwrap();
-        assert_eq!(find(b"/n/x.php"), Found::Place(9));
-        assert_eq!(find(b"/n/uploads/x.php"), Found::Place(9));
-        assert_eq!(find(b"/n/uploads/x"), Found::Place(2));
+        assert_eq!(find(b"/n/x.php"), LocationMatch::Place(9));
+        assert_eq!(find(b"/n/uploads/x.php"), LocationMatch::Place(9));
+        assert_eq!(find(b"/n/uploads/x"), LocationMatch::Place(2));
         assert_eq!(
             find(b"/n/closed/x.php7"),
-            Found::Place(9),
+            LocationMatch::Place(9),
             "`^~` closes off the regexes of its own level only"
         );
-        assert_eq!(find(b"/n/uploads/x.php7"), Found::Place(6));
-        assert_eq!(find(b"/n/one.php"), Found::Place(5));
-        assert_eq!(find(b"/n/app"), Found::AddSlash(4));
-        assert_eq!(find(b"/s/deep/x.php"), Found::Place(8));
-        assert_eq!(find(b"/s/x.php"), Found::Place(7));
-        assert_eq!(find(b"/y"), Found::None);
+        assert_eq!(find(b"/n/uploads/x.php7"), LocationMatch::Place(6));
+        assert_eq!(find(b"/n/one.php"), LocationMatch::Place(5));
+        assert_eq!(find(b"/n/app"), LocationMatch::AddSlash(4));
+        assert_eq!(find(b"/s/deep/x.php"), LocationMatch::Place(8));
+        assert_eq!(find(b"/s/x.php"), LocationMatch::Place(7));
+        assert_eq!(find(b"/y"), LocationMatch::None);
     }
 }

@@ -3,34 +3,39 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::environment::{Builtin, Catalogue, Role};
+use crate::environment::{Builtin, Catalogue, VariableRole};
 use crate::error::ScriptError;
-use crate::readings::{Readings, Scope};
+use crate::readings::{EvaluationScope, VariableReads};
 use crate::regex::{Regex, group_names};
 use crate::suggestion::nearest;
 use crate::variable::Variable;
 
 /// Variable that a name resolves to.
 #[derive(Debug, Clone)]
-pub(crate) enum Resolved {
+pub(crate) enum ResolvedVariable {
     User(Arc<Variable>),
     Builtin(Builtin),
 }
 
 /// Names of a configuration. Resolved names are in lower case and without `$`; declared names may have either form.
 #[derive(Debug)]
-pub(crate) struct Names<C> {
+pub(crate) struct NameResolver<C> {
     catalogue: C,
     user: HashMap<Box<str>, Arc<Variable>>,
     /// Compiled regexes, by pattern and case-insensitivity. Each has a separate index in the memory of a thread.
     regexes: HashMap<(Box<str>, bool), Regex>,
     /// Variables read by each scope.
-    readings: Readings,
+    readings: VariableReads,
 }
 
-impl<C: Catalogue> Names<C> {
-    pub(crate) fn new(catalogue: C) -> Names<C> {
-        Names { catalogue, user: HashMap::new(), regexes: HashMap::new(), readings: Readings::default() }
+impl<C: Catalogue> NameResolver<C> {
+    pub(crate) fn new(catalogue: C) -> NameResolver<C> {
+        NameResolver {
+            catalogue,
+            user: HashMap::new(),
+            regexes: HashMap::new(),
+            readings: VariableReads::default(),
+        }
     }
 
     pub(crate) fn catalogue(&self) -> &C {
@@ -42,17 +47,17 @@ impl<C: Catalogue> Names<C> {
     }
 
     /// Returns the variables read by each scope, as compiled so far.
-    pub(crate) fn readings(&self) -> &Readings {
+    pub(crate) fn readings(&self) -> &VariableReads {
         &self.readings
     }
 
     /// Returns the same for modification.
-    pub(crate) fn readings_mut(&mut self) -> &mut Readings {
+    pub(crate) fn readings_mut(&mut self) -> &mut VariableReads {
         &mut self.readings
     }
 
     /// Sets the scope of the following compilations. Returns the previous scope.
-    pub(crate) fn set_scope(&mut self, scope: Scope) -> Scope {
+    pub(crate) fn set_scope(&mut self, scope: EvaluationScope) -> EvaluationScope {
         self.readings.set_scope(scope)
     }
 
@@ -62,14 +67,14 @@ impl<C: Catalogue> Names<C> {
     }
 
     /// Resolves a name in a text. The caller adds the offset to an error.
-    pub(crate) fn resolve(&mut self, name: &str) -> Result<Resolved, ScriptError> {
+    pub(crate) fn resolve(&mut self, name: &str) -> Result<ResolvedVariable, ScriptError> {
         if let Some(variable) = self.user.get(name) {
             self.readings.note_user(variable);
-            return Ok(Resolved::User(Arc::clone(variable)));
+            return Ok(ResolvedVariable::User(Arc::clone(variable)));
         }
         if let Some((id, _)) = self.catalogue.builtin(name) {
             self.readings.note(id);
-            return Ok(Resolved::Builtin(id));
+            return Ok(ResolvedVariable::Builtin(id));
         }
         if let Some(reason) = self.catalogue.refusal(name) {
             return Err(ScriptError::new(format!("the variable \"${name}\" is refused: {reason}")));
@@ -92,32 +97,32 @@ impl<C: Catalogue> Names<C> {
     }
 
     /// Returns the variable that `set $name` sets.
-    pub(crate) fn target(&mut self, name: &str) -> Result<Resolved, ScriptError> {
+    pub(crate) fn target(&mut self, name: &str) -> Result<ResolvedVariable, ScriptError> {
         let lower = lower_name(name)?;
         match self.catalogue.builtin(&lower) {
-            Some((id, Role::Assignable)) => Ok(Resolved::Builtin(id)),
-            _ => self.assigned(name).map(Resolved::User),
+            Some((id, VariableRole::Assignable)) => Ok(ResolvedVariable::Builtin(id)),
+            _ => self.assigned(name).map(ResolvedVariable::User),
         }
     }
 
     /// Returns or creates a user variable that is assigned by anything other than a map.
     pub(crate) fn assigned(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
-        let variable = self.own(name)?;
+        let variable = self.user_variable(name)?;
         variable.mark_assigned();
         Ok(variable)
     }
 
     /// Returns or creates the user variable with this name.
-    pub(crate) fn own(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
+    pub(crate) fn user_variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let lower = lower_name(name)?;
         if let Some(variable) = self.user.get(lower.as_str()) {
             return Ok(Arc::clone(variable));
         }
         let shadowed = match self.catalogue.builtin(&lower) {
-            Some((_, Role::Fixed | Role::Assignable)) => {
+            Some((_, VariableRole::Fixed | VariableRole::Assignable)) => {
                 return Err(ScriptError::new(format!("the duplicate \"{lower}\" variable")));
             }
-            Some((id, Role::Shadowable)) => Some(id),
+            Some((id, VariableRole::Shadowable)) => Some(id),
             None => None,
         };
         let variable = Variable::new(&lower, self.user.len() as u32, shadowed);
@@ -129,7 +134,7 @@ impl<C: Catalogue> Names<C> {
     /// [`Self::regex`].
     pub(crate) fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
         for name in group_names(pattern) {
-            self.own(&name)?;
+            self.user_variable(&name)?;
         }
         Ok(())
     }

@@ -21,18 +21,18 @@ impl Predicates {
     /// Creates the list. An empty list is never true.
     pub fn new(templates: Vec<Template>) -> Predicates {
         // A false constant is dropped; a true constant makes the templates after it unreachable.
-        let mut kept = Vec::with_capacity(templates.len());
+        let mut reachable = Vec::with_capacity(templates.len());
         for template in templates {
             match template.as_static().map(is_true) {
                 Some(false) => {}
                 Some(true) => {
-                    kept.push(template);
+                    reachable.push(template);
                     break;
                 }
-                None => kept.push(template),
+                None => reachable.push(template),
             }
         }
-        Predicates { templates: kept.into_boxed_slice() }
+        Predicates { templates: reachable.into_boxed_slice() }
     }
 
     /// Returns whether no request can make the list true.

@@ -13,15 +13,15 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use run::Run;
+use run::ProgramRun;
 pub use source::{StepKind, StepSource};
-pub use step::{Action, Flow, IfId};
-use step::{Tagged, only_set};
+pub use step::{IfId, ProgramAction, ProgramResult};
+use step::{TaggedStep, only_set};
 
 /// Compiled directives of a block.
 #[derive(Debug, Default)]
 pub struct Program {
-    steps: Box<[Tagged]>,
+    steps: Box<[TaggedStep]>,
 }
 
 impl Program {
@@ -41,13 +41,17 @@ impl Program {
     /// # Errors
     /// Returns an error, which means status 500, for a match that exceeds its limit, a cycle of variables, or an empty
     /// URI.
-    pub fn run<E: Environment + ?Sized>(&self, env: &mut E, frame: &mut Frame) -> Result<Flow, EvalError> {
-        let mut run = Run::new();
-        let ended = if env.traces() {
+    pub fn run<E: Environment + ?Sized>(
+        &self,
+        env: &mut E,
+        frame: &mut Frame,
+    ) -> Result<ProgramResult, EvalError> {
+        let mut run = ProgramRun::new();
+        let action = if env.traces() {
             run.steps::<E, true>(&self.steps, env, frame)?
         } else {
             run.steps::<E, false>(&self.steps, env, frame)?
         };
-        Ok(run.flow(ended))
+        Ok(run.flow(action))
     }
 }

@@ -8,11 +8,11 @@ use crate::variable::Variable;
 
 /// Time at which compiled text is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum EvaluationScope {
     /// Not specified: the text counts as part of the rules and of every response, so that a missing scope causes
     /// unnecessary reads instead of missing reads.
     #[default]
-    Unsaid,
+    Unspecified,
     /// While the location and the page of a request are determined.
     Rules,
     /// While a response is generated from a page that has been found. The embedder numbers the responses.
@@ -21,7 +21,7 @@ pub enum Scope {
     /// Numbered by the embedder.
     Shared(u32),
     /// Only for requests for which all rules were run.
-    Apart,
+    AfterRules,
     /// When the user variable in that slot is read.
     Variable(u32),
 }
@@ -40,23 +40,23 @@ pub struct ScopeReads {
 /// Variables that each scope reads directly. A scope also reads variables of the embedder through the blocks of its
 /// user variables. Variables that the rules do not use have no influence on them.
 #[derive(Debug, Default)]
-pub(crate) struct Readings {
-    scope: Scope,
-    read: HashMap<Scope, Read>,
+pub(crate) struct VariableReads {
+    scope: EvaluationScope,
+    read: HashMap<EvaluationScope, DirectReads>,
 }
 
 #[derive(Debug, Default)]
-struct Read {
+struct DirectReads {
     builtins: BTreeSet<Builtin>,
     users: HashMap<u32, Arc<Variable>>,
-    included: BTreeSet<Scope>,
+    included: BTreeSet<EvaluationScope>,
     captures: bool,
     varies: bool,
 }
 
-impl Readings {
+impl VariableReads {
     /// Sets the scope of the following compilations. Returns the previous scope.
-    pub(crate) fn set_scope(&mut self, scope: Scope) -> Scope {
+    pub(crate) fn set_scope(&mut self, scope: EvaluationScope) -> EvaluationScope {
         std::mem::replace(&mut self.scope, scope)
     }
 
@@ -84,21 +84,21 @@ impl Readings {
     }
 
     /// Includes another scope in the current scope.
-    pub(crate) fn include(&mut self, scope: Scope) {
+    pub(crate) fn include(&mut self, scope: EvaluationScope) {
         self.now().included.insert(scope);
     }
 
-    fn now(&mut self) -> &mut Read {
+    fn now(&mut self) -> &mut DirectReads {
         self.read.entry(self.scope).or_default()
     }
 
     /// Returns the data that a scope reads. `is_computed` returns whether the value of a user variable is always that
     /// of its block.
-    pub(crate) fn of(&self, scope: Scope, is_computed: impl Fn(&Variable) -> bool) -> ScopeReads {
+    pub(crate) fn of(&self, scope: EvaluationScope, is_computed: impl Fn(&Variable) -> bool) -> ScopeReads {
         let mut found = ScopeReads::default();
         let mut next = vec![scope];
-        if matches!(scope, Scope::Rules | Scope::Answer(_)) {
-            next.push(Scope::Unsaid);
+        if matches!(scope, EvaluationScope::Rules | EvaluationScope::Answer(_)) {
+            next.push(EvaluationScope::Unspecified);
         }
         let mut seen = BTreeSet::new();
         while let Some(scope) = next.pop() {
@@ -107,7 +107,7 @@ impl Readings {
             found.made_by_rules |= read.captures || !read.users.values().all(|user| is_computed(user));
             found.varies |= read.varies;
             next.extend(&read.included);
-            next.extend(read.users.keys().map(|slot| Scope::Variable(*slot)));
+            next.extend(read.users.keys().map(|slot| EvaluationScope::Variable(*slot)));
         }
         found
     }
@@ -120,7 +120,7 @@ mod tests {
 
     /// Compiles a text in `scope`. Returns the number of the embedder's variables that `asked` reads, and
     /// `made_by_rules`.
-    fn reads(scope: Scope, text: &str, asked: Scope) -> (usize, bool) {
+    fn reads(scope: EvaluationScope, text: &str, asked: EvaluationScope) -> (usize, bool) {
         let mut compiler = compiler();
         compiler.declare_set("$mine").unwrap();
         compiler.declare_lazy("$table").unwrap();
@@ -134,25 +134,25 @@ mod tests {
 
     #[test]
     fn unscoped_variables_count_as_rules_and_as_any_response() {
-        for asked in [Scope::Rules, Scope::Answer(0), Scope::Answer(7)] {
-            assert_eq!(reads(Scope::Unsaid, "$host$mine", asked), (1, true), "{asked:?}");
+        for asked in [EvaluationScope::Rules, EvaluationScope::Answer(0), EvaluationScope::Answer(7)] {
+            assert_eq!(reads(EvaluationScope::Unspecified, "$host$mine", asked), (1, true), "{asked:?}");
         }
-        assert_eq!(reads(Scope::Unsaid, "$host", Scope::Apart), (0, false));
+        assert_eq!(reads(EvaluationScope::Unspecified, "$host", EvaluationScope::AfterRules), (0, false));
     }
 
     #[test]
     fn scopes_do_not_mix() {
-        assert_eq!(reads(Scope::Answer(1), "$host$mine", Scope::Answer(2)), (0, false));
-        assert_eq!(reads(Scope::Answer(1), "$host$mine", Scope::Rules), (0, false));
-        assert_eq!(reads(Scope::Apart, "$host$mine", Scope::Rules), (0, false));
-        assert_eq!(reads(Scope::Rules, "$host", Scope::Rules), (1, false));
+        assert_eq!(reads(EvaluationScope::Answer(1), "$host$mine", EvaluationScope::Answer(2)), (0, false));
+        assert_eq!(reads(EvaluationScope::Answer(1), "$host$mine", EvaluationScope::Rules), (0, false));
+        assert_eq!(reads(EvaluationScope::AfterRules, "$host$mine", EvaluationScope::Rules), (0, false));
+        assert_eq!(reads(EvaluationScope::Rules, "$host", EvaluationScope::Rules), (1, false));
     }
 
     #[test]
     fn tables_are_looked_through_and_are_nothing_that_rules_make() {
-        assert_eq!(reads(Scope::Answer(1), "$table", Scope::Answer(1)), (3, false));
-        assert_eq!(reads(Scope::Answer(1), "$table$mine", Scope::Answer(1)), (3, true));
-        assert_eq!(reads(Scope::Answer(1), "$1", Scope::Answer(1)), (0, true));
+        assert_eq!(reads(EvaluationScope::Answer(1), "$table", EvaluationScope::Answer(1)), (3, false));
+        assert_eq!(reads(EvaluationScope::Answer(1), "$table$mine", EvaluationScope::Answer(1)), (3, true));
+        assert_eq!(reads(EvaluationScope::Answer(1), "$1", EvaluationScope::Answer(1)), (0, true));
     }
 
     #[test]
@@ -160,23 +160,26 @@ mod tests {
         let mut compiler = compiler();
         compiler.declare_lazy("$table").unwrap();
         compiler.define_map("$table", "$scheme", &[vec!["default", "$host"]]).unwrap();
-        compiler.set_scope(Scope::Answer(0));
+        compiler.set_scope(EvaluationScope::Answer(0));
         compiler.template("$table").unwrap();
-        assert!(!compiler.reads(Scope::Answer(0)).made_by_rules);
+        assert!(!compiler.reads(EvaluationScope::Answer(0)).made_by_rules);
         compiler.declare_set("$table").unwrap();
-        assert!(compiler.reads(Scope::Answer(0)).made_by_rules);
+        assert!(compiler.reads(EvaluationScope::Answer(0)).made_by_rules);
     }
 
     #[test]
     fn what_is_shared_counts_where_it_is_included() {
         let mut compiler = compiler();
         compiler.declare_set("$mine").unwrap();
-        compiler.set_scope(Scope::Shared(3));
+        compiler.set_scope(EvaluationScope::Shared(3));
         compiler.template("$host$mine").unwrap();
-        compiler.set_scope(Scope::Answer(0));
-        compiler.include(Scope::Shared(3));
+        compiler.set_scope(EvaluationScope::Answer(0));
+        compiler.include(EvaluationScope::Shared(3));
         let of = |scope| compiler.reads(scope);
-        assert_eq!((of(Scope::Answer(0)).builtins.len(), of(Scope::Answer(0)).made_by_rules), (1, true));
-        assert_eq!(of(Scope::Answer(1)), ScopeReads::default());
+        assert_eq!(
+            (of(EvaluationScope::Answer(0)).builtins.len(), of(EvaluationScope::Answer(0)).made_by_rules),
+            (1, true)
+        );
+        assert_eq!(of(EvaluationScope::Answer(1)), ScopeReads::default());
     }
 }

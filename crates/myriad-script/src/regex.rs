@@ -16,7 +16,7 @@ mod prefilter;
 #[cfg(test)]
 mod tests;
 
-pub use once::{Found, search_once};
+pub use once::{MatchGroups, search_once};
 use prefilter::Prefilter;
 
 /// URIs that every site has.
@@ -33,7 +33,7 @@ const JIT_STACK_LIMIT: i32 = -46;
 /// Compiled regular expression with its space for captures. A clone refers to the same expression, so that snippets
 /// shared by servers are compiled once.
 #[derive(Clone, Debug)]
-pub struct Regex(Arc<Compiled>);
+pub struct Regex(Arc<CompiledRegex>);
 
 /// Returns whether both are the same expression. Equal patterns are compiled once.
 impl PartialEq for Regex {
@@ -45,7 +45,7 @@ impl PartialEq for Regex {
 impl Eq for Regex {}
 
 #[derive(Debug)]
-struct Compiled {
+struct CompiledRegex {
     source: Box<str>,
     jit: Pattern,
     /// Pattern without JIT, compiled when the JIT first exhausts its stack.
@@ -85,7 +85,7 @@ impl Regex {
             }
         }
         let matches_empty = jit.is_match(b"").map_err(|error| pattern_error(source, &describe(&error)))?;
-        Ok(Regex(Arc::new(Compiled {
+        Ok(Regex(Arc::new(CompiledRegex {
             source: source.into(),
             captures: jit.captures_len() > 1,
             interpreter: OnceLock::new(),
@@ -128,7 +128,7 @@ impl Regex {
     /// Returns whether the subject matches, without captures.
     #[inline]
     pub fn is_match(&self, subject: &[u8]) -> Result<bool, EvalError> {
-        match self.settled(subject) {
+        match self.result_without_search(subject) {
             Some(answer) => Ok(answer),
             None => self.search(subject, None),
         }
@@ -149,7 +149,7 @@ impl Regex {
     #[inline]
     pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         if self.0.captures {
-            return match self.settled(subject) {
+            return match self.result_without_search(subject) {
                 Some(false) => Ok(false),
                 _ => self.search(subject, Some(frame)),
             };
@@ -170,7 +170,7 @@ impl Regex {
 
     /// Returns the result if no search is necessary.
     #[inline]
-    fn settled(&self, subject: &[u8]) -> Option<bool> {
+    fn result_without_search(&self, subject: &[u8]) -> Option<bool> {
         if subject.is_empty() {
             return Some(self.0.matches_empty);
         }
@@ -192,9 +192,9 @@ impl Regex {
                     let pattern = self.interpreter().ok_or(error)?;
                     let mut locations = pattern.capture_locations();
                     let matched = pattern.captures_read(&mut locations, subject)?.is_some();
-                    Ok(keep(matched, &locations, subject, frame))
+                    Ok(keep_captures(matched, &locations, subject, frame))
                 }
-                result => Ok(keep(result?.is_some(), locations, subject, frame)),
+                result => Ok(keep_captures(result?.is_some(), locations, subject, frame)),
             }
         });
         result.map_err(|error: pcre2::Error| self.failure(&error))
@@ -223,7 +223,12 @@ impl Regex {
 }
 
 /// Stores the groups of a match in the frame, if any.
-fn keep(matched: bool, locations: &CaptureLocations, subject: &[u8], frame: Option<&mut Frame>) -> bool {
+fn keep_captures(
+    matched: bool,
+    locations: &CaptureLocations,
+    subject: &[u8],
+    frame: Option<&mut Frame>,
+) -> bool {
     if let (true, Some(frame)) = (matched, frame) {
         frame.set_captures(subject, (0..locations.len()).map(|group| locations.get(group)));
     }

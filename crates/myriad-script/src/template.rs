@@ -18,19 +18,19 @@ mod tests;
 /// the same value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
-    shape: Shape,
+    shape: TemplateShape,
 }
 
 /// The two simple shapes cover most texts of configurations.
 #[derive(Debug, Clone, PartialEq)]
-enum Shape {
+enum TemplateShape {
     Static(Literal),
-    Single(Part),
-    Joined(Box<[Part]>),
+    Single(TemplatePart),
+    Joined(Box<[TemplatePart]>),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum TemplatePart {
     Literal(Literal),
     User(Arc<Variable>),
     Builtin(Builtin),
@@ -39,7 +39,7 @@ pub(crate) enum Part {
 }
 
 /// Returns whether both are the same text or read the same variable.
-impl PartialEq for Part {
+impl PartialEq for TemplatePart {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Literal(text), Self::Literal(other)) => text == other,
@@ -61,7 +61,7 @@ pub trait ValueForm {
 
     /// Converts a value that was appended at `from` to the format of [`Self::append`]. Most values need no conversion,
     /// so a computed value is written directly to its destination.
-    fn mend(&self, out: &mut Vec<u8>, from: usize);
+    fn convert_appended(&self, out: &mut Vec<u8>, from: usize);
 
     /// Returns the text for a variable that does not exist for this request.
     fn missing(&self) -> &[u8];
@@ -77,17 +77,17 @@ pub(crate) enum CaptureForm {
 impl Template {
     /// Creates a template of constant bytes.
     pub fn constant(text: &[u8]) -> Template {
-        Template { shape: Shape::Static(Literal::new(text)) }
+        Template { shape: TemplateShape::Static(Literal::new(text)) }
     }
 
-    pub(crate) fn from_parts(mut parts: Vec<Part>) -> Template {
+    pub(crate) fn from_parts(mut parts: Vec<TemplatePart>) -> Template {
         let shape = match parts.len() {
-            0 => Shape::Static(Literal::new(b"")),
+            0 => TemplateShape::Static(Literal::new(b"")),
             1 => match parts.remove(0) {
-                Part::Literal(text) => Shape::Static(text),
-                part => Shape::Single(part),
+                TemplatePart::Literal(text) => TemplateShape::Static(text),
+                part => TemplateShape::Single(part),
             },
-            _ => Shape::Joined(parts.into_boxed_slice()),
+            _ => TemplateShape::Joined(parts.into_boxed_slice()),
         };
         Template { shape }
     }
@@ -95,7 +95,7 @@ impl Template {
     /// Returns the whole text, if it contains no variable.
     pub fn as_static(&self) -> Option<&[u8]> {
         match &self.shape {
-            Shape::Static(text) => Some(text.bytes()),
+            TemplateShape::Static(text) => Some(text.bytes()),
             _ => None,
         }
     }
@@ -103,18 +103,18 @@ impl Template {
     /// Returns the variable if the template consists of a single variable of the embedder.
     pub fn as_builtin(&self) -> Option<Builtin> {
         match self.shape {
-            Shape::Single(Part::Builtin(id)) => Some(id),
+            TemplateShape::Single(TemplatePart::Builtin(id)) => Some(id),
             _ => None,
         }
     }
 
     pub(crate) fn is_single_variable(&self) -> bool {
-        matches!(self.shape, Shape::Single(_))
+        matches!(self.shape, TemplateShape::Single(_))
     }
 
     /// Returns whether the template directly reads one of the given variables (not through a map).
     pub fn reads(&self, wanted: impl Fn(Builtin) -> bool) -> bool {
-        self.parts().iter().any(|part| matches!(part, Part::Builtin(id) if wanted(*id)))
+        self.parts().iter().any(|part| matches!(part, TemplatePart::Builtin(id) if wanted(*id)))
     }
 
     /// Returns whether the value only depends on text and the given variables of the embedder, directly or through maps
@@ -125,18 +125,18 @@ impl Template {
 
     pub(crate) fn reads_within(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         self.parts().iter().all(|part| match part {
-            Part::Literal(_) => true,
-            Part::Builtin(id) => allowed(*id),
-            Part::User(variable) => depth > 0 && variable.reads_only(allowed, depth - 1),
-            Part::Capture(_) => false,
+            TemplatePart::Literal(_) => true,
+            TemplatePart::Builtin(id) => allowed(*id),
+            TemplatePart::User(variable) => depth > 0 && variable.reads_only(allowed, depth - 1),
+            TemplatePart::Capture(_) => false,
         })
     }
 
-    fn parts(&self) -> &[Part] {
+    fn parts(&self) -> &[TemplatePart] {
         match &self.shape {
-            Shape::Static(_) => &[],
-            Shape::Single(part) => std::slice::from_ref(part),
-            Shape::Joined(parts) => parts,
+            TemplateShape::Static(_) => &[],
+            TemplateShape::Single(part) => std::slice::from_ref(part),
+            TemplateShape::Joined(parts) => parts,
         }
     }
 
@@ -158,9 +158,9 @@ impl Template {
         form: CaptureForm,
     ) -> Result<(), EvalError> {
         match &self.shape {
-            Shape::Static(text) => text.append(out),
-            Shape::Single(part) => part.append(env, frame, out, form)?,
-            Shape::Joined(parts) => {
+            TemplateShape::Static(text) => text.append(out),
+            TemplateShape::Single(part) => part.append(env, frame, out, form)?,
+            TemplateShape::Joined(parts) => {
                 for part in parts {
                     part.append(env, frame, out, form)?;
                 }
@@ -179,7 +179,7 @@ impl Template {
         form: CaptureForm,
         directive: impl FnOnce() -> String,
     ) -> Result<(), EvalError> {
-        if let Shape::Static(text) = &self.shape {
+        if let TemplateShape::Static(text) = &self.shape {
             text.append(out);
             return Ok(());
         }
@@ -200,17 +200,17 @@ impl Template {
         scratch: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], EvalError> {
         match &self.shape {
-            Shape::Static(text) => return Ok(text.bytes()),
-            Shape::Single(Part::Builtin(id)) => {
+            TemplateShape::Static(text) => return Ok(text.bytes()),
+            TemplateShape::Single(TemplatePart::Builtin(id)) => {
                 if let Some(value) = env.variable_ref(*id) {
                     return Ok(value.unwrap_or_default());
                 }
             }
-            Shape::Single(Part::User(variable)) => {
+            TemplateShape::Single(TemplatePart::User(variable)) => {
                 variable.ensure(env, frame)?;
                 return Ok(frame.slot(variable.slot()));
             }
-            Shape::Single(_) | Shape::Joined(_) => {}
+            TemplateShape::Single(_) | TemplateShape::Joined(_) => {}
         }
         scratch.clear();
         self.eval(env, frame, scratch)?;
@@ -226,20 +226,20 @@ impl Template {
         f: impl FnOnce(&mut Frame, &[u8]) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
         match &self.shape {
-            Shape::Static(text) => return f(frame, text.bytes()),
-            Shape::Single(Part::Builtin(id)) => {
+            TemplateShape::Static(text) => return f(frame, text.bytes()),
+            TemplateShape::Single(TemplatePart::Builtin(id)) => {
                 if let Some(value) = env.variable_ref(*id) {
                     return f(frame, value.unwrap_or_default());
                 }
             }
-            Shape::Single(Part::User(variable)) => {
+            TemplateShape::Single(TemplatePart::User(variable)) => {
                 variable.ensure(env, frame)?;
                 let value = frame.lend_slot(variable.slot());
                 let result = f(frame, &value);
                 frame.return_slot(variable.slot(), value);
                 return result;
             }
-            Shape::Single(_) | Shape::Joined(_) => {}
+            TemplateShape::Single(_) | TemplateShape::Joined(_) => {}
         }
         let mut value = frame.take_buffer();
         let result = self.eval_form(env, frame, &mut value, form).and_then(|()| f(frame, &value));
@@ -255,7 +255,7 @@ impl Template {
         out: &mut Vec<u8>,
         form: &impl ValueForm,
     ) -> Result<(), EvalError> {
-        if let Shape::Static(text) = &self.shape {
+        if let TemplateShape::Static(text) = &self.shape {
             text.append(out);
             return Ok(());
         }
@@ -266,7 +266,7 @@ impl Template {
     }
 }
 
-impl Part {
+impl TemplatePart {
     #[inline]
     fn append<E: Environment + ?Sized>(
         &self,
@@ -276,18 +276,18 @@ impl Part {
         form: CaptureForm,
     ) -> Result<(), EvalError> {
         match self {
-            Part::Literal(text) => text.append(out),
-            Part::User(variable) => {
+            TemplatePart::Literal(text) => text.append(out),
+            TemplatePart::User(variable) => {
                 variable.ensure(env, frame)?;
                 out.extend_from_slice(frame.slot(variable.slot()));
             }
-            Part::Builtin(id) => match env.variable_ref(*id) {
+            TemplatePart::Builtin(id) => match env.variable_ref(*id) {
                 Some(value) => out.extend_from_slice(value.unwrap_or_default()),
                 None => {
                     env.variable(*id, frame, out)?;
                 }
             },
-            Part::Capture(group) => {
+            TemplatePart::Capture(group) => {
                 let value = frame.capture(usize::from(*group)).unwrap_or_default();
                 if form == CaptureForm::Escaped && env.uri_was_escaped() {
                     escape_args(value, out);
@@ -308,19 +308,19 @@ impl Part {
         form: &impl ValueForm,
     ) -> Result<(), EvalError> {
         match self {
-            Part::Literal(text) => text.append(out),
-            Part::User(variable) => {
+            TemplatePart::Literal(text) => text.append(out),
+            TemplatePart::User(variable) => {
                 variable.ensure(env, frame)?;
                 form.append(frame.slot(variable.slot()), out);
             }
-            Part::Builtin(id) => match env.variable_ref(*id) {
+            TemplatePart::Builtin(id) => match env.variable_ref(*id) {
                 Some(Some(value)) => form.append(value, out),
                 Some(None) => out.extend_from_slice(form.missing()),
                 None => {
                     let from = out.len();
                     if env.variable(*id, frame, out)? {
                         if !env.is_plain(*id) {
-                            form.mend(out, from);
+                            form.convert_appended(out, from);
                         }
                     } else {
                         out.truncate(from);
@@ -328,7 +328,7 @@ impl Part {
                     }
                 }
             },
-            Part::Capture(group) => match frame.capture(usize::from(*group)) {
+            TemplatePart::Capture(group) => match frame.capture(usize::from(*group)) {
                 Some(value) => form.append(value, out),
                 None => out.extend_from_slice(form.missing()),
             },

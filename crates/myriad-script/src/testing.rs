@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 
 use crate::compiler::Compiler;
-use crate::environment::{Builtin, Catalogue, Environment, FileTest, Role};
+use crate::environment::{Builtin, Catalogue, Environment, FileTest, VariableRole};
 use crate::error::EvalError;
 use crate::frame::Frame;
 
 /// Fixed names, then assignable names. Names starting with `http_`, `cookie_` and `arg_` are created on demand.
 #[derive(Clone, Debug)]
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct TestNames(Vec<String>);
 
 const FIXED: [&str; 10] = [
     "host",
@@ -25,13 +25,13 @@ const FIXED: [&str; 10] = [
 ];
 const ASSIGNABLE: [&str; 2] = ["args", "limit_rate"];
 
-impl Catalogue for Names {
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+impl Catalogue for TestNames {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)> {
         let prefixed = ["http_", "cookie_", "arg_"].iter().any(|prefix| name.starts_with(prefix));
         let role = match name {
-            _ if FIXED.contains(&name) => Role::Fixed,
-            _ if ASSIGNABLE.contains(&name) => Role::Assignable,
-            _ if prefixed => Role::Shadowable,
+            _ if FIXED.contains(&name) => VariableRole::Fixed,
+            _ if ASSIGNABLE.contains(&name) => VariableRole::Assignable,
+            _ if prefixed => VariableRole::Shadowable,
             _ => return None,
         };
         let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -46,8 +46,8 @@ impl Catalogue for Names {
     }
 }
 
-pub(crate) fn compiler() -> Compiler<Names> {
-    Compiler::new(Names(Vec::new()))
+pub(crate) fn compiler() -> Compiler<TestNames> {
+    Compiler::new(TestNames(Vec::new()))
 }
 
 /// Request. Variables that were not given do not exist.
@@ -67,7 +67,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// Creates a request with the names of a finished compiler.
-    pub(crate) fn new(names: Names) -> Request {
+    pub(crate) fn new(names: TestNames) -> Request {
         Request { names: names.0, uri: b"/".to_vec(), ..Request::default() }
     }
 

@@ -11,7 +11,7 @@
 use std::fmt::Write as _;
 
 use coverage::Coverage;
-use myriad_conf::registry::{DefaultValue, Row, Status};
+use myriad_conf::registry::{DefaultValue, DirectiveRow, DirectiveStatus};
 use myriad_serve::{DocumentedVariable, documented_variables};
 
 pub(crate) mod coverage;
@@ -374,16 +374,16 @@ pub(crate) fn page() -> String {
     let rows = myriad_serve::registry().rows();
     let coverage = Coverage::read();
     let mut out = String::from(HEAD);
-    everywhere(&mut out);
+    append_general_differences(&mut out);
     out.push_str("\n## Directives\n");
     for (family, title) in titles(&rows) {
-        let members: Vec<&Row> =
+        let members: Vec<&DirectiveRow> =
             rows.iter().filter(|row| row.family == family && !row.contexts.is_empty()).collect();
-        table(&mut out, title, &members, &coverage);
+        append_table(&mut out, title, &members, &coverage);
     }
-    variable_table(&mut out, &coverage);
-    refused(&mut out, &rows);
-    suite(&mut out);
+    append_variable_table(&mut out, &coverage);
+    append_refused(&mut out, &rows);
+    append_suite(&mut out);
     out
 }
 
@@ -516,7 +516,7 @@ const SUITE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-fn suite(out: &mut String) {
+fn append_suite(out: &mut String) {
     out.push_str(
         "\n## nginx's own tests\n\nThese subtests expect behaviour that contradicts a guarantee of Myriad, so they fail intentionally.\n\n\
          | file | subtests | expected behaviour |\n|---|---|---|\n",
@@ -528,7 +528,7 @@ fn suite(out: &mut String) {
 
 /// Returns families and their titles in the order of the page. A family without a title comes last, with its name as
 /// title.
-fn titles(rows: &[Row]) -> Vec<(&'static str, &'static str)> {
+fn titles(rows: &[DirectiveRow]) -> Vec<(&'static str, &'static str)> {
     let mut titles = FAMILIES.to_vec();
     for row in rows.iter().filter(|row| !row.contexts.is_empty()) {
         if !titles.iter().any(|(known, _)| *known == row.family) {
@@ -538,7 +538,7 @@ fn titles(rows: &[Row]) -> Vec<(&'static str, &'static str)> {
     titles
 }
 
-fn everywhere(out: &mut String) {
+fn append_general_differences(out: &mut String) {
     out.push_str(
         "\n## Different everywhere\n\nDifferences that belong to no directive. Most follow from guarantees that nginx does not give.\n",
     );
@@ -551,7 +551,7 @@ fn everywhere(out: &mut String) {
 }
 
 /// Appends the table of a family. Members of `fastcgi_*` and `proxy_*` with equal status share a line.
-fn table(out: &mut String, title: &str, members: &[&Row], coverage: &Coverage) {
+fn append_table(out: &mut String, title: &str, members: &[&DirectiveRow], coverage: &Coverage) {
     let _ = writeln!(
         out,
         "\n### {title}\n\n| directive | contexts | default | description | state |\n|---|---|---|---|---|"
@@ -560,14 +560,14 @@ fn table(out: &mut String, title: &str, members: &[&Row], coverage: &Coverage) {
         let twin = |prefix: &str, other: &str| {
             let rest = row.name.strip_prefix(prefix)?;
             let name = format!("{other}{rest}");
-            members.iter().find(|known| known.name == name && fares_alike(known, row))
+            members.iter().find(|known| known.name == name && is_same_in_both(known, row))
         };
         if twin("proxy_", "fastcgi_").is_some() {
             continue;
         }
         let mut names = vec![row.name.as_str()];
         names.extend(twin("fastcgi_", "proxy_").map(|proxy| proxy.name.as_str()));
-        let state = state(row.status, &names, coverage);
+        let state = status_text(row.status, &names, coverage);
         let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let default = match row.default {
             DefaultValue::None => String::new(),
@@ -578,30 +578,31 @@ fn table(out: &mut String, title: &str, members: &[&Row], coverage: &Coverage) {
     }
 }
 
-fn fares_alike(a: &Row, b: &Row) -> bool {
+fn is_same_in_both(a: &DirectiveRow, b: &DirectiveRow) -> bool {
     a.contexts == b.contexts && a.default == b.default && a.doc == b.doc && a.status == b.status
 }
 
 /// Returns the text of a status for these names; names of variables start with `$`.
-fn state(status: Status, names: &[&str], coverage: &Coverage) -> String {
+fn status_text(status: DirectiveStatus, names: &[&str], coverage: &Coverage) -> String {
     match status {
-        Status::Same => format!("same: {}", proof(names, coverage)),
-        Status::Differs(note) => format!("**differs**: {note}"),
-        Status::NoEffect(note) => format!("**no effect**: {note}"),
-        Status::Later(note) => format!("**later**: {note}"),
-        Status::Refused(reason) => format!("**refused**: {reason}"),
-        Status::Own => "**Myriad's own**".to_owned(),
+        DirectiveStatus::Same => format!("same: {}", tests_of(names, coverage)),
+        DirectiveStatus::Differs(note) => format!("**differs**: {note}"),
+        DirectiveStatus::NoEffect(note) => format!("**no effect**: {note}"),
+        DirectiveStatus::Later(note) => format!("**later**: {note}"),
+        DirectiveStatus::Refused(reason) => format!("**refused**: {reason}"),
+        DirectiveStatus::Own => "**Myriad's own**".to_owned(),
     }
 }
 
 /// Returns the first test of each name, and the names without a test.
-fn proof(names: &[&str], coverage: &Coverage) -> String {
-    let mut tests: Vec<&str> = names.iter().filter_map(|name| coverage.of(name).first().copied()).collect();
+fn tests_of(names: &[&str], coverage: &Coverage) -> String {
+    let mut tests: Vec<&str> =
+        names.iter().filter_map(|name| coverage.files_covering(name).first().copied()).collect();
     tests.dedup();
     if tests.is_empty() {
         return "*untested*".to_owned();
     }
-    let untested = names.iter().filter(|name| coverage.of(name).is_empty());
+    let untested = names.iter().filter(|name| coverage.files_covering(name).is_empty());
     tests
         .into_iter()
         .map(str::to_owned)
@@ -611,13 +612,13 @@ fn proof(names: &[&str], coverage: &Coverage) -> String {
 }
 
 /// Appends the variables, one line per module and status; variables that need a test have separate lines.
-fn variable_table(out: &mut String, coverage: &Coverage) {
+fn append_variable_table(out: &mut String, coverage: &Coverage) {
     out.push_str(
         "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | state |\n|---|---|---|\n",
     );
     let all = documented_variables();
     let alike = |a: &DocumentedVariable, b: &DocumentedVariable| {
-        a.module == b.module && a.status == b.status && a.status != Status::Same
+        a.module == b.module && a.status == b.status && a.status != DirectiveStatus::Same
     };
     for group in all.chunk_by(alike) {
         let shown = |variable: &DocumentedVariable| {
@@ -626,19 +627,19 @@ fn variable_table(out: &mut String, coverage: &Coverage) {
         };
         let names = group.iter().map(shown).collect::<Vec<_>>().join(" ");
         let covered = format!("${}", group[0].name);
-        let state = state(group[0].status, &[&covered], coverage);
+        let state = status_text(group[0].status, &[&covered], coverage);
         let _ = writeln!(out, "| {names} | {} | {state} |", group[0].module);
     }
 }
 
 /// Appends the names that are only rejected, by reason and module.
-fn refused(out: &mut String, rows: &[Row]) {
+fn append_refused(out: &mut String, rows: &[DirectiveRow]) {
     out.push_str("\n## Refused by name\n\nKnown names, which are not treated as spelling mistakes.\n");
-    let only_refused: Vec<(&Row, &str)> = rows
+    let only_refused: Vec<(&DirectiveRow, &str)> = rows
         .iter()
         .filter(|row| row.contexts.is_empty())
         .filter_map(|row| match row.status {
-            Status::Refused(reason) => Some((row, reason)),
+            DirectiveStatus::Refused(reason) => Some((row, reason)),
             _ => None,
         })
         .collect();

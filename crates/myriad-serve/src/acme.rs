@@ -4,33 +4,37 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_log::ErrorLog;
-use myriad_tls::acme_client::{Agent, Log, Outside, Stapled, Stapler};
+use myriad_tls::acme_client::{AcmeAgent, AgentCallbacks, LogCallback, StapleUpdater, StapleWithResolver};
 use myriad_tls::{PlannedIssuer, resolve};
 
-use myriad_exchange::keeping::Keeper;
+use myriad_exchange::keeping::SharedStateStorage;
 use myriad_exchange::runtime::{AcmePlan, PlannedStaple};
 
 /// Running agents by issuer name, and the thread that fetches OCSP responses.
 #[derive(Default)]
-pub(crate) struct Agents {
-    running: HashMap<String, Agent>,
-    stapler: Option<Stapler>,
+pub(crate) struct AcmeAgents {
+    running: HashMap<String, AcmeAgent>,
+    stapler: Option<StapleUpdater>,
 }
 
-impl Agents {
+impl AcmeAgents {
     /// Applies a configuration. Agents of issuers that still exist continue their work.
-    pub(crate) fn follow(&mut self, plan: Option<&AcmePlan>, keeper: &Keeper) -> std::io::Result<()> {
+    pub(crate) fn apply_plan(
+        &mut self,
+        plan: Option<&AcmePlan>,
+        keeper: &SharedStateStorage,
+    ) -> std::io::Result<()> {
         let mut before = std::mem::take(&mut self.running);
         let Some(plan) = plan else { return Ok(()) };
         for planned in &plan.issuers {
             let name = planned.issuer.name.clone();
-            let outside = outside(plan, planned, keeper);
+            let outside = agent_environment(plan, planned, keeper);
             let known = before.remove(&name).filter(|agent| agent.is_for(&planned.issuer));
             if let Some(agent) = known {
                 agent.set(planned.slots.clone(), outside);
                 self.running.insert(name, agent);
             } else if !planned.slots.is_empty() {
-                let agent = Agent::start(
+                let agent = AcmeAgent::start(
                     planned.issuer.clone(),
                     planned.slots.clone(),
                     planned.account.clone(),
@@ -44,18 +48,23 @@ impl Agents {
     }
 
     /// Starts or updates the refresh of the OCSP responses of a configuration.
-    pub(crate) fn staple(&mut self, planned: &[PlannedStaple], log: &ErrorLog) -> std::io::Result<()> {
+    pub(crate) fn refresh_staples(
+        &mut self,
+        planned: &[PlannedStaple],
+        log: &ErrorLog,
+    ) -> std::io::Result<()> {
         if planned.is_empty() {
             self.stapler = None;
             return Ok(());
         }
         let log = log.clone();
-        let log: Log = Arc::new(move |level, message| log.write(level, None, format_args!("{message}")));
+        let log: LogCallback =
+            Arc::new(move |level, message| log.write(level, None, format_args!("{message}")));
         let stapler = match self.stapler.take() {
             Some(stapler) => stapler,
-            None => Stapler::start(Arc::clone(&log))?,
+            None => StapleUpdater::start(Arc::clone(&log))?,
         };
-        let stapled = planned.iter().map(|planned| Stapled {
+        let stapled = planned.iter().map(|planned| StapleWithResolver {
             staple: Arc::clone(&planned.staple),
             resolve: resolve(planned.resolver.clone()),
         });
@@ -65,20 +74,24 @@ impl Agents {
     }
 
     /// Stops all of them. Work in progress is cancelled.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.running.clear();
         self.stapler = None;
     }
 }
 
-fn outside(plan: &AcmePlan, planned: &PlannedIssuer, keeper: &Keeper) -> Outside {
+fn agent_environment(
+    plan: &AcmePlan,
+    planned: &PlannedIssuer,
+    keeper: &SharedStateStorage,
+) -> AgentCallbacks {
     let log = plan.log.clone();
     let (keeper, state) = (keeper.clone(), planned.state.clone());
-    Outside {
+    AgentCallbacks {
         log: Arc::new(move |level, message| log.write(level, None, format_args!("{message}"))),
-        keep: Arc::new(move |name, bytes| {
+        store: Arc::new(move |name, bytes| {
             if let Some(folder) = &state {
-                keeper.file(&folder.join(name), bytes);
+                keeper.save_file(&folder.join(name), bytes);
             }
         }),
         resolve: resolve(plan.resolver.clone()),
@@ -91,9 +104,9 @@ mod tests {
 
     #[test]
     fn site_without_certificates_has_no_agents() {
-        let mut agents = Agents::default();
-        agents.staple(&[], &ErrorLog::new(Vec::new())).expect("no thread is needed");
+        let mut agents = AcmeAgents::default();
+        agents.refresh_staples(&[], &ErrorLog::new(Vec::new())).expect("no thread is needed");
         assert!(agents.running.is_empty() && agents.stapler.is_none());
-        agents.end();
+        agents.stop();
     }
 }

@@ -9,23 +9,23 @@ use std::thread::{self, Builder};
 use std::time::Duration;
 
 /// Stack size, in bytes: that of a main thread, on which configurations are parsed elsewhere.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 /// Interval of the return. The allocator returns pages that have been free for a tenth of a second: pages collected in
 /// one call are returned in the next.
-const AFTER: Duration = Duration::from_millis(150);
-const TIMES: usize = 3;
+const RELEASE_INTERVAL: Duration = Duration::from_millis(150);
+const RELEASES: usize = 3;
 
 /// Runs `work` on a separate thread and waits for it. Its allocations are not mixed with those of the calling thread.
 ///
 /// # Panics
 /// Panics if `work` panics.
-pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub fn run_on_temporary_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let mut work = Some(work);
     let done = thread::scope(|scope| {
         let work = &mut work;
         let spawned = Builder::new()
             .name("apart".to_owned())
-            .stack_size(STACK)
+            .stack_size(STACK_BYTES)
             .spawn_scoped(scope, move || work.take().map(|work| work()));
         spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
@@ -34,25 +34,25 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Remaining number of returns by the returning thread; 0 if it does not run.
-static LEFT: AtomicUsize = AtomicUsize::new(0);
+static RELEASES_LEFT: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns freed memory to the system within half a second, on a separate thread. A call in the meantime restarts the
 /// count of that thread: with quick successive reloads, several threads would each have a heap and retain free memory
 /// for each other.
-pub fn give_back_soon() {
-    if LEFT.swap(TIMES, Ordering::Relaxed) > 0 {
+pub fn release_memory_soon() {
+    if RELEASES_LEFT.swap(RELEASES, Ordering::Relaxed) > 0 {
         return;
     }
     let work = || loop {
-        thread::sleep(AFTER);
-        myriad_base::memory::give_back();
-        if LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
+        thread::sleep(RELEASE_INTERVAL);
+        myriad_base::memory::release_free_memory();
+        if RELEASES_LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
             break;
         }
     };
     if Builder::new().name("give-back".to_owned()).spawn(work).is_err() {
         // The memory is returned by a later call.
-        LEFT.store(0, Ordering::Relaxed);
+        RELEASES_LEFT.store(0, Ordering::Relaxed);
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn work_is_done_by_another_thread_and_may_borrow() {
         let mut list = vec![1];
-        let by = apart(|| {
+        let by = run_on_temporary_thread(|| {
             list.push(2);
             thread::current().id()
         });
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "the work's own")]
     fn panic_of_the_work_is_the_callers() {
-        apart(|| panic!("the work's own"));
+        run_on_temporary_thread(|| panic!("the work's own"));
     }
 
     /// Returns the number of threads of this process that return memory.
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn single_thread_releases_memory_for_all_callers_and_exits() {
         for _ in 0..20 {
-            give_back_soon();
+            release_memory_soon();
         }
         // The current thread and those of other tests that are exiting: not one thread per call.
         assert!(giving_back() < 10, "{}", giving_back());
         while giving_back() > 0 {
-            thread::sleep(AFTER);
+            thread::sleep(RELEASE_INTERVAL);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use rustls::sign::CertifiedKey;
 
 use myriad_exchange::exchange::Exchange;
@@ -19,7 +19,7 @@ pub(crate) fn certificates(exchange: &mut Exchange, server: ServerId) -> Option<
     match NamedPair::load_all(&server_of.named, request, frame) {
         Ok(all) => Some(all),
         Err(error) => {
-            request.log(Level::Error, format_args!("{error} while SSL handshaking"));
+            request.log(LogLevel::Error, format_args!("{error} while SSL handshaking"));
             None
         }
     }

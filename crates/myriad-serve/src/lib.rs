@@ -28,16 +28,18 @@ mod site;
 pub mod testing;
 mod tracing;
 
-pub use apart::{apart, give_back_soon};
+pub use apart::{release_memory_soon, run_on_temporary_thread};
 pub use compile::check;
 pub use explain::explain;
 pub use features::{documented_variables, registry, variables, warnings};
-pub use machine::memory as machine_memory;
+pub use machine::available_memory as machine_memory;
 pub use myriad_admin::admin::Administrator;
-pub use myriad_admin::purge::{Outcome as PurgeOutcome, Refused as PurgeRefused};
+pub use myriad_admin::purge::{PurgeFailure as PurgeRefused, PurgeResult as PurgeOutcome};
 pub use myriad_exchange::counters::{Counters, Snapshot};
-pub use myriad_exchange::exchange::{DocumentedVariable, Line as ExplainedLine, Question};
-pub use myriad_exchange::keeping::{Keep, Keeper};
-pub use myriad_net::{QuicProcess, Relay, Standing, listener_id};
-pub use myriad_store::page::{Counter, KeepFolders};
-pub use site::{Inherited, Kept, Site, StartError, history_path};
+pub use myriad_exchange::exchange::{
+    DocumentedVariable, ExplainedDecision as ExplainedLine, ExplainedRequest,
+};
+pub use myriad_exchange::keeping::{SharedStateStorage, StateStorage};
+pub use myriad_net::{QuicProcess, QuicRelay, Standing, listener_id};
+pub use myriad_store::page::{Counter, FolderCreator};
+pub use site::{HistoryStorage, InheritedResources, RunningSite, StartError, history_path};

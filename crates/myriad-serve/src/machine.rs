@@ -13,18 +13,18 @@ const GROUPS: &str = "/sys/fs/cgroup";
 const FIRST_VERSION: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
 /// Returns the memory available to the process in bytes: that of the machine, or the limit of its control groups.
-pub fn memory() -> u64 {
+pub fn available_memory() -> u64 {
     let whole = rustix::system::sysinfo();
     let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let mut bounds = bounds(Path::new(GROUPS), group_path(&own).unwrap_or_default());
+    let mut bounds = group_limit_files(Path::new(GROUPS), group_path(&own).unwrap_or_default());
     bounds.push(FIRST_VERSION.into());
     let least = bounds.iter().filter_map(|path| group_limit(&std::fs::read_to_string(path).ok()?)).min();
     least.unwrap_or(u64::MAX).min(whole)
 }
 
 /// Returns the limit files of a group and all groups that contain it.
-fn bounds(root: &Path, group: &str) -> Vec<PathBuf> {
+fn group_limit_files(root: &Path, group: &str) -> Vec<PathBuf> {
     let around = Path::new(group).ancestors().map(|group| root.join(group).join("memory.max"));
     around.collect()
 }
@@ -34,12 +34,12 @@ fn bounds(root: &Path, group: &str) -> Vec<PathBuf> {
 const STATUS: usize = 16 << 10;
 
 /// Reader of the process's resident memory (`RSS` in `ps`). Each reading is one system call.
-pub(crate) struct Resident {
+pub(crate) struct ResidentMemory {
     status: File,
     text: Vec<u8>,
 }
 
-impl Resident {
+impl ResidentMemory {
     /// Opens the status file of the process.
     pub(crate) fn open() -> io::Result<Self> {
         Self::open_at(Path::new("/proc/self/status"))
@@ -64,13 +64,13 @@ mod tests {
 
     #[test]
     fn a_group_is_bounded_by_all_groups_around_it() {
-        let paths = bounds(Path::new("/g"), "system.slice/myriad.service");
+        let paths = group_limit_files(Path::new("/g"), "system.slice/myriad.service");
         let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         assert_eq!(
             paths,
             ["/g/system.slice/myriad.service/memory.max", "/g/system.slice/memory.max", "/g/memory.max"]
         );
-        assert_eq!(bounds(Path::new("/g"), ""), [Path::new("/g/memory.max")]);
+        assert_eq!(group_limit_files(Path::new("/g"), ""), [Path::new("/g/memory.max")]);
     }
 
     #[test]
@@ -78,13 +78,13 @@ mod tests {
         let path = std::env::temp_dir().join(format!("myriad-status-{}", std::process::id()));
         let mut seen = Vec::new();
         std::fs::write(&path, "Name:\tmyriad\nVmRSS:\t    1000 kB\n").expect("written");
-        let mut resident = Resident::open_at(&path).expect("opened");
+        let mut resident = ResidentMemory::open_at(&path).expect("opened");
         seen.extend(resident.bytes());
         std::fs::write(&path, "Name:\tmyriad\nVmRSS:\t    2000 kB\n").expect("written");
         seen.extend(resident.bytes());
         std::fs::remove_file(&path).expect("removed");
         assert_eq!(seen, [1000 << 10, 2000 << 10]);
-        let own = Resident::open().and_then(|mut resident| resident.bytes()).expect("a figure");
-        assert!(own > 0 && own < memory(), "the process lives in what the machine has: {own}");
+        let own = ResidentMemory::open().and_then(|mut resident| resident.bytes()).expect("a figure");
+        assert!(own > 0 && own < available_memory(), "the process lives in what the machine has: {own}");
     }
 }

@@ -7,20 +7,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_http::RequestHead;
-use myriad_log::Level;
-use myriad_net::service::{Behind, ConnectionEvent, Rejection};
+use myriad_log::LogLevel;
+use myriad_net::service::{ConnectionEvent, PostResponseWork, Rejection};
 use myriad_net::{
-    Connection, HandshakeFailure, Limits, Outcome, QuicSettings, RawDriver, RequestBody, Sent, Service,
-    StreamLimits,
+    Connection, HandshakeFailure, Http2Limits, PreRoutingLimits, QuicSettings, RawDriver, RequestBody,
+    SentReport, Service, ServiceOutcome,
 };
-use myriad_stream::Streams;
+use myriad_stream::WorkerStreams;
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
-use crate::phases::{self, Decision};
+use crate::phases::{self, PhaseDecision};
 use myriad_exchange::counters::Counters;
-use myriad_exchange::exchange::{Answer, Exchange, Pending, scratch};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PendingStep, scratch};
 use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
 use myriad_exchange::{access_log, after_sent, counting, sight, tracing};
@@ -31,22 +31,22 @@ pub(crate) struct SiteService {
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
     /// `stream` block, if configured.
-    streams: RefCell<Option<Rc<Streams>>>,
+    streams: RefCell<Option<Rc<WorkerStreams>>>,
 }
 
 impl SiteService {
     /// Creates a service that runs `site`.
-    pub(crate) fn new(site: Rc<Generation>, streams: Option<Rc<Streams>>) -> Self {
+    pub(crate) fn new(site: Rc<Generation>, streams: Option<Rc<WorkerStreams>>) -> Self {
         crate::quic::shake_hands_for(&site);
         Self { worker: Rc::clone(&site.worker), current: RefCell::new(site), streams: RefCell::new(streams) }
     }
 
     /// Replaces the site. Exchanges in progress finish with the previous generation.
-    pub(crate) fn replace(&self, site: Rc<Generation>, streams: Option<Rc<Streams>>) {
+    pub(crate) fn replace(&self, site: Rc<Generation>, streams: Option<Rc<WorkerStreams>>) {
         crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
         *self.streams.borrow_mut() = streams;
-        scratch::forget();
+        scratch::clear_pool();
     }
 
     /// Returns the current generation.
@@ -61,39 +61,39 @@ impl SiteService {
         let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
         let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |address| address.to_string());
         runtime.place(runtime.server(server).place).logs.errors.write(
-            Level::Info,
+            LogLevel::Info,
             Some(connection.id),
             format_args!("{what}, client: {client}"),
         );
     }
 }
 
-fn outcome(exchange: Box<Exchange>, decision: Decision) -> Outcome<Box<Exchange>> {
+fn outcome(exchange: Box<Exchange>, decision: PhaseDecision) -> ServiceOutcome<Box<Exchange>> {
     match decision {
-        Decision::Ready(answer) => Outcome::Ready(myriad_output::send(exchange, answer)),
-        Decision::Wait(pending) => Outcome::Later(Box::pin(async move {
-            let mut waiting = Waiting(Some(exchange));
-            let answer = waiting.answer(pending).await;
-            myriad_output::send(waiting.end(), answer)
+        PhaseDecision::Ready(answer) => ServiceOutcome::Ready(myriad_output::send(exchange, answer)),
+        PhaseDecision::Wait(pending) => ServiceOutcome::Later(Box::pin(async move {
+            let mut waiting = WaitingExchange(Some(exchange));
+            let answer = waiting.wait_for_answer(pending).await;
+            myriad_output::send(waiting.into_exchange(), answer)
         })),
     }
 }
 
 /// Exchange counted as started. If a panic in the rules drops it, it is counted as finished.
-struct Begun<'a>(Option<&'a Counters>);
+struct StartedExchange<'a>(Option<&'a Counters>);
 
-impl<'a> Begun<'a> {
+impl<'a> StartedExchange<'a> {
     fn new(counters: &'a Counters) -> Self {
         counters.begun.add(1);
         Self(Some(counters))
     }
 
-    fn go_on(mut self) {
+    fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Begun<'_> {
+impl Drop for StartedExchange<'_> {
     fn drop(&mut self) {
         if let Some(counters) = self.0 {
             counters.requests.add(1);
@@ -102,23 +102,23 @@ impl Drop for Begun<'_> {
 }
 
 /// Waiting exchange. If it is dropped before its response is available, it is logged with nginx's status 499.
-struct Waiting(Option<Box<Exchange>>);
+struct WaitingExchange(Option<Box<Exchange>>);
 
-impl Waiting {
-    async fn answer(&mut self, pending: Box<dyn Pending>) -> Answer {
+impl WaitingExchange {
+    async fn wait_for_answer(&mut self, pending: Box<dyn PendingStep>) -> ContentResponse {
         phases::wait(self.0.as_mut().expect("only `end` takes it"), pending).await
     }
 
-    fn end(mut self) -> Box<Exchange> {
+    fn into_exchange(mut self) -> Box<Exchange> {
         self.0.take().expect("only this function takes it")
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingExchange {
     fn drop(&mut self) {
         if let Some(mut exchange) = self.0.take() {
-            exchange.request.log(Level::Info, format_args!("client closed the connection while waiting"));
-            exchange.request.outcome.answered.status = 499;
+            exchange.request.log(LogLevel::Info, format_args!("client closed the connection while waiting"));
+            exchange.request.outcome.head.status = 499;
             exchange.request.outcome.end();
             exchange.request.site.worker.counters.requests.add(1);
             counting::end(&mut exchange);
@@ -129,16 +129,16 @@ impl Drop for Waiting {
 }
 
 impl Service for SiteService {
-    type Ticket = Box<Exchange>;
+    type ExchangeState = Box<Exchange>;
 
-    fn limits(&self, connection: &Connection) -> Limits {
+    fn limits(&self, connection: &Connection) -> PreRoutingLimits {
         let current = self.current.borrow();
         let runtime = &current.runtime;
         let server = runtime.hosts(connection).map_or(0, |hosts| hosts.default);
         runtime.server(server).limits
     }
 
-    fn note(&self, event: ConnectionEvent) {
+    fn count_event(&self, event: ConnectionEvent) {
         let counters = &self.worker.counters;
         match event {
             ConnectionEvent::Accepted => counters.accepted.add(1),
@@ -149,7 +149,7 @@ impl Service for SiteService {
     }
 
     fn raw(&self, connection: &Rc<Connection>) -> Option<RawDriver> {
-        self.streams.borrow().as_ref()?.drive(connection)
+        self.streams.borrow().as_ref()?.driver_for(connection)
     }
 
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
@@ -163,7 +163,7 @@ impl Service for SiteService {
         let log = &runtime.place(runtime.server(hosts.default).place).logs.errors;
         let client = connection.peer.ip().map_or_else(|| "unix:".to_owned(), |ip| ip.to_string());
         log.write(
-            Level::Error,
+            LogLevel::Error,
             Some(connection.id),
             format_args!("broken header while reading PROXY protocol, client: {client}"),
         );
@@ -177,7 +177,7 @@ impl Service for SiteService {
         crate::quic::settings(&self.current.borrow().runtime, connection)
     }
 
-    fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
+    fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         self.current.borrow().runtime.http2(connection)
     }
 
@@ -199,7 +199,7 @@ impl Service for SiteService {
     fn connection_lost(&self, connection: &Connection, panic: &str) {
         let log = &self.current().runtime.zone_log;
         log.write(
-            Level::Alert,
+            LogLevel::Alert,
             Some(connection.id),
             format_args!("panic while processing a connection: {panic}"),
         );
@@ -208,7 +208,7 @@ impl Service for SiteService {
     fn task_lost(&self, task: &'static str, panic: &str) {
         let log = &self.current().runtime.zone_log;
         log.write(
-            Level::Alert,
+            LogLevel::Alert,
             None,
             format_args!("panic in the worker task \"{task}\", the worker process is restarted: {panic}"),
         );
@@ -224,15 +224,15 @@ impl Service for SiteService {
         let name = hello.server_name();
         let (server, config) = current.runtime.tls(connection, name)?;
         let Some(pair) = current.runtime.server(server).named.first() else { return Some(config) };
-        let greeting = connection.greeting(name);
+        let greeting = connection.handshake_placeholder(name);
         let mut exchange =
             Exchange::begin(&current, &mut RequestHead::default(), &greeting, RequestBody::empty());
         certificates(&mut exchange, server)
             .map(|certificates| with_certificates(&config, certificates, pair.is_clients))
     }
 
-    fn keeps_offers(&self) -> bool {
-        self.current.borrow().runtime.keeps_offers
+    fn stores_offers(&self) -> bool {
+        self.current.borrow().runtime.reads_tls_offer
     }
 
     fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
@@ -247,8 +247,8 @@ impl Service for SiteService {
         self.log_client(connection, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
     }
 
-    fn logged(&self) -> Option<Behind> {
-        Some(Box::pin(self.worker.logged()?))
+    fn logged(&self) -> Option<PostResponseWork> {
+        Some(Box::pin(self.worker.logs_written()?))
     }
 
     fn begin(
@@ -256,11 +256,11 @@ impl Service for SiteService {
         head: &mut RequestHead,
         connection: &Rc<Connection>,
         body: RequestBody,
-    ) -> Outcome<Box<Exchange>> {
-        let begun = Begun::new(&self.worker.counters);
+    ) -> ServiceOutcome<Box<Exchange>> {
+        let begun = StartedExchange::new(&self.worker.counters);
         let mut exchange = Exchange::begin(&self.current(), head, connection, body);
         let decision = phases::begin(&mut exchange);
-        begun.go_on();
+        begun.disarm();
         outcome(exchange, decision)
     }
 
@@ -269,11 +269,11 @@ impl Service for SiteService {
         error: Rejection,
         head: &mut RequestHead,
         connection: &Rc<Connection>,
-    ) -> Outcome<Box<Exchange>> {
-        let begun = Begun::new(&self.worker.counters);
+    ) -> ServiceOutcome<Box<Exchange>> {
+        let begun = StartedExchange::new(&self.worker.counters);
         let mut exchange = Exchange::begin(&self.current(), head, connection, RequestBody::empty());
         let decision = phases::reject(&mut exchange, &error);
-        begun.go_on();
+        begun.disarm();
         outcome(exchange, decision)
     }
 
@@ -282,8 +282,8 @@ impl Service for SiteService {
         _: &RequestHead,
         _: &Rc<Connection>,
         mut exchange: Box<Exchange>,
-        sent: &Sent,
-    ) -> Option<Behind> {
+        sent: &SentReport,
+    ) -> Option<PostResponseWork> {
         let counters = &self.worker.counters;
         counters.requests.add(1);
         counters.bytes.add(sent.bytes);
@@ -298,7 +298,7 @@ impl Service for SiteService {
         sight::note(&exchange.request);
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
-        refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as Behind)
+        refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as PostResponseWork)
     }
 }
 
@@ -306,7 +306,7 @@ impl Service for SiteService {
 mod tests {
     use super::*;
     use crate::testing::TestSite;
-    use myriad_exchange::exchange::Step;
+    use myriad_exchange::exchange::PhaseStep;
 
     fn exchange() -> Box<Exchange> {
         TestSite::new("access_log off;", "").exchange("/", &[])
@@ -315,9 +315,9 @@ mod tests {
     #[test]
     fn panic_in_the_rules_leaves_no_exchange_under_way() {
         let counters = Counters::default();
-        drop(Begun::new(&counters));
+        drop(StartedExchange::new(&counters));
         assert_eq!((counters.begun.get(), counters.requests.get()), (1, 1));
-        Begun::new(&counters).go_on();
+        StartedExchange::new(&counters).disarm();
         assert_eq!(
             (counters.begun.get(), counters.requests.get()),
             (2, 1),
@@ -329,7 +329,7 @@ mod tests {
     fn exchange_cancelled_while_waiting_counts_as_finished() {
         let exchange = exchange();
         let worker = Rc::clone(&exchange.request.site.worker);
-        drop(Waiting(Some(exchange)));
+        drop(WaitingExchange(Some(exchange)));
         assert_eq!(worker.counters.requests.get(), 1);
     }
 
@@ -337,11 +337,11 @@ mod tests {
     fn exchange_that_was_waited_for_is_not_counted_twice() {
         let exchange = exchange();
         let worker = Rc::clone(&exchange.request.site.worker);
-        let mut waiting = Waiting(Some(exchange));
-        let pending: Box<dyn Pending> = Box::new(async |_: &mut Exchange| Step::Error(404));
-        let answer = crate::testing::block_on(waiting.answer(pending));
+        let mut waiting = WaitingExchange(Some(exchange));
+        let pending: Box<dyn PendingStep> = Box::new(async |_: &mut Exchange| PhaseStep::Error(404));
+        let answer = crate::testing::block_on(waiting.wait_for_answer(pending));
         assert_eq!(answer.status, 404);
-        assert!(waiting.end().request.outcome.waited);
+        assert!(waiting.into_exchange().request.outcome.waited);
         assert_eq!(worker.counters.requests.get(), 0);
     }
 
@@ -356,7 +356,7 @@ mod tests {
             ConnectionEvent::HeadBegan,
             ConnectionEvent::Closed,
         ] {
-            service.note(event);
+            service.count_event(event);
         }
         let now = service.worker.counters.snapshot();
         assert_eq!((now.accepted, now.closed, now.reading), (2, 1, 1));

@@ -2,54 +2,54 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use myriad_log::{ErrorLog, Level};
-use myriad_net::{Seats, Shortage};
+use myriad_log::{ErrorLog, LogLevel};
+use myriad_net::{ConnectionLimiter, Shortage};
 use rustix::process::{Resource, getrlimit};
 
 /// Descriptors of a worker thread that are not connections: its event loop, its waker, a spare.
-const WORKER_OWN: u64 = 4;
+const WORKER_DESCRIPTORS: u64 = 4;
 /// Descriptors reserved for files, zones, resolvers and the control socket, in addition to one eighth of the limit.
-const RESERVE: u64 = 32;
+const RESERVED_DESCRIPTORS: u64 = 32;
 /// Minimum number of connections of a worker, even with few descriptors.
-const FEWEST: u64 = 8;
+const MIN_CONNECTIONS: u64 = 8;
 
 /// Maximum number of connections of each worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct WorkerCapacity {
     /// Maximum number per worker.
     pub connections: usize,
     /// Descriptor limit that reduced the number below the configured value; `None` if it was not reduced.
     pub lowered_by: Option<u64>,
 }
 
-impl Room {
+impl WorkerCapacity {
     /// Fits `worker_connections` of `workers` workers, each with `listeners` sockets, to the descriptor limit of the
     /// process. Logs a warning if the value must be reduced.
     pub(crate) fn fit(wanted: usize, workers: usize, listeners: usize, log: &ErrorLog) -> Self {
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
         let limit = getrlimit(Resource::Nofile).current;
-        let room = Self::of(wanted, limit, open, (workers, listeners));
+        let room = Self::within_limit(wanted, limit, open, (workers, listeners));
         if let Some(limit) = room.lowered_by {
             let asked = wanted.saturating_mul(workers);
             log.write(
-                Level::Warn,
+                LogLevel::Warn,
                 None,
                 format_args!(
                     "{wanted} worker_connections for each of {workers} workers exceed the limit of {limit} open files: each worker \
                          accepts {} connections until the limit is raised to {} (\"worker_rlimit_nofile\", ulimit -n)",
                     room.connections,
-                    needed(asked as u64, open, (workers, listeners)),
+                    required_limit(asked as u64, open, (workers, listeners)),
                 ),
             );
         }
         room
     }
 
-    fn of(wanted: usize, limit: Option<u64>, open: u64, machine: (usize, usize)) -> Self {
+    fn within_limit(wanted: usize, limit: Option<u64>, open: u64, machine: (usize, usize)) -> Self {
         let whole = Self { connections: wanted, lowered_by: None };
         let Some(limit) = limit else { return whole };
-        let left = limit.saturating_sub(limit / 8).saturating_sub(others(open, machine));
-        let each = (left / machine.0.max(1) as u64).max(FEWEST);
+        let left = limit.saturating_sub(limit / 8).saturating_sub(other_descriptors(open, machine));
+        let each = (left / machine.0.max(1) as u64).max(MIN_CONNECTIONS);
         match usize::try_from(each) {
             Ok(each) if each < wanted => Self { connections: each, lowered_by: Some(limit) },
             _ => whole,
@@ -58,39 +58,41 @@ impl Room {
 }
 
 /// Returns the maximum number of cached open files that are not being sent: half of the share reserved for files.
-pub(crate) fn kept_files() -> usize {
+pub(crate) fn max_cached_files() -> usize {
     let limit = getrlimit(Resource::Nofile).current;
     limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)
 }
 
 /// Returns the number of descriptors that are not connections, without the share reserved for files.
-fn others(open: u64, (workers, listeners): (usize, usize)) -> u64 {
-    open + RESERVE + workers as u64 * (WORKER_OWN + listeners as u64)
+fn other_descriptors(open: u64, (workers, listeners): (usize, usize)) -> u64 {
+    open + RESERVED_DESCRIPTORS + workers as u64 * (WORKER_DESCRIPTORS + listeners as u64)
 }
 
 /// Returns the descriptor limit required for this number of connections.
-fn needed(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
-    let besides = connections.saturating_add(others(open, machine));
+fn required_limit(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
+    let besides = connections.saturating_add(other_descriptors(open, machine));
     besides.saturating_add(besides / 7 + 1)
 }
 
 /// Logs measures against a shortage of connections or descriptors, at most once per second for all workers. A worker
 /// that is too early reports later.
-pub(crate) fn report(seats: &Seats, room: Room, log: &ErrorLog) {
-    static SAID: AtomicU64 = AtomicU64::new(0);
+pub(crate) fn report(seats: &ConnectionLimiter, room: WorkerCapacity, log: &ErrorLog) {
+    static LAST_REPORT_S: AtomicU64 = AtomicU64::new(0);
     let now = myriad_net::clock::monotonic_ms() / 1000 + 1;
-    let said = SAID.load(Relaxed);
-    if said >= now || SAID.compare_exchange(said, now, Relaxed, Relaxed).is_err() {
+    let last_report_s = LAST_REPORT_S.load(Relaxed);
+    if last_report_s >= now || LAST_REPORT_S.compare_exchange(last_report_s, now, Relaxed, Relaxed).is_err() {
         return;
     }
     match seats.take_shortage() {
-        Some(shortage) => log.write(Level::Warn, None, format_args!("{}", line(shortage, room))),
+        Some(shortage) => {
+            log.write(LogLevel::Warn, None, format_args!("{}", shortage_message(shortage, room)))
+        }
         // No message was written, so another worker may write one in this second.
-        None => SAID.store(said, Relaxed),
+        None => LAST_REPORT_S.store(last_report_s, Relaxed),
     }
 }
 
-fn line(shortage: Shortage, room: Room) -> String {
+fn shortage_message(shortage: Shortage, room: WorkerCapacity) -> String {
     let Shortage { idle, stalled, refused, descriptors } = shortage;
     let what = if descriptors {
         "the open files of the process are exhausted".to_owned()
@@ -115,36 +117,40 @@ mod tests {
     #[test]
     fn connections_fit_into_the_descriptors() {
         let machine = (2, 3);
-        let whole = Room { connections: 512, lowered_by: None };
-        assert_eq!(Room::of(512, None, 20, machine), whole);
-        assert_eq!(Room::of(512, Some(65_536), 20, machine), whole);
+        let whole = WorkerCapacity { connections: 512, lowered_by: None };
+        assert_eq!(WorkerCapacity::within_limit(512, None, 20, machine), whole);
+        assert_eq!(WorkerCapacity::within_limit(512, Some(65_536), 20, machine), whole);
         // 256, less 32, less 20 + 32 + 2 * 7, is 158.
-        assert_eq!(Room::of(512, Some(256), 20, machine), Room { connections: 79, lowered_by: Some(256) });
-        assert_eq!(Room::of(512, Some(10), 20, machine).connections, 8);
-        let limit = needed(2 * 512, 20, machine);
-        assert_eq!(Room::of(512, Some(limit), 20, machine), whole);
-        assert!(Room::of(512, Some(limit - 3), 20, machine).lowered_by.is_some());
+        assert_eq!(
+            WorkerCapacity::within_limit(512, Some(256), 20, machine),
+            WorkerCapacity { connections: 79, lowered_by: Some(256) }
+        );
+        assert_eq!(WorkerCapacity::within_limit(512, Some(10), 20, machine).connections, 8);
+        let limit = required_limit(2 * 512, 20, machine);
+        assert_eq!(WorkerCapacity::within_limit(512, Some(limit), 20, machine), whole);
+        assert!(WorkerCapacity::within_limit(512, Some(limit - 3), 20, machine).lowered_by.is_some());
     }
 
     #[test]
     fn so_many_connections_need_a_limit_that_never_overflows() {
-        assert_eq!(needed(u64::MAX, 20, (2, 3)), u64::MAX);
-        let (few, many) = (needed(100, 20, (1, 1)), needed(100, 20, (8, 4)));
+        assert_eq!(required_limit(u64::MAX, 20, (2, 3)), u64::MAX);
+        let (few, many) = (required_limit(100, 20, (1, 1)), required_limit(100, 20, (8, 4)));
         assert!(100 < few && few < many, "{few} {many}");
     }
 
     #[test]
     fn shortage_line_contains_limit_closed_count_and_remedy() {
-        let room = Room { connections: 32, lowered_by: None };
+        let room = WorkerCapacity { connections: 32, lowered_by: None };
         let shortage = Shortage { idle: 3, stalled: 1, ..Shortage::default() };
         assert_eq!(
-            line(shortage, room),
+            shortage_message(shortage, room),
             "32 worker_connections are not enough, reusing connections: 3 idle and 1 stalled ones were closed; \
              raise \"worker_connections\""
         );
-        let text = line(shortage, Room { lowered_by: Some(256), ..room });
+        let text = shortage_message(shortage, WorkerCapacity { lowered_by: Some(256), ..room });
         assert!(text.ends_with("(\"worker_rlimit_nofile\", ulimit -n)"), "{text}");
-        let text = line(Shortage { refused: true, descriptors: true, ..Shortage::default() }, room);
+        let text =
+            shortage_message(Shortage { refused: true, descriptors: true, ..Shortage::default() }, room);
         assert!(text.starts_with("the open files") && text.contains("further ones were rejected"), "{text}");
     }
 }

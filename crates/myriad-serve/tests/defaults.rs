@@ -10,7 +10,7 @@ use myriad_conf::{
     MemoryLoader, Model, build, defaults,
     registry::{Contexts, DefaultValue, Directive},
 };
-use myriad_policy::Rules;
+use myriad_policy::CachePolicy;
 use myriad_serve::registry;
 
 /// Returns a configuration with a block of each kind and the text in the block where it is valid, and its model.
@@ -109,11 +109,11 @@ fn what_holds_at_the_outermost_level_is_what_an_empty_configuration_means() {
 
 #[test]
 fn the_policy_begins_with_what_an_empty_configuration_means() {
-    let (rules, own) = (Rules::default(), defaults(registry()));
+    let (rules, own) = (CachePolicy::default(), defaults(registry()));
     // Responses of gRPC are not cached, so it has no cache directives.
     let names: Vec<_> = registry().directives().iter().map(|directive| directive.name.clone()).collect();
-    let keeps = |prefix: &str| names.iter().any(|name| *name == format!("{prefix}cache"));
-    for protocol in registry().protocols().filter(|protocol| keeps(protocol.prefix())) {
+    let has_cache = |prefix: &str| names.iter().any(|name| *name == format!("{prefix}cache"));
+    for protocol in registry().protocols().filter(|protocol| has_cache(protocol.prefix())) {
         let origin = defaults(registry()).origin(protocol);
         let cache = origin.own::<CacheSettings>();
         assert!(cache.valid.is_empty() && rules.valid.is_empty());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use myriad_conf::registry::{Contexts, DefaultValue, Set, Status};
+use myriad_conf::registry::{Contexts, DefaultValue, DirectiveStatus, Set};
 use myriad_serve::registry;
 
 #[test]
@@ -34,7 +34,10 @@ fn what_is_refused_by_name_only_is_not_implemented_too() {
 #[test]
 fn what_sets_nothing_has_no_effect() {
     for directive in registry().directives() {
-        let silent = matches!(directive.status, Status::NoEffect(_) | Status::Later(_) | Status::Refused(_));
+        let silent = matches!(
+            directive.status,
+            DirectiveStatus::NoEffect(_) | DirectiveStatus::Later(_) | DirectiveStatus::Refused(_)
+        );
         assert!(silent || !matches!(directive.set, Set::Nothing), "{}", directive.name);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use myriad_conf::registry::Status;
+use myriad_conf::registry::DirectiveStatus;
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_script::Catalogue;
 use myriad_serve::{documented_variables, variables};
@@ -51,7 +51,7 @@ fn every_row_is_read_by_a_test() {
 fn what_nginx_has_and_the_server_has_not_is_refused_with_a_reason() {
     let mut names = VariableNames::new(variables());
     for known in documented_variables() {
-        let Status::Refused(reason) = known.status else { continue };
+        let DirectiveStatus::Refused(reason) = known.status else { continue };
         assert_eq!(names.builtin(known.name), None, "${}", known.name);
         assert_eq!(names.refusal(known.name), Some(reason), "${}", known.name);
     }

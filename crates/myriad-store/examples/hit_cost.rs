@@ -15,22 +15,22 @@ const GETS: usize = 2_000_000;
 const ROUNDS: usize = 7;
 const BODY: usize = 512;
 
-struct Page;
+struct HitPage;
 
-impl Metadata for Page {
-    type Alternative = ();
-    type Kept = Self;
-    type View<'a> = &'a Self;
+impl Metadata for HitPage {
+    type EncodingMeta = ();
+    type StoredForm = Self;
+    type MetaView<'a> = &'a Self;
 
     fn view(&self) -> &Self {
         self
     }
 
-    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+    fn into_stored(self, _texts: &mut Vec<u8>) -> Self {
         self
     }
 
-    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+    fn view_stored<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
         kept
     }
 
@@ -45,22 +45,22 @@ fn key(n: usize) -> Vec<u8> {
 
 fn plain(_: &[u8], _: &mut Vec<u8>) {}
 
-fn fill(objects: usize) -> Zone<Page> {
+fn fill(objects: usize) -> Zone<HitPage> {
     let zone = Zone::new("pages", ZoneLimits { memory_bytes: 4 << 30, ..ZoneLimits::default() });
-    let (head, body) = (Arc::new(Page), [7_u8; BODY]);
+    let (head, body) = (Arc::new(HitPage), [7_u8; BODY]);
     for n in 0..objects {
         let admission = Admission { head: Arc::clone(&head), selection: None, length: None };
-        let mut writer = zone.fetch_alone(KeyRef::new(&key(n)), 1).admit(admission);
+        let mut writer = zone.fetch_unshared(KeyRef::new(&key(n)), 1).admit(admission);
         writer.push(bytes::Bytes::copy_from_slice(&body));
         let alternatives = [const { None }; ALTERNATIVES];
-        let done = writer.complete(Completion { meta: Page, now: 1, fresh_until: 1000, alternatives });
+        let done = writer.complete(Completion { meta: HitPage, now: 1, fresh_until: 1000, alternatives });
         assert!(matches!(done, Completed::Stored(_)));
     }
     zone
 }
 
 /// Returns the median nanoseconds of a get whose key is already hashed.
-fn cost(zone: &Zone<Page>, objects: usize) -> f64 {
+fn cost(zone: &Zone<HitPage>, objects: usize) -> f64 {
     let keys: Vec<Vec<u8>> = (0..objects).map(key).collect();
     let mut hashed: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
     fastrand::seed(1);
@@ -70,7 +70,7 @@ fn cost(zone: &Zone<Page>, objects: usize) -> f64 {
     rounds[ROUNDS / 2]
 }
 
-fn round(zone: &Zone<Page>, keys: &[KeyRef<'_>]) -> f64 {
+fn round(zone: &Zone<HitPage>, keys: &[KeyRef<'_>]) -> f64 {
     let begun = Instant::now();
     let mut found = 0;
     for key in keys.iter().cycle().take(GETS) {

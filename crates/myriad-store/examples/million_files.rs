@@ -17,22 +17,22 @@ use myriad_store::{
 
 const BODY: usize = 512;
 
-struct Page;
+struct FilePage;
 
-impl Metadata for Page {
-    type Alternative = ();
-    type Kept = Self;
-    type View<'a> = &'a Self;
+impl Metadata for FilePage {
+    type EncodingMeta = ();
+    type StoredForm = Self;
+    type MetaView<'a> = &'a Self;
 
     fn view(&self) -> &Self {
         self
     }
 
-    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+    fn into_stored(self, _texts: &mut Vec<u8>) -> Self {
         self
     }
 
-    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+    fn view_stored<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
         kept
     }
 
@@ -41,7 +41,7 @@ impl Metadata for Page {
     }
 }
 
-impl Persist for Page {
+impl Persist for FilePage {
     const VERSION: u16 = 1;
 
     fn encode(_: &Self, _: &mut Vec<u8>) {}
@@ -67,7 +67,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }
 
-fn open(folder: &Path, memory_bytes: usize) -> (Zone<Page>, DiskPool) {
+fn open(folder: &Path, memory_bytes: usize) -> (Zone<FilePage>, DiskPool) {
     let zone =
         Zone::new("pages", ZoneLimits { memory_bytes, inactive_ms: u64::MAX, ..ZoneLimits::default() });
     let pool = DiskPool::start(3).expect("threads");
@@ -83,25 +83,25 @@ fn open(folder: &Path, memory_bytes: usize) -> (Zone<Page>, DiskPool) {
     (zone, pool)
 }
 
-fn fill(zone: &Zone<Page>, pool: &DiskPool, objects: usize) {
-    let head = Arc::new(Page);
+fn fill(zone: &Zone<FilePage>, pool: &DiskPool, objects: usize) {
+    let head = Arc::new(FilePage);
     for n in 0..objects {
         let admission = Admission { head: Arc::clone(&head), selection: None, length: None };
-        let mut writer = zone.fetch_alone(KeyRef::new(&key(n)), now()).admit(admission);
+        let mut writer = zone.fetch_unshared(KeyRef::new(&key(n)), now()).admit(admission);
         writer.push(bytes::Bytes::from(vec![7_u8; BODY]));
         let alternatives = [const { None }; ALTERNATIVES];
         let done =
-            writer.complete(Completion { meta: Page, now: now(), fresh_until: u64::MAX, alternatives });
+            writer.complete(Completion { meta: FilePage, now: now(), fresh_until: u64::MAX, alternatives });
         assert!(matches!(done, Completed::Stored(_)));
         if n % 2000 == 0 {
-            pool.settle(Duration::from_mins(1));
+            pool.wait_until_idle(Duration::from_mins(1));
         }
     }
-    pool.settle(Duration::from_mins(1));
+    pool.wait_until_idle(Duration::from_mins(1));
 }
 
 /// Looks a page up on disk and waits for it.
-fn load(zone: &Zone<Page>, key: &[u8]) {
+fn load(zone: &Zone<FilePage>, key: &[u8]) {
     let key = KeyRef::new(key);
     let sought = zone.seek(key, plain).expect("it may be on disk");
     let mut reader = zone.load(key, sought, now()).expect("a queue with room");
@@ -111,14 +111,14 @@ fn load(zone: &Zone<Page>, key: &[u8]) {
     assert!(zone.get(key, plain, now()).is_some());
 }
 
-fn wait_for_recovery(zone: &Zone<Page>) {
+fn wait_for_recovery(zone: &Zone<FilePage>) {
     while !zone.disk_stats().expect("a disk tier").recovered {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 /// Returns the nanoseconds of a look-up in memory, among `hot` stored keys.
-fn cost(zone: &Zone<Page>, hot: usize) -> f64 {
+fn cost(zone: &Zone<FilePage>, hot: usize) -> f64 {
     const GETS: usize = 2_000_000;
     let keys: Vec<Vec<u8>> = (0..hot).map(key).collect();
     let hashed: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();

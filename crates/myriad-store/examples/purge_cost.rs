@@ -17,8 +17,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use myriad_store::{
-    ALTERNATIVES, Admission, ClockReference, Completed, Completion, Covered, Covers, DiskLimits, DiskOptions,
-    DiskPool, KeyRef, Metadata, Persist, Purge, Purged, Zone, ZoneLimits,
+    ALTERNATIVES, Admission, ClockReference, Completed, Completion, DiskLimits, DiskOptions, DiskPool,
+    KeyRef, LoggedPurge, Metadata, Persist, PurgeKind, PurgePredicate, PurgeScope, Zone, ZoneLimits,
 };
 
 /// Number of look-ups per round; the median of the rounds is printed.
@@ -29,25 +29,25 @@ const BODY: usize = 512;
 const TAGGED: usize = 1000;
 
 /// Page with the target that it was fetched for, a label for the target and a label for a tag.
-struct Page {
+struct PurgePage {
     target: Box<[u8]>,
     labels: [u64; 2],
 }
 
-impl Metadata for Page {
-    type Alternative = ();
-    type Kept = Self;
-    type View<'a> = &'a Self;
+impl Metadata for PurgePage {
+    type EncodingMeta = ();
+    type StoredForm = Self;
+    type MetaView<'a> = &'a Self;
 
     fn view(&self) -> &Self {
         self
     }
 
-    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+    fn into_stored(self, _texts: &mut Vec<u8>) -> Self {
         self
     }
 
-    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+    fn view_stored<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
         kept
     }
 
@@ -60,13 +60,13 @@ impl Metadata for Page {
     }
 
     /// Covers all targets with this prefix.
-    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
+    fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
         let prefix: Box<[u8]> = rule.into();
         Some(Box::new(move |_, page| page.target.starts_with(&prefix)))
     }
 }
 
-impl Persist for Page {
+impl Persist for PurgePage {
     const VERSION: u16 = 1;
 
     fn encode(_: &Self, _: &mut Vec<u8>) {}
@@ -92,7 +92,7 @@ fn key(n: usize) -> Vec<u8> {
 
 fn plain(_: &[u8], _: &mut Vec<u8>) {}
 
-fn open(folder: &Path) -> (Zone<Page>, DiskPool) {
+fn open(folder: &Path) -> (Zone<PurgePage>, DiskPool) {
     let zone = Zone::new("pages", ZoneLimits { memory_bytes: 8 << 30, ..ZoneLimits::default() });
     let pool = DiskPool::start(3).expect("threads");
     let options = DiskOptions {
@@ -108,12 +108,13 @@ fn open(folder: &Path) -> (Zone<Page>, DiskPool) {
     (zone, pool)
 }
 
-fn fill(zone: &Zone<Page>, objects: usize) {
+fn fill(zone: &Zone<PurgePage>, objects: usize) {
     let body = [7_u8; BODY];
     for n in 0..objects {
-        let page = || Page { target: target(n).into(), labels: [n as u64, u64::MAX - (n / TAGGED) as u64] };
+        let page =
+            || PurgePage { target: target(n).into(), labels: [n as u64, u64::MAX - (n / TAGGED) as u64] };
         let admission = Admission { head: Arc::new(page()), selection: None, length: None };
-        let mut writer = zone.fetch_alone(KeyRef::new(&key(n)), 1).admit(admission);
+        let mut writer = zone.fetch_unshared(KeyRef::new(&key(n)), 1).admit(admission);
         writer.push(bytes::Bytes::copy_from_slice(&body));
         let alternatives = [const { None }; ALTERNATIVES];
         let done = writer.complete(Completion { meta: page(), now: 1, fresh_until: 1000, alternatives });
@@ -121,7 +122,7 @@ fn fill(zone: &Zone<Page>, objects: usize) {
     }
 }
 
-fn wait(purging: impl Future<Output = Result<Purged, myriad_store::PurgeError>>) -> Purged {
+fn wait(purging: impl Future<Output = Result<LoggedPurge, myriad_store::PurgeError>>) -> LoggedPurge {
     let mut purging = pin!(purging);
     loop {
         match purging.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -152,16 +153,16 @@ fn sync_cost(folder: &Path) -> f64 {
 }
 
 /// Returns the median milliseconds until a purge completes.
-fn answered(zone: &Zone<Page>, mut covered: impl FnMut(usize) -> (Vec<u8>, Vec<u64>)) -> f64 {
+fn answered(zone: &Zone<PurgePage>, mut covered: impl FnMut(usize) -> (Vec<u8>, Vec<u64>)) -> f64 {
     let once = |n: usize| {
         let (rule, labels) = covered(n);
         let covered = if labels.is_empty() {
-            Covered::Rule { name: "a rule", rule: &rule }
+            PurgeScope::Rule { name: "a rule", rule: &rule }
         } else {
-            Covered::Exact { keys: &[], addresses: &[], labels: &labels }
+            PurgeScope::Exact { keys: &[], addresses: &[], labels: &labels }
         };
         let begun = Instant::now();
-        wait(zone.purge(covered, Purge::Hard));
+        wait(zone.purge(covered, PurgeKind::Hard));
         begun.elapsed().as_secs_f64() * 1e3
     };
     median((0..51).map(once).collect())
@@ -174,7 +175,7 @@ fn processor_time() -> f64 {
 }
 
 /// Returns the nanoseconds of processor time of a hit, over all objects in a random order.
-fn hits(zone: &Zone<Page>, keys: &[KeyRef<'_>]) -> f64 {
+fn hits(zone: &Zone<PurgePage>, keys: &[KeyRef<'_>]) -> f64 {
     let begun = processor_time();
     for key in keys.iter().cycle().take(GETS) {
         black_box(zone.get(*key, plain, 2));
@@ -188,7 +189,7 @@ fn main() {
     let objects = arguments.next().and_then(|text| text.to_str()?.parse().ok()).unwrap_or(1_000_000);
     let (zone, pool) = open(&folder);
     fill(&zone, objects);
-    pool.settle(Duration::from_mins(1));
+    pool.wait_until_idle(Duration::from_mins(1));
     let keys: Vec<Vec<u8>> = (0..objects).map(key).collect();
     let mut hashed: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
     fastrand::seed(1);
@@ -204,15 +205,16 @@ fn main() {
     let tag = answered(&zone, |n| (Vec::new(), vec![u64::MAX - n as u64]));
     println!("ms to answer a tag of {TAGGED} pages {tag:.3} ({:.3} beside the fdatasync)", tag - sync);
 
-    let settle = || while zone.tend_purges(1 << 20).is_empty() && zone.purges_by_rule().len() > 1 {};
+    let settle = || while zone.maintain_purges(1 << 20).is_empty() && zone.purges_by_rule().len() > 1 {};
     settle();
     let before = median((0..ROUNDS).map(|_| hits(&zone, &hashed)).collect());
     println!("ns per hit, before               {before:.1}");
     // Every hit of a round is the first hit on its object since the purge.
     let first = (0..ROUNDS).map(|n| {
-        wait(
-            zone.purge(Covered::Rule { name: "a rule", rule: format!("/1998/{n}").as_bytes() }, Purge::Hard),
-        );
+        wait(zone.purge(
+            PurgeScope::Rule { name: "a rule", rule: format!("/1998/{n}").as_bytes() },
+            PurgeKind::Hard,
+        ));
         hits(&zone, &hashed)
     });
     let first = median(first.collect());
@@ -220,11 +222,16 @@ fn main() {
     let after = median((0..ROUNDS).map(|_| hits(&zone, &hashed)).collect());
     println!("ns per hit, the next             {after:.1} ({:.2} times)", after / before);
 
-    wait(zone.purge(Covered::Rule { name: "a rule", rule: b"/2026/11/a-post-about-000001" }, Purge::Hard));
+    wait(
+        zone.purge(
+            PurgeScope::Rule { name: "a rule", rule: b"/2026/11/a-post-about-000001" },
+            PurgeKind::Hard,
+        ),
+    );
     let gone = zone.get(KeyRef::new(&key(123)), plain, 2).is_none();
     println!("what a rule covers is gone at once: {gone}");
     let begun = Instant::now();
-    while zone.tend_purges(1 << 20).is_empty() {}
+    while zone.maintain_purges(1 << 20).is_empty() {}
     println!("ms to ask all objects            {:.0}", begun.elapsed().as_secs_f64() * 1e3);
     drop((zone, pool));
     fs::remove_dir_all(&folder).expect("the folder goes");

@@ -14,17 +14,17 @@ const SEGMENT_BYTES: usize = 256 * 1024;
 
 /// Body in shared segments, or a body too long for memory that remains on disk. Cloning it copies no bytes.
 #[derive(Clone, Debug)]
-pub struct Body(Content);
+pub struct Body(BodyContent);
 
 /// Content, no larger than one segment, because most bodies have only one.
 #[derive(Clone, Debug)]
-enum Content {
+enum BodyContent {
     One(Bytes),
-    Long(Arc<Long>),
+    Long(Arc<LongBody>),
 }
 
 #[derive(Debug)]
-struct Long {
+struct LongBody {
     segments: Box<[Bytes]>,
     len: u64,
     stored: Option<Arc<StoredBody>>,
@@ -41,13 +41,13 @@ pub enum Segments {
 
 impl Default for Body {
     fn default() -> Self {
-        Self(Content::One(Bytes::new()))
+        Self(BodyContent::One(Bytes::new()))
     }
 }
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self(Content::One(bytes))
+        Self(BodyContent::One(bytes))
     }
 }
 
@@ -60,16 +60,20 @@ impl Body {
 
     fn of(mut segments: SmallVec<[Bytes; 1]>) -> Self {
         if segments.len() < 2 {
-            return Self(Content::One(segments.pop().unwrap_or_default()));
+            return Self(BodyContent::One(segments.pop().unwrap_or_default()));
         }
         let len = segments.iter().map(|s| s.len() as u64).sum();
-        Self(Content::Long(Arc::new(Long { segments: segments.into_vec().into(), len, stored: None })))
+        Self(BodyContent::Long(Arc::new(LongBody {
+            segments: segments.into_vec().into(),
+            len,
+            stored: None,
+        })))
     }
 
     /// Creates a body that remains in its file.
     pub(crate) fn on_disk(stored: Arc<StoredBody>) -> Self {
-        let long = Long { segments: Box::default(), len: stored.len(), stored: Some(stored) };
-        Self(Content::Long(Arc::new(long)))
+        let long = LongBody { segments: Box::default(), len: stored.len(), stored: Some(stored) };
+        Self(BodyContent::Long(Arc::new(long)))
     }
 
     /// Copies the received pieces into allocations of exactly their size.
@@ -101,34 +105,34 @@ impl Body {
     /// Returns the file of a body that is not in memory.
     pub fn stored(&self) -> Option<&Arc<StoredBody>> {
         match &self.0 {
-            Content::One(_) => None,
-            Content::Long(long) => long.stored.as_ref(),
+            BodyContent::One(_) => None,
+            BodyContent::Long(long) => long.stored.as_ref(),
         }
     }
 
     /// Returns the segments in order. None is empty. An empty body or a body on disk has no segments.
     pub fn segments(&self) -> &[Bytes] {
         match &self.0 {
-            Content::One(bytes) if bytes.is_empty() => &[],
-            Content::One(bytes) => std::slice::from_ref(bytes),
-            Content::Long(long) => &long.segments,
+            BodyContent::One(bytes) if bytes.is_empty() => &[],
+            BodyContent::One(bytes) => std::slice::from_ref(bytes),
+            BodyContent::Long(long) => &long.segments,
         }
     }
 
     /// Returns the segments for sending.
     pub fn into_segments(self) -> Segments {
         match self.0 {
-            Content::One(bytes) if bytes.is_empty() => Segments::Several(Vec::new()),
-            Content::One(bytes) => Segments::One(bytes),
-            Content::Long(long) => Segments::Several(long.segments.to_vec()),
+            BodyContent::One(bytes) if bytes.is_empty() => Segments::Several(Vec::new()),
+            BodyContent::One(bytes) => Segments::One(bytes),
+            BodyContent::Long(long) => Segments::Several(long.segments.to_vec()),
         }
     }
 
     /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match &self.0 {
-            Content::One(bytes) => bytes.len() as u64,
-            Content::Long(long) => long.len,
+            BodyContent::One(bytes) => bytes.len() as u64,
+            BodyContent::Long(long) => long.len,
         }
     }
 

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maximum number of remembered keys; a power of two.
-const PLACES: usize = 4096;
+const SLOTS: usize = 4096;
 const WHY_BITS: u32 = 1;
 
 /// Reason why a key is no longer stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum RemovalReason {
     /// A purge removed it.
     Purged,
     /// It was evicted, or not requested within `inactive`.
@@ -18,31 +18,31 @@ pub enum Gone {
 /// Most recently removed keys, identified by a part of their hashes. A key replaces the previous key in its slot. The
 /// result is wrong if 31 bits of two hashes in a slot are equal.
 #[derive(Debug)]
-pub(crate) struct GoneKeys(Box<[AtomicU32]>);
+pub(crate) struct RemovedKeys(Box<[AtomicU32]>);
 
-impl Default for GoneKeys {
+impl Default for RemovedKeys {
     fn default() -> Self {
-        Self((0..PLACES).map(|_| AtomicU32::new(0)).collect())
+        Self((0..SLOTS).map(|_| AtomicU32::new(0)).collect())
     }
 }
 
-impl GoneKeys {
+impl RemovedKeys {
     /// Records the reason for the removal of a key.
-    pub(crate) fn note(&self, hash: u128, why: Gone) {
-        let word = part(hash) << WHY_BITS | u32::from(why == Gone::Evicted);
-        self.0[place(hash)].store(word, Relaxed);
+    pub(crate) fn note(&self, hash: u128, why: RemovalReason) {
+        let word = part(hash) << WHY_BITS | u32::from(why == RemovalReason::Evicted);
+        self.0[slot_index(hash)].store(word, Relaxed);
     }
 
     /// Returns the reason for the removal of a key, if it is still recorded.
-    pub(crate) fn of(&self, hash: u128) -> Option<Gone> {
-        let word = self.0[place(hash)].load(Relaxed);
-        let why = if word & 1 == 1 { Gone::Evicted } else { Gone::Purged };
+    pub(crate) fn of(&self, hash: u128) -> Option<RemovalReason> {
+        let word = self.0[slot_index(hash)].load(Relaxed);
+        let why = if word & 1 == 1 { RemovalReason::Evicted } else { RemovalReason::Purged };
         (word >> WHY_BITS == part(hash)).then_some(why)
     }
 }
 
-fn place(hash: u128) -> usize {
-    hash as usize & (PLACES - 1)
+fn slot_index(hash: u128) -> usize {
+    hash as usize & (SLOTS - 1)
 }
 
 /// Returns bits of the hash that the slot does not use. Never zero, which marks an unused slot.
@@ -56,16 +56,16 @@ mod tests {
 
     #[test]
     fn last_reason_of_a_key_is_known_and_no_other_key_s() {
-        let gone = GoneKeys::default();
+        let gone = RemovedKeys::default();
         let hash = |n: u128| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         assert_eq!(gone.of(0), None);
-        gone.note(hash(1), Gone::Purged);
-        gone.note(hash(2), Gone::Evicted);
+        gone.note(hash(1), RemovalReason::Purged);
+        gone.note(hash(2), RemovalReason::Evicted);
         assert_eq!(
             (gone.of(hash(1)), gone.of(hash(2)), gone.of(hash(3))),
-            (Some(Gone::Purged), Some(Gone::Evicted), None)
+            (Some(RemovalReason::Purged), Some(RemovalReason::Evicted), None)
         );
-        gone.note(hash(1), Gone::Evicted);
-        assert_eq!(gone.of(hash(1)), Some(Gone::Evicted));
+        gone.note(hash(1), RemovalReason::Evicted);
+        assert_eq!(gone.of(hash(1)), Some(RemovalReason::Evicted));
     }
 }

@@ -40,20 +40,20 @@ mod zone;
 pub use body::{Body, Segments};
 pub use disk::DiskPage;
 pub use flight::{
-    Abort, Admission, BodyWriter, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead,
-    FlightReader, FlightWriter, Push, Unstored,
+    Abort, Admission, BodyWriter, Capacity, CollectState, Completed, Completion, FetchFailure, FlightEnd,
+    FlightHead, FlightReader, FlightWriter, NotStored,
 };
-pub use gone::Gone;
+pub use gone::RemovalReason;
 pub use limits::ZoneLimits;
 pub use myriad_disk::index::{
-    Count, Covered, Covers, KeyRef, MOST_RULE, Metadata, Purge, PurgeError, Purged, Purging, Retired,
-    Selection,
+    FinishedPurge, KeyRef, LoggedPurge, MAX_RULE_LEN, Metadata, PurgeCount, PurgeError, PurgeFuture,
+    PurgeKind, PurgePredicate, PurgeScope, Selection,
 };
 pub use myriad_disk::{
-    BodyReader, Clock, ClockReference, DiskEvent, DiskLimits, DiskOptions, DiskPool, DiskStats, FormatError,
-    OpenBody, Opening, Pace, ReadError, Reference, Report, StoredBody,
+    BodyReader, Clock, ClockReference, ClockReferenceFn, DiskEvent, DiskEventHandler, DiskLimits,
+    DiskOptions, DiskPool, DiskStats, FormatError, OpenBody, OpeningBody, ReadError, StoredBody, WorkPace,
 };
-pub use object::{ALTERNATIVES, Alternative, AttachError, Object};
+pub use object::{ALTERNATIVES, AlternativeEncoding, AttachError, Object};
 pub use persist::Persist;
-pub use stats::{Swept, ZoneStats};
+pub use stats::{SweepResult, ZoneStats};
 pub use zone::{Claim, ClaimOptions, Cursor, LivePurge, PageFile, Zone};

@@ -9,28 +9,28 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use myriad_disk::StoredBody;
-use myriad_disk::index::Judged;
+use myriad_disk::index::Purgeable;
 use once_cell::race::OnceBox;
 use triomphe::ThinArc;
 
 use crate::{Body, Metadata, Selection};
 
-use alternative::Encodings;
-pub use alternative::{ALTERNATIVES, Alternative, AttachError};
+use alternative::EncodingList;
+pub use alternative::{ALTERNATIVES, AlternativeEncoding, AttachError};
 
 /// Maximum length of a body inside its object's allocation, in bytes. A longer body has a separate allocation, which
 /// avoids a copy.
-const WITHIN: u64 = 4096;
+const MAX_INLINE_BODY: u64 = 4096;
 
 /// Parts of an object, without its key.
-pub(crate) struct Parts<M: Metadata> {
+pub(crate) struct ObjectParts<M: Metadata> {
     pub(crate) meta: M,
     pub(crate) body: Body,
     pub(crate) selection: Option<Selection>,
     pub(crate) generation: u64,
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
-    pub(crate) alternatives: [Option<Alternative<M::Alternative>>; ALTERNATIVES],
+    pub(crate) alternatives: [Option<AlternativeEncoding<M::EncodingMeta>>; ALTERNATIVES],
     /// Current time, which counts as the last use.
     pub(crate) now: u64,
 }
@@ -39,17 +39,17 @@ pub(crate) struct Parts<M: Metadata> {
 const HITS_BITS: u32 = 30;
 const HITS: u32 = (1 << HITS_BITS) - 1;
 /// Maximum number of hits that the eviction queue has not seen yet.
-const MOST_UNSEEN: u32 = 3;
+const MAX_UNSEEN: u32 = 3;
 
 /// Size of a cache line, in bytes.
 const LINE: usize = 64;
 /// Number of lines after the fixed part that are prefetched. The processor prefetches the lines after them.
-const TOUCHED: usize = 12;
+const PREFETCHED_LINES: usize = 12;
 
 /// Reads a byte of each of the first lines.
 #[inline]
-fn touched(bytes: &[u8]) -> u8 {
-    bytes.iter().step_by(LINE).take(TOUCHED).fold(0, |all, byte| all ^ byte)
+fn touch_lines(bytes: &[u8]) -> u8 {
+    bytes.iter().step_by(LINE).take(PREFETCHED_LINES).fold(0, |all, byte| all ^ byte)
 }
 
 /// Stored response: an immutable body and metadata, with a validity that a revalidation may extend. This is a handle;
@@ -69,7 +69,7 @@ pub struct Object<M: Metadata>(ThinArc<Fixed<M>, u8>);
 struct Fixed<M: Metadata> {
     fresh_until: AtomicU64,
     /// Number of the newest purge that has been applied to it; initially the number of the fetch.
-    asked_by: AtomicU64,
+    last_purge_applied: AtomicU64,
     /// Time of the last use, in milliseconds.
     last_used: AtomicU64,
     /// Number of hits, and above [`HITS`] the number of hits that the eviction queue has not seen.
@@ -81,56 +81,57 @@ struct Fixed<M: Metadata> {
     /// Approximate weight, in units of [`ROUGH_UNIT`] bytes. It is sufficient for the eviction queue, which reads it at
     /// each step.
     rough_weight: AtomicU32,
-    encodings: Encodings<M::Alternative>,
-    rare: Option<Box<Rare>>,
+    encodings: EncodingList<M::EncodingMeta>,
+    extras: Option<Box<ObjectExtras>>,
     generation: u64,
-    kept: M::Kept,
+    stored_meta: M::StoredForm,
     stored_at: u64,
     updating_until: AtomicU64,
 }
 
 /// Parts that few objects have, or only long objects.
 #[derive(Default)]
-struct Rare {
+struct ObjectExtras {
     selection: Option<Selection>,
     /// Body that is not stored after the texts.
-    apart: Option<Body>,
+    separate_body: Option<Body>,
 }
 
 /// Reference to an object for the time that its body is sent.
-struct Within<M: Metadata>(Object<M>);
+struct InlineBody<M: Metadata>(Object<M>);
 
-impl<M: Metadata> AsRef<[u8]> for Within<M> {
+impl<M: Metadata> AsRef<[u8]> for InlineBody<M> {
     fn as_ref(&self) -> &[u8] {
-        self.0.within()
+        self.0.inline_body()
     }
 }
 
 impl<M: Metadata> Object<M> {
     /// Creates an object.
-    pub(crate) fn new(key: &[u8], parts: Parts<M>) -> Self {
-        let Parts { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } = parts;
-        let is_within = body.stored().is_none() && body.len() <= WITHIN;
+    pub(crate) fn new(key: &[u8], parts: ObjectParts<M>) -> Self {
+        let ObjectParts { meta, body, selection, generation, stored_at, fresh_until, alternatives, now } =
+            parts;
+        let is_within = body.stored().is_none() && body.len() <= MAX_INLINE_BODY;
         let mut data = Vec::with_capacity(key.len() + 512 + if is_within { body.len() as usize } else { 0 });
         data.extend_from_slice(key);
-        let kept = meta.keep(&mut data);
+        let stored_meta = meta.into_stored(&mut data);
         let texts_end = data.len();
         if is_within {
             body.segments().iter().for_each(|segment| data.extend_from_slice(segment));
         }
         let fixed = Fixed {
             fresh_until: AtomicU64::new(fresh_until),
-            asked_by: AtomicU64::new(generation),
+            last_purge_applied: AtomicU64::new(generation),
             last_used: AtomicU64::new(now.max(stored_at)),
             hits: AtomicU32::new(0),
             key_end: key.len() as u32,
             texts_end: texts_end as u32,
             rough_weight: AtomicU32::new(0),
             encodings: OnceBox::new(),
-            rare: (!is_within || selection.is_some())
-                .then(|| Box::new(Rare { selection, apart: (!is_within).then_some(body) })),
+            extras: (!is_within || selection.is_some())
+                .then(|| Box::new(ObjectExtras { selection, separate_body: (!is_within).then_some(body) })),
             generation,
-            kept,
+            stored_meta,
             stored_at,
             updating_until: AtomicU64::new(0),
         };
@@ -149,7 +150,7 @@ impl<M: Metadata> Object<M> {
     pub(crate) fn with_body(mut self, body: Body) -> Option<Self> {
         let is_placed = self.0.with_arc_mut(|shared| {
             let own = triomphe::Arc::get_mut(shared)?;
-            own.header_mut().rare.get_or_insert_default().apart = Some(body);
+            own.header_mut().extras.get_or_insert_default().separate_body = Some(body);
             Some(())
         });
         is_placed.map(|()| self)
@@ -161,12 +162,12 @@ impl<M: Metadata> Object<M> {
 
     /// Returns the body if it has a separate allocation.
     #[inline]
-    fn apart(&self) -> Option<&Body> {
-        self.fixed().rare.as_deref()?.apart.as_ref()
+    fn separate_body(&self) -> Option<&Body> {
+        self.fixed().extras.as_deref()?.separate_body.as_ref()
     }
 
     /// Returns the body inside the object's allocation.
-    fn within(&self) -> &[u8] {
+    fn inline_body(&self) -> &[u8] {
         &self.0.slice[self.fixed().texts_end as usize..]
     }
 
@@ -177,12 +178,12 @@ impl<M: Metadata> Object<M> {
     #[inline]
     pub(crate) fn prefetch(&self) {
         let fixed = self.fixed();
-        let first = fixed.asked_by.load(Relaxed) ^ fixed.generation ^ fixed.stored_at;
+        let first = fixed.last_purge_applied.load(Relaxed) ^ fixed.generation ^ fixed.stored_at;
         let (own, encoded) = match fixed.encodings.get() {
             Some(encoding) => (&self.0.slice[..fixed.texts_end as usize], &encoding.alternative.bytes[..]),
             None => (&self.0.slice[..], &[][..]),
         };
-        std::hint::black_box(first as u8 ^ touched(own) ^ touched(encoded));
+        std::hint::black_box(first as u8 ^ touch_lines(own) ^ touch_lines(encoded));
     }
 
     /// Returns whether two handles refer to the same object.
@@ -196,7 +197,7 @@ impl<M: Metadata> Object<M> {
     #[inline]
     pub(crate) fn count_hit(&self, now: u64) {
         let known = self.fixed().hits.load(Relaxed);
-        let unseen = (known >> HITS_BITS).saturating_add(1).min(MOST_UNSEEN);
+        let unseen = (known >> HITS_BITS).saturating_add(1).min(MAX_UNSEEN);
         self.fixed().hits.store((known & HITS).saturating_add(1).min(HITS) | unseen << HITS_BITS, Relaxed);
         self.fixed().last_used.store(now, Relaxed);
     }
@@ -231,10 +232,10 @@ impl<M: Metadata> Object<M> {
 
     /// Returns the caller's metadata.
     #[inline]
-    pub fn meta(&self) -> M::View<'_> {
+    pub fn meta(&self) -> M::MetaView<'_> {
         let fixed = self.fixed();
         let texts = &self.0.slice[fixed.key_end as usize..fixed.texts_end as usize];
-        M::view_kept(&fixed.kept, texts)
+        M::view_stored(&fixed.stored_meta, texts)
     }
 
     /// Calls `each` with each label of the metadata.
@@ -244,26 +245,26 @@ impl<M: Metadata> Object<M> {
 
     /// Returns the body as received from the origin. No bytes are copied.
     pub fn body(&self) -> Body {
-        match self.apart() {
+        match self.separate_body() {
             Some(body) => body.clone(),
-            None if self.within().is_empty() => Body::default(),
-            None => Body::from(Bytes::from_owner(Within(self.clone()))),
+            None if self.inline_body().is_empty() => Body::default(),
+            None => Body::from(Bytes::from_owner(InlineBody(self.clone()))),
         }
     }
 
     /// Returns the length of the body, in bytes.
     #[inline]
     pub fn body_len(&self) -> u64 {
-        match self.apart() {
+        match self.separate_body() {
             Some(body) => body.len(),
-            None => self.within().len() as u64,
+            None => self.inline_body().len() as u64,
         }
     }
 
     /// Returns the file of a body that is not in memory.
     #[inline]
     pub fn stored_body(&self) -> Option<&Arc<StoredBody>> {
-        self.apart().and_then(Body::stored)
+        self.separate_body().and_then(Body::stored)
     }
 
     /// Returns the bytes of the key.
@@ -274,7 +275,7 @@ impl<M: Metadata> Object<M> {
 
     /// Returns the variant of the key; `None` if the key has no selector.
     pub fn selection(&self) -> Option<&Selection> {
-        self.fixed().rare.as_deref()?.selection.as_ref()
+        self.fixed().extras.as_deref()?.selection.as_ref()
     }
 
     /// Returns the zone's sequence number at the start of the object's fetch. It is unique in the zone, and purges are
@@ -308,8 +309,8 @@ impl<M: Metadata> Object<M> {
 
     /// Returns the number of the newest purge that has been applied to it; initially the number of its fetch.
     #[inline]
-    pub(crate) fn asked_by(&self) -> u64 {
-        self.fixed().asked_by.load(Relaxed)
+    pub(crate) fn last_purge_applied(&self) -> u64 {
+        self.fixed().last_purge_applied.load(Relaxed)
     }
 
     /// Returns whether a fetch of a newer object is in progress at `now` (nginx's `UPDATING`).
@@ -323,12 +324,12 @@ impl<M: Metadata> Object<M> {
     }
 }
 
-impl<M: Metadata> Judged<M> for Object<M> {
+impl<M: Metadata> Purgeable<M> for Object<M> {
     fn key(&self) -> &[u8] {
         self.key()
     }
 
-    fn meta(&self) -> M::View<'_> {
+    fn meta(&self) -> M::MetaView<'_> {
         self.meta()
     }
 
@@ -336,12 +337,12 @@ impl<M: Metadata> Judged<M> for Object<M> {
         self.generation()
     }
 
-    fn asked_by(&self) -> u64 {
-        self.asked_by()
+    fn last_purge_applied(&self) -> u64 {
+        self.last_purge_applied()
     }
 
-    fn note_asked(&self, number: u64) {
-        self.fixed().asked_by.fetch_max(number, Relaxed);
+    fn note_purges_applied(&self, number: u64) {
+        self.fixed().last_purge_applied.fetch_max(number, Relaxed);
     }
 
     fn expire(&self, from: u64) {

@@ -12,7 +12,7 @@ pub trait Persist: Metadata {
     const VERSION: u16;
 
     /// Appends the metadata.
-    fn encode(view: Self::View<'_>, out: &mut Vec<u8>);
+    fn encode(view: Self::MetaView<'_>, out: &mut Vec<u8>);
 
     /// Parses the metadata; `None` if the bytes are invalid.
     fn decode(bytes: &[u8]) -> Option<Self>;
@@ -25,8 +25,8 @@ pub trait Persist: Metadata {
     }
 
     /// Appends the metadata of an alternative.
-    fn encode_alternative(meta: &Self::Alternative, out: &mut Vec<u8>);
+    fn encode_alternative(meta: &Self::EncodingMeta, out: &mut Vec<u8>);
 
     /// Parses the metadata of an alternative.
-    fn decode_alternative(bytes: &[u8]) -> Option<Self::Alternative>;
+    fn decode_alternative(bytes: &[u8]) -> Option<Self::EncodingMeta>;
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use myriad_disk::index::{Hashed, Index, Labels, LivePurges, Notes, S3Fifo, Seed, Verdict};
+use myriad_disk::index::{
+    HashedKeyRef, KeyNotes, LabelIndex, LivePurges, PurgeVerdict, S3Fifo, Seed, SlotTable,
+};
 
 use crate::flight::Flight;
 use crate::variants::Variants;
@@ -13,11 +15,11 @@ use crate::{Metadata, Object, Selection};
 ///
 /// The key is the unit of eviction, because hits are a property of the page.
 #[derive(Debug)]
-pub(crate) struct Entry<M: Metadata> {
+pub(crate) struct KeyEntry<M: Metadata> {
     pub(crate) objects: Variants<M>,
 }
 
-impl<M: Metadata> Entry<M> {
+impl<M: Metadata> KeyEntry<M> {
     pub(crate) fn new(object: &Object<M>) -> Self {
         Self { objects: Variants::One(object.clone()) }
     }
@@ -37,11 +39,11 @@ impl<M: Metadata> Entry<M> {
     }
 
     /// Bytes of an entry without its objects: its slot, and its share of the table.
-    pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + Index::<Object<M>>::BYTES;
+    pub(crate) const OVERHEAD: usize = S3Fifo::<Self>::SLOT_BYTES + SlotTable::<Object<M>>::BYTES;
 
     /// Returns the key, which each of its objects contains. It is hashed again: look-ups, which are most frequent,
     /// already have the hash.
-    pub(crate) fn key(&self, seed: Seed) -> Hashed<'_> {
+    pub(crate) fn key(&self, seed: Seed) -> HashedKeyRef<'_> {
         seed.hashed(self.objects.first().map_or(&[], Object::key))
     }
 
@@ -62,18 +64,18 @@ impl<M: Metadata> Entry<M> {
 }
 
 /// Result of a look-up: the index of the entry, and the object.
-pub(crate) type Found<M> = (u32, Object<M>);
+pub(crate) type LookupResult<M> = (u32, Object<M>);
 
 /// Entry or object that was removed from a shard. It must be dropped, and its bytes released, after the lock is
 /// released.
-pub(crate) enum Taken<M: Metadata> {
-    Entry(Entry<M>),
+pub(crate) enum RemovedItem<M: Metadata> {
+    Entry(KeyEntry<M>),
     Object(Object<M>),
 }
 
 /// Visibility of a flight to claims, and its permission to store its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum FlightRole {
     /// Accepts waiters and may store.
     Open,
     /// Accepts no waiters and may store: the flight is older than the lock, or a separate fetch.
@@ -88,9 +90,9 @@ pub(crate) enum Role {
 
 /// Flight, with its data guarded by the shard's lock.
 #[derive(Debug)]
-pub(crate) struct Record<M: Metadata> {
+pub(crate) struct FlightRecord<M: Metadata> {
     pub(crate) flight: Arc<Flight<M>>,
-    pub(crate) role: Role,
+    pub(crate) role: FlightRole,
     /// Set if its object can be stored. Cleared if the body is too long for memory and is not written to disk.
     pub(crate) may_store: bool,
     /// Labels of the requested page, if the claim specified them.
@@ -102,7 +104,7 @@ pub(crate) struct Record<M: Metadata> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct ShardCounts {
     pub(crate) objects: usize,
     pub(crate) hits: u64,
     pub(crate) misses: u64,
@@ -117,14 +119,14 @@ pub(crate) struct Counts {
 #[repr(align(128))]
 pub(crate) struct Shard<M: Metadata> {
     /// Entries by the hash of the key, each with its first object, which is usually the only object.
-    table: Index<Object<M>>,
+    table: SlotTable<Object<M>>,
     /// Seed of the zone.
     pub(crate) seed: Seed,
-    pub(crate) queue: S3Fifo<Entry<M>>,
-    pub(crate) flights: HashTable<Record<M>>,
-    pub(crate) labels: Labels,
-    pub(crate) notes: Notes,
-    pub(crate) counts: Counts,
+    pub(crate) queue: S3Fifo<KeyEntry<M>>,
+    pub(crate) flights: HashTable<FlightRecord<M>>,
+    pub(crate) labels: LabelIndex,
+    pub(crate) notes: KeyNotes,
+    pub(crate) counts: ShardCounts,
     /// Buffer for variant keys, so that a hit on a variant does not allocate.
     pub(crate) scratch: Vec<u8>,
 }
@@ -132,18 +134,18 @@ pub(crate) struct Shard<M: Metadata> {
 impl<M: Metadata> Shard<M> {
     pub(crate) fn new(note_sets: usize, seed: Seed) -> Self {
         Self {
-            table: Index::default(),
+            table: SlotTable::default(),
             seed,
             queue: S3Fifo::default(),
             flights: HashTable::new(),
-            labels: Labels::default(),
-            notes: Notes::new(note_sets),
-            counts: Counts::default(),
+            labels: LabelIndex::default(),
+            notes: KeyNotes::new(note_sets),
+            counts: ShardCounts::default(),
             scratch: Vec::new(),
         }
     }
 
-    pub(crate) fn find(&self, key: Hashed<'_>) -> Option<u32> {
+    pub(crate) fn find(&self, key: HashedKeyRef<'_>) -> Option<u32> {
         self.table.find(key.table_hash(), |first| *first.key() == *key.bytes()).map(|(index, _)| index)
     }
 
@@ -153,7 +155,7 @@ impl<M: Metadata> Shard<M> {
         self.table.find(hash as u64, is_it).map(|(index, _)| index)
     }
 
-    pub(crate) fn entry(&self, key: Hashed<'_>) -> Option<&Entry<M>> {
+    pub(crate) fn entry(&self, key: HashedKeyRef<'_>) -> Option<&KeyEntry<M>> {
         self.queue.at(self.find(key)?)
     }
 
@@ -161,9 +163,9 @@ impl<M: Metadata> Shard<M> {
     #[inline]
     pub(crate) fn lookup(
         &mut self,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
-    ) -> Option<Found<M>> {
+    ) -> Option<LookupResult<M>> {
         let (index, first) = self.table.find(key.table_hash(), |first| {
             first.prefetch();
             *first.key() == *key.bytes()
@@ -180,12 +182,12 @@ impl<M: Metadata> Shard<M> {
     #[inline]
     pub(crate) fn lookup_unpurged(
         &mut self,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
         purges: &LivePurges<M>,
-    ) -> (Option<Found<M>>, Option<Taken<M>>) {
+    ) -> (Option<LookupResult<M>>, Option<RemovedItem<M>>) {
         let Some((index, object)) = self.lookup(key, variant) else { return (None, None) };
-        if !purges.any_since(object.asked_by()) || purges.judge(&object) != Verdict::Goes {
+        if !purges.any_since(object.last_purge_applied()) || purges.judge(&object) != PurgeVerdict::Removed {
             return (Some((index, object)), None);
         }
         let objects = self.queue.at(index).map_or(&[][..], |entry| &entry.objects);
@@ -194,26 +196,26 @@ impl<M: Metadata> Shard<M> {
     }
 
     /// Like [`Self::take`], for a purge.
-    pub(crate) fn purge(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
-        let taken = self.take(index, position);
+    pub(crate) fn purge(&mut self, index: u32, position: usize) -> Option<RemovedItem<M>> {
+        let taken = self.remove_object(index, position);
         self.counts.purged += u64::from(taken.is_some());
         taken
     }
 
     /// Removes an object from an entry, and the entry together with its last object.
-    pub(crate) fn take(&mut self, index: u32, position: usize) -> Option<Taken<M>> {
+    pub(crate) fn remove_object(&mut self, index: u32, position: usize) -> Option<RemovedItem<M>> {
         let entry = self.queue.at_mut(index)?;
         let Some(object) = entry.objects.take(position) else {
-            return self.remove(index).map(Taken::Entry);
+            return self.remove(index).map(RemovedItem::Entry);
         };
         self.counts.objects -= 1;
-        self.changed(index, std::slice::from_ref(&object));
-        Some(Taken::Object(object))
+        self.update_after_removal(index, std::slice::from_ref(&object));
+        Some(RemovedItem::Object(object))
     }
 
     /// Updates table, labels and queue after `gone` were removed from an entry. The hits on these objects count for the
     /// entry.
-    pub(crate) fn changed(&mut self, index: u32, gone: &[Object<M>]) {
+    pub(crate) fn update_after_removal(&mut self, index: u32, gone: &[Object<M>]) {
         let unseen = gone.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add);
         if unseen > 0 {
             self.queue.hit(index, unseen);
@@ -222,13 +224,13 @@ impl<M: Metadata> Shard<M> {
         for object in gone {
             object.labels(&mut |label| labels.remove(label, index));
         }
-        self.enter_labels(index);
+        self.insert_labels(index);
         let Some(entry) = self.queue.at(index) else { return };
         // The former first object is not dropped here: if it was removed, `gone` has another handle to it.
         self.table.replace(entry.key(self.seed).table_hash(), index, entry.objects[0].clone());
     }
 
-    fn enter_labels(&mut self, index: u32) {
+    fn insert_labels(&mut self, index: u32) {
         let labels = &mut self.labels;
         let objects = self.queue.at(index).into_iter().flat_map(|entry| entry.objects.iter());
         objects.for_each(|object| object.labels(&mut |label| labels.insert(label, index)));
@@ -242,18 +244,18 @@ impl<M: Metadata> Shard<M> {
     }
 
     /// Inserts a key that is not in the table.
-    pub(crate) fn insert(&mut self, entry: Entry<M>) {
+    pub(crate) fn insert(&mut self, entry: KeyEntry<M>) {
         let hash = entry.key(self.seed).table_hash();
         self.counts.objects += entry.objects.len();
         let first = entry.objects[0].clone();
         let index = self.queue.insert(entry, hash);
         self.table.insert(hash, index, first);
-        self.enter_labels(index);
+        self.insert_labels(index);
     }
 
     /// Removes the next entry to evict.
-    pub(crate) fn evict(&mut self) -> Option<Entry<M>> {
-        let index = self.queue.victim(Entry::rough_weight, Entry::take_unseen_hits)?;
+    pub(crate) fn evict(&mut self) -> Option<KeyEntry<M>> {
+        let index = self.queue.victim(KeyEntry::rough_weight, KeyEntry::take_unseen_hits)?;
         let hash = self.queue.at(index)?.key(self.seed).table_hash();
         self.queue.remember(index, hash);
         let evicted = self.remove_hashed(index, hash);
@@ -261,12 +263,12 @@ impl<M: Metadata> Shard<M> {
         evicted
     }
 
-    pub(crate) fn remove(&mut self, index: u32) -> Option<Entry<M>> {
+    pub(crate) fn remove(&mut self, index: u32) -> Option<KeyEntry<M>> {
         let hash = self.queue.at(index)?.key(self.seed).table_hash();
         self.remove_hashed(index, hash)
     }
 
-    fn remove_hashed(&mut self, index: u32, hash: u64) -> Option<Entry<M>> {
+    fn remove_hashed(&mut self, index: u32, hash: u64) -> Option<KeyEntry<M>> {
         let entry = self.queue.remove(index)?;
         self.table.remove(hash, index);
         self.counts.objects -= entry.objects.len();
@@ -277,24 +279,27 @@ impl<M: Metadata> Shard<M> {
         Some(entry)
     }
 
-    pub(crate) fn add_flight(&mut self, record: Record<M>) {
-        let hash = |r: &Record<M>| r.flight.key.as_ref().table_hash();
+    pub(crate) fn add_flight(&mut self, record: FlightRecord<M>) {
+        let hash = |r: &FlightRecord<M>| r.flight.key.as_ref().table_hash();
         self.flights.insert_unique(hash(&record), record, hash);
     }
 
-    pub(crate) fn flight_mut(&mut self, flight: &Arc<Flight<M>>) -> Option<&mut Record<M>> {
+    pub(crate) fn flight_mut(&mut self, flight: &Arc<Flight<M>>) -> Option<&mut FlightRecord<M>> {
         self.flights.find_mut(flight.key.as_ref().table_hash(), |r| Arc::ptr_eq(&r.flight, flight))
     }
 
     /// Removes a flight; `None` if it was already removed.
-    pub(crate) fn remove_flight(&mut self, flight: &Arc<Flight<M>>) -> Option<Record<M>> {
+    pub(crate) fn remove_flight(&mut self, flight: &Arc<Flight<M>>) -> Option<FlightRecord<M>> {
         let hash = flight.key.as_ref().table_hash();
         let found = self.flights.find_entry(hash, |r| Arc::ptr_eq(&r.flight, flight)).ok()?;
         Some(found.remove().0)
     }
 
     /// Returns the flights of `key` with any role.
-    pub(crate) fn flights_of(&mut self, key: Hashed<'_>) -> impl Iterator<Item = &mut Record<M>> {
+    pub(crate) fn flights_of_key(
+        &mut self,
+        key: HashedKeyRef<'_>,
+    ) -> impl Iterator<Item = &mut FlightRecord<M>> {
         self.flights.iter_hash_mut(key.table_hash()).filter(move |r| r.flight.key.matches(key))
     }
 }

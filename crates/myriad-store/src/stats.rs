@@ -33,7 +33,7 @@ pub struct ZoneStats {
 
 /// Result of a call of [`crate::Zone::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepResult {
     /// Number of keys examined.
     pub examined: usize,
     /// Number of keys removed.

@@ -1,26 +1,26 @@
 //! Admission of clients: `limit_conn`, then `allow` and `deny`.
 
-use myriad_access::limit_conn::Held;
-use myriad_exchange::runtime::Limited;
-use myriad_log::Level;
+use myriad_access::limit_conn::CountedRequest;
+use myriad_exchange::runtime::LimitDecision;
+use myriad_log::LogLevel;
 
-use crate::limits::{LimitStatus, Limits};
-use crate::session::Session;
+use crate::limits::{LimitStatus, SessionLimits};
+use crate::session::StreamSession;
 
 /// Maximum length of a key in bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
 
 /// Counts a session until it is dropped.
-pub(crate) type Counted = Vec<Held>;
+pub(crate) type SessionGuards = Vec<CountedRequest>;
 
 /// Counts a session if it is admitted; otherwise returns the status to close it with.
-pub(crate) fn admit(session: &Session) -> Result<Counted, u16> {
+pub(crate) fn admit(session: &StreamSession) -> Result<SessionGuards, u16> {
     let server = session.server();
     let counted = hold(session)?;
     let client = session.client();
     let rule = server.access.iter().find(|rule| rule.network.contains(client));
     if rule.is_some_and(|rule| !rule.allow) {
-        session.log(Level::Error, format_args!("access forbidden by rule"));
+        session.log(LogLevel::Error, format_args!("access forbidden by rule"));
         return Err(403);
     }
     Ok(counted)
@@ -28,8 +28,8 @@ pub(crate) fn admit(session: &Session) -> Result<Counted, u16> {
 
 /// Counts a session in every zone that has a key for it; returns the status to close it with if a zone exceeds its
 /// limit.
-fn hold(session: &Session) -> Result<Counted, u16> {
-    let Limits { zones, level, dry_run } = &session.server().limits;
+fn hold(session: &StreamSession) -> Result<SessionGuards, u16> {
+    let SessionLimits { zones, level, dry_run } = &session.server().limits;
     let mut held = Vec::with_capacity(zones.len());
     for (zone, most) in zones {
         let key = session.eval(&zone.key).map_err(|_| 500_u16)?;
@@ -37,19 +37,19 @@ fn hold(session: &Session) -> Result<Counted, u16> {
         if key.len() > LONGEST_KEY {
             let message =
                 format_args!("the value of the key of zone \"{name}\" is more than {LONGEST_KEY} bytes");
-            session.log(Level::Error, message);
+            session.log(LogLevel::Error, message);
             continue;
         }
         if key.is_empty() {
             continue;
         }
         session.limited.set(Some(LimitStatus::Passed));
-        if let Some(counted) = zone.table.hold(&key, *most) {
-            zone.counts.add(Limited::Passed);
+        if let Some(counted) = zone.table.try_count(&key, *most) {
+            zone.counts.add(LimitDecision::Passed);
             held.push(counted);
             continue;
         }
-        zone.counts.add(if *dry_run { Limited::RejectedDryRun } else { Limited::Rejected });
+        zone.counts.add(if *dry_run { LimitDecision::RejectedDryRun } else { LimitDecision::Rejected });
         let dry = if *dry_run { ", dry run," } else { "" };
         session.log(*level, format_args!("limiting connections{dry} by zone \"{name}\""));
         if !*dry_run {

@@ -9,48 +9,48 @@ use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
 use myriad_conf::settings::{self, Settings};
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_exchange::feature::{TableMaking, TableVariable};
-use myriad_exchange::runtime::{Listener, NamedPair, ServerId, ServerTls};
+use myriad_exchange::runtime::{ListenerHosts, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::{Traffic, TrafficZone};
-use myriad_log::{AccessLog, BufferRules, ErrorLog, Format, LogTarget, Logs};
+use myriad_log::{AccessLog, ErrorLog, LogBuffering, LogFormat, LogTarget, Logs};
 use myriad_script::{Compiler, Predicates, ScriptError, ServerNames, Template};
-use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts};
-use myriad_upstream::{Address, Group, GroupConfig, PeerConfig, PeerStates, ResolverConfig};
+use myriad_tls::{ClientRules, NamedCertificates, OriginTlsConfig, ServerParts, TlsFileReader};
+use myriad_upstream::{Group, GroupConfig, PeerAddress, PeerConfig, PeerStates, ResolverConfig};
 
 use crate::health_check;
-use crate::limits::{self, Limits};
+use crate::limits::{self, SessionLimits};
 use crate::names::StreamNames;
-use crate::runtime::{Content, PeerTls, Server, StreamGroup, StreamRuntime};
+use crate::runtime::{PeerTls, StreamContent, StreamGroup, StreamRuntime, StreamServer};
 use crate::settings::StreamSettings;
-use crate::sockets::Sockets;
+use crate::sockets::PassTargets;
 use crate::variables;
 
 /// State that outlives a reload.
 #[derive(Default)]
-pub struct Kept {
+pub struct StreamReloadState {
     peers: PeerStates,
-    limits: limits::Kept,
+    limits: limits::LimitTables,
 }
 
-impl Kept {
+impl StreamReloadState {
     /// Removes the state that the running configuration does not use.
     pub fn settle(&mut self, model: &Model) {
         self.peers.prune();
-        self.limits.settle(model.stream.as_ref());
+        self.limits.apply_zone_sizes(model.stream.as_ref());
     }
 }
 
 /// Function that creates the resolver of a level, with its time-out in milliseconds; `None` if no name server is
 /// configured. Errors are added to the list.
-pub type MakeResolver = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
+pub type ResolverFactory = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
 /// Function that opens the tables of features.
-pub type MakeTables = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
+pub type TablesFactory = fn(&mut TableMaking<'_>) -> Vec<TableVariable>;
 
 /// Function that returns the zone that counts the sessions of a server; `None` if it has no zone name.
-pub type MakeZone = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZone>>;
+pub type TrafficZoneFactory = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZone>>;
 
 /// Inputs of the compilation of a block.
-pub struct Surroundings<'a> {
+pub struct StreamCompileInputs<'a> {
     /// Base of relative paths.
     pub prefix: &'a Path,
     /// Numbers of the sockets, by their names; empty if the configuration is only checked.
@@ -58,30 +58,33 @@ pub struct Surroundings<'a> {
     /// Open log files.
     pub logs: &'a Logs,
     /// State that outlives a reload.
-    pub kept: &'a mut Kept,
+    pub reload_state: &'a mut StreamReloadState,
     /// Files named by the TLS settings: certificates, keys, passwords.
-    pub files: Files<'a>,
+    pub files: TlsFileReader<'a>,
     /// TLS tickets and sessions that outlive a reload.
-    pub tls: &'a mut myriad_tls::Kept,
+    pub tls: &'a mut myriad_tls::TlsReloadState,
     /// Creates resolvers.
-    pub resolver: MakeResolver,
+    pub resolver: ResolverFactory,
     /// Folder of the main configuration file.
     pub folder: &'a Path,
     /// Tables that compute variables.
-    pub tables: MakeTables,
+    pub tables: TablesFactory,
     /// Counters of traffic.
     pub traffic: &'a Traffic,
     /// Zone that counts the sessions of a server.
-    pub zone: MakeZone,
+    pub zone: TrafficZoneFactory,
 }
 
 /// Compiles the `stream` block of a model.
 ///
 /// # Errors
 /// Returns all errors of the block.
-pub fn compile(model: &Model, around: Surroundings<'_>) -> Result<Option<StreamRuntime>, Vec<Diagnostic>> {
+pub fn compile(
+    model: &Model,
+    around: StreamCompileInputs<'_>,
+) -> Result<Option<StreamRuntime>, Vec<Diagnostic>> {
     let Some(stream) = &model.stream else { return Ok(None) };
-    let mut compile = Compile {
+    let mut compile = StreamCompiler {
         model,
         stream,
         around,
@@ -90,7 +93,7 @@ pub fn compile(model: &Model, around: Surroundings<'_>) -> Result<Option<StreamR
         groups: HashMap::new(),
         formats: Vec::new(),
         resolvers: Vec::new(),
-        zones: limits::Zones::default(),
+        zones: limits::ConnectionLimitZones::default(),
     };
     let tables = compile.tables();
     compile.declare(&tables);
@@ -99,24 +102,24 @@ pub fn compile(model: &Model, around: Surroundings<'_>) -> Result<Option<StreamR
     for upstream in &stream.upstreams {
         compile.upstream(upstream);
     }
-    let servers: Vec<Server> = stream.servers.iter().map(|server| compile.server(server)).collect();
+    let servers: Vec<StreamServer> = stream.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
     compile.finish(servers, listeners).map(Some)
 }
 
-struct Compile<'a> {
+struct StreamCompiler<'a> {
     model: &'a Model,
     stream: &'a HttpConf,
-    around: Surroundings<'a>,
+    around: StreamCompileInputs<'a>,
     scripts: Compiler<StreamNames>,
     errors: Vec<Diagnostic>,
     groups: HashMap<String, Arc<StreamGroup>>,
-    formats: Vec<Format>,
+    formats: Vec<LogFormat>,
     resolvers: Vec<Arc<ResolverConfig>>,
-    zones: limits::Zones,
+    zones: limits::ConnectionLimitZones,
 }
 
-impl Compile<'_> {
+impl StreamCompiler<'_> {
     fn tables(&mut self) -> Vec<TableVariable> {
         let log = self.error_log(&self.stream.settings.log.error);
         let mut making =
@@ -186,14 +189,14 @@ impl Compile<'_> {
         }
         for format in &stream.log_formats {
             let template = self.template(&format.format);
-            self.formats.push(Format { name: format.name.clone(), template, escape: format.escape });
+            self.formats.push(LogFormat { name: format.name.clone(), template, escape: format.escape });
         }
     }
 
     fn zones(&mut self) {
         for conf in limits::zones(self.stream) {
             let key = self.template(&conf.key);
-            self.zones.add(conf, key, &mut self.around.kept.limits);
+            self.zones.add(conf, key, &mut self.around.reload_state.limits);
         }
     }
 
@@ -201,18 +204,18 @@ impl Compile<'_> {
         let key = upstream.hash_key.as_ref().map(|key| self.template(key));
         let resolver = (self.around.resolver)(&upstream.settings, &mut self.errors);
         let resolver = resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms));
-        let config = GroupConfig::of(upstream, 0, resolver, self.around.prefix, &mut self.errors);
+        let config = GroupConfig::from_upstream(upstream, 0, resolver, self.around.prefix, &mut self.errors);
         self.group(config, key);
     }
 
     fn group(&mut self, config: GroupConfig, key: Option<Template>) -> Arc<StreamGroup> {
         let name = config.name.clone();
-        let group = Arc::new(StreamGroup { group: Group::new(config, &self.around.kept.peers), key });
+        let group = Arc::new(StreamGroup { group: Group::new(config, &self.around.reload_state.peers), key });
         self.groups.insert(name, Arc::clone(&group));
         group
     }
 
-    fn server(&mut self, server: &ServerConf) -> Server {
+    fn server(&mut self, server: &ServerConf) -> StreamServer {
         let settings = server.settings.feature::<StreamSettings>();
         let rate = |compile: &mut Self, text| compile.template(text);
         let assignments = settings.assignments.iter();
@@ -222,8 +225,8 @@ impl Compile<'_> {
             access_logs.filter_map(|log| self.access_log(log, server.settings.log.open_files)).collect();
         let content = self.content(settings);
         let checks = server.settings.feature::<health_check::CheckSettings>();
-        let has_group = matches!(content, Content::Group(_));
-        Server {
+        let has_group = matches!(content, StreamContent::Group(_));
+        StreamServer {
             name: server.primary_name.bytes().into(),
             content,
             check: health_check::compile(checks, has_group, &mut self.errors),
@@ -232,7 +235,7 @@ impl Compile<'_> {
             clients: self.clients(&server.settings),
             peer_tls: self.peer_tls(&server.settings, settings),
             access: server.settings.feature::<AccessSettings>().rules.as_slice().into(),
-            limits: Limits::of(&server.settings, &self.zones),
+            limits: SessionLimits::of(&server.settings, &self.zones),
             assignments,
             bind: settings.bind.as_ref().map(|bind| self.template(bind)),
             upload_rate: rate(self, &settings.upload_rate),
@@ -258,7 +261,7 @@ impl Compile<'_> {
         match myriad_tls::server_config(&parts, self.around.tls) {
             Ok(config) => {
                 let protocols: Vec<Vec<u8>> = own.alpn.iter().map(|name| name.value.clone()).collect();
-                ServerTls::Speaks(Arc::new(myriad_tls::with_protocols(&config, &protocols)))
+                ServerTls::Terminates(Arc::new(myriad_tls::with_protocols(&config, &protocols)))
             }
             Err(error) => {
                 self.errors.push(*error);
@@ -295,23 +298,23 @@ impl Compile<'_> {
             self.errors.push(*error);
             None
         })?;
-        if !rules.asks() {
+        if !rules.uses_ocsp() {
             return Some(rules);
         }
         let resolver = (self.around.resolver)(settings, &mut self.errors);
-        Some(rules.resolving(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
+        Some(rules.with_resolver(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
     }
 
     /// Compiles the TLS settings for the peers of a server; `None` without `proxy_ssl`.
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
-        let target = own.pass.as_ref().filter(|_| own.secures)?;
+        let target = own.pass.as_ref().filter(|_| own.uses_tls)?;
         let origin = settings.stream_origin()?;
         let written = &origin.tls;
-        let made = OriginConfig::of(origin, target.span, self.around.files);
-        let OriginConfig { config, check, id, named } =
+        let made = OriginTlsConfig::of(origin, target.span, self.around.files);
+        let OriginTlsConfig { config, check, id, named } =
             made.map_err(|error| self.errors.push(*error)).ok()?;
         let protocols: Vec<Vec<u8>> = own.peer_alpn.iter().map(|name| name.value.clone()).collect();
-        let config = Arc::new(myriad_tls::asking_for_protocols(&config, &protocols));
+        let config = Arc::new(myriad_tls::with_client_protocols(&config, &protocols));
         let name = self.template(written.name.as_ref().unwrap_or(target));
         let pair = written.certificate.as_ref().zip(written.key.as_ref()).zip(named);
         let certificate = pair.map(|(pair, files)| self.named_pair(pair, &files, true));
@@ -329,28 +332,28 @@ impl Compile<'_> {
         }
     }
 
-    fn content(&mut self, settings: &StreamSettings) -> Content {
+    fn content(&mut self, settings: &StreamSettings) -> StreamContent {
         if let Some(text) = &settings.answer {
-            return Content::Return(self.template(text));
+            return StreamContent::Return(self.template(text));
         }
         if let Some(target) = &settings.pass_to {
-            return Content::Pass(self.template(target));
+            return StreamContent::Pass(self.template(target));
         }
         let Some(target) = &settings.pass else {
-            return Content::Nothing;
+            return StreamContent::Nothing;
         };
         let template = self.template(target);
-        let Some(name) = template.as_static() else { return Content::Named(template) };
+        let Some(name) = template.as_static() else { return StreamContent::Named(template) };
         let name = String::from_utf8_lossy(name).into_owned();
         match self.groups.get(&name) {
-            Some(group) => Content::Group(Arc::clone(group)),
-            None => Content::Group(self.single(&name, target.span)),
+            Some(group) => StreamContent::Group(Arc::clone(group)),
+            None => StreamContent::Group(self.single(&name, target.span)),
         }
     }
 
     /// Creates a group of one address, or of a name that is resolved now.
     fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
-        let peers = match Address::resolve(name, None) {
+        let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
             Err(error) => {
                 let host = name.split(':').next().unwrap_or(name);
@@ -393,7 +396,7 @@ impl Compile<'_> {
             LogTarget::Variable(self.template(&log.path), open)
         } else {
             let path: PathBuf = self.around.prefix.join(&*log.path.lossy());
-            let buffer = log.buffer.map(|bytes| BufferRules {
+            let buffer = log.buffer.map(|bytes| LogBuffering {
                 size: bytes as usize,
                 flush_ms: log.flush,
                 gzip: log.gzip,
@@ -405,8 +408,8 @@ impl Compile<'_> {
     }
 
     /// Returns the servers of each socket, by its number.
-    fn listeners(&mut self) -> HashMap<u32, Listener> {
-        let mut listeners: HashMap<u32, Listener> = HashMap::new();
+    fn listeners(&mut self) -> HashMap<u32, ListenerHosts> {
+        let mut listeners: HashMap<u32, ListenerHosts> = HashMap::new();
         let stream = self.stream;
         for (id, server) in stream.servers.iter().enumerate() {
             let id = id as ServerId;
@@ -454,14 +457,14 @@ impl Compile<'_> {
 
     fn finish(
         self,
-        servers: Vec<Server>,
-        listeners: HashMap<u32, Listener>,
+        servers: Vec<StreamServer>,
+        listeners: HashMap<u32, ListenerHosts>,
     ) -> Result<StreamRuntime, Vec<Diagnostic>> {
         let Self { model, stream, around, scripts, mut errors, groups, formats, resolvers, zones, .. } = self;
         let names = scripts.finish().unwrap_or_else(|found| {
             // Errors of declared names were already reported with their place.
             if errors.is_empty() {
-                errors.extend(found.into_iter().map(|error| told(Span::default(), error)));
+                errors.extend(found.into_iter().map(|error| script_diagnostic(Span::default(), error)));
             }
             variables::names()
         });
@@ -474,7 +477,7 @@ impl Compile<'_> {
             listeners,
             datagrams,
             servers,
-            sockets: Sockets::of(model, around.listeners),
+            sockets: PassTargets::from_model(model, around.listeners),
             groups,
             formats,
             names,
@@ -497,7 +500,7 @@ impl Compile<'_> {
     }
 
     fn fail(&mut self, span: Span, error: ScriptError) {
-        self.errors.push(told(span, error));
+        self.errors.push(script_diagnostic(span, error));
     }
 
     /// Reports errors of a block at their lines, and those without a line at the block's head.
@@ -510,14 +513,14 @@ impl Compile<'_> {
 }
 
 /// Returns the error of a script with its position.
-fn told(span: Span, error: ScriptError) -> Diagnostic {
-    let mut told = Diagnostic::error(span, error.message);
+fn script_diagnostic(span: Span, error: ScriptError) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(span, error.message);
     if let Some(cause) = error.cause {
-        told = told.cause(cause);
+        diagnostic = diagnostic.cause(cause);
     }
     match error.undefined {
-        Some(name) => told.undefined(name),
-        None => told,
+        Some(name) => diagnostic.undefined(name),
+        None => diagnostic,
     }
 }
 
@@ -527,6 +530,6 @@ fn hostname() -> Vec<u8> {
 }
 
 /// Returns the placeholder address of a group whose peers are not known yet.
-fn nowhere() -> Address {
-    Address::Unix(PathBuf::new())
+fn nowhere() -> PeerAddress {
+    PeerAddress::Unix(PathBuf::new())
 }

@@ -1,12 +1,12 @@
 //! Directives of `stream`.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, network,
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, at_least, between, network,
 };
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
-use myriad_upstream::Address;
+use myriad_upstream::PeerAddress;
 
 use crate::settings::StreamSettings;
 
@@ -91,7 +91,7 @@ pub(crate) static ROWS: &[Directive] = &[
         "proxy_protocol",
         LEVELS,
         FLAG,
-        set!(Feature<StreamSettings>.flag => tells_client),
+        set!(Feature<StreamSettings>.flag => sends_proxy_header),
         "Sends the client address to upstream servers, by the PROXY protocol.",
     )
     .default("off"),
@@ -99,7 +99,7 @@ pub(crate) static ROWS: &[Directive] = &[
         "proxy_ssl",
         LEVELS,
         FLAG,
-        set!(Feature<StreamSettings>.flag => secures),
+        set!(Feature<StreamSettings>.flag => uses_tls),
         "Uses TLS for connections to upstream servers.",
     )
     .default("off"),
@@ -240,7 +240,7 @@ const fn tuning(name: &'static str) -> Directive {
 }
 
 /// Rejects a second directive that handles the connections of a server.
-fn only(settings: &StreamSettings, args: &Arguments<'_>) -> Done {
+fn reject_second_handler(settings: &StreamSettings, args: &Arguments<'_>) -> SetterResult {
     if settings.pass.is_some() || settings.pass_to.is_some() || settings.answer.is_some() {
         let error = "a server must have only one \"proxy_pass\", \"pass\" or \"return\"";
         return Err(Diagnostic::error(args.node.span, error));
@@ -248,9 +248,9 @@ fn only(settings: &StreamSettings, args: &Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let settings = settings.feature_mut::<StreamSettings>();
-    only(settings, args)?;
+    reject_second_handler(settings, args)?;
     let target = args.text(0)?;
     // As in nginx, which checks values with variables only at run time.
     if !target.has_variables() && target.bytes().windows(3).any(|window| window == b"://") {
@@ -261,11 +261,11 @@ fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn pass_to(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn pass_to(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let settings = settings.feature_mut::<StreamSettings>();
-    only(settings, args)?;
+    reject_second_handler(settings, args)?;
     let target = args.text(0)?;
-    if !target.has_variables() && Address::parse(&target.lossy(), None).is_err() {
+    if !target.has_variables() && PeerAddress::parse(&target.lossy(), None).is_err() {
         let expected =
             "the address of a listening socket, such as 127.0.0.1:8000, [::1]:8000 or unix:/run/site.sock";
         return Err(args.invalid(0, expected));
@@ -274,21 +274,21 @@ fn pass_to(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn answer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn answer(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let settings = settings.feature_mut::<StreamSettings>();
-    only(settings, args)?;
+    reject_second_handler(settings, args)?;
     settings.answer = Some(args.text(0)?);
     Ok(())
 }
 
-fn assign(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn assign(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.variable(0)?;
     let assignment = (args.text(0)?, args.text(1)?);
     settings.feature_mut::<StreamSettings>().assignments.push(assignment);
     Ok(())
 }
 
-fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if args.len() > 1 {
         args.choice(1, &[("transparent", ())])?;
         return Err(args.error(1, "\"transparent\" of \"proxy_bind\" is not supported"));
@@ -301,7 +301,7 @@ fn bind(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 /// Maximum size of a buffer in bytes: a connection has two.
 const LARGEST_BUFFER: u64 = 16 << 20;
 
-fn buffer(args: &Arguments<'_>, size: &mut u64) -> Done {
+fn buffer(args: &Arguments<'_>, size: &mut u64) -> SetterResult {
     *size = args.size(0)?;
     if (1..=LARGEST_BUFFER).contains(size) { Ok(()) } else { Err(args.invalid(0, "from 1 byte to 16m")) }
 }
@@ -309,7 +309,7 @@ fn buffer(args: &Arguments<'_>, size: &mut u64) -> Done {
 /// Maximum length of a protocol name in bytes (RFC 7301 section 3.1).
 const LONGEST_PROTOCOL: usize = 255;
 
-fn protocols(args: &Arguments<'_>, into: &mut Vec<Text>) -> Done {
+fn protocols(args: &Arguments<'_>, into: &mut Vec<Text>) -> SetterResult {
     into.clear();
     for index in 0..args.len() {
         if !(1..=LONGEST_PROTOCOL).contains(&args.bytes(index).len()) {
@@ -320,7 +320,7 @@ fn protocols(args: &Arguments<'_>, into: &mut Vec<Text>) -> Done {
     Ok(())
 }
 
-fn trust(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn trust(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let trusted = &mut settings.feature_mut::<StreamSettings>().trusted;
     args.start(trusted);
     if args.bytes(0) == b"all" {

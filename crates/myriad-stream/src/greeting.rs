@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use myriad_exchange::runtime::{Hosts, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::TlsEnd;
-use myriad_log::Level;
-use myriad_net::{Connection, Greeter, HandshakeFailure, RawClient, Secured};
+use myriad_log::LogLevel;
+use myriad_net::{Connection, HandshakeCallbacks, HandshakeFailure, RawClient, TlsHandshakeResult};
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 use rustls::sign::CertifiedKey;
 
-use crate::session::Session;
+use crate::session::StreamSession;
 
 /// Selects the server requested by a client.
-struct Greeting<'a> {
-    session: &'a Session,
+struct StreamTlsCallbacks<'a> {
+    session: &'a StreamSession,
     hosts: &'a Hosts,
 }
 
-impl Greeting<'_> {
+impl StreamTlsCallbacks<'_> {
     /// Returns the server of a name; the default server for unknown names.
     fn server(&self, name: Option<&str>) -> ServerId {
         let named = name.map(str::to_ascii_lowercase);
@@ -34,21 +34,21 @@ impl Greeting<'_> {
     /// is logged. The variables are evaluated for a separate session, so that values changed by the handshake are not
     /// cached.
     fn certificates(&self, server: ServerId, name: Option<&str>) -> Option<Vec<Arc<CertifiedKey>>> {
-        let greeting = self.session.connection.greeting(name);
-        let session = Session::new(Rc::clone(&self.session.streams), greeting, server, false);
+        let greeting = self.session.connection.handshake_placeholder(name);
+        let session = StreamSession::new(Rc::clone(&self.session.streams), greeting, server, false);
         session.real.set(self.session.real.get());
         let loaded = NamedPair::load_all(&session.server().named, &session, &mut session.frame.borrow_mut());
         match loaded {
             Ok(certificates) => Some(certificates),
             Err(error) => {
-                session.log(Level::Error, format_args!("{error} while SSL handshaking"));
+                session.log(LogLevel::Error, format_args!("{error} while SSL handshaking"));
                 None
             }
         }
     }
 }
 
-impl Greeter for Greeting<'_> {
+impl HandshakeCallbacks for StreamTlsCallbacks<'_> {
     fn timeout_ms(&self, _: &Connection) -> u64 {
         self.session.server().settings.handshake_timeout
     }
@@ -60,7 +60,7 @@ impl Greeter for Greeting<'_> {
             id = self.hosts.default;
         }
         let server = runtime.server(id);
-        let ServerTls::Speaks(config) = &server.tls else { return None };
+        let ServerTls::Terminates(config) = &server.tls else { return None };
         let Some(pair) = server.named.first() else { return Some(Arc::clone(config)) };
         let is_clients = pair.is_clients;
         let certificates = self.certificates(id, hello.server_name())?;
@@ -69,21 +69,26 @@ impl Greeter for Greeting<'_> {
 }
 
 /// Performs the handshake with a client and selects its server. The error is the status of the session.
-pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &Hosts) -> Result<(), u16> {
-    let greeting = Greeting { session, hosts };
-    match client.secure(&greeting).await {
-        Secured::Secure => {}
-        Secured::Plain => {
+pub(crate) async fn tls_handshake(
+    session: &StreamSession,
+    client: &RawClient,
+    hosts: &Hosts,
+) -> Result<(), u16> {
+    let greeting = StreamTlsCallbacks { session, hosts };
+    match client.tls_handshake(&greeting).await {
+        TlsHandshakeResult::Secure => {}
+        TlsHandshakeResult::Plain => {
             session.count_handshake(TlsEnd::Failed(HandshakeFailure::Other));
-            session.log(Level::Info, format_args!("client did not start TLS while SSL handshaking"));
+            session.log(LogLevel::Info, format_args!("client did not start TLS while SSL handshaking"));
             return Err(500);
         }
-        Secured::Failed(failure, why) => {
+        TlsHandshakeResult::Failed(failure, why) => {
             if let Some(failure) = failure {
                 session.count_handshake(TlsEnd::Failed(failure));
             }
             let why = why.unwrap_or_else(|| "the client closed the connection, or was too slow".to_owned());
-            session.log(Level::Info, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
+            session
+                .log(LogLevel::Info, format_args!("SSL_do_handshake() failed ({why}) while SSL handshaking"));
             return Err(500);
         }
     }
@@ -92,20 +97,21 @@ pub(crate) async fn shake_hands(session: &Session, client: &RawClient, hosts: &H
         session.server.set(greeting.server(name));
     }
     session.count_handshake(TlsEnd::Done { resumed: session.tls().is_some_and(|tls| tls.resumed) });
-    ask(session).await;
-    prove(session)
+    check_revocation(session).await;
+    verify_client_certificate(session)
 }
 
 /// Checks the revocation of a client's certificate, if the server requires it (`ssl_ocsp`).
-async fn ask(session: &Session) {
+async fn check_revocation(session: &StreamSession) {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     let asked = session.tls().zip(session.server().clients.as_ref());
-    let Some(check) = asked.and_then(|(facts, rules)| myriad_tls::unasked(facts, rules, now_s)) else {
+    let Some(check) = asked.and_then(|(facts, rules)| myriad_tls::required_status_check(facts, rules, now_s))
+    else {
         return;
     };
     let (judged, why) = check.run(now_s).await;
     if let Some(why) = why {
-        session.log(Level::Error, format_args!("{why}"));
+        session.log(LogLevel::Error, format_args!("{why}"));
     }
     if let Some(facts) = session.tls() {
         facts.judged.set(Some(judged));
@@ -113,22 +119,22 @@ async fn ask(session: &Session) {
 }
 
 /// Checks the client's certificate as required by the server (`ssl_verify_client`).
-fn prove(session: &Session) -> Result<(), u16> {
+fn verify_client_certificate(session: &StreamSession) -> Result<(), u16> {
     let Some(rules) = &session.server().clients else { return Ok(()) };
-    let (code, refused) = match verdict(session) {
+    let (code, refused) = match verification_result(session) {
         None if rules.mandatory => (0, "client sent no required SSL certificate".to_owned()),
         // Codes 18 to 21: the signer is unknown, which `optional_no_ca` allows.
-        Some(Err((18..=21, _))) if rules.lets_strangers => return Ok(()),
+        Some(Err((18..=21, _))) if rules.accepts_unknown_authority => return Ok(()),
         Some(Err((code, why))) => (code, format!("client SSL certificate verify error: ({code}:{why})")),
         None | Some(Ok(())) => return Ok(()),
     };
     session.count_handshake(TlsEnd::Unverified(code));
-    session.log(Level::Info, format_args!("{refused}"));
+    session.log(LogLevel::Info, format_args!("{refused}"));
     Err(500)
 }
 
 /// Returns the verification result of the client's certificate; `None` if it has none.
-pub(crate) fn verdict(session: &Session) -> Option<Result<(), (u32, &'static str)>> {
+pub(crate) fn verification_result(session: &StreamSession) -> Option<Result<(), (u32, &'static str)>> {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
-    session.tls().and_then(|tls| myriad_tls::judge(tls, session.server().clients.as_ref(), now_s))
+    session.tls().and_then(|tls| myriad_tls::verify_client(tls, session.server().clients.as_ref(), now_s))
 }

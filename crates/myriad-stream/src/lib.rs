@@ -48,8 +48,10 @@ mod target;
 mod udp;
 mod variables;
 
-pub use compile::{Kept, MakeResolver, MakeTables, MakeZone, Surroundings, compile};
-pub use runtime::{StreamRuntime, Streams};
+pub use compile::{
+    ResolverFactory, StreamCompileInputs, StreamReloadState, TablesFactory, TrafficZoneFactory, compile,
+};
+pub use runtime::{StreamRuntime, WorkerStreams};
 pub use udp::sessions;
 
 use myriad_exchange::feature::Feature;

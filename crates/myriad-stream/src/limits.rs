@@ -5,21 +5,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_access::limit_conn::{ConnectionLimitSettings, ConnectionTable};
-use myriad_access::{LimitKind, LimitZone, LimitZoneConf, Tables, limit_zones};
+use myriad_access::{LimitKind, LimitZone, LimitZoneConf, ZoneTables, limit_zones};
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::LimitCounts;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
 
 /// Tables that outlive a reload.
 #[derive(Default)]
-pub(crate) struct Kept(Tables<ConnectionTable>);
+pub(crate) struct LimitTables(ZoneTables<ConnectionTable>);
 
-impl Kept {
+impl LimitTables {
     /// Applies the sizes of the running configuration to the tables, and drops the tables of removed zones.
-    pub(crate) fn settle(&mut self, stream: Option<&HttpConf>) {
-        self.0.settle(stream.map_or(&[], limit_zones));
+    pub(crate) fn apply_zone_sizes(&mut self, stream: Option<&HttpConf>) {
+        self.0.apply_zones(stream.map_or(&[], limit_zones));
     }
 }
 
@@ -30,10 +30,10 @@ pub(crate) fn zones(stream: &HttpConf) -> impl Iterator<Item = &LimitZoneConf> {
 
 /// Compiled zones of a block, by name.
 #[derive(Default)]
-pub(crate) struct Zones(HashMap<String, Arc<LimitZone<ConnectionTable>>>);
+pub(crate) struct ConnectionLimitZones(HashMap<String, Arc<LimitZone<ConnectionTable>>>);
 
-impl Zones {
-    pub(crate) fn add(&mut self, conf: &LimitZoneConf, key: Template, kept: &mut Kept) {
+impl ConnectionLimitZones {
+    pub(crate) fn add(&mut self, conf: &LimitZoneConf, key: Template, kept: &mut LimitTables) {
         self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
     }
 
@@ -62,19 +62,19 @@ impl LimitStatus {
 }
 
 /// `limit_conn` of a server.
-pub(crate) struct Limits {
+pub(crate) struct SessionLimits {
     /// Zones, each with the maximum number of sessions per key.
     pub zones: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
-    pub level: Level,
+    pub level: LogLevel,
     pub dry_run: bool,
 }
 
-impl Limits {
+impl SessionLimits {
     /// Creates the limits of a server. The zones exist, because the configuration was checked.
-    pub(crate) fn of(settings: &Settings, zones: &Zones) -> Self {
+    pub(crate) fn of(settings: &Settings, zones: &ConnectionLimitZones) -> Self {
         let settings = settings.feature::<ConnectionLimitSettings>();
         let limits = settings.limits.iter();
-        let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&limit.zone)?), limit.most)));
+        let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&limit.zone)?), limit.max)));
         Self { zones: limits.collect(), level: settings.answer.level, dry_run: settings.answer.dry_run }
     }
 }

@@ -1,9 +1,9 @@
 //! Line of a session in the access logs of its server.
 
-use crate::session::Session;
+use crate::session::StreamSession;
 
 /// Writes a finished session to the access logs.
-pub(crate) fn write(session: &Session) {
+pub(crate) fn write(session: &StreamSession) {
     let streams = &session.streams;
     for log in &session.server().access_logs {
         let mut frame = session.frame.borrow_mut();

@@ -2,7 +2,7 @@
 
 use myriad_conf::registry::BuildFeature;
 use myriad_http::proxy_protocol::Tlv;
-use myriad_script::{Builtin, Catalogue, Role};
+use myriad_script::{Builtin, Catalogue, VariableRole};
 
 /// Prefix of all names of PROXY protocol values.
 const TLV: &str = "proxy_protocol_tlv_";
@@ -21,23 +21,23 @@ impl StreamNames {
     }
 
     /// Returns the PROXY protocol value of a number above the fixed names.
-    pub(crate) fn fact(&self, id: Builtin) -> Option<Tlv> {
+    pub(crate) fn proxy_protocol_value(&self, id: Builtin) -> Option<Tlv> {
         let at = (id.0 as usize).checked_sub(self.known.len())?;
         self.facts.get(at).and_then(|(_, fact)| *fact)
     }
 }
 
 impl Catalogue for StreamNames {
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)> {
         if let Some(at) = self.known.iter().position(|known| *known == name) {
-            return Some((Builtin(at as u32), Role::Fixed));
+            return Some((Builtin(at as u32), VariableRole::Fixed));
         }
         let fact = name.strip_prefix(TLV)?;
         let at = self.facts.iter().position(|(known, _)| known == fact).unwrap_or_else(|| {
             self.facts.push((fact.to_owned(), Tlv::named(fact)));
             self.facts.len() - 1
         });
-        Some((Builtin((self.known.len() + at) as u32), Role::Fixed))
+        Some((Builtin((self.known.len() + at) as u32), VariableRole::Fixed))
     }
 
     fn names(&self) -> &[&str] {

@@ -5,13 +5,13 @@ use myriad_net::clock::monotonic_ms;
 
 /// Rate of one direction of one session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct DirectionRate {
     /// Bytes per second; 0 for no limit.
     rate: u64,
     since_ms: u64,
 }
 
-impl Pace {
+impl DirectionRate {
     /// Creates a rate that applies from now on.
     pub(crate) fn new(rate: u64) -> Self {
         Self { rate, since_ms: monotonic_ms() }
@@ -19,11 +19,11 @@ impl Pace {
 
     /// Returns the number of bytes that may be read now, after `moved` bytes, or the milliseconds until more may be
     /// read. As in nginx, the allowance of a second is available at its start.
-    pub(crate) fn allows(&self, moved: u64) -> Result<usize, u64> {
-        self.at(monotonic_ms(), moved)
+    pub(crate) fn allowance(&self, moved: u64) -> Result<usize, u64> {
+        self.allowance_at(monotonic_ms(), moved)
     }
 
-    fn at(&self, now_ms: u64, moved: u64) -> Result<usize, u64> {
+    fn allowance_at(&self, now_ms: u64, moved: u64) -> Result<usize, u64> {
         if self.rate == 0 {
             return Ok(usize::MAX);
         }
@@ -39,16 +39,16 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::Pace;
+    use super::DirectionRate;
 
     #[test]
     fn a_second_has_its_bytes_at_once_and_then_no_more() {
-        let pace = Pace { rate: 100, since_ms: 5000 };
-        assert_eq!(pace.at(5000, 0), Ok(100));
-        assert_eq!(pace.at(5999, 40), Ok(60));
-        assert_eq!(pace.at(5999, 100), Err(1));
-        assert_eq!(pace.at(6000, 100), Ok(100));
-        assert_eq!(pace.at(6000, 400), Err(2001));
-        assert_eq!(Pace { rate: 0, since_ms: 0 }.at(0, u64::MAX), Ok(usize::MAX));
+        let pace = DirectionRate { rate: 100, since_ms: 5000 };
+        assert_eq!(pace.allowance_at(5000, 0), Ok(100));
+        assert_eq!(pace.allowance_at(5999, 40), Ok(60));
+        assert_eq!(pace.allowance_at(5999, 100), Err(1));
+        assert_eq!(pace.allowance_at(6000, 100), Ok(100));
+        assert_eq!(pace.allowance_at(6000, 400), Err(2001));
+        assert_eq!(DirectionRate { rate: 0, since_ms: 0 }.allowance_at(0, u64::MAX), Ok(usize::MAX));
     }
 }

@@ -2,21 +2,25 @@
 
 use std::any::Any;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
-use myriad_upstream::Address;
+use myriad_upstream::PeerAddress;
 
-use crate::session::{Ends, Session};
+use crate::session::{SessionAddresses, StreamSession};
 
 /// Passes the connection of a session to the socket that `target` evaluates to; `held` is dropped with the connection.
 /// The error is the status of the session.
-pub(crate) fn run(session: &Session, target: &Template, held: Box<dyn Any>) -> Result<(), u16> {
+pub(crate) fn pass_connection(
+    session: &StreamSession,
+    target: &Template,
+    held: Box<dyn Any>,
+) -> Result<(), u16> {
     let log = |what: &str, name: &str| {
-        session.log(Level::Error, format_args!("{what} \"{name}\" while passing connection to port"));
+        session.log(LogLevel::Error, format_args!("{what} \"{name}\" while passing connection to port"));
     };
     let name = session.eval(target).map_err(|_| 500_u16)?;
     let name = String::from_utf8_lossy(&name);
-    let address = Address::parse(&name, None).map_err(|error| {
+    let address = PeerAddress::parse(&name, None).map_err(|error| {
         log(&format!("{error} in pass"), &name);
         500_u16
     })?;
@@ -33,8 +37,8 @@ pub(crate) fn run(session: &Session, target: &Template, held: Box<dyn Any>) -> R
         return Err(500);
     }
     let local = match address {
-        Address::Tcp(address) => Some(address),
-        Address::Unix(_) => None,
+        PeerAddress::Tcp(address) => Some(address),
+        PeerAddress::Unix(_) => None,
     };
     if !session.connection.pass_to(socket.number, local, held) {
         log("stream pass cycle at", &name);
@@ -44,8 +48,8 @@ pub(crate) fn run(session: &Session, target: &Template, held: Box<dyn Any>) -> R
 }
 
 /// Logs that datagrams cannot be passed; returns the status of the session.
-pub(crate) fn refuse_datagrams(session: &Session) -> u16 {
-    let message = format_args!("cannot pass udp connection{}", Ends(session));
-    session.server().errors.write(Level::Error, Some(session.connection.id), message);
+pub(crate) fn refuse_datagrams(session: &StreamSession) -> u16 {
+    let message = format_args!("cannot pass udp connection{}", SessionAddresses(session));
+    session.server().errors.write(LogLevel::Error, Some(session.connection.id), message);
     500
 }

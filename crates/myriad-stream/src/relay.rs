@@ -8,27 +8,27 @@ use std::task::{Context, Poll};
 use bytes::{Buf, BytesMut};
 use myriad_net::RawClient;
 use myriad_net::deadline::Deadline;
-use myriad_upstream::{Dialed, Stream};
+use myriad_upstream::{DialedConnection, PeerStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::pace::Pace;
-use crate::session::Session;
+use crate::pace::DirectionRate;
+use crate::session::StreamSession;
 
 /// Parameters of a relay.
-pub(crate) struct Terms {
+pub(crate) struct RelaySettings {
     /// Maximum silence on both sides, in milliseconds (`proxy_timeout`).
     pub silence_ms: u64,
     /// Maximum number of buffered bytes in one direction (`proxy_buffer_size`).
     pub buffer: usize,
     /// Set if one side may continue after the other has closed (`proxy_half_close`).
     pub half_close: bool,
-    pub upload: Pace,
-    pub download: Pace,
+    pub upload: DirectionRate,
+    pub download: DirectionRate,
 }
 
 /// Reason why a relay has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum RelayEnd {
     /// The client closed the connection, or it failed.
     Client,
     /// The peer closed the connection, or it failed.
@@ -41,34 +41,34 @@ pub(crate) enum End {
 
 //   Open ──▶ Ended ──▶ Told     no more bytes from this side; the other side was notified (`proxy_half_close`)
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum SideState {
     Open,
     Ended,
-    Told,
+    Notified,
 }
 
 /// One direction: bytes that were read and not written yet.
-struct Way {
+struct RelayDirection {
     waiting: BytesMut,
-    from: Side,
+    from: SideState,
     /// Total bytes read.
     read: u64,
-    pace: Pace,
+    pace: DirectionRate,
     /// Deadline that wakes the relay when the rate allows more.
     pause: Deadline,
 }
 
-impl Way {
-    fn new(pace: Pace) -> Self {
-        Self { waiting: BytesMut::new(), from: Side::Open, read: 0, pace, pause: Deadline::new() }
+impl RelayDirection {
+    fn new(pace: DirectionRate) -> Self {
+        Self { waiting: BytesMut::new(), from: SideState::Open, read: 0, pace, pause: Deadline::new() }
     }
 
     /// Reads once if the buffer is empty. Returns the number of bytes; `None` if nothing can be read now.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
-        if self.from != Side::Open || !self.waiting.is_empty() {
+        if self.from != SideState::Open || !self.waiting.is_empty() {
             return None;
         }
-        let allowed = match self.pace.allows(self.read) {
+        let allowed = match self.pace.allowance(self.read) {
             Ok(allowed) => allowed,
             Err(wait_ms) => {
                 self.pause.set(wait_ms);
@@ -89,7 +89,7 @@ impl Way {
                 Some(count)
             }
             Poll::Ready(_) => {
-                self.from = Side::Ended;
+                self.from = SideState::Ended;
                 Some(0)
             }
         }
@@ -113,28 +113,28 @@ impl Way {
 
     /// Returns whether this direction is finished.
     fn is_done(&self) -> bool {
-        self.from != Side::Open && self.waiting.is_empty()
+        self.from != SideState::Open && self.waiting.is_empty()
     }
 }
 
-struct Relay<'a> {
-    session: &'a Session,
+struct TcpRelay<'a> {
+    session: &'a StreamSession,
     client: &'a mut RawClient,
-    peer: &'a mut Dialed<Stream>,
-    terms: &'a Terms,
-    up: Way,
-    down: Way,
+    peer: &'a mut DialedConnection<PeerStream>,
+    terms: &'a RelaySettings,
+    up: RelayDirection,
+    down: RelayDirection,
 }
 
 /// Relays bytes until the relay finishes.
-pub(crate) async fn run(
-    session: &Session,
+pub(crate) async fn relay_tcp(
+    session: &StreamSession,
     client: &mut RawClient,
-    peer: &mut Dialed<Stream>,
-    terms: &Terms,
-) -> End {
-    let (up, down) = (Way::new(terms.upload), Way::new(terms.download));
-    let mut relay = Relay { session, client, peer, terms, up, down };
+    peer: &mut DialedConnection<PeerStream>,
+    terms: &RelaySettings,
+) -> RelayEnd {
+    let (up, down) = (RelayDirection::new(terms.upload), RelayDirection::new(terms.download));
+    let mut relay = TcpRelay { session, client, peer, terms, up, down };
     let silence = Deadline::new();
     silence.set(terms.silence_ms);
     poll_fn(|cx| {
@@ -148,19 +148,19 @@ pub(crate) async fn run(
             }
         }
         // Both are polled, so that each wakes this task.
-        let ended = relay.client.poll_ended(cx).is_ready();
+        let worker_stops = relay.client.poll_must_close(cx).is_ready();
         match silence.poll_expired(cx) {
-            _ if ended => Poll::Ready(End::Worker),
-            Poll::Ready(()) => Poll::Ready(End::Silence),
+            _ if worker_stops => Poll::Ready(RelayEnd::Worker),
+            Poll::Ready(()) => Poll::Ready(RelayEnd::Silence),
             Poll::Pending => Poll::Pending,
         }
     })
     .await
 }
 
-impl Relay<'_> {
+impl TcpRelay<'_> {
     /// Transfers the available bytes. Returns ready with `None` if bytes were transferred.
-    fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<End>> {
+    fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<RelayEnd>> {
         let session = self.session;
         let room = self.terms.buffer;
         let came_up = self.up.fill(cx, room, Pin::new(&mut *self.client));
@@ -172,10 +172,10 @@ impl Relay<'_> {
             self.peer.received(count);
         }
         let Ok(went_up) = self.up.drain(cx, Pin::new(&mut self.peer.link)) else {
-            return Poll::Ready(Some(End::Peer));
+            return Poll::Ready(Some(RelayEnd::Peer));
         };
         let Ok(went_down) = self.down.drain(cx, Pin::new(&mut *self.client)) else {
-            return Poll::Ready(Some(End::Client));
+            return Poll::Ready(Some(RelayEnd::Client));
         };
         if let Some(count) = went_up {
             self.peer.sent(count);
@@ -194,20 +194,20 @@ impl Relay<'_> {
 
     /// Returns the reason if the relay has finished; otherwise shuts down the writing of a side if the other side has
     /// closed.
-    fn end(&mut self, cx: &mut Context<'_>) -> Option<End> {
+    fn end(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
         let (up, down) = (self.up.is_done(), self.down.is_done());
         if up && down || !self.terms.half_close && (up || down) {
-            return Some(if up { End::Client } else { End::Peer });
+            return Some(if up { RelayEnd::Client } else { RelayEnd::Peer });
         }
-        if up && self.up.from == Side::Ended {
-            let told = Pin::new(&mut self.peer.link).poll_shutdown(cx);
-            if told.is_ready() {
-                self.up.from = Side::Told;
+        if up && self.up.from == SideState::Ended {
+            let shutdown = Pin::new(&mut self.peer.link).poll_shutdown(cx);
+            if shutdown.is_ready() {
+                self.up.from = SideState::Notified;
             }
         }
-        if down && self.down.from == Side::Ended {
+        if down && self.down.from == SideState::Ended {
             self.client.shutdown_write();
-            self.down.from = Side::Told;
+            self.down.from = SideState::Notified;
         }
         None
     }

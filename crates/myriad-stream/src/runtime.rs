@@ -9,20 +9,20 @@ use std::sync::Arc;
 use myriad_access::access::AccessRule;
 use myriad_base::bounded::Lru;
 use myriad_conf::settings::Network;
-use myriad_exchange::runtime::{LimitCounts, Listener, NamedPair, ServerId, ServerTls};
+use myriad_exchange::runtime::{LimitCounts, ListenerHosts, NamedPair, ServerId, ServerTls};
 use myriad_exchange::traffic::TrafficZone;
 use myriad_exchange::worker::WorkerState;
-use myriad_log::{AccessLog, ErrorLog, Format};
+use myriad_log::{AccessLog, ErrorLog, LogFormat};
 use myriad_script::{Template, Variable};
 use myriad_tls::ClientRules;
-use myriad_upstream::{CheckPeer, Group, GroupControl, Resolver, ResolverConfig, TellUnresolved};
+use myriad_upstream::{Group, GroupControl, PeerVerifier, Resolver, ResolverConfig, UnresolvedLogger};
 use rustls::ClientConfig;
 
 use crate::health_check::StreamCheck;
-use crate::limits::Limits;
+use crate::limits::SessionLimits;
 use crate::names::StreamNames;
 use crate::settings::StreamSettings;
-use crate::sockets::Sockets;
+use crate::sockets::PassTargets;
 
 /// Maximum number of addresses from variables that a worker caches; clients may influence them.
 const ADDRESSES: u64 = 1024;
@@ -30,14 +30,14 @@ const ADDRESSES: u64 = 1024;
 /// Compiled `stream` block, shared by workers.
 pub struct StreamRuntime {
     /// Servers of each socket, by its number.
-    pub(crate) listeners: HashMap<u32, Listener>,
+    pub(crate) listeners: HashMap<u32, ListenerHosts>,
     /// Numbers of the UDP sockets among them.
     pub(crate) datagrams: HashSet<u32>,
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Vec<StreamServer>,
     /// Sockets for `pass`.
-    pub(crate) sockets: Sockets,
+    pub(crate) sockets: PassTargets,
     pub(crate) groups: HashMap<String, Arc<StreamGroup>>,
-    pub(crate) formats: Vec<Format>,
+    pub(crate) formats: Vec<LogFormat>,
     pub(crate) names: StreamNames,
     pub(crate) resolvers: Vec<Arc<ResolverConfig>>,
     pub(crate) limits: Vec<(Box<str>, Arc<LimitCounts>)>,
@@ -47,11 +47,11 @@ pub struct StreamRuntime {
 }
 
 /// Server of a `stream` block.
-pub(crate) struct Server {
+pub(crate) struct StreamServer {
     pub settings: StreamSettings,
     /// Its first name (`$server_name`).
     pub name: Box<[u8]>,
-    pub content: Content,
+    pub content: StreamContent,
     /// Health check of its group's peers; `None` without `health_check`.
     pub check: Option<StreamCheck>,
     /// TLS with clients.
@@ -64,7 +64,7 @@ pub(crate) struct Server {
     pub peer_tls: Option<PeerTls>,
     /// `allow` and `deny`: the first rule that matches the client applies.
     pub access: Box<[AccessRule]>,
-    pub limits: Limits,
+    pub limits: SessionLimits,
     /// `set`, in their order.
     pub assignments: Vec<(Arc<Variable>, Template)>,
     pub bind: Option<Template>,
@@ -78,7 +78,7 @@ pub(crate) struct Server {
     pub traffic: Option<Arc<TrafficZone>>,
 }
 
-impl Server {
+impl StreamServer {
     /// Returns whether client addresses from this proxy are trusted.
     pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
         self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
@@ -91,7 +91,7 @@ pub(crate) struct PeerTls {
     /// `proxy_ssl_certificate`, if its name contains variables.
     pub certificate: Option<NamedPair>,
     /// Verification of a peer; `None` if every peer is accepted.
-    pub check: Option<Arc<dyn CheckPeer>>,
+    pub check: Option<Arc<dyn PeerVerifier>>,
     /// Name that a peer must have (`proxy_ssl_name`, otherwise the name in `proxy_pass`).
     pub name: Template,
     /// Identifies the settings.
@@ -99,7 +99,7 @@ pub(crate) struct PeerTls {
 }
 
 /// Action of a server for a connection.
-pub(crate) enum Content {
+pub(crate) enum StreamContent {
     /// No action: connections are closed, as in nginx.
     Nothing,
     /// `return`.
@@ -143,7 +143,7 @@ impl StreamRuntime {
 
     /// Starts to resolve the names of groups periodically, unless another worker does so already; `tell` gets the
     /// failures.
-    pub fn follow_names(&self, tell: &TellUnresolved) {
+    pub fn start_resolving(&self, tell: &UnresolvedLogger) {
         for group in self.groups.values() {
             group.group.follow_names(tell);
         }
@@ -154,13 +154,13 @@ impl StreamRuntime {
         self.groups.values().map(|group| group.group.control()).collect()
     }
 
-    pub(crate) fn server(&self, id: ServerId) -> &Server {
+    pub(crate) fn server(&self, id: ServerId) -> &StreamServer {
         &self.servers[id as usize]
     }
 }
 
 /// `stream` block in one worker, from one reload to the next.
-pub struct Streams {
+pub struct WorkerStreams {
     pub(crate) runtime: Arc<StreamRuntime>,
     pub(crate) worker: Rc<WorkerState>,
     /// Resolvers, by their number in the runtime.
@@ -169,7 +169,7 @@ pub struct Streams {
     pub(crate) addressed: RefCell<Lru<String, Arc<StreamGroup>>>,
 }
 
-impl Streams {
+impl WorkerStreams {
     /// Creates a block without connections.
     pub fn new(runtime: Arc<StreamRuntime>, worker: Rc<WorkerState>) -> Rc<Self> {
         let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config))).collect();

@@ -9,18 +9,18 @@ use std::sync::Arc;
 use myriad_exchange::runtime::ServerId;
 use myriad_exchange::traffic::{TlsEnd, TrafficZone};
 use myriad_http::proxy_protocol::ProxyHeader;
-use myriad_log::Level;
-use myriad_net::{Connection, Peer, TlsFacts};
+use myriad_log::LogLevel;
+use myriad_net::{ClientAddress, Connection, TlsFacts};
 use myriad_script::{EvalError, Frame, Template};
 use myriad_upstream::Attempts;
 
 use crate::limits::LimitStatus;
-use crate::preread::Hello;
-use crate::runtime::{Server, Streams};
+use crate::preread::PrereadHello;
+use crate::runtime::{StreamServer, WorkerStreams};
 
 /// TCP connection, or the UDP datagrams of one client.
-pub(crate) struct Session {
-    pub streams: Rc<Streams>,
+pub(crate) struct StreamSession {
+    pub streams: Rc<WorkerStreams>,
     /// Server; changes if the client requests another server name.
     pub server: Cell<ServerId>,
     /// TCP connection, or the connection that represents a UDP client.
@@ -37,7 +37,7 @@ pub(crate) struct Session {
     /// `$status`; 0 while the session is active.
     pub status: Cell<u16>,
     /// Client hello read by `ssl_preread`; unset if the client does not use TLS.
-    pub hello: OnceCell<Hello>,
+    pub hello: OnceCell<PrereadHello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
     /// Zone that counts the active session.
@@ -45,9 +45,9 @@ pub(crate) struct Session {
     pub frame: RefCell<Frame>,
 }
 
-impl Session {
+impl StreamSession {
     pub(crate) fn new(
-        streams: Rc<Streams>,
+        streams: Rc<WorkerStreams>,
         connection: Rc<Connection>,
         server: ServerId,
         is_datagram: bool,
@@ -70,12 +70,12 @@ impl Session {
         }
     }
 
-    pub(crate) fn server(&self) -> &Server {
+    pub(crate) fn server(&self) -> &StreamServer {
         self.streams.runtime.server(self.server.get())
     }
 
     /// Counts the session as started, once its server is known.
-    pub(crate) fn count(&self) {
+    pub(crate) fn count_start(&self) {
         let Some(zone) = &self.server().traffic else { return };
         zone.begin(self.streams.worker.number);
         self.counted.set(Some(Arc::clone(zone)));
@@ -84,9 +84,9 @@ impl Session {
     /// Counts a finished TLS handshake, for its server and in total.
     pub(crate) fn count_handshake(&self, end: TlsEnd) {
         let worker = &self.streams.worker;
-        worker.counters.served.shake_hands(end);
+        worker.counters.served.count_handshake(end);
         if let Some(zone) = &self.server().traffic {
-            zone.shake_hands(worker.number, end);
+            zone.count_handshake(worker.number, end);
         }
     }
 
@@ -98,8 +98,8 @@ impl Session {
     /// Returns the client's address and port.
     pub(crate) fn client_socket(&self) -> Option<SocketAddr> {
         self.real.get().or(match self.connection.peer {
-            Peer::Inet(peer) => Some(peer),
-            Peer::Unix => None,
+            ClientAddress::Inet(peer) => Some(peer),
+            ClientAddress::Unix => None,
         })
     }
 
@@ -126,16 +126,21 @@ impl Session {
     }
 
     /// Writes to the error log of the server, with the client's address.
-    pub(crate) fn log(&self, level: Level, message: fmt::Arguments<'_>) {
+    pub(crate) fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         let log = &self.server().errors;
         if log.enabled(level) {
-            log.write_with(level, Some(self.connection.id), message, format_args!("{}", Ends(self)));
+            log.write_with(
+                level,
+                Some(self.connection.id),
+                message,
+                format_args!("{}", SessionAddresses(self)),
+            );
         }
     }
 }
 
 /// Counts the session as finished, with its status unless the worker shut down before.
-impl Drop for Session {
+impl Drop for StreamSession {
     fn drop(&mut self) {
         if let Some(zone) = self.counted.take() {
             let number = self.streams.worker.number;
@@ -145,9 +150,9 @@ impl Drop for Session {
 }
 
 /// Addresses of both sides of a connection, in the format of the error log.
-pub(crate) struct Ends<'a>(pub &'a Session);
+pub(crate) struct SessionAddresses<'a>(pub &'a StreamSession);
 
-impl fmt::Display for Ends<'_> {
+impl fmt::Display for SessionAddresses<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.client() {
             Some(client) => write!(f, ", client: {client}")?,

@@ -29,9 +29,9 @@ pub(crate) struct StreamSettings {
     /// `proxy_bind`; none for any address.
     pub bind: Option<Text>,
     /// `proxy_protocol`: sends the client's address to the peer.
-    pub tells_client: bool,
+    pub sends_proxy_header: bool,
     /// `proxy_ssl`: uses TLS with peers.
-    pub secures: bool,
+    pub uses_tls: bool,
     /// `proxy_ssl_alpn`.
     pub peer_alpn: Vec<Text>,
     /// `proxy_socket_keepalive`.

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use myriad_conf::Model;
-use myriad_upstream::Address;
+use myriad_upstream::PeerAddress;
 
 /// Listening socket that connections can be passed to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Socket {
+pub(crate) struct PassTarget {
     pub number: u32,
     /// Set if the socket has `ssl`.
     pub secure: bool,
@@ -18,18 +18,18 @@ pub(crate) struct Socket {
 
 /// TCP and unix sockets of a configuration, by their names.
 #[derive(Debug, Default)]
-pub(crate) struct Sockets(HashMap<String, Socket>);
+pub(crate) struct PassTargets(HashMap<String, PassTarget>);
 
-impl Sockets {
+impl PassTargets {
     /// Collects the sockets of a model; `numbers` are those of its listeners, by their names.
-    pub(crate) fn of(model: &Model, numbers: &HashMap<String, u32>) -> Self {
-        let mut sockets: HashMap<String, Socket> = HashMap::new();
+    pub(crate) fn from_model(model: &Model, numbers: &HashMap<String, u32>) -> Self {
+        let mut sockets: HashMap<String, PassTarget> = HashMap::new();
         for listen in
             model.servers().flat_map(|server| &server.listens).filter(|listen| !listen.quic && !listen.udp)
         {
             let name = listen.socket_name();
             let Some(number) = numbers.get(&name) else { continue };
-            let socket = Socket { number: *number, secure: false, proxy_protocol: false };
+            let socket = PassTarget { number: *number, secure: false, proxy_protocol: false };
             let socket = sockets.entry(name).or_insert(socket);
             socket.secure |= listen.ssl;
             socket.proxy_protocol |= listen.proxy_protocol;
@@ -39,11 +39,11 @@ impl Sockets {
 
     /// Returns the socket that accepts connections to an address, with nginx's rule: the socket bound to the address,
     /// or to every address of its family and port.
-    pub(crate) fn find(&self, address: &Address) -> Option<Socket> {
+    pub(crate) fn find(&self, address: &PeerAddress) -> Option<PassTarget> {
         let at = |name: &str| self.0.get(name).copied();
         match address {
-            Address::Unix(path) => at(&format!("unix:{}", path.display())),
-            Address::Tcp(address) => at(&address.to_string()).or_else(|| {
+            PeerAddress::Unix(path) => at(&format!("unix:{}", path.display())),
+            PeerAddress::Tcp(address) => at(&address.to_string()).or_else(|| {
                 let any = match address.ip() {
                     IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                     IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),

@@ -4,41 +4,44 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
 use myriad_tls::OneCertificate;
 use myriad_upstream::{
-    Address, AddressError, Affinity, Group, GroupConfig, OriginTls, PeerConfig, PeerStates,
+    AddressError, Affinity, Group, GroupConfig, OriginTls, PeerAddress, PeerConfig, PeerStates,
 };
 
 use crate::runtime::StreamGroup;
-use crate::session::Session;
+use crate::session::StreamSession;
 
 /// Returns the group of a target with variables; the error is the status of the session.
-pub(crate) async fn named(session: &Session, target: &Template) -> Result<Arc<StreamGroup>, u16> {
+pub(crate) async fn group_for_target(
+    session: &StreamSession,
+    target: &Template,
+) -> Result<Arc<StreamGroup>, u16> {
     let name = session.eval(target).map_err(|_| 500_u16)?;
     let name = String::from_utf8_lossy(&name).into_owned();
     let streams = &session.streams;
     if let Some(group) = streams.runtime.groups.get(&name) {
         return Ok(Arc::clone(group));
     }
-    match Address::parse(&name, None) {
-        Ok(address) => Ok(remembered(session, name, || vec![address])),
-        Err(AddressError::Host(host)) => resolved(session, &name, &host).await,
+    match PeerAddress::parse(&name, None) {
+        Ok(address) => Ok(cached_group(session, name, || vec![address])),
+        Err(AddressError::Host(host)) => resolve_group(session, &name, &host).await,
         Err(AddressError::Port) => {
-            session.log(Level::Error, format_args!("no port in upstream \"{name}\""));
+            session.log(LogLevel::Error, format_args!("no port in upstream \"{name}\""));
             Err(500)
         }
         Err(error) => {
-            session.log(Level::Error, format_args!("{error} in upstream \"{name}\""));
+            session.log(LogLevel::Error, format_args!("{error} in upstream \"{name}\""));
             Err(500)
         }
     }
 }
 
-async fn resolved(session: &Session, name: &str, host: &str) -> Result<Arc<StreamGroup>, u16> {
+async fn resolve_group(session: &StreamSession, name: &str, host: &str) -> Result<Arc<StreamGroup>, u16> {
     let Some((index, timeout_ms)) = session.server().resolver else {
-        session.log(Level::Error, format_args!("no resolver defined to resolve {host}"));
+        session.log(LogLevel::Error, format_args!("no resolver defined to resolve {host}"));
         return Err(500);
     };
     // The name has been parsed as host and port before.
@@ -47,19 +50,23 @@ async fn resolved(session: &Session, name: &str, host: &str) -> Result<Arc<Strea
     match resolver.resolve(host, timeout_ms).await {
         Ok(addresses) => {
             let known = format!("{name} {addresses:?}");
-            let peers = || addresses.iter().map(|ip| Address::Tcp(SocketAddr::new(*ip, port))).collect();
-            Ok(remembered(session, known, peers))
+            let peers = || addresses.iter().map(|ip| PeerAddress::Tcp(SocketAddr::new(*ip, port))).collect();
+            Ok(cached_group(session, known, peers))
         }
         Err(error) => {
-            session.log(Level::Error, format_args!("{host} could not be resolved ({error})"));
-            session.attempts.unresolved(host);
+            session.log(LogLevel::Error, format_args!("{host} could not be resolved ({error})"));
+            session.attempts.record_unresolved(host);
             Err(502)
         }
     }
 }
 
 /// Returns the cached group of addresses with this name, or creates it. Failures of its peers are not recorded.
-fn remembered(session: &Session, name: String, addresses: impl FnOnce() -> Vec<Address>) -> Arc<StreamGroup> {
+fn cached_group(
+    session: &StreamSession,
+    name: String,
+    addresses: impl FnOnce() -> Vec<PeerAddress>,
+) -> Arc<StreamGroup> {
     let mut known = session.streams.addressed.borrow_mut();
     if let Some(group) = known.get_mut(&name) {
         return Arc::clone(group);
@@ -68,7 +75,7 @@ fn remembered(session: &Session, name: String, addresses: impl FnOnce() -> Vec<A
         .into_iter()
         .map(|address| PeerConfig { max_fails: 0, ..PeerConfig::new(address) })
         .collect();
-    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let nowhere = PeerAddress::Unix(std::path::PathBuf::new());
     let config = GroupConfig { name: name.clone(), peers, ..GroupConfig::single(nowhere) };
     let group = Arc::new(StreamGroup { group: Group::new(config, &PeerStates::default()), key: None });
     known.insert(name, Arc::clone(&group), 1);
@@ -76,7 +83,7 @@ fn remembered(session: &Session, name: String, addresses: impl FnOnce() -> Vec<A
 }
 
 /// Returns the key by which `hash` selects a peer.
-pub(crate) fn affinity(session: &Session, group: &StreamGroup) -> Affinity {
+pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity {
     let Some(key) = &group.key else {
         return Affinity::Client(session.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
     };
@@ -86,14 +93,14 @@ pub(crate) fn affinity(session: &Session, group: &StreamGroup) -> Affinity {
 
 /// Returns the TLS settings for peers of this session; `None` without `proxy_ssl`. The error is the status of the
 /// session.
-pub(crate) fn tls(session: &Session) -> Result<Option<OriginTls>, u16> {
+pub(crate) fn peer_tls(session: &StreamSession) -> Result<Option<OriginTls>, u16> {
     let Some(tls) = &session.server().peer_tls else { return Ok(None) };
     let name = session.eval(&tls.name).map_err(|_| 500_u16)?;
     let name = String::from_utf8_lossy(&name);
     let mut config = Arc::clone(&tls.config);
     if let Some(pair) = &tls.certificate {
         let loaded = pair.load(session, &mut session.frame.borrow_mut()).map_err(|error| {
-            session.log(Level::Error, format_args!("{error} while SSL handshaking to upstream"));
+            session.log(LogLevel::Error, format_args!("{error} while SSL handshaking to upstream"));
             500_u16
         })?;
         if let Some(certified) = loaded {
@@ -117,7 +124,7 @@ fn without_port(name: &str) -> &str {
 
 /// Returns the source address of a connection (`proxy_bind`), with port 0 if it has none; `None` if the text is empty
 /// or `off`. The error is the status of the session.
-pub(crate) fn bind(session: &Session) -> Result<Option<SocketAddr>, u16> {
+pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>, u16> {
     let Some(bind) = &session.server().bind else { return Ok(None) };
     let text = session.eval(bind).map_err(|_| 500_u16)?;
     let text = String::from_utf8_lossy(&text);
@@ -127,13 +134,13 @@ pub(crate) fn bind(session: &Session) -> Result<Option<SocketAddr>, u16> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let bound = text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0)));
     bound.map(Some).map_err(|_| {
-        session.log(Level::Error, format_args!("invalid local address \"{text}\""));
+        session.log(LogLevel::Error, format_args!("invalid local address \"{text}\""));
         500
     })
 }
 
 /// Returns a rate in bytes per second; an invalid value means no limit.
-pub(crate) fn rate(session: &Session, rate: &Template) -> u64 {
+pub(crate) fn eval_rate(session: &StreamSession, rate: &Template) -> u64 {
     let text = session.eval(rate).unwrap_or_default();
     myriad_conf::number::parse_size(&text).unwrap_or(0)
 }

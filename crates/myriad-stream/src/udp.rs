@@ -20,19 +20,19 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use myriad_exchange::runtime::ServerId;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::deadline::{self, Deadline};
 use myriad_net::{Connection, UdpSocket};
-use myriad_upstream::Dialed;
+use myriad_upstream::DialedConnection;
 use tokio::io::{Interest, ReadBuf};
 use tokio::sync::mpsc;
 
 use crate::admission::admit;
-use crate::drive::{assign, dial, finish, greet, no_handler, tell};
-use crate::pace::Pace;
+use crate::drive::{dial_for, finish, log_connect_error, log_new_client, log_no_handler, set_variables};
+use crate::pace::DirectionRate;
 use crate::pass;
-use crate::runtime::{Content, StreamGroup, Streams};
-use crate::session::Session;
+use crate::runtime::{StreamContent, StreamGroup, WorkerStreams};
+use crate::session::StreamSession;
 use crate::target;
 
 /// Maximum number of queued datagrams of one client; further datagrams are dropped.
@@ -58,25 +58,25 @@ pub fn sessions() -> usize {
 }
 
 /// Counts a session until it is dropped.
-struct Counted;
+struct UdpSessionGuard;
 
-impl Counted {
+impl UdpSessionGuard {
     fn new() -> Self {
         SESSIONS.set(SESSIONS.get() + 1);
         Self
     }
 }
 
-impl Drop for Counted {
+impl Drop for UdpSessionGuard {
     fn drop(&mut self) {
         SESSIONS.set(SESSIONS.get() - 1);
     }
 }
 
 /// Queued datagram of a client, counted until it is dropped.
-struct Waiting(Bytes);
+struct QueuedDatagram(Bytes);
 
-impl Waiting {
+impl QueuedDatagram {
     /// Returns `None` if the queues are full.
     fn new(bytes: &[u8]) -> Option<Self> {
         let waiting = WAITING.get() + bytes.len();
@@ -88,7 +88,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedDatagram {
     fn drop(&mut self) {
         WAITING.set(WAITING.get() - self.0.len());
     }
@@ -96,24 +96,24 @@ impl Drop for Waiting {
 
 /// Addresses of both sides of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Ends {
+struct DatagramAddresses {
     client: SocketAddr,
     local: SocketAddr,
 }
 
 /// Sessions of a socket that accept datagrams of their clients.
-type Open = Rc<RefCell<HashMap<Ends, mpsc::Sender<Waiting>>>>;
+type OpenSessions = Rc<RefCell<HashMap<DatagramAddresses, mpsc::Sender<QueuedDatagram>>>>;
 
 /// Socket as seen by its sessions.
 #[derive(Clone)]
-struct Door {
-    streams: Rc<Streams>,
+struct UdpListener {
+    streams: Rc<WorkerStreams>,
     number: u32,
     socket: Rc<UdpSocket>,
-    open: Open,
+    open: OpenSessions,
 }
 
-impl Streams {
+impl WorkerStreams {
     /// Returns a future that serves the datagrams of a socket until it is dropped; started sessions continue.
     pub fn receive(
         self: &Rc<Self>,
@@ -121,19 +121,19 @@ impl Streams {
         socket: OwnedFd,
     ) -> io::Result<Pin<Box<dyn Future<Output = ()>>>> {
         let socket = Rc::new(UdpSocket::new(socket)?);
-        let door = Door { streams: Rc::clone(self), number, socket, open: Open::default() };
+        let door = UdpListener { streams: Rc::clone(self), number, socket, open: OpenSessions::default() };
         Ok(Box::pin(async move { door.serve().await }))
     }
 }
 
-impl Door {
+impl UdpListener {
     async fn serve(self) {
         let mut buffer = Vec::new();
         loop {
-            let take = |arrival: myriad_net::Arrival<'_>| {
-                let ends = Ends { client: arrival.from, local: arrival.to };
-                if let Some(datagram) = Waiting::new(arrival.bytes) {
-                    self.take(ends, datagram);
+            let take = |arrival: myriad_net::ReceivedDatagram<'_>| {
+                let ends = DatagramAddresses { client: arrival.from, local: arrival.to };
+                if let Some(datagram) = QueuedDatagram::new(arrival.bytes) {
+                    self.dispatch(ends, datagram);
                 }
             };
             if self.socket.receive(&mut buffer, take).await.is_err() {
@@ -144,58 +144,68 @@ impl Door {
     }
 
     /// Passes a datagram to its session, or starts one.
-    fn take(&self, ends: Ends, datagram: Waiting) {
+    fn dispatch(&self, ends: DatagramAddresses, datagram: QueuedDatagram) {
         let known = self.open.borrow().get(&ends).cloned();
-        let Some(session) = known else { return self.begin(ends, datagram) };
+        let Some(session) = known else { return self.start_session(ends, datagram) };
         // A session that accepts no more datagrams has finished just now.
         if let Err(mpsc::error::TrySendError::Closed(datagram)) = session.try_send(datagram) {
-            self.begin(ends, datagram);
+            self.start_session(ends, datagram);
         }
     }
 
-    fn begin(&self, ends: Ends, datagram: Waiting) {
+    fn start_session(&self, ends: DatagramAddresses, datagram: QueuedDatagram) {
         let listener = self.streams.runtime.listeners.get(&self.number);
         let Some(hosts) = listener.and_then(|listener| listener.hosts_at(|| Some(ends.local))) else {
             return;
         };
-        let Some(seat) = self.streams.worker.seats.take() else { return };
+        let Some(seat) = self.streams.worker.connection_limiter.take_slot() else { return };
         let (sender, mut datagrams) = mpsc::channel(MOST_WAITING);
         let _ = sender.try_send(datagram);
         self.open.borrow_mut().insert(ends, sender.clone());
         let (door, default) = (self.clone(), hosts.default);
         tokio::task::spawn_local(async move {
-            let _held = (seat, Counted::new());
-            door.session(ends, default, &mut datagrams).await;
-            door.forget(ends, &sender);
+            let _held = (seat, UdpSessionGuard::new());
+            door.run_session(ends, default, &mut datagrams).await;
+            door.remove_session(ends, &sender);
         });
     }
 
     /// Removes a session from those that accept datagrams: the client's next datagram starts another.
-    fn forget(&self, ends: Ends, sender: &mpsc::Sender<Waiting>) {
+    fn remove_session(&self, ends: DatagramAddresses, sender: &mpsc::Sender<QueuedDatagram>) {
         let mut open = self.open.borrow_mut();
         if open.get(&ends).is_some_and(|known| known.same_channel(sender)) {
             open.remove(&ends);
         }
     }
 
-    async fn session(&self, ends: Ends, default: ServerId, datagrams: &mut mpsc::Receiver<Waiting>) {
-        let connection = Connection::of_datagrams(self.number, ends.client, ends.local);
-        let session = Session::new(Rc::clone(&self.streams), connection, default, true);
-        greet(&session);
-        session.count();
-        let status = match admit(&session).and_then(|counted| assign(&session).map(|()| counted)) {
-            Ok(_counted) => self.content(&session, ends, datagrams).await,
+    async fn run_session(
+        &self,
+        ends: DatagramAddresses,
+        default: ServerId,
+        datagrams: &mut mpsc::Receiver<QueuedDatagram>,
+    ) {
+        let connection = Connection::for_datagrams(self.number, ends.client, ends.local);
+        let session = StreamSession::new(Rc::clone(&self.streams), connection, default, true);
+        log_new_client(&session);
+        session.count_start();
+        let status = match admit(&session).and_then(|counted| set_variables(&session).map(|()| counted)) {
+            Ok(_counted) => self.run_content(&session, ends, datagrams).await,
             Err(status) => status,
         };
         finish(&session, status);
     }
 
-    async fn content(&self, session: &Session, ends: Ends, datagrams: &mut mpsc::Receiver<Waiting>) -> u16 {
+    async fn run_content(
+        &self,
+        session: &StreamSession,
+        ends: DatagramAddresses,
+        datagrams: &mut mpsc::Receiver<QueuedDatagram>,
+    ) -> u16 {
         let named;
         let group = match &session.server().content {
-            Content::Nothing => return no_handler(session),
-            Content::Pass(_) => return pass::refuse_datagrams(session),
-            Content::Return(text) => {
+            StreamContent::Nothing => return log_no_handler(session),
+            StreamContent::Pass(_) => return pass::refuse_datagrams(session),
+            StreamContent::Return(text) => {
                 let Ok(text) = session.eval(text) else { return 500 };
                 if let Ok(datagram) = datagrams.try_recv() {
                     session.received.set(datagram.0.len() as u64);
@@ -205,8 +215,8 @@ impl Door {
                 }
                 return 200;
             }
-            Content::Group(group) => group,
-            Content::Named(name) => match target::named(session, name).await {
+            StreamContent::Group(group) => group,
+            StreamContent::Named(name) => match target::group_for_target(session, name).await {
                 Ok(group) => {
                     named = group;
                     &named
@@ -214,55 +224,56 @@ impl Door {
                 Err(status) => return status,
             },
         };
-        self.pass(session, ends, group, datagrams).await
+        self.relay_to_peer(session, ends, group, datagrams).await
     }
 
-    async fn pass(
+    async fn relay_to_peer(
         &self,
-        session: &Session,
-        ends: Ends,
+        session: &StreamSession,
+        ends: DatagramAddresses,
         group: &StreamGroup,
-        datagrams: &mut mpsc::Receiver<Waiting>,
+        datagrams: &mut mpsc::Receiver<QueuedDatagram>,
     ) -> u16 {
-        let dial = match dial(session, group) {
+        let dial = match dial_for(session, group) {
             Ok(dial) => dial,
             Err(status) => return status,
         };
         let connections = &session.streams.worker.origins;
-        let dialed = group.group.dial_datagrams(connections, &dial, |error| tell(session, error)).await;
+        let dialed =
+            group.group.dial_datagrams(connections, &dial, |error| log_connect_error(session, error)).await;
         let peer = match dialed {
             Ok(peer) => peer,
             Err(error) => {
-                tell(session, &error);
+                log_connect_error(session, &error);
                 return 502;
             }
         };
         let server = session.server();
-        let mut relay = Relay {
-            door: self,
+        let mut relay = UdpRelay {
+            listener: self,
             session,
             ends,
             peer: &peer,
             requests: 0,
             responses: 0,
             failed: false,
-            upload: Pace::new(target::rate(session, &server.upload_rate)),
-            download: Pace::new(target::rate(session, &server.download_rate)),
+            upload: DirectionRate::new(target::eval_rate(session, &server.upload_rate)),
+            download: DirectionRate::new(target::eval_rate(session, &server.download_rate)),
             pauses: [Deadline::new(), Deadline::new()],
             came: 0,
         };
         let status = relay.run(datagrams).await;
         if relay.failed {
-            group.group.dialed_failed(&peer);
+            group.group.record_dial_failure(&peer);
         }
         status
     }
 }
 
 /// Event of a session.
-enum Event {
+enum RelayEvent {
     /// Datagram of the client.
-    Request(Waiting),
+    Request(QueuedDatagram),
     /// Datagram of the peer, or an error because its port is closed.
     Response(io::Result<Bytes>),
     Silence,
@@ -270,43 +281,43 @@ enum Event {
 }
 
 /// Session that is relayed.
-struct Relay<'a> {
-    door: &'a Door,
-    session: &'a Session,
-    ends: Ends,
-    peer: &'a Dialed<PeerSocket>,
+struct UdpRelay<'a> {
+    listener: &'a UdpListener,
+    session: &'a StreamSession,
+    ends: DatagramAddresses,
+    peer: &'a DialedConnection<PeerSocket>,
     requests: u64,
     responses: u64,
     /// Set if the peer does not respond or its port is closed.
     failed: bool,
-    upload: Pace,
-    download: Pace,
+    upload: DirectionRate,
+    download: DirectionRate,
     /// Deadlines that wake the session when its rates allow more.
     pauses: [Deadline; 2],
     /// Bytes from the peer.
     came: u64,
 }
 
-impl Relay<'_> {
+impl UdpRelay<'_> {
     /// Relays datagrams until the session finishes; returns its status.
-    async fn run(&mut self, datagrams: &mut mpsc::Receiver<Waiting>) -> u16 {
+    async fn run(&mut self, datagrams: &mut mpsc::Receiver<QueuedDatagram>) -> u16 {
         let settings = &self.session.server().settings;
         let silence = Deadline::new();
         let peer = self.peer;
-        let mut refusal = pin!(refusal(&peer.link));
+        let mut refusal = pin!(wait_for_icmp_error(&peer.link));
         loop {
             silence.set(settings.timeout);
             let event = poll_fn(|cx| {
                 if !self.failed
                     && let Poll::Ready(error) = refusal.as_mut().poll(cx)
                 {
-                    return Poll::Ready(Event::Response(Err(error)));
+                    return Poll::Ready(RelayEvent::Response(Err(error)));
                 }
                 self.poll(datagrams, &silence, cx)
             });
             let event = event.await;
             match event {
-                Event::Request(Waiting(ref bytes)) => {
+                RelayEvent::Request(QueuedDatagram(ref bytes)) => {
                     self.requests += 1;
                     self.session.received.set(self.session.received.get() + bytes.len() as u64);
                     match self.peer.link.send(bytes).await {
@@ -314,61 +325,61 @@ impl Relay<'_> {
                         Err(_) => self.failed = true,
                     }
                 }
-                Event::Response(Ok(bytes)) => {
+                RelayEvent::Response(Ok(bytes)) => {
                     let length = bytes.len();
                     self.responses += 1;
                     self.came += length as u64;
                     self.peer.received(length);
-                    let Ends { client, local } = self.ends;
-                    if self.door.socket.send(&bytes, client, local).await.is_ok() {
+                    let DatagramAddresses { client, local } = self.ends;
+                    if self.listener.socket.send(&bytes, client, local).await.is_ok() {
                         self.session.sent.set(self.session.sent.get() + length as u64);
                     }
                 }
                 // As in nginx, it counts as a response, because none will follow.
-                Event::Response(Err(error)) => {
+                RelayEvent::Response(Err(error)) => {
                     self.responses += 1;
                     self.failed = true;
-                    self.told_failure(format_args!("recv() failed ({error})"));
+                    self.log_failure(format_args!("recv() failed ({error})"));
                 }
-                Event::Silence => return self.silent(),
-                Event::Worker => {
-                    self.session.log(Level::Info, format_args!("disconnected on shutdown"));
+                RelayEvent::Silence => return self.on_silence(),
+                RelayEvent::Worker => {
+                    self.session.log(LogLevel::Info, format_args!("disconnected on shutdown"));
                     return 200;
                 }
             }
             if settings.requests > 0 && self.requests >= settings.requests {
-                self.leave(datagrams);
+                self.close_queue(datagrams);
             }
             if self.is_done() {
-                self.told("udp done");
+                self.log_summary("udp done");
                 return 200;
             }
         }
     }
 
     /// Accepts no more datagrams of the client: queued and later datagrams belong to another session.
-    fn leave(&self, datagrams: &mut mpsc::Receiver<Waiting>) {
+    fn close_queue(&self, datagrams: &mut mpsc::Receiver<QueuedDatagram>) {
         datagrams.close();
         while let Ok(datagram) = datagrams.try_recv() {
-            self.door.take(self.ends, datagram);
+            self.listener.dispatch(self.ends, datagram);
         }
     }
 
     fn poll(
         &mut self,
-        datagrams: &mut mpsc::Receiver<Waiting>,
+        datagrams: &mut mpsc::Receiver<QueuedDatagram>,
         silence: &Deadline,
         cx: &mut Context<'_>,
-    ) -> Poll<Event> {
+    ) -> Poll<RelayEvent> {
         if deadline::draining() {
-            return Poll::Ready(Event::Worker);
+            return Poll::Ready(RelayEvent::Worker);
         }
-        if allows(self.upload, self.session.received.get(), &self.pauses[0], cx)
+        if rate_allows(self.upload, self.session.received.get(), &self.pauses[0], cx)
             && let Poll::Ready(Some(datagram)) = datagrams.poll_recv(cx)
         {
-            return Poll::Ready(Event::Request(datagram));
+            return Poll::Ready(RelayEvent::Request(datagram));
         }
-        if allows(self.download, self.came, &self.pauses[1], cx) {
+        if rate_allows(self.download, self.came, &self.pauses[1], cx) {
             let received = BUFFER.with_borrow_mut(|buffer| {
                 buffer.resize(LONGEST, 0);
                 let mut room = ReadBuf::new(buffer);
@@ -376,43 +387,43 @@ impl Relay<'_> {
                 received.map_ok(|()| Bytes::copy_from_slice(room.filled()))
             });
             if let Poll::Ready(received) = received {
-                return Poll::Ready(Event::Response(received));
+                return Poll::Ready(RelayEvent::Response(received));
             }
         }
-        silence.poll_expired(cx).map(|()| Event::Silence)
+        silence.poll_expired(cx).map(|()| RelayEvent::Silence)
     }
 
     /// Returns whether the expected number of datagrams has been received from the peer.
     fn is_done(&self) -> bool {
         let settings = &self.session.server().settings;
         let are_all = settings.requests == 0 || self.requests >= settings.requests;
-        are_all && self.are_answered() && settings.responses.is_some()
+        are_all && self.all_answered() && settings.responses.is_some()
     }
 
-    fn are_answered(&self) -> bool {
+    fn all_answered(&self) -> bool {
         let responses = self.session.server().settings.responses;
         responses.is_none_or(|each| self.responses >= each.saturating_mul(self.requests))
     }
 
-    fn silent(&mut self) -> u16 {
-        if self.are_answered() {
-            self.told("udp timed out");
+    fn on_silence(&mut self) -> u16 {
+        if self.all_answered() {
+            self.log_summary("udp timed out");
             return 200;
         }
         self.failed = true;
-        self.told_failure(format_args!("upstream timed out (110: Connection timed out)"));
+        self.log_failure(format_args!("upstream timed out (110: Connection timed out)"));
         502
     }
 
-    fn told_failure(&self, what: std::fmt::Arguments<'_>) {
+    fn log_failure(&self, what: std::fmt::Arguments<'_>) {
         let peer = self.session.last_peer();
-        self.session.log(Level::Error, format_args!("{what} while proxying, upstream: \"{peer}\""));
+        self.session.log(LogLevel::Error, format_args!("{what} while proxying, upstream: \"{peer}\""));
     }
 
-    fn told(&self, what: &str) {
+    fn log_summary(&self, what: &str) {
         let Self { session, requests, responses, came, .. } = self;
         session.log(
-            Level::Info,
+            LogLevel::Info,
             format_args!(
                 "{what}, packets from/to client:{requests}/{responses}, bytes from/to client:{}/{}, bytes from upstream:{came}",
                 session.received.get(),
@@ -426,7 +437,7 @@ impl Relay<'_> {
 type PeerSocket = tokio::net::UdpSocket;
 
 /// Waits for the first ICMP error, such as a closed port, which does not make the socket readable.
-async fn refusal(socket: &PeerSocket) -> io::Error {
+async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
     loop {
         if socket.ready(Interest::ERROR).await.is_err() {
             return pending().await;
@@ -441,8 +452,8 @@ async fn refusal(socket: &PeerSocket) -> io::Error {
 }
 
 /// Returns whether a rate allows more now; otherwise the task is woken when it does.
-fn allows(pace: Pace, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
-    match pace.allows(moved) {
+fn rate_allows(pace: DirectionRate, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
+    match pace.allowance(moved) {
         Ok(_) => true,
         Err(wait_ms) => {
             pause.set(wait_ms);
@@ -460,12 +471,12 @@ mod tests {
     #[test]
     fn datagrams_that_wait_are_bounded_in_bytes() {
         let datagram = vec![0; LONGEST];
-        let waiting: Vec<Waiting> =
-            std::iter::from_fn(|| Waiting::new(&datagram)).take(MOST_WAITING_BYTES).collect();
+        let waiting: Vec<QueuedDatagram> =
+            std::iter::from_fn(|| QueuedDatagram::new(&datagram)).take(MOST_WAITING_BYTES).collect();
         assert_eq!(waiting.len(), MOST_WAITING_BYTES / LONGEST);
-        assert!(Waiting::new(b"one more").is_none());
+        assert!(QueuedDatagram::new(b"one more").is_none());
         drop(waiting);
-        assert!(Waiting::new(b"there is room again").is_some());
+        assert!(QueuedDatagram::new(b"there is room again").is_some());
         assert_eq!(WAITING.get(), 0);
     }
 }

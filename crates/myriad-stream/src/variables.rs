@@ -6,22 +6,22 @@ use myriad_base::calendar::{format_time_iso8601, format_time_local};
 use myriad_exchange::exchange::variables::write::{address, network, show, text, thousandths};
 use myriad_http::proxy_protocol::ProxyHeader;
 use myriad_log::local_time;
-use myriad_net::Peer;
+use myriad_net::ClientAddress;
 use myriad_script::{Builtin, Environment, EvalError, Frame};
 use myriad_upstream::Attempt;
 
-use crate::greeting::verdict;
+use crate::greeting::verification_result;
 use crate::names::StreamNames;
-use crate::preread::Hello;
-use crate::session::Session;
+use crate::preread::PrereadHello;
+use crate::session::StreamSession;
 
 /// Appends a value; returns `false` if it has none.
-type Value = fn(&Session, &mut Vec<u8>) -> bool;
+type VariableWriter = fn(&StreamSession, &mut Vec<u8>) -> bool;
 
 /// Version of nginx that is emulated, same as `$nginx_version` in `http`.
 const VERSION: &str = "1.31.4";
 
-const ROWS: &[(&str, Value)] = &[
+const ROWS: &[(&str, VariableWriter)] = &[
     ("binary_remote_addr", binary_address),
     ("bytes_received", |session, out| show(out, session.received.get())),
     ("bytes_sent", |session, out| show(out, session.sent.get())),
@@ -47,7 +47,7 @@ const ROWS: &[(&str, Value)] = &[
     }),
     ("realip_remote_addr", |session, out| address(out, session.connection.peer.ip())),
     ("realip_remote_port", |session, out| {
-        let Peer::Inet(peer) = session.connection.peer else { return true };
+        let ClientAddress::Inet(peer) = session.connection.peer else { return true };
         show(out, peer.port())
     }),
     ("remote_addr", |session, out| address(out, session.client())),
@@ -74,16 +74,18 @@ const ROWS: &[(&str, Value)] = &[
     ("ssl_cipher", |session, out| session.tls().is_some_and(|tls| show(out, &tls.cipher))),
     ("ssl_client_verify", |session, out| {
         session.tls().is_some()
-            && match verdict(session) {
+            && match verification_result(session) {
                 None => show(out, "NONE"),
                 Some(Ok(())) => show(out, "SUCCESS"),
                 Some(Err((_, why))) => show(out, format_args!("FAILED:{why}")),
             }
     }),
     ("ssl_curve", |session, out| session.tls().is_some_and(|tls| show(out, &tls.curve))),
-    ("ssl_preread_alpn_protocols", |session, out| of_hello(session, out, |hello| &hello.alpn)),
-    ("ssl_preread_protocol", |session, out| of_hello(session, out, |hello| hello.protocol.as_bytes())),
-    ("ssl_preread_server_name", |session, out| of_hello(session, out, |hello| &hello.server_name)),
+    ("ssl_preread_alpn_protocols", |session, out| write_hello_value(session, out, |hello| &hello.alpn)),
+    ("ssl_preread_protocol", |session, out| {
+        write_hello_value(session, out, |hello| hello.protocol.as_bytes())
+    }),
+    ("ssl_preread_server_name", |session, out| write_hello_value(session, out, |hello| &hello.server_name)),
     ("ssl_protocol", |session, out| session.tls().is_some_and(|tls| show(out, tls.protocol))),
     ("ssl_server_name", |session, out| {
         text(out, session.tls().and_then(|tls| tls.server_name.as_ref().map(ToString::to_string)))
@@ -92,23 +94,25 @@ const ROWS: &[(&str, Value)] = &[
         session.tls().is_some_and(|tls| show(out, if tls.resumed { "r" } else { "." }))
     }),
     ("status", |session, out| show(out, format_args!("{:03}", session.status.get()))),
-    ("time_iso8601", |_, out| stamp(out, format_time_iso8601)),
-    ("time_local", |_, out| stamp(out, format_time_local)),
-    ("upstream_addr", |session, out| of_attempts(session, out, |attempt, out| show(out, &attempt.address))),
+    ("time_iso8601", |_, out| write_timestamp(out, format_time_iso8601)),
+    ("time_local", |_, out| write_timestamp(out, format_time_local)),
+    ("upstream_addr", |session, out| {
+        write_attempts(session, out, |attempt, out| show(out, &attempt.address))
+    }),
     ("upstream_bytes_received", |session, out| {
-        of_attempts(session, out, |attempt, out| show(out, attempt.bytes_received))
+        write_attempts(session, out, |attempt, out| show(out, attempt.bytes_received))
     }),
     ("upstream_bytes_sent", |session, out| {
-        of_attempts(session, out, |attempt, out| show(out, attempt.bytes_sent))
+        write_attempts(session, out, |attempt, out| show(out, attempt.bytes_sent))
     }),
     ("upstream_connect_time", |session, out| {
-        of_attempts(session, out, |attempt, out| time(out, attempt.connect_ms))
+        write_attempts(session, out, |attempt, out| write_seconds(out, attempt.connect_ms))
     }),
     ("upstream_first_byte_time", |session, out| {
-        of_attempts(session, out, |attempt, out| time(out, attempt.header_ms))
+        write_attempts(session, out, |attempt, out| write_seconds(out, attempt.header_ms))
     }),
     ("upstream_session_time", |session, out| {
-        of_attempts(session, out, |attempt, out| time(out, attempt.response_ms))
+        write_attempts(session, out, |attempt, out| write_seconds(out, attempt.response_ms))
     }),
 ];
 
@@ -117,12 +121,12 @@ pub(crate) fn names() -> StreamNames {
     StreamNames::new(ROWS.iter().map(|(name, _)| *name).collect())
 }
 
-impl Environment for Session {
+impl Environment for StreamSession {
     fn variable(&self, id: Builtin, _: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         if let Some((_, value)) = ROWS.get(id.0 as usize) {
             return Ok(value(self, out));
         }
-        let fact = self.streams.runtime.names.fact(id);
+        let fact = self.streams.runtime.names.proxy_protocol_value(id);
         Ok(fact.zip(self.proxied()).is_some_and(|(fact, header)| header.tlv(fact, out)))
     }
 
@@ -141,7 +145,7 @@ impl Environment for Session {
     fn rewrite(&mut self, _: &[u8], _: &[u8]) {}
 }
 
-fn binary_address(session: &Session, out: &mut Vec<u8>) -> bool {
+fn binary_address(session: &StreamSession, out: &mut Vec<u8>) -> bool {
     match session.client() {
         Some(IpAddr::V4(ip)) => out.extend_from_slice(&ip.octets()),
         Some(IpAddr::V6(ip)) => out.extend_from_slice(&ip.octets()),
@@ -150,11 +154,11 @@ fn binary_address(session: &Session, out: &mut Vec<u8>) -> bool {
     true
 }
 
-fn local(session: &Session) -> Option<SocketAddr> {
+fn local(session: &StreamSession) -> Option<SocketAddr> {
     session.connection.local()
 }
 
-fn server_addr(session: &Session, out: &mut Vec<u8>) -> bool {
+fn server_addr(session: &StreamSession, out: &mut Vec<u8>) -> bool {
     let local = local(session);
     address(out, local.map(|local| local.ip()));
     if local.is_none() {
@@ -164,28 +168,32 @@ fn server_addr(session: &Session, out: &mut Vec<u8>) -> bool {
 }
 
 fn proxied<T: std::fmt::Display>(
-    session: &Session,
+    session: &StreamSession,
     out: &mut Vec<u8>,
-    told: fn(&ProxyHeader) -> Option<T>,
+    value_of: fn(&ProxyHeader) -> Option<T>,
 ) -> bool {
-    session.proxied().and_then(told).is_some_and(|told| show(out, told))
+    session.proxied().and_then(value_of).is_some_and(|told| show(out, told))
 }
 
-fn of_hello(session: &Session, out: &mut Vec<u8>, part: fn(&Hello) -> &[u8]) -> bool {
+fn write_hello_value(session: &StreamSession, out: &mut Vec<u8>, part: fn(&PrereadHello) -> &[u8]) -> bool {
     session.hello.get().is_some_and(|hello| {
         out.extend_from_slice(part(hello));
         true
     })
 }
 
-fn stamp<const N: usize>(out: &mut Vec<u8>, format: fn(u64, i32) -> [u8; N]) -> bool {
+fn write_timestamp<const N: usize>(out: &mut Vec<u8>, format: fn(u64, i32) -> [u8; N]) -> bool {
     let now_s = myriad_net::clock::wall_ms() / 1000;
     out.extend_from_slice(&format(now_s, local_time::offset_minutes(now_s)));
     true
 }
 
 /// Appends the values of all attempts, separated by commas.
-fn of_attempts(session: &Session, out: &mut Vec<u8>, value: fn(&Attempt, &mut Vec<u8>) -> bool) -> bool {
+fn write_attempts(
+    session: &StreamSession,
+    out: &mut Vec<u8>,
+    value: fn(&Attempt, &mut Vec<u8>) -> bool,
+) -> bool {
     let attempts = session.attempts.get();
     for (index, attempt) in attempts.iter().enumerate() {
         if index > 0 {
@@ -196,7 +204,7 @@ fn of_attempts(session: &Session, out: &mut Vec<u8>, value: fn(&Attempt, &mut Ve
     !attempts.is_empty()
 }
 
-fn time(out: &mut Vec<u8>, ms: Option<u64>) -> bool {
+fn write_seconds(out: &mut Vec<u8>, ms: Option<u64>) -> bool {
     match ms {
         Some(ms) => thousandths(out, ms),
         None => show(out, "-"),

@@ -3,29 +3,29 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_exchange::exchange::{Exchange, Request, Traced, Tracing};
+use myriad_exchange::exchange::{Exchange, Request, RequestTrace, Tracing};
 
-use crate::place::{TracePlace, traced};
+use crate::place::{TracingRules, traced};
 use crate::{parts, span};
 
 /// Tracing of a place's requests.
-pub(crate) struct AtPlace(pub Arc<TracePlace>);
+pub(crate) struct LocationTracing(pub Arc<TracingRules>);
 
-impl Tracing for AtPlace {
+impl Tracing for LocationTracing {
     fn begin(&self, exchange: &mut Exchange) {
         let request = &exchange.request;
-        let has_said = |traced: &Rc<Traced>| traced.sampled.get().is_some();
+        let has_decision = |traced: &Rc<RequestTrace>| traced.sampled.get().is_some();
         // The first place with a setting decides, also for subrequests.
-        let is_decided = request.is_subrequest() || request.received.trace.get().is_some_and(has_said);
-        let said = if is_decided { None } else { self.0.says(exchange) };
+        let is_decided = request.is_subrequest() || request.received.trace.get().is_some_and(has_decision);
+        let decision = if is_decided { None } else { self.0.sampling_decision(exchange) };
         // The context sent to an origin is determined by each place separately.
         let context = self.0.context;
-        if said.is_none() && !context.injects && (is_decided || !context.extracts) {
+        if decision.is_none() && !context.injects && (is_decided || !context.extracts) {
             return;
         }
         let traced = Rc::clone(traced(&exchange.request));
-        if said.is_some() {
-            traced.sampled.set(said);
+        if decision.is_some() {
+            traced.sampled.set(decision);
         }
         if context.injects {
             inject(&mut exchange.request, &traced);
@@ -40,7 +40,7 @@ impl Tracing for AtPlace {
         }
         let known = exchange.request.received.trace.get().and_then(|traced| traced.sampled.get());
         // The request may have used the shortcut, or have been answered before any location.
-        let Some(sampled) = known.or_else(|| self.0.says(exchange)) else { return };
+        let Some(sampled) = known.or_else(|| self.0.sampling_decision(exchange)) else { return };
         if sampled {
             let traced = Rc::clone(traced(&exchange.request));
             traced.sampled.set(Some(true));
@@ -53,7 +53,7 @@ impl Tracing for AtPlace {
 }
 
 /// Replaces the trace context of the client by that of this server in the fields of the request.
-fn inject(request: &mut Request, traced: &Traced) {
+fn inject(request: &mut Request, traced: &RequestTrace) {
     let mut value = Vec::with_capacity(64);
     traced.for_origins().write(&mut value);
     let fields = request.received.head.fields_mut();

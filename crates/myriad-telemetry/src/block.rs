@@ -20,14 +20,14 @@ pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
     let (mut interval_ms, mut batch_size, mut batch_count) = (5000, 512, 4);
     for line in node.block.iter().flatten() {
         match &*line.name.text {
-            b"endpoint" => endpoint = Some(read_endpoint(one(line)?)?),
+            b"endpoint" => endpoint = Some(read_endpoint(single_value(line)?)?),
             b"trusted_certificate" => {
-                trusted = Some(one(line).map(|word| Text::new(&*word.text, word.span))?);
+                trusted = Some(single_value(line).map(|word| Text::new(&*word.text, word.span))?);
             }
             b"header" => headers.push(header(line)?),
-            b"interval" => interval_ms = interval(one(line)?)?,
-            b"batch_size" => batch_size = count(one(line)?)?,
-            b"batch_count" => batch_count = count(one(line)?)?,
+            b"interval" => interval_ms = interval(single_value(line)?)?,
+            b"batch_size" => batch_size = count(single_value(line)?)?,
+            b"batch_count" => batch_count = count(single_value(line)?)?,
             name => {
                 let name = String::from_utf8_lossy(name);
                 let message = format!("unknown directive \"{name}\" in \"otel_exporter\"");
@@ -46,7 +46,7 @@ pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
 }
 
 /// Returns the argument of a line that must have exactly one.
-fn one(line: &Node) -> Result<&Word, Diagnostic> {
+fn single_value(line: &Node) -> Result<&Word, Diagnostic> {
     match line.args.as_slice() {
         [word] if line.block.is_none() => Ok(word),
         _ => Err(arguments(line, "it requires one argument")),
@@ -98,10 +98,10 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
 
 /// Parses `[(http|https)://]host:port[/path]`.
 fn read_endpoint(word: &Word) -> Result<Endpoint, Diagnostic> {
-    endpoint_of(&word.text).ok_or_else(|| invalid(word, "endpoint").help(ENDPOINT))
+    parse_endpoint(&word.text).ok_or_else(|| invalid(word, "endpoint").help(ENDPOINT))
 }
 
-fn endpoint_of(text: &[u8]) -> Option<Endpoint> {
+fn parse_endpoint(text: &[u8]) -> Option<Endpoint> {
     let text =
         std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_graphic()))?;
     let scheme = |scheme: &str| {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn endpoint_is_read_in_each_form() {
         let shown = |text: &str| {
-            endpoint_of(text.as_bytes()).map(|endpoint| {
+            parse_endpoint(text.as_bytes()).map(|endpoint| {
                 let Endpoint { secure, host, port, path } = endpoint;
                 format!("{secure} {host} {port} {}", path.unwrap_or_default())
             })

@@ -9,13 +9,13 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Tracing;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-use crate::at_place::AtPlace;
+use crate::at_place::LocationTracing;
 use crate::exporter::Exporter;
-use crate::place::{Rule, TracePlace};
+use crate::place::{TraceCondition, TracingRules};
 use crate::settings::OtelSettings;
 
 /// Reports invalid values of resource attributes.
-pub(crate) fn examine(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
+pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
     for (_, value) in &http.settings.feature::<OtelSettings>().resource {
         if value.as_str().is_none() {
             errors.push(Diagnostic::error(value.span, "the attribute is not valid UTF-8"));
@@ -31,13 +31,13 @@ pub(crate) fn compile(
 ) {
     let own = settings.feature::<OtelSettings>();
     let exports = compiler.model().settings.feature::<OtelSettings>().exporter.is_some();
-    let said = own.trace.as_ref().filter(|said| !exports && !matches!(said.bytes(), b"off" | b"0"));
-    if let Some(said) = said {
+    let trace_setting = own.trace.as_ref().filter(|said| !exports && !matches!(said.bytes(), b"off" | b"0"));
+    if let Some(trace_setting) = trace_setting {
         // Every nested level inherits it, so only one error is reported.
-        let first = compiler.share(|_| Told::default());
+        let first = compiler.share(|_| MissingExporterReported::default());
         if !first.0.swap(true, Ordering::Relaxed) {
             compiler.report(
-                Diagnostic::error(said.span, "\"otel_exporter\" block is missing")
+                Diagnostic::error(trace_setting.span, "\"otel_exporter\" block is missing")
                     .help("add the block to http: `otel_exporter { endpoint localhost:4317; }`"),
             );
         }
@@ -47,9 +47,9 @@ pub(crate) fn compile(
         return;
     }
     let rule = match &own.trace {
-        None => Rule::Unsaid,
-        Some(text) if text.has_variables() => Rule::Computed(compiler.answer_template(text)),
-        Some(text) => Rule::Said(matches!(text.bytes(), b"on" | b"1")),
+        None => TraceCondition::NotConfigured,
+        Some(text) if text.has_variables() => TraceCondition::Computed(compiler.answer_template(text)),
+        Some(text) => TraceCondition::Constant(matches!(text.bytes(), b"on" | b"1")),
     };
     let folder = compiler.folder().to_owned();
     let exporter = compiler.share(|http| Exporter::of(http, &folder));
@@ -59,7 +59,7 @@ pub(crate) fn compile(
             compiler.report(error);
         }
     }
-    let place = TracePlace {
+    let place = TracingRules {
         exporter,
         rule,
         context: own.context,
@@ -72,10 +72,10 @@ pub(crate) fn compile(
             .collect(),
     };
     let place = Arc::new(place);
-    features.keep::<Box<dyn Tracing>>(Box::new(AtPlace(Arc::clone(&place))));
-    features.keep::<Arc<TracePlace>>(place);
+    features.insert::<Box<dyn Tracing>>(Box::new(LocationTracing(Arc::clone(&place))));
+    features.insert::<Arc<TracingRules>>(place);
 }
 
 /// Set if a missing exporter has been reported.
 #[derive(Default)]
-struct Told(AtomicBool);
+struct MissingExporterReported(AtomicBool);

@@ -1,6 +1,6 @@
 //! Directives of the feature.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, block, exactly};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, block, exactly};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
@@ -90,7 +90,7 @@ pub(crate) static ROWS: &[Directive] = &[
     .repeats(),
 ];
 
-fn trace(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn trace(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let text = args.text(0)?;
     if !text.has_variables() && !matches!(text.bytes(), b"on" | b"off" | b"1" | b"0") {
         return Err(args.invalid(0, "\"on\", \"off\" or a variable with one of these values"));
@@ -99,7 +99,7 @@ fn trace(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn context(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn context(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let both = |extracts, injects| Propagation { extracts, injects };
     let choices = [
         ("ignore", both(false, false)),
@@ -111,13 +111,13 @@ fn context(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn resource(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn resource(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let attribute = named(args)?;
     settings.feature_mut::<OtelSettings>().resource.push(attribute);
     Ok(())
 }
 
-fn attribute(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn attribute(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let attribute = named(args)?;
     let attributes = &mut settings.feature_mut::<OtelSettings>().attributes;
     args.start(attributes);

@@ -34,7 +34,7 @@ use myriad_exchange::feature::Feature;
 
 /// Entry for the list of features.
 pub const FEATURE: Feature = Feature::new("otel", directives::ROWS)
-    .examining_http(compile::examine)
+    .examining_http(compile::check)
     .compiled_by(compile::compile)
     .with_variables(variables::VARIABLES);
 

@@ -1,7 +1,7 @@
 //! Parts of a request as child spans: attempts at origins, and waits.
 
-use crate::trace::{Kind, SpanWriter};
-use myriad_exchange::exchange::{Request, Traced};
+use crate::trace::{SpanKind, SpanWriter};
+use myriad_exchange::exchange::{Request, RequestTrace};
 use myriad_net::clock::to_wall_us;
 use myriad_upstream::Attempt;
 
@@ -11,22 +11,24 @@ use crate::numbers;
 const MOST_TRIES: usize = 32;
 
 /// Returns the child spans.
-pub(crate) fn of(traced: &Traced, request: &Request) -> Vec<Vec<u8>> {
+pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     let now_us = request.outcome.finished_us;
     let waits = traced.waits.borrow();
     let mut spans: Vec<_> = waits
         .iter()
-        .map(|wait| below(traced, (Kind::Internal, wait.what.as_bytes()), wait.times_us).finish())
+        .map(|wait| child_span(traced, (SpanKind::Internal, wait.what.as_bytes()), wait.times_us).finish())
         .collect();
     if let Some(origin) = &request.origin {
         let tries = origin.attempts.get();
-        spans.extend(tries.iter().take(MOST_TRIES).map(|attempt| of_try(traced, request, attempt, now_us)));
+        spans.extend(
+            tries.iter().take(MOST_TRIES).map(|attempt| attempt_span(traced, request, attempt, now_us)),
+        );
     }
     spans
 }
 
 /// Creates a child span of the request's span.
-fn below(traced: &Traced, what: (Kind, &[u8]), times_us: (u64, u64)) -> SpanWriter {
+fn child_span(traced: &RequestTrace, what: (SpanKind, &[u8]), times_us: (u64, u64)) -> SpanWriter {
     let times_us = (to_wall_us(times_us.0), to_wall_us(times_us.1));
     let mut span = SpanWriter::new(traced.trace, numbers::span(), Some(traced.span), what, times_us);
     span.state(traced.state.as_deref());
@@ -35,12 +37,12 @@ fn below(traced: &Traced, what: (Kind, &[u8]), times_us: (u64, u64)) -> SpanWrit
 
 /// Returns the span of an attempt with the attributes of the semantic conventions for HTTP clients. Its times are
 /// events.
-fn of_try(traced: &Traced, request: &Request, attempt: &Attempt, now_us: u64) -> Vec<u8> {
+fn attempt_span(traced: &RequestTrace, request: &Request, attempt: &Attempt, now_us: u64) -> Vec<u8> {
     let began_us = now_us.saturating_sub(attempt.age_ms() * 1000);
     let after = |ms: u64| began_us + ms * 1000;
     let end_us = attempt.response_ms.map_or(now_us, after);
     let method = request.received.head.method_bytes();
-    let mut span = below(traced, (Kind::Client, method), (began_us, end_us));
+    let mut span = child_span(traced, (SpanKind::Client, method), (began_us, end_us));
     span.text("http.request.method", method);
     let (address, port) = split(&attempt.address);
     span.text("server.address", address.as_bytes());
@@ -62,7 +64,7 @@ fn of_try(traced: &Traced, request: &Request, attempt: &Attempt, now_us: u64) ->
         span.event("response head", after(ms));
     }
     if attempt.status >= 400 {
-        span.fail();
+        span.set_error_status();
     }
     span.finish()
 }

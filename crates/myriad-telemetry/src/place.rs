@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_exchange::exchange::{Exchange, Request, Traced};
+use myriad_exchange::exchange::{Exchange, Request, RequestTrace};
 use myriad_exchange::trace_context::{TraceParent, trace_state};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
 
 use crate::exporter::Exporter;
@@ -13,21 +13,21 @@ use crate::numbers;
 use crate::settings::Propagation;
 
 /// `otel_trace`.
-pub(crate) enum Rule {
+pub(crate) enum TraceCondition {
     /// Not configured: a place reached by an internal redirect may decide.
-    Unsaid,
+    NotConfigured,
     /// Constant.
-    Said(bool),
+    Constant(bool),
     /// Text that enables tracing if it evaluates to `on` or `1`.
     Computed(Template),
 }
 
 /// Tracing settings of a place.
-pub(crate) struct TracePlace {
+pub(crate) struct TracingRules {
     /// Exporter of spans; `None` if the configuration has no exporter.
     pub exporter: Arc<Option<Exporter>>,
     /// `otel_trace`.
-    pub rule: Rule,
+    pub rule: TraceCondition,
     /// `otel_trace_context`.
     pub context: Propagation,
     /// `otel_span_name`.
@@ -38,18 +38,18 @@ pub(crate) struct TracePlace {
     pub attributes: Vec<(Box<str>, Template)>,
 }
 
-impl TracePlace {
+impl TracingRules {
     /// Returns whether a request is recorded; `None` if this is not configured.
-    pub(crate) fn says(&self, exchange: &mut Exchange) -> Option<bool> {
+    pub(crate) fn sampling_decision(&self, exchange: &mut Exchange) -> Option<bool> {
         let template = match &self.rule {
-            Rule::Unsaid => return None,
-            Rule::Said(said) => return Some(*said),
-            Rule::Computed(template) => template,
+            TraceCondition::NotConfigured => return None,
+            TraceCondition::Constant(enabled) => return Some(*enabled),
+            TraceCondition::Computed(template) => template,
         };
         let Exchange { request, frame } = exchange;
         let mut value = Vec::new();
         if let Err(error) = template.eval(request, frame, &mut value) {
-            request.log(Level::Error, format_args!("otel_trace: {error}"));
+            request.log(LogLevel::Error, format_args!("otel_trace: {error}"));
             return Some(false);
         }
         Some(matches!(&value[..], b"on" | b"1"))
@@ -57,13 +57,13 @@ impl TracePlace {
 }
 
 /// Returns the trace context of a request. It is created on first use, with the settings of the current place.
-pub(crate) fn traced(request: &Request) -> &Rc<Traced> {
+pub(crate) fn traced(request: &Request) -> &Rc<RequestTrace> {
     request.received.trace.get_or_init(|| {
-        let place = request.place().features.get::<Arc<TracePlace>>();
+        let place = request.place().features.get::<Arc<TracingRules>>();
         let extracts = place.is_some_and(|place| place.context.extracts);
-        let parent = if extracts { sent_parent(request) } else { None };
+        let parent = if extracts { client_trace_parent(request) } else { None };
         let state = parent.and_then(|_| trace_state(request.received.head.fields().get_all(b"tracestate")));
-        Rc::new(Traced {
+        Rc::new(RequestTrace {
             trace: parent.map_or_else(numbers::trace, |parent| parent.trace),
             span: numbers::span(),
             parent,
@@ -75,7 +75,7 @@ pub(crate) fn traced(request: &Request) -> &Rc<Traced> {
 }
 
 /// Returns the `traceparent` sent by the client; `None` if it is missing, invalid or repeated.
-fn sent_parent(request: &Request) -> Option<TraceParent> {
+fn client_trace_parent(request: &Request) -> Option<TraceParent> {
     let mut sent = request.received.head.fields().get_all(b"traceparent");
     let parent = TraceParent::read(sent.next()?)?;
     sent.next().is_none().then_some(parent)

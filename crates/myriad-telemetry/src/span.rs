@@ -3,35 +3,35 @@
 use myriad_net::clock::to_wall_us;
 use std::net::IpAddr;
 
-use crate::trace::{Kind, SpanWriter};
+use crate::trace::{SpanKind, SpanWriter};
 use myriad_exchange::exchange::digits::address;
-use myriad_exchange::exchange::{Exchange, Request, Traced};
-use myriad_http::{Known, Version};
-use myriad_log::Level;
-use myriad_net::Peer;
+use myriad_exchange::exchange::{Exchange, Request, RequestTrace};
+use myriad_http::{HttpVersion, Known};
+use myriad_log::LogLevel;
+use myriad_net::ClientAddress;
 use myriad_script::Frame;
 
-use crate::place::TracePlace;
+use crate::place::TracingRules;
 
 /// Prefixes of attribute names whose values nginx sends as lists; the rest of the name is a header field.
 const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
 
 /// Returns the span of a request with the attributes of nginx's module, the cache status and the class of robot.
-pub(crate) fn of(place: &TracePlace, traced: &Traced, exchange: &mut Exchange) -> Vec<u8> {
+pub(crate) fn of(place: &TracingRules, traced: &RequestTrace, exchange: &mut Exchange) -> Vec<u8> {
     let Exchange { request, frame } = exchange;
     let name = name(place, request, frame);
     let times = (to_wall_us(request.received.at_us), to_wall_us(request.outcome.finished_us));
     let parent = traced.parent.map(|parent| parent.span);
-    let mut span = SpanWriter::new(traced.trace, traced.span, parent, (Kind::Server, &name), times);
+    let mut span = SpanWriter::new(traced.trace, traced.span, parent, (SpanKind::Server, &name), times);
     span.state(traced.state.as_deref());
-    tell_request(&mut span, place, request);
-    tell_answer(&mut span, request);
-    tell_ends(&mut span, request);
-    tell_own(&mut span, request);
+    add_request_attributes(&mut span, place, request);
+    add_response_attributes(&mut span, request);
+    add_peer_attributes(&mut span, request);
+    add_myriad_attributes(&mut span, request);
     for (name, value) in &place.attributes {
         let mut text = Vec::new();
         if let Err(error) = value.eval(request, frame, &mut text) {
-            request.log(Level::Error, format_args!("otel_span_attr: {error}"));
+            request.log(LogLevel::Error, format_args!("otel_span_attr: {error}"));
             continue;
         }
         if LISTS.iter().any(|list| name.starts_with(list)) {
@@ -43,12 +43,12 @@ pub(crate) fn of(place: &TracePlace, traced: &Traced, exchange: &mut Exchange) -
     span.finish()
 }
 
-fn name(place: &TracePlace, request: &Request, frame: &mut Frame) -> Vec<u8> {
+fn name(place: &TracingRules, request: &Request, frame: &mut Frame) -> Vec<u8> {
     let mut name = Vec::new();
     if let Some(template) = &place.name
         && let Err(error) = template.eval(request, frame, &mut name)
     {
-        request.log(Level::Error, format_args!("otel_span_name: {error}"));
+        request.log(LogLevel::Error, format_args!("otel_span_name: {error}"));
     }
     if name.is_empty() {
         name.extend_from_slice(&place.route);
@@ -60,7 +60,7 @@ fn name(place: &TracePlace, request: &Request, frame: &mut Frame) -> Vec<u8> {
 }
 
 /// Adds the attributes of the request, from the HTTP conventions that nginx follows (OpenTelemetry 1.16).
-fn tell_request(span: &mut SpanWriter, place: &TracePlace, request: &Request) {
+fn add_request_attributes(span: &mut SpanWriter, place: &TracingRules, request: &Request) {
     let head = &request.received.head;
     span.text("http.method", head.method_bytes());
     span.text("http.target", head.target());
@@ -71,10 +71,10 @@ fn tell_request(span: &mut SpanWriter, place: &TracePlace, request: &Request) {
     span.text(
         "http.flavor",
         match head.version() {
-            Version::Http10 => b"1.0",
-            Version::Http11 => b"1.1",
-            Version::Http2 => b"2.0",
-            Version::Http3 => b"3.0",
+            HttpVersion::Http10 => b"1.0",
+            HttpVersion::Http11 => b"1.1",
+            HttpVersion::Http2 => b"2.0",
+            HttpVersion::Http3 => b"3.0",
         },
     );
     if let Some(agent) = head.known(Known::UserAgent) {
@@ -85,19 +85,19 @@ fn tell_request(span: &mut SpanWriter, place: &TracePlace, request: &Request) {
     span.number("http.request_content_length", length.unwrap_or(0));
 }
 
-fn tell_answer(span: &mut SpanWriter, request: &Request) {
+fn add_response_attributes(span: &mut SpanWriter, request: &Request) {
     span.number("http.response_content_length", request.outcome.sent.body_bytes);
     let status = request.status();
     if status > 0 {
         span.number("http.status_code", u64::from(status));
     }
     if status >= 500 {
-        span.fail();
+        span.set_error_status();
     }
 }
 
 /// Adds both addresses of the connection; the client's address as reported by a trusted proxy.
-fn tell_ends(span: &mut SpanWriter, request: &Request) {
+fn add_peer_attributes(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });
     let usual = if request.scheme() == "https" { 443 } else { 80 };
@@ -107,7 +107,7 @@ fn tell_ends(span: &mut SpanWriter, request: &Request) {
     span.text("net.sock.peer.addr", &shown(request.client()));
     let port = match (request.received.real, request.received.connection.peer) {
         (Some(real), _) => real.port(),
-        (None, Peer::Inet(peer)) => peer.port(),
+        (None, ClientAddress::Inet(peer)) => peer.port(),
         (None, _) => 0,
     };
     span.number("net.sock.peer.port", u64::from(port));
@@ -120,8 +120,8 @@ fn shown(client: Option<IpAddr>) -> Vec<u8> {
 }
 
 /// Adds attributes that nginx does not send: cache status and reason, and the class of the client.
-fn tell_own(span: &mut SpanWriter, request: &Request) {
-    let shown = &request.cache.shown;
+fn add_myriad_attributes(span: &mut SpanWriter, request: &Request) {
+    let shown = &request.cache.report;
     if let Some(status) = shown.status {
         span.text("myriad.cache.status", status.as_str().as_bytes());
     }

@@ -1,18 +1,18 @@
 //! `$otel_*`.
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Moment;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 use crate::place::traced;
 
 /// Trace context of a request. The identifiers differ for each request, so rules that read them run for each request.
-pub(crate) const VARIABLES: &[Row] = &[
-    Row::new("otel", "otel_trace_id", &[Moment], Made(trace_id)).yielding(),
-    Row::new("otel", "otel_span_id", &[Moment], Made(span_id)).yielding(),
-    Row::new("otel", "otel_parent_id", &[Moment], Made(parent_id)).yielding(),
-    Row::new("otel", "otel_parent_sampled", &[Moment], Made(parent_sampled)).yielding(),
+pub(crate) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("otel", "otel_trace_id", &[Moment], Made(trace_id)).yielding(),
+    RequestVariable::new("otel", "otel_span_id", &[Moment], Made(span_id)).yielding(),
+    RequestVariable::new("otel", "otel_parent_id", &[Moment], Made(parent_id)).yielding(),
+    RequestVariable::new("otel", "otel_parent_sampled", &[Moment], Made(parent_sampled)).yielding(),
 ];
 
 fn trace_id(request: &Request, out: &mut Vec<u8>) -> bool {
@@ -41,15 +41,15 @@ fn parent_sampled(request: &Request, out: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables, variable_value};
 
     const SENT: (&str, &str) = ("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b9c7c989f97918e1-01");
 
     #[test]
     fn parent_is_shown_where_it_is_taken_over() {
         let server = "otel_trace_context extract;";
-        let mut exchange = Case { server, fields: &[SENT], ..Case::default() }.begin();
-        shows(
+        let mut exchange = VariableCase { server, fields: &[SENT], ..VariableCase::default() }.begin();
+        assert_variables(
             &mut exchange,
             &[
                 ("otel_trace_id", "0af7651916cd43dd8448eb211c80319c"),
@@ -57,9 +57,9 @@ mod tests {
                 ("otel_parent_sampled", "1"),
             ],
         );
-        let span = shown(&mut exchange, "otel_span_id").expect("a span");
+        let span = variable_value(&mut exchange, "otel_span_id").expect("a span");
         assert!(span.len() == 16 && span != "b9c7c989f97918e1", "{span}");
-        assert_eq!(shown(&mut exchange, "otel_span_id"), Some(span), "it stays the same");
+        assert_eq!(variable_value(&mut exchange, "otel_span_id"), Some(span), "it stays the same");
     }
 
     #[test]
@@ -71,10 +71,10 @@ mod tests {
             ("otel_trace_context propagate;", &[("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b9c7")]),
             ("otel_trace_context extract;", twice),
         ] {
-            let mut exchange = Case { server, fields, ..Case::default() }.begin();
-            lacks(&mut exchange, &["otel_parent_id"]);
-            shows(&mut exchange, &[("otel_parent_sampled", "0")]);
-            let trace = shown(&mut exchange, "otel_trace_id").expect("a trace");
+            let mut exchange = VariableCase { server, fields, ..VariableCase::default() }.begin();
+            assert_unset(&mut exchange, &["otel_parent_id"]);
+            assert_variables(&mut exchange, &[("otel_parent_sampled", "0")]);
+            let trace = variable_value(&mut exchange, "otel_trace_id").expect("a trace");
             assert!(trace.len() == 32 && trace != "0af7651916cd43dd8448eb211c80319c", "{trace}");
         }
     }

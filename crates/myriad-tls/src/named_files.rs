@@ -37,17 +37,17 @@ pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Site;
+    use crate::testing::TestSite;
 
     fn listed(http: &str) -> Vec<String> {
-        tls_files(&Site::of(http, &[]).model).map(|name| name.lossy().into_owned()).collect()
+        tls_files(&TestSite::of(http, &[]).model).map(|name| name.lossy().into_owned()).collect()
     }
 
     #[test]
     fn pairs_passwords_answers_keys_and_parameters_of_servers_are_read() {
-        let says = "ssl_certificate c; ssl_certificate_key k; ssl_password_file p; ssl_stapling_file o; \
+        let directives = "ssl_certificate c; ssl_certificate_key k; ssl_password_file p; ssl_stapling_file o; \
                     ssl_session_ticket_key t; quic_host_key q; ssl_dhparam d;";
-        let server = |more: &str| listed(&format!("server {{ listen 443 ssl; {says} {more} }}"));
+        let server = |more: &str| listed(&format!("server {{ listen 443 ssl; {directives} {more} }}"));
         assert_eq!(server(""), ["c", "k", "p", "t", "q", "d"]);
         assert_eq!(server("ssl_stapling on;"), ["c", "k", "p", "o", "t", "q", "d"]);
         assert!(

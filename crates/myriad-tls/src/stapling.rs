@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::acme_client::https::is_plain_url;
-use crate::acme_client::{Question, Staple};
+use crate::acme_client::{OcspStaple, StapleRequest};
 use crate::x509::Certificate;
 use myriad_conf::Text;
 use myriad_conf::settings::TlsSettings;
@@ -11,14 +11,18 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::CertificateDer;
 
 use crate::certificates::certified::certificates;
-use crate::certificates::files::{DATA, Files};
-use crate::resume::kept::Kept;
-use crate::server::identities::{are_named, is_ordered};
+use crate::certificates::files::{DATA, TlsFileReader};
+use crate::resume::kept::TlsReloadState;
+use crate::server::identities::{have_variable_names, is_ordered};
 
 /// Returns the staples of a server's certificates, in their order; `None` for a certificate without a staple, and an
 /// empty list if stapling is disabled. Errors in the files are reported by [`crate::server_config`], and missing
 /// staples by [`crate::tls_warnings`].
-pub fn staples(settings: &TlsSettings, files: Files<'_>, kept: &mut Kept) -> Vec<Option<Arc<Staple>>> {
+pub fn staples(
+    settings: &TlsSettings,
+    files: TlsFileReader<'_>,
+    kept: &mut TlsReloadState,
+) -> Vec<Option<Arc<OcspStaple>>> {
     if !settings.stapling || settings.stapling_file.is_some() {
         return Vec::new();
     }
@@ -30,16 +34,16 @@ pub fn staples(settings: &TlsSettings, files: Files<'_>, kept: &mut Kept) -> Vec
 /// certificate that cannot be read.
 pub(crate) fn question(
     settings: &TlsSettings,
-    files: Files<'_>,
+    files: TlsFileReader<'_>,
     name: &Text,
-) -> Option<Result<Question, String>> {
+) -> Option<Result<StapleRequest, String>> {
     let shown = if name.bytes().starts_with(DATA) { "data:".into() } else { name.lossy() };
     let ignored =
         |why: &str| Some(Err(format!("\"ssl_stapling\" ignored, {why} the certificate \"{shown}\"")));
     if is_ordered(name) {
         return ignored("stapling is not supported for certificates that are ordered by ACME, such as");
     }
-    if are_named(settings) {
+    if have_variable_names(settings) {
         return ignored("stapling is not supported for certificates that are named by variables, such as");
     }
     let chain = certificates(&files.bytes(name).ok()?).ok()?;
@@ -60,7 +64,7 @@ pub(crate) fn question(
     if !is_plain_url(&url) {
         return ignored(&format!("the OCSP responder URL must begin with http://, but is \"{url}\", for"));
     }
-    Some(Ok(Question {
+    Some(Ok(StapleRequest {
         name: shown.into_owned(),
         certificate: chain[0].to_vec(),
         issuer: issuer.to_vec(),
@@ -72,21 +76,21 @@ pub(crate) fn question(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Site;
+    use crate::testing::TestSite;
 
     const LEAF: &[u8] = include_bytes!("x509/ocsp/fixtures/leaf.pem");
     const OTHER: &[u8] = include_bytes!("x509/ocsp/fixtures/other.pem");
     const ROOT: &[u8] = include_bytes!("x509/ocsp/fixtures/root.pem");
 
-    fn site(says: &str) -> Site {
+    fn site(says: &str) -> TestSite {
         let files: [(&str, &[u8]); 4] =
             [("leaf", LEAF), ("other", OTHER), ("root", ROOT), ("chain", &[LEAF, ROOT].concat())];
         let issuer = "acme_issuer ca { uri https://ca.test/; }";
         let server = "listen 443 ssl; server_name a.test; acme_certificate ca; ssl_certificate_key k;";
-        Site::of(&format!("{issuer} server {{ {server} {says} }}"), &files)
+        TestSite::of(&format!("{issuer} server {{ {server} {says} }}"), &files)
     }
 
-    fn asked(says: &str) -> Option<Result<Question, String>> {
+    fn asked(says: &str) -> Option<Result<StapleRequest, String>> {
         let site = site(&format!("ssl_stapling on; {says}"));
         question(site.tls(), site.files(), &site.tls().certificates[0])
     }
@@ -97,8 +101,9 @@ mod tests {
         assert_eq!((question.name.as_str(), question.url.as_str()), ("chain", "http://ocsp.test:8081/path"));
         assert_eq!([question.certificate, question.issuer], [LEAF, ROOT].map(crate::testing::der));
         assert!(!question.verify);
-        let says = "ssl_certificate leaf; ssl_trusted_certificate root; ssl_stapling_verify on;";
-        let written = asked(&format!("{says} ssl_stapling_responder http://b.test/;")).unwrap().unwrap();
+        let directives = "ssl_certificate leaf; ssl_trusted_certificate root; ssl_stapling_verify on;";
+        let written =
+            asked(&format!("{directives} ssl_stapling_responder http://b.test/;")).unwrap().unwrap();
         assert!(written.verify && written.url == "http://b.test/");
     }
 
@@ -112,18 +117,21 @@ mod tests {
             ("ssl_certificate $host;", "named by variables"),
             ("ssl_certificate $acme_certificate;", "ordered by ACME"),
         ] {
-            let told = asked(says).unwrap().unwrap_err();
-            assert!(told.starts_with("\"ssl_stapling\" ignored, ") && told.contains(why), "{says}: {told}");
+            let warning = asked(says).unwrap().unwrap_err();
+            assert!(
+                warning.starts_with("\"ssl_stapling\" ignored, ") && warning.contains(why),
+                "{says}: {warning}"
+            );
         }
         assert_eq!(asked("ssl_certificate none;"), None, "which is told elsewhere");
     }
 
     #[test]
     fn each_certificate_has_its_place_and_a_question_one_staple() {
-        let mut kept = Kept::default();
+        let mut state = TlsReloadState::default();
         let mut of = |says: &str| {
             let site = site(says);
-            staples(site.tls(), site.files(), &mut kept)
+            staples(site.tls(), site.files(), &mut state)
         };
         assert!(of("ssl_certificate chain;").is_empty());
         assert!(of("ssl_certificate chain; ssl_stapling on; ssl_stapling_file answer;").is_empty());

@@ -18,8 +18,8 @@ use rustls::{
     SignatureScheme, SupportedProtocolVersion,
 };
 
-use crate::certificates::files::{Files, TlsFiles};
-use crate::resume::kept::Kept;
+use crate::certificates::files::{TlsFileReader, TlsFiles};
+use crate::resume::kept::TlsReloadState;
 use crate::server::config::server_config;
 use crate::server::parts::ServerParts;
 
@@ -32,12 +32,12 @@ pub(crate) fn now_s() -> u64 {
 }
 
 /// Self-signed certificate and its key, both in PEM.
-pub(crate) struct Made {
+pub(crate) struct TestCertificate {
     pub(crate) certificate: Vec<u8>,
     pub(crate) key: Vec<u8>,
 }
 
-impl Made {
+impl TestCertificate {
     /// Creates a pair for a host name, valid from yesterday to tomorrow.
     pub(crate) fn of(kind: AcmeKeyKind, name: &str) -> Self {
         Self::at(kind, name, now_s())
@@ -76,12 +76,12 @@ pub(crate) fn der(text: &[u8]) -> Vec<u8> {
 }
 
 /// Configuration with its files.
-pub(crate) struct Site {
+pub(crate) struct TestSite {
     pub(crate) model: Model,
     pub(crate) read: TlsFiles,
 }
 
-impl Site {
+impl TestSite {
     /// Creates a configuration with the content of `http`, and files by their names in the folder of the configuration.
     pub(crate) fn of(http: &str, files: &[(&str, &[u8])]) -> Self {
         let path = Path::new(FOLDER).join("nginx.conf");
@@ -96,7 +96,7 @@ impl Site {
     /// Creates a configuration of one server that listens, with the directives `says`, the certificate `a.crt` and its
     /// key.
     pub(crate) fn server(says: &str, files: &[(&str, &[u8])]) -> Self {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let own: [(&str, &[u8]); 2] = [("a.crt", &made.certificate), ("a.key", &made.key)];
         let http = format!(
             "server {{ listen 443 ssl; server_name a.test; ssl_certificate a.crt; ssl_certificate_key a.key; {says} }}"
@@ -117,8 +117,8 @@ impl Site {
         &self.first().settings.tls
     }
 
-    pub(crate) fn files(&self) -> Files<'_> {
-        Files { read: &self.read, folder: Path::new(FOLDER) }
+    pub(crate) fn files(&self) -> TlsFileReader<'_> {
+        TlsFileReader { read: &self.read, folder: Path::new(FOLDER) }
     }
 
     pub(crate) fn parts(&self) -> ServerParts<'_> {
@@ -127,7 +127,7 @@ impl Site {
 
     /// Returns the rustls settings of its first server.
     pub(crate) fn config(&self) -> Result<Arc<ServerConfig>, Box<Diagnostic>> {
-        server_config(&self.parts(), &mut Kept::default()).map(Arc::new)
+        server_config(&self.parts(), &mut TlsReloadState::default()).map(Arc::new)
     }
 
     /// Returns the error of its first server with the help text.
@@ -139,12 +139,12 @@ impl Site {
 
 /// Accepts any server certificate, and stores it with the stapled OCSP response.
 #[derive(Debug)]
-struct Watching {
+struct RecordingVerifier {
     provider: CryptoProvider,
     shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
 }
 
-impl ServerCertVerifier for Watching {
+impl ServerCertVerifier for RecordingVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -183,21 +183,21 @@ impl ServerCertVerifier for Watching {
 }
 
 /// Client that stores its sessions.
-pub(crate) struct Client {
+pub(crate) struct TestClient {
     pub(crate) config: ClientConfig,
     shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
 }
 
-impl Client {
+impl TestClient {
     /// Creates a client for TLS 1.2 and 1.3.
     pub(crate) fn new() -> Self {
-        Self::speaking(rustls::ALL_VERSIONS)
+        Self::with_versions(rustls::ALL_VERSIONS)
     }
 
-    pub(crate) fn speaking(versions: &[&'static SupportedProtocolVersion]) -> Self {
+    pub(crate) fn with_versions(versions: &[&'static SupportedProtocolVersion]) -> Self {
         let provider = aws_lc_rs::default_provider();
         let shown = Arc::default();
-        let watching = Watching { provider: provider.clone(), shown: Arc::clone(&shown) };
+        let watching = RecordingVerifier { provider: provider.clone(), shown: Arc::clone(&shown) };
         let config = ClientConfig::builder_with_provider(Arc::new(provider))
             .with_protocol_versions(versions)
             .expect("versions")
@@ -208,7 +208,7 @@ impl Client {
     }
 
     /// Performs a handshake with a server, and reads the messages after it.
-    pub(crate) fn shake(
+    pub(crate) fn handshake(
         &self,
         server: &Arc<ServerConfig>,
     ) -> Result<(ClientConnection, ServerConnection), Error> {
@@ -216,8 +216,8 @@ impl Client {
         let mut client = Connection::from(ClientConnection::new(Arc::new(self.config.clone()), name)?);
         let mut server = Connection::from(ServerConnection::new(Arc::clone(server))?);
         while client.wants_write() || server.wants_write() {
-            pass(&mut client, &mut server)?;
-            pass(&mut server, &mut client)?;
+            transfer(&mut client, &mut server)?;
+            transfer(&mut server, &mut client)?;
         }
         match (client, server) {
             (Connection::Client(client), Connection::Server(server)) => Ok((client, server)),
@@ -232,13 +232,13 @@ impl Client {
 
     /// Returns whether a second handshake resumes the session of the first.
     pub(crate) fn resumes(&self, first: &Arc<ServerConfig>, second: &Arc<ServerConfig>) -> bool {
-        self.shake(first).expect("a handshake");
-        let kind = self.shake(second).expect("a handshake").0.handshake_kind();
+        self.handshake(first).expect("a handshake");
+        let kind = self.handshake(second).expect("a handshake").0.handshake_kind();
         kind == Some(rustls::HandshakeKind::Resumed)
     }
 }
 
-fn pass(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
+fn transfer(from: &mut Connection, to: &mut Connection) -> Result<(), Error> {
     let mut bytes = Vec::new();
     while from.wants_write() {
         from.write_tls(&mut bytes).expect("memory");

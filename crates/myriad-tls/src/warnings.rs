@@ -10,7 +10,7 @@ use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Model, Text};
 
 use crate::certificates::certified::certificates;
-use crate::certificates::files::{Files, TlsFiles, is_tls_file};
+use crate::certificates::files::{TlsFileReader, TlsFiles, is_tls_file};
 use crate::offer;
 use crate::stapling::question;
 
@@ -20,11 +20,13 @@ use crate::stapling::question;
 pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagnostic> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
-    let files = Files { read, folder };
+    let files = TlsFileReader { read, folder };
     let mut warnings: Vec<Diagnostic> = Vec::new();
     for server in model.servers() {
         let tls = &server.settings.tls;
-        let found = out_of_time(tls, files, now_s).chain(unspoken(tls)).chain(unknown_groups(tls));
+        let found = expired_certificates(tls, files, now_s)
+            .chain(ineffective_ciphers(tls))
+            .chain(unknown_groups(tls));
         for warning in found.chain(not_stapled(tls, files)) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
@@ -35,7 +37,11 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
 }
 
 /// Returns warnings about certificates that clients reject because of their dates.
-fn out_of_time(tls: &TlsSettings, files: Files<'_>, now_s: i64) -> impl Iterator<Item = Diagnostic> {
+fn expired_certificates(
+    tls: &TlsSettings,
+    files: TlsFileReader<'_>,
+    now_s: i64,
+) -> impl Iterator<Item = Diagnostic> {
     tls.certificates.iter().filter(|name| is_tls_file(name)).filter_map(move |name| {
         let chain = certificates(&files.bytes(name).ok()?).ok()?;
         let certificate = Certificate::parse(chain.first()?).ok()?;
@@ -55,19 +61,19 @@ fn date(at_s: i64) -> String {
 }
 
 /// Returns warnings about certificates without an OCSP response although `ssl_stapling` is on.
-fn not_stapled(tls: &TlsSettings, files: Files<'_>) -> impl Iterator<Item = Diagnostic> {
-    let asks = tls.stapling && tls.stapling_file.is_none();
-    tls.certificates.iter().filter(move |_| asks).filter_map(move |name| {
+fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Item = Diagnostic> {
+    let requires_stapling = tls.stapling && tls.stapling_file.is_none();
+    tls.certificates.iter().filter(move |_| requires_stapling).filter_map(move |name| {
         let why = question(tls, files, name)?.err()?;
         Some(Diagnostic::warning(name.span, why))
     })
 }
 
 /// Returns warnings about words of `ssl_ciphers` that select no supported suite.
-fn unspoken(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
+fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
-        let message = offer::unspoken::unspoken(&list.lossy())?;
+        let message = offer::unspoken::ineffective_words_warning(&list.lossy())?;
         let help = "remove these words, or remove the directive to use the default ciphers; docs/https.md (Ciphers) lists the \
              supported ciphers";
         Some(Diagnostic::warning(list.span, message).help(help))
@@ -80,7 +86,7 @@ fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     list.into_iter().filter_map(|list| {
         let message = format!(
             "{} in \"ssl_ecdh_curve\" is not supported and ignored",
-            offer::groups::unknown(&list.lossy())?
+            offer::groups::unknown_group_names(&list.lossy())?
         );
         let help = "supported groups: X25519MLKEM768, X25519, prime256v1 and secp384r1";
         Some(Diagnostic::warning(list.span, message).help(help))
@@ -90,62 +96,62 @@ fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FOLDER, Made, Site, now_s};
+    use crate::testing::{FOLDER, TestCertificate, TestSite, now_s};
     use myriad_conf::model::AcmeKeyKind;
 
-    fn told(site: &Site) -> Vec<String> {
+    fn warnings(site: &TestSite) -> Vec<String> {
         let warnings = tls_warnings(&site.model, Path::new(FOLDER), &site.read);
         warnings.into_iter().map(|warning| warning.message).collect()
     }
 
     #[test]
     fn sound_servers_are_not_mentioned() {
-        assert!(told(&Site::server("ssl_ciphers HIGH:!aNULL;", &[])).is_empty());
-        assert!(told(&Site::of("server { listen 80; }", &[])).is_empty());
+        assert!(warnings(&TestSite::server("ssl_ciphers HIGH:!aNULL;", &[])).is_empty());
+        assert!(warnings(&TestSite::of("server { listen 80; }", &[])).is_empty());
     }
 
     #[test]
     fn expired_certificate_is_reported_once_when_two_servers_use_it() {
-        let [old, young] =
-            [0, now_s() + 30 * 86_400].map(|at_s| Made::at(AcmeKeyKind::P256, "a.test", at_s).certificate);
-        let site = Site::of(
+        let [old, young] = [0, now_s() + 30 * 86_400]
+            .map(|at_s| TestCertificate::at(AcmeKeyKind::P256, "a.test", at_s).certificate);
+        let site = TestSite::of(
             "ssl_certificate_key k; ssl_certificate old; server { listen 443 ssl; } server { listen 444 ssl; }
              server { listen 445 ssl; ssl_certificate young; }",
             &[("old", &old), ("young", &young)],
         );
-        let told = told(&site);
+        let messages = warnings(&site);
         assert!(
-            told.contains(&"the certificate \"old\" expired on Fri, 02 Jan 1970 00:00:00 GMT".to_owned()),
-            "{told:?}"
+            messages.contains(&"the certificate \"old\" expired on Fri, 02 Jan 1970 00:00:00 GMT".to_owned()),
+            "{messages:?}"
         );
         assert!(
-            told.iter().any(|told| told.starts_with("the certificate \"young\" is not valid before ")),
-            "{told:?}"
+            messages.iter().any(|told| told.starts_with("the certificate \"young\" is not valid before ")),
+            "{messages:?}"
         );
-        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!(messages.len(), 2, "{messages:?}");
     }
 
     #[test]
     fn unknown_cipher_words_are_reported_only_for_tls_servers() {
-        let told_of = |http: &str| told(&Site::of(http, &[]));
+        let messages_of = |http: &str| warnings(&TestSite::of(http, &[]));
         let words = "ssl_ciphers HIGH:RC4;";
         let server = "server { listen 443 ssl; ssl_certificate c; ssl_certificate_key k; }";
-        assert!(told_of(&format!("{words} {server}"))[0].contains("RC4 (broken)"));
-        assert!(told_of(&format!("{words} server {{ listen 80; }}")).is_empty());
+        assert!(messages_of(&format!("{words} {server}"))[0].contains("RC4 (broken)"));
+        assert!(messages_of(&format!("{words} server {{ listen 80; }}")).is_empty());
     }
 
     #[test]
     fn unknown_groups_are_reported_and_other_groups_used() {
-        let site = Site::server("ssl_ecdh_curve sect571r1:X25519;", &[]);
-        assert_eq!(told(&site), ["\"sect571r1\" in \"ssl_ecdh_curve\" is not supported and ignored"]);
+        let site = TestSite::server("ssl_ecdh_curve sect571r1:X25519;", &[]);
+        assert_eq!(warnings(&site), ["\"sect571r1\" in \"ssl_ecdh_curve\" is not supported and ignored"]);
     }
 
     #[test]
     fn stapling_without_responder_is_reported() {
-        let told = told(&Site::server("ssl_stapling on;", &[]));
-        assert!(told.len() == 1 && told[0].contains("no issuer certificate"), "{told:?}");
-        let made = Made::usual();
-        let answered = Site::server("ssl_stapling on; ssl_stapling_file f;", &[("f", &made.certificate)]);
-        assert!(self::told(&answered).is_empty());
+        let messages = warnings(&TestSite::server("ssl_stapling on;", &[]));
+        assert!(messages.len() == 1 && messages[0].contains("no issuer certificate"), "{messages:?}");
+        let made = TestCertificate::usual();
+        let answered = TestSite::server("ssl_stapling on; ssl_stapling_file f;", &[("f", &made.certificate)]);
+        assert!(self::warnings(&answered).is_empty());
     }
 }

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::process::ExitCode;
 
-use myriad_cli::apache::{LARGEST, Options, translate};
+use myriad_cli::apache::{LARGEST, TranslationOptions, translate};
 
-use myriad_cli::admin::{Known, Words, help};
+use myriad_cli::admin::{CommandWords, KnownOption, help};
 use myriad_cli::pidfile::reason;
 use myriad_cli::site_folder::{SiteFolder, read_named};
 
@@ -40,7 +40,7 @@ Exit status: 0 if everything was translated; 2 if some directives were not; 1
 on errors.
 ";
 
-const OPTIONS: &[Known] =
+const OPTIONS: &[KnownOption] =
     &[("--root", true), ("--php", true), ("--name", true), ("--listen", true), ("--at", true)];
 /// Exit status if some rules are not translated.
 const IN_PART: u8 = 2;
@@ -54,7 +54,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let words = Words::parse(arguments, OPTIONS)?;
+    let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {
         return Ok(help(USAGE));
     }
@@ -98,8 +98,8 @@ fn read(file: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn options(words: &Words, file: &str) -> Result<Options, String> {
-    let defaults = Options::default();
+fn options(words: &CommandWords, file: &str) -> Result<TranslationOptions, String> {
+    let defaults = TranslationOptions::default();
     let sound = |option: &str, value: Option<String>| match value {
         Some(text)
             if text.is_empty()
@@ -123,7 +123,7 @@ fn options(words: &Words, file: &str) -> Result<Options, String> {
         Some(root) => Some(root),
         None => around,
     };
-    Ok(Options {
+    Ok(TranslationOptions {
         source: file.to_owned(),
         root: sound("--root", root)?,
         php: sound("--php", words.value("--php"))?,
@@ -274,16 +274,22 @@ mod tests {
                     text.push_str(SHARP[random.usize(..SHARP.len())]);
                 }
             }
-            let options = Options { php: Some("/run/php.sock".into()), ..Options::default() };
-            let told = translate(&text, &options);
-            assert!(!told.text.contains('\u{0}'), "seed {seed}\n{text}");
+            let options =
+                TranslationOptions { php: Some("/run/php.sock".into()), ..TranslationOptions::default() };
+            let translated = translate(&text, &options);
+            assert!(!translated.text.contains('\u{0}'), "seed {seed}\n{text}");
             let path = Path::new("/site.conf");
-            let loader = MemoryLoader::with(path.to_owned(), told.text.clone().into_bytes());
+            let loader = MemoryLoader::with(path.to_owned(), translated.text.clone().into_bytes());
             let parsed = myriad_serve::registry().parse(&loader, path, b"");
-            assert!(parsed.errors.is_empty(), "seed {seed}: {:?}\n{text}\n{}", parsed.errors, told.text);
+            assert!(
+                parsed.errors.is_empty(),
+                "seed {seed}: {:?}\n{text}\n{}",
+                parsed.errors,
+                translated.text
+            );
             let mut found = Vec::new();
             foreign(&parsed.nodes, &mut found);
-            assert!(found.is_empty(), "seed {seed}: {found:?}\n{text}\n{}", told.text);
+            assert!(found.is_empty(), "seed {seed}: {found:?}\n{text}\n{}", translated.text);
         }
     }
 }

@@ -1,69 +1,69 @@
 //! Tests each check with facts: a healthy stack has no findings, and a single fault is found with its remedy.
 
 use myriad_tools::doctor::{
-    Asset, CookieSource, Facts, Finding, Opcache, Page, Php, Pool, Senders, Severity, Stored, Swap, Visit,
-    WordPress, Workers, findings,
+    CheckedPage, CookieSource, DoctorFinding, FpmChildren, FpmPoolStatus, OpcacheState, PageAsset, PageVisit,
+    PhpFacts, Severity, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders, WordPressFacts, findings,
 };
 
 /// 2026-11-24.
 const NOW_S: u64 = 1_795_500_000;
 
-fn visit() -> Visit {
-    Visit {
+fn visit() -> PageVisit {
+    PageVisit {
         status: 200,
         first_byte_ms: 1,
         cache: Some("HIT".into()),
         encoding: "gzip".into(),
         media_type: "text/html; charset=UTF-8".into(),
         bytes: 40_000,
-        ..Visit::default()
+        ..PageVisit::default()
     }
 }
 
-fn page(kind: &'static str) -> Page {
-    let miss = Visit { first_byte_ms: 60, cache: Some("MISS".into()), ..visit() };
+fn page(kind: &'static str) -> CheckedPage {
+    let miss = PageVisit { first_byte_ms: 60, cache: Some("MISS".into()), ..visit() };
     let url = format!("http://a.test/{}", if kind == "home" { "" } else { kind });
-    Page { kind, url, visits: Ok((miss.clone(), visit())), uncached: (kind == "home").then_some(miss) }
+    CheckedPage { kind, url, visits: Ok((miss.clone(), visit())), uncached: (kind == "home").then_some(miss) }
 }
 
-fn sound() -> Facts {
-    let asset = Asset {
+fn sound() -> StackFacts {
+    let asset = PageAsset {
         path: "/a.css".into(),
         status: 200,
         bytes: 9000,
         encoding: "gzip".into(),
-        kept_s: Some(31_536_000),
+        cache_lifetime_s: Some(31_536_000),
         has_validator: true,
         is_minified: true,
     };
-    Facts {
+    StackFacts {
         now_s: NOW_S,
         memory: Ok(4 << 30),
         descriptors: Ok(65_536),
         backlog: Ok(4096),
-        swap: Ok(Swap { total: 0, used: 0 }),
+        swap: Ok(SwapUsage { total: 0, used: 0 }),
         killed: Ok(Vec::new()),
         php_down: None,
-        php: Ok(Php {
+        php: Ok(PhpFacts {
             version: "8.4.1".into(),
-            opcache: Ok(Some(Opcache {
+            opcache: Ok(Some(OpcacheState {
                 used: 60 << 20,
                 free: 68 << 20,
                 strings: 16 << 20,
                 strings_free: 4 << 20,
                 keys: 1000,
                 most_keys: 7963,
-                ..Opcache::default()
+                ..OpcacheState::default()
             })),
             upload: 60 << 20,
             post: 64 << 20,
             memory_limit: Some(256 << 20),
         }),
-        pool: Ok(Pool { total: 4, active: 1, queue: 0, reached: 0 }),
+        pool: Ok(FpmPoolStatus { total: 4, active: 1, queue: 0, reached: 0 }),
         most_children: Ok(16),
         assumed_children: Ok(Some(16)),
-        workers: Ok(Workers { largest: 60 << 20, count: 4 }),
-        wordpress: Ok(WordPress {
+        workers: Ok(FpmChildren { largest: 60 << 20, count: 4 }),
+        wordpress: Ok(WordPressFacts {
             version: "6.8".into(),
             home: "http://a.test".into(),
             database: "10.11.19-MariaDB".into(),
@@ -75,16 +75,16 @@ fn sound() -> Facts {
             uptime_s: 7200,
             used_connections: 5,
             most_connections: 60,
-            ..WordPress::default()
+            ..WordPressFacts::default()
         }),
         pages: ["home", "post", "page", "feed", "sitemap"].map(page).into(),
         assets: Ok(vec![asset]),
         pictures: 3,
-        stored: Ok(Stored { pages: 60, longest_s: 3600, hits: 900, requests: 1000 }),
+        stored: Ok(StoredPageStats { pages: 60, longest_s: 3600, hits: 900, requests: 1000 }),
         cookies: Vec::new(),
         uncaching: Vec::new(),
-        behind_tls: Ok(visit()),
-        senders: Ok(Senders::default()),
+        https_proxy_visit: Ok(visit()),
+        senders: Ok(UntrustedSenders::default()),
         advanced_cache: Ok(false),
         exposed: Ok(Vec::new()),
         htaccess_remarks: Ok(Vec::new()),
@@ -92,32 +92,32 @@ fn sound() -> Facts {
 }
 
 /// Returns the findings of a stack with a change, without those that report no problem.
-fn wrong(change: impl FnOnce(&mut Facts)) -> Vec<Finding> {
+fn wrong(change: impl FnOnce(&mut StackFacts)) -> Vec<DoctorFinding> {
     let mut facts = sound();
     change(&mut facts);
     findings(&facts).into_iter().filter(|finding| finding.severity != Severity::Fine).collect()
 }
 
-fn change_home(facts: &mut Facts, change: impl Fn(&mut Visit)) {
+fn change_home(facts: &mut StackFacts, change: impl Fn(&mut PageVisit)) {
     if let Ok((first, second)) = &mut facts.pages[0].visits {
         change(first);
         change(second);
     }
 }
 
-fn php(facts: &mut Facts) -> &mut Php {
+fn php(facts: &mut StackFacts) -> &mut PhpFacts {
     facts.php.as_mut().expect("PHP")
 }
 
-fn opcache(facts: &mut Facts) -> &mut Opcache {
+fn opcache(facts: &mut StackFacts) -> &mut OpcacheState {
     php(facts).opcache.as_mut().expect("seen").as_mut().expect("OPcache")
 }
 
-fn wordpress(facts: &mut Facts) -> &mut WordPress {
+fn wordpress(facts: &mut StackFacts) -> &mut WordPressFacts {
     facts.wordpress.as_mut().expect("WordPress")
 }
 
-fn asset(facts: &mut Facts) -> &mut Asset {
+fn asset(facts: &mut StackFacts) -> &mut PageAsset {
     &mut facts.assets.as_mut().expect("assets")[0]
 }
 
@@ -128,17 +128,17 @@ fn sound_stack_has_no_findings() {
     assert!(all.len() > 25 && all.iter().all(|finding| !finding.what.is_empty()), "{all:#?}");
 }
 
-type Fault = (&'static str, Severity, &'static str, fn(&mut Facts));
+type FaultCase = (&'static str, Severity, &'static str, fn(&mut StackFacts));
 
 /// Faults with the check that finds each, its severity, and a part of the text.
-const FAULTS: &[Fault] = &[
+const FAULTS: &[FaultCase] = &[
     ("descriptors", Severity::Warning, "1024 files", |facts| facts.descriptors = Ok(1024)),
     ("backlog", Severity::Warning, "128 connections", |facts| facts.backlog = Ok(128)),
     ("swap", Severity::Warning, "100 MB are swapped", |facts| {
-        facts.swap = Ok(Swap { total: 1 << 30, used: 100 << 20 });
+        facts.swap = Ok(SwapUsage { total: 1 << 30, used: 100 << 20 });
     }),
     ("swap", Severity::Bad, "900 MB are swapped", |facts| {
-        facts.swap = Ok(Swap { total: 1 << 30, used: 900 << 20 });
+        facts.swap = Ok(SwapUsage { total: 1 << 30, used: 900 << 20 });
     }),
     ("oom", Severity::Bad, "3 processes: php-fpm8.2 (2 times), mariadbd", |facts| {
         facts.killed = Ok(["php-fpm8.2", "mariadbd", "php-fpm8.2"].map(String::from).into());
@@ -178,7 +178,7 @@ const FAULTS: &[Fault] = &[
         facts.wordpress = Err("refused".into());
     }),
     ("trusted-proxy", Severity::Warning, "40 requests with X-Forwarded-For came from 192.0.2.7", |facts| {
-        facts.senders = Ok(Senders { requests: vec![("192.0.2.7".into(), 40)], others: 4 });
+        facts.senders = Ok(UntrustedSenders { requests: vec![("192.0.2.7".into(), 40)], others: 4 });
     }),
     ("database", Severity::Bad, "cannot connect to its database", |facts| {
         facts.wordpress = Err("Error establishing a database connection".into());
@@ -256,7 +256,8 @@ const FAULTS: &[Fault] = &[
         });
     }),
     ("tls-proxy", Severity::Bad, "https://a.test/ redirects to itself", |facts| {
-        facts.behind_tls = Ok(Visit { status: 301, location: Some("https://a.test/".into()), ..visit() });
+        facts.https_proxy_visit =
+            Ok(PageVisit { status: 301, location: Some("https://a.test/".into()), ..visit() });
     }),
     ("status", Severity::Bad, "returns status 502", |facts| change_home(facts, |visit| visit.status = 502)),
     ("compression", Severity::Warning, "39 KB", |facts| {
@@ -284,7 +285,7 @@ const FAULTS: &[Fault] = &[
         asset(facts).status = 404;
     }),
     ("files-compression", Severity::Warning, "/a.css", |facts| asset(facts).encoding = String::new()),
-    ("files-expires", Severity::Warning, "/a.css", |facts| asset(facts).kept_s = None),
+    ("files-expires", Severity::Warning, "/a.css", |facts| asset(facts).cache_lifetime_s = None),
     ("files-etag", Severity::Warning, "/a.css", |facts| asset(facts).has_validator = false),
     ("files-minified", Severity::Warning, "/a.css", |facts| asset(facts).is_minified = false),
     ("requests", Severity::Warning, "44 requests: 40 style sheets", |facts| {
@@ -323,7 +324,7 @@ fn what_could_not_be_looked_at_is_never_fine() {
         facts.stored = Err(not());
         facts.exposed = Err(not());
         facts.htaccess_remarks = Err(not());
-        facts.behind_tls = Err(not());
+        facts.https_proxy_visit = Err(not());
         facts.pages[1].visits = Err(not());
         facts.pages[0].uncached = None;
     });
@@ -352,15 +353,15 @@ fn what_could_not_be_looked_at_is_never_fine() {
 #[test]
 fn clients_that_claim_addresses_are_no_proxy() {
     let requests = (0..20).map(|client| (format!("198.51.100.{client}"), 3)).collect();
-    let senders = Senders { requests, others: 9 };
+    let senders = UntrustedSenders { requests, others: 9 };
     assert_eq!(wrong(|facts| facts.senders = Ok(senders)), []);
-    let few = Senders { requests: vec![("192.0.2.7".into(), 2)], others: 0 };
+    let few = UntrustedSenders { requests: vec![("192.0.2.7".into(), 2)], others: 0 };
     assert_eq!(wrong(|facts| facts.senders = Ok(few)), []);
 }
 
 #[test]
 fn what_everything_depends_on_comes_before_what_follows_from_it() {
-    let down = |change: fn(&mut Facts)| {
+    let down = |change: fn(&mut StackFacts)| {
         wrong(|facts| {
             php(facts).opcache = Ok(None);
             change_home(facts, |visit| visit.status = 503);

@@ -2,8 +2,8 @@
 //! that all plans must satisfy.
 
 use myriad_tools::tune::{
-    Apache, ConfigFile, Database, DatabaseKind, Facts, MIB, Mpm, ObjectCache, Php, Plan, Worker,
-    parse_amount, plan,
+    ApacheSetup, ConfigFile, DatabaseKind, DatabaseServer, InstalledPhp, MIB, MachineFacts, Mpm,
+    ObjectCacheServer, PhpWorkerSize, TuningPlan, parse_amount, plan,
 };
 
 /// Memory of machines in MB; the kernel reserves some of a gigabyte.
@@ -21,15 +21,20 @@ const DATABASES: [&str; 7] = [
     "mysql-8.4.0",
 ];
 
-fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> Facts {
-    Facts {
+fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> MachineFacts {
+    MachineFacts {
         memory: memory_mb * MIB,
         cores,
         body: 64 * MIB,
-        php: Some(Php { version: (8, 2), pools: vec!["www".into()], with_status: Vec::new(), apcu: false }),
-        worker: Worker { bytes: worker_mb * MIB, measured: 3 },
+        php: Some(InstalledPhp {
+            version: (8, 2),
+            pools: vec!["www".into()],
+            with_status: Vec::new(),
+            apcu: false,
+        }),
+        worker: PhpWorkerSize { bytes: worker_mb * MIB, measured: 3 },
         site_files: Some(958),
-        database: Database::parse(database),
+        database: DatabaseServer::parse(database),
         object_cache: None,
         apache: None,
         kernel: Vec::new(),
@@ -37,7 +42,7 @@ fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> Facts {
 }
 
 /// Calls `each` with the facts and plans of all kinds of machines.
-fn sweep(mut each: impl FnMut(&Facts, &Plan)) {
+fn sweep(mut each: impl FnMut(&MachineFacts, &TuningPlan)) {
     for memory in MEMORIES {
         for cores in CORES {
             for worker in WORKERS {
@@ -53,11 +58,11 @@ fn sweep(mut each: impl FnMut(&Facts, &Plan)) {
     }
 }
 
-fn vary(facts: &mut Facts, variant: u32) {
-    let apache = |mpm, php| Some(Apache { mpm, php });
+fn vary(facts: &mut MachineFacts, variant: u32) {
+    let apache = |mpm, php| Some(ApacheSetup { mpm, php });
     match variant {
         1 => {
-            facts.object_cache = Some(ObjectCache {
+            facts.object_cache = Some(ObjectCacheServer {
                 service: "redis-server".into(),
                 configuration: "/etc/redis/redis.conf".into(),
                 command: "/usr/bin/redis-server /etc/redis/redis.conf".into(),
@@ -82,16 +87,16 @@ fn number(file: &ConfigFile, section: &str, name: &str) -> u64 {
     parse_amount(value).unwrap_or_else(|| panic!("{name} = {value}"))
 }
 
-fn pool_file(plan: &Plan) -> &ConfigFile {
+fn pool_file(plan: &TuningPlan) -> &ConfigFile {
     plan.file("/etc/php/8.2/fpm/pool.d/zz-myriad.conf").expect("pools")
 }
 
-fn ini(plan: &Plan) -> &ConfigFile {
+fn ini(plan: &TuningPlan) -> &ConfigFile {
     plan.file("/etc/php/8.2/fpm/conf.d/99-myriad.ini").expect("php.ini")
 }
 
 /// Returns the memory in bytes that the settings allow, computed independently of the budget.
-fn taken(facts: &Facts, plan: &Plan) -> u64 {
+fn taken(facts: &MachineFacts, plan: &TuningPlan) -> u64 {
     let opcache = number(ini(plan), "", "opcache.memory_consumption") * MIB;
     let apcu = if facts.php.as_ref().is_some_and(|php| php.apcu) {
         number(ini(plan), "", "apc.shm_size")
@@ -118,7 +123,7 @@ fn taken(facts: &Facts, plan: &Plan) -> u64 {
     sum
 }
 
-fn database_file<'p>(facts: &Facts, plan: &'p Plan) -> Option<(&'p ConfigFile, &'static str)> {
+fn database_file<'p>(facts: &MachineFacts, plan: &'p TuningPlan) -> Option<(&'p ConfigFile, &'static str)> {
     Some(match facts.database?.kind {
         DatabaseKind::MariaDb => {
             (plan.file("/etc/mysql/mariadb.conf.d/99-myriad.cnf").expect("file"), "mariadb")
@@ -281,7 +286,8 @@ fn kernel_values_are_never_lowered() {
 #[test]
 fn status_path_of_a_pool_s_own_is_left() {
     let mut facts = facts(4096, 2, 64, "");
-    let path = |facts: &Facts| pool_file(&plan(facts)).value("www", "pm.status_path").map(str::to_owned);
+    let path =
+        |facts: &MachineFacts| pool_file(&plan(facts)).value("www", "pm.status_path").map(str::to_owned);
     assert_eq!(path(&facts).as_deref(), Some("/fpm-status"));
     facts.php.as_mut().expect("php").with_status = vec!["www".into()];
     assert_eq!(path(&facts), None);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Address of a peer, displayed as in nginx's `$upstream_addr`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Address {
+pub enum PeerAddress {
     /// Unix socket, `unix:/run/php-fpm.sock`.
     Unix(PathBuf),
     /// IP address and port, `127.0.0.1:9000` or `[::1]:9000`.
@@ -36,7 +36,7 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
-impl Address {
+impl PeerAddress {
     /// Parses `unix:/path`, `ADDRESS:PORT`, `[ADDRESS6]:PORT` or, with a `default_port`, an address alone.
     ///
     /// Names are not resolved: they result in [`AddressError::Host`].
@@ -89,7 +89,7 @@ fn split(text: &str, default_port: Option<u16>) -> Result<(&str, u16), AddressEr
     port.filter(|port| *port != 0).map(|port| (host, port)).ok_or(AddressError::Port)
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
@@ -105,10 +105,10 @@ mod tests {
     #[test]
     fn addresses_are_shown_as_they_are_written() {
         for text in ["unix:/run/php/php-fpm.sock", "127.0.0.1:9000", "[::1]:9000"] {
-            assert_eq!(Address::parse(text, None).unwrap().to_string(), text);
+            assert_eq!(PeerAddress::parse(text, None).unwrap().to_string(), text);
         }
-        assert_eq!(Address::parse("10.0.0.1", Some(80)).unwrap().to_string(), "10.0.0.1:80");
-        assert_eq!(Address::parse("[::1]", Some(80)).unwrap().to_string(), "[::1]:80");
+        assert_eq!(PeerAddress::parse("10.0.0.1", Some(80)).unwrap().to_string(), "10.0.0.1:80");
+        assert_eq!(PeerAddress::parse("[::1]", Some(80)).unwrap().to_string(), "[::1]:80");
     }
 
     #[test]
@@ -124,14 +124,16 @@ mod tests {
             (":9000", AddressError::Host(":9000".to_owned())),
             ("[::1:9000", AddressError::Host("[::1:9000".to_owned())),
         ] {
-            assert_eq!(Address::parse(text, None).unwrap_err(), error, "{text}");
+            assert_eq!(PeerAddress::parse(text, None).unwrap_err(), error, "{text}");
         }
     }
 
     #[test]
     fn localhost_resolves() {
-        let addresses = Address::resolve("localhost:9000", None).unwrap();
-        assert!(addresses.iter().all(|address| matches!(address, Address::Tcp(at) if at.port() == 9000)));
-        assert!(addresses.iter().any(|address| matches!(address, Address::Tcp(at) if at.ip().is_loopback())));
+        let addresses = PeerAddress::resolve("localhost:9000", None).unwrap();
+        assert!(addresses.iter().all(|address| matches!(address, PeerAddress::Tcp(at) if at.port() == 9000)));
+        assert!(
+            addresses.iter().any(|address| matches!(address, PeerAddress::Tcp(at) if at.ip().is_loopback()))
+        );
     }
 }

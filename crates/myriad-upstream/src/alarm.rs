@@ -18,26 +18,26 @@ use crate::clock;
 /// Time of a free slot.
 const FREE: u64 = u64::MAX;
 /// Maximum sleep of the task in milliseconds, so that any time fits into the timer.
-const LONGEST: u64 = 3_600_000;
+const MAX_SLEEP_MS: u64 = 3_600_000;
 
 #[derive(Default)]
-struct Table {
-    slots: Vec<Slot>,
+struct AlarmTable {
+    slots: Vec<AlarmSlot>,
     free: Vec<usize>,
     /// Next wake-up time of the task; `None` if the task is not running.
-    wakes: Option<u64>,
+    next_wake: Option<u64>,
     /// Waker to wake the task before that time.
     task: Option<Waker>,
 }
 
-struct Slot {
+struct AlarmSlot {
     /// Expiry time, in units of [`clock::now`].
     at: u64,
     waker: Option<Waker>,
 }
 
 thread_local! {
-    static TABLE: RefCell<Table> = RefCell::default();
+    static TABLE: RefCell<AlarmTable> = RefCell::default();
 }
 
 /// Armed slot of the table of this thread.
@@ -49,7 +49,7 @@ impl Alarm {
     pub(crate) fn new(ms: u64) -> Self {
         let slot = TABLE.with_borrow_mut(|table| {
             table.free.pop().unwrap_or_else(|| {
-                table.slots.push(Slot { at: FREE, waker: None });
+                table.slots.push(AlarmSlot { at: FREE, waker: None });
                 table.slots.len() - 1
             })
         });
@@ -64,10 +64,10 @@ impl Alarm {
         let at = clock::now().saturating_add(ms).saturating_add(1).min(FREE - 1);
         let (starts, task) = TABLE.with_borrow_mut(|table| {
             table.slots[self.0].at = at;
-            match table.wakes {
+            match table.next_wake {
                 Some(wakes) if wakes <= at => (false, None),
                 wakes => {
-                    table.wakes = Some(at);
+                    table.next_wake = Some(at);
                     (wakes.is_none(), table.task.take())
                 }
             }
@@ -76,7 +76,7 @@ impl Alarm {
             task.wake();
         }
         if starts {
-            tokio::spawn(ring(Ringing));
+            tokio::spawn(run_alarms(AlarmTaskGuard));
         }
     }
 
@@ -102,15 +102,15 @@ impl Drop for Alarm {
         let freed = TABLE.try_with(|table| {
             let mut table = table.borrow_mut();
             table.free.push(self.0);
-            std::mem::replace(&mut table.slots[self.0], Slot { at: FREE, waker: None })
+            std::mem::replace(&mut table.slots[self.0], AlarmSlot { at: FREE, waker: None })
         });
         drop(freed);
     }
 }
 
-impl Table {
+impl AlarmTable {
     /// Updates the next wake-up time. Returns the wakers of the expired slots.
-    fn walk(&mut self, now: u64) -> Vec<Waker> {
+    fn take_expired(&mut self, now: u64) -> Vec<Waker> {
         let mut due = Vec::new();
         let mut next = FREE;
         for slot in &mut self.slots {
@@ -120,19 +120,19 @@ impl Table {
                 next = next.min(slot.at);
             }
         }
-        self.wakes = (next != FREE).then_some(next);
+        self.next_wake = (next != FREE).then_some(next);
         due
     }
 }
 
 /// Guard of the running task, which may be dropped with its runtime at any time.
-struct Ringing;
+struct AlarmTaskGuard;
 
-impl Drop for Ringing {
+impl Drop for AlarmTaskGuard {
     fn drop(&mut self) {
         let task = TABLE.try_with(|table| {
             let mut table = table.borrow_mut();
-            table.wakes = None;
+            table.next_wake = None;
             table.task.take()
         });
         drop(task);
@@ -140,29 +140,29 @@ impl Drop for Ringing {
 }
 
 /// Wakes the owners of expired slots until no slot is armed.
-async fn ring(_ringing: Ringing) {
+async fn run_alarms(_ringing: AlarmTaskGuard) {
     loop {
-        next_is_due().await;
+        sleep_until_due().await;
         let now = clock::now();
-        TABLE.with_borrow_mut(|table| table.walk(now)).into_iter().for_each(Waker::wake);
-        if TABLE.with_borrow(|table| table.wakes.is_none()) {
+        TABLE.with_borrow_mut(|table| table.take_expired(now)).into_iter().for_each(Waker::wake);
+        if TABLE.with_borrow(|table| table.next_wake.is_none()) {
             return;
         }
     }
 }
 
 /// Sleeps until the next wake-up time, which may move to an earlier time meanwhile.
-async fn next_is_due() {
+async fn sleep_until_due() {
     let mut sleep = pin!(tokio::time::sleep(Duration::ZERO));
     let mut set_for = None;
     poll_fn(|cx| {
         let wakes = TABLE.with_borrow_mut(|table| {
             table.task = Some(cx.waker().clone());
-            table.wakes.unwrap_or_default()
+            table.next_wake.unwrap_or_default()
         });
         if set_for != Some(wakes) {
             set_for = Some(wakes);
-            let ms = wakes.saturating_sub(clock::now()).min(LONGEST);
+            let ms = wakes.saturating_sub(clock::now()).min(MAX_SLEEP_MS);
             sleep.as_mut().reset(Instant::now() + Duration::from_millis(ms));
         }
         sleep.as_mut().poll(cx)
@@ -217,7 +217,7 @@ mod tests {
             let second = Alarm::new(10);
             assert_ne!(first.0, second.0);
             drop((first, second));
-            while TABLE.with_borrow(|table| table.wakes.is_some()) {
+            while TABLE.with_borrow(|table| table.next_wake.is_some()) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             rings(&Alarm::new(10)).await;

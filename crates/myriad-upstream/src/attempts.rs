@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::clock;
 use crate::peer::PeerState;
-use crate::peer_counts::Tried;
+use crate::peer_counts::FinishedAttempt;
 
 /// Attempt with a single peer. Times are in milliseconds from the start of the attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Attempt {
     /// True if the connection was reused.
     pub reused: bool,
     /// True for the first attempt after an internal redirect of the request to another group.
-    pub elsewhere: bool,
+    pub after_redirect: bool,
     /// Value of the `Set-Cookie` field that identifies the peer to the client; `None` without `sticky cookie`.
     pub set_cookie: Option<Vec<u8>>,
 }
@@ -53,14 +53,14 @@ impl Attempt {
 
 /// Attempts of a request in order. Clones share them, and they change while the body is read.
 #[derive(Clone, Debug, Default)]
-pub struct Attempts(Rc<Tries>);
+pub struct Attempts(Rc<AttemptList>);
 
 #[derive(Debug, Default)]
-struct Tries {
+struct AttemptList {
     /// Most requests have a single attempt.
-    made: RefCell<SmallVec<[Attempt; 1]>>,
+    attempts: RefCell<SmallVec<[Attempt; 1]>>,
     /// Set if the next attempt is the first with another group.
-    moves: Cell<bool>,
+    next_changes_group: Cell<bool>,
 }
 
 impl Attempts {
@@ -71,11 +71,11 @@ impl Attempts {
 
     /// Returns the attempts so far. Do not hold the guard across an `await`: the exchange writes to the list.
     pub fn get(&self) -> Ref<'_, [Attempt]> {
-        Ref::map(self.0.made.borrow(), SmallVec::as_slice)
+        Ref::map(self.0.attempts.borrow(), SmallVec::as_slice)
     }
 
     /// Records a name that could not be resolved as an attempt.
-    pub fn unresolved(&self, name: &str) {
+    pub fn record_unresolved(&self, name: &str) {
         self.enter_group();
         let name: Arc<str> = name.into();
         self.begin(Arc::clone(&name), name).failed(502);
@@ -83,25 +83,25 @@ impl Attempts {
 
     /// Records the cookie that identifies the peer of the last attempt to the client.
     pub fn set_cookie(&self, value: Vec<u8>) {
-        if let Some(last) = self.0.made.borrow_mut().last_mut() {
+        if let Some(last) = self.0.attempts.borrow_mut().last_mut() {
             last.set_cookie = Some(value);
         }
     }
 
     /// Returns a handle that reports whether a request was sent in any attempt from now on.
-    pub fn sent(&self) -> Sent {
-        Sent { attempts: self.clone(), from: self.0.made.borrow().len() }
+    pub fn track_sent(&self) -> SentTracker {
+        SentTracker { attempts: self.clone(), from: self.0.attempts.borrow().len() }
     }
 
     /// Returns whether the application reported a fatal error in the last attempt. The result is final once the body is
     /// complete.
-    pub fn ended_fatally(&self) -> bool {
-        self.0.made.borrow().last().is_some_and(|attempt| attempt.fatal)
+    pub fn had_fatal_error(&self) -> bool {
+        self.0.attempts.borrow().last().is_some_and(|attempt| attempt.fatal)
     }
 
     /// Marks the next attempt as the first with another group.
     pub(crate) fn enter_group(&self) {
-        self.0.moves.set(!self.0.made.borrow().is_empty());
+        self.0.next_changes_group.set(!self.0.attempts.borrow().is_empty());
     }
 
     /// Starts an attempt with a peer, or with a group without an available peer, in the group of that name.
@@ -116,24 +116,24 @@ impl Attempts {
         group: Arc<str>,
         peer: Option<Arc<PeerState>>,
     ) -> AttemptLog {
-        let mut all = self.0.made.borrow_mut();
-        let elsewhere = self.0.moves.take();
+        let mut all = self.0.attempts.borrow_mut();
+        let elsewhere = self.0.next_changes_group.take();
         let started = clock::now();
-        all.push(Attempt { address, group, elsewhere, began: started, ..Attempt::default() });
+        all.push(Attempt { address, group, after_redirect: elsewhere, began: started, ..Attempt::default() });
         let answered = Cell::new(0);
-        AttemptLog { all: self.clone(), index: all.len() - 1, started, peer, answered }
+        AttemptLog { all: self.clone(), index: all.len() - 1, started, peer, head_status: answered }
     }
 }
 
 /// Handle that reports whether a request has reached a peer.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct SentTracker {
     attempts: Attempts,
     /// Index of the first relevant attempt.
     from: usize,
 }
 
-impl Sent {
+impl SentTracker {
     /// Returns whether a connection was established for the request, so that a peer may have started to process it.
     pub fn has_begun(&self) -> bool {
         let attempts = self.attempts.get();
@@ -150,12 +150,12 @@ pub(crate) struct AttemptLog {
     /// State that counts the attempt when it is over.
     peer: Option<Arc<PeerState>>,
     /// Status of the received head; 0 before.
-    answered: Cell<u16>,
+    head_status: Cell<u16>,
 }
 
 impl AttemptLog {
     fn update(&self, change: impl FnOnce(&mut Attempt, u64)) {
-        if let Some(attempt) = self.all.0.made.borrow_mut().get_mut(self.index) {
+        if let Some(attempt) = self.all.0.attempts.borrow_mut().get_mut(self.index) {
             change(attempt, clock::now() - self.started);
         }
     }
@@ -188,7 +188,7 @@ impl AttemptLog {
     }
 
     pub(crate) fn head(&self, status: u16) {
-        self.answered.set(status);
+        self.head_status.set(status);
         self.update(|attempt, elapsed| {
             attempt.status = status;
             attempt.header_ms = Some(elapsed);
@@ -213,8 +213,8 @@ impl AttemptLog {
 
     /// Removes the attempt from the list, as if it had not been made.
     pub(crate) fn discard(&mut self) {
-        let discarded = self.all.0.made.borrow_mut().pop();
-        self.all.0.moves.set(discarded.is_some_and(|attempt| attempt.elsewhere));
+        let discarded = self.all.0.attempts.borrow_mut().pop();
+        self.all.0.next_changes_group.set(discarded.is_some_and(|attempt| attempt.after_redirect));
         self.index = usize::MAX;
     }
 }
@@ -227,11 +227,11 @@ impl Drop for AttemptLog {
         });
         if let Some(peer) = &self.peer {
             self.update(|attempt, _| {
-                peer.counts.over(&Tried {
+                peer.counts.record(&FinishedAttempt {
                     sent: attempt.bytes_sent,
                     received: attempt.bytes_received,
                     response_ms: attempt.response_ms.unwrap_or_default(),
-                    answered: self.answered.get(),
+                    head_status: self.head_status.get(),
                 });
             });
         }

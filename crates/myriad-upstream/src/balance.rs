@@ -1,6 +1,6 @@
 //! Load balancing with nginx's algorithms.
 
-use myriad_conf::model::{Balance, Least};
+use myriad_conf::model::{Balance, LeastMeasure};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
@@ -24,7 +24,7 @@ const MAX_REHASHES: u32 = 20;
 pub(crate) struct Weights {
     peers: Vec<Weight>,
     /// State of the random number generator (splitmix64), seeded by the system.
-    chance: u64,
+    random_state: u64,
 }
 
 #[derive(Debug)]
@@ -37,14 +37,14 @@ struct Weight {
 impl Weights {
     pub(crate) fn new(peers: &[PeerConfig]) -> Self {
         let peers = peers.iter().map(|peer| Weight { current: 0, effective: weight(peer) }).collect();
-        Self { peers, chance: RandomState::new().hash_one(0) }
+        Self { peers, random_state: RandomState::new().hash_one(0) }
     }
 
     /// Adapts to a new list of peers: remaining peers retain their state, unless their weight has changed.
-    pub(crate) fn follow(&mut self, before: &Peers, after: &Peers) {
+    pub(crate) fn adapt(&mut self, before: &Peers, after: &Peers) {
         let mut next = Self::new(&after.configs).peers;
         for ((state, config), kept) in before.states.iter().zip(&before.configs).zip(self.peers.drain(..)) {
-            let place = after.place(state.id);
+            let place = after.position(state.id);
             // A changed weight takes effect immediately.
             if let Some(place) = place.filter(|place| after.configs[*place].weight == config.weight) {
                 next[place] = kept;
@@ -64,9 +64,9 @@ impl Weights {
 
 impl Weights {
     /// Returns a random number below `bound`, which must be above 0; uniform except for a bias of 1 in 2^32.
-    fn chance(&mut self, bound: i64) -> i64 {
-        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.chance;
+    fn random_below(&mut self, bound: i64) -> i64 {
+        self.random_state = self.random_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.random_state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed >> 33) as i64 % bound
@@ -79,9 +79,9 @@ fn weight(peer: &PeerConfig) -> i64 {
 
 /// Peers that a request has tried, identified by their states because the list of peers may change meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Tried(SmallVec<[u64; 4]>);
+pub(crate) struct TriedPeers(SmallVec<[u64; 4]>);
 
-impl Tried {
+impl TriedPeers {
     pub(crate) fn add(&mut self, peer: &PeerState) {
         self.0.push(peer.id);
     }
@@ -97,43 +97,45 @@ impl Tried {
 }
 
 /// Group at the time of a choice.
-pub(crate) struct Choice<'a> {
+pub(crate) struct PeerSelection<'a> {
     pub(crate) balance: Balance,
     pub(crate) peers: &'a Peers,
     pub(crate) now: u64,
 }
 
-impl Choice<'_> {
+impl PeerSelection<'_> {
     /// Returns the peer for the next attempt; backups are used only if no other peer is usable.
     pub(crate) fn choose(
         &self,
         weights: &mut Weights,
-        tried: &Tried,
+        tried: &TriedPeers,
         (affinity, sid): (&Affinity, Option<&[u8]>),
     ) -> Option<usize> {
-        if let Some(asked) = self.asked_for(tried, sid, false) {
+        if let Some(asked) = self.selected_peer(tried, sid, false) {
             return Some(asked);
         }
         let hashed = match (self.balance, affinity) {
-            (Balance::IpHash, Affinity::Client(address)) => self.by_client(tried, *address),
+            (Balance::IpHash, Affinity::Client(address)) => self.by_ip_hash(tried, *address),
             // An empty key identifies nothing, so round robin is used.
             (Balance::Hash { consistent: false }, Affinity::Key(key)) if !key.is_empty() => {
                 self.by_key(tried, key)
             }
-            (Balance::Hash { consistent: true }, Affinity::Key(key)) => self.on_ring(weights, tried, key),
-            (Balance::Random { two: None }, _) => self.by_chance(weights, tried),
-            (Balance::Random { two: Some(least) }, _) => self.of_two(weights, tried, least),
+            (Balance::Hash { consistent: true }, Affinity::Key(key)) => {
+                self.by_consistent_hash(weights, tried, key)
+            }
+            (Balance::Random { two: None }, _) => self.by_random(weights, tried),
+            (Balance::Random { two: Some(least) }, _) => self.by_random_two(weights, tried, least),
             _ => None,
         };
         hashed
-            .or_else(|| self.balanced(weights, &self.usable(tried, false)))
-            .or_else(|| self.asked_for(tried, sid, true))
-            .or_else(|| self.balanced(weights, &self.usable(tried, true)))
+            .or_else(|| self.pick_balanced(weights, &self.usable(tried, false)))
+            .or_else(|| self.selected_peer(tried, sid, true))
+            .or_else(|| self.pick_balanced(weights, &self.usable(tried, true)))
     }
 
     /// Returns the peer that the request selects (`sticky`): of several, the peer with the fewest active requests. The
     /// weights of round robin do not change.
-    fn asked_for(&self, tried: &Tried, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
+    fn selected_peer(&self, tried: &TriedPeers, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
         let sid = sid?;
         let named = self.peers.sids.iter().enumerate().filter(|(_, own)| own.as_bytes() == sid);
         let usable = named.map(|(index, _)| index).filter(|index| {
@@ -143,7 +145,7 @@ impl Choice<'_> {
         usable.min_by_key(|index| self.peers.states[*index].active())
     }
 
-    fn usable(&self, tried: &Tried, backup: bool) -> SmallVec<[usize; 8]> {
+    fn usable(&self, tried: &TriedPeers, backup: bool) -> SmallVec<[usize; 8]> {
         let peers = self.peers.configs.iter().enumerate();
         peers
             .filter(|(index, peer)| peer.backup == backup && self.is_usable(*index, tried))
@@ -151,43 +153,43 @@ impl Choice<'_> {
             .collect()
     }
 
-    fn is_usable(&self, index: usize, tried: &Tried) -> bool {
-        self.is_willing(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
+    fn is_usable(&self, index: usize, tried: &TriedPeers) -> bool {
+        self.is_eligible(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
     /// Returns whether a peer is eligible, ignoring its load.
-    fn is_willing(&self, index: usize, tried: &Tried) -> bool {
+    fn is_eligible(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)
     }
 
-    fn is_alive(&self, index: usize, tried: &Tried) -> bool {
+    fn is_alive(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         // A single peer is never excluded because of failures: no alternative exists.
         let lone = self.peers.configs.len() == 1;
         !state.ordered.is_down(peer)
-            && !state.health.is_out()
+            && !state.health.is_excluded()
             && !tried.has(state)
             && (lone || !state.is_failing(peer, self.now))
     }
 
     /// Returns whether waiting may help: at least one eligible peer is only overloaded.
-    pub(crate) fn is_full(&self, tried: &Tried) -> bool {
+    pub(crate) fn is_full(&self, tried: &TriedPeers) -> bool {
         let peers = self.peers.configs.iter().enumerate();
-        let mut willing = peers.filter(|(index, _)| self.is_willing(*index, tried));
+        let mut willing = peers.filter(|(index, _)| self.is_eligible(*index, tried));
         willing.any(|(index, peer)| self.peers.states[index].is_full(peer))
     }
 
-    fn balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
+    fn pick_balanced(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let method = match self.balance {
-            Balance::LeastConnections => Least::Connections,
+            Balance::LeastConnections => LeastMeasure::Connections,
             Balance::LeastTime { moment, inflight } => {
                 if inflight {
                     for index in usable {
-                        self.peers.states[*index].inflight.look(self.now);
+                        self.peers.states[*index].inflight.sample(self.now);
                     }
                 }
-                Least::Time(moment)
+                LeastMeasure::Time(moment)
             }
             _ => return self.round_robin(weights, usable),
         };
@@ -200,13 +202,15 @@ impl Choice<'_> {
     }
 
     /// Returns whether peer `a` has less load than peer `b`, relative to their weights.
-    fn is_less(&self, least: Least, a: usize, b: usize) -> bool {
+    fn is_less(&self, least: LeastMeasure, a: usize, b: usize) -> bool {
         let load = |index: usize| {
             let (state, config) = (&self.peers.states[index], &self.peers.configs[index]);
             let active = i128::from(state.active());
             match least {
-                Least::Connections => active,
-                Least::Time(moment) => (active + 1) * i128::from(state.slowness(moment, config, self.now)),
+                LeastMeasure::Connections => active,
+                LeastMeasure::Time(moment) => {
+                    (active + 1) * i128::from(state.estimated_time(moment, config, self.now))
+                }
             }
         };
         let weight = |index: usize| i128::from(weight(&self.peers.configs[index]) * self.share(index));
@@ -215,7 +219,7 @@ impl Choice<'_> {
 
     /// Returns the current weight factor of a peer relative to the others of its group (`slow_start`).
     fn share(&self, index: usize) -> i64 {
-        if !self.peers.start_slowly {
+        if !self.peers.has_slow_start {
             return 1;
         }
         i64::from(self.peers.states[index].share(&self.peers.configs[index], self.now))
@@ -245,7 +249,7 @@ impl Choice<'_> {
     }
 
     /// Implements nginx's `ip_hash`: each rehash continues from the last value.
-    fn by_client(&self, tried: &Tried, address: IpAddr) -> Option<usize> {
+    fn by_ip_hash(&self, tried: &TriedPeers, address: IpAddr) -> Option<usize> {
         let octets: SmallVec<[u8; 16]> = match address {
             IpAddr::V4(address) => address.octets()[..3].into(),
             IpAddr::V6(address) => address.octets()[..].into(),
@@ -258,7 +262,7 @@ impl Choice<'_> {
     }
 
     /// Implements nginx's `hash` without `consistent`: each rehash prepends its number to the key.
-    fn by_key(&self, tried: &Tried, key: &[u8]) -> Option<usize> {
+    fn by_key(&self, tried: &TriedPeers, key: &[u8]) -> Option<usize> {
         let mut hash = 0_u32;
         (0..tried.hashes()).find_map(|rehash| {
             let prefix = if rehash == 0 { String::new() } else { rehash.to_string() };
@@ -268,7 +272,7 @@ impl Choice<'_> {
     }
 
     /// Returns the server whose point follows that of the key, and round robin between its addresses.
-    fn on_ring(&self, weights: &mut Weights, tried: &Tried, key: &[u8]) -> Option<usize> {
+    fn by_consistent_hash(&self, weights: &mut Weights, tried: &TriedPeers, key: &[u8]) -> Option<usize> {
         let ring = self.peers.ring.as_ref().filter(|_| !key.is_empty())?;
         let start = ring.find(key);
         (0..=MAX_REHASHES as usize).find_map(|step| {
@@ -284,21 +288,21 @@ impl Choice<'_> {
     }
 
     /// Returns a random usable peer; `None` if too many random choices hit unusable peers.
-    fn by_chance(&self, weights: &mut Weights, tried: &Tried) -> Option<usize> {
+    fn by_random(&self, weights: &mut Weights, tried: &TriedPeers) -> Option<usize> {
         let total = self.total_weight();
         if total == 0 {
             return None;
         }
         (0..MAX_REHASHES).find_map(|_| {
-            let point = weights.chance(total);
+            let point = weights.random_below(total);
             self.at_weight(point as u32).filter(|index| self.is_usable(*index, tried))
         })
     }
 
-    fn of_two(&self, weights: &mut Weights, tried: &Tried, least: Least) -> Option<usize> {
-        let first = self.by_chance(weights, tried)?;
+    fn by_random_two(&self, weights: &mut Weights, tried: &TriedPeers, least: LeastMeasure) -> Option<usize> {
+        let first = self.by_random(weights, tried)?;
         let second =
-            (0..MAX_REHASHES).find_map(|_| self.by_chance(weights, tried).filter(|second| *second != first));
+            (0..MAX_REHASHES).find_map(|_| self.by_random(weights, tried).filter(|second| *second != first));
         let Some(second) = second else { return Some(first) };
         Some(if self.is_less(least, first, second) { first } else { second })
     }

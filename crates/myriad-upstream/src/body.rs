@@ -4,17 +4,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 use myriad_http::body::{Body, BodyError};
 
 use crate::error::{OriginError, Phase};
 use crate::link::Link;
-use crate::pieces::Pieces;
+use crate::pieces::PieceQueue;
 
 /// Decoder that removes the framing of a protocol from a body.
-pub(crate) trait Demux: Unpin {
+pub(crate) trait BodyDecoder: Unpin {
     /// Moves body data from the input of the link to `out`. Returns `true` if the body is complete.
-    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError>;
+    fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError>;
 
     /// Returns whether the end of the stream at this point completes the body.
     fn ends_at_close(&self) -> bool;
@@ -38,15 +38,15 @@ enum State {
 pub(crate) struct OriginBody<D> {
     state: State,
     demux: D,
-    queue: Pieces,
+    queue: PieceQueue,
 }
 
-impl<D: Demux> OriginBody<D> {
+impl<D: BodyDecoder> OriginBody<D> {
     /// Creates a body that begins with `first`.
     ///
     /// Data that has already arrived is decoded immediately. The length of a short response is therefore known, and its
     /// connection is released, before the body is read.
-    pub(crate) fn new(link: Box<Link>, demux: D, first: Pieces) -> Self {
+    pub(crate) fn new(link: Box<Link>, demux: D, first: PieceQueue) -> Self {
         let mut body = Self { state: State::Open(link), demux, queue: first };
         body.advance();
         body
@@ -66,7 +66,7 @@ impl<D: Demux> OriginBody<D> {
 
     fn complete(&mut self) {
         if let State::Open(link) = std::mem::replace(&mut self.state, State::Complete) {
-            link.active.took(Moment::Last, link.log.elapsed_ms());
+            link.active.record_time(MeasuredUntil::Last, link.log.elapsed_ms());
             if self.demux.is_clean() {
                 link.release();
             }
@@ -78,7 +78,7 @@ impl<D: Demux> OriginBody<D> {
     }
 }
 
-impl<D: Demux> Body for OriginBody<D> {
+impl<D: BodyDecoder> Body for OriginBody<D> {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = self.get_mut();
         loop {

@@ -5,18 +5,18 @@
 
 use std::future::poll_fn;
 
-use crate::fastcgi_protocol::cgi::{HeadError, Parsed, parse_head};
+use crate::fastcgi_protocol::cgi::{HeadError, ParsedHead, parse_head};
 use bytes::Buf;
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Known, Method, ResponseHead};
 
-use crate::body::Demux;
+use crate::body::BodyDecoder;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
-use crate::pieces::Pieces;
+use crate::pieces::PieceQueue;
 
 /// Response before its body.
-pub(crate) struct Answer {
+pub(crate) struct CgiResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: Cgi,
 }
@@ -26,9 +26,9 @@ pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
     max_head: usize,
-) -> Result<Answer, OriginError> {
+) -> Result<CgiResponseHead, OriginError> {
     loop {
-        if let Parsed::Complete(head, length) = parse_head(&link.input, max_head).map_err(invalid_head)? {
+        if let ParsedHead::Complete(head, length) = parse_head(&link.input, max_head).map_err(invalid_head)? {
             link.input.advance(length);
             return begin_body(*head, method);
         }
@@ -38,7 +38,7 @@ pub(crate) async fn read_head(
     }
 }
 
-fn begin_body(mut head: ResponseHead, method: Method) -> Result<Answer, OriginError> {
+fn begin_body(mut head: ResponseHead, method: Method) -> Result<CgiResponseHead, OriginError> {
     // The end of the connection frames the body; a `Transfer-Encoding` of the script would only confuse the client.
     head.fields.remove_known(Known::TransferEncoding);
     let framing = response_framing(&head, method)
@@ -48,7 +48,7 @@ fn begin_body(mut head: ResponseHead, method: Method) -> Result<Answer, OriginEr
         ResponseFraming::Length(length) => Some(length),
         ResponseFraming::Chunked | ResponseFraming::UntilClose => None,
     };
-    Ok(Answer { head, demux: Cgi { left, has_body: framing != ResponseFraming::None } })
+    Ok(CgiResponseHead { head, demux: Cgi { left, has_body: framing != ResponseFraming::None } })
 }
 
 /// Converts a parse error of a head.
@@ -66,8 +66,8 @@ pub(crate) struct Cgi {
     has_body: bool,
 }
 
-impl Demux for Cgi {
-    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
+impl BodyDecoder for Cgi {
+    fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError> {
         let mut data = link.input.split().freeze();
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {

@@ -102,7 +102,7 @@ impl ServerSnapshot {
         let peer = server.peer();
         Self {
             id,
-            server: server.shown(),
+            server: server.display_name(),
             service: server.service(),
             weight: peer.weight,
             max_conns: peer.max_conns,
@@ -129,7 +129,7 @@ impl ServerSnapshot {
             service: None,
             down: state.ordered.is_down(peer),
             drain: state.ordered.drains(peer),
-            parent: Some((parent, server.shown())),
+            parent: Some((parent, server.display_name())),
             ..Self::of(id, &GroupServer::Fixed(peer.clone()))
         }
     }

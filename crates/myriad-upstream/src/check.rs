@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::fastcgi_protocol::PoolStatus;
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::clock;
 use crate::config::PeerConfig;
 use crate::error::OriginError;
-use crate::group::{Chosen, Group};
-use crate::health::{CheckRules, Noted, Verdict};
+use crate::group::{Group, SelectedPeer};
+use crate::health::{CheckOutcome, CheckRules, HealthVerdict};
 use crate::peers::Peers;
 use crate::pool::HttpPool;
 use crate::request::{OriginRequest, Protocol};
@@ -24,20 +24,20 @@ use crate::response::OriginResponse;
 use crate::roster::Roster;
 
 /// Interval between searches for new peers, which appear when a name resolves to other addresses.
-const LOOKING: Duration = Duration::from_secs(1);
+const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Callback for the error log, called for each peer that becomes unhealthy, or healthy (`true`).
-pub type TellHealth = Rc<dyn Fn(bool, &str)>;
+pub type HealthLogger = Rc<dyn Fn(bool, &str)>;
 
 /// Health probe of a peer.
 pub trait Probe {
     /// Probes the peer once. The future must complete without external cancellation.
-    fn ask<'a>(&'a self, peer: &'a Probed) -> Pin<Box<dyn Future<Output = Finding> + 'a>>;
+    fn run<'a>(&'a self, peer: &'a ProbeTarget) -> Pin<Box<dyn Future<Output = ProbeResult> + 'a>>;
 }
 
 /// Result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum ProbeResult {
     /// The peer is healthy.
     Passed,
     /// The peer is unhealthy, for this reason.
@@ -45,10 +45,10 @@ pub enum Finding {
     /// The state is unknown: this server had no free connection for the probe.
     Unknown,
     /// The configuration of the check is no longer in use.
-    Over,
+    Obsolete,
 }
 
-impl Finding {
+impl ProbeResult {
     /// Converts the evaluation of a response; the error is the reason why the peer is unhealthy.
     pub fn of_verdict(verdict: Result<(), String>) -> Self {
         verdict.map_or_else(Self::Failed, |()| Self::Passed)
@@ -65,21 +65,26 @@ impl Finding {
 
 /// Peer with its address for health checks.
 #[derive(Debug)]
-pub struct Probed(Chosen);
+pub struct ProbeTarget(SelectedPeer);
 
-impl Probed {
+impl ProbeTarget {
     fn new(peers: &Peers, index: usize, port: Option<u16>) -> Self {
         let mut config = peers.configs[index].clone();
-        if let (Address::Tcp(address), Some(port)) = (&mut config.address, port) {
+        if let (PeerAddress::Tcp(address), Some(port)) = (&mut config.address, port) {
             address.set_port(port);
         }
         let shown = vec![config.address.to_string().into()];
         let (configs, states) = (vec![config], vec![Arc::clone(&peers.states[index])]);
-        Self(Chosen::of(Arc::new(Peers { configs, shown, states, ..Peers::default() })))
+        Self(SelectedPeer::of(Arc::new(Peers {
+            configs,
+            display_addresses: shown,
+            states,
+            ..Peers::default()
+        })))
     }
 
     /// Returns the address for health checks.
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &PeerAddress {
         &self.config().address
     }
 
@@ -110,22 +115,25 @@ impl Group {
 
     /// Starts a check in tasks of the runtime of this worker. The tasks stop when the group is dropped or when a newer
     /// configuration checks its peers.
-    pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, tell: &TellHealth) {
+    pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, log_health: &HealthLogger) {
         let checker = Checker {
             roster: Arc::downgrade(&self.roster),
             rules,
             probe,
-            tell: Rc::clone(tell),
+            log_health: Rc::clone(log_health),
             checked: RefCell::default(),
         };
         tokio::task::spawn_local(Rc::new(checker).run());
     }
 
     /// Returns the peers that are currently in service, for separate queries.
-    pub fn probed(&self) -> Vec<Probed> {
+    pub fn probe_targets(&self) -> Vec<ProbeTarget> {
         let peers = self.roster.peers();
         let in_service = |index: &usize| !peers.states[*index].ordered.is_down(&peers.configs[*index]);
-        (0..peers.states.len()).filter(in_service).map(|index| Probed::new(&peers, index, None)).collect()
+        (0..peers.states.len())
+            .filter(in_service)
+            .map(|index| ProbeTarget::new(&peers, index, None))
+            .collect()
     }
 
     /// Sends a request to `peer` only.
@@ -134,14 +142,14 @@ impl Group {
     /// requests, because the port may differ.
     pub async fn probe(
         &self,
-        peer: &Probed,
+        peer: &ProbeTarget,
         pool: &HttpPool,
         mut request: OriginRequest,
     ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::FastCgi { keep_conn, .. } = &mut request.protocol {
             *keep_conn = false;
         }
-        self.attempt(&peer.0, peer.0.probed(), pool, &mut request).await
+        self.attempt(&peer.0, peer.0.begin_probe(), pool, &mut request).await
     }
 }
 
@@ -150,7 +158,7 @@ struct Checker {
     roster: Weak<Roster>,
     rules: CheckRules,
     probe: Rc<dyn Probe>,
-    tell: TellHealth,
+    log_health: HealthLogger,
     /// Identifiers of the peer states that have a task.
     checked: RefCell<HashSet<u64>>,
 }
@@ -167,23 +175,23 @@ impl Checker {
                 if self.checked.borrow_mut().insert(state.id) {
                     let (checker, id) = (Rc::clone(&self), state.id);
                     tokio::task::spawn_local(async move {
-                        checker.follow(id).await;
+                        checker.check_peer(id).await;
                         checker.checked.borrow_mut().remove(&id);
                     });
                 }
             }
             drop((roster, peers));
-            tokio::time::sleep(LOOKING).await;
+            tokio::time::sleep(PEER_SCAN_INTERVAL).await;
         }
     }
 
     /// Checks a peer while it is in the group.
-    async fn follow(&self, id: u64) {
+    async fn check_peer(&self, id: u64) {
         while let Some(peer) = self.peer(id) {
             // Peers out of service are not probed.
             if !peer.0.state().ordered.is_down(peer.config()) {
-                let finding = self.probe.ask(&peer).await;
-                if !self.note(&peer, finding) {
+                let finding = self.probe.run(&peer).await;
+                if !self.record(&peer, finding) {
                     return;
                 }
             }
@@ -196,37 +204,40 @@ impl Checker {
     }
 
     /// Returns the peer with this identifier; `None` if it has been removed.
-    fn peer(&self, id: u64) -> Option<Probed> {
+    fn peer(&self, id: u64) -> Option<ProbeTarget> {
         let peers = self.roster.upgrade()?.peers();
-        let index = peers.place(id)?;
-        Some(Probed::new(&peers, index, self.rules.port))
+        let index = peers.position(id)?;
+        Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
     /// Records a result and reports a change. Returns false if this check is no longer valid.
-    fn note(&self, peer: &Probed, finding: Finding) -> bool {
+    fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {
-            Finding::Over => return false,
-            Finding::Unknown => return true,
-            Finding::Passed => None,
-            Finding::Failed(why) => Some(why),
+            ProbeResult::Obsolete => return false,
+            ProbeResult::Unknown => return true,
+            ProbeResult::Passed => None,
+            ProbeResult::Failed(why) => Some(why),
         };
         let state = peer.0.state();
-        let noted = state.health.note(roster.number, &self.rules, why.is_none());
-        state.watch(peer.config(), clock::now());
+        let noted = state.health.record(roster.number, &self.rules, why.is_none());
+        state.update_downtime(peer.config(), clock::now());
         let verdict = match noted {
-            Noted::Superseded => return false,
-            Noted::Same => return true,
-            Noted::Changed(verdict) => verdict,
+            CheckOutcome::Superseded => return false,
+            CheckOutcome::Same => return true,
+            CheckOutcome::Changed(verdict) => verdict,
         };
         let (address, group) = (peer.address(), roster.name());
-        if verdict == Verdict::Healthy {
+        if verdict == HealthVerdict::Healthy {
             state.recover(peer.config(), clock::now());
             roster.wake();
-            (self.tell)(true, &format!("server {address} of upstream \"{group}\" is healthy"));
+            (self.log_health)(true, &format!("server {address} of upstream \"{group}\" is healthy"));
         } else {
             let why = why.unwrap_or_default();
-            (self.tell)(false, &format!("server {address} of upstream \"{group}\" is unhealthy: {why}"));
+            (self.log_health)(
+                false,
+                &format!("server {address} of upstream \"{group}\" is unhealthy: {why}"),
+            );
         }
         true
     }

@@ -9,38 +9,38 @@ use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Number of reads per access to the system clock.
-const QUESTIONS: u32 = 32;
+const READS_PER_SYSCALL: u32 = 32;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Cached time of a thread.
 #[derive(Clone, Copy)]
-struct Known {
+struct CachedTime {
     /// True if the thread calls [`woken`].
     sleeps: bool,
     /// Cached time in milliseconds.
     ms: u64,
     /// Number of reads for which the cache remains valid.
-    left: u32,
+    reads_left: u32,
 }
 
 thread_local! {
     /// Number of times the thread has slept; 0 if it does not call [`woken`].
     static SLEPT: Cell<u64> = const { Cell::new(0) };
-    static KNOWN: Cell<Known> = const { Cell::new(Known { sleeps: false, ms: 0, left: 0 }) };
+    static CACHED: Cell<CachedTime> = const { Cell::new(CachedTime { sleeps: false, ms: 0, reads_left: 0 }) };
 }
 
 /// Returns the milliseconds since the first call in the process, plus one hour, so that 0 can mean "never" and is in
 /// the past. Threads may differ by a few milliseconds.
 pub(crate) fn now() -> u64 {
-    let known = KNOWN.get();
-    if known.left > 0 {
-        KNOWN.set(Known { left: known.left - 1, ..known });
+    let known = CACHED.get();
+    if known.reads_left > 0 {
+        CACHED.set(CachedTime { reads_left: known.reads_left - 1, ..known });
         return known.ms;
     }
     let ms = START.elapsed().as_millis() as u64 + 3_600_000;
     if known.sleeps {
-        KNOWN.set(Known { ms, left: QUESTIONS, ..known });
+        CACHED.set(CachedTime { ms, reads_left: READS_PER_SYSCALL, ..known });
     }
     ms
 }
@@ -53,15 +53,15 @@ pub(crate) fn epoch_ms(moment: u64) -> u64 {
 
 /// Returns the number of times this thread has slept; 0 if it does not call [`woken`]. Between two different values,
 /// the runtime has polled all sockets.
-pub(crate) fn slept() -> u64 {
+pub(crate) fn sleep_count() -> u64 {
     SLEPT.get()
 }
 
 /// Reports that the thread has slept, and invalidates its cached time. A thread that calls this once must call it after
 /// every sleep.
-pub fn woken() {
+pub fn note_wakeup() {
     SLEPT.set(SLEPT.get() + 1);
-    KNOWN.set(Known { sleeps: true, ms: 0, left: 0 });
+    CACHED.set(CachedTime { sleeps: true, ms: 0, reads_left: 0 });
 }
 
 #[cfg(test)]
@@ -75,19 +75,19 @@ mod tests {
         let first = now();
         std::thread::sleep(Duration::from_millis(2));
         assert!(now() > first, "nothing is believed that nobody takes back");
-        woken();
+        note_wakeup();
         let second = now();
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!(now(), second);
-        woken();
+        note_wakeup();
         assert!(now() > second);
     }
 
     #[test]
     fn thread_that_never_sleeps_looks_again() {
-        woken();
+        note_wakeup();
         let first = now();
         std::thread::sleep(Duration::from_millis(2));
-        assert!((0..=QUESTIONS).any(|_| now() > first));
+        assert!((0..=READS_PER_SYSCALL).any(|_| now() > first));
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::address::{Address, AddressError};
+use crate::address::{AddressError, PeerAddress};
 pub use crate::peer_config::{NamedServer, PeerConfig};
 use crate::resolver::{ResolverConfig, message as dns};
 use crate::servers::{self, GroupServer};
@@ -65,7 +65,7 @@ impl GroupConfig {
     /// `http_idle` is the default number of idle HTTP connections to a peer for each worker. `resolver` resolves the
     /// names with `resolve` and includes the timeout in milliseconds. All other names are resolved now, which blocks;
     /// names without an address are reported in `errors`. Relative paths start at `prefix`.
-    pub fn of(
+    pub fn from_upstream(
         upstream: &UpstreamConf,
         http_idle: usize,
         resolver: Option<(Arc<ResolverConfig>, u64)>,
@@ -110,7 +110,7 @@ impl GroupConfig {
     }
 
     /// Creates a group with a single peer, named after its address, for `fastcgi_pass ADDRESS`.
-    pub fn single(address: Address) -> Self {
+    pub fn single(address: PeerAddress) -> Self {
         Self {
             name: address.to_string(),
             peers: vec![PeerConfig::new(address)],
@@ -152,7 +152,7 @@ fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>
     })
 }
 
-fn peer(server: &UpstreamServer, address: Address) -> PeerConfig {
+fn peer(server: &UpstreamServer, address: PeerAddress) -> PeerConfig {
     PeerConfig {
         address,
         name: server.name.lossy().into_owned(),
@@ -184,7 +184,7 @@ fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option
         errors.push(Diagnostic::error(server.name.span, message));
     }
     // Placeholder: each peer gets its own address.
-    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let nowhere = PeerAddress::Unix(std::path::PathBuf::new());
     let is_service = server.service.is_some();
     Some(NamedServer { host, is_service, port: *port, peer: peer(server, nowhere) })
 }
@@ -213,11 +213,11 @@ fn names(
     Some(NamedServers { servers, resolver, timeout_ms })
 }
 
-fn addresses(server: &UpstreamServer) -> Result<Vec<Address>, AddressError> {
+fn addresses(server: &UpstreamServer) -> Result<Vec<PeerAddress>, AddressError> {
     match &server.address {
-        UpstreamAddress::Ip(address) => Ok(vec![Address::Tcp(*address)]),
-        UpstreamAddress::Unix(path) => Ok(vec![Address::Unix(OsStr::from_bytes(path).into())]),
-        UpstreamAddress::Host(host, port) => Address::resolve(&format!("{host}:{port}"), None),
+        UpstreamAddress::Ip(address) => Ok(vec![PeerAddress::Tcp(*address)]),
+        UpstreamAddress::Unix(path) => Ok(vec![PeerAddress::Unix(OsStr::from_bytes(path).into())]),
+        UpstreamAddress::Host(host, port) => PeerAddress::resolve(&format!("{host}:{port}"), None),
     }
 }
 
@@ -240,7 +240,7 @@ pub struct KeepAlive {
     pub fastcgi_timeout_ms: u64,
     /// True if connection reuse is not configured explicitly. A connection of HTTP/2 is then probed once, to detect
     /// whether the origin still reads after its first response.
-    pub is_tried: bool,
+    pub is_implicit: bool,
 }
 
 impl Default for KeepAlive {
@@ -254,7 +254,7 @@ impl Default for KeepAlive {
             time_ms: bare.keepalive_time,
             timeout_ms: bare.keepalive_timeout,
             fastcgi_timeout_ms: 1000,
-            is_tried: false,
+            is_implicit: false,
         }
     }
 }

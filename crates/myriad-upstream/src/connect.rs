@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::error::{ErrorKind, OriginError, Phase, describe};
 use crate::shortage::with_descriptor;
-use crate::stream::Stream;
+use crate::stream::PeerStream;
 use crate::unix::UnixSocket;
 
 /// Initial and maximum delay before a retry of a unix socket with a full backlog.
@@ -18,11 +18,11 @@ const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Durat
 /// Connects within `timeout_ms`. If the process is out of descriptors, `make_descriptors` makes other users release
 /// some.
 pub(crate) async fn connect(
-    address: &Address,
+    address: &PeerAddress,
     bind: Option<SocketAddr>,
     timeout_ms: u64,
     make_descriptors: &dyn Fn(),
-) -> Result<Stream, OriginError> {
+) -> Result<PeerStream, OriginError> {
     let opened = with_descriptor(async || open(address, bind).await, make_descriptors);
     match tokio::time::timeout(Duration::from_millis(timeout_ms), opened).await {
         Err(_) => Err(OriginError::timeout(Phase::Connecting)),
@@ -31,17 +31,17 @@ pub(crate) async fn connect(
     }
 }
 
-async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream> {
+async fn open(address: &PeerAddress, bind: Option<SocketAddr>) -> io::Result<PeerStream> {
     match address {
-        Address::Tcp(address) => {
+        PeerAddress::Tcp(address) => {
             let stream = match bind {
                 None => TcpStream::connect(address).await?,
                 Some(bind) => from(bind, *address).await?,
             };
             stream.set_nodelay(true)?;
-            Ok(Stream::Tcp(stream))
+            Ok(PeerStream::Tcp(stream))
         }
-        Address::Unix(path) => {
+        PeerAddress::Unix(path) => {
             let (mut wait, longest) = FULL_BACKLOG_WAIT;
             loop {
                 match UnixSocket::connect(path) {
@@ -49,7 +49,7 @@ async fn open(address: &Address, bind: Option<SocketAddr>) -> io::Result<Stream>
                     // EAGAIN immediately, which nginx turns into a 502. Retrying within the connect timeout survives
                     // short bursts.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(wait).await,
-                    result => return result.map(Stream::Unix),
+                    result => return result.map(PeerStream::Unix),
                 }
                 wait = (wait * 2).min(longest);
             }
@@ -67,10 +67,10 @@ async fn from(bind: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// Returns the error. As in nginx, the text contains the socket if `connect()` fails immediately, as for unix sockets.
-fn failure(address: &Address, error: &io::Error) -> OriginError {
+fn failure(address: &PeerAddress, error: &io::Error) -> OriginError {
     let what = match address {
-        Address::Unix(_) => format!("connect() to {address} failed ({})", describe(error)),
-        Address::Tcp(_) => format!("connect() failed ({})", describe(error)),
+        PeerAddress::Unix(_) => format!("connect() to {address} failed ({})", describe(error)),
+        PeerAddress::Tcp(_) => format!("connect() failed ({})", describe(error)),
     };
     OriginError::new(ErrorKind::Connect, Phase::Connecting, what)
 }

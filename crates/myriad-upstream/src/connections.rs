@@ -7,14 +7,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::line::Line;
+use crate::line::WaitQueue;
 use crate::timer;
 
 /// Key of idle connections: the peer and the TLS identity ([`crate::OriginTls::identity`], 0 without TLS).
 pub(crate) type PoolKey = (u64, u64);
 
 /// Resources of a worker that connections to origins use.
-pub trait Seating {
+pub trait WorkerConnections {
     /// Takes one of the connections of the worker (`worker_connections`), until the returned value is dropped.
     fn take(&self) -> Option<Box<dyn Any>>;
 
@@ -30,16 +30,16 @@ pub trait Seating {
 pub struct Connections(Rc<Inner>);
 
 struct Inner {
-    most: usize,
+    max_open: usize,
     open: Cell<usize>,
-    line: Line,
-    seats: Option<Box<dyn Seating>>,
+    waiters: WaitQueue,
+    worker_connections: Option<Box<dyn WorkerConnections>>,
 }
 
 /// Counted connection, until dropped.
-pub(crate) struct Place {
+pub(crate) struct OriginConnectionSlot {
     connections: Connections,
-    seat: Option<Box<dyn Any>>,
+    worker_slot: Option<Box<dyn Any>>,
 }
 
 impl Connections {
@@ -49,17 +49,22 @@ impl Connections {
     }
 
     /// Creates a count with a limit of `most` connections, each of which also takes a connection of the worker.
-    pub fn bounded(most: usize, seats: Box<dyn Seating>) -> Self {
+    pub fn bounded(most: usize, seats: Box<dyn WorkerConnections>) -> Self {
         Self::of(most, Some(seats))
     }
 
-    fn of(most: usize, seats: Option<Box<dyn Seating>>) -> Self {
-        Self(Rc::new(Inner { most, open: Cell::new(0), line: Line::new(), seats }))
+    fn of(most: usize, seats: Option<Box<dyn WorkerConnections>>) -> Self {
+        Self(Rc::new(Inner {
+            max_open: most,
+            open: Cell::new(0),
+            waiters: WaitQueue::new(),
+            worker_connections: seats,
+        }))
     }
 
     /// Takes a connection immediately, unless other requests wait.
-    pub(crate) fn take_now(&self) -> Option<Place> {
-        if self.0.line.is_empty() { self.sit().ok() } else { None }
+    pub(crate) fn take_now(&self) -> Option<OriginConnectionSlot> {
+        if self.0.waiters.is_empty() { self.take_slot().ok() } else { None }
     }
 
     /// Takes a connection in queue order within `timeout_ms`. `make_room` closes an idle connection and returns whether
@@ -68,24 +73,26 @@ impl Connections {
         &self,
         make_room: impl Fn() -> bool,
         timeout_ms: u64,
-    ) -> Result<Place, OriginError> {
+    ) -> Result<OriginConnectionSlot, OriginError> {
         let sit = || {
             loop {
-                match self.sit() {
+                match self.take_slot() {
                     Ok(place) => return Some(Ok(place)),
                     Err(_) if make_room() => {}
-                    Err(Taken::Own) => return None,
+                    Err(ExhaustedLimit::Own) => return None,
                     // Clients use the rest and do not wake waiters in this queue: as in nginx, the request fails.
-                    Err(Taken::All) => return Some(Err(failure("worker_connections are not enough"))),
+                    Err(ExhaustedLimit::All) => {
+                        return Some(Err(failure("worker_connections are not enough")));
+                    }
                 }
             }
         };
-        if self.0.line.is_empty()
+        if self.0.waiters.is_empty()
             && let Some(taken) = sit()
         {
             return taken;
         }
-        let Some(mut turn) = self.0.line.join(usize::MAX) else {
+        let Some(mut turn) = self.0.waiters.join(usize::MAX) else {
             return Err(failure("too many requests are waiting for a connection"));
         };
         let called = poll_fn(|cx| turn.poll(cx, sit));
@@ -95,32 +102,32 @@ impl Connections {
 
     /// Wakes the first waiter, which may close an idle connection.
     pub(crate) fn idle(&self) {
-        self.0.line.wake_first();
+        self.0.waiters.wake_first();
     }
 
     /// Makes other users release descriptors soon, because the process is out of descriptors.
     pub(crate) fn make_descriptors(&self) {
-        if let Some(seats) = &self.0.seats {
+        if let Some(seats) = &self.0.worker_connections {
             seats.make_descriptors();
         }
     }
 
-    fn sit(&self) -> Result<Place, Taken> {
+    fn take_slot(&self) -> Result<OriginConnectionSlot, ExhaustedLimit> {
         let open = &self.0.open;
-        if open.get() >= self.0.most {
-            return Err(Taken::Own);
+        if open.get() >= self.0.max_open {
+            return Err(ExhaustedLimit::Own);
         }
-        let seat = match &self.0.seats {
-            Some(seats) => Some(seats.take().ok_or(Taken::All)?),
+        let seat = match &self.0.worker_connections {
+            Some(seats) => Some(seats.take().ok_or(ExhaustedLimit::All)?),
             None => None,
         };
         open.set(open.get() + 1);
-        Ok(Place { connections: self.clone(), seat })
+        Ok(OriginConnectionSlot { connections: self.clone(), worker_slot: seat })
     }
 }
 
 /// Exhausted limit.
-enum Taken {
+enum ExhaustedLimit {
     /// Limit of connections to origins.
     Own,
     /// Limit of all connections of the worker.
@@ -131,12 +138,12 @@ fn failure(what: &str) -> OriginError {
     OriginError::new(ErrorKind::NoConnection, Phase::Connecting, what)
 }
 
-impl Drop for Place {
+impl Drop for OriginConnectionSlot {
     fn drop(&mut self) {
         let inner = &self.connections.0;
-        drop(self.seat.take());
+        drop(self.worker_slot.take());
         inner.open.set(inner.open.get() - 1);
-        inner.line.wake_first();
+        inner.waiters.wake_first();
     }
 }
 
@@ -146,7 +153,7 @@ impl fmt::Debug for Connections {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for OriginConnectionSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Place")
     }

@@ -17,7 +17,7 @@ use crate::roster::Roster;
 use crate::servers::GroupServer;
 
 /// Maximum number of servers in a group, including those that administrators add.
-const MOST_SERVERS: usize = 4096;
+const MAX_SERVERS: usize = 4096;
 
 /// Handle to view and control the peers of a group at run time.
 ///
@@ -78,7 +78,7 @@ impl GroupControl {
 
     /// Returns the number of waiting requests, the limit, and the number of rejected requests; `None` without `queue`.
     pub fn queue(&self) -> Option<(usize, u32, u64)> {
-        let (line, most) = (self.0.line.as_ref()?, self.0.queue_most?);
+        let (line, most) = (self.0.wait_queue.as_ref()?, self.0.queue_limit?);
         Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
     }
 
@@ -94,16 +94,16 @@ impl GroupControl {
             let now = self.0.lock();
             (Arc::clone(&now.peers), now.servers.clone())
         };
-        let mut told = Vec::new();
+        let mut snapshots = Vec::new();
         for entry in entries {
-            told.push(ServerSnapshot::of(entry.id, &entry.server));
+            snapshots.push(ServerSnapshot::of(entry.id, &entry.server));
             for ((config, state), (id, parent)) in peers.configs.iter().zip(&peers.states).zip(&peers.ids) {
                 if *parent == Some(entry.id) {
-                    told.push(ServerSnapshot::of_peer((*id, entry.id), config, state, &entry.server));
+                    snapshots.push(ServerSnapshot::of_peer((*id, entry.id), config, state, &entry.server));
                 }
             }
         }
-        told
+        snapshots
     }
 
     /// Adds a server, which gets requests immediately. Returns the reason on failure.
@@ -114,7 +114,7 @@ impl GroupControl {
         self.check(change, &server)?;
         change.apply(server.peer_mut());
         self.0.edit(|servers, next_id| {
-            if servers.len() >= MOST_SERVERS {
+            if servers.len() >= MAX_SERVERS {
                 return Err(EditError::TooMany);
             }
             let id = *next_id;
@@ -128,12 +128,12 @@ impl GroupControl {
     /// Changes the parameters of a server. Returns the reason on failure.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
-        self.refuse_peer(id)?;
+        self.reject_resolved_peer(id)?;
         let changed = self.0.edit(|servers, _| {
             let (_, server) =
                 servers.iter_mut().find(|(known, _)| *known == id).ok_or(EditError::NotFound(id))?;
             if let Some(address) = &change.server
-                && *address != server.shown()
+                && *address != server.display_name()
             {
                 let GroupServer::Fixed(before) = server else { return Err(EditError::Immutable(id)) };
                 let before = before.clone();
@@ -156,7 +156,7 @@ impl GroupControl {
 
     /// Removes a server; active requests can complete. Returns the reason on failure.
     pub fn remove(&self, id: u64) -> Result<(), EditError> {
-        self.refuse_peer(id)?;
+        self.reject_resolved_peer(id)?;
         self.0.edit(|servers, _| {
             let at = servers.iter().position(|(known, _)| *known == id).ok_or(EditError::NotFound(id))?;
             servers.remove(at);
@@ -165,7 +165,7 @@ impl GroupControl {
     }
 
     /// Rejects changes of a peer that a server name resolved to, because it depends on that name.
-    fn refuse_peer(&self, id: u64) -> Result<(), EditError> {
+    fn reject_resolved_peer(&self, id: u64) -> Result<(), EditError> {
         let peers = self.0.peers();
         let is_peer = peers.ids.iter().any(|(own, parent)| *own == id && parent.is_some());
         if is_peer { Err(EditError::Immutable(id)) } else { Ok(()) }

@@ -9,28 +9,28 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 use rustix::net::sockopt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UdpSocket;
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::attempts::{AttemptLog, Attempts};
-use crate::balance::Tried;
-use crate::check::Probed;
+use crate::balance::TriedPeers;
+use crate::check::ProbeTarget;
 use crate::clock;
 use crate::connect::connect;
-use crate::connections::{Connections, Place};
+use crate::connections::{Connections, OriginConnectionSlot};
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Chosen, Group};
-use crate::peer::Active;
+use crate::group::{Group, SelectedPeer};
+use crate::peer::ActiveRequest;
 use crate::request::Affinity;
 use crate::shortage::with_descriptor;
-use crate::stream::Stream;
+use crate::stream::PeerStream;
 use crate::tls::{self, OriginTls};
 
 /// Parameters of a connection to a peer.
-pub struct Dial {
+pub struct DialOptions {
     /// Input of the peer selection.
     pub affinity: Affinity,
     /// Local address of the connection (`proxy_bind`), port 0 for any.
@@ -55,49 +55,49 @@ pub struct Dial {
 
 /// Connection to a peer, which counts as active for that peer until it is dropped.
 #[derive(Debug)]
-pub struct Dialed<T> {
+pub struct DialedConnection<T> {
     /// Connection.
     pub link: T,
     log: AttemptLog,
-    chosen: Chosen,
+    chosen: SelectedPeer,
     #[expect(dead_code, reason = "it is held, not asked")]
-    place: Place,
-    timing: Timing,
+    slot: OriginConnectionSlot,
+    timing: DialTiming,
 }
 
 /// Response times for `least_time`; dropping the connection records the time of the last byte.
 #[derive(Debug)]
-struct Timing {
-    active: Active,
+struct DialTiming {
+    active: ActiveRequest,
     started: u64,
     had_first: Cell<bool>,
     has_failed: Cell<bool>,
 }
 
-impl Timing {
+impl DialTiming {
     /// Records the connect time of a connection that was started at `started`.
-    fn connected(active: Active, started: u64) -> Self {
-        active.took(Moment::Connect, clock::now() - started);
+    fn connected(active: ActiveRequest, started: u64) -> Self {
+        active.record_time(MeasuredUntil::Connect, clock::now() - started);
         Self { active, started, had_first: Cell::new(false), has_failed: Cell::new(false) }
     }
 
-    fn byte_came(&self) {
+    fn record_byte(&self) {
         if !self.had_first.replace(true) {
-            self.active.took(Moment::First, clock::now() - self.started);
+            self.active.record_time(MeasuredUntil::First, clock::now() - self.started);
         }
     }
 }
 
-impl Drop for Timing {
+impl Drop for DialTiming {
     fn drop(&mut self) {
         // A peer that fails immediately must not appear to be fast.
         if !self.has_failed.get() {
-            self.active.took(Moment::Last, clock::now() - self.started);
+            self.active.record_time(MeasuredUntil::Last, clock::now() - self.started);
         }
     }
 }
 
-impl<T> Dialed<T> {
+impl<T> DialedConnection<T> {
     /// Records bytes sent to the peer.
     pub fn sent(&self, bytes: usize) {
         self.log.sent(bytes);
@@ -106,7 +106,7 @@ impl<T> Dialed<T> {
     /// Records bytes received from the peer.
     pub fn received(&self, bytes: usize) {
         self.log.first_byte();
-        self.timing.byte_came();
+        self.timing.record_byte();
         self.log.received(bytes);
     }
 }
@@ -116,60 +116,60 @@ impl Group {
     pub async fn dial(
         &self,
         connections: &Connections,
-        dial: &Dial,
+        dial: &DialOptions,
         failed: impl Fn(&OriginError),
-    ) -> Result<Dialed<Stream>, OriginError> {
-        let open = async |chosen: &Chosen| {
+    ) -> Result<DialedConnection<PeerStream>, OriginError> {
+        let open = async |chosen: &SelectedPeer| {
             let make_descriptors = || connections.make_descriptors();
             let address = &chosen.config().address;
             let stream = connect(address, dial.bind, dial.connect_ms, &make_descriptors).await?;
-            dial.agree(stream, Some(chosen)).await
+            dial.handshake(stream, Some(chosen)).await
         };
-        self.dial_by(connections, dial, open, failed).await
+        self.dial_with(connections, dial, open, failed).await
     }
 
     /// Creates a UDP socket that exchanges datagrams with a peer. An unreachable peer is detected later or never.
     pub async fn dial_datagrams(
         &self,
         connections: &Connections,
-        dial: &Dial,
+        dial: &DialOptions,
         failed: impl Fn(&OriginError),
-    ) -> Result<Dialed<UdpSocket>, OriginError> {
-        let open = async |chosen: &Chosen| {
+    ) -> Result<DialedConnection<UdpSocket>, OriginError> {
+        let open = async |chosen: &SelectedPeer| {
             let address = &chosen.config().address;
             let make_descriptors = || connections.make_descriptors();
             let opened = with_descriptor(async || datagrams(address, dial.bind).await, make_descriptors);
             opened.await.map_err(|error| OriginError::io("connect", &error, Phase::Connecting))
         };
-        self.dial_by(connections, dial, open, failed).await
+        self.dial_with(connections, dial, open, failed).await
     }
 
     /// Records a failure of a connected peer: over UDP, failures only appear after the connection is created.
-    pub fn dialed_failed<T>(&self, dialed: &Dialed<T>) {
+    pub fn record_dial_failure<T>(&self, dialed: &DialedConnection<T>) {
         dialed.timing.has_failed.set(true);
         self.failed(&dialed.chosen);
     }
 
-    async fn dial_by<T>(
+    async fn dial_with<T>(
         &self,
         connections: &Connections,
-        dial: &Dial,
-        open: impl AsyncFn(&Chosen) -> Result<T, OriginError>,
+        dial: &DialOptions,
+        open: impl AsyncFn(&SelectedPeer) -> Result<T, OriginError>,
         failed: impl Fn(&OriginError),
-    ) -> Result<Dialed<T>, OriginError> {
+    ) -> Result<DialedConnection<T>, OriginError> {
         dial.attempts.enter_group();
         let started = clock::now();
         let most = if dial.tries == 0 { usize::MAX } else { dial.tries as usize };
         let mut left = self.size().min(most);
-        let mut tried = Tried::default();
+        let mut tried = TriedPeers::default();
         let mut last: Option<OriginError> = None;
         loop {
             let Some(pick) = self.pick(&mut tried, &dial.affinity).peer() else {
                 return Err(match last {
-                    None => self.nobody_to_dial(dial),
+                    None => self.no_live_peer_to_dial(dial),
                     Some(error) => {
                         failed(&error);
-                        self.none_to_dial(dial)
+                        self.no_other_peer_to_dial(dial)
                     }
                 });
             };
@@ -178,7 +178,7 @@ impl Group {
             }
             let address = &pick.chosen.config().address;
             let counted = pick.active.counted();
-            let log = dial.attempts.begin_at(pick.chosen.shown(), self.label(), counted);
+            let log = dial.attempts.begin_at(pick.chosen.display_address(), self.label(), counted);
             let begun = clock::now();
             let place = connections.take(|| false, dial.connect_ms).await;
             let opened = match place {
@@ -189,8 +189,8 @@ impl Group {
                 Ok((link, place)) => {
                     pick.chosen.succeeded();
                     log.connected(false);
-                    let timing = Timing::connected(pick.active, begun);
-                    return Ok(Dialed { link, log, chosen: pick.chosen, place, timing });
+                    let timing = DialTiming::connected(pick.active, begun);
+                    return Ok(DialedConnection { link, log, chosen: pick.chosen, slot: place, timing });
                 }
                 Err(error) => error.at(address),
             };
@@ -208,13 +208,13 @@ impl Group {
         }
     }
 
-    fn nobody_to_dial(&self, dial: &Dial) -> OriginError {
-        self.forgive_all();
-        self.none_to_dial(dial)
+    fn no_live_peer_to_dial(&self, dial: &DialOptions) -> OriginError {
+        self.reset_all_failures();
+        self.no_other_peer_to_dial(dial)
     }
 
     /// Returns the error if no other peer can be tried, and records it as an attempt.
-    fn none_to_dial(&self, dial: &Dial) -> OriginError {
+    fn no_other_peer_to_dial(&self, dial: &DialOptions) -> OriginError {
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
         dial.attempts.begin(self.label(), self.label()).failed(error.status());
         error
@@ -227,23 +227,23 @@ pub struct ProbeLink<T> {
     /// Connection.
     pub link: T,
     #[expect(dead_code, reason = "it is held, not asked")]
-    place: Place,
+    slot: OriginConnectionSlot,
 }
 
-impl Probed {
+impl ProbeTarget {
     /// Connects to the peer in the same way as sessions.
     pub async fn connect(
         &self,
         connections: &Connections,
-        dial: &Dial,
-    ) -> Result<ProbeLink<Stream>, OriginError> {
+        dial: &DialOptions,
+    ) -> Result<ProbeLink<PeerStream>, OriginError> {
         let place = connections.take(|| false, dial.connect_ms).await?;
         let make_descriptors = || connections.make_descriptors();
         let address = self.address();
         let connected = connect(address, dial.bind, dial.connect_ms, &make_descriptors).await;
         let stream = connected.map_err(|error| error.at(address))?;
-        let link = dial.agree(stream, None).await.map_err(|error| error.at(address))?;
-        Ok(ProbeLink { link, place })
+        let link = dial.handshake(stream, None).await.map_err(|error| error.at(address))?;
+        Ok(ProbeLink { link, slot: place })
     }
 
     /// Creates a UDP socket that exchanges datagrams with the peer; `timeout_ms` limits the wait for a connection of
@@ -256,14 +256,18 @@ impl Probed {
         let place = connections.take(|| false, timeout_ms).await?;
         let opened = datagrams(self.address(), None).await;
         let link = opened.map_err(|error| OriginError::io("connect", &error, Phase::Connecting))?;
-        Ok(ProbeLink { link, place })
+        Ok(ProbeLink { link, slot: place })
     }
 }
 
-impl Dial {
+impl DialOptions {
     /// Sends the preface to a peer and performs the TLS handshake.
-    async fn agree(&self, mut stream: Stream, chosen: Option<&Chosen>) -> Result<Stream, OriginError> {
-        if let (true, Stream::Tcp(socket)) = (self.keepalive, &stream) {
+    async fn handshake(
+        &self,
+        mut stream: PeerStream,
+        chosen: Option<&SelectedPeer>,
+    ) -> Result<PeerStream, OriginError> {
+        if let (true, PeerStream::Tcp(socket)) = (self.keepalive, &stream) {
             sockopt::set_socket_keepalive(socket, true)
                 .map_err(|error| OriginError::io("setsockopt", &error.into(), Phase::Connecting))?;
         }
@@ -277,13 +281,13 @@ impl Dial {
         }
         match &self.tls {
             None => Ok(stream),
-            Some(tls) => tls::secure(stream, tls, self.connect_ms, chosen.map(Chosen::state)).await,
+            Some(tls) => tls::secure(stream, tls, self.connect_ms, chosen.map(SelectedPeer::state)).await,
         }
     }
 }
 
-async fn datagrams(address: &Address, bind: Option<SocketAddr>) -> io::Result<UdpSocket> {
-    let Address::Tcp(address) = address else {
+async fn datagrams(address: &PeerAddress, bind: Option<SocketAddr>) -> io::Result<UdpSocket> {
+    let PeerAddress::Tcp(address) = address else {
         return Err(io::Error::other("datagrams can only be sent to an address and a port"));
     };
     let any: SocketAddr = match address {

@@ -40,14 +40,14 @@ pub enum EditError {
 #[derive(Debug, Default)]
 pub(crate) struct EditedServers {
     /// Lock that serializes changes of the servers.
-    turn: Mutex<()>,
+    change_lock: Mutex<()>,
     /// Number of requests rejected because the queue was full (`queue`).
     pub(crate) overflows: AtomicU64,
-    kept: Mutex<Option<Kept>>,
+    stored: Mutex<Option<StoredServers>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredServers {
     /// Configured servers at the time of the change.
     configured: Vec<GroupServer>,
     servers: Vec<(u64, GroupServer)>,
@@ -59,9 +59,13 @@ impl EditedServers {
     ///
     /// Earlier changes are restored if the configuration is the same as at the time of the change, or if the servers of
     /// a `state` file are the same as the changed servers.
-    pub(crate) fn begin(&self, configured: &[GroupServer], has_zone: bool) -> (Vec<(u64, GroupServer)>, u64) {
-        let kept = lock(&self.kept);
-        if let Some(kept) = kept.as_ref().filter(|kept| has_zone && kept.is_of(configured)) {
+    pub(crate) fn initial_servers(
+        &self,
+        configured: &[GroupServer],
+        has_zone: bool,
+    ) -> (Vec<(u64, GroupServer)>, u64) {
+        let stored = lock(&self.stored);
+        if let Some(kept) = stored.as_ref().filter(|kept| has_zone && kept.matches_configured(configured)) {
             return (kept.servers.clone(), kept.next_id);
         }
         let servers: Vec<_> = (0..).zip(configured.iter().cloned()).collect();
@@ -70,12 +74,12 @@ impl EditedServers {
     }
 
     /// Locks changes, so that they are applied one at a time.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        lock(&self.turn)
+    pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
+        lock(&self.change_lock)
     }
 
     /// Stores a change, first in the `state` file.
-    pub(crate) fn keep(
+    pub(crate) fn store(
         &self,
         configured: &[GroupServer],
         servers: &[(u64, GroupServer)],
@@ -87,13 +91,13 @@ impl EditedServers {
             write(path, &text).map_err(|error| EditError::State(format!("{}: {error}", path.display())))?;
         }
         let (configured, servers) = (configured.to_vec(), servers.to_vec());
-        *lock(&self.kept) = Some(Kept { configured, servers, next_id });
+        *lock(&self.stored) = Some(StoredServers { configured, servers, next_id });
         Ok(())
     }
 }
 
-impl Kept {
-    fn is_of(&self, configured: &[GroupServer]) -> bool {
+impl StoredServers {
+    fn matches_configured(&self, configured: &[GroupServer]) -> bool {
         self.configured == configured || self.servers.iter().map(|(_, server)| server).eq(configured)
     }
 }

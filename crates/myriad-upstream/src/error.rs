@@ -5,7 +5,7 @@ use std::io;
 
 use myriad_http::body::BodyError;
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 
 /// Phase of an exchange in which it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub enum ErrorKind {
     Busy,
     /// This server currently does not send the request to its origin (`origin_queue`); the value is the status of the
     /// response.
-    NotAsked(u16),
+    NotSent(u16),
     /// Like `NotAsked`, but only for this client (`limit_req ... origin_only`).
     Limited(u16),
     /// The worker has its maximum number of connections, to origins or in total (`worker_connections`).
@@ -79,7 +79,7 @@ pub struct OriginError {
     kind: ErrorKind,
     phase: Phase,
     what: String,
-    peer: Option<Address>,
+    peer: Option<PeerAddress>,
 }
 
 impl OriginError {
@@ -104,8 +104,8 @@ impl OriginError {
     }
 
     /// Creates the error for a request that was not sent, so that it is not a failure of the origin.
-    pub fn not_asked(status: u16, why: impl Into<String>) -> Self {
-        Self::new(ErrorKind::NotAsked(status), Phase::Connecting, why)
+    pub fn not_sent(status: u16, why: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotSent(status), Phase::Connecting, why)
     }
 
     /// Creates the error for a request that was not sent because the client exceeds a limit.
@@ -130,7 +130,7 @@ impl OriginError {
     }
 
     #[must_use]
-    pub(crate) fn at(mut self, peer: &Address) -> Self {
+    pub(crate) fn at(mut self, peer: &PeerAddress) -> Self {
         self.peer = Some(peer.clone());
         self
     }
@@ -146,7 +146,7 @@ impl OriginError {
     }
 
     /// Returns the failed peer; `None` if none was chosen.
-    pub fn peer(&self) -> Option<&Address> {
+    pub fn peer(&self) -> Option<&PeerAddress> {
         self.peer.as_ref()
     }
 
@@ -157,7 +157,7 @@ impl OriginError {
         match &self.kind {
             ErrorKind::Timeout => 504,
             ErrorKind::NoConnection => 503,
-            ErrorKind::NotAsked(status) | ErrorKind::Limited(status) => *status,
+            ErrorKind::NotSent(status) | ErrorKind::Limited(status) => *status,
             ErrorKind::RequestBody(error) => error.status(),
             _ => 502,
         }

@@ -3,20 +3,20 @@
 use std::future::poll_fn;
 
 use crate::fastcgi_protocol::cgi;
-use crate::fastcgi_protocol::{DecodeError, Decoder, End, Event, ProtocolStatus, request};
+use crate::fastcgi_protocol::{EndRequest, Event, FastCgiError, ProtocolStatus, ResponderDecoder, request};
 use bytes::{Bytes, BytesMut};
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Known, Method, ResponseHead};
 
-use crate::body::Demux;
+use crate::body::BodyDecoder;
 use crate::cgi::invalid_head;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
-use crate::pieces::Pieces;
+use crate::pieces::PieceQueue;
 
 /// Encodes BEGIN_REQUEST and the environment; with `is_whole`, also the end of an empty body.
 pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> Bytes {
-    let mut out = Vec::with_capacity(params.len() + ROOM);
+    let mut out = Vec::with_capacity(params.len() + HEADER_ROOM);
     request::begin(&mut out, keep_conn);
     request::params(&mut out, params);
     if is_whole {
@@ -26,14 +26,14 @@ pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> By
 }
 
 /// Reserved length for the record headers of a short request, in bytes.
-const ROOM: usize = 64;
+const HEADER_ROOM: usize = 64;
 
 /// Response before its body.
-pub(crate) struct Answer {
+pub(crate) struct FastCgiResponseHead {
     pub(crate) head: ResponseHead,
     pub(crate) demux: FastCgi,
     /// Body bytes that arrived with the head.
-    pub(crate) first: Pieces,
+    pub(crate) first: PieceQueue,
 }
 
 /// Reads the response head; bytes after it are the start of the body.
@@ -41,23 +41,23 @@ pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
     max_head: usize,
-) -> Result<Answer, OriginError> {
-    let mut decoder = Decoder::new();
+) -> Result<FastCgiResponseHead, OriginError> {
+    let mut decoder = ResponderDecoder::new();
     let mut gathered = BytesMut::new();
     loop {
         while let Some(event) =
-            decoder.decode(&mut link.input).map_err(|error| broken(error, Phase::ReadingHead))?
+            decoder.decode(&mut link.input).map_err(|error| decode_failure(error, Phase::ReadingHead))?
         {
             match event {
                 Event::Stderr(text) => {
                     link.stderr(&text);
-                    if link.is_spoilt(&text) {
+                    if link.is_invalidated_by(&text) {
                         let what = "FastCGI sent in stderr a text of fastcgi_catch_stderr";
                         return Err(OriginError::invalid(Phase::ReadingHead, what));
                     }
                 }
                 Event::StdoutEnd => {}
-                Event::End(end) => return Err(ended_early(end)),
+                Event::End(end) => return Err(premature_end(end)),
                 Event::Stdout(data) => {
                     if let Some((head, rest)) = parse(&mut gathered, data, max_head)? {
                         return begin_body(link, head, rest, decoder, method);
@@ -85,8 +85,8 @@ fn parse(
         gathered.split().freeze()
     };
     match cgi::parse_head(&whole, max_head).map_err(invalid_head)? {
-        cgi::Parsed::Complete(head, length) => Ok(Some((*head, whole.slice(length..)))),
-        cgi::Parsed::Partial => {
+        cgi::ParsedHead::Complete(head, length) => Ok(Some((*head, whole.slice(length..)))),
+        cgi::ParsedHead::Partial => {
             gathered.extend_from_slice(&whole);
             Ok(None)
         }
@@ -97,9 +97,9 @@ fn begin_body(
     link: &Link,
     mut head: ResponseHead,
     rest: Bytes,
-    decoder: Decoder,
+    decoder: ResponderDecoder,
     method: Method,
-) -> Result<Answer, OriginError> {
+) -> Result<FastCgiResponseHead, OriginError> {
     // FastCGI frames the body; a `Transfer-Encoding` of the script would only confuse the client.
     head.fields.remove_known(Known::TransferEncoding);
     let framing = response_framing(&head, method)
@@ -111,18 +111,18 @@ fn begin_body(
     };
     let has_body = framing != ResponseFraming::None;
     let mut demux = FastCgi { decoder, left, has_body, warned: false };
-    let mut first = Pieces::new();
+    let mut first = PieceQueue::new();
     demux.admit(link, rest, &mut first);
     link.log.body(first.iter().map(Bytes::len).sum());
-    Ok(Answer { head, demux, first })
+    Ok(FastCgiResponseHead { head, demux, first })
 }
 
-fn broken(error: DecodeError, phase: Phase) -> OriginError {
+fn decode_failure(error: FastCgiError, phase: Phase) -> OriginError {
     OriginError::invalid(phase, error.to_string())
 }
 
 /// Returns the error for an END_REQUEST before the head was complete.
-fn ended_early(end: End) -> OriginError {
+fn premature_end(end: EndRequest) -> OriginError {
     let why = match end.protocol_status {
         ProtocolStatus::RequestComplete => {
             let what = "upstream prematurely closed FastCGI stdout";
@@ -139,7 +139,7 @@ fn ended_early(end: End) -> OriginError {
 
 /// Body from STDOUT records, validated against `Content-Length` if the script sent one.
 pub(crate) struct FastCgi {
-    decoder: Decoder,
+    decoder: ResponderDecoder,
     left: Option<u64>,
     has_body: bool,
     warned: bool,
@@ -147,7 +147,7 @@ pub(crate) struct FastCgi {
 
 impl FastCgi {
     /// Appends body bytes up to the announced length.
-    fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut Pieces) {
+    fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut PieceQueue) {
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {
                 data.truncate(*left as usize);
@@ -164,10 +164,10 @@ impl FastCgi {
     }
 }
 
-impl Demux for FastCgi {
-    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
+impl BodyDecoder for FastCgi {
+    fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError> {
         while let Some(event) =
-            self.decoder.decode(&mut link.input).map_err(|error| broken(error, Phase::ReadingBody))?
+            self.decoder.decode(&mut link.input).map_err(|error| decode_failure(error, Phase::ReadingBody))?
         {
             match event {
                 Event::Stdout(data) => self.admit(link, data, out),

@@ -1,31 +1,31 @@
 //! Processing of a request by a group: chooses a peer, connects or reuses a connection, exchanges, and retries with the
 //! next peer if allowed.
 
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 use myriad_conf::settings::NextUpstream;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
 use myriad_http::ResponseHead;
-use myriad_http::body::{BoxBody, Empty};
+use myriad_http::body::{BoxBody, EmptyBody};
 
 use crate::attempts::AttemptLog;
-use crate::balance::Tried;
+use crate::balance::TriedPeers;
 use crate::body::OriginBody;
 use crate::clock;
 use crate::config::PeerConfig;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Choosing, Chosen, Group, Pick};
-use crate::link::{Home, Link, LinkParts};
-use crate::peer::Active;
-use crate::pieces::Pieces;
+use crate::group::{Group, PeerChoice, PickedPeer, SelectedPeer};
+use crate::link::{Link, LinkParts, ReturnPool};
+use crate::peer::ActiveRequest;
+use crate::pieces::PieceQueue;
 use crate::pool::{HttpPool, Pooled};
-use crate::reach::reach;
+use crate::reach::connect_for_request;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::response::{OriginResponse, keep_first};
-use crate::stream::Counted;
-use crate::upload::{Upload, Wire};
+use crate::stream::CountedStream;
+use crate::upload::{Upload, UploadFraming};
 use crate::{cgi, fastcgi, h2, http, memcached, timer};
 
 impl Group {
@@ -51,22 +51,23 @@ impl Group {
         request: &mut OriginRequest,
     ) -> Result<Box<OriginResponse>, OriginError> {
         request.attempts.enter_group();
-        let mut tries = Tries::new(self, request);
-        let mut tried = Tried::default();
-        let mut pick = self.first(&mut tried, request).await?;
+        let mut tries = RetryBudget::new(self, request);
+        let mut tried = TriedPeers::default();
+        let mut pick = self.first_peer(&mut tried, request).await?;
         loop {
-            let Pick { chosen, active } = pick;
+            let PickedPeer { chosen, active } = pick;
             let mut result = self.attempt(&chosen, active, pool, request).await;
             if let Ok(response) = &mut result {
                 response.sid = chosen.sid().cloned();
             }
-            self.judge(&chosen, &result, &request.retry);
-            if !tries.may_go_on(&result, &request.retry) {
+            self.record_health(&chosen, &result, &request.retry);
+            if !tries.may_retry(&result, &request.retry) {
                 return result;
             }
-            let Some(next) = self.pick_asked(&mut tried, &request.affinity, request.sid.as_deref()).peer()
+            let Some(next) =
+                self.pick_preferred(&mut tried, &request.affinity, request.sid.as_deref()).peer()
             else {
-                return self.none_is_left(result, request);
+                return self.handle_exhausted(result, request);
             };
             if let (Err(error), Some(observer)) = (&result, &request.observer) {
                 observer.retried(error);
@@ -76,37 +77,51 @@ impl Group {
     }
 
     /// Chooses the first peer, immediately or after this request has waited in the queue (`queue`).
-    async fn first(&self, tried: &mut Tried, request: &OriginRequest) -> Result<Pick, OriginError> {
+    async fn first_peer(
+        &self,
+        tried: &mut TriedPeers,
+        request: &OriginRequest,
+    ) -> Result<PickedPeer, OriginError> {
         // A server whose name has not been resolved for the first time counts as overloaded.
-        let mut choose = || match self.pick_asked(tried, &request.affinity, request.sid.as_deref()) {
-            Choosing::Nobody if self.config.queue.is_some() && self.roster.awaits_names() => Choosing::Full,
+        let mut choose = || match self.pick_preferred(tried, &request.affinity, request.sid.as_deref()) {
+            PeerChoice::NoPeer if self.config.queue.is_some() && self.roster.awaits_names() => {
+                PeerChoice::Full
+            }
             choosing => choosing,
         };
         // Waiting requests must not be overtaken.
-        if self.line.is_empty() {
+        if self.wait_queue.is_empty() {
             match choose() {
-                Choosing::Peer(pick) => return Ok(pick),
-                Choosing::Nobody => return Err(self.nobody(request)),
-                Choosing::Full => {}
+                PeerChoice::Peer(pick) => return Ok(pick),
+                PeerChoice::NoPeer => return Err(self.no_live_peer(request)),
+                PeerChoice::Full => {}
             }
         }
         if !request.queues {
-            return Err(self.unserved(ErrorKind::Busy, request, "all servers of the upstream are busy"));
+            return Err(self.no_peer_available(
+                ErrorKind::Busy,
+                request,
+                "all servers of the upstream are busy",
+            ));
         }
-        let Some(queue) = self.config.queue else { return Err(self.nobody(request)) };
-        let Some(mut turn) = self.line.join(queue.most as usize) else {
+        let Some(queue) = self.config.queue else { return Err(self.no_live_peer(request)) };
+        let Some(mut turn) = self.wait_queue.join(queue.max as usize) else {
             self.roster.edited.overflows.fetch_add(1, Relaxed);
-            return Err(self.unserved(ErrorKind::NoLivePeer, request, "the queue of the upstream is full"));
+            return Err(self.no_peer_available(
+                ErrorKind::NoLivePeer,
+                request,
+                "the queue of the upstream is full",
+            ));
         };
         let mut choose = || match choose() {
-            Choosing::Peer(pick) => Some(Ok(pick)),
-            Choosing::Nobody => Some(Err(self.nobody(request))),
-            Choosing::Full => None,
+            PeerChoice::Peer(pick) => Some(Ok(pick)),
+            PeerChoice::NoPeer => Some(Err(self.no_live_peer(request))),
+            PeerChoice::Full => None,
         };
         let called = std::future::poll_fn(|cx| turn.poll(cx, &mut choose));
         match tokio::time::timeout(timer::bounded(queue.timeout_ms), called).await {
             Ok(chosen) => chosen,
-            Err(_) => Err(self.unserved(
+            Err(_) => Err(self.no_peer_available(
                 ErrorKind::NoLivePeer,
                 request,
                 "no server of the upstream became free in time",
@@ -115,7 +130,7 @@ impl Group {
     }
 
     /// Records that no peer was available and returns the error; 502 as in the documentation of NGINX Plus's `queue`.
-    fn unserved(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
+    fn no_peer_available(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
         let error = OriginError::new(kind, Phase::Connecting, why);
         request.attempts.begin(self.label(), self.label()).failed(error.status());
         error
@@ -123,9 +138,9 @@ impl Group {
 
     /// Updates the health of the peer. As in nginx, errors, timeouts and invalid heads are always failures; statuses
     /// only if they allow a retry with another peer, but never 403 and 404.
-    fn judge(
+    fn record_health(
         &self,
-        chosen: &Chosen,
+        chosen: &SelectedPeer,
         result: &Result<Box<OriginResponse>, OriginError>,
         retry: &NextUpstream,
     ) {
@@ -143,7 +158,7 @@ impl Group {
 
     /// Handles the case that no other peer can be tried. As in nginx, a failure is replaced by an error that is
     /// recorded as a separate attempt; a response is forwarded unchanged.
-    fn none_is_left(
+    fn handle_exhausted(
         &self,
         result: Result<Box<OriginResponse>, OriginError>,
         request: &OriginRequest,
@@ -155,46 +170,50 @@ impl Group {
         if let Some(observer) = &request.observer {
             observer.retried(&error);
         }
-        Err(self.unserved(ErrorKind::NoLivePeer, request, "no live upstreams"))
+        Err(self.no_peer_available(ErrorKind::NoLivePeer, request, "no live upstreams"))
     }
 
-    fn nobody(&self, request: &OriginRequest) -> OriginError {
-        self.forgive_all();
-        self.unserved(ErrorKind::NoLivePeer, request, "no live upstreams")
+    fn no_live_peer(&self, request: &OriginRequest) -> OriginError {
+        self.reset_all_failures();
+        self.no_peer_available(ErrorKind::NoLivePeer, request, "no live upstreams")
     }
 
     /// Tries a peer: first over an idle connection, if the request can be repeated in case the connection is stale.
     pub(crate) async fn attempt(
         &self,
-        chosen: &Chosen,
-        active: Active,
+        chosen: &SelectedPeer,
+        active: ActiveRequest,
         pool: &HttpPool,
         request: &mut OriginRequest,
     ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::Http2 { .. } = request.protocol {
-            let pick = Pick { chosen: chosen.clone(), active };
+            let pick = PickedPeer { chosen: chosen.clone(), active };
             // Boxed, like everything that few requests need, because the future of a request is moved as a whole.
             return Box::pin(h2::fetch(self, pick, pool, request)).await;
         }
         let peer = chosen.config();
         let address = &peer.address;
         let active = Rc::new(active);
-        let home = if request.bind.is_some() { Home::Nowhere } else { self.home(pool, &request.protocol) };
+        let home = if request.bind.is_some() {
+            ReturnPool::NoPool
+        } else {
+            self.return_pool(pool, &request.protocol)
+        };
         if request.is_repeatable()
             && request.method.is_idempotent()
             && let Some(pooled) = take_idle(&home, pool, &active, request.identity())
         {
-            let log = request.attempts.begin_at(chosen.shown(), self.label(), active.counted());
+            let log = request.attempts.begin_at(chosen.display_address(), self.label(), active.counted());
             log.connected(true);
             let link = link(peer, pooled, log, active.clone(), home.clone(), request);
             match exchange(link, request).await {
-                Err(Failure::Stale) => {}
-                Err(Failure::Origin(error)) => return Err(error.at(address)),
+                Err(ExchangeFailure::Stale) => {}
+                Err(ExchangeFailure::Origin(error)) => return Err(error.at(address)),
                 Ok(response) => return Ok(response),
             }
         }
-        let log = request.attempts.begin_at(chosen.shown(), self.label(), active.counted());
-        let connection = match reach(chosen, pool, request).await {
+        let log = request.attempts.begin_at(chosen.display_address(), self.label(), active.counted());
+        let connection = match connect_for_request(chosen, pool, request).await {
             Ok(connection) => connection,
             Err(error) => {
                 log.failed(error.status());
@@ -202,35 +221,35 @@ impl Group {
             }
         };
         log.connected(false);
-        let pooled = Pooled { connection, requests: 0, made: clock::now() };
+        let pooled = Pooled { connection, requests: 0, created_at: clock::now() };
         let link = link(peer, pooled, log, active, home, request);
         exchange(link, request).await.map_err(|failure| match failure {
-            Failure::Origin(error) => error.at(address),
-            Failure::Stale => OriginError::closed(Phase::ReadingHead).at(address),
+            ExchangeFailure::Origin(error) => error.at(address),
+            ExchangeFailure::Stale => OriginError::closed(Phase::ReadingHead).at(address),
         })
     }
 
-    fn home(&self, pool: &HttpPool, protocol: &Protocol) -> Home {
+    fn return_pool(&self, pool: &HttpPool, protocol: &Protocol) -> ReturnPool {
         let keep = self.config.keepalive;
         match protocol {
-            Protocol::FastCgi { keep_conn: true, .. } if keep.connections > 0 => Home::FastCgi(keep),
+            Protocol::FastCgi { keep_conn: true, .. } if keep.connections > 0 => ReturnPool::FastCgi(keep),
             Protocol::Http { keep_alive: true, .. } | Protocol::Memcached(_) if keep.http > 0 => {
-                Home::Http(pool.clone(), keep)
+                ReturnPool::Http(pool.clone(), keep)
             }
-            _ => Home::Nowhere,
+            _ => ReturnPool::NoPool,
         }
     }
 }
 
 /// Remaining attempts.
-struct Tries {
+struct RetryBudget {
     left: usize,
     started: u64,
     /// The request may be sent again after it was sent.
     repeatable: bool,
 }
 
-impl Tries {
+impl RetryBudget {
     fn new(group: &Group, request: &OriginRequest) -> Self {
         let most = match request.retry.tries {
             0 => usize::MAX,
@@ -244,7 +263,7 @@ impl Tries {
         }
     }
 
-    fn may_go_on(&mut self, result: &Result<Box<OriginResponse>, OriginError>, retry: &NextUpstream) -> bool {
+    fn may_retry(&mut self, result: &Result<Box<OriginResponse>, OriginError>, retry: &NextUpstream) -> bool {
         self.left = self.left.saturating_sub(1);
         let in_time = retry.timeout_ms == 0 || clock::now() - self.started < retry.timeout_ms;
         let wanted = match result {
@@ -252,7 +271,7 @@ impl Tries {
             Err(error) => {
                 let undone = matches!(error.phase(), Phase::Connecting | Phase::Handshaking)
                     || *error.kind() == ErrorKind::Refused;
-                (undone || self.repeatable) && is_reason(error.kind(), retry)
+                (undone || self.repeatable) && allows_retry(error.kind(), retry)
             }
         };
         wanted && in_time && self.left > 0
@@ -260,7 +279,7 @@ impl Tries {
 }
 
 /// Returns whether a failure allows to try another peer.
-fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
+fn allows_retry(kind: &ErrorKind, retry: &NextUpstream) -> bool {
     match kind {
         ErrorKind::Connect
         | ErrorKind::Tls
@@ -273,28 +292,37 @@ fn is_reason(kind: &ErrorKind, retry: &NextUpstream) -> bool {
         ErrorKind::InvalidHead | ErrorKind::TooLargeHead => retry.invalid_header,
         ErrorKind::NoLivePeer
         | ErrorKind::Busy
-        | ErrorKind::NotAsked(_)
+        | ErrorKind::NotSent(_)
         | ErrorKind::Limited(_)
         | ErrorKind::NoConnection
         | ErrorKind::RequestBody(_) => false,
     }
 }
 
-fn take_idle(home: &Home, pool: &HttpPool, active: &Active, identity: u64) -> Option<Pooled<Counted>> {
+fn take_idle(
+    home: &ReturnPool,
+    pool: &HttpPool,
+    active: &ActiveRequest,
+    identity: u64,
+) -> Option<Pooled<CountedStream>> {
     let peer = &active.0;
     match home {
-        Home::Nowhere => None,
-        Home::Http(pool, _) => pool.idle.take((peer.id, identity)),
-        Home::FastCgi(_) => {
+        ReturnPool::NoPool => None,
+        ReturnPool::Http(pool, _) => pool.idle.take((peer.id, identity)),
+        ReturnPool::FastCgi(_) => {
             let place = pool.connections.take_now()?;
-            let Pooled { connection, requests, made } = peer.fastcgi.take((peer.id, 0))?;
-            Some(Pooled { connection: Counted { stream: connection.unpark().ok()?, place }, requests, made })
+            let Pooled { connection, requests, created_at: made } = peer.fastcgi.take((peer.id, 0))?;
+            Some(Pooled {
+                connection: CountedStream { stream: connection.unpark().ok()?, slot: place },
+                requests,
+                created_at: made,
+            })
         }
     }
 }
 
 /// Reason for a missing response of an exchange.
-enum Failure {
+enum ExchangeFailure {
     /// The peer had closed the idle connection and read nothing.
     Stale,
     Origin(OriginError),
@@ -302,10 +330,10 @@ enum Failure {
 
 fn link(
     peer: &PeerConfig,
-    pooled: Pooled<Counted>,
+    pooled: Pooled<CountedStream>,
     log: AttemptLog,
-    active: Rc<Active>,
-    home: Home,
+    active: Rc<ActiveRequest>,
+    home: ReturnPool,
     request: &mut OriginRequest,
 ) -> Box<Link> {
     Link::new(LinkParts {
@@ -316,7 +344,7 @@ fn link(
         active,
         peer: peer.address.clone(),
         observer: request.observer.clone(),
-        home,
+        return_pool: home,
         identity: request.identity(),
     })
 }
@@ -333,91 +361,96 @@ fn upload(request: &mut OriginRequest) -> Upload {
         Protocol::FastCgi { params, keep_conn } => {
             // Without a body, the request is a single piece.
             let is_whole = matches!(payload, RequestPayload::Empty);
-            let wire = if is_whole { Wire::Plain } else { Wire::FastCgi };
+            let wire = if is_whole { UploadFraming::Plain } else { UploadFraming::FastCgi };
             (fastcgi::request_head(params, *keep_conn, is_whole), wire)
         }
-        Protocol::Cgi { head } => (head.clone(), Wire::Plain),
-        Protocol::Memcached(get) => (get.head(), Wire::Plain),
+        Protocol::Cgi { head } => (head.clone(), UploadFraming::Plain),
+        Protocol::Memcached(get) => (get.head(), UploadFraming::Plain),
         Protocol::Http { head, .. } => match payload {
-            RequestPayload::Stream(_, None) => (head.clone(), Wire::Chunked),
-            _ => (head.clone(), Wire::Plain),
+            RequestPayload::Stream(_, None) => (head.clone(), UploadFraming::Chunked),
+            _ => (head.clone(), UploadFraming::Plain),
         },
         // Sent elsewhere or not at all.
-        Protocol::Http2 { .. } | Protocol::Tunnel => (Bytes::new(), Wire::Plain),
+        Protocol::Http2 { .. } | Protocol::Tunnel => (Bytes::new(), UploadFraming::Plain),
     };
     Upload::new(head, wire, payload, request.timeouts.send_ms)
 }
 
 /// Sends the request and reads the response up to the body.
-async fn exchange(mut link: Box<Link>, request: &OriginRequest) -> Result<Box<OriginResponse>, Failure> {
+async fn exchange(
+    mut link: Box<Link>,
+    request: &OriginRequest,
+) -> Result<Box<OriginResponse>, ExchangeFailure> {
     let result = match &request.protocol {
         Protocol::FastCgi { .. } => {
-            fastcgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::FastCgi)
+            fastcgi::read_head(&mut link, request.method, request.max_head).await.map(ResponseStart::FastCgi)
         }
         Protocol::Cgi { .. } => {
-            cgi::read_head(&mut link, request.method, request.max_head).await.map(Begun::Cgi)
+            cgi::read_head(&mut link, request.method, request.max_head).await.map(ResponseStart::Cgi)
         }
         Protocol::Memcached(get) => {
-            memcached::read_head(&mut link, get, request.max_head).await.map(Begun::Memcached)
+            memcached::read_head(&mut link, get, request.max_head).await.map(ResponseStart::Memcached)
         }
         Protocol::Http { upgrade, .. } => {
-            http::read_head(&mut link, request.method, request.max_head, upgrade).await.map(Begun::Http)
+            http::read_head(&mut link, request.method, request.max_head, upgrade)
+                .await
+                .map(ResponseStart::Http)
         }
-        Protocol::Tunnel => Ok(Begun::Tunnel),
+        Protocol::Tunnel => Ok(ResponseStart::Tunnel),
         Protocol::Http2 { .. } => Err(OriginError::closed(Phase::Sending)),
     };
     match result {
         Ok(begun) => Ok(respond(link, begun)),
         Err(error) if link.is_stale(&error) => {
             link.log.discard();
-            Err(Failure::Stale)
+            Err(ExchangeFailure::Stale)
         }
         Err(error) => {
             link.log.failed(error.status());
-            Err(Failure::Origin(error))
+            Err(ExchangeFailure::Origin(error))
         }
     }
 }
 
 /// Response before its body.
-enum Begun {
-    FastCgi(fastcgi::Answer),
-    Cgi(cgi::Answer),
-    Memcached(memcached::Answer),
-    Http(http::Answer),
+enum ResponseStart {
+    FastCgi(fastcgi::FastCgiResponseHead),
+    Cgi(cgi::CgiResponseHead),
+    Memcached(memcached::MemcachedResponseHead),
+    Http(http::HttpResponseHead),
     Tunnel,
 }
 
-fn respond(link: Box<Link>, begun: Begun) -> Box<OriginResponse> {
+fn respond(link: Box<Link>, begun: ResponseStart) -> Box<OriginResponse> {
     let peer = link.peer.clone();
     let mut trailers = None;
     let (head, body): (ResponseHead, BoxBody) = match begun {
-        Begun::FastCgi(fastcgi::Answer { mut head, demux, first }) => {
+        ResponseStart::FastCgi(fastcgi::FastCgiResponseHead { mut head, demux, first }) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.took(Moment::First, link.log.elapsed_ms());
+            link.active.record_time(MeasuredUntil::First, link.log.elapsed_ms());
             (head, Box::pin(OriginBody::new(link, demux, first)))
         }
-        Begun::Cgi(cgi::Answer { mut head, demux }) => {
+        ResponseStart::Cgi(cgi::CgiResponseHead { mut head, demux }) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.took(Moment::First, link.log.elapsed_ms());
-            (head, Box::pin(OriginBody::new(link, demux, Pieces::new())))
+            link.active.record_time(MeasuredUntil::First, link.log.elapsed_ms());
+            (head, Box::pin(OriginBody::new(link, demux, PieceQueue::new())))
         }
-        Begun::Memcached(memcached::Answer { head, demux }) => {
+        ResponseStart::Memcached(memcached::MemcachedResponseHead { head, demux }) => {
             link.log.head(head.status);
-            link.active.took(Moment::First, link.log.elapsed_ms());
-            (head, Box::pin(OriginBody::new(link, demux, Pieces::new())))
+            link.active.record_time(MeasuredUntil::First, link.log.elapsed_ms());
+            (head, Box::pin(OriginBody::new(link, demux, PieceQueue::new())))
         }
-        Begun::Http(http::Answer::Body(mut head, demux)) => {
+        ResponseStart::Http(http::HttpResponseHead::Body(mut head, demux)) => {
             keep_first(&mut head, |text| link.warn(text));
             link.log.head(head.status);
-            link.active.took(Moment::First, link.log.elapsed_ms());
+            link.active.record_time(MeasuredUntil::First, link.log.elapsed_ms());
             trailers.clone_from(&demux.trailers);
-            (head, Box::pin(OriginBody::new(link, demux, Pieces::new())))
+            (head, Box::pin(OriginBody::new(link, demux, PieceQueue::new())))
         }
-        Begun::Http(http::Answer::Upgraded(head)) => return upgraded(link, head),
-        Begun::Tunnel => return upgraded(link, ResponseHead::new(200)),
+        ResponseStart::Http(http::HttpResponseHead::Upgraded(head)) => return upgraded(link, head),
+        ResponseStart::Tunnel => return upgraded(link, ResponseHead::new(200)),
     };
     Box::new(OriginResponse { head, body, upgraded: None, peer, trailers, sid: None })
 }
@@ -426,5 +459,5 @@ fn respond(link: Box<Link>, begun: Begun) -> Box<OriginResponse> {
 fn upgraded(link: Box<Link>, head: ResponseHead) -> Box<OriginResponse> {
     link.log.head(head.status);
     let (peer, upgraded) = (link.peer.clone(), Some(link.into_upgraded()));
-    Box::new(OriginResponse { head, body: Box::pin(Empty), upgraded, peer, trailers: None, sid: None })
+    Box::new(OriginResponse { head, body: Box::pin(EmptyBody), upgraded, peer, trailers: None, sid: None })
 }

@@ -7,33 +7,33 @@ use std::time::Duration;
 
 use crate::config::NamedServer;
 use crate::group::Group;
-use crate::member::{Members, members};
+use crate::member::{ResolvedServers, members};
 use crate::resolver::{ResolveError, ResolverConfig};
 use crate::roster::Roster;
 
 /// Limits of the validity of a result in milliseconds: the minimum protects name servers, the maximum terminates tasks
 /// of dropped groups. This constant is the minimum.
-const SHORTEST_MS: u64 = 1000;
-const LONGEST_MS: u64 = 3_600_000;
+const MIN_VALID_MS: u64 = 1000;
+const MAX_VALID_MS: u64 = 3_600_000;
 /// Validity of a negative result in milliseconds without `valid=`, as in nginx.
 const ABSENT_MS: u64 = 10_000;
 
 /// Callback for the error log, called with a sentence: the name that could not be resolved, the reason and the
 /// upstream.
-pub type TellUnresolved = Rc<dyn Fn(&str)>;
+pub type UnresolvedLogger = Rc<dyn Fn(&str)>;
 
 impl Group {
     /// Starts to resolve the names of the servers, in tasks of the runtime of this worker that stop with the group. One
     /// worker does so for all: a second call has no effect.
-    pub fn follow_names(&self, tell: &TellUnresolved) {
-        if self.roster.begin_to_follow() {
-            tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(tell)));
+    pub fn follow_names(&self, log_unresolved: &UnresolvedLogger) {
+        if self.roster.begin_resolving() {
+            tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(log_unresolved)));
         }
     }
 }
 
 /// Starts a task for each name, including names of servers added at run time.
-async fn follow_all(roster: Weak<Roster>, tell: TellUnresolved) {
+async fn follow_all(roster: Weak<Roster>, log_unresolved: UnresolvedLogger) {
     let mut followed: HashSet<u64> = HashSet::new();
     loop {
         let Some(strong) = roster.upgrade() else { return };
@@ -44,26 +44,26 @@ async fn follow_all(roster: Weak<Roster>, tell: TellUnresolved) {
             if !followed.insert(id) {
                 continue;
             }
-            let follower = Follower {
+            let follower = NameRefresher {
                 roster: Weak::clone(&roster),
                 server: id,
                 named,
                 resolver: Arc::clone(&resolver),
                 timeout_ms,
-                tell: Rc::clone(&tell),
-                told: None,
+                log_unresolved: Rc::clone(&log_unresolved),
+                last_logged: None,
                 lost: Vec::new(),
             };
             tokio::task::spawn_local(follower.run());
         }
-        let renamed = Arc::clone(&strong.renamed);
+        let renamed = Arc::clone(&strong.names_changed);
         drop(strong);
         renamed.notified().await;
     }
 }
 
 /// Periodic resolution of a single name.
-struct Follower {
+struct NameRefresher {
     roster: Weak<Roster>,
     /// Identifier of the server in the group.
     server: u64,
@@ -71,25 +71,25 @@ struct Follower {
     resolver: Arc<ResolverConfig>,
     /// Timeout of a query in milliseconds (`resolver_timeout`); also the delay before a failed query is repeated.
     timeout_ms: u64,
-    tell: TellUnresolved,
+    log_unresolved: UnresolvedLogger,
     /// Last failure, which is not logged again.
-    told: Option<ResolveError>,
+    last_logged: Option<ResolveError>,
     /// Servers of a service without an address in the last result.
     lost: Vec<(String, ResolveError)>,
 }
 
-impl Follower {
+impl NameRefresher {
     async fn run(mut self) {
         for turn in 0.. {
             let asked = members(&self.resolver, turn, &self.named);
             let found = tokio::time::timeout(Duration::from_millis(self.timeout_ms), asked).await;
             let found = found.unwrap_or(Err(ResolveError::TimedOut));
             let Some(roster) = self.roster.upgrade() else { return };
-            let wait_ms = self.take(&roster, found);
-            roster.has_heard_of(self.server);
+            let wait_ms = self.apply_result(&roster, found);
+            roster.note_resolved(self.server);
             drop(roster);
             let Some(wait_ms) = wait_ms else { return };
-            tokio::time::sleep(Duration::from_millis(wait_ms.clamp(SHORTEST_MS, LONGEST_MS))).await;
+            tokio::time::sleep(Duration::from_millis(wait_ms.clamp(MIN_VALID_MS, MAX_VALID_MS))).await;
             if self.roster.strong_count() == 0 {
                 return;
             }
@@ -97,10 +97,10 @@ impl Follower {
     }
 
     /// Logs the servers of a service that have no address now, except those that had none before.
-    fn tell_lost(&mut self, roster: &Roster, lost: Vec<(String, ResolveError)>) {
+    fn log_lost_servers(&mut self, roster: &Roster, lost: Vec<(String, ResolveError)>) {
         for (name, error) in lost.iter().filter(|lost| !self.lost.contains(lost)) {
             let (service, group) = (&self.named.host, roster.name());
-            (self.tell)(&format!(
+            (self.log_unresolved)(&format!(
                 "{name} could not be resolved ({error}) while resolving {service} in upstream \"{group}\""
             ));
         }
@@ -110,24 +110,24 @@ impl Follower {
     /// Applies a result and returns its validity in milliseconds; `None` if the server has been removed.
     ///
     /// As in nginx, a name that no longer exists has no peers; any other failure changes nothing.
-    fn take(&mut self, roster: &Roster, found: Result<Members, ResolveError>) -> Option<u64> {
+    fn apply_result(&mut self, roster: &Roster, found: Result<ResolvedServers, ResolveError>) -> Option<u64> {
         let error = match found {
             Ok(found) => {
-                self.told = None;
-                self.tell_lost(roster, found.lost);
+                self.last_logged = None;
+                self.log_lost_servers(roster, found.unresolved);
                 let holds_ms = self.resolver.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
                 return roster.set(self.server, &found.all).then_some(holds_ms);
             }
             Err(error) => error,
         };
         let is_absent = error.is_absence();
-        if self.told.as_ref() != Some(&error) {
-            (self.tell)(&format!(
+        if self.last_logged.as_ref() != Some(&error) {
+            (self.log_unresolved)(&format!(
                 "{} could not be resolved ({error}) in upstream \"{}\"",
                 self.named.host,
                 roster.name()
             ));
-            self.told = Some(error);
+            self.last_logged = Some(error);
         }
         if is_absent {
             let holds_ms = self.resolver.valid_ms.unwrap_or(ABSENT_MS);

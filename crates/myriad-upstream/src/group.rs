@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use myriad_conf::model::Balance;
 
-use crate::balance::{Choice, Tried};
+use crate::balance::{PeerSelection, TriedPeers};
 use crate::clock;
 use crate::config::{GroupConfig, PeerConfig};
-use crate::line::Line;
-use crate::peer::{Active, PeerSnapshot, PeerState};
+use crate::line::WaitQueue;
+use crate::peer::{ActiveRequest, PeerSnapshot, PeerState};
 use crate::peer_states::PeerStates;
 use crate::peers::Peers;
 use crate::request::Affinity;
-use crate::roster::{Now, Roster};
+use crate::roster::{Roster, RosterState};
 
 /// Group of peers, ready for requests and shared by workers.
 #[derive(Debug)]
@@ -23,50 +23,50 @@ pub struct Group {
     /// Peers of the group; its lock also serializes the choices of all workers.
     pub(crate) roster: Arc<Roster>,
     /// Requests that wait for a peer.
-    pub(crate) line: Line,
+    pub(crate) wait_queue: WaitQueue,
 }
 
 /// Result of a choice among the peers.
-pub(crate) enum Choosing {
+pub(crate) enum PeerChoice {
     /// A peer, with one of its request slots.
-    Peer(Pick),
+    Peer(PickedPeer),
     /// All eligible peers have their maximum number of requests.
     Full,
     /// All other peers are down, failing or tried.
-    Nobody,
+    NoPeer,
 }
 
-impl Choosing {
+impl PeerChoice {
     /// Returns the peer, if one was chosen.
-    pub(crate) fn peer(self) -> Option<Pick> {
+    pub(crate) fn peer(self) -> Option<PickedPeer> {
         match self {
             Self::Peer(pick) => Some(pick),
-            Self::Full | Self::Nobody => None,
+            Self::Full | Self::NoPeer => None,
         }
     }
 }
 
 /// Peer for an attempt.
-pub(crate) struct Pick {
-    pub(crate) chosen: Chosen,
-    pub(crate) active: Active,
+pub(crate) struct PickedPeer {
+    pub(crate) chosen: SelectedPeer,
+    pub(crate) active: ActiveRequest,
 }
 
 /// Peer in the list from which it was chosen.
 #[derive(Clone, Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct SelectedPeer {
     peers: Arc<Peers>,
     pub(crate) index: usize,
 }
 
-impl Chosen {
+impl SelectedPeer {
     pub(crate) fn config(&self) -> &PeerConfig {
         &self.peers.configs[self.index]
     }
 
     /// Returns its address for `$upstream_addr`.
-    pub(crate) fn shown(&self) -> Arc<str> {
-        Arc::clone(&self.peers.shown[self.index])
+    pub(crate) fn display_address(&self) -> Arc<str> {
+        Arc::clone(&self.peers.display_addresses[self.index])
     }
 
     /// Returns the identifier by which requests select the peer; `None` without `sticky`.
@@ -80,8 +80,8 @@ impl Chosen {
     }
 
     /// Starts a health check, which does not count as a client request.
-    pub(crate) fn probed(&self) -> Active {
-        Active::uncounted(Arc::clone(&self.peers.states[self.index]))
+    pub(crate) fn begin_probe(&self) -> ActiveRequest {
+        ActiveRequest::uncounted(Arc::clone(&self.peers.states[self.index]))
     }
 
     pub(crate) fn succeeded(&self) {
@@ -96,11 +96,11 @@ impl Chosen {
 impl Group {
     /// Creates a group whose peers retain their health from `states`.
     pub fn new(config: GroupConfig, states: &PeerStates) -> Self {
-        let line = Line::new();
+        let line = WaitQueue::new();
         let served = config.queue.is_some().then(|| line.clone());
         let roster = Arc::new(Roster::new(&config, states, served));
         let label = config.name.as_str().into();
-        Self { config, label, roster, line }
+        Self { config, label, roster, wait_queue: line }
     }
 
     /// Returns the configured name.
@@ -125,7 +125,7 @@ impl Group {
     /// Records a failure of the peer at an index.
     #[cfg(test)]
     pub(crate) fn fail(&self, index: usize) {
-        self.failed(&Chosen { peers: self.roster.peers(), index });
+        self.failed(&SelectedPeer { peers: self.roster.peers(), index });
     }
 
     #[cfg(test)]
@@ -140,40 +140,45 @@ impl Group {
     }
 
     /// Chooses a peer that was not tried yet.
-    pub(crate) fn pick(&self, tried: &mut Tried, affinity: &Affinity) -> Choosing {
-        self.pick_asked(tried, affinity, None)
+    pub(crate) fn pick(&self, tried: &mut TriedPeers, affinity: &Affinity) -> PeerChoice {
+        self.pick_preferred(tried, affinity, None)
     }
 
     /// Chooses a peer that was not tried yet; prefers the peer selected by `sid` if it is usable.
-    pub(crate) fn pick_asked(&self, tried: &mut Tried, affinity: &Affinity, sid: Option<&[u8]>) -> Choosing {
+    pub(crate) fn pick_preferred(
+        &self,
+        tried: &mut TriedPeers,
+        affinity: &Affinity,
+        sid: Option<&[u8]>,
+    ) -> PeerChoice {
         let time = clock::now();
         let mut now = self.roster.lock();
-        let Now { peers, weights, .. } = &mut *now;
-        let choice = Choice { balance: self.config.balance, peers, now: time };
+        let RosterState { peers, weights, .. } = &mut *now;
+        let choice = PeerSelection { balance: self.config.balance, peers, now: time };
         let Some(index) = choice.choose(weights, tried, (affinity, sid)) else {
-            return if choice.is_full(tried) { Choosing::Full } else { Choosing::Nobody };
+            return if choice.is_full(tried) { PeerChoice::Full } else { PeerChoice::NoPeer };
         };
         let state = &peers.states[index];
         tried.add(state);
-        let active = state.chosen(&peers.configs[index], time);
+        let active = state.begin_request(&peers.configs[index], time);
         if let Balance::LeastTime { moment, inflight: true } = self.config.balance {
             active.is_inflight_until(moment, time);
         }
-        Choosing::Peer(Pick { chosen: Chosen { peers: Arc::clone(peers), index }, active })
+        PeerChoice::Peer(PickedPeer { chosen: SelectedPeer { peers: Arc::clone(peers), index }, active })
     }
 
-    pub(crate) fn failed(&self, chosen: &Chosen) {
+    pub(crate) fn failed(&self, chosen: &SelectedPeer) {
         chosen.state().failed(chosen.config(), clock::now());
         let mut now = self.roster.lock();
         // A peer that was removed meanwhile has no weight.
-        if let Some(place) = now.peers.place(chosen.state().id) {
+        if let Some(place) = now.peers.position(chosen.state().id) {
             now.weights.failed(place, chosen.config());
         }
     }
 
     /// Resets the failures of all peers. If no peer is left, the next request tries all of them again, so that a site
     /// is not down for all of `fail_timeout` after a single failure of each peer.
-    pub(crate) fn forgive_all(&self) {
+    pub(crate) fn reset_all_failures(&self) {
         self.roster.peers().states.iter().for_each(|state| state.reset());
     }
 }

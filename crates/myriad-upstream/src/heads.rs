@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use myriad_http::ResponseHead;
 
 /// Maximum number of pooled heads per thread.
-const KEPT: usize = 64;
+const MAX_POOLED: usize = 64;
 /// Maximum size of a pooled head, in bytes of its fields.
-const LARGEST: usize = 8 * 1024;
+const MAX_HEAD_BYTES: usize = 8 * 1024;
 
 thread_local! {
     static HEADS: RefCell<Vec<ResponseHead>> = const { RefCell::new(Vec::new()) };
@@ -20,12 +20,12 @@ pub(crate) fn take() -> ResponseHead {
 
 /// Returns an unused head to the pool.
 pub fn give_head(mut head: ResponseHead) {
-    if head.fields.size() + head.reason.len() > LARGEST {
+    if head.fields.size() + head.reason.len() > MAX_HEAD_BYTES {
         return;
     }
     head.clear();
     HEADS.with_borrow_mut(|heads| {
-        if heads.len() < KEPT {
+        if heads.len() < MAX_POOLED {
             heads.push(head);
         }
     });
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn memory_of_large_head_is_not_retained() {
         let mut head = ResponseHead::new(200);
-        head.fields.push(b"X-Large", &[b'x'; LARGEST]);
+        head.fields.push(b"X-Large", &[b'x'; MAX_HEAD_BYTES]);
         give_head(head);
         assert!(HEADS.with_borrow(Vec::is_empty));
     }

@@ -48,7 +48,7 @@ impl CheckRules {
 
 /// Result of a check of a peer; the worst of all checks applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verdict {
+pub(crate) enum HealthVerdict {
     /// The peer may get requests.
     Healthy,
     /// The peer must pass first (`mandatory`).
@@ -59,25 +59,25 @@ pub(crate) enum Verdict {
 
 /// Effect of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Noted {
+pub(crate) enum CheckOutcome {
     /// A newer configuration checks the peer: the result is ignored.
     Superseded,
     /// The state is unchanged.
     Same,
     /// The check has a new state for the peer.
-    Changed(Verdict),
+    Changed(HealthVerdict),
 }
 
 /// States of all checks of a peer, which persist over reloads.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub(crate) struct PeerHealth {
     /// Worst state, readable without the lock.
     worst: AtomicU8,
-    said: Mutex<Said>,
+    state: Mutex<CheckStates>,
 }
 
 #[derive(Debug, Default)]
-struct Said {
+struct CheckStates {
     /// Number of the roster that owns the checks; 0 before the first.
     owner: u64,
     checks: Vec<Check>,
@@ -100,46 +100,48 @@ pub struct CheckCounts {
 #[derive(Debug)]
 struct Check {
     name: String,
-    verdict: Verdict,
+    verdict: HealthVerdict,
     /// Number of consecutive results that contradict the state.
-    against: u32,
+    contradictions: u32,
 }
 
-impl Health {
+impl PeerHealth {
     /// Returns the worst state of all checks.
-    pub(crate) fn worst(&self) -> Verdict {
+    pub(crate) fn worst(&self) -> HealthVerdict {
         match self.worst.load(Relaxed) {
-            0 => Verdict::Healthy,
-            1 => Verdict::Checking,
-            _ => Verdict::Unhealthy,
+            0 => HealthVerdict::Healthy,
+            1 => HealthVerdict::Checking,
+            _ => HealthVerdict::Unhealthy,
         }
     }
 
     /// Returns whether the peer must not get requests.
-    pub(crate) fn is_out(&self) -> bool {
+    pub(crate) fn is_excluded(&self) -> bool {
         self.worst.load(Relaxed) != 0
     }
 
     /// Makes the roster `owner` the owner of the checks, unless a newer roster owns them. As in nginx, a check of the
     /// same name retains its state, except for `mandatory`.
     pub(crate) fn take_over(&self, owner: u64, rules: &[CheckRules]) {
-        let mut said = self.lock();
-        if owner <= said.owner {
+        let mut state = self.lock();
+        if owner <= state.owner {
             return;
         }
-        let before = std::mem::take(&mut said.checks);
+        let before = std::mem::take(&mut state.checks);
         let begun = |rules: &CheckRules| {
             let known = before.iter().find(|check| check.name == rules.name).map(|check| check.verdict);
             let verdict = match known {
-                Some(Verdict::Unhealthy) => Verdict::Unhealthy,
-                Some(Verdict::Healthy) if rules.persistent || !rules.mandatory => Verdict::Healthy,
-                _ if rules.mandatory => Verdict::Checking,
-                _ => Verdict::Healthy,
+                Some(HealthVerdict::Unhealthy) => HealthVerdict::Unhealthy,
+                Some(HealthVerdict::Healthy) if rules.persistent || !rules.mandatory => {
+                    HealthVerdict::Healthy
+                }
+                _ if rules.mandatory => HealthVerdict::Checking,
+                _ => HealthVerdict::Healthy,
             };
-            Check { name: rules.name.clone(), verdict, against: 0 }
+            Check { name: rules.name.clone(), verdict, contradictions: 0 }
         };
-        (said.owner, said.checks) = (owner, rules.iter().map(begun).collect());
-        self.weigh(&said);
+        (state.owner, state.checks) = (owner, rules.iter().map(begun).collect());
+        self.update_worst(&state);
     }
 
     /// Returns whether a newer roster owns the checks.
@@ -148,32 +150,35 @@ impl Health {
     }
 
     /// Records the result of a check of a roster.
-    pub(crate) fn note(&self, owner: u64, rules: &CheckRules, passed: bool) -> Noted {
-        let mut said = self.lock();
-        if said.owner != owner {
-            return Noted::Superseded;
+    pub(crate) fn record(&self, owner: u64, rules: &CheckRules, passed: bool) -> CheckOutcome {
+        let mut state = self.lock();
+        if state.owner != owner {
+            return CheckOutcome::Superseded;
         }
-        let said = &mut *said;
-        let Some(check) = said.checks.iter_mut().find(|check| check.name == rules.name) else {
-            return Noted::Superseded;
+        let state = &mut *state;
+        let Some(check) = state.checks.iter_mut().find(|check| check.name == rules.name) else {
+            return CheckOutcome::Superseded;
         };
-        said.counts.checks += 1;
-        said.counts.fails += u64::from(!passed);
-        said.counts.last_passed = Some(passed);
-        let (next, needed) =
-            if passed { (Verdict::Healthy, rules.passes) } else { (Verdict::Unhealthy, rules.fails) };
+        state.counts.checks += 1;
+        state.counts.fails += u64::from(!passed);
+        state.counts.last_passed = Some(passed);
+        let (next, needed) = if passed {
+            (HealthVerdict::Healthy, rules.passes)
+        } else {
+            (HealthVerdict::Unhealthy, rules.fails)
+        };
         if check.verdict == next {
-            check.against = 0;
-            return Noted::Same;
+            check.contradictions = 0;
+            return CheckOutcome::Same;
         }
-        check.against += 1;
-        if check.against < needed {
-            return Noted::Same;
+        check.contradictions += 1;
+        if check.contradictions < needed {
+            return CheckOutcome::Same;
         }
-        (check.verdict, check.against) = (next, 0);
-        said.counts.unhealthy += u64::from(next == Verdict::Unhealthy);
-        self.weigh(said);
-        Noted::Changed(next)
+        (check.verdict, check.contradictions) = (next, 0);
+        state.counts.unhealthy += u64::from(next == HealthVerdict::Unhealthy);
+        self.update_worst(state);
+        CheckOutcome::Changed(next)
     }
 
     /// Returns the counters.
@@ -186,13 +191,13 @@ impl Health {
         self.lock().counts = CheckCounts::default();
     }
 
-    fn weigh(&self, said: &Said) {
-        let worst = said.checks.iter().map(|check| check.verdict).max().unwrap_or(Verdict::Healthy);
+    fn update_worst(&self, state: &CheckStates) {
+        let worst = state.checks.iter().map(|check| check.verdict).max().unwrap_or(HealthVerdict::Healthy);
         self.worst.store(worst as u8, Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CheckStates> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,11 +209,11 @@ mod tests {
         CheckRules { name: "c".into(), fails: 2, passes: 3, mandatory, persistent, ..CheckRules::default() }
     }
 
-    fn noted(health: &Health, rules: &CheckRules, results: &[bool]) -> Vec<Verdict> {
+    fn noted(health: &PeerHealth, rules: &CheckRules, results: &[bool]) -> Vec<HealthVerdict> {
         results
             .iter()
             .map(|passed| {
-                health.note(1, rules, *passed);
+                health.record(1, rules, *passed);
                 health.worst()
             })
             .collect()
@@ -216,8 +221,8 @@ mod tests {
 
     #[test]
     fn results_in_a_row_change_the_verdict() {
-        use Verdict::{Healthy, Unhealthy};
-        let (health, rules) = (Health::default(), rules(false, false));
+        use HealthVerdict::{Healthy, Unhealthy};
+        let (health, rules) = (PeerHealth::default(), rules(false, false));
         health.take_over(1, std::slice::from_ref(&rules));
         let results = [false, true, false, false, true, true, false, true, true, true];
         let expected = [
@@ -225,17 +230,17 @@ mod tests {
             Healthy,
         ];
         assert_eq!(noted(&health, &rules, &results), expected);
-        assert_eq!(health.note(2, &rules, false), Noted::Superseded);
+        assert_eq!(health.record(2, &rules, false), CheckOutcome::Superseded);
     }
 
     #[test]
     fn mandatory_check_restarts_after_reload_unless_persistent() {
-        for (persistent, after) in [(false, Verdict::Checking), (true, Verdict::Healthy)] {
-            let (health, rules) = (Health::default(), rules(true, persistent));
+        for (persistent, after) in [(false, HealthVerdict::Checking), (true, HealthVerdict::Healthy)] {
+            let (health, rules) = (PeerHealth::default(), rules(true, persistent));
             health.take_over(1, std::slice::from_ref(&rules));
             assert_eq!(
                 noted(&health, &rules, &[true, true, true])[1..],
-                [Verdict::Checking, Verdict::Healthy]
+                [HealthVerdict::Checking, HealthVerdict::Healthy]
             );
             health.take_over(2, std::slice::from_ref(&rules));
             assert_eq!(health.worst(), after);
@@ -243,19 +248,19 @@ mod tests {
             health.take_over(1, &[]);
             assert_eq!(health.worst(), after, "an older configuration has no say");
             health.take_over(3, &[]);
-            assert_eq!(health.worst(), Verdict::Healthy, "nobody checks it any more");
+            assert_eq!(health.worst(), HealthVerdict::Healthy, "nobody checks it any more");
         }
     }
 
     #[test]
     fn what_is_unhealthy_stays_so_over_a_reload_and_the_worst_of_several_counts() {
-        let (health, one) = (Health::default(), rules(false, false));
+        let (health, one) = (PeerHealth::default(), rules(false, false));
         let other = CheckRules { name: "d".into(), ..one.clone() };
         health.take_over(1, &[one.clone(), other.clone()]);
         noted(&health, &one, &[false, false]);
         noted(&health, &other, &[true, true]);
-        assert_eq!(health.worst(), Verdict::Unhealthy);
+        assert_eq!(health.worst(), HealthVerdict::Unhealthy);
         health.take_over(2, &[one, other]);
-        assert!(health.is_out());
+        assert!(health.is_excluded());
     }
 }

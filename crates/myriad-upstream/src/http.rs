@@ -4,16 +4,16 @@ use std::future::poll_fn;
 
 use bytes::Buf;
 use myriad_http::h1::{
-    ChunkedDecoder, HeadLimits, Parsed, ResponseFraming, parse_response, response_framing,
+    ChunkedDecoder, HeadLimits, ParseStatus, ResponseFraming, parse_response, response_framing,
     response_keeps_alive,
 };
 use myriad_http::{Known, Method, ParseError, ResponseHead};
 
-use crate::body::Demux;
+use crate::body::BodyDecoder;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::heads;
-use crate::link::{Home, Link};
-use crate::pieces::Pieces;
+use crate::link::{Link, ReturnPool};
+use crate::pieces::PieceQueue;
 use crate::response::Trailers;
 
 /// Maximum number of interim responses before the final response. No application needs more, and each restarts the read
@@ -21,7 +21,7 @@ use crate::response::Trailers;
 const MAX_INTERIM: usize = 32;
 
 /// Response head, with the state of the connection after it.
-pub(crate) enum Answer {
+pub(crate) enum HttpResponseHead {
     /// A body follows.
     Body(ResponseHead, Http),
     /// Status 101: the connection switches to another protocol.
@@ -34,7 +34,7 @@ pub(crate) async fn read_head(
     method: Method,
     max_head: usize,
     upgrade: &[u8],
-) -> Result<Answer, OriginError> {
+) -> Result<HttpResponseHead, OriginError> {
     let limits = HeadLimits {
         line: max_head,
         total: max_head,
@@ -46,23 +46,25 @@ pub(crate) async fn read_head(
     loop {
         // Usually nothing has been received yet.
         let parsed = if link.input.is_empty() {
-            Parsed::Partial
+            ParseStatus::Partial
         } else {
             parse_response(&link.input, &limits, &mut head).map_err(invalid_head)?
         };
         match parsed {
-            Parsed::Partial if link.input.len() >= max_head => {
+            ParseStatus::Partial if link.input.len() >= max_head => {
                 return Err(invalid_head(ParseError::HeaderTooLarge));
             }
-            Parsed::Partial => {
+            ParseStatus::Partial => {
                 if poll_fn(|cx| link.poll_fill(cx, Phase::ReadingHead)).await? == 0 {
                     return Err(link.closed(Phase::ReadingHead));
                 }
             }
-            Parsed::Complete(length) => {
+            ParseStatus::Complete(length) => {
                 link.input.advance(length);
                 match head.status {
-                    101 if switches_as_asked(&head, upgrade) => return Ok(Answer::Upgraded(head)),
+                    101 if is_requested_upgrade(&head, upgrade) => {
+                        return Ok(HttpResponseHead::Upgraded(head));
+                    }
                     101 if !upgrade.is_empty() => {
                         return Err(unexpected("upstream switched to a protocol that was not requested"));
                     }
@@ -86,7 +88,7 @@ pub(crate) async fn read_head(
 }
 
 /// Returns whether a 101 response names protocols, and only those that were requested (RFC 9110 §7.8).
-fn switches_as_asked(head: &ResponseHead, asked: &[u8]) -> bool {
+fn is_requested_upgrade(head: &ResponseHead, asked: &[u8]) -> bool {
     let members = |value| list_members(value).filter(|name| !name.is_empty());
     let is_asked = |name: &[u8]| members(asked).any(|other| other.eq_ignore_ascii_case(name));
     let mut named = head.fields.known_all(Known::Upgrade).flat_map(members).peekable();
@@ -97,19 +99,19 @@ fn list_members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-fn begin_body(link: &mut Link, head: ResponseHead, method: Method) -> Result<Answer, OriginError> {
+fn begin_body(link: &mut Link, head: ResponseHead, method: Method) -> Result<HttpResponseHead, OriginError> {
     let framing = response_framing(&head, method).map_err(invalid_head)?;
     if framing == ResponseFraming::UntilClose || !response_keeps_alive(&head) {
-        link.home = Home::Nowhere;
+        link.return_pool = ReturnPool::NoPool;
     }
     let trailers = (framing == ResponseFraming::Chunked).then(Trailers::default);
     let framing = match framing {
         ResponseFraming::None => Framing::Length(0),
         ResponseFraming::Length(length) => Framing::Length(length),
-        ResponseFraming::Chunked => Framing::Chunked(ChunkedDecoder::of_origin()),
+        ResponseFraming::Chunked => Framing::Chunked(ChunkedDecoder::for_origin()),
         ResponseFraming::UntilClose => Framing::UntilClose,
     };
-    Ok(Answer::Body(head, Http { framing, surplus: false, trailers }))
+    Ok(HttpResponseHead::Body(head, Http { framing, surplus: false, trailers }))
 }
 
 fn unexpected(what: &str) -> OriginError {
@@ -143,8 +145,8 @@ pub(crate) struct Http {
     pub(crate) trailers: Option<Trailers>,
 }
 
-impl Demux for Http {
-    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
+impl BodyDecoder for Http {
+    fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError> {
         let done = match &mut self.framing {
             Framing::UntilClose => {
                 if !link.input.is_empty() {
@@ -191,7 +193,7 @@ impl Demux for Http {
     }
 }
 
-fn dechunk(decoder: &mut ChunkedDecoder, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
+fn dechunk(decoder: &mut ChunkedDecoder, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError> {
     while !link.input.is_empty() {
         let chunk = decoder.decode(&link.input).map_err(|error| {
             OriginError::invalid(

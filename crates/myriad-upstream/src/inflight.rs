@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Inflight {
     /// Average age, readable without the lock; 0 without active requests.
     shown_ms: AtomicU32,
-    known: Mutex<Known>,
+    stats: Mutex<InflightStats>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct InflightStats {
     count: u64,
     /// Sum of the start times, from which the mean age follows at any time.
     begun_ms: u64,
@@ -48,7 +48,7 @@ impl Inflight {
     }
 
     /// Records the current age of the requests when a choice is made.
-    pub(crate) fn look(&self, now: u64) {
+    pub(crate) fn sample(&self, now: u64) {
         let mut known = self.lock();
         if let Some(begun) = known.begun_ms.checked_div(known.count) {
             known.average_ms = averaged(known.average_ms, now.saturating_sub(begun));
@@ -61,12 +61,12 @@ impl Inflight {
         self.shown_ms.load(Relaxed)
     }
 
-    fn show(&self, known: &Known) {
-        self.shown_ms.store(if known.count == 0 { 0 } else { known.average_ms }, Relaxed);
+    fn show(&self, stats: &InflightStats) {
+        self.shown_ms.store(if stats.count == 0 { 0 } else { stats.average_ms }, Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, InflightStats> {
+        self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,16 +77,16 @@ mod tests {
     #[test]
     fn requests_under_way_age_until_they_end() {
         let inflight = Inflight::default();
-        inflight.look(1000);
+        inflight.sample(1000);
         assert_eq!(inflight.average_ms(), 0, "none is under way");
         inflight.begin(100_000);
         inflight.begin(101_000);
-        inflight.look(102_000);
+        inflight.sample(102_000);
         assert_eq!(inflight.average_ms(), 1500);
         inflight.end(100_000);
-        inflight.look(102_500);
+        inflight.sample(102_500);
         assert_eq!(inflight.average_ms(), 1500);
-        inflight.look(141_000);
+        inflight.sample(141_000);
         assert_eq!(inflight.average_ms(), 3425, "a twentieth of 40 s, and the rest of what was known");
         inflight.end(101_000);
         assert_eq!(inflight.average_ms(), 0);

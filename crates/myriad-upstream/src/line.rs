@@ -7,17 +7,17 @@ use std::task::{Context, Poll, Waker};
 
 /// Queue of waiters for the same resource, shared by workers. Clones refer to the same queue.
 #[derive(Clone, Debug, Default)]
-pub struct Line(Arc<Inner>);
+pub struct WaitQueue(Arc<Inner>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaiterList>,
     /// Number of waiters, readable without the lock.
     length: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaiterList {
     /// Number and waker of each waiter, in ascending order.
     all: VecDeque<(u64, Option<Waker>)>,
     next: u64,
@@ -25,12 +25,12 @@ struct Waiting {
 
 /// Position in a [`Line`]. Dropping it leaves the queue immediately, and the next waiter moves up.
 #[derive(Debug)]
-pub struct Turn {
-    line: Line,
+pub struct WaitTicket {
+    queue: WaitQueue,
     number: u64,
 }
 
-impl Line {
+impl WaitQueue {
     /// Creates an empty queue.
     pub fn new() -> Self {
         Self::default()
@@ -47,7 +47,7 @@ impl Line {
     }
 
     /// Adds a waiter at the end of the queue; returns `None` if `most` waiters already exist.
-    pub fn join(&self, most: usize) -> Option<Turn> {
+    pub fn join(&self, most: usize) -> Option<WaitTicket> {
         let mut waiting = self.0.lock();
         if waiting.all.len() >= most {
             return None;
@@ -56,7 +56,7 @@ impl Line {
         waiting.next += 1;
         waiting.all.push_back((number, None));
         self.0.length.store(waiting.all.len(), Relaxed);
-        Some(Turn { line: self.clone(), number })
+        Some(WaitTicket { queue: self.clone(), number })
     }
 
     /// Wakes the first waiter to try again. Must be called whenever the resource may be available.
@@ -75,17 +75,17 @@ impl Inner {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, WaiterList> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn {
+impl WaitTicket {
     /// Waits until this waiter is the first and `attempt` returns a value. `attempt` is repeated after each
     /// [`Line::wake_first`].
     pub fn poll<T>(&mut self, cx: &mut Context<'_>, attempt: impl FnOnce() -> Option<T>) -> Poll<T> {
         {
-            let mut waiting = self.line.0.lock();
+            let mut waiting = self.queue.0.lock();
             let Ok(at) = waiting.all.binary_search_by_key(&self.number, |(number, _)| *number) else {
                 return Poll::Pending;
             };
@@ -99,15 +99,15 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WaitTicket {
     fn drop(&mut self) {
         let next = {
-            let mut waiting = self.line.0.lock();
+            let mut waiting = self.queue.0.lock();
             let Ok(at) = waiting.all.binary_search_by_key(&self.number, |(number, _)| *number) else {
                 return;
             };
             waiting.all.remove(at);
-            self.line.0.length.store(waiting.all.len(), Relaxed);
+            self.queue.0.length.store(waiting.all.len(), Relaxed);
             // The resource may suffice for several waiters.
             if at == 0 { waiting.all.front_mut().and_then(|(_, waker)| waker.take()) } else { None }
         };
@@ -132,12 +132,12 @@ mod tests {
     }
 
     struct Waiter {
-        turn: Turn,
+        turn: WaitTicket,
         bell: Arc<Bell>,
     }
 
     impl Waiter {
-        fn of(line: &Line) -> Self {
+        fn of(line: &WaitQueue) -> Self {
             let mut waiter = Self { turn: line.join(8).expect("room"), bell: Arc::default() };
             assert!(!waiter.gets(false), "nothing is there yet");
             waiter
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn waiters_are_served_in_order() {
-        let line = Line::new();
+        let line = WaitQueue::new();
         let (mut first, mut second) = (Waiter::of(&line), Waiter::of(&line));
         line.wake_first();
         assert_eq!((first.rings(), second.rings()), (1, 0));
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn waiter_that_leaves_passes_its_wakeup_to_next_waiter() {
-        let line = Line::new();
+        let line = WaitQueue::new();
         let (first, second, mut third) = (Waiter::of(&line), Waiter::of(&line), Waiter::of(&line));
         line.wake_first();
         drop(second);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_line_has_an_end() {
-        let line = Line::new();
+        let line = WaitQueue::new();
         let turns: Vec<_> = (0..2).map(|_| line.join(2).expect("room")).collect();
         assert!(line.join(2).is_none());
         drop(turns);

@@ -9,17 +9,17 @@ use crate::fastcgi_protocol::FatalErrors;
 use bytes::BytesMut;
 use myriad_http::ResponseHead;
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::attempts::AttemptLog;
 use crate::clock;
 use crate::config::KeepAlive;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::peer::Active;
+use crate::peer::ActiveRequest;
 use crate::pool::{HttpPool, Pooled};
-use crate::request::Observer;
+use crate::request::UpstreamObserver;
 use crate::response::{Upgraded, UpgradedStream};
-use crate::stream::Counted;
-use crate::timer::Stall;
+use crate::stream::CountedStream;
+use crate::timer::ProgressTimeout;
 use crate::upload::{Upload, UploadError};
 
 /// Number of bytes per read.
@@ -34,12 +34,12 @@ thread_local! {
 }
 
 /// Minimum free space for a read in bytes; with less, the buffer is replaced.
-const LEAST_ROOM: usize = 4 * 1024;
+const MIN_READ_SPACE: usize = 4 * 1024;
 
 //   Going ──▶ Done
 //     └─────▶ Broken     the peer no longer reads, but may have sent a response
 #[derive(Debug)]
-enum Sending {
+enum SendState {
     Going,
     Done,
     Broken(io::Error),
@@ -47,9 +47,9 @@ enum Sending {
 
 /// Pool for a connection after its exchange.
 #[derive(Clone, Debug)]
-pub(crate) enum Home {
+pub(crate) enum ReturnPool {
     /// No pool: the connection is closed.
-    Nowhere,
+    NoPool,
     /// Pool of the process.
     FastCgi(KeepAlive),
     /// Pool of this worker.
@@ -58,17 +58,17 @@ pub(crate) enum Home {
 
 /// Connection with the state of a request and its response.
 pub(crate) struct Link {
-    pub(crate) pooled: Pooled<Counted>,
+    pub(crate) pooled: Pooled<CountedStream>,
     pub(crate) upload: Upload,
-    pub(crate) stall: Stall,
+    pub(crate) stall: ProgressTimeout,
     pub(crate) log: AttemptLog,
-    pub(crate) active: Rc<Active>,
-    pub(crate) peer: Address,
-    pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) home: Home,
+    pub(crate) active: Rc<ActiveRequest>,
+    pub(crate) peer: PeerAddress,
+    pub(crate) observer: Option<Rc<dyn UpstreamObserver>>,
+    pub(crate) return_pool: ReturnPool,
     /// TLS identity of the connection ([`crate::OriginTls::identity`]); 0 without TLS.
     identity: u64,
-    sending: Sending,
+    sending: SendState,
     received: u64,
     fatal_errors: FatalErrors,
     /// Bytes that were read but not consumed.
@@ -77,14 +77,14 @@ pub(crate) struct Link {
 
 /// Parameters of a new [`Link`].
 pub(crate) struct LinkParts {
-    pub(crate) pooled: Pooled<Counted>,
+    pub(crate) pooled: Pooled<CountedStream>,
     pub(crate) upload: Upload,
     pub(crate) read_timeout_ms: u64,
     pub(crate) log: AttemptLog,
-    pub(crate) active: Rc<Active>,
-    pub(crate) peer: Address,
-    pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) home: Home,
+    pub(crate) active: Rc<ActiveRequest>,
+    pub(crate) peer: PeerAddress,
+    pub(crate) observer: Option<Rc<dyn UpstreamObserver>>,
+    pub(crate) return_pool: ReturnPool,
     pub(crate) identity: u64,
 }
 
@@ -94,14 +94,14 @@ impl Link {
         Box::new(Self {
             pooled: parts.pooled,
             upload: parts.upload,
-            stall: Stall::new(parts.read_timeout_ms),
+            stall: ProgressTimeout::new(parts.read_timeout_ms),
             log: parts.log,
             active: parts.active,
             peer: parts.peer,
             observer: parts.observer,
-            home: parts.home,
+            return_pool: parts.return_pool,
             identity: parts.identity,
-            sending: Sending::Going,
+            sending: SendState::Going,
             received: 0,
             fatal_errors: FatalErrors::default(),
             input: BytesMut::new(),
@@ -122,14 +122,14 @@ impl Link {
         }
         match self.poll_read(cx) {
             Poll::Ready(Ok(read)) => {
-                self.stall.moved();
+                self.stall.record_progress();
                 self.received += read as u64;
                 self.log.received(read);
                 Poll::Ready(Ok(read))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(self.read_failure(&error, phase))),
-            Poll::Pending if matches!(self.sending, Sending::Going) => {
-                self.stall.moved();
+            Poll::Pending if matches!(self.sending, SendState::Going) => {
+                self.stall.record_progress();
                 Poll::Pending
             }
             Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(OriginError::timeout(phase))),
@@ -140,7 +140,7 @@ impl Link {
     /// origin has no buffer, so active exchanges find their buffer in the CPU cache.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let stream = &mut self.pooled.connection.stream;
-        if self.input.capacity() - self.input.len() < LEAST_ROOM {
+        if self.input.capacity() - self.input.len() < MIN_READ_SPACE {
             ready!(stream.poll_readable(cx))?;
             if self.input.capacity() == 0 {
                 self.input = SPARE.take();
@@ -151,14 +151,14 @@ impl Link {
     }
 
     fn send(&mut self, cx: &mut Context<'_>) -> Result<(), OriginError> {
-        if !matches!(self.sending, Sending::Going) {
+        if !matches!(self.sending, SendState::Going) {
             return Ok(());
         }
         let log = &self.log;
         match self.upload.poll(cx, &mut self.pooled.connection.stream, |bytes| log.sent(bytes)) {
             Poll::Pending => {}
-            Poll::Ready(Ok(())) => self.sending = Sending::Done,
-            Poll::Ready(Err(UploadError::Write(error))) => self.sending = Sending::Broken(error),
+            Poll::Ready(Ok(())) => self.sending = SendState::Done,
+            Poll::Ready(Err(UploadError::Write(error))) => self.sending = SendState::Broken(error),
             Poll::Ready(Err(UploadError::Timeout)) => return Err(OriginError::timeout(Phase::Sending)),
             Poll::Ready(Err(UploadError::Body(error))) => {
                 let what = format!("request body failed ({error})");
@@ -171,7 +171,7 @@ impl Link {
     /// Returns the error for a failed read. If sending failed first, that error is returned.
     fn read_failure(&self, error: &io::Error, phase: Phase) -> OriginError {
         match &self.sending {
-            Sending::Broken(first) => OriginError::io("writev", first, Phase::Sending),
+            SendState::Broken(first) => OriginError::io("writev", first, Phase::Sending),
             _ => OriginError::io("recv", error, phase),
         }
     }
@@ -179,8 +179,8 @@ impl Link {
     /// Returns the error for a premature end of the stream.
     pub(crate) fn closed(&self, phase: Phase) -> OriginError {
         match &self.sending {
-            Sending::Broken(first) => OriginError::io("writev", first, Phase::Sending),
-            Sending::Going if phase == Phase::ReadingHead => OriginError::closed(Phase::Sending),
+            SendState::Broken(first) => OriginError::io("writev", first, Phase::Sending),
+            SendState::Going if phase == Phase::ReadingHead => OriginError::closed(Phase::Sending),
             _ => OriginError::closed(phase),
         }
     }
@@ -194,7 +194,7 @@ impl Link {
 
     /// Handles output of the application on stderr: logs it and searches it for a fatal error.
     pub(crate) fn stderr(&mut self, text: &[u8]) {
-        if self.fatal_errors.push(text) || self.is_spoilt(text) {
+        if self.fatal_errors.push(text) || self.is_invalidated_by(text) {
             self.log.fatal();
         }
         if let Some(observer) = &self.observer {
@@ -203,8 +203,8 @@ impl Link {
     }
 
     /// Returns whether output on stderr invalidates the response.
-    pub(crate) fn is_spoilt(&self, text: &[u8]) -> bool {
-        self.observer.as_ref().is_some_and(|observer| observer.spoils(text))
+    pub(crate) fn is_invalidated_by(&self, text: &[u8]) -> bool {
+        self.observer.as_ref().is_some_and(|observer| observer.invalidates(text))
     }
 
     pub(crate) fn warn(&self, text: &str) {
@@ -223,25 +223,25 @@ impl Link {
 
     /// Handles the end of the response: stores the connection for reuse if possible, otherwise closes it.
     pub(crate) fn release(self: Box<Self>) {
-        let Self { mut pooled, active, home, identity, sending, input, .. } = *self;
+        let Self { mut pooled, active, return_pool: home, identity, sending, input, .. } = *self;
         pooled.requests += 1;
         let now = clock::now();
         let is_clean = input.is_empty();
         let may_serve =
-            |keep: &KeepAlive| matches!(sending, Sending::Done) && is_clean && pooled.may_serve(keep, now);
+            |keep: &KeepAlive| matches!(sending, SendState::Done) && is_clean && pooled.may_serve(keep, now);
         let peer = &active.0;
         if is_clean {
             SPARE.set(input);
         }
         match home {
-            Home::Http(pool, keep) if may_serve(&keep) => {
+            ReturnPool::Http(pool, keep) if may_serve(&keep) => {
                 pool.idle.put((peer.id, identity), pooled, (keep.http, keep.timeout_ms), &peer.idle);
                 pool.connections.idle();
             }
-            Home::FastCgi(keep) if may_serve(&keep) => {
-                let Pooled { connection, requests, made } = pooled;
+            ReturnPool::FastCgi(keep) if may_serve(&keep) => {
+                let Pooled { connection, requests, created_at: made } = pooled;
                 if let Ok(connection) = connection.stream.park() {
-                    let pooled = Pooled { connection, requests, made };
+                    let pooled = Pooled { connection, requests, created_at: made };
                     let idle_ms = keep.timeout_ms.min(keep.fastcgi_timeout_ms);
                     peer.fastcgi.put((peer.id, 0), pooled, (keep.connections, idle_ms), &peer.idle);
                 }

@@ -5,33 +5,33 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::config::{NamedServer, PeerConfig};
 use crate::resolver::message::{ServiceRecord, is_name};
 use crate::resolver::{ResolveError, ResolverConfig, look_up, look_up_service};
 
 /// Maximum number of resolved servers of a service; further servers of a result are ignored.
-const MOST_SERVERS: usize = 128;
+const MAX_SERVERS: usize = 128;
 
 /// Server that a name resolves to, or one of its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
+pub(crate) struct ResolvedServer {
     pub(crate) address: SocketAddr,
     /// Service record of the server; `None` if the name is not that of a service.
-    service: Option<OfService>,
+    service: Option<ServiceParameters>,
 }
 
 /// Parameters of a server from its service record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct OfService {
+struct ServiceParameters {
     /// Name of the server.
     name: Arc<str>,
     weight: u32,
     /// Another server has a higher priority.
-    is_second: bool,
+    is_low_priority: bool,
 }
 
-impl Member {
+impl ResolvedServer {
     /// Creates a server without a service.
     pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, service: None }
@@ -52,13 +52,13 @@ impl Member {
             // The port may have been different before a reload.
             address.set_port(server.port);
         }
-        let mut config = PeerConfig { address: Address::Tcp(address), ..server.peer.clone() };
+        let mut config = PeerConfig { address: PeerAddress::Tcp(address), ..server.peer.clone() };
         if let Some(service) = &self.service {
-            if service.is_second && config.backup {
+            if service.is_low_priority && config.backup {
                 return None;
             }
             config.name = service.name.to_string();
-            config.backup |= service.is_second;
+            config.backup |= service.is_low_priority;
             if config.weight == 1 {
                 config.weight = service.weight;
             }
@@ -68,10 +68,10 @@ impl Member {
 }
 
 /// Servers of a name, their validity in seconds, and the servers whose names have no address, with the reason.
-pub(crate) struct Members {
-    pub(crate) all: Vec<Member>,
+pub(crate) struct ResolvedServers {
+    pub(crate) all: Vec<ResolvedServer>,
     pub(crate) ttl_s: u32,
-    pub(crate) lost: Vec<(String, ResolveError)>,
+    pub(crate) unresolved: Vec<(String, ResolveError)>,
 }
 
 /// Resolves the name of a server; `turn` selects the first name server.
@@ -79,18 +79,18 @@ pub(crate) async fn members(
     resolver: &Arc<ResolverConfig>,
     turn: usize,
     server: &NamedServer,
-) -> Result<Members, ResolveError> {
+) -> Result<ResolvedServers, ResolveError> {
     if !server.is_service {
         let found = look_up(resolver, turn, &server.host).await?;
-        let member = |ip: &IpAddr| Member::new(SocketAddr::new(*ip, server.port));
+        let member = |ip: &IpAddr| ResolvedServer::new(SocketAddr::new(*ip, server.port));
         let all = found.addresses.iter().map(member).collect();
-        return Ok(Members { all, ttl_s: found.ttl_s, lost: Vec::new() });
+        return Ok(ResolvedServers { all, ttl_s: found.ttl_s, unresolved: Vec::new() });
     }
     let found = look_up_service(resolver, turn, &server.host).await?;
     let first = found.servers.iter().map(|record| record.priority).min().unwrap_or_default();
-    let mut told = Members { all: Vec::new(), ttl_s: found.ttl_s, lost: Vec::new() };
+    let mut resolved = ResolvedServers { all: Vec::new(), ttl_s: found.ttl_s, unresolved: Vec::new() };
     let mut asked = JoinSet::new();
-    for (number, record) in found.servers.into_iter().take(MOST_SERVERS).enumerate() {
+    for (number, record) in found.servers.into_iter().take(MAX_SERVERS).enumerate() {
         let resolver = Arc::clone(resolver);
         asked.spawn_local(async move {
             let found = if is_name(&record.target) {
@@ -108,36 +108,36 @@ pub(crate) async fn members(
     for (_, record, found) in answers {
         match found {
             Ok(found) => {
-                told.ttl_s = told.ttl_s.min(found.ttl_s);
-                told.all.extend(found.addresses.iter().map(|ip| of_service(*ip, &record, first)));
+                resolved.ttl_s = resolved.ttl_s.min(found.ttl_s);
+                resolved.all.extend(found.addresses.iter().map(|ip| of_service(*ip, &record, first)));
             }
             Err(error) => {
                 failed = failed.filter(|known: &ResolveError| !known.is_absence()).or(Some(error));
-                told.lost.push((record.target, error));
+                resolved.unresolved.push((record.target, error));
             }
         }
     }
     match failed {
         // No server is left; the failure may be temporary.
-        Some(error) if told.all.is_empty() => Err(error),
-        _ => Ok(told),
+        Some(error) if resolved.all.is_empty() => Err(error),
+        _ => Ok(resolved),
     }
 }
 
-fn of_service(ip: IpAddr, record: &ServiceRecord, first: u16) -> Member {
-    let service = OfService {
+fn of_service(ip: IpAddr, record: &ServiceRecord, first: u16) -> ResolvedServer {
+    let service = ServiceParameters {
         name: record.target.as_str().into(),
         weight: u32::from(record.weight.max(1)),
-        is_second: record.priority != first,
+        is_low_priority: record.priority != first,
     };
-    Member { address: SocketAddr::new(ip, record.port), service: Some(service) }
+    ResolvedServer { address: SocketAddr::new(ip, record.port), service: Some(service) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn config(member: &Member, peer: PeerConfig) -> Option<(String, u32, bool)> {
+    fn config(member: &ResolvedServer, peer: PeerConfig) -> Option<(String, u32, bool)> {
         let server = NamedServer { host: "s".into(), is_service: member.service.is_some(), port: 81, peer };
         let config = member.config(&server)?;
         Some((format!("{} {}", config.name, config.address), config.weight, config.backup))
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn service_record_sets_name_port_weight_and_backup_role() {
-        let peer = PeerConfig { name: "app".into(), ..PeerConfig::new(Address::Unix("/".into())) };
+        let peer = PeerConfig { name: "app".into(), ..PeerConfig::new(PeerAddress::Unix("/".into())) };
         let record = |priority, weight| ServiceRecord { priority, weight, port: 8080, target: "one".into() };
         let ip = IpAddr::from([127, 0, 0, 1]);
         let (first, second) = (of_service(ip, &record(1, 0), 1), of_service(ip, &record(2, 7), 1));
@@ -157,7 +157,7 @@ mod tests {
         let backup = PeerConfig { backup: true, ..peer.clone() };
         assert_eq!(config(&first, backup.clone()), Some((one(), 1, true)));
         assert_eq!(config(&second, backup), None);
-        let plain = Member::new(SocketAddr::new(ip, 80));
+        let plain = ResolvedServer::new(SocketAddr::new(ip, 80));
         assert_eq!(config(&plain, peer), Some(("app 127.0.0.1:81".to_owned(), 1, false)));
     }
 }

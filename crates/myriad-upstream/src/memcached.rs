@@ -13,19 +13,19 @@ use std::future::poll_fn;
 use bytes::Buf;
 use myriad_http::{Known, ResponseHead};
 
-use crate::body::Demux;
+use crate::body::BodyDecoder;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::link::{Home, Link};
+use crate::link::{Link, ReturnPool};
 use crate::memcached_get::MemcachedGet;
-use crate::pieces::Pieces;
+use crate::pieces::PieceQueue;
 
 /// Bytes after a value.
 const TRAILER: &[u8] = b"\r\nEND\r\n";
 
 /// Response before its body.
-pub(crate) struct Answer {
+pub(crate) struct MemcachedResponseHead {
     pub(crate) head: ResponseHead,
-    pub(crate) demux: Value,
+    pub(crate) demux: MemcachedValue,
 }
 
 /// Reads the line before the value.
@@ -33,12 +33,12 @@ pub(crate) async fn read_head(
     link: &mut Link,
     get: &MemcachedGet,
     max_head: usize,
-) -> Result<Answer, OriginError> {
+) -> Result<MemcachedResponseHead, OriginError> {
     loop {
         if let Some(end) = link.input.iter().position(|byte| *byte == b'\n') {
             let line = link.input.split_to(end + 1);
             let line = line.strip_suffix(b"\r\n").unwrap_or(&line);
-            return begin_body(line, get).inspect_err(|_| link.home = Home::Nowhere);
+            return begin_body(line, get).inspect_err(|_| link.return_pool = ReturnPool::NoPool);
         }
         if link.input.len() >= max_head {
             return Err(OriginError::new(
@@ -53,11 +53,14 @@ pub(crate) async fn read_head(
     }
 }
 
-fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<Answer, OriginError> {
+fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<MemcachedResponseHead, OriginError> {
     if line == b"END" {
         let mut head = ResponseHead::new(404);
         head.fields.push_known(Known::ContentLength, b"0");
-        return Ok(Answer { head, demux: Value { left: 0, seen: TRAILER.len(), surplus: false } });
+        return Ok(MemcachedResponseHead {
+            head,
+            demux: MemcachedValue { left: 0, seen: TRAILER.len(), surplus: false },
+        });
     }
     let invalid = |what: &str| {
         let shown = line[..line.len().min(64)].escape_ascii();
@@ -73,7 +76,7 @@ fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<Answer, OriginError> {
     if flags & get.gzip_flag != 0 {
         head.fields.push_known(Known::ContentEncoding, b"gzip");
     }
-    Ok(Answer { head, demux: Value { left: length, seen: 0, surplus: false } })
+    Ok(MemcachedResponseHead { head, demux: MemcachedValue { left: length, seen: 0, surplus: false } })
 }
 
 /// Parses a number of digits without a sign.
@@ -83,7 +86,7 @@ fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
 }
 
 /// Value of the announced length, with the bytes after it.
-pub(crate) struct Value {
+pub(crate) struct MemcachedValue {
     left: u64,
     /// Number of received bytes of the trailer.
     seen: usize,
@@ -91,8 +94,8 @@ pub(crate) struct Value {
     surplus: bool,
 }
 
-impl Demux for Value {
-    fn advance(&mut self, link: &mut Link, out: &mut Pieces) -> Result<bool, OriginError> {
+impl BodyDecoder for MemcachedValue {
+    fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError> {
         let taken = link.input.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if taken > 0 {
             out.push_back(link.input.split_to(taken).freeze());
@@ -131,7 +134,7 @@ impl Demux for Value {
 mod tests {
     use super::*;
 
-    fn begun(line: &str) -> Result<Answer, OriginError> {
+    fn begun(line: &str) -> Result<MemcachedResponseHead, OriginError> {
         begin_body(line.as_bytes(), &MemcachedGet::new(b"/a b", 2))
     }
 

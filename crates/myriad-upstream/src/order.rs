@@ -17,13 +17,13 @@ pub enum PeerOrder {
 
 /// Current order for a peer; without an order, the configuration decides.
 #[derive(Debug, Default)]
-pub(crate) struct Ordered(AtomicU8);
+pub(crate) struct CurrentOrder(AtomicU8);
 
 const UP: u8 = 1;
 const DRAIN: u8 = 2;
 const DOWN: u8 = 3;
 
-impl Ordered {
+impl CurrentOrder {
     /// Sets an order. An order that equals the configuration is not stored, because a later configuration may differ.
     pub(crate) fn set(&self, order: PeerOrder, config: &PeerConfig) {
         let code = match order {
@@ -57,7 +57,7 @@ impl Ordered {
     }
 
     /// Returns whether an order is set.
-    pub(crate) fn is_given(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Relaxed) != 0
     }
 }

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::fastcgi_protocol::PoolStatus;
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::clock;
 use crate::config::PeerConfig;
-use crate::health::{CheckCounts, Health, Verdict};
+use crate::health::{CheckCounts, HealthVerdict, PeerHealth};
 use crate::inflight::{Inflight, averaged};
-use crate::line::{self, Line};
-use crate::order::{Ordered, PeerOrder};
+use crate::line::{self, WaitQueue};
+use crate::order::{CurrentOrder, PeerOrder};
 use crate::peer_counts::{PeerCounts, PeerTraffic};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
@@ -25,7 +25,7 @@ pub struct PeerSnapshot {
     /// Name of its server in the configuration.
     pub name: String,
     /// Address of the peer.
-    pub address: Address,
+    pub address: PeerAddress,
     /// Number of active requests.
     pub active: u32,
     /// Number of requests since the start of the process or the last reset.
@@ -124,7 +124,7 @@ pub(crate) struct PeerState {
     /// Number of current failures.
     fails: AtomicU32,
     /// Number of consecutive failures at the first attempts after a pause.
-    again: AtomicU32,
+    failed_retries: AtomicU32,
     /// Time of the last failure, on the clock of this process.
     accessed: AtomicU64,
     /// Time of the last failure, or of the last attempt after a pause.
@@ -133,7 +133,7 @@ pub(crate) struct PeerState {
     /// Time of the last recovery; 0 for never.
     recovered: AtomicU64,
     /// Recent average time up to each [`Moment`] in milliseconds; 0 before the first.
-    took_ms: [AtomicU32; 3],
+    average_times_ms: [AtomicU32; 3],
     /// Age of its active requests.
     pub(crate) inflight: Inflight,
     requests: AtomicU64,
@@ -149,17 +149,17 @@ pub(crate) struct PeerState {
     /// Number of idle connections of all workers.
     pub(crate) idle: Arc<AtomicUsize>,
     /// Order of an administrator.
-    pub(crate) ordered: Ordered,
+    pub(crate) ordered: CurrentOrder,
     /// Results of health checks.
-    pub(crate) health: Health,
+    pub(crate) health: PeerHealth,
     /// Idle FastCGI connections, shared by all workers because each occupies a php-fpm child.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
     /// Last status of its php-fpm pool.
     pool: Mutex<Option<PoolStatus>>,
     /// Queues of requests that wait for the peer: those of its group before and after a reload.
-    lines: Mutex<Vec<Weak<line::Inner>>>,
+    wait_queues: Mutex<Vec<Weak<line::Inner>>>,
     /// Set once the peer has any queue; readable without the lock.
-    has_lines: AtomicBool,
+    has_wait_queues: AtomicBool,
 }
 
 impl Default for PeerState {
@@ -167,12 +167,12 @@ impl Default for PeerState {
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
             fails: AtomicU32::new(0),
-            again: AtomicU32::new(0),
+            failed_retries: AtomicU32::new(0),
             accessed: AtomicU64::new(0),
             checked: AtomicU64::new(0),
             active: AtomicU32::new(0),
             recovered: AtomicU64::new(0),
-            took_ms: Default::default(),
+            average_times_ms: Default::default(),
             inflight: Inflight::default(),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
@@ -181,12 +181,12 @@ impl Default for PeerState {
             downtime: Mutex::default(),
             counts: PeerCounts::default(),
             idle: Arc::default(),
-            ordered: Ordered::default(),
-            health: Health::default(),
+            ordered: CurrentOrder::default(),
+            health: PeerHealth::default(),
             fastcgi: IdlePool::new(),
             pool: Mutex::default(),
-            lines: Mutex::default(),
-            has_lines: AtomicBool::new(false),
+            wait_queues: Mutex::default(),
+            has_wait_queues: AtomicBool::new(false),
         }
     }
 }
@@ -201,7 +201,7 @@ impl PeerState {
 
     /// Returns the current length of the pause after failures.
     fn pause_ms(&self, config: &PeerConfig) -> u64 {
-        let doubled = config.fail_timeout_ms.saturating_mul(1 << self.again.load(Relaxed).min(30));
+        let doubled = config.fail_timeout_ms.saturating_mul(1 << self.failed_retries.load(Relaxed).min(30));
         doubled.min(config.max_fail_timeout_ms.max(config.fail_timeout_ms))
     }
 
@@ -211,18 +211,18 @@ impl PeerState {
     }
 
     /// Registers a queue whose first waiter is woken each time a request to this peer completes.
-    pub(crate) fn serve_line(&self, line: &Line) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn register_queue(&self, line: &WaitQueue) {
+        let mut lines = self.wait_queues.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| line.strong_count() > 0);
         lines.push(Arc::downgrade(line.shared()));
-        self.has_lines.store(true, Release);
+        self.has_wait_queues.store(true, Release);
     }
 
-    fn call_next(&self) {
-        if !self.has_lines.load(Acquire) {
+    fn wake_queues(&self) {
+        if !self.has_wait_queues.load(Acquire) {
             return;
         }
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.wait_queues.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter_map(Weak::upgrade).for_each(|line| line.wake_first());
     }
 
@@ -231,8 +231,8 @@ impl PeerState {
     }
 
     /// Returns the recent average time up to a moment in milliseconds.
-    fn average_ms(&self, moment: Moment) -> &AtomicU32 {
-        &self.took_ms[moment as usize]
+    fn average_ms(&self, moment: MeasuredUntil) -> &AtomicU32 {
+        &self.average_times_ms[moment as usize]
     }
 
     /// Returns the current share of the weight in thousandths, which is reduced for some time after a recovery
@@ -252,7 +252,7 @@ impl PeerState {
     ///
     /// An old value is halved for each `fail_timeout`, so that a slow peer is tried again. Values are rounded to steps
     /// of 20 ms, so that similar peers count as equal. All values above 5 s are equal.
-    pub(crate) fn slowness(&self, moment: Moment, config: &PeerConfig, now: u64) -> u32 {
+    pub(crate) fn estimated_time(&self, moment: MeasuredUntil, config: &PeerConfig, now: u64) -> u32 {
         let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
         if idle_ms > config.fail_timeout_ms {
@@ -264,7 +264,7 @@ impl PeerState {
     }
 
     /// Records the time up to a moment with a weight of one twentieth of the average.
-    pub(crate) fn took(&self, moment: Moment, ms: u64) {
+    pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         let average = self.average_ms(moment);
         // Concurrent updates may lose a value, which does not matter for an average.
         average.store(averaged(average.load(Relaxed), ms), Relaxed);
@@ -272,20 +272,20 @@ impl PeerState {
 
     /// Records a choice of the peer. After a pause, a single request tries the peer first instead of all waiting
     /// requests.
-    pub(crate) fn chosen(self: &Arc<Self>, config: &PeerConfig, now: u64) -> Active {
+    pub(crate) fn begin_request(self: &Arc<Self>, config: &PeerConfig, now: u64) -> ActiveRequest {
         if now.saturating_sub(self.checked.load(Relaxed)) > self.pause_ms(config) {
             self.checked.store(now, Relaxed);
         }
         self.active.fetch_add(1, Relaxed);
         self.requests.fetch_add(1, Relaxed);
         self.selected.store(now, Relaxed);
-        Active(self.clone(), true, Cell::new(None))
+        ActiveRequest(self.clone(), true, Cell::new(None))
     }
 
     pub(crate) fn failed(&self, config: &PeerConfig, now: u64) {
         let before = self.fails.fetch_add(1, Relaxed);
         if before >= config.max_fails && self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
-            self.again.fetch_add(1, Relaxed);
+            self.failed_retries.fetch_add(1, Relaxed);
         }
         self.failures.fetch_add(1, Relaxed);
         self.accessed.store(now, Relaxed);
@@ -294,12 +294,12 @@ impl PeerState {
             if before + 1 == config.max_fails {
                 self.unavailable.fetch_add(1, Relaxed);
             }
-            self.watch(config, now);
+            self.update_downtime(config, now);
         }
     }
 
     /// Updates the record of unavailability.
-    pub(crate) fn watch(&self, config: &PeerConfig, now: u64) {
+    pub(crate) fn update_downtime(&self, config: &PeerConfig, now: u64) {
         let status = self.status(config, now);
         let is_down =
             matches!(status, PeerStatus::Unavailable | PeerStatus::Checking | PeerStatus::Unhealthy);
@@ -327,7 +327,7 @@ impl PeerState {
         for count in [&self.requests, &self.failures, &self.unavailable] {
             count.store(0, Relaxed);
         }
-        self.took_ms.iter().for_each(|took| took.store(0, Relaxed));
+        self.average_times_ms.iter().for_each(|took| took.store(0, Relaxed));
         self.downtime().total_ms = 0;
         self.counts.reset();
         self.health.reset_counts();
@@ -337,9 +337,9 @@ impl PeerState {
     pub(crate) fn succeeded(&self, config: &PeerConfig, now: u64) {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
             let fails = self.fails.swap(0, Relaxed);
-            self.again.store(0, Relaxed);
+            self.failed_retries.store(0, Relaxed);
             if fails > 0 {
-                self.watch(config, now);
+                self.update_downtime(config, now);
             }
             if config.slow_start_ms > 0 && config.max_fails > 0 && fails >= config.max_fails {
                 self.recovered.store(now, Relaxed);
@@ -380,14 +380,14 @@ impl PeerState {
 
     /// Returns the state; `id` contains its identifier and that of its server.
     pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64, id: (u64, Option<u64>)) -> PeerSnapshot {
-        self.watch(config, now);
+        self.update_downtime(config, now);
         let downtime = *self.downtime();
         let selected = self.selected.load(Relaxed);
         PeerSnapshot {
             id,
             traffic: self.counts.sum(),
             max_conns: config.max_conns,
-            took_ms: std::array::from_fn(|moment| self.took_ms[moment].load(Relaxed)),
+            took_ms: std::array::from_fn(|moment| self.average_times_ms[moment].load(Relaxed)),
             unavailable: self.unavailable.load(Relaxed),
             checks: self.health.counts(),
             downtime_ms: downtime.total_ms
@@ -407,16 +407,16 @@ impl PeerState {
             available: matches!(self.status(config, now), PeerStatus::Up | PeerStatus::Draining)
                 && !self.is_full(config),
             status: self.status(config, now),
-            is_ordered: self.ordered.is_given(),
+            is_ordered: self.ordered.is_set(),
         }
     }
 
     fn status(&self, config: &PeerConfig, now: u64) -> PeerStatus {
         if self.ordered.is_down(config) {
             PeerStatus::Down
-        } else if self.health.worst() == Verdict::Unhealthy {
+        } else if self.health.worst() == HealthVerdict::Unhealthy {
             PeerStatus::Unhealthy
-        } else if self.health.worst() == Verdict::Checking {
+        } else if self.health.worst() == HealthVerdict::Checking {
             PeerStatus::Checking
         } else if self.is_failing(config, now) {
             PeerStatus::Unavailable
@@ -439,9 +439,9 @@ struct Downtime {
 
 /// Active request of a peer, until dropped.
 #[derive(Debug)]
-pub(crate) struct Active(pub(crate) Arc<PeerState>, bool, Cell<Option<(Moment, u64)>>);
+pub(crate) struct ActiveRequest(pub(crate) Arc<PeerState>, bool, Cell<Option<(MeasuredUntil, u64)>>);
 
-impl Active {
+impl ActiveRequest {
     /// Creates a guard for an exchange that is not counted as a client request.
     pub(crate) fn uncounted(state: Arc<PeerState>) -> Self {
         Self(state, false, Cell::new(None))
@@ -453,15 +453,15 @@ impl Active {
     }
 
     /// Counts the request as active up to a moment (`least_time ... inflight`).
-    pub(crate) fn is_inflight_until(&self, moment: Moment, now: u64) {
+    pub(crate) fn is_inflight_until(&self, moment: MeasuredUntil, now: u64) {
         self.0.inflight.begin(now);
         self.2.set(Some((moment, now)));
     }
 
     /// Records the time up to a moment.
-    pub(crate) fn took(&self, moment: Moment, ms: u64) {
+    pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         if self.1 {
-            self.0.took(moment, ms);
+            self.0.record_time(moment, ms);
         }
         if self.2.get().is_some_and(|(until, _)| until == moment) {
             self.end_inflight();
@@ -475,12 +475,12 @@ impl Active {
     }
 }
 
-impl Drop for Active {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.end_inflight();
         if self.1 {
             self.0.active.fetch_sub(1, Relaxed);
-            self.0.call_next();
+            self.0.wake_queues();
         }
     }
 }
@@ -490,26 +490,26 @@ mod tests {
     use super::*;
 
     /// Returns the length of the pause after a failure at `now`, in whole seconds.
-    fn pause_behind_failure(peer: &Arc<PeerState>, config: &PeerConfig, now: u64) -> u64 {
-        drop(peer.chosen(config, now));
+    fn pause_after_failure(peer: &Arc<PeerState>, config: &PeerConfig, now: u64) -> u64 {
+        drop(peer.begin_request(config, now));
         peer.failed(config, now);
         (0..1000).take_while(|second| peer.is_failing(config, now + second * 1000)).count() as u64 - 1
     }
 
     fn pauses(max_fail_timeout_ms: u64) -> Vec<u64> {
-        let address = Address::parse("127.0.0.1:9000", None).expect("an address");
+        let address = PeerAddress::parse("127.0.0.1:9000", None).expect("an address");
         let config = PeerConfig { max_fail_timeout_ms, ..PeerConfig::new(address) };
         let peer: Arc<PeerState> = Arc::default();
         let mut now = 10_000_000;
         let mut pauses = Vec::new();
         for _ in 0..5 {
-            pauses.push(pause_behind_failure(&peer, &config, now));
+            pauses.push(pause_after_failure(&peer, &config, now));
             now += 1_000_000;
         }
-        drop(peer.chosen(&config, now));
+        drop(peer.begin_request(&config, now));
         peer.succeeded(&config, now);
         assert!(!peer.is_failing(&config, now));
-        pauses.push(pause_behind_failure(&peer, &config, now + 1_000_000));
+        pauses.push(pause_after_failure(&peer, &config, now + 1_000_000));
         pauses
     }
 

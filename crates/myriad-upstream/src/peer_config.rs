@@ -1,12 +1,12 @@
 //! Configuration of a server of a group.
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 
 /// `server` directive of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerConfig {
     /// Address of the peer.
-    pub address: Address,
+    pub address: PeerAddress,
     /// Name of the server in the configuration; a server with several addresses has several peers of the same name.
     pub name: String,
     /// Weight, at least 1 (`weight`).
@@ -35,7 +35,7 @@ pub struct PeerConfig {
 
 impl PeerConfig {
     /// Creates a peer with nginx's defaults: weight 1, one failure in ten seconds.
-    pub fn new(address: Address) -> Self {
+    pub fn new(address: PeerAddress) -> Self {
         Self {
             name: address.to_string(),
             address,

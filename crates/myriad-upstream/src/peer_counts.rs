@@ -10,17 +10,17 @@ pub const RESPONSE_TIME_BOUNDS: [u64; 14] =
     [5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
 
 /// Number of separate counters; with more threads, some share a counter.
-const SHARES: usize = 8;
+const SHARDS: usize = 8;
 
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    static SHARE: usize = NEXT_THREAD.fetch_add(1, Relaxed) % SHARES;
+    static SHARE: usize = NEXT_THREAD.fetch_add(1, Relaxed) % SHARDS;
 }
 
 /// Finished attempt with a peer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tried {
+pub(crate) struct FinishedAttempt {
     /// Number of bytes sent.
     pub(crate) sent: u64,
     /// Number of bytes received.
@@ -28,7 +28,7 @@ pub(crate) struct Tried {
     /// Total time in milliseconds.
     pub(crate) response_ms: u64,
     /// Status of the received head; 0 without a head.
-    pub(crate) answered: u16,
+    pub(crate) head_status: u16,
 }
 
 /// Counters of a peer since the start of the process or the last reset.
@@ -73,13 +73,13 @@ impl PeerTraffic {
         }
     }
 
-    fn over(&mut self, tried: &Tried) {
+    fn record(&mut self, tried: &FinishedAttempt) {
         self.sent += tried.sent;
         self.received += tried.received;
-        if tried.answered == 0 {
+        if tried.head_status == 0 {
             return;
         }
-        self.status(tried.answered, 1);
+        self.status(tried.head_status, 1);
         let ms = tried.response_ms;
         self.response_times[RESPONSE_TIME_BOUNDS.partition_point(|bound| *bound < ms)] += 1;
         self.response_sum_ms += ms;
@@ -99,17 +99,17 @@ impl PeerTraffic {
 
 /// Counters of all threads. The lock of a counter is only contended while a reader sums the counts.
 #[derive(Debug, Default)]
-pub(crate) struct PeerCounts([OnceLock<Box<Mutex<PeerTraffic>>>; SHARES]);
+pub(crate) struct PeerCounts([OnceLock<Box<Mutex<PeerTraffic>>>; SHARDS]);
 
 impl PeerCounts {
     /// Records a finished attempt.
-    pub(crate) fn over(&self, tried: &Tried) {
-        self.own(|share| share.over(tried));
+    pub(crate) fn record(&self, tried: &FinishedAttempt) {
+        self.with_own(|share| share.record(tried));
     }
 
     /// Updates the TLS counters.
     pub(crate) fn tls(&self, count: impl FnOnce(&mut TlsCounts)) {
-        self.own(|share| count(&mut share.tls));
+        self.with_own(|share| count(&mut share.tls));
     }
 
     /// Returns the sum of all counters.
@@ -126,7 +126,7 @@ impl PeerCounts {
         self.0.iter().filter_map(OnceLock::get).for_each(|share| *lock(share) = PeerTraffic::default());
     }
 
-    fn own(&self, change: impl FnOnce(&mut PeerTraffic)) {
+    fn with_own(&self, change: impl FnOnce(&mut PeerTraffic)) {
         let share = self.0[SHARE.with(|share| *share)].get_or_init(Box::default);
         change(&mut lock(share));
     }
@@ -140,8 +140,8 @@ fn lock(share: &Mutex<PeerTraffic>) -> MutexGuard<'_, PeerTraffic> {
 mod tests {
     use super::*;
 
-    fn tried(response_ms: u64, answered: u16) -> Tried {
-        Tried { sent: 10, received: 100, response_ms, answered }
+    fn tried(response_ms: u64, answered: u16) -> FinishedAttempt {
+        FinishedAttempt { sent: 10, received: 100, response_ms, head_status: answered }
     }
 
     #[test]
@@ -149,12 +149,12 @@ mod tests {
         let counts = PeerCounts::default();
         std::thread::scope(|scope| {
             for _ in 0..20 {
-                scope.spawn(|| counts.over(&tried(5, 200)));
+                scope.spawn(|| counts.record(&tried(5, 200)));
             }
         });
-        counts.over(&tried(6, 404));
-        counts.over(&tried(20_000, 0));
-        counts.over(&tried(20_000, 502));
+        counts.record(&tried(6, 404));
+        counts.record(&tried(20_000, 0));
+        counts.record(&tried(20_000, 502));
         let sum = counts.sum();
         assert_eq!(sum.statuses, [(200, 20), (404, 1), (502, 1)]);
         assert_eq!((sum.classes(), sum.responses()), ([0, 20, 0, 1, 1], 22));

@@ -3,32 +3,32 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::edited::EditedServers;
-use crate::member::Member;
+use crate::member::ResolvedServer;
 use crate::peer::PeerState;
 use crate::sessions::Sessions;
 
 /// Last result of the resolution of a name, for groups created after a reload; active groups have their own lists.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<Newest>);
+pub(crate) struct LastResolution(Mutex<Newest>);
 
 #[derive(Debug, Default)]
 struct Newest {
     /// Number of the roster that stored the result, 0 for none.
     writer: u64,
-    members: Vec<Member>,
+    members: Vec<ResolvedServer>,
 }
 
-impl Known {
+impl LastResolution {
     /// Returns the servers.
-    pub(crate) fn members(&self) -> Vec<Member> {
+    pub(crate) fn members(&self) -> Vec<ResolvedServer> {
         self.lock().members.clone()
     }
 
     /// Stores the servers, unless a newer roster has stored a result: an older roster may use name servers that are no
     /// longer configured.
-    pub(crate) fn note(&self, writer: u64, members: &[Member]) {
+    pub(crate) fn note(&self, writer: u64, members: &[ResolvedServer]) {
         let mut newest = self.lock();
         if writer >= newest.writer {
             *newest = Newest { writer, members: members.to_vec() };
@@ -46,9 +46,9 @@ pub struct PeerStates(Arc<States>);
 
 #[derive(Debug, Default)]
 struct States {
-    peers: Mutex<HashMap<(String, Address, usize), Arc<PeerState>>>,
+    peers: Mutex<HashMap<(String, PeerAddress, usize), Arc<PeerState>>>,
     /// Results by group name and resolved name.
-    names: Mutex<HashMap<(String, String), Arc<Known>>>,
+    names: Mutex<HashMap<(String, String), Arc<LastResolution>>>,
     /// Changed servers by group name.
     edited: Mutex<HashMap<String, Arc<EditedServers>>>,
     /// Sessions by group name and zone name (`sticky learn zone=`).
@@ -79,7 +79,7 @@ impl PeerStates {
     }
 
     /// Returns the last result for a name; empty for a new name.
-    pub(crate) fn known(&self, group: &str, host: &str) -> Arc<Known> {
+    pub(crate) fn last_resolution(&self, group: &str, host: &str) -> Arc<LastResolution> {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
     }
 
@@ -96,17 +96,17 @@ impl PeerStates {
         self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn names(&self) -> MutexGuard<'_, HashMap<(String, String), Arc<Known>>> {
+    fn names(&self) -> MutexGuard<'_, HashMap<(String, String), Arc<LastResolution>>> {
         self.0.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the state of a peer, which is created if it is new. `occurrence` distinguishes servers of a group with
     /// the same address: as in nginx, each is counted separately.
-    pub(crate) fn peer(&self, group: &str, address: &Address, occurrence: usize) -> Arc<PeerState> {
+    pub(crate) fn peer(&self, group: &str, address: &PeerAddress, occurrence: usize) -> Arc<PeerState> {
         self.lock().entry((group.to_owned(), address.clone(), occurrence)).or_default().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Address, usize), Arc<PeerState>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, PeerAddress, usize), Arc<PeerState>>> {
         self.0.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use crate::ring::Ring;
 pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
     /// Formatted address of each peer (`$upstream_addr`); created once because every request records it.
-    pub(crate) shown: Vec<Arc<str>>,
+    pub(crate) display_addresses: Vec<Arc<str>>,
     /// Identifier of each peer in the group, and of the server whose name resolved to it.
     pub(crate) ids: Vec<(u64, Option<u64>)>,
     /// State of each peer.
@@ -20,7 +20,7 @@ pub(crate) struct Peers {
     /// Identifier by which requests select each peer; empty without `sticky`.
     pub(crate) sids: Vec<Arc<str>>,
     /// True if any peer has `slow_start`.
-    pub(crate) start_slowly: bool,
+    pub(crate) has_slow_start: bool,
     /// Points of a consistent `hash`.
     pub(crate) ring: Option<Ring>,
 }
@@ -33,7 +33,7 @@ impl Peers {
     }
 
     /// Returns the index of a peer in this list by the identifier of its state.
-    pub(crate) fn place(&self, id: u64) -> Option<usize> {
+    pub(crate) fn position(&self, id: u64) -> Option<usize> {
         self.states.iter().position(|state| state.id == id)
     }
 }

@@ -7,13 +7,13 @@ use bytes::Bytes;
 /// Queue of non-empty pieces. The first piece is stored inline, so that a short message of a single piece needs no
 /// allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
+pub(crate) struct PieceQueue {
     /// First piece; empty if the queue is empty or if all its pieces are in `rest`.
     first: Bytes,
     rest: VecDeque<Bytes>,
 }
 
-impl Pieces {
+impl PieceQueue {
     /// Creates an empty queue.
     pub(crate) fn new() -> Self {
         Self::default()
@@ -62,7 +62,7 @@ impl Pieces {
     }
 }
 
-impl Extend<Bytes> for Pieces {
+impl Extend<Bytes> for PieceQueue {
     fn extend<T: IntoIterator<Item = Bytes>>(&mut self, pieces: T) {
         pieces.into_iter().for_each(|piece| self.push_back(piece));
     }
@@ -76,7 +76,7 @@ mod tests {
     fn pieces_come_in_the_order_in_which_they_went_whatever_is_taken_between() {
         for seed in 0..500 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let (mut pieces, mut model) = (Pieces::new(), VecDeque::new());
+            let (mut pieces, mut model) = (PieceQueue::new(), VecDeque::new());
             for number in 0..40_u8 {
                 if random.bool() {
                     let piece = Bytes::from(vec![number; random.usize(..3)]);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_empty_piece_is_none() {
-        assert!(Pieces::of(Bytes::new()).is_empty());
-        assert_eq!(Pieces::of(Bytes::from_static(b"a")).len(), 1);
+        assert!(PieceQueue::of(Bytes::new()).is_empty());
+        assert_eq!(PieceQueue::of(Bytes::from_static(b"a")).len(), 1);
     }
 }

@@ -10,12 +10,12 @@ use foldhash::fast::RandomState;
 use crate::clock;
 use crate::config::KeepAlive;
 use crate::connections::{Connections, PoolKey};
-use crate::h2::Multiplexed;
-use crate::stream::{Counted, Quiet};
+use crate::h2::H2Connections;
+use crate::stream::{CountedStream, Reusable};
 
 /// Maximum number of idle connections examined to find a connection that the runtime has polled since it became idle;
 /// more connections rarely become idle in one turn of the runtime.
-const LOOKED_AT: usize = 16;
+const MAX_EXAMINED: usize = 16;
 
 /// Connection with its history.
 #[derive(Debug)]
@@ -24,13 +24,13 @@ pub(crate) struct Pooled<C> {
     /// Number of requests served.
     pub(crate) requests: u32,
     /// Time of its creation.
-    pub(crate) made: u64,
+    pub(crate) created_at: u64,
 }
 
 impl<C> Pooled<C> {
     /// Returns whether `keepalive_requests` and `keepalive_time` allow another request.
     pub(crate) fn may_serve(&self, keep: &KeepAlive, now: u64) -> bool {
-        self.requests < keep.requests && now.saturating_sub(self.made) < keep.time_ms
+        self.requests < keep.requests && now.saturating_sub(self.created_at) < keep.time_ms
     }
 }
 
@@ -55,16 +55,16 @@ impl Drop for IdleCount {
 }
 
 #[derive(Debug)]
-struct Shelf<C> {
+struct IdleConnections<C> {
     /// Idle connections, with the longest idle first.
     idle: HashMap<PoolKey, Vec<Idle<C>>, RandomState>,
     /// A task is scheduled to close expired connections.
-    swept: bool,
+    sweep_scheduled: bool,
 }
 
 /// Idle connections by peer. The most recently used connection is taken first, so that the others can expire.
 #[derive(Debug)]
-pub(crate) struct IdlePool<C>(Arc<Mutex<Shelf<C>>>);
+pub(crate) struct IdlePool<C>(Arc<Mutex<IdleConnections<C>>>);
 
 impl<C> Clone for IdlePool<C> {
     fn clone(&self) -> Self {
@@ -72,21 +72,21 @@ impl<C> Clone for IdlePool<C> {
     }
 }
 
-impl<C: Quiet + 'static> IdlePool<C> {
+impl<C: Reusable + 'static> IdlePool<C> {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Shelf { idle: HashMap::default(), swept: false })))
+        Self(Arc::new(Mutex::new(IdleConnections { idle: HashMap::default(), sweep_scheduled: false })))
     }
 
     /// Returns a connection that is open and has no unexpected input.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
-        let (now, slept) = (clock::now(), clock::slept());
+        let (now, slept) = (clock::now(), clock::sleep_count());
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.get_mut(&key)?;
         while let Some(newest) = idle.len().checked_sub(1) {
             // A connection that the runtime has polled needs no system call.
-            let polled = idle.iter().rev().take(LOOKED_AT).position(|idle| idle.since != slept);
+            let polled = idle.iter().rev().take(MAX_EXAMINED).position(|idle| idle.since != slept);
             let Idle { mut pooled, expires, .. } = idle.remove(newest - polled.unwrap_or(0));
-            if expires > now && pooled.connection.is_quiet(polled.is_some()) {
+            if expires > now && pooled.connection.is_reusable(polled.is_some()) {
                 return Some(pooled);
             }
         }
@@ -107,11 +107,11 @@ impl<C: Quiet + 'static> IdlePool<C> {
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.entry(key).or_default();
         let expires = clock::now().saturating_add(timeout_ms);
-        idle.push(Idle { pooled, expires, since: clock::slept(), counted });
+        idle.push(Idle { pooled, expires, since: clock::sleep_count(), counted });
         let excess = idle.len().saturating_sub(most);
         idle.drain(..excess);
-        if !shelf.swept && excess < most {
-            shelf.swept = true;
+        if !shelf.sweep_scheduled && excess < most {
+            shelf.sweep_scheduled = true;
             drop(shelf);
             self.sweep_later(timeout_ms);
         }
@@ -146,7 +146,7 @@ impl<C: Quiet + 'static> IdlePool<C> {
                 let Some(shelf) = shelf.upgrade() else { return };
                 let mut shelf = lock(&shelf);
                 let Some(next) = shelf.sweep(clock::now()) else {
-                    shelf.swept = false;
+                    shelf.sweep_scheduled = false;
                     return;
                 };
                 wait = next;
@@ -155,7 +155,7 @@ impl<C: Quiet + 'static> IdlePool<C> {
     }
 }
 
-impl<C> Shelf<C> {
+impl<C> IdleConnections<C> {
     /// Drops expired connections and returns the time until the next expiry in milliseconds.
     fn sweep(&mut self, now: u64) -> Option<u64> {
         self.idle.retain(|_, idle| {
@@ -174,9 +174,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Connections to origins count towards its [`Connections`].
 #[derive(Clone, Debug)]
 pub struct HttpPool {
-    pub(crate) idle: IdlePool<Counted>,
+    pub(crate) idle: IdlePool<CountedStream>,
     /// Connections that carry several requests concurrently.
-    pub(crate) multiplexed: Multiplexed,
+    pub(crate) multiplexed: H2Connections,
     pub(crate) connections: Connections,
 }
 
@@ -188,7 +188,7 @@ impl HttpPool {
 
     /// Creates an empty pool; `connections` belongs to the worker and outlives the pool.
     pub fn of(connections: Connections) -> Self {
-        Self { idle: IdlePool::new(), multiplexed: Multiplexed::default(), connections }
+        Self { idle: IdlePool::new(), multiplexed: H2Connections::default(), connections }
     }
 
     /// Closes the longest idle connection; returns false if none is idle.

@@ -2,18 +2,18 @@
 
 use crate::connect::connect;
 use crate::error::OriginError;
-use crate::group::Chosen;
+use crate::group::SelectedPeer;
 use crate::pool::HttpPool;
 use crate::request::OriginRequest;
-use crate::stream::Counted;
+use crate::stream::CountedStream;
 use crate::tls;
 
 /// Connects to a peer with the parameters of the request.
-pub(crate) async fn reach(
-    chosen: &Chosen,
+pub(crate) async fn connect_for_request(
+    chosen: &SelectedPeer,
     pool: &HttpPool,
     request: &OriginRequest,
-) -> Result<Counted, OriginError> {
+) -> Result<CountedStream, OriginError> {
     let connect_ms = request.timeouts.connect_ms;
     let place = pool.connections.take(|| pool.close_oldest(), connect_ms).await?;
     let make_descriptors = || {
@@ -24,5 +24,5 @@ pub(crate) async fn reach(
     if let Some(tls) = &request.tls {
         stream = Box::pin(tls::secure(stream, tls, connect_ms, Some(chosen.state()))).await?;
     }
-    Ok(Counted { stream, place })
+    Ok(CountedStream { stream, slot: place })
 }

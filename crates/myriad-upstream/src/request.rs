@@ -8,7 +8,7 @@ use bytes::Bytes;
 use myriad_http::body::BoxBody;
 use myriad_http::{Method, ResponseHead};
 
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::attempts::Attempts;
 use crate::error::OriginError;
 use crate::memcached_get::MemcachedGet;
@@ -41,7 +41,7 @@ pub struct OriginRequest {
     /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
     pub queues: bool,
     /// Observer of stderr, warnings, and failures before another attempt.
-    pub observer: Option<Rc<dyn Observer>>,
+    pub observer: Option<Rc<dyn UpstreamObserver>>,
     /// List of attempts, updated while the request is processed and its body is read.
     pub attempts: Attempts,
 }
@@ -135,19 +135,19 @@ pub enum Affinity {
 }
 
 /// Observer of events between a request and its response, for the error log.
-pub trait Observer {
+pub trait UpstreamObserver {
     /// Called for output of the application on stderr, in pieces as received instead of lines.
-    fn stderr(&self, peer: &Address, text: &[u8]);
+    fn stderr(&self, peer: &PeerAddress, text: &[u8]);
 
     /// Returns whether `text` on stderr, received before the response head, invalidates the response
     /// (`fastcgi_catch_stderr`).
-    fn spoils(&self, text: &[u8]) -> bool {
+    fn invalidates(&self, text: &[u8]) -> bool {
         let _ = text;
         false
     }
 
     /// Called for a non-fatal protocol violation of the origin.
-    fn warning(&self, peer: &Address, text: &str);
+    fn warning(&self, peer: &PeerAddress, text: &str);
 
     /// Called for an interim response of the origin (102 or 103, RFC 9110 §15.2); the number of calls is limited.
     fn interim(&self, head: &ResponseHead) {

@@ -27,11 +27,11 @@ pub use zone::{ResolverCounts, ResolverZone};
 
 /// Maximum number of cached names; the least recently used are evicted, since clients may influence which names are
 /// resolved.
-const MOST_NAMES: u64 = 1024;
+const MAX_NAMES: u64 = 1024;
 /// Maximum number of concurrent queries.
-const MOST_QUERIES: usize = 256;
+const MAX_QUERIES: usize = 256;
 
-type Answer = Result<Arc<[IpAddr]>, ResolveError>;
+type ResolveResult = Result<Arc<[IpAddr]>, ResolveError>;
 
 /// Resolver on the runtime of a worker; clones share the cache.
 #[derive(Clone, Debug)]
@@ -40,40 +40,40 @@ pub struct Resolver(Rc<Inner>);
 #[derive(Debug)]
 struct Inner {
     config: Arc<ResolverConfig>,
-    known: RefCell<Lru<String, Known>>,
-    pending: RefCell<HashMap<String, Rc<Pending>>>,
+    cache: RefCell<Lru<String, CachedName>>,
+    pending: RefCell<HashMap<String, Rc<PendingQuery>>>,
     next_server: Cell<usize>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedName {
     addresses: Arc<[IpAddr]>,
     until: u64,
 }
 
 /// Query with any number of waiting requests.
 #[derive(Debug, Default)]
-struct Pending {
-    answer: RefCell<Option<Answer>>,
+struct PendingQuery {
+    answer: RefCell<Option<ResolveResult>>,
     done: Notify,
 }
 
 impl Resolver {
     /// Creates a resolver with an empty cache.
     pub fn new(config: Arc<ResolverConfig>) -> Self {
-        let (known, pending) = (RefCell::new(Lru::new(MOST_NAMES)), RefCell::default());
-        Self(Rc::new(Inner { config, known, pending, next_server: Cell::new(0) }))
+        let (known, pending) = (RefCell::new(Lru::new(MAX_NAMES)), RefCell::default());
+        Self(Rc::new(Inner { config, cache: known, pending, next_server: Cell::new(0) }))
     }
 
     /// Returns the addresses of a name, which are cached while they are valid. After a timeout of `timeout_ms`
     /// (`resolver_timeout`), the query continues for later requests.
-    pub async fn resolve(&self, name: &str, timeout_ms: u64) -> Answer {
+    pub async fn resolve(&self, name: &str, timeout_ms: u64) -> ResolveResult {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         if !message::is_name(&name) {
             return Err(ResolveError::NoName);
         }
         let now = clock::now();
-        if let Some(known) = self.0.known.borrow_mut().get_mut(&name).filter(|known| known.until > now) {
+        if let Some(known) = self.0.cache.borrow_mut().get_mut(&name).filter(|known| known.until > now) {
             return Ok(Arc::clone(&known.addresses));
         }
         let pending = self.pending(name)?;
@@ -82,15 +82,15 @@ impl Resolver {
     }
 
     /// Returns the query for a name, which is started unless it is in progress.
-    fn pending(&self, name: String) -> Result<Rc<Pending>, ResolveError> {
+    fn pending(&self, name: String) -> Result<Rc<PendingQuery>, ResolveError> {
         let mut all = self.0.pending.borrow_mut();
         if let Some(pending) = all.get(&name) {
             return Ok(Rc::clone(pending));
         }
-        if all.len() >= MOST_QUERIES {
+        if all.len() >= MAX_QUERIES {
             return Err(ResolveError::Busy);
         }
-        let pending = Rc::new(Pending::default());
+        let pending = Rc::new(PendingQuery::default());
         all.insert(name.clone(), Rc::clone(&pending));
         let inner = Rc::clone(&self.0);
         tokio::task::spawn_local(async move { inner.run(name).await });
@@ -106,7 +106,7 @@ impl Inner {
         let answer = found.map(|found| {
             let addresses: Arc<[IpAddr]> = found.addresses.into();
             let valid_ms = self.config.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
-            self.remember(&name, &addresses, valid_ms);
+            self.cache_result(&name, &addresses, valid_ms);
             addresses
         });
         if let Some(pending) = self.pending.borrow_mut().remove(&name) {
@@ -115,17 +115,17 @@ impl Inner {
         }
     }
 
-    fn remember(&self, name: &str, addresses: &Arc<[IpAddr]>, valid_ms: u64) {
+    fn cache_result(&self, name: &str, addresses: &Arc<[IpAddr]>, valid_ms: u64) {
         if valid_ms > 0 {
             let known =
-                Known { addresses: Arc::clone(addresses), until: clock::now().saturating_add(valid_ms) };
-            self.known.borrow_mut().insert(name.to_owned(), known, 1);
+                CachedName { addresses: Arc::clone(addresses), until: clock::now().saturating_add(valid_ms) };
+            self.cache.borrow_mut().insert(name.to_owned(), known, 1);
         }
     }
 }
 
-impl Pending {
-    async fn wait(&self) -> Answer {
+impl PendingQuery {
+    async fn wait(&self) -> ResolveResult {
         loop {
             // Single thread: no event can occur between this test and the wait.
             if let Some(answer) = &*self.answer.borrow() {

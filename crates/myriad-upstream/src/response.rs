@@ -15,9 +15,9 @@ use myriad_http::head::ResponseHead;
 use myriad_http::{Fields, Known};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::address::Address;
-use crate::peer::Active;
-use crate::stream::Counted;
+use crate::address::PeerAddress;
+use crate::peer::ActiveRequest;
+use crate::stream::CountedStream;
 
 /// Response: its head, and a body to be read.
 pub struct OriginResponse {
@@ -31,7 +31,7 @@ pub struct OriginResponse {
     /// Connection after 101 (RFC 9110 §15.2.2); `body` is empty then.
     pub upgraded: Option<Upgraded>,
     /// Peer that sent the response.
-    pub peer: Address,
+    pub peer: PeerAddress,
     /// Identifier by which requests select that peer; `None` without `sticky`.
     pub sid: Option<Arc<str>>,
     /// Trailer fields of a chunked body, available once it is complete; `None` for a body that cannot have any.
@@ -52,25 +52,25 @@ pub struct Upgraded {
 /// Connection of an [`Upgraded`]. Until it is dropped, its peer counts it as an active request (`max_conns`).
 #[derive(Debug)]
 pub struct UpgradedStream {
-    connection: Counted,
-    held: Box<Held>,
+    connection: CountedStream,
+    resources: Box<HeldResources>,
 }
 
 /// Resources released with the connection; boxed, because few responses have them.
 #[derive(Debug)]
-struct Held {
-    _active: Rc<Active>,
+struct HeldResources {
+    _active: Rc<ActiveRequest>,
     more: Option<Box<dyn Any>>,
 }
 
 impl UpgradedStream {
-    pub(crate) fn new(connection: Counted, active: Rc<Active>) -> Self {
-        Self { connection, held: Box::new(Held { _active: active, more: None }) }
+    pub(crate) fn new(connection: CountedStream, active: Rc<ActiveRequest>) -> Self {
+        Self { connection, resources: Box::new(HeldResources { _active: active, more: None }) }
     }
 
     /// Stores a value until the connection is closed, replacing the value stored before.
-    pub fn hold(&mut self, held: Box<dyn Any>) {
-        self.held.more = Some(held);
+    pub fn attach(&mut self, held: Box<dyn Any>) {
+        self.resources.more = Some(held);
     }
 }
 

@@ -68,10 +68,10 @@ fn host_and_port(name: &str) -> (&[u8], &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Address;
+    use crate::address::PeerAddress;
 
     fn peers(count: u16) -> Vec<PeerConfig> {
-        (1..=count).map(|port| PeerConfig::new(Address::Tcp(([127, 0, 0, 1], port).into()))).collect()
+        (1..=count).map(|port| PeerConfig::new(PeerAddress::Tcp(([127, 0, 0, 1], port).into()))).collect()
     }
 
     fn servers(ring: &Ring) -> Vec<usize> {

@@ -13,17 +13,17 @@ use crate::balance::Weights;
 use crate::config::{GroupConfig, GroupZone, NamedServer, PeerConfig};
 use crate::edited::{EditError, EditedServers};
 use crate::health::CheckRules;
-use crate::line::Line;
-use crate::member::Member;
+use crate::line::WaitQueue;
+use crate::member::ResolvedServer;
 use crate::peer::PeerState;
-use crate::peer_states::{Known, PeerStates};
+use crate::peer_states::{LastResolution, PeerStates};
 use crate::peers::Peers;
 use crate::resolver::ResolverConfig;
 use crate::ring::Ring;
 use crate::servers::GroupServer;
 
 /// Maximum number of peers for a name; further addresses of a result are ignored.
-const MOST_ADDRESSES: usize = 512;
+const MAX_ADDRESSES: usize = 512;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
@@ -40,9 +40,9 @@ pub(crate) struct Roster {
     /// Resolver of the names, with the timeout in milliseconds.
     pub(crate) resolver: Option<(Arc<ResolverConfig>, u64)>,
     /// Notified when new names may need to be resolved, and when the roster is dropped.
-    pub(crate) renamed: Arc<Notify>,
+    pub(crate) names_changed: Arc<Notify>,
     /// Maximum number of requests in the queue.
-    pub(crate) queue_most: Option<u32>,
+    pub(crate) queue_limit: Option<u32>,
     /// Changes of administrators to the servers; groups of this name start with them after a reload.
     pub(crate) edited: Arc<EditedServers>,
     /// Number of the roster, which increases with each reload.
@@ -51,20 +51,20 @@ pub(crate) struct Roster {
     checks: OnceLock<Vec<CheckRules>>,
     states: PeerStates,
     /// Queue that new peers serve; `None` without `queue`.
-    pub(crate) line: Option<Line>,
+    pub(crate) wait_queue: Option<WaitQueue>,
     /// True if a worker resolves the names.
-    followed: AtomicBool,
+    is_resolving: AtomicBool,
     /// Servers that started without an address and whose names have no result yet.
     awaited: Mutex<HashSet<u64>>,
-    now: Mutex<Now>,
+    state: Mutex<RosterState>,
 }
 
 /// Current list with the state of the balancing algorithm.
 #[derive(Debug)]
-pub(crate) struct Now {
+pub(crate) struct RosterState {
     pub(crate) peers: Arc<Peers>,
     pub(crate) weights: Weights,
-    pub(crate) servers: Vec<Entry>,
+    pub(crate) servers: Vec<RosterServer>,
     /// Next identifier for a server or a peer of a resolved name.
     next_id: u64,
     /// Identifiers of the peers of resolved names, by the identifiers of their states.
@@ -75,22 +75,22 @@ pub(crate) struct Now {
 
 /// Current server of the group.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct RosterServer {
     /// Identifier in the group, never reused.
     pub(crate) id: u64,
     pub(crate) server: GroupServer,
     /// Current result for its name, and the initial result for the next roster.
-    named: Option<(Vec<Member>, Arc<Known>)>,
+    named: Option<(Vec<ResolvedServer>, Arc<LastResolution>)>,
 }
 
 impl Roster {
     /// Creates the peers of a group; they retain their health from `states`.
-    pub(crate) fn new(config: &GroupConfig, states: &PeerStates, line: Option<Line>) -> Self {
+    pub(crate) fn new(config: &GroupConfig, states: &PeerStates, line: Option<WaitQueue>) -> Self {
         let names = config.names.iter().flat_map(|names| &names.servers);
         let fixed = config.peers.iter().cloned().map(GroupServer::Fixed);
         let configured: Vec<_> = fixed.chain(names.cloned().map(GroupServer::Named)).collect();
         let edited = states.edited(&config.name);
-        let (numbered, next_id) = edited.begin(&configured, config.zone.is_some());
+        let (numbered, next_id) = edited.initial_servers(&configured, config.zone.is_some());
         let of_zone = config.zone.as_ref().and_then(|zone| zone.resolver.clone());
         let of_names = config.names.as_ref().map(|names| (Arc::clone(&names.resolver), names.timeout_ms));
         let empty = Arc::new(Peers::default());
@@ -101,16 +101,16 @@ impl Roster {
             configured,
             zone: config.zone.clone(),
             resolver: of_names.or(of_zone),
-            renamed: Arc::default(),
-            queue_most: config.queue.map(|queue| queue.most),
+            names_changed: Arc::default(),
+            queue_limit: config.queue.map(|queue| queue.max),
             edited,
             number: NEXT_NUMBER.fetch_add(1, Relaxed),
             states: states.clone(),
-            line,
+            wait_queue: line,
             checks: OnceLock::new(),
-            followed: AtomicBool::new(false),
+            is_resolving: AtomicBool::new(false),
             awaited: Mutex::default(),
-            now: Mutex::new(Now {
+            state: Mutex::new(RosterState {
                 peers: empty,
                 weights: Weights::new(&[]),
                 servers: Vec::new(),
@@ -120,25 +120,26 @@ impl Roster {
             }),
         };
         let entries: Vec<_> = numbered.into_iter().map(|(id, server)| roster.entry(id, server)).collect();
-        let awaits = |entry: &&Entry| entry.named.as_ref().is_some_and(|(members, _)| members.is_empty());
+        let awaits =
+            |entry: &&RosterServer| entry.named.as_ref().is_some_and(|(members, _)| members.is_empty());
         roster.awaited().extend(entries.iter().filter(awaits).map(|entry| entry.id));
-        roster.renew(entries);
+        roster.rebuild(entries);
         roster
     }
 
-    fn entry(&self, id: u64, server: GroupServer) -> Entry {
+    fn entry(&self, id: u64, server: GroupServer) -> RosterServer {
         let named = match &server {
             GroupServer::Fixed(_) => None,
             GroupServer::Named(named) => {
-                let known = self.states.known(&self.group, &named.host);
+                let known = self.states.last_resolution(&self.group, &named.host);
                 Some((known.members(), known))
             }
         };
-        Entry { id, server, named }
+        RosterServer { id, server, named }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, RosterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the current list.
@@ -153,7 +154,7 @@ impl Roster {
 
     /// Wakes the first request in the queue, since a peer may be available.
     pub(crate) fn wake(&self) {
-        if let Some(line) = &self.line {
+        if let Some(line) = &self.wait_queue {
             line.wake_first();
         }
     }
@@ -173,8 +174,8 @@ impl Roster {
     }
 
     /// Returns whether the caller must resolve the names.
-    pub(crate) fn begin_to_follow(&self) -> bool {
-        self.resolver.is_some() && !self.followed.swap(true, Relaxed)
+    pub(crate) fn begin_resolving(&self) -> bool {
+        self.resolver.is_some() && !self.is_resolving.swap(true, Relaxed)
     }
 
     fn awaited(&self) -> MutexGuard<'_, HashSet<u64>> {
@@ -187,7 +188,7 @@ impl Roster {
     }
 
     /// Records that the name of a server was resolved, with or without success.
-    pub(crate) fn has_heard_of(&self, id: u64) {
+    pub(crate) fn note_resolved(&self, id: u64) {
         if self.awaited().remove(&id) {
             self.wake();
         }
@@ -205,12 +206,12 @@ impl Roster {
 
     /// Sets the result for the name of a server; returns false if the server has been removed. Remaining peers retain
     /// their position, state and weight.
-    pub(crate) fn set(&self, id: u64, members: &[Member]) -> bool {
+    pub(crate) fn set(&self, id: u64, members: &[ResolvedServer]) -> bool {
         let mut servers = self.lock().servers.clone();
         let named = servers.iter_mut().find(|entry| entry.id == id).and_then(|entry| entry.named.as_mut());
         let Some((shown, known)) = named else { return false };
-        let mut fresh: Vec<Member> = Vec::new();
-        for member in members.iter().take(MOST_ADDRESSES) {
+        let mut fresh: Vec<ResolvedServer> = Vec::new();
+        for member in members.iter().take(MAX_ADDRESSES) {
             // As in nginx, a service may list a server twice, but each address of a name is a single peer.
             if member.is_of_service() || !fresh.contains(member) {
                 fresh.push(member.clone());
@@ -237,15 +238,15 @@ impl Roster {
     }
 
     /// Changes the servers; changes are serialized. `change` also gets the next identifier.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Vec<Entry>, &mut u64) -> T) -> T {
-        let _turn = self.edited.turn();
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Vec<RosterServer>, &mut u64) -> T) -> T {
+        let _turn = self.edited.lock_changes();
         let (mut servers, mut next_id) = {
             let now = self.lock();
             (now.servers.clone(), now.next_id)
         };
         let done = change(&mut servers, &mut next_id);
         self.lock().next_id = next_id;
-        self.renew(servers);
+        self.rebuild(servers);
         done
     }
 
@@ -259,22 +260,23 @@ impl Roster {
         let done = self.change(|entries, next_id| {
             let mut servers: Vec<_> = entries.iter().map(|entry| (entry.id, entry.server.clone())).collect();
             let done = change(&mut servers, next_id)?;
-            self.edited.keep(&self.configured, &servers, *next_id, state)?;
+            self.edited.store(&self.configured, &servers, *next_id, state)?;
             let before = std::mem::take(entries);
             *entries = servers
                 .into_iter()
                 .map(|(id, server)| {
-                    let same = before.iter().find(|entry| entry.id == id && entry.server.is_alike(&server));
+                    let same =
+                        before.iter().find(|entry| entry.id == id && entry.server.is_same_server(&server));
                     let named = same.map(|entry| entry.named.clone());
                     named.map_or_else(
                         || self.entry(id, server.clone()),
-                        |named| Entry { id, server: server.clone(), named },
+                        |named| RosterServer { id, server: server.clone(), named },
                     )
                 })
                 .collect();
             Ok(done)
         });
-        self.renamed.notify_one();
+        self.names_changed.notify_one();
         self.states.prune();
         done
     }
@@ -286,8 +288,8 @@ impl Roster {
     }
 
     /// Returns the state of the peer of a server with an address. Servers with the same address are counted separately.
-    fn fixed_state(&self, servers: &[Entry], at: usize) -> Option<Arc<PeerState>> {
-        let address = |entry: &Entry| match &entry.server {
+    fn fixed_state(&self, servers: &[RosterServer], at: usize) -> Option<Arc<PeerState>> {
+        let address = |entry: &RosterServer| match &entry.server {
             GroupServer::Fixed(peer) => Some(peer.address.clone()),
             GroupServer::Named(_) => None,
         };
@@ -297,7 +299,7 @@ impl Roster {
     }
 
     /// Rebuilds the list for these servers.
-    fn renew(&self, servers: Vec<Entry>) {
+    fn rebuild(&self, servers: Vec<RosterServer>) {
         let (mut configs, mut states, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (at, entry) in servers.iter().enumerate() {
             let (GroupServer::Fixed(config), Some(state)) = (&entry.server, self.fixed_state(&servers, at))
@@ -337,13 +339,13 @@ impl Roster {
         }
         let peers = Arc::new(self.list(configs, states, ids));
         let mut now = self.lock();
-        if let Some(line) = &self.line {
-            let new = peers.states.iter().filter(|state| now.peers.place(state.id).is_none());
-            new.for_each(|state| state.serve_line(line));
+        if let Some(line) = &self.wait_queue {
+            let new = peers.states.iter().filter(|state| now.peers.position(state.id).is_none());
+            new.for_each(|state| state.register_queue(line));
         }
         let before = Arc::clone(&now.peers);
-        now.weights.follow(&before, &peers);
-        let gone = before.states.iter().filter(|state| peers.place(state.id).is_none());
+        now.weights.adapt(&before, &peers);
+        let gone = before.states.iter().filter(|state| peers.position(state.id).is_none());
         let gone: Vec<_> = gone.filter(|state| state.active() > 0).map(Arc::downgrade).collect();
         now.leaving.retain(|state| state.upgrade().is_some_and(|state| state.active() > 0));
         now.leaving.extend(gone);
@@ -362,13 +364,13 @@ impl Roster {
         let sids = if self.sticky { configs.iter().map(sid).collect() } else { Vec::new() };
         let shown = configs.iter().map(|peer| peer.address.to_string().into()).collect();
         let start_slowly = configs.iter().any(|peer| peer.slow_start_ms > 0);
-        Peers { configs, shown, ids, states, sids, start_slowly, ring }
+        Peers { configs, display_addresses: shown, ids, states, sids, has_slow_start: start_slowly, ring }
     }
 }
 
 impl Drop for Roster {
     fn drop(&mut self) {
-        self.renamed.notify_one();
+        self.names_changed.notify_one();
     }
 }
 

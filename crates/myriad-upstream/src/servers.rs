@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::address::{Address, AddressError};
+use crate::address::{AddressError, PeerAddress};
 use crate::peer_config::{NamedServer, PeerConfig};
 use crate::resolver::message::is_name;
 
 /// Maximum length in bytes of a server address set by an administrator.
-const MOST_BYTES: usize = 512;
+const MAX_BYTES: usize = 512;
 
 /// Server of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl GroupServer {
     }
 
     /// Returns whether both refer to the same peers; other parameters may differ.
-    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Fixed(one), Self::Fixed(other)) => one.address == other.address,
             (Self::Named(one), Self::Named(other)) => one.host == other.host,
@@ -44,7 +44,7 @@ impl GroupServer {
     }
 
     /// Returns its address or name, formatted as in NGINX Plus.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         match self {
             Self::Fixed(peer) => peer.address.to_string(),
             Self::Named(named) => named.peer.name.clone(),
@@ -68,7 +68,7 @@ impl GroupServer {
         service: Option<&str>,
         default_port: Option<u16>,
     ) -> Result<Self, ServerError> {
-        let nowhere = || Address::Unix(std::path::PathBuf::new());
+        let nowhere = || PeerAddress::Unix(std::path::PathBuf::new());
         let named = |host: &str, port, is_service| {
             let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
             if !is_name(&host) {
@@ -80,14 +80,14 @@ impl GroupServer {
         // Characters that terminate a word of a `state` file are invalid in an address.
         let is_plain =
             |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b";#={}\"'\\".contains(&byte));
-        if text.is_empty() || text.len() > MOST_BYTES || !is_plain(text) || !service.is_none_or(is_plain) {
+        if text.is_empty() || text.len() > MAX_BYTES || !is_plain(text) || !service.is_none_or(is_plain) {
             return Err(ServerError::Address("the server has an invalid address".to_owned()));
         }
         if let Some(service) = service {
             if service.is_empty() {
                 return Err(ServerError::NoService);
             }
-            return match Address::parse(text, Some(80)) {
+            return match PeerAddress::parse(text, Some(80)) {
                 Ok(_) => {
                     Err(ServerError::Address(format!("service upstream \"{text}\" requires domain name")))
                 }
@@ -99,7 +99,7 @@ impl GroupServer {
                 Err(_) => Err(ServerError::Address(format!("service upstream \"{text}\" may not have port"))),
             };
         }
-        match Address::parse(text, default_port) {
+        match PeerAddress::parse(text, default_port) {
             Ok(address) => Ok(Self::Fixed(PeerConfig::new(address))),
             Err(AddressError::Host(host)) => {
                 let port = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
@@ -115,7 +115,7 @@ impl GroupServer {
     /// Returns the line for a `state` file.
     fn line(&self) -> String {
         let peer = self.peer();
-        let mut line = format!("server {}", self.shown());
+        let mut line = format!("server {}", self.display_name());
         let mut add = |differs: bool, text: std::fmt::Arguments<'_>| {
             if differs {
                 // Writing to a string cannot fail.

@@ -13,13 +13,13 @@ const BYTES_EACH: u64 = 128;
 /// Sessions of a group, shared by workers and retained over reloads. The size of the zone limits their number; the
 /// least recently used session is evicted first.
 #[derive(Debug)]
-pub struct Sessions(Mutex<Lru<Key, Session>>);
+pub struct Sessions(Mutex<Lru<SessionKey, StickySession>>);
 
 /// Digest of the session identifier, which may be long and is a secret.
-type Key = [u8; 16];
+type SessionKey = [u8; 16];
 
 #[derive(Debug)]
-struct Session {
+struct StickySession {
     /// Identifier of the peer.
     sid: Arc<str>,
     /// Time of the last use, on the clock of this process.
@@ -34,7 +34,7 @@ impl Sessions {
 
     /// Changes the size of the zone and evicts excess sessions.
     pub(crate) fn resize(&self, bytes: u64) {
-        self.lock().set_most(bytes / BYTES_EACH);
+        self.lock().set_max_weight(bytes / BYTES_EACH);
     }
 
     /// Returns the peer of a session that was used within the last `timeout_ms`.
@@ -57,22 +57,22 @@ impl Sessions {
         sessions.remove_oldest_if(|oldest| !oldest.is_alive(now, timeout_ms));
         let is_known = sessions.get(&key).is_some_and(|session| session.is_alive(now, timeout_ms));
         if is_known || creates {
-            sessions.insert(key, Session { sid: Arc::clone(sid), last: now }, 1);
+            sessions.insert(key, StickySession { sid: Arc::clone(sid), last: now }, 1);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lru<Key, Session>> {
+    fn lock(&self) -> MutexGuard<'_, Lru<SessionKey, StickySession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Session {
+impl StickySession {
     fn is_alive(&self, now: u64, timeout_ms: u64) -> bool {
         now.saturating_sub(self.last) < timeout_ms
     }
 }
 
-fn key(id: &[u8]) -> Key {
+fn key(id: &[u8]) -> SessionKey {
     Md5::digest(id).into()
 }
 

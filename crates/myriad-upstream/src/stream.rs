@@ -12,21 +12,21 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::connections::Place;
+use crate::connections::OriginConnectionSlot;
 use crate::unix::UnixSocket;
 
 /// Connection to a peer on the runtime of a worker.
 #[derive(Debug)]
-pub enum Stream {
+pub enum PeerStream {
     /// TCP, with `TCP_NODELAY`.
     Tcp(TcpStream),
     /// Unix stream socket.
     Unix(UnixSocket),
     /// TLS over one of the other variants.
-    Tls(Box<TlsStream<Stream>>),
+    Tls(Box<TlsStream<PeerStream>>),
 }
 
-impl Stream {
+impl PeerStream {
     /// Reads available bytes into the spare capacity of `buffer`; 0 means the end of the stream.
     pub(crate) fn poll_fill(
         &mut self,
@@ -61,10 +61,10 @@ impl Stream {
 
 /// Connection that counts towards the connections of the worker to origins.
 #[derive(Debug)]
-pub(crate) struct Counted {
-    pub(crate) stream: Stream,
+pub(crate) struct CountedStream {
+    pub(crate) stream: PeerStream,
     #[expect(dead_code, reason = "it is held, not asked")]
-    pub(crate) place: Place,
+    pub(crate) slot: OriginConnectionSlot,
 }
 
 /// Connection without a runtime, which any worker may use.
@@ -76,23 +76,23 @@ pub(crate) enum ParkedStream {
 
 impl ParkedStream {
     /// Registers the connection with the runtime of this worker.
-    pub(crate) fn unpark(self) -> io::Result<Stream> {
+    pub(crate) fn unpark(self) -> io::Result<PeerStream> {
         match self {
-            Self::Tcp(stream) => TcpStream::from_std(stream).map(Stream::Tcp),
-            Self::Unix(stream) => UnixSocket::woken(stream).map(Stream::Unix),
+            Self::Tcp(stream) => TcpStream::from_std(stream).map(PeerStream::Tcp),
+            Self::Unix(stream) => UnixSocket::woken(stream).map(PeerStream::Unix),
         }
     }
 }
 
 /// Idle connection.
-pub(crate) trait Quiet {
+pub(crate) trait Reusable {
     /// Returns whether the connection is open and has no pending input, which is the only state in which it can be
     /// reused: both the end of the stream and unexpected bytes make it readable.
     ///
     /// `polled` means that the runtime has polled the connection since it became idle. The runtime then has current
     /// information, as in nginx, and a system call is only needed if it has seen an event. Without `polled`, a system
     /// call is always needed.
-    fn is_quiet(&mut self, polled: bool) -> bool;
+    fn is_reusable(&mut self, polled: bool) -> bool;
 }
 
 fn peek(socket: &impl AsFd) -> io::Result<usize> {
@@ -105,8 +105,8 @@ fn is_silent(peeked: &io::Result<usize>) -> bool {
     matches!(peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
-impl Quiet for Stream {
-    fn is_quiet(&mut self, polled: bool) -> bool {
+impl Reusable for PeerStream {
+    fn is_reusable(&mut self, polled: bool) -> bool {
         let peeked = match self {
             Self::Tcp(stream) if polled => stream.try_io(Interest::READABLE, || peek(stream)),
             Self::Tls(stream) => match stream.get_mut().1.process_new_packets() {
@@ -122,20 +122,20 @@ impl Quiet for Stream {
     }
 }
 
-impl Quiet for Counted {
-    fn is_quiet(&mut self, polled: bool) -> bool {
-        self.stream.is_quiet(polled)
+impl Reusable for CountedStream {
+    fn is_reusable(&mut self, polled: bool) -> bool {
+        self.stream.is_reusable(polled)
     }
 }
 
-impl Quiet for ParkedStream {
+impl Reusable for ParkedStream {
     /// Ignores `polled`, since no runtime polls the connection.
-    fn is_quiet(&mut self, _: bool) -> bool {
+    fn is_reusable(&mut self, _: bool) -> bool {
         is_silent(&peek(self))
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for PeerStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(stream) => stream.as_fd(),
@@ -154,7 +154,7 @@ impl AsFd for ParkedStream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for PeerStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
@@ -164,7 +164,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for PeerStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),

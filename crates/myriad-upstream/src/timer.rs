@@ -24,7 +24,7 @@ const SHARED: u64 = 1000;
 /// Timeout that expires after a period without progress. The timer is created at the first wait and moved afterwards
 /// instead of created again.
 #[derive(Debug)]
-pub(crate) struct Stall {
+pub(crate) struct ProgressTimeout {
     limit_ms: u64,
     timer: Timer,
     running: bool,
@@ -38,13 +38,13 @@ enum Timer {
     Own(Pin<Box<Sleep>>),
 }
 
-impl Stall {
+impl ProgressTimeout {
     pub(crate) fn new(limit_ms: u64) -> Self {
         Self { limit_ms, timer: Timer::Unmade, running: false }
     }
 
     /// Records progress.
-    pub(crate) fn moved(&mut self) {
+    pub(crate) fn record_progress(&mut self) {
         self.running = false;
     }
 

@@ -12,8 +12,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::peer::PeerState;
-use crate::stream::Stream;
-use crate::tls_counts::{Distrust, TlsCounts};
+use crate::stream::PeerStream;
+use crate::tls_counts::{TlsCounts, TrustFailure};
 
 /// TLS parameters of the connections for a request.
 #[derive(Clone)]
@@ -23,16 +23,16 @@ pub struct OriginTls {
     /// Name sent to the origin and verified against its certificate, without a port (`proxy_ssl_name`).
     pub name: Box<str>,
     /// Verifier of the certificate (`proxy_ssl_verify`); `None` to skip the verification.
-    pub check: Option<Arc<dyn CheckPeer>>,
+    pub check: Option<Arc<dyn PeerVerifier>>,
     /// Identity derived from all of the above, never 0. Requests only share connections of the same identity.
     pub identity: u64,
 }
 
 /// Verifier of the certificates of an origin.
-pub trait CheckPeer: Send + Sync {
+pub trait PeerVerifier: Send + Sync {
     /// Verifies `name` against the certificates, of which the origin's own is first. The error contains the reason and
     /// the text for the error log.
-    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (Distrust, String)>;
+    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (TrustFailure, String)>;
 }
 
 impl fmt::Debug for OriginTls {
@@ -47,11 +47,11 @@ impl fmt::Debug for OriginTls {
 /// Performs the TLS handshake within `timeout_ms`; like nginx, the limit equals the connect timeout. No part of the
 /// request is sent before the origin is verified. `peer` counts the result.
 pub(crate) async fn secure(
-    stream: Stream,
+    stream: PeerStream,
     tls: &OriginTls,
     timeout_ms: u64,
     peer: Option<&PeerState>,
-) -> Result<Stream, OriginError> {
+) -> Result<PeerStream, OriginError> {
     let count = |count: &dyn Fn(&mut TlsCounts)| {
         if let Some(peer) = peer {
             peer.counts.tls(count);
@@ -79,8 +79,8 @@ pub(crate) async fn secure(
         })?;
     }
     let resumed = session.handshake_kind() == Some(HandshakeKind::Resumed);
-    count(&|counts| counts.agreed(resumed));
-    Ok(Stream::Tls(Box::new(secured)))
+    count(&|counts| counts.record_completed(resumed));
+    Ok(PeerStream::Tls(Box::new(secured)))
 }
 
 /// Returns the name for rustls: it is sent if `proxy_ssl_server_name` is on, and identifies cached sessions. An address

@@ -31,7 +31,7 @@ pub struct TlsCounts {
 
 /// Reason why the certificates of a peer are not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distrust {
+pub enum TrustFailure {
     /// Expired or not valid yet.
     Expired,
     /// Revoked.
@@ -44,7 +44,7 @@ pub enum Distrust {
 
 impl TlsCounts {
     /// Records a completed handshake.
-    pub(crate) fn agreed(&mut self, resumed: bool) {
+    pub(crate) fn record_completed(&mut self, resumed: bool) {
         self.handshakes += 1;
         self.session_reuses += u64::from(resumed);
     }
@@ -56,13 +56,13 @@ impl TlsCounts {
     }
 
     /// Records a peer without a trusted certificate.
-    pub(crate) fn distrusted(&mut self, why: Distrust) {
+    pub(crate) fn distrusted(&mut self, why: TrustFailure) {
         self.handshakes_failed += 1;
         match why {
-            Distrust::Expired => self.expired_cert += 1,
-            Distrust::Revoked => self.revoked_cert += 1,
-            Distrust::Name => self.hostname_mismatch += 1,
-            Distrust::Other => self.other_cert += 1,
+            TrustFailure::Expired => self.expired_cert += 1,
+            TrustFailure::Revoked => self.revoked_cert += 1,
+            TrustFailure::Name => self.hostname_mismatch += 1,
+            TrustFailure::Other => self.other_cert += 1,
         }
     }
 
@@ -108,15 +108,17 @@ impl TlsCounts {
     }
 }
 
-fn distrust(why: &CertificateError) -> Distrust {
+fn distrust(why: &CertificateError) -> TrustFailure {
     match why {
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
-        | CertificateError::NotValidYetContext { .. } => Distrust::Expired,
-        CertificateError::Revoked => Distrust::Revoked,
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => Distrust::Name,
-        _ => Distrust::Other,
+        | CertificateError::NotValidYetContext { .. } => TrustFailure::Expired,
+        CertificateError::Revoked => TrustFailure::Revoked,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            TrustFailure::Name
+        }
+        _ => TrustFailure::Other,
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
         }
         counts.failed(&io::Error::from(io::ErrorKind::UnexpectedEof));
         counts.timed_out();
-        counts.agreed(true);
+        counts.record_completed(true);
         let expected = TlsCounts {
             handshakes: 1,
             handshakes_failed: 7,

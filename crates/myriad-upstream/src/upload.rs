@@ -12,20 +12,20 @@ use myriad_http::h1::{LAST_CHUNK, encode_chunk_head};
 use smallvec::SmallVec;
 use tokio::io::AsyncWrite;
 
-use crate::pieces::Pieces;
+use crate::pieces::PieceQueue;
 use crate::request::RequestPayload;
-use crate::stream::Stream;
-use crate::timer::Stall;
+use crate::stream::PeerStream;
+use crate::timer::ProgressTimeout;
 
 /// Maximum number of pieces per `writev`.
 const MAX_SLICES: usize = 16;
 
 /// Maximum number of bytes gathered before a write.
-const TOGETHER: usize = 16 * 1024;
+const MAX_GATHERED: usize = 16 * 1024;
 
 /// Framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wire {
+pub(crate) enum UploadFraming {
     /// STDIN records, terminated by an empty record.
     FastCgi,
     /// No framing; the head contains the length.
@@ -34,7 +34,7 @@ pub(crate) enum Wire {
     Chunked,
 }
 
-enum Source {
+enum UploadSource {
     Done,
     Bytes(Bytes),
     Stream(BoxBody, Option<u64>),
@@ -53,21 +53,27 @@ pub(crate) enum UploadError {
 
 /// Request in transit. It buffers the head and at most one piece of the body.
 pub(crate) struct Upload {
-    wire: Wire,
-    queue: Pieces,
-    source: Source,
-    stall: Stall,
+    wire: UploadFraming,
+    queue: PieceQueue,
+    source: UploadSource,
+    stall: ProgressTimeout,
 }
 
 impl Upload {
-    pub(crate) fn new(head: Bytes, wire: Wire, payload: RequestPayload, send_timeout_ms: u64) -> Self {
+    pub(crate) fn new(
+        head: Bytes,
+        wire: UploadFraming,
+        payload: RequestPayload,
+        send_timeout_ms: u64,
+    ) -> Self {
         let source = match payload {
-            RequestPayload::Empty => Source::Bytes(Bytes::new()),
-            RequestPayload::Bytes(bytes) => Source::Bytes(bytes),
-            RequestPayload::Again(make, length) => Source::Stream(make(), Some(length)),
-            RequestPayload::Stream(body, length) => Source::Stream(body, length),
+            RequestPayload::Empty => UploadSource::Bytes(Bytes::new()),
+            RequestPayload::Bytes(bytes) => UploadSource::Bytes(bytes),
+            RequestPayload::Again(make, length) => UploadSource::Stream(make(), Some(length)),
+            RequestPayload::Stream(body, length) => UploadSource::Stream(body, length),
         };
-        let mut upload = Self { wire, queue: Pieces::of(head), source, stall: Stall::new(send_timeout_ms) };
+        let mut upload =
+            Self { wire, queue: PieceQueue::of(head), source, stall: ProgressTimeout::new(send_timeout_ms) };
         upload.queue_memory();
         upload
     }
@@ -76,7 +82,7 @@ impl Upload {
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        stream: &mut Stream,
+        stream: &mut PeerStream,
         sent: impl Fn(usize),
     ) -> Poll<Result<(), UploadError>> {
         loop {
@@ -93,7 +99,11 @@ impl Upload {
         }
     }
 
-    fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<Result<usize, UploadError>> {
+    fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut PeerStream,
+    ) -> Poll<Result<usize, UploadError>> {
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let mut used = 0;
         for (slice, piece) in slices.iter_mut().zip(self.queue.iter()) {
@@ -103,7 +113,7 @@ impl Upload {
         match Pin::new(stream).poll_write_vectored(cx, &slices[..used]) {
             Poll::Ready(Ok(0)) => Poll::Ready(Err(UploadError::Write(io::ErrorKind::WriteZero.into()))),
             Poll::Ready(Ok(written)) => {
-                self.stall.moved();
+                self.stall.record_progress();
                 self.drop_front(written);
                 Poll::Ready(Ok(written))
             }
@@ -113,7 +123,7 @@ impl Upload {
     }
 
     /// Flushes the stream: with TLS, written data may still be buffered as ciphertext.
-    fn poll_flush(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<Result<(), UploadError>> {
+    fn poll_flush(&mut self, cx: &mut Context<'_>, stream: &mut PeerStream) -> Poll<Result<(), UploadError>> {
         match Pin::new(stream).poll_flush(cx) {
             Poll::Ready(flushed) => Poll::Ready(flushed.map_err(UploadError::Write)),
             Poll::Pending => self.stall.poll_expired(cx).map(|()| Err(UploadError::Timeout)),
@@ -133,26 +143,26 @@ impl Upload {
 
     /// Queues the available data of the body, up to a limit; pieces that are available together form a single chunk.
     fn take_ready(&mut self, cx: &mut Context<'_>) -> Result<(), UploadError> {
-        let Source::Stream(body, left) = &mut self.source else { return Ok(()) };
+        let UploadSource::Stream(body, left) = &mut self.source else { return Ok(()) };
         let waiting: usize = self.queue.iter().map(Bytes::len).sum();
         let mut pieces: SmallVec<[Bytes; 4]> = SmallVec::new();
         let mut taken = 0;
-        let mut ended = false;
-        while waiting + taken < TOGETHER {
+        let mut is_end = false;
+        while waiting + taken < MAX_GATHERED {
             let Poll::Ready(piece) = body.as_mut().poll_data(cx) else { break };
             let piece = piece.transpose().map_err(UploadError::Body)?;
             if let Some(error) = take_from(left, piece.as_ref()) {
                 return Err(UploadError::Body(error));
             }
             let Some(piece) = piece else {
-                ended = true;
+                is_end = true;
                 break;
             };
             taken += piece.len();
             pieces.push(piece);
         }
         match (self.wire, pieces.len()) {
-            (Wire::Chunked, 2..) => {
+            (UploadFraming::Chunked, 2..) => {
                 let mut whole = BytesMut::with_capacity(taken);
                 for piece in &pieces {
                     whole.extend_from_slice(piece);
@@ -165,7 +175,7 @@ impl Upload {
                 }
             }
         }
-        if ended {
+        if is_end {
             self.finish();
         }
         Ok(())
@@ -175,7 +185,7 @@ impl Upload {
     fn poll_refill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), UploadError>> {
         self.queue_memory();
         while self.queue.is_empty() {
-            let Source::Stream(body, left) = &mut self.source else { return Poll::Ready(Ok(())) };
+            let UploadSource::Stream(body, left) = &mut self.source else { return Poll::Ready(Ok(())) };
             let piece = ready!(body.as_mut().poll_data(cx)).transpose().map_err(UploadError::Body)?;
             let broken = take_from(left, piece.as_ref());
             if let Some(error) = broken {
@@ -191,8 +201,8 @@ impl Upload {
 
     /// Queues the data in memory: all of it, except for FastCGI, whose records are created for one `writev` at a time.
     fn queue_memory(&mut self) {
-        let Source::Bytes(bytes) = &mut self.source else { return };
-        let most = if self.wire == Wire::FastCgi { MAX_ALIGNED_CONTENT * 4 } else { usize::MAX };
+        let UploadSource::Bytes(bytes) = &mut self.source else { return };
+        let most = if self.wire == UploadFraming::FastCgi { MAX_ALIGNED_CONTENT * 4 } else { usize::MAX };
         let piece = bytes.split_to(bytes.len().min(most));
         let is_last = bytes.is_empty();
         self.frame(piece);
@@ -206,13 +216,13 @@ impl Upload {
             return;
         }
         match self.wire {
-            Wire::Plain => self.queue.push_back(piece),
-            Wire::Chunked => {
+            UploadFraming::Plain => self.queue.push_back(piece),
+            UploadFraming::Chunked => {
                 let mut head = Vec::with_capacity(18);
                 encode_chunk_head(piece.len(), &mut head);
                 self.queue.extend([head.into(), piece, Bytes::from_static(b"\r\n")]);
             }
-            Wire::FastCgi => {
+            UploadFraming::FastCgi => {
                 while !piece.is_empty() {
                     let content = piece.split_to(piece.len().min(MAX_ALIGNED_CONTENT));
                     let (header, padding) = request::stdin(content.len() as u16);
@@ -226,11 +236,11 @@ impl Upload {
     }
 
     fn finish(&mut self) {
-        self.source = Source::Done;
+        self.source = UploadSource::Done;
         match self.wire {
-            Wire::Plain => {}
-            Wire::Chunked => self.queue.push_back(Bytes::from_static(LAST_CHUNK)),
-            Wire::FastCgi => self.queue.push_back(Bytes::copy_from_slice(&request::stdin_end())),
+            UploadFraming::Plain => {}
+            UploadFraming::Chunked => self.queue.push_back(Bytes::from_static(LAST_CHUNK)),
+            UploadFraming::FastCgi => self.queue.push_back(Bytes::copy_from_slice(&request::stdin_end())),
         }
     }
 }

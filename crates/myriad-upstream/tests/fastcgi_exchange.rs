@@ -11,14 +11,14 @@ use myriad_http::Method;
 use myriad_http::body::BodyError;
 use myriad_upstream::{ErrorKind, HttpPool, Phase, RequestPayload};
 use support::fastcgi::{answer, end, read_head, read_record, read_request, record, serve, stderr, stdout};
-use support::{Folder, Made, Notes, Origin, ask, fastcgi, group, read, refused, run};
+use support::{Made, Notes, Origin, TestSocketFolder, ask, fastcgi, group, read, refused, run};
 
 /// Status and body.
-type Answer = (u16, Result<Vec<u8>, BodyError>);
+type ExchangeResult = (u16, Result<Vec<u8>, BodyError>);
 
 /// Answers a GET with `reply` and closes the connection. Returns the result.
-fn reply_with(reply: Vec<u8>) -> (Result<Answer, String>, Vec<String>) {
-    let folder = Folder::new();
+fn reply_with(reply: Vec<u8>) -> (Result<ExchangeResult, String>, Vec<String>) {
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), move |_, socket| {
         read_request(socket);
         let _ = socket.write_all(&reply);
@@ -36,7 +36,7 @@ fn reply_with(reply: Vec<u8>) -> (Result<Answer, String>, Vec<String>) {
 
 #[test]
 fn php_answer_arrives_with_its_figures() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         serve(socket, |request| {
             assert!(request.has_param("SCRIPT_FILENAME", "/srv/index.php"));
@@ -75,7 +75,7 @@ fn answer_is_the_same_however_the_network_cuts_it() {
     ]
     .concat();
     for seed in 0..30 {
-        let folder = Folder::new();
+        let folder = TestSocketFolder::new();
         let bytes = bytes.clone();
         let origin = Origin::unix(&folder.socket(), move |_, socket| {
             read_request(socket);
@@ -91,8 +91,8 @@ fn answer_is_the_same_however_the_network_cuts_it() {
         let notes = Notes::attach(&mut request);
         let (status, body) = run(ask(&group(&[&origin.address]), request)).unwrap();
         assert_eq!((status, &body[..]), (404, &b"not found"[..]), "seed {seed}");
-        let told: String = notes.take().iter().map(|note| note.trim_start_matches("stderr: ")).collect();
-        assert_eq!(told, "PHP Notice: xlate", "seed {seed}");
+        let stderr: String = notes.take().iter().map(|note| note.trim_start_matches("stderr: ")).collect();
+        assert_eq!(stderr, "PHP Notice: xlate", "seed {seed}");
     }
 }
 
@@ -139,7 +139,7 @@ fn body_is_complete_only_when_origin_completed_it() {
 
 #[test]
 fn head_request_has_no_body_to_wait_for() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         serve(socket, |_| answer("Content-Length: 100\r\n\r\n"));
     });
@@ -149,7 +149,7 @@ fn head_request_has_no_body_to_wait_for() {
 
 #[test]
 fn short_answer_has_its_length_known_at_once() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| serve(socket, |_| answer("A: b\n\n12345")));
     run(async {
         let request = fastcgi(Method::Get, false);
@@ -160,9 +160,9 @@ fn short_answer_has_its_length_known_at_once() {
 
 #[test]
 fn connection_failures_are_named_as_nginx_names_them() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let refused = refused();
-    let missing = myriad_upstream::Address::Unix(folder.socket());
+    let missing = myriad_upstream::PeerAddress::Unix(folder.socket());
     for (address, text) in [
         (
             refused.address.clone(),
@@ -185,7 +185,7 @@ fn connection_failures_are_named_as_nginx_names_them() {
 
 #[test]
 fn a_silent_origin_is_504() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
         let _ = socket.read(&mut [0]);
@@ -205,7 +205,7 @@ fn a_silent_origin_is_504() {
 
 #[test]
 fn an_origin_that_falls_silent_breaks_the_body_off() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
         socket.write_all(&stdout(b"A: b\n\nbegun")).unwrap();
@@ -223,7 +223,7 @@ fn an_origin_that_falls_silent_breaks_the_body_off() {
 
 #[test]
 fn slow_but_steady_is_no_timeout() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
         for piece in answer("A: b\n\nslow").chunks(8) {
@@ -238,7 +238,7 @@ fn slow_but_steady_is_no_timeout() {
 
 #[test]
 fn an_origin_that_takes_nothing_is_504() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let held = Arc::new(Mutex::new(()));
     let (_hold, gate) = (held.lock().unwrap(), held.clone());
     let origin = Origin::unix(&folder.socket(), move |_, socket| {
@@ -255,7 +255,7 @@ fn an_origin_that_takes_nothing_is_504() {
 #[test]
 fn a_large_upload_streams_in_bounded_memory() {
     const SIZE: u64 = 200 << 20;
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_head(socket).unwrap();
         let mut total = 0;
@@ -278,7 +278,7 @@ fn a_large_upload_streams_in_bounded_memory() {
 
 #[test]
 fn the_body_is_pulled_no_faster_than_the_origin_reads() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_head(socket).unwrap();
         socket.write_all(&stdout(b"A: b\n\nwait")).unwrap();
@@ -298,7 +298,7 @@ fn the_body_is_pulled_no_faster_than_the_origin_reads() {
 #[test]
 fn both_directions_stream_at_once() {
     const SIZE: u64 = 32 << 20;
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_head(socket).unwrap();
         socket.write_all(&stdout(b"A: b\n\n")).unwrap();
@@ -320,7 +320,7 @@ fn both_directions_stream_at_once() {
 
 #[test]
 fn an_early_answer_is_read_though_the_upload_breaks() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_head(socket).unwrap();
         socket.write_all(&answer("Status: 413\n\ntoo much")).unwrap();
@@ -335,7 +335,7 @@ fn an_early_answer_is_read_though_the_upload_breaks() {
 
 #[test]
 fn a_request_body_that_breaks_off_is_the_clients_fault() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         assert_eq!(read_request(socket), None, "the origin never sees the end of a body that has none");
     });
@@ -361,7 +361,7 @@ fn a_request_body_that_breaks_off_is_the_clients_fault() {
 #[test]
 fn a_large_response_is_read_only_as_it_is_pulled() {
     const SIZE: usize = 64 << 20;
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
         socket.write_all(&stdout(b"A: b\n\n")).unwrap();
@@ -388,7 +388,7 @@ fn a_large_response_is_read_only_as_it_is_pulled() {
 #[test]
 fn a_full_backlog_is_waited_for() {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, accept, bind, listen, socket};
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
     bind(&listener, &SocketAddrUnix::new(folder.socket()).unwrap()).unwrap();
     listen(&listener, 0).unwrap();
@@ -401,7 +401,7 @@ fn a_full_backlog_is_waited_for() {
         read_request(&mut socket);
         socket.write_all(&answer("A: b\n\nat last")).unwrap();
     });
-    let address = myriad_upstream::Address::Unix(folder.socket());
+    let address = myriad_upstream::PeerAddress::Unix(folder.socket());
     let request = fastcgi(Method::Get, false);
     let attempts = request.attempts.clone();
     run(async {
@@ -419,7 +419,7 @@ fn a_full_backlog_is_waited_for() {
 
 #[test]
 fn a_client_that_uploads_slowly_is_no_timeout_of_the_origin() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| serve(socket, |_| answer("A: b\n\nthanks")));
     run(async {
         let delay = Some(Box::pin(tokio::time::sleep(Duration::from_secs(2))));

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::sync::mpsc;
 
 use bytes::Bytes;
-use myriad_http::h2::{Config, ErrorCode};
+use myriad_http::h2::{ErrorCode, Http2ServerConfig};
 use myriad_http::{Fields, Method, ResponseHead};
 use myriad_upstream::{
-    Address, ErrorKind, Group, HttpPool, Observer, OriginError, OriginRequest, RequestPayload,
+    ErrorKind, Group, HttpPool, OriginError, OriginRequest, PeerAddress, RequestPayload, UpstreamObserver,
 };
-use support::http2::{Asked, answer, boxed, http2, serve, together};
+use support::http2::{ScriptEvent, answer, boxed, http2, serve, together};
 use support::{Made, Origin, group, keeping, next, read, refused, run};
 
 async fn text(group: &Group, pool: &HttpPool, request: OriginRequest) -> Result<String, OriginError> {
@@ -21,10 +21,10 @@ async fn text(group: &Group, pool: &HttpPool, request: OriginRequest) -> Result<
 }
 
 /// Answers each request with the numbers of its connection and stream.
-fn numbered(config: Config) -> Origin {
+fn numbered(config: Http2ServerConfig) -> Origin {
     Origin::tcp(move |number, socket| {
         serve(socket, config, |connection, asked| match asked {
-            Asked::Request(stream, _, true) | Asked::Data(stream, _, true) => {
+            ScriptEvent::Request(stream, _, true) | ScriptEvent::Data(stream, _, true) => {
                 answer(connection, stream, &format!("{number}:{stream}"))
             }
             _ => true,
@@ -36,8 +36,8 @@ fn numbered(config: Config) -> Origin {
 fn requests_at_once_share_a_connection() {
     // Answers no request before the third has arrived.
     let origin = Origin::tcp(|_, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(5, ..) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(5, ..) = asked {
                 (0..3).all(|request| answer(connection, request * 2 + 1, &request.to_string()))
             } else {
                 true
@@ -60,15 +60,19 @@ fn more_requests_than_the_origin_takes_at_once_have_another_connection() {
     let (release, released) = mpsc::channel::<()>();
     let released = std::sync::Mutex::new(released);
     let origin = Origin::tcp(move |number, socket| {
-        serve(socket, Config { max_streams: 1, ..Config::default() }, |connection, asked| {
-            if let Asked::Request(stream, head, _) = asked {
-                if head.fields().get(b"x-wait").is_some() {
-                    released.lock().unwrap().recv().unwrap();
+        serve(
+            socket,
+            Http2ServerConfig { max_streams: 1, ..Http2ServerConfig::default() },
+            |connection, asked| {
+                if let ScriptEvent::Request(stream, head, _) = asked {
+                    if head.fields().get(b"x-wait").is_some() {
+                        released.lock().unwrap().recv().unwrap();
+                    }
+                    return answer(connection, stream, &number.to_string());
                 }
-                return answer(connection, stream, &number.to_string());
-            }
-            true
-        });
+                true
+            },
+        );
     });
     run(async {
         let (group, pool) = (keeping(&origin.address, 4), HttpPool::new());
@@ -89,7 +93,7 @@ fn more_requests_than_the_origin_takes_at_once_have_another_connection() {
 #[test]
 fn connection_is_reused_as_upstream_group_configures() {
     for (kept, expected) in [(1, "0:3"), (0, "1:1")] {
-        let origin = numbered(Config::default());
+        let origin = numbered(Http2ServerConfig::default());
         run(async {
             let (group, pool) = (keeping(&origin.address, kept), HttpPool::new());
             assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), "0:1");
@@ -108,8 +112,8 @@ fn bodies_of_any_length_pass_both_ways() {
     const LENGTH: usize = 3_000_000;
     let origin = Origin::tcp(|_, socket| {
         let mut sum = 0;
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Data(stream, data, end) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Data(stream, data, end) = asked {
                 assert!(data.iter().all(|byte| *byte == b'm'));
                 sum += data.len();
                 if end {
@@ -138,13 +142,13 @@ fn bodies_of_any_length_pass_both_ways() {
 #[test]
 fn unread_response_is_not_read_further_from_origin() {
     let origin = Origin::tcp(|_, socket| {
-        serve(socket, Config::default(), |connection, asked| match asked {
-            Asked::Request(1, ..) => {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| match asked {
+            ScriptEvent::Request(1, ..) => {
                 connection.respond(1, 200, [], false);
                 connection.send(1, Bytes::from(vec![b'd'; 1_000_000]), true);
                 true
             }
-            Asked::Request(stream, ..) => {
+            ScriptEvent::Request(stream, ..) => {
                 let sent = connection.sent_so_far(1).body;
                 answer(connection, stream, &sent.to_string())
             }
@@ -167,9 +171,9 @@ fn unread_response_is_not_read_further_from_origin() {
 #[derive(Default)]
 struct Interims(RefCell<Vec<u16>>);
 
-impl Observer for Interims {
-    fn stderr(&self, _: &Address, _: &[u8]) {}
-    fn warning(&self, _: &Address, _: &str) {}
+impl UpstreamObserver for Interims {
+    fn stderr(&self, _: &PeerAddress, _: &[u8]) {}
+    fn warning(&self, _: &PeerAddress, _: &str) {}
     fn retried(&self, _: &OriginError) {}
 
     fn interim(&self, head: &ResponseHead) {
@@ -180,8 +184,8 @@ impl Observer for Interims {
 #[test]
 fn interim_responses_and_trailers_are_forwarded() {
     let origin = Origin::tcp(|_, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(stream, head, _) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(stream, head, _) = asked {
                 assert_eq!(head.fields().get(b"te"), Some(&b"trailers"[..]));
                 connection.respond(stream, 103, [(&b"link"[..], &b"</a>"[..])], false);
                 connection.respond(stream, 200, [], false);
@@ -208,8 +212,8 @@ fn interim_responses_and_trailers_are_forwarded() {
 /// Refuses the first request of each connection below `bad`, and answers all others.
 fn refusing(bad: usize) -> Origin {
     Origin::tcp(move |number, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(stream, ..) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(stream, ..) = asked {
                 if number < bad && stream == 1 {
                     connection.reset(stream, ErrorCode::RefusedStream);
                 } else {
@@ -239,14 +243,14 @@ fn refused_request_is_sent_once_more_even_if_post() {
 #[test]
 fn another_peer_is_tried_where_one_refuses_again() {
     let stubborn = Origin::tcp(|_, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(stream, ..) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(stream, ..) = asked {
                 connection.reset(stream, ErrorCode::RefusedStream);
             }
             true
         });
     });
-    let other = numbered(Config::default());
+    let other = numbered(Http2ServerConfig::default());
     run(async {
         let request = http2(Method::Post, "");
         let attempts = request.attempts.clone();
@@ -262,8 +266,8 @@ fn another_peer_is_tried_where_one_refuses_again() {
 #[test]
 fn a_connection_that_the_origin_leaves_is_not_used_again() {
     let origin = Origin::tcp(|number, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(stream, ..) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(stream, ..) = asked {
                 answer(connection, stream, &format!("{number}:{stream}"));
                 connection.shut_down();
             }
@@ -281,8 +285,8 @@ fn a_connection_that_the_origin_leaves_is_not_used_again() {
 #[test]
 fn an_idle_connection_that_the_origin_has_closed_is_found_out() {
     let origin = Origin::tcp(|number, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(stream, ..) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(stream, ..) = asked {
                 answer(connection, stream, &number.to_string());
                 return false;
             }
@@ -313,9 +317,9 @@ fn an_origin_without_http_2_is_a_failure() {
 
 #[test]
 fn requests_waiting_for_connection_fail_when_it_cannot_be_made() {
-    let nobody = refused();
+    let unreachable = refused();
     run(async {
-        let (group, pool) = (group(&[&nobody.address]), HttpPool::new());
+        let (group, pool) = (group(&[&unreachable.address]), HttpPool::new());
         let ask = || boxed(text(&group, &pool, http2(Method::Get, "")));
         for answer in together(vec![ask(), ask()]).await {
             assert_eq!(answer.unwrap_err().kind(), &ErrorKind::Connect);
@@ -327,11 +331,11 @@ fn requests_waiting_for_connection_fail_when_it_cannot_be_made() {
 fn a_body_that_is_dropped_ends_its_stream_alone() {
     let (told, reset) = mpsc::channel();
     let origin = Origin::tcp(move |_, socket| {
-        serve(socket, Config::default(), |connection, asked| match asked {
-            Asked::Request(1, ..) => connection.respond(1, 200, [], false),
-            Asked::Request(stream, ..) => answer(connection, stream, "other"),
-            Asked::Reset(stream) => told.send(stream).is_ok(),
-            Asked::Data(..) => true,
+        serve(socket, Http2ServerConfig::default(), |connection, asked| match asked {
+            ScriptEvent::Request(1, ..) => connection.respond(1, 200, [], false),
+            ScriptEvent::Request(stream, ..) => answer(connection, stream, "other"),
+            ScriptEvent::Reset(stream) => told.send(stream).is_ok(),
+            ScriptEvent::Data(..) => true,
         });
     });
     run(async {
@@ -346,8 +350,8 @@ fn a_body_that_is_dropped_ends_its_stream_alone() {
 #[test]
 fn a_silent_connection_gets_no_more_requests() {
     let origin = Origin::tcp(|number, socket| {
-        serve(socket, Config::default(), |connection, asked| match asked {
-            Asked::Request(stream, ..) if number > 0 => answer(connection, stream, "other"),
+        serve(socket, Http2ServerConfig::default(), |connection, asked| match asked {
+            ScriptEvent::Request(stream, ..) if number > 0 => answer(connection, stream, "other"),
             _ => true,
         });
     });
@@ -364,8 +368,8 @@ fn a_silent_connection_gets_no_more_requests() {
 #[test]
 fn an_answer_that_breaks_off_is_an_error_and_not_an_end() {
     let origin = Origin::tcp(|_, socket| {
-        serve(socket, Config::default(), |connection, asked| {
-            if let Asked::Request(stream, head, _) = asked {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| {
+            if let ScriptEvent::Request(stream, head, _) = asked {
                 connection.respond(stream, 200, [], false);
                 connection.send(stream, Bytes::from_static(b"begun"), false);
                 if head.fields().get(b"x-reset").is_some() {

@@ -6,16 +6,16 @@ use std::thread;
 use std::time::Duration;
 
 use myriad_http::Method;
-use myriad_http::h2::Config;
+use myriad_http::h2::Http2ServerConfig;
 use myriad_upstream::{ErrorKind, Group, HttpPool, KeepAlive, OriginRequest};
-use support::http2::{Asked, answer, boxed, http2, serve, together};
+use support::http2::{ScriptEvent, answer, boxed, http2, serve, together};
 use support::{Notes, Origin, keeping, keeping_as, most, read, run};
 
 /// Answers once on the first connection, then leaves it open without reading; other connections work normally.
 fn answers_once_and_falls_silent() -> Origin {
     Origin::tcp(|number, socket| {
-        serve(socket, Config::default(), |connection, asked| match asked {
-            Asked::Request(stream, ..) => {
+        serve(socket, Http2ServerConfig::default(), |connection, asked| match asked {
+            ScriptEvent::Request(stream, ..) => {
                 answer(connection, stream, &format!("{number}:{stream}")) && number > 0
             }
             _ => true,
@@ -65,9 +65,9 @@ fn unrepeatable_request_waits_full_read_timeout_on_silent_connection() {
 #[test]
 fn an_origin_that_lives_and_is_slow_is_asked_no_second_time() {
     let origin = Origin::tcp(|_, socket| {
-        serve(socket, Config::default(), |connection, asked| match asked {
-            Asked::Request(1, ..) => answer(connection, 1, "quick"),
-            Asked::Request(5, ..) => answer(connection, 3, "slow") && answer(connection, 5, "quick"),
+        serve(socket, Http2ServerConfig::default(), |connection, asked| match asked {
+            ScriptEvent::Request(1, ..) => answer(connection, 1, "quick"),
+            ScriptEvent::Request(5, ..) => answer(connection, 3, "slow") && answer(connection, 5, "quick"),
             _ => true,
         });
     });
@@ -90,7 +90,7 @@ fn an_origin_that_lives_and_is_slow_is_asked_no_second_time() {
 fn implicitly_reused_connection_is_tested_before_second_request() {
     let origin = answers_once_and_falls_silent();
     run(async {
-        let keepalive = KeepAlive { is_tried: true, ..most(4) };
+        let keepalive = KeepAlive { is_implicit: true, ..most(4) };
         let (group, pool) = (keeping_as(&origin.address, keepalive), HttpPool::new());
         for expected in ["0:1", "1:1", "1:3", "1:5"] {
             assert_eq!(text(&group, &pool, http2(Method::Post, "")).await, expected);

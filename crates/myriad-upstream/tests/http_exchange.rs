@@ -5,11 +5,11 @@ mod support;
 use myriad_http::Method;
 use myriad_http::body::BodyError;
 use myriad_upstream::{Group, HttpPool, OriginRequest, Protocol, RequestPayload};
-use support::{Made, Origin, Socket, ask, group, http, read, run};
+use support::{Made, Origin, TestSocket, ask, group, http, read, run};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Reads up to the end of the head, byte by byte, so that the body is not consumed.
-fn read_head(socket: &mut dyn Socket) -> String {
+fn read_head(socket: &mut dyn TestSocket) -> String {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).is_ok_and(|read| read == 1) {
         head.push(byte[0]);

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use myriad_http::Method;
-use myriad_upstream::{Address, Group, HttpPool, KeepAlive, RequestPayload};
+use myriad_upstream::{Group, HttpPool, KeepAlive, PeerAddress, RequestPayload};
 use support::fastcgi::{answer, read_request, serve};
-use support::{Folder, Origin, ask, fastcgi, group, http, keeping, keeping_as, most, read, run};
+use support::{Origin, TestSocketFolder, ask, fastcgi, group, http, keeping, keeping_as, most, read, run};
 
 /// Answers `ok` with the number of the connection.
-fn numbered(folder: &Folder) -> Origin {
+fn numbered(folder: &TestSocketFolder) -> Origin {
     Origin::unix(&folder.socket(), |number, socket| serve(socket, |_| answer(&format!("A: b\n\n{number}"))))
 }
 
@@ -25,7 +25,7 @@ async fn body(group: &Group, method: Method) -> Vec<u8> {
 
 #[test]
 fn idle_fastcgi_connection_is_reused() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = numbered(&folder);
     run(async {
         let group = keeping(&origin.address, 2);
@@ -43,7 +43,7 @@ fn idle_fastcgi_connection_is_reused() {
 #[test]
 fn fastcgi_connections_are_reused_only_if_both_directives_allow_it() {
     for (connections, keep_conn) in [(0, true), (0, false), (2, false)] {
-        let folder = Folder::new();
+        let folder = TestSocketFolder::new();
         let origin = numbered(&folder);
         run(async {
             let group = keeping(&origin.address, connections);
@@ -57,7 +57,7 @@ fn fastcgi_connections_are_reused_only_if_both_directives_allow_it() {
 
 #[test]
 fn idle_fastcgi_connections_are_let_go_after_a_second() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let (closed, wait) = mpsc::channel();
     let origin = Origin::unix(&folder.socket(), move |_, socket| {
         serve(socket, |_| answer("A: b\n\n"));
@@ -79,7 +79,7 @@ fn idle_fastcgi_connections_are_let_go_after_a_second() {
 
 #[test]
 fn idle_connections_do_not_exceed_configured_number() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |_, socket| {
         serve(socket, |_| {
             thread::sleep(Duration::from_millis(50));
@@ -125,7 +125,7 @@ async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (
 
 #[test]
 fn workers_share_fastcgi_connections() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = numbered(&folder);
     let group = keeping(&origin.address, 2);
     thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn workers_share_fastcgi_connections() {
 
 #[test]
 fn requests_of_a_connection_are_bounded() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = numbered(&folder);
     run(async {
         let keepalive = KeepAlive { requests: 2, fastcgi_timeout_ms: 60_000, ..most(2) };
@@ -153,7 +153,7 @@ fn requests_of_a_connection_are_bounded() {
 
 #[test]
 fn php_restart_is_not_noticed_by_the_next_request() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let (stop, stopped) = mpsc::channel::<()>();
     let path = folder.socket();
     let first = UnixListener::bind(&path).unwrap();
@@ -164,7 +164,7 @@ fn php_restart_is_not_noticed_by_the_next_request() {
         stopped.recv().unwrap();
     });
     run(async {
-        let group = keeping(&Address::Unix(path.clone()), 2);
+        let group = keeping(&PeerAddress::Unix(path.clone()), 2);
         assert_eq!(body(&group, Method::Get).await, b"old");
         assert_eq!(group.peers()[0].idle_fastcgi, 1);
         stop.send(()).unwrap();
@@ -179,7 +179,7 @@ fn php_restart_is_not_noticed_by_the_next_request() {
 
 #[test]
 fn request_is_retried_once_if_reused_connection_closes() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |number, socket| {
         read_request(socket).unwrap();
         socket.write_all(&answer(&format!("A: b\n\n{number}"))).unwrap();
@@ -201,7 +201,7 @@ fn request_is_retried_once_if_reused_connection_closes() {
 
 #[test]
 fn unrepeatable_request_never_uses_idle_connection() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = numbered(&folder);
     run(async {
         let group = keeping(&origin.address, 4);
@@ -215,7 +215,7 @@ fn unrepeatable_request_never_uses_idle_connection() {
 
 #[test]
 fn an_unread_body_closes_its_connection() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), |number, socket| {
         serve(socket, |_| answer(&format!("A: b\n\n{number}{}", "x".repeat(500_000))));
     });
@@ -228,7 +228,7 @@ fn an_unread_body_closes_its_connection() {
 }
 
 /// Reads a request head; returns `false` at the end of the stream.
-fn read_http(socket: &mut dyn support::Socket) -> bool {
+fn read_http(socket: &mut dyn support::TestSocket) -> bool {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
         if !socket.read(&mut byte).is_ok_and(|read| read == 1) {
@@ -240,7 +240,7 @@ fn read_http(socket: &mut dyn support::Socket) -> bool {
 }
 
 /// Answers every request of a connection with `reply`.
-fn serve_http(socket: &mut dyn support::Socket, reply: &str) {
+fn serve_http(socket: &mut dyn support::TestSocket, reply: &str) {
     while read_http(socket) && socket.write_all(reply.as_bytes()).is_ok() {}
 }
 
@@ -298,12 +298,12 @@ fn unsolicited_response_on_idle_connection_answers_no_request() {
     for polls in [false, true] {
         let (say, told) = mpsc::channel();
         let (done, said) = mpsc::channel();
-        let told = std::sync::Mutex::new(told);
+        let logged = std::sync::Mutex::new(told);
         let origin = Origin::tcp(move |number, socket| {
             read_http(socket);
             socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
             if number == 0 {
-                told.lock().unwrap().recv().unwrap();
+                logged.lock().unwrap().recv().unwrap();
                 socket.write_all(b"HTTP/1.1 408 Request Time-out\r\nContent-Length: 0\r\n\r\n").unwrap();
                 done.send(()).unwrap();
                 read_http(socket);

@@ -6,20 +6,20 @@ use myriad_conf::{model::Balance, settings::NextUpstream};
 use myriad_http::Method;
 use myriad_upstream::{ErrorKind, Group, GroupConfig, OriginRequest, PeerConfig, PeerStates, RequestPayload};
 use support::fastcgi::{answer, read_request, serve};
-use support::{Folder, Made, Notes, Origin, ask, fastcgi, group, refused, run};
+use support::{Made, Notes, Origin, TestSocketFolder, ask, fastcgi, group, refused, run};
 
-fn good(folder: &Folder) -> Origin {
+fn good(folder: &TestSocketFolder) -> Origin {
     Origin::unix(&folder.socket(), |_, socket| {
         serve(socket, |request| answer(&format!("A: b\n\ngood{}", request.body.len())));
     })
 }
 
-fn answering(folder: &Folder, reply: &'static str) -> Origin {
+fn answering(folder: &TestSocketFolder, reply: &'static str) -> Origin {
     Origin::unix(&folder.socket(), move |_, socket| serve(socket, |_| answer(reply)))
 }
 
 /// Reads the request and closes the connection.
-fn hanging_up(folder: &Folder) -> Origin {
+fn hanging_up(folder: &TestSocketFolder) -> Origin {
     Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
     })
@@ -28,7 +28,7 @@ fn hanging_up(folder: &Folder) -> Origin {
 /// Sends a request to a bad peer and then to a good peer. Returns the status, and whether the good peer sent the
 /// response.
 fn ask_both(bad: &Origin, request: OriginRequest) -> (u16, bool) {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let good = good(&folder);
     match run(ask(&group(&[&bad.address, &good.address]), request)) {
         Ok((status, body)) => (status, body.starts_with(b"good")),
@@ -38,15 +38,15 @@ fn ask_both(bad: &Origin, request: OriginRequest) -> (u16, bool) {
 
 #[test]
 fn a_dead_peer_is_made_good_by_the_next() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let (dead, good) = (refused(), good(&folder));
     let group = group(&[&dead.address, &good.address]);
     let mut request = fastcgi(Method::Post, false);
     request.body = RequestPayload::Bytes("four".into());
     let (notes, attempts) = (Notes::attach(&mut request), request.attempts.clone());
     assert_eq!(run(ask(&group, request)).unwrap().1, b"good4");
-    let told = "retried: connect() failed (111: Connection refused) while connecting to upstream";
-    assert_eq!(notes.take(), [told]);
+    let message = "retried: connect() failed (111: Connection refused) while connecting to upstream";
+    assert_eq!(notes.take(), [message]);
     let addresses: Vec<_> = attempts.get().iter().map(|a| (a.address.to_string(), a.status)).collect();
     assert_eq!(addresses, [(dead.address.to_string(), 502), (good.address.to_string(), 200)]);
     assert_eq!((group.peers()[0].failures, group.peers()[0].available), (1, false));
@@ -54,7 +54,7 @@ fn a_dead_peer_is_made_good_by_the_next() {
 
 #[test]
 fn an_unsent_stream_goes_to_the_next_peer_whole() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let (dead, good) = (refused(), good(&folder));
     let mut request = fastcgi(Method::Post, false);
     request.body = RequestPayload::Stream(Box::pin(Made::new(100_000)), Some(100_000));
@@ -63,7 +63,7 @@ fn an_unsent_stream_goes_to_the_next_peer_whole() {
 
 #[test]
 fn what_was_sent_is_repeated_only_where_that_is_safe() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let bad = hanging_up(&folder);
     assert_eq!(ask_both(&bad, fastcgi(Method::Get, false)), (200, true));
     assert_eq!(ask_both(&bad, fastcgi(Method::Put, false)), (200, true));
@@ -94,7 +94,7 @@ fn only(word: &str) -> NextUpstream {
 
 #[test]
 fn each_condition_of_next_upstream_counts_alone() {
-    let folders: Vec<_> = (0..5).map(|_| Folder::new()).collect();
+    let folders: Vec<_> = (0..5).map(|_| TestSocketFolder::new()).collect();
     let silent = Origin::unix(&folders[0].socket(), |_, socket| {
         read_request(socket);
         let _ = std::io::Read::read(socket, &mut [0]);
@@ -125,7 +125,7 @@ fn each_condition_of_next_upstream_counts_alone() {
 
 #[test]
 fn the_last_peer_has_the_last_word() {
-    let folders = [Folder::new(), Folder::new()];
+    let folders = [TestSocketFolder::new(), TestSocketFolder::new()];
     let origins =
         [answering(&folders[0], "Status: 500\n\nfirst"), answering(&folders[1], "Status: 500\n\nlast")];
     let mut request = fastcgi(Method::Get, false);
@@ -139,7 +139,7 @@ fn the_last_peer_has_the_last_word() {
 
 #[test]
 fn not_found_is_no_failure_of_the_peer() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let bad = answering(&folder, "Status: 404\n\nbad");
     let dead = refused();
     let mut request = fastcgi(Method::Get, false);
@@ -160,7 +160,7 @@ fn tries_and_time_are_bounded() {
         assert_eq!(run(ask(&group, request)).unwrap_err().kind(), &ErrorKind::Connect);
         assert_eq!(attempts.get().len(), made);
     }
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let silent = Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
         let _ = std::io::Read::read(socket, &mut [0]);
@@ -205,8 +205,8 @@ fn failure_without_remaining_live_peer_is_followed_by_attempt_named_after_group(
 
 #[test]
 fn a_lone_peer_is_asked_however_often_it_failed() {
-    let folder = Folder::new();
-    let address = myriad_upstream::Address::Unix(folder.socket());
+    let folder = TestSocketFolder::new();
+    let address = myriad_upstream::PeerAddress::Unix(folder.socket());
     let group = group(&[&address]);
     for _ in 0..3 {
         assert_eq!(run(ask(&group, fastcgi(Method::Get, false))).unwrap_err().kind(), &ErrorKind::Connect);
@@ -217,7 +217,7 @@ fn a_lone_peer_is_asked_however_often_it_failed() {
 
 #[test]
 fn health_outlives_the_group_it_was_learnt_in() {
-    let folder = Folder::new();
+    let folder = TestSocketFolder::new();
     let (dead, good, registry) = (refused(), good(&folder), PeerStates::new());
     let config = GroupConfig {
         name: "php".to_owned(),

@@ -54,21 +54,21 @@ impl Endless {
 }
 
 fn queue(most: u32) -> UpstreamQueue {
-    UpstreamQueue { most, timeout_ms: 60_000 }
+    UpstreamQueue { max: most, timeout_ms: 60_000 }
 }
 
 fn numbered(number: usize) -> OriginRequest {
     http(Method::Get, &format!("Number: {number}\r\n"))
 }
 
-type Answered<'a> = Pin<Box<dyn Future<Output = Result<Box<OriginResponse>, OriginError>> + 'a>>;
+type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<Box<OriginResponse>, OriginError>> + 'a>>;
 
-fn begin<'a>(group: &'a Group, pool: &'a HttpPool, number: usize) -> Answered<'a> {
+fn begin<'a>(group: &'a Group, pool: &'a HttpPool, number: usize) -> FetchFuture<'a> {
     Box::pin(group.fetch(pool, numbered(number)))
 }
 
 /// Polls the request once and returns whether it is pending.
-async fn waits(answered: &mut Answered<'_>) -> bool {
+async fn waits(answered: &mut FetchFuture<'_>) -> bool {
     poll_fn(|cx| Poll::Ready(answered.as_mut().poll(cx).is_pending())).await
 }
 
@@ -82,11 +82,11 @@ fn queued_requests_wait_in_order_without_overtaking() {
         assert!(waits(&mut first).await && waits(&mut second).await);
         drop(busy);
         // The peer is free, but another request is first in the queue.
-        let mut newcomer = begin(&group, &pool, 3);
-        assert!(waits(&mut newcomer).await && waits(&mut second).await);
+        let mut late_request = begin(&group, &pool, 3);
+        assert!(waits(&mut late_request).await && waits(&mut second).await);
         drop(first.await.unwrap());
         drop(second.await.unwrap());
-        drop(newcomer.await.unwrap());
+        drop(late_request.await.unwrap());
     });
     assert_eq!(endless.asked(), [0, 1, 2, 3]);
 }
@@ -114,7 +114,7 @@ fn full_queue_rejects_requests_until_one_leaves() {
 #[test]
 fn a_wait_ends_with_its_time() {
     let endless = Endless::start();
-    let most = Some(UpstreamQueue { most: 9, timeout_ms: 1 });
+    let most = Some(UpstreamQueue { max: 9, timeout_ms: 1 });
     let (group, pool) = (endless.group(most, &PeerStates::new()), HttpPool::new());
     run(async {
         let busy = begin(&group, &pool, 0).await.unwrap();

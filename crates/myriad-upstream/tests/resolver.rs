@@ -14,8 +14,8 @@ use std::thread;
 use myriad_conf::model::UpstreamQueue;
 use myriad_http::Method;
 use myriad_upstream::{
-    Address, Group, GroupConfig, HttpPool, NamedServer, NamedServers, PeerConfig, PeerStates, ResolveError,
-    Resolver, ResolverConfig, TellUnresolved,
+    Group, GroupConfig, HttpPool, NamedServer, NamedServers, PeerAddress, PeerConfig, PeerStates,
+    ResolveError, Resolver, ResolverConfig, UnresolvedLogger,
 };
 use support::{Origin, http};
 use tokio::task::LocalSet;
@@ -32,7 +32,7 @@ struct NameServer {
 }
 
 #[derive(Clone)]
-struct Said {
+struct ScriptedReply {
     code: u8,
     truncated: bool,
     ttl: u32,
@@ -41,7 +41,7 @@ struct Said {
     forged: bool,
 }
 
-impl Said {
+impl ScriptedReply {
     fn address(last: u8) -> Self {
         let addresses = vec![[127, 0, 0, last]];
         Self { code: 0, truncated: false, ttl: 60, addresses, forged: false }
@@ -53,10 +53,10 @@ fn by(name_server: SocketAddr, valid_ms: Option<u64>) -> ResolverConfig {
     ResolverConfig { servers: vec![name_server], valid_ms, ipv4: true, ipv6: false, zone: None }
 }
 
-type Script = dyn Fn(&str, usize) -> Vec<Said> + Send + Sync;
+type Script = dyn Fn(&str, usize) -> Vec<ScriptedReply> + Send + Sync;
 
 impl NameServer {
-    fn start(script: impl Fn(&str, usize) -> Vec<Said> + Send + Sync + 'static) -> Self {
+    fn start(script: impl Fn(&str, usize) -> Vec<ScriptedReply> + Send + Sync + 'static) -> Self {
         // Both protocols need the same port, which another test may have bound for one of them.
         let (udp, tcp) = loop {
             let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -83,9 +83,9 @@ impl NameServer {
                 let _ = stream.read_exact(&mut length);
                 let mut question = vec![0; usize::from(u16::from_be_bytes(length))];
                 let _ = stream.read_exact(&mut question);
-                let mut said = script(&name_of(&question), usize::MAX).remove(0);
-                said.truncated = false;
-                let bytes = message(&question, &said);
+                let mut reply = script(&name_of(&question), usize::MAX).remove(0);
+                reply.truncated = false;
+                let bytes = message(&question, &reply);
                 let _ = stream.write_all(&(bytes.len() as u16).to_be_bytes());
                 let _ = stream.write_all(&bytes);
             }
@@ -112,7 +112,7 @@ fn name_of(question: &[u8]) -> String {
     labels.join(".")
 }
 
-fn message(question: &[u8], said: &Said) -> Vec<u8> {
+fn message(question: &[u8], said: &ScriptedReply) -> Vec<u8> {
     let mut bytes = question.to_vec();
     if said.forged {
         bytes[1] ^= 1;
@@ -140,7 +140,7 @@ fn ip(last: u8) -> IpAddr {
 
 #[test]
 fn an_answer_is_remembered_for_as_long_as_it_holds() {
-    let server = NameServer::start(|_, number| vec![Said::address(number as u8 + 1)]);
+    let server = NameServer::start(|_, number| vec![ScriptedReply::address(number as u8 + 1)]);
     run(async {
         let resolver = server.resolver(None);
         for name in ["app.example", "APP.example."] {
@@ -159,14 +159,14 @@ fn an_answer_is_remembered_for_as_long_as_it_holds() {
 fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
     let server = NameServer::start(|_, number| {
         vec![match number {
-            0 => Said { ttl: 1, ..Said::address(1) },
-            1 => Said { code: 2, addresses: vec![], ..Said::address(0) },
-            2 => Said { ttl: 1, ..Said::address(2) },
-            _ => Said { code: 3, addresses: vec![], ..Said::address(0) },
+            0 => ScriptedReply { ttl: 1, ..ScriptedReply::address(1) },
+            1 => ScriptedReply { code: 2, addresses: vec![], ..ScriptedReply::address(0) },
+            2 => ScriptedReply { ttl: 1, ..ScriptedReply::address(2) },
+            _ => ScriptedReply { code: 3, addresses: vec![], ..ScriptedReply::address(0) },
         }]
     });
     let resolver = by(server.address, Some(1000));
-    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let nowhere = PeerAddress::Unix(std::path::PathBuf::new());
     let named = NamedServer {
         host: "app.example".to_owned(),
         is_service: false,
@@ -178,12 +178,12 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
     run(async {
         let group = Group::new(config, &PeerStates::new());
         let (told, heard) = tokio::sync::mpsc::unbounded_channel();
-        let told = Rc::new(told);
-        let tell: TellUnresolved = Rc::new(move |why| {
-            let _ = told.send(why.to_owned());
+        let logged = Rc::new(told);
+        let log: UnresolvedLogger = Rc::new(move |why| {
+            let _ = logged.send(why.to_owned());
         });
-        group.follow_names(&tell);
-        drop(tell);
+        group.follow_names(&log);
+        drop(log);
         let mut heard = heard;
         let peers = || group.peers().iter().map(|peer| peer.address.to_string()).collect::<Vec<_>>();
         assert!(
@@ -202,11 +202,11 @@ fn names_of_servers_are_followed_and_a_failure_changes_nothing() {
 /// Returns a group with a single server of this name, whose requests wait.
 fn awaited(name_server: &NameServer, port: u16) -> Group {
     let resolver = by(name_server.address, None);
-    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let nowhere = PeerAddress::Unix(std::path::PathBuf::new());
     let host = "app.example".to_owned();
     let named = NamedServer { host, is_service: false, port, peer: PeerConfig::new(nowhere.clone()) };
     let names = NamedServers { servers: vec![named], resolver: Arc::new(resolver), timeout_ms: PATIENCE_MS };
-    let queue = Some(UpstreamQueue { most: 10, timeout_ms: PATIENCE_MS });
+    let queue = Some(UpstreamQueue { max: 10, timeout_ms: PATIENCE_MS });
     let config = GroupConfig { peers: Vec::new(), names: Some(names), queue, ..GroupConfig::single(nowhere) };
     Group::new(config, &PeerStates::new())
 }
@@ -217,9 +217,9 @@ fn requests_wait_for_the_first_address_of_a_name_and_no_longer_than_it_takes() {
         let _ = socket.read(&mut [0; 4096]);
         socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").expect("an answer");
     });
-    let Address::Tcp(address) = origin.address else { panic!("a port") };
+    let PeerAddress::Tcp(address) = origin.address else { panic!("a port") };
     for (code, expected) in [(0, Ok(204)), (3, Err(502)), (2, Err(502))] {
-        let server = NameServer::start(move |_, _| vec![Said { code, ..Said::address(1) }]);
+        let server = NameServer::start(move |_, _| vec![ScriptedReply { code, ..ScriptedReply::address(1) }]);
         let (group, pool) = (awaited(&server, address.port()), HttpPool::new());
         run(async {
             let mut fetches: Vec<_> =
@@ -228,7 +228,7 @@ fn requests_wait_for_the_first_address_of_a_name_and_no_longer_than_it_takes() {
                 let waits = poll_fn(|cx| Poll::Ready(fetch.as_mut().poll(cx).is_pending())).await;
                 assert!(waits, "nothing is known of the name");
             }
-            group.follow_names(&(Rc::new(|_: &str| {}) as TellUnresolved));
+            group.follow_names(&(Rc::new(|_: &str| {}) as UnresolvedLogger));
             for fetch in fetches {
                 let status = fetch.await.map(|answer| answer.head.status).map_err(|error| error.status());
                 assert_eq!(status, expected, "{code}");
@@ -248,10 +248,10 @@ fn service_server() -> SocketAddr {
         let mut buffer = [0; 512];
         while let Ok((length, from)) = udp.recv_from(&mut buffer) {
             let question = &buffer[..length];
-            let said = |code, last| Said { code, addresses: last, ..Said::address(0) };
+            let reply = |code, last| ScriptedReply { code, addresses: last, ..ScriptedReply::address(0) };
             let bytes = match &*name_of(question) {
                 "_http._tcp.app.example" => {
-                    let mut bytes = message(question, &said(0, vec![]));
+                    let mut bytes = message(question, &reply(0, vec![]));
                     bytes[7] = 3;
                     for (priority, weight, port, name) in
                         [(5, 0, 81, b"one"), (9, 4, 82, b"two"), (5, 1, 83, b"off")]
@@ -263,9 +263,9 @@ fn service_server() -> SocketAddr {
                     }
                     bytes
                 }
-                "one" => message(question, &said(0, vec![[127, 0, 0, 1], [127, 0, 0, 2]])),
-                "two" => message(question, &said(0, vec![[127, 0, 0, 3]])),
-                _ => message(question, &said(3, vec![])),
+                "one" => message(question, &reply(0, vec![[127, 0, 0, 1], [127, 0, 0, 2]])),
+                "two" => message(question, &reply(0, vec![[127, 0, 0, 3]])),
+                _ => message(question, &reply(3, vec![])),
             };
             let _ = udp.send_to(&bytes, from);
         }
@@ -276,7 +276,7 @@ fn service_server() -> SocketAddr {
 #[test]
 fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_are_backups() {
     let resolver = by(service_server(), None);
-    let nowhere = Address::Unix(std::path::PathBuf::new());
+    let nowhere = PeerAddress::Unix(std::path::PathBuf::new());
     let host = "_http._tcp.app.example".to_owned();
     let named = NamedServer { host, is_service: true, port: 80, peer: PeerConfig::new(nowhere.clone()) };
     let names = NamedServers { servers: vec![named], resolver: Arc::new(resolver), timeout_ms: PATIENCE_MS };
@@ -284,10 +284,10 @@ fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_a
     run(async {
         let group = Group::new(config, &PeerStates::new());
         let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        let tell: TellUnresolved = Rc::new(move |why| {
+        let log: UnresolvedLogger = Rc::new(move |why| {
             let _ = told.send(why.to_owned());
         });
-        group.follow_names(&tell);
+        group.follow_names(&log);
         let why = heard.recv().await.expect("a server is nowhere");
         assert!(
             why.starts_with("off could not be resolved (3: Host not found) while resolving _http._tcp."),
@@ -306,7 +306,7 @@ fn servers_of_a_service_have_its_ports_and_weights_and_those_of_lower_priority_a
 
 #[test]
 fn concurrent_lookups_of_same_name_share_one_query() {
-    let server = NameServer::start(|_, _| vec![Said::address(1)]);
+    let server = NameServer::start(|_, _| vec![ScriptedReply::address(1)]);
     run(async {
         let resolver = server.resolver(None);
         let asked: Vec<_> = (0..50)
@@ -324,7 +324,9 @@ fn concurrent_lookups_of_same_name_share_one_query() {
 
 #[test]
 fn a_forged_answer_counts_for_nothing() {
-    let server = NameServer::start(|_, _| vec![Said { forged: true, ..Said::address(66) }, Said::address(1)]);
+    let server = NameServer::start(|_, _| {
+        vec![ScriptedReply { forged: true, ..ScriptedReply::address(66) }, ScriptedReply::address(1)]
+    });
     run(async {
         assert_eq!(&*server.resolver(None).resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(1)]);
     });
@@ -334,7 +336,7 @@ fn a_forged_answer_counts_for_nothing() {
 fn a_truncated_answer_is_asked_for_over_tcp() {
     let server = NameServer::start(|_, number| {
         let last = if number == usize::MAX { 2 } else { 66 };
-        vec![Said { truncated: true, ..Said::address(last) }]
+        vec![ScriptedReply { truncated: true, ..ScriptedReply::address(last) }]
     });
     run(async {
         assert_eq!(&*server.resolver(None).resolve("app.example", PATIENCE_MS).await.unwrap(), [ip(2)]);
@@ -345,9 +347,9 @@ fn a_truncated_answer_is_asked_for_over_tcp() {
 fn dns_refusal_is_reported_and_not_cached() {
     let server = NameServer::start(|_, number| {
         vec![if number == 0 {
-            Said { code: 3, addresses: vec![], ..Said::address(0) }
+            ScriptedReply { code: 3, addresses: vec![], ..ScriptedReply::address(0) }
         } else {
-            Said::address(1)
+            ScriptedReply::address(1)
         }]
     });
     run(async {

@@ -22,17 +22,17 @@ pub(crate) const VARIABLES: [&str; 3] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDN
 /// Returns a sentence if the variables are invalid or a descriptor is not a listening TCP or Unix domain socket.
 pub(crate) fn sockets() -> Result<Vec<(String, OwnedFd)>, String> {
     let handed = sd_listen_fds::get().map_err(|_| "LISTEN_PID or LISTEN_FDS is not a number".to_owned())?;
-    handed.into_iter().map(|(_, socket)| settled(socket.into_std())).collect()
+    handed.into_iter().map(|(_, socket)| prepared_socket(socket.into_std())).collect()
 }
 
 /// Prepares a socket for the workers and returns it with its name.
-fn settled(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
+fn prepared_socket(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
     let failed = |error: io::Error| format!("a socket from the init system cannot be used: {error}");
     fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
     let kind = sockopt::socket_type(&socket).map_err(|error| failed(error.into()))?;
     let address = getsockname(&socket).map_err(|error| failed(error.into()))?;
-    let name =
-        name(&address).ok_or_else(|| failed(io::Error::other("its address family is not supported")))?;
+    let name = listener_name(&address)
+        .ok_or_else(|| failed(io::Error::other("its address family is not supported")))?;
     let listens = kind == SocketType::STREAM && sockopt::socket_acceptconn(&socket).unwrap_or(false);
     if !listens {
         let text = "it does not listen for connections; use ListenStream= in the socket unit; datagram sockets (QUIC) are opened by \
@@ -47,7 +47,7 @@ fn settled(socket: OwnedFd) -> Result<(String, OwnedFd), String> {
     Ok((name, socket))
 }
 
-fn name(address: &SocketAddrAny) -> Option<String> {
+fn listener_name(address: &SocketAddrAny) -> Option<String> {
     if let Ok(address) = SocketAddr::try_from(address.clone()) {
         return Some(address.to_string());
     }
@@ -65,7 +65,7 @@ mod tests {
     fn socket_has_the_name_of_its_listen() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
         let address = listener.local_addr().expect("an address");
-        let (name, socket) = settled(listener.into()).expect("settled");
+        let (name, socket) = prepared_socket(listener.into()).expect("settled");
         assert_eq!(name, address.to_string());
         assert!(fcntl_getfl(&socket).expect("flags").contains(OFlags::NONBLOCK));
         assert!(rustix::io::fcntl_getfd(&socket).expect("flags").contains(FdFlags::CLOEXEC));
@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn socket_that_cannot_accept_is_rejected_with_remedy() {
         let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-        assert!(settled(udp.into()).expect_err("datagrams").contains("ListenStream="));
+        assert!(prepared_socket(udp.into()).expect_err("datagrams").contains("ListenStream="));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
         let connected = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
-        assert!(settled(connected.into()).is_err(), "a connection");
+        assert!(prepared_socket(connected.into()).is_err(), "a connection");
         let file = std::fs::File::open("/dev/null").expect("a file");
-        assert!(settled(file.into()).is_err(), "a file");
+        assert!(prepared_socket(file.into()).is_err(), "a file");
     }
 }

@@ -10,20 +10,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use myriad_base::calendar::format_time_iso8601;
 use myriad_conf::Model;
 use myriad_tls::TlsFiles;
-use myriad_tls::acme_client::Facts;
-use myriad_tls::acme_client::schedule::{renewal_window, span};
+use myriad_tls::acme_client::CertificateInfo;
+use myriad_tls::acme_client::schedule::{format_duration, renewal_window};
 use myriad_tls::x509::pem;
 
-use myriad_cli::configuration::{Origin, Survey};
+use myriad_cli::configuration::{ConfigurationSource, Survey};
 use myriad_cli::pidfile::reason;
-use myriad_cli::report::Finding;
+use myriad_cli::report::ConfigFinding;
 
 /// Maximum number of names in a line of the table; a certificate may be valid for a hundred.
 const SHOWN_NAMES: usize = 4;
 
 /// Line of the table, for one certificate.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
+struct CertificateRow {
     names: String,
     issuer: String,
     expires: String,
@@ -32,15 +32,15 @@ struct Row {
 }
 
 /// Prints the table of all readable certificates. Fails if the configuration is invalid.
-pub(crate) fn run(origin: &Origin) -> ExitCode {
+pub(crate) fn run(origin: &ConfigurationSource) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,
         Err(findings) => {
-            findings.iter().for_each(Finding::say);
+            findings.iter().for_each(ConfigFinding::print);
             return ExitCode::FAILURE;
         }
     };
-    findings.iter().for_each(Finding::say);
+    findings.iter().for_each(ConfigFinding::print);
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let rows = rows(origin, &model, &tls_files, now_s);
     let text = if rows.is_empty() { "no server has a certificate\n".to_owned() } else { table(&rows) };
@@ -50,7 +50,12 @@ pub(crate) fn run(origin: &Origin) -> ExitCode {
     }
 }
 
-fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec<Row> {
+fn rows(
+    origin: &ConfigurationSource,
+    model: &Model,
+    tls_files: &TlsFiles,
+    now_s: u64,
+) -> Vec<CertificateRow> {
     let paths = &origin.paths;
     let folder = paths.configuration.parent().unwrap_or(&paths.prefix);
     let mut rows = Vec::new();
@@ -58,7 +63,7 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
         let from = format!("acme {issuer}");
         let Some(file) = file else {
             let renewal = "stored only in memory".to_owned();
-            rows.push(Row {
+            rows.push(CertificateRow {
                 names: order.to_string(),
                 issuer: "?".into(),
                 expires: "?".into(),
@@ -68,12 +73,13 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
             continue;
         };
         rows.push(match fs::read(&file) {
-            Ok(text) => ordered(&text, from.clone(), now_s)
-                .unwrap_or_else(|| Row::without(order.to_string(), "cannot be parsed", from)),
+            Ok(text) => acme_row(&text, from.clone(), now_s).unwrap_or_else(|| {
+                CertificateRow::without_certificate(order.to_string(), "cannot be parsed", from)
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Row::without(order.to_string(), "not issued yet", from)
+                CertificateRow::without_certificate(order.to_string(), "not issued yet", from)
             }
-            Err(error) => Row::without(order.to_string(), &reason(&error), from),
+            Err(error) => CertificateRow::without_certificate(order.to_string(), &reason(&error), from),
         });
     }
     let servers = model.http.iter().flat_map(|http| &http.servers);
@@ -82,39 +88,41 @@ fn rows(origin: &Origin, model: &Model, tls_files: &TlsFiles, now_s: u64) -> Vec
     for name in names.filter(|name| myriad_tls::is_tls_file(name)) {
         let path = myriad_tls::tls_path(folder, name);
         if seen.insert(path.clone()) {
-            let known = tls_files.get(&path).and_then(|text| from_file(text, &path, now_s));
+            let known = tls_files.get(&path).and_then(|text| file_row(text, &path, now_s));
             let from = path.display().to_string();
-            rows.push(known.unwrap_or_else(|| Row::without("?".into(), "cannot be parsed", from)));
+            rows.push(known.unwrap_or_else(|| {
+                CertificateRow::without_certificate("?".into(), "cannot be parsed", from)
+            }));
         }
     }
     rows
 }
 
-fn ordered(text: &[u8], from: String, now_s: u64) -> Option<Row> {
-    let facts = Facts::from_pem(text)?;
+fn acme_row(text: &[u8], from: String, now_s: u64) -> Option<CertificateRow> {
+    let facts = CertificateInfo::from_pem(text)?;
     let window = renewal_window(facts.not_before_s, facts.not_after_s);
     let at = window.pick(0.5);
     let renewal = if at > now_s { format!("about {}", day(at)) } else { "due".to_owned() };
-    Some(Row::of(&facts, renewal, from, now_s))
+    Some(CertificateRow::for_certificate(&facts, renewal, from, now_s))
 }
 
-fn from_file(text: &[u8], path: &Path, now_s: u64) -> Option<Row> {
-    let facts = Facts::from_der(&pem::certificates(text).flatten().next()?)?;
-    Some(Row::of(&facts, "manual".to_owned(), path.display().to_string(), now_s))
+fn file_row(text: &[u8], path: &Path, now_s: u64) -> Option<CertificateRow> {
+    let facts = CertificateInfo::from_der(&pem::certificates(text).flatten().next()?)?;
+    Some(CertificateRow::for_certificate(&facts, "manual".to_owned(), path.display().to_string(), now_s))
 }
 
-impl Row {
-    fn of(facts: &Facts, renewal: String, from: String, now_s: u64) -> Self {
+impl CertificateRow {
+    fn for_certificate(facts: &CertificateInfo, renewal: String, from: String, now_s: u64) -> Self {
         let issuer = if facts.self_signed { "self-signed".to_owned() } else { facts.issuer.clone() };
         let left = match facts.not_after_s.checked_sub(now_s) {
-            Some(left) => format!("in {}", span(left)),
+            Some(left) => format!("in {}", format_duration(left)),
             None => "EXPIRED".to_owned(),
         };
         let expires = format!("{} ({left})", day(facts.not_after_s));
-        Self { names: shortened(&facts.names), issuer, expires, renewal, from }
+        Self { names: shortened_names(&facts.names), issuer, expires, renewal, from }
     }
 
-    fn without(names: String, why: &str, from: String) -> Self {
+    fn without_certificate(names: String, why: &str, from: String) -> Self {
         Self { names, issuer: "-".into(), expires: why.to_owned(), renewal: "-".into(), from }
     }
 
@@ -123,7 +131,7 @@ impl Row {
     }
 }
 
-fn shortened(names: &[String]) -> String {
+fn shortened_names(names: &[String]) -> String {
     let shown = names.iter().take(SHOWN_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().checked_sub(SHOWN_NAMES) {
         Some(more @ 1..) => format!("{shown} and {more} more"),
@@ -135,9 +143,9 @@ fn day(seconds: u64) -> String {
     String::from_utf8_lossy(&format_time_iso8601(seconds, 0)[..10]).into_owned()
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[CertificateRow]) -> String {
     const TITLES: [&str; 5] = ["NAMES", "ISSUED BY", "EXPIRES", "RENEWAL", "FROM"];
-    let lines = || std::iter::once(TITLES).chain(rows.iter().map(Row::cells));
+    let lines = || std::iter::once(TITLES).chain(rows.iter().map(CertificateRow::cells));
     let width = |column: usize| lines().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3].map(width);
     let mut out = String::new();
@@ -159,19 +167,19 @@ mod tests {
 
     #[test]
     fn table_aligns_columns_and_marks_expired_certificates() {
-        let facts = Facts {
+        let facts = CertificateInfo {
             names: ["a.test", "b.test", "c.test", "d.test", "e.test"].map(str::to_owned).to_vec(),
             issuer: "Authority".to_owned(),
             not_before_s: 0,
             not_after_s: 90 * 86_400,
-            ..Facts::default()
+            ..CertificateInfo::default()
         };
-        let fresh = Row::of(&facts, "manual".into(), "/a.pem".into(), 86_400);
+        let fresh = CertificateRow::for_certificate(&facts, "manual".into(), "/a.pem".into(), 86_400);
         assert_eq!(fresh.names, "a.test, b.test, c.test, d.test and 1 more");
         assert_eq!(fresh.expires, "1970-04-01 (in 89 days)");
-        let over = Row::of(&facts, "manual".into(), "/a.pem".into(), 100 * 86_400);
+        let over = CertificateRow::for_certificate(&facts, "manual".into(), "/a.pem".into(), 100 * 86_400);
         assert_eq!(over.expires, "1970-04-01 (EXPIRED)");
-        let absent = Row::without("x.test".into(), "not issued yet", "acme le".into());
+        let absent = CertificateRow::without_certificate("x.test".into(), "not issued yet", "acme le".into());
         let text = table(&[fresh, absent]);
         let columns: HashSet<_> = text
             .lines()

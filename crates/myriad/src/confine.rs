@@ -16,7 +16,7 @@ use std::io;
 
 /// Rights that were dropped, for the log.
 #[derive(Debug)]
-pub(crate) struct Confined {
+pub(crate) struct DroppedRights {
     /// Names of the retained capabilities.
     capabilities: Vec<&'static str>,
     /// Error if the kernel does not support the rule set of files, or supports only a part of it.
@@ -33,26 +33,26 @@ pub(crate) struct Confined {
 ///
 /// Returns an error if capabilities cannot be dropped or new privileges cannot be prohibited; every kernel since 3.5
 /// supports both.
-pub(crate) fn confine() -> io::Result<Confined> {
+pub(crate) fn confine() -> io::Result<DroppedRights> {
     let capabilities = capabilities::drop_all_but_files()?;
     rustix::thread::set_no_new_privs(true)?;
     let files = files::forbid_programs_and_devices();
-    Ok(Confined { capabilities, files, calls: calls::filter() })
+    Ok(DroppedRights { capabilities, files, calls: calls::filter() })
 }
 
-impl fmt::Display for Confined {
+impl fmt::Display for DroppedRights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kept =
+        let retained =
             if self.capabilities.is_empty() { "none".to_owned() } else { self.capabilities.join(", ") };
         write!(
             f,
-            "no new privileges, capabilities: {kept}, Landlock: {}, system calls: {}",
-            held(&self.files),
-            held(&self.calls)
+            "no new privileges, capabilities: {retained}, Landlock: {}, system calls: {}",
+            step_text(&self.files),
+            step_text(&self.calls)
         )
     }
 }
 
-fn held(step: &Result<(), String>) -> &str {
+fn step_text(step: &Result<(), String>) -> &str {
     step.as_ref().map_or_else(String::as_str, |()| "enforced")
 }

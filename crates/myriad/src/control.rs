@@ -28,7 +28,7 @@ const STALL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Kind of a frame, which determines its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// To the worker, after [`Kind::Confine`]: a configuration to run, [`crate::handover::Handover`] with its listeners
     /// and logs.
     Configure,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     Processes,
 }
 
-impl Kind {
+impl MessageKind {
     const ALL: [Self; 12] = [
         Self::Configure,
         Self::Reopen,
@@ -82,8 +82,8 @@ impl Kind {
 
 /// Received frame.
 #[derive(Debug)]
-pub(crate) struct Message {
-    pub(crate) kind: Kind,
+pub(crate) struct ControlMessage {
+    pub(crate) kind: MessageKind,
     /// Payload. It may contain keys and is overwritten when dropped.
     pub(crate) payload: Zeroizing<Vec<u8>>,
     pub(crate) descriptors: Vec<OwnedFd>,
@@ -91,13 +91,13 @@ pub(crate) struct Message {
 
 /// One endpoint of the channel.
 #[derive(Debug)]
-pub(crate) struct Channel {
+pub(crate) struct ControlChannel {
     stream: UnixStream,
     /// Serializes whole frames, because several threads of a worker may send.
     sending: Mutex<()>,
 }
 
-impl Channel {
+impl ControlChannel {
     /// Creates a connected pair of endpoints with close-on-exec set on both.
     pub(crate) fn pair() -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -112,7 +112,12 @@ impl Channel {
     }
 
     /// Sends one frame and waits until the buffer of the peer accepts it.
-    pub(crate) fn send(&self, kind: Kind, payload: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub(crate) fn send(
+        &self,
+        kind: MessageKind,
+        payload: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let _whole_frame = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = [0; HEAD_LENGTH];
         head[0] = kind as u8;
@@ -139,7 +144,7 @@ impl Channel {
     }
 
     /// Receives one frame and waits until it is complete. Returns `None` if the peer closed the channel between frames.
-    pub(crate) fn receive(&self) -> io::Result<Option<Message>> {
+    pub(crate) fn receive(&self) -> io::Result<Option<ControlMessage>> {
         let mut head = [0; HEAD_LENGTH];
         let mut descriptors = Vec::new();
         let first = self.receive_with(&mut head, &mut descriptors)?;
@@ -147,7 +152,7 @@ impl Channel {
             return Ok(None);
         }
         (&self.stream).read_exact(&mut head[first..])?;
-        let Some(kind) = Kind::from_byte(head[0]) else {
+        let Some(kind) = MessageKind::from_byte(head[0]) else {
             return Err(io::Error::other("unknown message"));
         };
         let length = field_at(&head, 1);
@@ -162,7 +167,7 @@ impl Channel {
         }
         let mut payload = Zeroizing::new(vec![0; length]);
         (&self.stream).read_exact(&mut payload)?;
-        Ok(Some(Message { kind, payload, descriptors }))
+        Ok(Some(ControlMessage { kind, payload, descriptors }))
     }
 
     fn receive_with(&self, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
@@ -180,7 +185,7 @@ impl Channel {
     }
 }
 
-impl AsFd for Channel {
+impl AsFd for ControlChannel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
@@ -199,9 +204,9 @@ mod tests {
     use super::*;
     use std::io::{Seek, SeekFrom};
 
-    fn pair() -> (Channel, Channel) {
-        let (ours, theirs) = Channel::pair().expect("pair");
-        (ours, Channel::new(theirs).expect("channel"))
+    fn pair() -> (ControlChannel, ControlChannel) {
+        let (ours, theirs) = ControlChannel::pair().expect("pair");
+        (ours, ControlChannel::new(theirs).expect("channel"))
     }
 
     fn file_holding(text: &str) -> std::fs::File {
@@ -217,11 +222,11 @@ mod tests {
         let sender = std::thread::spawn(move || {
             let files: Vec<_> = (0..450).map(|number| file_holding(&number.to_string())).collect();
             let borrowed: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-            ours.send(Kind::Configure, &vec![7; 3 << 20], &borrowed).expect("send");
-            ours.send(Kind::Quit, b"", &[]).expect("send");
+            ours.send(MessageKind::Configure, &vec![7; 3 << 20], &borrowed).expect("send");
+            ours.send(MessageKind::Quit, b"", &[]).expect("send");
         });
         let message = theirs.receive().expect("receive").expect("message");
-        assert_eq!((message.kind, message.payload.len()), (Kind::Configure, 3 << 20));
+        assert_eq!((message.kind, message.payload.len()), (MessageKind::Configure, 3 << 20));
         assert_eq!(message.descriptors.len(), 450);
         for (number, descriptor) in message.descriptors.into_iter().enumerate() {
             let mut file = std::fs::File::from(descriptor);
@@ -230,7 +235,7 @@ mod tests {
             file.read_to_string(&mut text).expect("read");
             assert_eq!(text, number.to_string());
         }
-        assert_eq!(theirs.receive().expect("receive").expect("message").kind, Kind::Quit);
+        assert_eq!(theirs.receive().expect("receive").expect("message").kind, MessageKind::Quit);
         sender.join().expect("sender");
         assert!(theirs.receive().expect("end").is_none());
     }
@@ -244,7 +249,7 @@ mod tests {
                 let ours = &ours;
                 scope.spawn(move || {
                     for length in 0..200 {
-                        ours.send(Kind::Failed, &vec![sender; length], &[]).expect("send");
+                        ours.send(MessageKind::Failed, &vec![sender; length], &[]).expect("send");
                     }
                 });
             }
@@ -258,7 +263,7 @@ mod tests {
     #[test]
     fn a_peer_that_closes_within_a_frame_is_an_error() {
         let (ours, theirs) = pair();
-        (&ours.stream).write_all(&[Kind::Ready as u8, 0, 0]).expect("write");
+        (&ours.stream).write_all(&[MessageKind::Ready as u8, 0, 0]).expect("write");
         drop(ours);
         assert!(theirs.receive().is_err());
     }
@@ -266,7 +271,7 @@ mod tests {
     #[test]
     fn a_head_out_of_bounds_is_refused_before_memory_is_taken() {
         let (ours, theirs) = pair();
-        (&ours.stream).write_all(&[Kind::Ready as u8, 255, 255, 255, 255, 0, 0, 0, 0]).expect("write");
+        (&ours.stream).write_all(&[MessageKind::Ready as u8, 255, 255, 255, 255, 0, 0, 0, 0]).expect("write");
         assert!(theirs.receive().is_err());
     }
 }

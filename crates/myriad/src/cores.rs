@@ -9,7 +9,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 ///
 /// Only a limit of exactly one byte is also effective if a program receives the dumps (`core_pattern`). Processes of
 /// the same user can still access the process, which `myriad upgrade` and `takeover` require.
-pub(crate) fn refuse() -> io::Result<()> {
+pub(crate) fn disable() -> io::Result<()> {
     let least = Rlimit { current: Some(1), maximum: getrlimit(Resource::Core).maximum };
     Ok(setrlimit(Resource::Core, least)?)
 }
@@ -25,7 +25,7 @@ pub(crate) fn limit(core: Option<u64>) -> io::Result<()> {
 ///
 /// Must be called after the process has changed its user, because the kernel disables dumps at that change. While dumps
 /// are disabled, other processes of the user cannot read its memory either.
-pub(crate) fn settle(core: Option<u64>) -> io::Result<()> {
+pub(crate) fn apply(core: Option<u64>) -> io::Result<()> {
     let wanted = core.is_some_and(|bytes| bytes > 0);
     let behavior = if wanted { DumpableBehavior::Dumpable } else { DumpableBehavior::NotDumpable };
     Ok(set_dumpable_behavior(behavior)?)

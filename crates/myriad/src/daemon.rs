@@ -17,14 +17,14 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use myriad_serve::QuicProcess;
 
 use crate::activation;
-use crate::control::{Channel, Kind};
-use crate::handover::{Legacy, Processes};
-use crate::inbox::Reachable;
-use crate::listeners::Listeners;
+use crate::control::{ControlChannel, MessageKind};
+use crate::handover::{LegacyHandover, QuicProcesses};
+use crate::inbox::ReachableProcess;
+use crate::listeners::ListenerSet;
 use crate::notify;
 use crate::stdio;
 use crate::ticket_keys::TicketKeys;
-use myriad_cli::instance::Instance;
+use myriad_cli::instance::InstanceLock;
 
 const DETACHED: &str = "MYRIAD_DETACHED";
 const UPGRADE: &str = "MYRIAD_UPGRADE";
@@ -39,30 +39,30 @@ pub(crate) fn is_upgrade() -> bool {
 
 /// Origin of this process.
 #[derive(Debug)]
-pub(crate) enum Birth {
+pub(crate) enum ProcessOrigin {
     /// Started by a person, a script or an init system.
     Plain,
     /// Background half of `daemon on`; the stream reports success to the foreground half.
     Detached(UnixStream),
     /// Started by a supervisor that passes its sockets to a new binary, with the keys of session tickets and the lock
     /// of its folder if it has one.
-    Upgrade(Listeners, TicketKeys, Elder, Option<Instance>),
+    Upgrade(ListenerSet, TicketKeys, PredecessorSupervisor, Option<InstanceLock>),
 }
 
 /// Supervisor that started this process.
 #[derive(Debug)]
-pub(crate) struct Elder {
+pub(crate) struct PredecessorSupervisor {
     /// Number of supervisors before this process.
     pub(crate) depth: u32,
-    pub(crate) channel: Channel,
+    pub(crate) channel: ControlChannel,
     /// Worker processes that serve QUIC on the same sockets.
-    pub(crate) processes: Vec<Reachable>,
+    pub(crate) processes: Vec<ReachableProcess>,
 }
 
-impl Birth {
+impl ProcessOrigin {
     /// Determines the origin of this process from its environment. The background half of `daemon on` starts its
     /// session here.
-    pub(crate) fn of_this_process() -> io::Result<Self> {
+    pub(crate) fn from_environment() -> io::Result<Self> {
         if std::env::var_os(DETACHED).is_some() {
             rustix::process::setsid()?;
             return Ok(Self::Detached(stdio::take_stdin()?.into()));
@@ -70,21 +70,22 @@ impl Birth {
         if std::env::var_os(UPGRADE).is_none() {
             return Ok(Self::Plain);
         }
-        let channel = Channel::new(stdio::take_stdin()?.into())?;
-        let message = channel.receive()?.filter(|message| message.kind == Kind::Listeners);
+        let channel = ControlChannel::new(stdio::take_stdin()?.into())?;
+        let message = channel.receive()?.filter(|message| message.kind == MessageKind::Listeners);
         let message = message.ok_or_else(|| io::Error::other("the old process handed over no sockets"))?;
-        let Legacy { names, secret, ticket_keys, depth } =
-            Legacy::decode(&message.payload).unwrap_or_default();
+        let LegacyHandover { names, secret, ticket_keys, depth } =
+            LegacyHandover::decode(&message.payload).unwrap_or_default();
         // An older binary sends no further message.
-        let told = channel.receive().ok().flatten().filter(|message| message.kind == Kind::Processes);
-        let processes = told.and_then(|message| {
-            Processes::decode(&message.payload).and_then(|told| told.reachable(message.descriptors))
+        let received =
+            channel.receive().ok().flatten().filter(|message| message.kind == MessageKind::Processes);
+        let processes = received.and_then(|message| {
+            QuicProcesses::decode(&message.payload).and_then(|told| told.reachable(message.descriptors))
         });
-        let elder = Elder { depth, channel, processes: processes.unwrap_or_default() };
+        let elder = PredecessorSupervisor { depth, channel, processes: processes.unwrap_or_default() };
         let mut named: Vec<_> = names.into_iter().zip(message.descriptors).collect();
         let lock = named.extract_if(.., |(name, _)| name == INSTANCE).next();
-        let listeners = Listeners::inherit(named.into_iter(), secret);
-        Ok(Self::Upgrade(listeners, ticket_keys, elder, lock.map(|(_, lock)| Instance::inherit(lock))))
+        let listeners = ListenerSet::inherit(named.into_iter(), secret);
+        Ok(Self::Upgrade(listeners, ticket_keys, elder, lock.map(|(_, lock)| InstanceLock::inherit(lock))))
     }
 }
 
@@ -97,7 +98,7 @@ pub(crate) fn announce_ready(mut foreground: UnixStream) {
 /// Starts the background half and waits until it runs or has failed.
 pub(crate) fn detach() -> io::Result<ExitCode> {
     let (mut ours, theirs) = UnixStream::pair()?;
-    let mut command = again(std::env::current_exe()?);
+    let mut command = same_command(std::env::current_exe()?);
     command.env(DETACHED, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let mut child = command.spawn()?;
     // The command owns the other endpoint of the stream until it is dropped.
@@ -118,29 +119,29 @@ pub(crate) fn detach() -> io::Result<ExitCode> {
 /// Returns the child process, with the channel to it if the new binary has not closed it.
 pub(crate) fn upgrade(
     binary: PathBuf,
-    (listeners, keys): (&Listeners, &TicketKeys),
-    instance: Option<&Instance>,
+    (listeners, keys): (&ListenerSet, &TicketKeys),
+    instance: Option<&InstanceLock>,
     (depth, processes): (u32, &[(QuicProcess, BorrowedFd<'_>)]),
-) -> io::Result<(Child, Option<Channel>)> {
-    let (channel, theirs) = Channel::pair()?;
-    let mut command = again(binary);
+) -> io::Result<(Child, Option<ControlChannel>)> {
+    let (channel, theirs) = ControlChannel::pair()?;
+    let mut command = same_command(binary);
     command.env(UPGRADE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     let child = command.spawn()?;
     let lock = instance.map(|instance| (INSTANCE, instance.as_fd()));
     let (names, descriptors): (Vec<_>, Vec<_>) = listeners.iter().chain(lock).unzip();
-    let legacy = Legacy {
+    let legacy = LegacyHandover {
         names: names.into_iter().map(str::to_owned).collect(),
         secret: listeners.secret().to_vec().into(),
         ticket_keys: keys.clone(),
         depth,
     };
-    channel.send(Kind::Listeners, &legacy.encode(), &descriptors)?;
+    channel.send(MessageKind::Listeners, &legacy.encode(), &descriptors)?;
     // An older binary has already closed its endpoint; it serves nevertheless.
-    let hears = Processes::send(&channel, None, processes).is_ok();
-    Ok((child, hears.then_some(channel)))
+    let accepts_processes = QuicProcesses::send(&channel, None, processes).is_ok();
+    Ok((child, accepts_processes.then_some(channel)))
 }
 
-fn again(binary: PathBuf) -> Command {
+fn same_command(binary: PathBuf) -> Command {
     let mut command = Command::new(binary);
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     command.args(arguments).stdout(Stdio::null()).env_remove(DETACHED).env_remove(UPGRADE);

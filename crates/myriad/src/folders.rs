@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, openat, renameat, unlinkat
 use rustix::io::Errno;
 
 use myriad_cli::accounts::Account;
-use myriad_cli::path_walk::{FOLDER, Missing, PathWalk, is_ours};
+use myriad_cli::path_walk::{FOLDER, MissingFolder, PathWalk, is_ours};
 
 /// Prefix of the names of folders to remove.
 const OLD: &[u8] = b".old-";
@@ -44,7 +44,7 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
         }
         return fs::DirBuilder::new().mode(0o700).create(path).map(|()| true);
     };
-    let Some(place) = Place::reach(path)? else { return Ok(false) };
+    let Some(place) = FolderPlace::open_parent(path)? else { return Ok(false) };
     place.make(account).map(|()| true)
 }
 
@@ -57,7 +57,9 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
 /// Returns an error if the file cannot be created, or if the existing entry is not a plain file with a single name.
 pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
     let path = path::absolute(path)?;
-    let Some(place) = Place::reach(&path)? else { return Err(io::ErrorKind::PermissionDenied.into()) };
+    let Some(place) = FolderPlace::open_parent(&path)? else {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let flags = if place.is_safe { flags } else { flags | OFlags::EXCL };
     let file = File::from(openat(&place.above, place.name, flags, Mode::RUSR | Mode::WUSR)?);
@@ -75,7 +77,7 @@ pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns an error if a user other than root can redirect the path, or if the folder cannot be renamed.
-pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u32>> {
+pub(crate) fn set_aside_foreign(path: &Path, account: &Account) -> io::Result<Option<u32>> {
     let path = path::absolute(path)?;
     let Some(above) = path.parent() else { return Ok(None) };
     // Folders left by a process that terminated before it had removed them.
@@ -109,24 +111,24 @@ pub(crate) fn begin_anew(path: &Path, account: &Account) -> io::Result<Option<u3
 pub(crate) fn is_safe(path: &Path) -> io::Result<()> {
     let path = path::absolute(path)?;
     let above = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    let walk = PathWalk::from_root()?.walk(above, Missing::Ends)?.filter(|walk| walk.is_safe);
+    let walk = PathWalk::from_root()?.walk(above, MissingFolder::Ends)?.filter(|walk| walk.is_safe);
     walk.map(drop).ok_or_else(|| io::ErrorKind::PermissionDenied.into())
 }
 
 /// Location of an existing or new folder.
-struct Place<'a> {
+struct FolderPlace<'a> {
     above: File,
     name: &'a OsStr,
     /// Set if only root can redirect the path.
     is_safe: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FolderPlace<'a> {
     /// Opens the parent folder and creates its missing parts. Returns `None` if the path contains a link of another
     /// user.
-    fn reach(path: &'a Path) -> io::Result<Option<Self>> {
+    fn open_parent(path: &'a Path) -> io::Result<Option<Self>> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
-        let walk = PathWalk::from_root()?.walk(above, Missing::Made)?;
+        let walk = PathWalk::from_root()?.walk(above, MissingFolder::Made)?;
         Ok(walk.map(|PathWalk { at, is_safe }| Self { above: at, name, is_safe }))
     }
 
@@ -165,7 +167,7 @@ fn hand_over_new(folder: &File, account: &Account) -> io::Result<()> {
 }
 
 fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
-    let place = Place::reach(path)?.ok_or(io::ErrorKind::PermissionDenied)?;
+    let place = FolderPlace::open_parent(path)?.ok_or(io::ErrorKind::PermissionDenied)?;
     let folder = open(&place.above, place.name)?;
     let known = folder.metadata()?;
     if known.uid() == account.uid || may_write(account, &known) {
@@ -193,9 +195,9 @@ mod tests {
     use std::os::unix::fs::{chown, lchown, symlink};
 
     /// Separate folder, removed on drop.
-    struct Scratch(PathBuf);
+    struct ScratchFolder(PathBuf);
 
-    impl Scratch {
+    impl ScratchFolder {
         /// Returns `None` if the tests do not run as root: only root can change owners.
         fn new(name: &str) -> Option<Self> {
             let path = std::env::temp_dir().join(format!("myriad-folders-{name}-{}", std::process::id()));
@@ -216,7 +218,7 @@ mod tests {
         }
     }
 
-    impl Drop for Scratch {
+    impl Drop for ScratchFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -234,7 +236,7 @@ mod tests {
 
     #[test]
     fn folder_is_created_for_account_only_through_links_owned_by_root() {
-        let Some(scratch) = Scratch::new("made") else { return };
+        let Some(scratch) = ScratchFolder::new("made") else { return };
         let real = scratch.folder("real", 0);
         symlink(&real, scratch.path("link")).expect("a link");
         make(&scratch.path("link/deep/zone/"), Some(&account())).expect("made");
@@ -261,7 +263,7 @@ mod tests {
 
     #[test]
     fn root_link_to_folder_of_other_user_is_followed_only_if_others_cannot_alter_it() {
-        let Some(scratch) = Scratch::new("disk") else { return };
+        let Some(scratch) = ScratchFolder::new("disk") else { return };
         let disk = scratch.folder("disk", OTHER + 1);
         scratch.folder("links", 0);
         symlink("../disk", scratch.path("links/relative")).expect("a link");
@@ -296,12 +298,12 @@ mod tests {
     /// Tests a start folder that other users can change, as `/` is in some images.
     #[test]
     fn below_a_start_that_others_may_change_folders_are_made_and_no_link_is_followed() {
-        let Some(scratch) = Scratch::new("start") else { return };
+        let Some(scratch) = ScratchFolder::new("start") else { return };
         fs::set_permissions(&scratch.0, Permissions::from_mode(0o775)).expect("chmod");
         symlink("deep", scratch.path("link")).expect("a link");
         let walk = |path: &str| {
             let start = PathWalk::from(File::open(&scratch.0).expect("a folder")).expect("a start");
-            start.walk(Path::new(path), Missing::Made).expect("no error")
+            start.walk(Path::new(path), MissingFolder::Made).expect("no error")
         };
         assert!(!walk("deep/folder").expect("a walk").is_safe);
         assert!(scratch.path("deep/folder").is_dir());
@@ -311,7 +313,7 @@ mod tests {
 
     #[test]
     fn existing_link_in_place_of_temporary_folder_does_not_change_owner_of_target() {
-        let Some(scratch) = Scratch::new("foreseen") else { return };
+        let Some(scratch) = ScratchFolder::new("foreseen") else { return };
         let own = scratch.folder("own", OTHER);
         let victim = scratch.folder("victim", 0);
         // A leftover or planted link: in a container the process always has the same number.
@@ -322,7 +324,7 @@ mod tests {
 
     #[test]
     fn of_what_was_put_into_the_place_of_a_new_folder_nothing_is_handed_over() {
-        let Some(scratch) = Scratch::new("swapped") else { return };
+        let Some(scratch) = ScratchFolder::new("swapped") else { return };
         let full = scratch.folder("full", 0);
         fs::write(full.join("secret"), "").expect("a file");
         let foreign = scratch.folder("foreign", OTHER + 1);
@@ -339,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_there_is_handed_over_where_root_alone_leads_to_it() {
-        let Some(scratch) = Scratch::new("there") else { return };
+        let Some(scratch) = ScratchFolder::new("there") else { return };
         let safe = scratch.folder("safe", 0);
         make(&safe, Some(&account())).expect("handed over");
         assert_eq!(owner(&safe), OTHER);

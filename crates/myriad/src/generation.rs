@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use myriad_conf::model::{MainConf, WorkerProcesses};
 use myriad_conf::settings::BodyInFile;
 use myriad_conf::{Model, Span};
-use myriad_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, LogLevel};
 
 use crate::folders;
-use crate::handover::{Confinement, HandedFiles, Handover};
-use crate::listeners::{Listeners, QUIC};
-use crate::logs::Logs;
+use crate::handover::{Confinement, HandedFiles, WorkerHandover};
+use crate::listeners::{ListenerSet, QUIC};
+use crate::logs::LogFiles;
 use crate::state;
 use crate::ticket_keys::TicketKeys;
 use myriad_cli::accounts::Account;
 use myriad_cli::admin::socket;
-use myriad_cli::configuration::{Configuration, Host, Origin};
+use myriad_cli::configuration::{Configuration, ConfigurationSource, ResolvedHost};
 use myriad_cli::pidfile::reason;
-use myriad_cli::report::Finding;
+use myriad_cli::report::ConfigFinding;
 use myriad_cli::wordpress;
 
 /// User of the workers if the directive `user` is missing, as in nginx.
@@ -30,8 +30,8 @@ const DEFAULT_USER: &str = "nobody";
 /// Of the configuration itself, only the values that the supervisor uses and the files for the next worker process are
 /// retained. The syntax tree and the servers, of which thousands may exist, are in the worker only.
 #[derive(Debug)]
-pub(crate) struct Generation {
-    pub(crate) origin: Origin,
+pub(crate) struct ServerGeneration {
+    pub(crate) origin: ConfigurationSource,
     /// Settings outside `http`.
     pub(crate) main: MainConf,
     /// Folders of the cache zones.
@@ -41,29 +41,29 @@ pub(crate) struct Generation {
     /// Description of the running `myriad wordpress`, as lines for people.
     pub(crate) facts: String,
     files: HandedFiles,
-    hosts: Vec<Host>,
-    pub(crate) listeners: Listeners,
-    pub(crate) logs: Logs,
+    hosts: Vec<ResolvedHost>,
+    pub(crate) listeners: ListenerSet,
+    pub(crate) logs: LogFiles,
     pub(crate) log: ErrorLog,
     account: Option<Account>,
 }
 
-impl Generation {
+impl ServerGeneration {
     /// Opens all resources of the configuration. Sockets that `current` has are reused.
     ///
     /// # Errors
     /// Returns messages for the log.
     pub(crate) fn prepare(
-        origin: &Origin,
+        origin: &ConfigurationSource,
         configuration: &Configuration,
-        current: &Listeners,
-    ) -> Result<Self, Vec<Finding>> {
+        current: &ListenerSet,
+    ) -> Result<Self, Vec<ConfigFinding>> {
         let model = &configuration.model;
         let paths = &origin.paths;
         let account = account(model).map_err(|error| vec![error.into()])?;
         let left = make_folders(model, origin, account.as_ref()).map_err(|error| vec![error.into()])?;
         make_history(model, origin, account.as_ref());
-        let logs = Logs::open(model, paths).map_err(|error| vec![error.into()])?;
+        let logs = LogFiles::open(model, paths).map_err(|error| vec![error.into()])?;
         let log = logs.main(&model.main, paths).map_err(|error| vec![error.to_string().into()])?;
         for path in left {
             let text = format_args!(
@@ -71,9 +71,9 @@ impl Generation {
                      users may have created",
                 path.display()
             );
-            log.write(Level::Warn, None, text);
+            log.write(LogLevel::Warn, None, text);
         }
-        let mut listeners = Listeners::open(model, threads(model), current)?;
+        let mut listeners = ListenerSet::open(model, threads(model), current)?;
         if let Some((path, is_written)) = socket::path(model, paths)
             && let Err(error) = listeners.add_control(&path, current)
         {
@@ -86,7 +86,7 @@ impl Generation {
             }
             // A warning only: the configuration does not contain the directive, and serving the site has priority.
             log.write(
-                Level::Warn,
+                LogLevel::Warn,
                 None,
                 format_args!("{text}; \"myriad purge\" and \"myriad cache\" will not work"),
             );
@@ -110,12 +110,12 @@ impl Generation {
     }
 
     /// Returns the message for the worker process with number `process`.
-    pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> Handover {
-        Handover {
+    pub(crate) fn handover(&self, process: u8, ticket_keys: &TicketKeys) -> WorkerHandover {
+        WorkerHandover {
             paths: self.origin.paths.clone(),
             directives: self.origin.directives.clone(),
             files: self.files.clone(),
-            kept: state::read(&self.state),
+            stored_state: state::read(&self.state),
             hosts: self.hosts.clone(),
             listeners: self.listeners.iter().map(|(name, _)| name.to_owned()).collect(),
             quic: (self.listeners.secret().to_vec().into(), process),
@@ -187,7 +187,7 @@ pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
     Account::find(&user, group.as_deref()).map(Some)
 }
 
-impl Generation {
+impl ServerGeneration {
     /// Returns whether a folder belongs to a cache zone.
     pub(crate) fn is_zone(&self, path: &Path) -> bool {
         self.zones.iter().any(|zone| zone == path)
@@ -205,8 +205,8 @@ impl Generation {
 
 /// Creates the file of the history for the account of the workers, which cannot create files next to the folders of
 /// zones. If it cannot be created, the worker reports that it is missing.
-fn make_history(model: &Model, origin: &Origin, account: Option<&Account>) {
-    if let (Some(account), myriad_serve::Kept::At(path)) =
+fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Account>) {
+    if let (Some(account), myriad_serve::HistoryStorage::At(path)) =
         (account, myriad_serve::history_path(model, &origin.paths.prefix))
     {
         let _ = folders::make_file(&path, account);
@@ -215,7 +215,11 @@ fn make_history(model: &Model, origin: &Origin, account: Option<&Account>) {
 
 /// Creates the folders of the cache zones and of temporary files, owned by the account of the workers. Returns the
 /// folders that the workers must create.
-fn make_folders(model: &Model, origin: &Origin, account: Option<&Account>) -> Result<Vec<PathBuf>, String> {
+fn make_folders(
+    model: &Model,
+    origin: &ConfigurationSource,
+    account: Option<&Account>,
+) -> Result<Vec<PathBuf>, String> {
     let mut left = Vec::new();
     let Some(http) = &model.http else { return Ok(left) };
     let zones = http.cache_zones.iter().map(|zone| &zone.path);

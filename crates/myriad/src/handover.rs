@@ -14,22 +14,22 @@ use std::sync::Arc;
 use myriad_serve::{QuicProcess, Standing};
 use zeroize::Zeroizing;
 
-use crate::control::{Channel, Kind};
-use crate::inbox::Reachable;
+use crate::control::{ControlChannel, MessageKind};
+use crate::inbox::ReachableProcess;
 use crate::ticket_keys::TicketKeys;
 use myriad_cli::accounts::Account;
-use myriad_cli::configuration::Host;
-use myriad_cli::paths::Paths;
+use myriad_cli::configuration::ResolvedHost;
+use myriad_cli::paths::ServerPaths;
 
 /// Payload of [`crate::control::Kind::Configure`]. The descriptors of the listeners precede those of the logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Handover {
-    pub(crate) paths: Paths,
+pub(crate) struct WorkerHandover {
+    pub(crate) paths: ServerPaths,
     pub(crate) directives: Vec<u8>,
     pub(crate) files: HandedFiles,
     /// Files of state that an earlier worker process has stored.
-    pub(crate) kept: Vec<(PathBuf, Vec<u8>)>,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) stored_state: Vec<(PathBuf, Vec<u8>)>,
+    pub(crate) hosts: Vec<ResolvedHost>,
     pub(crate) listeners: Vec<String>,
     /// Secret of QUIC, and the number of the worker process that receives it.
     pub(crate) quic: (Zeroizing<Vec<u8>>, u8),
@@ -43,7 +43,7 @@ pub(crate) struct Handover {
 pub(crate) struct HandedFiles(Arc<Zeroizing<Vec<u8>>>);
 
 /// Files of the configuration, followed by certificates and private keys, which the worker has no right to read.
-pub(crate) type Unpacked = [Vec<(PathBuf, Vec<u8>)>; 2];
+pub(crate) type UnpackedFiles = [Vec<(PathBuf, Vec<u8>)>; 2];
 
 impl HandedFiles {
     pub(crate) fn pack<'a>(
@@ -51,7 +51,7 @@ impl HandedFiles {
         tls_files: impl Iterator<Item = (&'a Path, &'a [u8])>,
     ) -> Self {
         let lists = [configuration.collect::<Vec<_>>(), tls_files.collect()];
-        let packed = whole(|out| {
+        let packed = encode_payload(|out| {
             for files in &lists {
                 put_count(out, files.len());
                 for (path, bytes) in files {
@@ -63,9 +63,9 @@ impl HandedFiles {
     }
 
     /// Parses the files. Returns `None` for bytes that [`HandedFiles::pack`] did not write.
-    pub(crate) fn unpack(&self) -> Option<Unpacked> {
-        let mut reader = Reader { rest: &self.0 };
-        Some([reader.list(Reader::file)?, reader.list(Reader::file)?])
+    pub(crate) fn unpack(&self) -> Option<UnpackedFiles> {
+        let mut reader = PayloadReader { rest: &self.0 };
+        Some([reader.list(PayloadReader::file)?, reader.list(PayloadReader::file)?])
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Confinement {
 impl Confinement {
     /// Parses a payload. Returns `None` for bytes that [`Confinement::encode`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        Reader { rest: bytes }.confinement()
+        PayloadReader { rest: bytes }.confinement()
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -112,19 +112,19 @@ impl Confinement {
     }
 }
 
-impl Handover {
+impl WorkerHandover {
     pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        whole(|out| self.write(out))
+        encode_payload(|out| self.write(out))
     }
 
-    fn write(&self, out: &mut dyn Out) {
+    fn write(&self, out: &mut dyn PayloadWriter) {
         put_path(out, &self.paths.prefix);
         put_path(out, &self.paths.configuration);
         put_path(out, self.paths.error_log.as_deref().unwrap_or(Path::new("")));
         put(out, &self.directives);
         put(out, &self.files.0);
-        put_count(out, self.kept.len());
-        for (path, bytes) in &self.kept {
+        put_count(out, self.stored_state.len());
+        for (path, bytes) in &self.stored_state {
             put_file(out, path, bytes);
         }
         put_count(out, self.hosts.len());
@@ -142,23 +142,23 @@ impl Handover {
 
     /// Parses a payload. Returns `None` for bytes that [`Handover::encode`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader { rest: bytes };
+        let mut reader = PayloadReader { rest: bytes };
         let prefix = reader.path()?;
         let configuration = reader.path()?;
         let error_log = Some(reader.path()?).filter(|path| !path.as_os_str().is_empty());
         let directives = reader.bytes()?.to_vec();
         let files = HandedFiles(Arc::new(reader.secret()?));
-        let kept = reader.list(Reader::file)?;
+        let stored_state = reader.list(PayloadReader::file)?;
         let hosts = reader.list(|reader| {
             let host = (reader.text()?, u16::try_from(reader.count()?).ok()?);
             Some((host, reader.list(|reader| reader.text()?.parse().ok())?))
         })?;
-        let listeners = reader.list(Reader::text)?;
+        let listeners = reader.list(PayloadReader::text)?;
         let quic = (reader.secret()?, u8::try_from(reader.count()?).ok()?);
         let ticket_keys = reader.ticket_keys()?;
-        let logs = reader.list(Reader::path)?;
-        let paths = Paths { prefix, configuration, error_log };
-        Some(Self { paths, directives, files, kept, hosts, listeners, quic, ticket_keys, logs })
+        let logs = reader.list(PayloadReader::path)?;
+        let paths = ServerPaths { prefix, configuration, error_log };
+        Some(Self { paths, directives, files, stored_state, hosts, listeners, quic, ticket_keys, logs })
     }
 }
 
@@ -171,22 +171,22 @@ pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -
 
 /// Parses the paths that [`encode_paths`] wrote.
 pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
-    Reader { rest: bytes }.list(Reader::path)
+    PayloadReader { rest: bytes }.list(PayloadReader::path)
 }
 
 /// Serializes the payload of [`crate::control::Kind::Keep`]: a file with its path.
 pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
-    whole(|out| put_file(out, path, bytes))
+    encode_payload(|out| put_file(out, path, bytes))
 }
 
 /// Parses the file that [`encode_file`] wrote.
 pub(crate) fn decode_file(bytes: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
-    Reader { rest: bytes }.file()
+    PayloadReader { rest: bytes }.file()
 }
 
 /// Data that an old binary sends to a new one in addition to the sockets.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Legacy {
+pub(crate) struct LegacyHandover {
     /// Names of the listeners.
     pub(crate) names: Vec<String>,
     /// Secret of QUIC.
@@ -196,9 +196,9 @@ pub(crate) struct Legacy {
     pub(crate) depth: u32,
 }
 
-impl Legacy {
+impl LegacyHandover {
     pub(crate) fn encode(&self) -> Zeroizing<Vec<u8>> {
-        whole(|out| {
+        encode_payload(|out| {
             put_all(out, self.names.iter());
             put(out, &self.secret);
             put_ticket_keys(out, &self.ticket_keys);
@@ -209,8 +209,8 @@ impl Legacy {
     /// Parses the bytes of [`Legacy::encode`]. Older binaries sent no secret of QUIC, no keys or no depth: these are
     /// empty then, or 1 for the depth.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader { rest: bytes };
-        let names = reader.list(Reader::text)?;
+        let mut reader = PayloadReader { rest: bytes };
+        let names = reader.list(PayloadReader::text)?;
         let secret = reader.secret().unwrap_or_default();
         let ticket_keys = reader.ticket_keys().unwrap_or_default();
         let depth = reader.count().map_or(1, |depth| depth as u32);
@@ -223,17 +223,17 @@ impl Legacy {
 /// The first descriptor is the inbox of the receiver, if the message has one; the sending endpoints of the other
 /// inboxes follow.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Processes {
+pub(crate) struct QuicProcesses {
     /// The receiver; `None` if the receiver is a supervisor.
     pub(crate) own: Option<QuicProcess>,
     pub(crate) has_inbox: bool,
     pub(crate) others: Vec<QuicProcess>,
 }
 
-impl Processes {
+impl QuicProcesses {
     /// Sends the processes, with the inbox of a receiver that does not have it yet.
     pub(crate) fn send(
-        channel: &Channel,
+        channel: &ControlChannel,
         own: Option<(&QuicProcess, Option<BorrowedFd<'_>>)>,
         others: &[(QuicProcess, BorrowedFd<'_>)],
     ) -> io::Result<()> {
@@ -243,26 +243,26 @@ impl Processes {
         put_processes(&mut out, own.map(|(own, _)| own).into_iter());
         put_count(&mut out, usize::from(inbox.is_some()));
         put_processes(&mut out, others.iter().map(|(process, _)| process));
-        channel.send(Kind::Processes, &out, &descriptors)
+        channel.send(MessageKind::Processes, &out, &descriptors)
     }
 
     /// Parses a payload. Returns `None` for bytes that [`Processes::send`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader { rest: bytes };
-        let own = reader.list(Reader::process)?.pop();
+        let mut reader = PayloadReader { rest: bytes };
+        let own = reader.list(PayloadReader::process)?.pop();
         let has_inbox = reader.count()? == 1;
-        Some(Self { own, has_inbox, others: reader.list(Reader::process)? })
+        Some(Self { own, has_inbox, others: reader.list(PayloadReader::process)? })
     }
 
     /// Pairs the other processes with the sending endpoints of their inboxes. Returns `None` if the numbers differ.
-    pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<Reachable>> {
-        let reachable = |(process, way_in)| Reachable { process, way_in };
+    pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<ReachableProcess>> {
+        let reachable = |(process, way_in)| ReachableProcess { process, sender: way_in };
         (self.others.len() == ways_in.len())
             .then(|| self.others.into_iter().zip(ways_in).map(reachable).collect())
     }
 }
 
-fn put_processes<'a>(out: &mut dyn Out, processes: impl ExactSizeIterator<Item = &'a QuicProcess>) {
+fn put_processes<'a>(out: &mut dyn PayloadWriter, processes: impl ExactSizeIterator<Item = &'a QuicProcess>) {
     put_count(out, processes.len());
     for process in processes {
         put_count(out, process.number.into());
@@ -273,100 +273,100 @@ fn put_processes<'a>(out: &mut dyn Out, processes: impl ExactSizeIterator<Item =
     }
 }
 
-fn put_wide(out: &mut dyn Out, figure: u64) {
+fn put_wide(out: &mut dyn PayloadWriter, figure: u64) {
     out.put(&figure.to_be_bytes());
 }
 
 /// Serializes the payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
 pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Zeroizing<Vec<u8>> {
-    whole(|out| put_ticket_key(out, lifetime_s, record))
+    encode_payload(|out| put_ticket_key(out, lifetime_s, record))
 }
 
 /// Parses the lifetime and the record that [`encode_ticket_key`] wrote.
 pub(crate) fn decode_ticket_key(bytes: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
-    Reader { rest: bytes }.ticket_key()
+    PayloadReader { rest: bytes }.ticket_key()
 }
 
 /// Destination of a serialized payload.
-trait Out {
+trait PayloadWriter {
     fn put(&mut self, bytes: &[u8]);
 }
 
-impl Out for Vec<u8> {
+impl PayloadWriter for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
 }
 
 /// Counts bytes.
-struct Length(usize);
+struct LengthCounter(usize);
 
-impl Out for Length {
+impl PayloadWriter for LengthCounter {
     fn put(&mut self, bytes: &[u8]) {
         self.0 += bytes.len();
     }
 }
 
 /// Serializes a payload into a single allocation.
-fn whole(write: impl Fn(&mut dyn Out)) -> Zeroizing<Vec<u8>> {
-    let mut length = Length(0);
+fn encode_payload(write: impl Fn(&mut dyn PayloadWriter)) -> Zeroizing<Vec<u8>> {
+    let mut length = LengthCounter(0);
     write(&mut length);
     let mut out = Zeroizing::new(Vec::with_capacity(length.0));
     write(&mut *out);
     out
 }
 
-fn put_ticket_keys(out: &mut dyn Out, keys: &TicketKeys) {
+fn put_ticket_keys(out: &mut dyn PayloadWriter, keys: &TicketKeys) {
     let records = keys.iter();
     put_count(out, records.len());
     records.for_each(|(lifetime_s, record)| put_ticket_key(out, lifetime_s, record));
 }
 
-fn put_ticket_key(out: &mut dyn Out, lifetime_s: u32, record: &[u8]) {
+fn put_ticket_key(out: &mut dyn PayloadWriter, lifetime_s: u32, record: &[u8]) {
     put_count(out, lifetime_s as usize);
     put(out, record);
 }
 
-fn put_count(out: &mut dyn Out, count: usize) {
+fn put_count(out: &mut dyn PayloadWriter, count: usize) {
     out.put(&(count as u32).to_be_bytes());
 }
 
-fn put(out: &mut dyn Out, bytes: &[u8]) {
+fn put(out: &mut dyn PayloadWriter, bytes: &[u8]) {
     put_count(out, bytes.len());
     out.put(bytes);
 }
 
-fn put_path(out: &mut dyn Out, path: &Path) {
+fn put_path(out: &mut dyn PayloadWriter, path: &Path) {
     put(out, path.as_os_str().as_bytes());
 }
 
-fn put_file(out: &mut dyn Out, path: &Path, bytes: &[u8]) {
+fn put_file(out: &mut dyn PayloadWriter, path: &Path, bytes: &[u8]) {
     put_path(out, path);
     put(out, bytes);
 }
 
-fn put_paths<'a>(out: &mut dyn Out, paths: impl ExactSizeIterator<Item = &'a Path>) {
+fn put_paths<'a>(out: &mut dyn PayloadWriter, paths: impl ExactSizeIterator<Item = &'a Path>) {
     put_count(out, paths.len());
     paths.for_each(|path| put_path(out, path));
 }
 
-fn put_all<S: AsRef<str>>(out: &mut dyn Out, texts: impl ExactSizeIterator<Item = S>) {
+fn put_all<S: AsRef<str>>(out: &mut dyn PayloadWriter, texts: impl ExactSizeIterator<Item = S>) {
     put_count(out, texts.len());
     texts.for_each(|text| put(out, text.as_ref().as_bytes()));
 }
 
-struct Reader<'a> {
+struct PayloadReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PayloadReader<'a> {
     fn count(&mut self) -> Option<usize> {
         let (count, rest) = self.rest.split_first_chunk::<4>()?;
         self.rest = rest;
         Some(u32::from_be_bytes(*count) as usize)
     }
 
-    fn wide(&mut self) -> Option<u64> {
+    fn u64_value(&mut self) -> Option<u64> {
         let (figure, rest) = self.rest.split_first_chunk::<8>()?;
         self.rest = rest;
         Some(u64::from_be_bytes(*figure))
@@ -374,11 +374,11 @@ impl<'a> Reader<'a> {
 
     fn process(&mut self) -> Option<QuicProcess> {
         let number = u8::try_from(self.count()?).ok()?;
-        let rank = self.wide()?;
+        let rank = self.u64_value()?;
         let standing = self.count()?;
         let all = [Standing::Starting, Standing::Leaving, Standing::Serving];
         let standing = all.into_iter().find(|known| *known as usize == standing)?;
-        Some(QuicProcess { number, rank, standing, listeners: self.list(Self::wide)? })
+        Some(QuicProcess { number, rank, standing, listeners: self.list(Self::u64_value)? })
     }
 
     fn bytes(&mut self) -> Option<&'a [u8]> {
@@ -400,8 +400,8 @@ impl<'a> Reader<'a> {
         };
         Some(Confinement {
             account,
-            descriptors: self.list(Self::wide)?.pop(),
-            core: self.list(Self::wide)?.pop(),
+            descriptors: self.list(Self::u64_value)?.pop(),
+            core: self.list(Self::u64_value)?.pop(),
             folder: Some(self.path()?).filter(|path| !path.as_os_str().is_empty()),
             sandbox: self.count()? != 0,
         })
@@ -420,7 +420,7 @@ impl<'a> Reader<'a> {
     }
 
     fn ticket_keys(&mut self) -> Option<TicketKeys> {
-        self.list(Self::ticket_key).map(TicketKeys::of)
+        self.list(Self::ticket_key).map(TicketKeys::from_records)
     }
 
     fn text(&mut self) -> Option<String> {
@@ -439,22 +439,22 @@ mod tests {
 
     use super::*;
 
-    fn sample() -> Handover {
-        Handover {
-            paths: Paths { prefix: "/p".into(), configuration: "/p/c".into(), error_log: None },
+    fn sample() -> WorkerHandover {
+        WorkerHandover {
+            paths: ServerPaths { prefix: "/p".into(), configuration: "/p/c".into(), error_log: None },
             directives: b"daemon off;".to_vec(),
             files: HandedFiles::pack(
                 [(Path::new("/p/c"), &b"events {}\n"[..]), (Path::new("/p/\u{fffd}"), &[0, 255])].into_iter(),
                 [(Path::new("/p/key.pem"), &b"key"[..])].into_iter(),
             ),
-            kept: vec![("/p/acme/account.key".into(), b"kept".to_vec())],
+            stored_state: vec![("/p/acme/account.key".into(), b"kept".to_vec())],
             hosts: vec![(
                 ("localhost".into(), 80),
                 vec!["127.0.0.1:80".parse().expect("address"), "[::1]:80".parse().expect("address")],
             )],
             listeners: vec!["127.0.0.1:80".into(), "unix:/s".into()],
             quic: (vec![1, 2, 3].into(), 255),
-            ticket_keys: TicketKeys::of([(300, vec![4; 104].into())]),
+            ticket_keys: TicketKeys::from_records([(300, vec![4; 104].into())]),
             logs: vec!["/l/error.log".into()],
         }
     }
@@ -462,12 +462,12 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         let sample = sample();
-        assert_eq!(Handover::decode(&sample.encode()).as_ref(), Some(&sample));
+        assert_eq!(WorkerHandover::decode(&sample.encode()).as_ref(), Some(&sample));
         let [configuration, tls_files] = sample.files.unpack().expect("both lists");
         assert_eq!(configuration[1], ("/p/\u{fffd}".into(), vec![0, 255]));
         assert_eq!(tls_files, [("/p/key.pem".into(), b"key".to_vec())]);
-        let bare = Handover { kept: vec![], hosts: vec![], logs: vec![], ..sample };
-        assert_eq!(Handover::decode(&bare.encode()), Some(bare));
+        let bare = WorkerHandover { stored_state: vec![], hosts: vec![], logs: vec![], ..sample };
+        assert_eq!(WorkerHandover::decode(&bare.encode()), Some(bare));
     }
 
     #[test]
@@ -499,19 +499,19 @@ mod tests {
 
     #[test]
     fn a_new_binary_understands_old_ones() {
-        let legacy = Legacy {
+        let legacy = LegacyHandover {
             names: vec!["127.0.0.1:80".into()],
             secret: vec![7; 32].into(),
-            ticket_keys: TicketKeys::of([(300, vec![1].into())]),
+            ticket_keys: TicketKeys::from_records([(300, vec![1].into())]),
             depth: 7,
         };
         let whole = legacy.encode();
-        assert_eq!(Legacy::decode(&whole).as_ref(), Some(&legacy));
-        let before_depth = Legacy::decode(&whole[..whole.len() - 4]).expect("all but the depth");
+        assert_eq!(LegacyHandover::decode(&whole).as_ref(), Some(&legacy));
+        let before_depth = LegacyHandover::decode(&whole[..whole.len() - 4]).expect("all but the depth");
         assert_eq!(before_depth.depth, 1);
-        let before_keys = Legacy::decode(&whole[..whole.len() - 17]).expect("names and secret");
-        assert_eq!(before_keys, Legacy { ticket_keys: TicketKeys::default(), depth: 1, ..legacy });
-        assert_eq!(Legacy::decode(&whole[..20]).expect("names").secret[..], [] as [u8; 0]);
+        let before_keys = LegacyHandover::decode(&whole[..whole.len() - 17]).expect("names and secret");
+        assert_eq!(before_keys, LegacyHandover { ticket_keys: TicketKeys::default(), depth: 1, ..legacy });
+        assert_eq!(LegacyHandover::decode(&whole[..20]).expect("names").secret[..], [] as [u8; 0]);
     }
 
     #[test]
@@ -522,29 +522,32 @@ mod tests {
             standing: Standing::Leaving,
             listeners: vec![9, 1],
         };
-        let (channel, theirs) = Channel::pair().expect("a pair");
-        let theirs = Channel::new(theirs).expect("a channel");
-        let inboxes = [(); 2].map(|()| crate::inbox::make().expect("an inbox"));
+        let (channel, theirs) = ControlChannel::pair().expect("a pair");
+        let theirs = ControlChannel::new(theirs).expect("a channel");
+        let inboxes = [(); 2].map(|()| crate::inbox::new_inbox().expect("an inbox"));
         let others = [(process(1), inboxes[0].0.as_fd()), (process(2), inboxes[1].0.as_fd())];
         let own = process(3);
-        Processes::send(&channel, Some((&own, Some(inboxes[0].1.as_fd()))), &others).expect("sent");
+        QuicProcesses::send(&channel, Some((&own, Some(inboxes[0].1.as_fd()))), &others).expect("sent");
         let mut message = theirs.receive().expect("received").expect("a message");
-        let told = Processes::decode(&message.payload).expect("processes");
-        assert_eq!(told, Processes { own: Some(own), has_inbox: true, others: vec![process(1), process(2)] });
+        let decoded = QuicProcesses::decode(&message.payload).expect("processes");
+        assert_eq!(
+            decoded,
+            QuicProcesses { own: Some(own), has_inbox: true, others: vec![process(1), process(2)] }
+        );
         for length in 0..message.payload.len() {
-            assert_eq!(Processes::decode(&message.payload[..length]), None, "{length}");
+            assert_eq!(QuicProcesses::decode(&message.payload[..length]), None, "{length}");
         }
         message.descriptors.remove(0);
-        let all = told.reachable(message.descriptors).expect("a descriptor for each");
+        let all = decoded.reachable(message.descriptors).expect("a descriptor for each");
         drop(inboxes.map(|(_, read)| read));
-        assert!(all.iter().all(|reachable| !reachable.lives()));
+        assert!(all.iter().all(|reachable| !reachable.is_alive()));
     }
 
     #[test]
     fn a_cut_message_is_refused_at_every_length() {
         let whole = sample().encode();
         for length in 0..whole.len() {
-            assert_eq!(Handover::decode(&whole[..length]), None, "{length}");
+            assert_eq!(WorkerHandover::decode(&whole[..length]), None, "{length}");
         }
     }
 }

@@ -16,15 +16,15 @@ const SIZE: usize = 4 << 20;
 
 /// Worker process with the sending endpoint of its inbox.
 #[derive(Debug)]
-pub(crate) struct Reachable {
+pub(crate) struct ReachableProcess {
     pub(crate) process: QuicProcess,
-    pub(crate) way_in: OwnedFd,
+    pub(crate) sender: OwnedFd,
 }
 
-impl Reachable {
+impl ReachableProcess {
     /// Returns whether the process runs, which means that its receiving endpoint is open.
-    pub(crate) fn lives(&self) -> bool {
-        let mut polled = [PollFd::new(&self.way_in, PollFlags::empty())];
+    pub(crate) fn is_alive(&self) -> bool {
+        let mut polled = [PollFd::new(&self.sender, PollFlags::empty())];
         match poll(&mut polled, Some(&Timespec::default())) {
             Ok(_) => !polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR),
             Err(_) => true,
@@ -34,7 +34,7 @@ impl Reachable {
 
 /// Creates an inbox: the sending endpoint and the receiving endpoint. Messages retain their boundaries, and a sender
 /// gets an error if the receiving endpoint is closed.
-pub(crate) fn make() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn new_inbox() -> io::Result<(OwnedFd, OwnedFd)> {
     let (way_in, read) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     if sockopt::set_socket_send_buffer_size_force(&way_in, SIZE).is_err() {
         sockopt::set_socket_send_buffer_size(&way_in, SIZE)?;
@@ -50,11 +50,11 @@ mod tests {
 
     #[test]
     fn a_process_lives_as_long_as_its_inbox_is_held() {
-        let (way_in, read) = make().expect("an inbox");
+        let (way_in, read) = new_inbox().expect("an inbox");
         let process = QuicProcess { number: 1, rank: 1, standing: Standing::Serving, listeners: Vec::new() };
-        let reachable = Reachable { process, way_in };
-        assert!(reachable.lives());
+        let reachable = ReachableProcess { process, sender: way_in };
+        assert!(reachable.is_alive());
         drop(read);
-        assert!(!reachable.lives());
+        assert!(!reachable.is_alive());
     }
 }

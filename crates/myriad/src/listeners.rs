@@ -23,12 +23,12 @@ use rustix::net::{
 use socket2::SockRef;
 use zeroize::Zeroizing;
 
-use patience::patiently;
+use patience::bind_with_retries;
 pub(crate) use trial::try_all;
 
 use myriad_cli::admin::socket;
 use myriad_cli::pidfile::reason;
-use myriad_cli::report::Finding;
+use myriad_cli::report::ConfigFinding;
 
 /// Backlog of a listener. A burst of connections overflows the 511 of nginx. The kernel limits it to
 /// `net.core.somaxconn`.
@@ -40,14 +40,14 @@ pub(crate) const QUIC: &str = "quic:";
 
 /// Address to listen on, with the options of the `listen` that sets them.
 #[derive(Clone, Debug)]
-struct Wanted {
+struct WantedListener {
     name: String,
     conf: ListenConf,
 }
 
 /// Address with one socket, or with one for each worker thread (`reuseport`).
 #[derive(Debug)]
-struct Listener {
+struct OpenListener {
     name: String,
     sockets: Vec<OwnedFd>,
     /// Set if the current attempt created it; it is closed if the attempt fails.
@@ -56,8 +56,8 @@ struct Listener {
 
 /// Listening sockets of a configuration.
 #[derive(Debug, Default)]
-pub(crate) struct Listeners {
-    all: Vec<Listener>,
+pub(crate) struct ListenerSet {
+    all: Vec<OpenListener>,
     /// Secret from which QUIC derives stateless resets and connection IDs; retained through reloads and upgrades.
     secret: Zeroizing<Vec<u8>>,
 }
@@ -73,7 +73,7 @@ fn random_secret() -> Result<Zeroizing<Vec<u8>>, String> {
     }
 }
 
-impl Listeners {
+impl ListenerSet {
     /// Creates listeners from the sockets of another process. Sockets with the same name become one listener.
     pub(crate) fn inherit(
         named: impl Iterator<Item = (String, OwnedFd)>,
@@ -85,7 +85,7 @@ impl Listeners {
             let _ = set_for_connections(&socket);
             match listeners.all.iter_mut().find(|listener| listener.name == name) {
                 Some(listener) => listener.sockets.push(socket),
-                None => listeners.all.push(Listener { name, sockets: vec![socket], fresh: false }),
+                None => listeners.all.push(OpenListener { name, sockets: vec![socket], fresh: false }),
             }
         }
         listeners
@@ -95,25 +95,25 @@ impl Listeners {
     ///
     /// # Errors
     /// Returns all failures, after all new sockets are closed.
-    pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<Finding>> {
+    pub(crate) fn open(model: &Model, threads: usize, current: &Self) -> Result<Self, Vec<ConfigFinding>> {
         let secret = match &current.secret[..] {
             [] => random_secret().map_err(|error| vec![error.into()])?,
             secret => secret.to_vec().into(),
         };
         let mut opened = Self { all: Vec::new(), secret };
         let mut failures = Vec::new();
-        for wanted in wanted(model) {
-            let kept = current.all.iter().find(|listener| listener.name == wanted.name);
-            let sockets = match kept {
+        for wanted in wanted_listeners(model) {
+            let existing = current.all.iter().find(|listener| listener.name == wanted.name);
+            let sockets = match existing {
                 Some(listener) => listener.sockets.iter().map(OwnedFd::try_clone).collect(),
-                None => make(&wanted.conf, threads),
+                None => open_sockets(&wanted.conf, threads),
             };
             match sockets {
                 Ok(sockets) => {
-                    opened.all.push(Listener { name: wanted.name, sockets, fresh: kept.is_none() });
+                    opened.all.push(OpenListener { name: wanted.name, sockets, fresh: existing.is_none() });
                 }
                 Err(error) => {
-                    failures.push(not_bound(&wanted, &error));
+                    failures.push(bind_failure(&wanted, &error));
                 }
             }
         }
@@ -127,12 +127,12 @@ impl Listeners {
     /// Adds the control socket, which is reused and passed on like the other sockets.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
-        let kept = current.all.iter().find(|listener| listener.name == name);
-        let socket = match kept.and_then(|listener| listener.sockets.first()) {
+        let existing = current.all.iter().find(|listener| listener.name == name);
+        let socket = match existing.and_then(|listener| listener.sockets.first()) {
             Some(socket) => socket.try_clone()?,
-            None => socket::make(path)?,
+            None => socket::create(path)?,
         };
-        self.all.push(Listener { name, sockets: vec![socket], fresh: kept.is_none() });
+        self.all.push(OpenListener { name, sockets: vec![socket], fresh: existing.is_none() });
         Ok(())
     }
 
@@ -154,11 +154,11 @@ impl Listeners {
 
     /// Removes the socket files. The sockets close with their descriptors.
     pub(crate) fn unlink(&self) {
-        self.all.iter().for_each(Listener::unlink);
+        self.all.iter().for_each(OpenListener::unlink);
     }
 
     /// Returns the names of listeners that `others` lacks.
-    pub(crate) fn without<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn missing_in<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = &'a str> {
         let lacks = |name: &&str| !others.all.iter().any(|other| other.name == *name);
         self.all.iter().map(|listener| listener.name.as_str()).filter(lacks)
     }
@@ -176,7 +176,7 @@ impl Listeners {
     }
 }
 
-impl Listener {
+impl OpenListener {
     fn unlink(&self) {
         if let Some(path) = self.name.strip_prefix("unix:").or_else(|| self.name.strip_prefix(CONTROL)) {
             let _ = fs::remove_file(path);
@@ -185,7 +185,7 @@ impl Listener {
 }
 
 /// Returns the error of an address that cannot be bound, in the wording of nginx, followed by advice.
-fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
+fn bind_failure(wanted: &WantedListener, error: &io::Error) -> ConfigFinding {
     let advice = port_holder::advice(&wanted.conf, error);
     format!("bind() to {} failed ({}){advice}", wanted.name, reason(error)).into()
 }
@@ -194,28 +194,28 @@ fn not_bound(wanted: &Wanted, error: &io::Error) -> Finding {
 ///
 /// A wildcard address replaces the other addresses with the same port: the kernel rejects binding both, and the worker
 /// distinguishes them by the local address of a connection.
-fn wanted(model: &Model) -> Vec<Wanted> {
-    let mut all: Vec<Wanted> = Vec::new();
+fn wanted_listeners(model: &Model) -> Vec<WantedListener> {
+    let mut all: Vec<WantedListener> = Vec::new();
     let listens = model.servers().flat_map(|server| &server.listens);
     for conf in listens {
         let name = conf.socket_name();
         match all.iter_mut().find(|wanted| wanted.name == name) {
             Some(known) if has_options(conf) && !has_options(&known.conf) => known.conf = conf.clone(),
             Some(_) => {}
-            None => all.push(Wanted { name, conf: conf.clone() }),
+            None => all.push(WantedListener { name, conf: conf.clone() }),
         }
     }
-    let wildcards: Vec<(SocketAddr, Kind)> = all
+    let wildcards: Vec<(SocketAddr, PortKind)> = all
         .iter()
-        .filter_map(|wanted| Some((ip(&wanted.conf)?, kind(&wanted.conf))))
+        .filter_map(|wanted| Some((ip_address(&wanted.conf)?, port_kind(&wanted.conf))))
         .filter(|(address, _)| is_wildcard(address))
         .collect();
     all.retain(|wanted| {
-        let Some(address) = ip(&wanted.conf) else { return true };
-        let covers = |(wildcard, spoken): &(SocketAddr, Kind)| {
+        let Some(address) = ip_address(&wanted.conf) else { return true };
+        let covers = |(wildcard, spoken): &(SocketAddr, PortKind)| {
             wildcard.port() == address.port()
                 && wildcard.is_ipv4() == address.is_ipv4()
-                && *spoken == kind(&wanted.conf)
+                && *spoken == port_kind(&wanted.conf)
         };
         is_wildcard(&address) || !wildcards.iter().any(covers)
     });
@@ -224,13 +224,13 @@ fn wanted(model: &Model) -> Vec<Wanted> {
 
 /// Protocol kind of a port (`quic`, `udp`): sockets of different kinds have separate ports even if the numbers are
 /// equal.
-type Kind = (bool, bool);
+type PortKind = (bool, bool);
 
-fn kind(conf: &ListenConf) -> Kind {
+fn port_kind(conf: &ListenConf) -> PortKind {
     (conf.quic, conf.udp)
 }
 
-fn ip(conf: &ListenConf) -> Option<SocketAddr> {
+fn ip_address(conf: &ListenConf) -> Option<SocketAddr> {
     match conf.address {
         ListenAddress::Ip(address) => Some(address),
         _ => None,
@@ -250,20 +250,20 @@ fn has_options(conf: &ListenConf) -> bool {
         || !conf.ipv6only
 }
 
-fn make(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
+fn open_sockets(conf: &ListenConf, threads: usize) -> io::Result<Vec<OwnedFd>> {
     match &conf.address {
-        ListenAddress::Ip(address) if conf.quic || conf.udp => udp::make(conf, *address, threads),
-        ListenAddress::Ip(address) => make_ip(conf, *address, threads),
+        ListenAddress::Ip(address) if conf.quic || conf.udp => udp::open_sockets(conf, *address, threads),
+        ListenAddress::Ip(address) => open_ip_sockets(conf, *address, threads),
         ListenAddress::Unix(path) => {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-            Ok(vec![make_unix(conf, &path)?])
+            Ok(vec![open_unix_socket(conf, &path)?])
         }
         ListenAddress::Host(..) => Err(io::Error::other("the host name was not resolved")),
     }
 }
 
-fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
-    let bind_patiently = |reuseport| patiently(|| bound(conf, address, reuseport));
+fn open_ip_sockets(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
+    let bind_patiently = |reuseport| bind_with_retries(|| bind_ip(conf, address, reuseport));
     // The first bind is without SO_REUSEPORT, even with `reuseport`: otherwise two programs that set it would share the
     // port without an error.
     let probe = bind_patiently(false)?;
@@ -279,7 +279,7 @@ fn make_ip(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result
     Ok(sockets)
 }
 
-fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
+fn bind_ip(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = stream_socket(family)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -332,7 +332,7 @@ fn set_keepalive(socket: &OwnedFd, probe: KeepAliveProbe) -> io::Result<()> {
     Ok(())
 }
 
-fn make_unix(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
+fn open_unix_socket(conf: &ListenConf, path: &Path) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let socket = stream_socket(AddressFamily::UNIX)?;
     if let Err(error) = bind(&socket, &address) {
@@ -374,7 +374,7 @@ mod tests {
     fn accepted_connections_have_nagle_off() {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let conf = ListenConf::new(ListenAddress::Ip(loopback), myriad_conf::Span::default());
-        let sockets = make_ip(&conf, loopback, 1).expect("a socket");
+        let sockets = open_ip_sockets(&conf, loopback, 1).expect("a socket");
         let listener = std::net::TcpListener::from(sockets.into_iter().next().expect("one"));
         let client = std::net::TcpStream::connect(listener.local_addr().expect("address")).expect("client");
         listener.set_nonblocking(false).expect("blocking");

@@ -8,30 +8,30 @@ use std::sync::Arc;
 use myriad_conf::model::MainConf;
 use myriad_conf::settings::ErrorLog as ErrorLogConf;
 use myriad_conf::{Model, Settings, Span};
-use myriad_log::{ErrorLog, LogFile, Sink, Syslog, Target};
+use myriad_log::{ErrorLog, ErrorLogTarget, LogFile, LogSink, Syslog};
 
 use myriad_cli::path_walk;
-use myriad_cli::paths::Paths;
+use myriad_cli::paths::ServerPaths;
 use myriad_cli::pidfile::reason;
 
 /// Open log files by their absolute paths.
 #[derive(Debug, Default)]
-pub(crate) struct Logs {
+pub(crate) struct LogFiles {
     files: Vec<(PathBuf, OwnedFd)>,
 }
 
-impl Logs {
+impl LogFiles {
     /// Opens all files that the model names and creates missing ones.
-    pub(crate) fn open(model: &Model, paths: &Paths) -> Result<Self, String> {
+    pub(crate) fn open(model: &Model, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
-        for path in wanted(model, paths) {
+        for path in wanted_files(model, paths) {
             logs.add(path, paths)?;
         }
         Ok(logs)
     }
 
     /// Opens the same paths again after the files were renamed.
-    pub(crate) fn reopened(&self, paths: &Paths) -> Result<Self, String> {
+    pub(crate) fn reopen(&self, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for (path, _) in &self.files {
             logs.add(path.clone(), paths)?;
@@ -39,7 +39,7 @@ impl Logs {
         Ok(logs)
     }
 
-    fn add(&mut self, path: PathBuf, paths: &Paths) -> Result<(), String> {
+    fn add(&mut self, path: PathBuf, paths: &ServerPaths) -> Result<(), String> {
         let descriptor = open(&path).map_err(|error| {
             let advice = paths.advice(&path, &error);
             format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error))
@@ -54,22 +54,22 @@ impl Logs {
     }
 
     /// Returns the main error log, which writes to these files.
-    pub(crate) fn main(&self, main: &MainConf, paths: &Paths) -> io::Result<ErrorLog> {
+    pub(crate) fn main(&self, main: &MainConf, paths: &ServerPaths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &main.error_logs {
             let (level, is_json, repeats_all) = (conf.level, conf.is_json, conf.repeats_all);
             if let Some(syslog) = &conf.syslog {
-                let sink = Sink::Syslog(Arc::new(Syslog::new(syslog.clone())?));
-                targets.push(Target { sink, level, is_json, repeats_all });
+                let sink = LogSink::Syslog(Arc::new(Syslog::new(syslog.clone())?));
+                targets.push(ErrorLogTarget { sink, level, is_json, repeats_all });
                 continue;
             }
             let path = paths.complete(conf.target.bytes());
             let sink = match self.files.iter().find(|(known, _)| *known == path) {
-                Some((_, file)) => Sink::File(Arc::new(LogFile::new(path, file.try_clone()?))),
-                None if conf.target.bytes() == b"stderr" => Sink::Stderr,
+                Some((_, file)) => LogSink::File(Arc::new(LogFile::new(path, file.try_clone()?))),
+                None if conf.target.bytes() == b"stderr" => LogSink::Stderr,
                 None => continue,
             };
-            targets.push(Target { sink, level, is_json, repeats_all });
+            targets.push(ErrorLogTarget { sink, level, is_json, repeats_all });
         }
         Ok(ErrorLog::new(targets))
     }
@@ -83,8 +83,8 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     path_walk::open_for_appending(path)
 }
 
-fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
-    let mut found = Found { paths, files: Vec::new() };
+fn wanted_files(model: &Model, paths: &ServerPaths) -> Vec<PathBuf> {
+    let mut found = FoundLogFiles { paths, files: Vec::new() };
     model.main.error_logs.iter().for_each(|log| found.error_log(log));
     if let Some(http) = &model.http {
         // The default access log of the `http` level is unused if every server names another log.
@@ -98,12 +98,12 @@ fn wanted(model: &Model, paths: &Paths) -> Vec<PathBuf> {
     found.files
 }
 
-struct Found<'a> {
-    paths: &'a Paths,
+struct FoundLogFiles<'a> {
+    paths: &'a ServerPaths,
     files: Vec<PathBuf>,
 }
 
-impl Found<'_> {
+impl FoundLogFiles<'_> {
     fn add(&mut self, written: &[u8]) {
         // The worker opens a path with variables when their values are known.
         if written == b"stderr" || written.is_empty() || written.contains(&b'$') {
@@ -140,11 +140,11 @@ mod tests {
     use rustix::io::Errno;
 
     /// Folder of root that contains a folder of another user; removed on drop.
-    struct Scratch(PathBuf);
+    struct OtherUsersFolder(PathBuf);
 
     const OTHER: u32 = 54_321;
 
-    impl Scratch {
+    impl OtherUsersFolder {
         /// Returns `None` unless the tests run as root, whose rights they test.
         fn new(name: &str) -> Option<Self> {
             if !rustix::process::geteuid().is_root() {
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    impl Drop for Scratch {
+    impl Drop for OtherUsersFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn links_in_folder_of_other_user_are_not_followed_regardless_of_owner() {
-        let Some(scratch) = Scratch::new("theirs") else { return };
+        let Some(scratch) = OtherUsersFolder::new("theirs") else { return };
         scratch.write("theirs/plain.log").expect("a plain file");
         assert_eq!(fs::read_to_string(scratch.path("theirs/plain.log")).expect("a log"), "line\n");
         symlink(scratch.path("victim"), scratch.path("theirs/roots.log")).expect("a link");
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn other_names_of_a_file_and_pipes_are_no_logs_where_others_may_put_them() {
-        let Some(scratch) = Scratch::new("kinds") else { return };
+        let Some(scratch) = OtherUsersFolder::new("kinds") else { return };
         fs::create_dir(scratch.path("all")).expect("a folder");
         fs::set_permissions(scratch.path("all"), Permissions::from_mode(0o1777)).expect("chmod");
         for folder in ["theirs", "all"] {
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn links_of_root_in_folders_of_root_are_followed_to_files_and_to_what_has_no_name() {
-        let Some(scratch) = Scratch::new("own") else { return };
+        let Some(scratch) = OtherUsersFolder::new("own") else { return };
         fs::create_dir(scratch.path("disk")).expect("a folder");
         symlink("disk", scratch.path("folder")).expect("a link");
         symlink("folder/deep.log", scratch.path("two.log")).expect("a link");

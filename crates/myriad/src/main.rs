@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == worker::ARGUMENT) {
         return worker::run();
     }
-    if let Some(command) = arguments.first().and_then(myriad_cli::admin::Command::named) {
+    if let Some(command) = arguments.first().and_then(myriad_cli::admin::AdminCommand::from_name) {
         return command.run(arguments.into_iter().skip(1));
     }
     if let Some(tool) = arguments.first().and_then(tools::named) {
@@ -54,10 +54,10 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == "upgrade") {
         return myriad_cli::upgrade::run(arguments.into_iter().skip(1));
     }
-    if let Some(command) = arguments.first().and_then(manual::Command::named) {
+    if let Some(command) = arguments.first().and_then(manual::ManualCommand::from_name) {
         return command.run(arguments.into_iter().skip(1));
     }
-    if let Some(command) = myriad_cli::wordpress::Command::named(&arguments) {
+    if let Some(command) = myriad_cli::wordpress::InstanceCommand::from_arguments(&arguments) {
         return command.run(arguments.into_iter().skip(2));
     }
     run::run(arguments)

@@ -35,12 +35,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct InitSystem {
     socket: Option<(UnixDatagram, SocketAddr)>,
-    beat: Option<Beat>,
+    beat: Option<WatchdogSchedule>,
 }
 
 /// Schedule of watchdog messages: twice as often as the watchdog requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Beat {
+struct WatchdogSchedule {
     every: Duration,
     next: Instant,
 }
@@ -48,18 +48,18 @@ struct Beat {
 impl InitSystem {
     /// Reads the init system from the environment of this process. An unusable socket is ignored; the returned text
     /// reports it.
-    pub(crate) fn of_this_process() -> (Self, Option<String>) {
+    pub(crate) fn from_environment() -> (Self, Option<String>) {
         let Some(name) = std::env::var_os(SOCKET).filter(|name| !name.is_empty()) else {
             return (Self::default(), None);
         };
-        let beat = beat(
+        let beat = watchdog_interval(
             std::env::var(WATCHDOG).ok().as_deref(),
             std::env::var(WATCHDOG_PROCESS).ok().as_deref(),
             std::process::id(),
         );
         match socket(&name) {
             Ok(socket) => {
-                let every = beat.map(|every| Beat { every, next: Instant::now() + every });
+                let every = beat.map(|every| WatchdogSchedule { every, next: Instant::now() + every });
                 (Self { socket: Some(socket), beat: every }, None)
             }
             Err(error) => {
@@ -73,8 +73,8 @@ impl InitSystem {
     }
 
     /// Reports that the server accepts connections; `told` is a line for `systemctl status`.
-    pub(crate) fn ready(&self, told: &str) {
-        self.tell(&format!("READY=1\nMAINPID={}\nSTATUS={}", std::process::id(), one_line(told)));
+    pub(crate) fn ready(&self, status: &str) {
+        self.send(&format!("READY=1\nMAINPID={}\nSTATUS={}", std::process::id(), one_line(status)));
     }
 
     /// Reports the start of a reload. The next `READY` completes it, whether the new configuration was accepted or
@@ -82,17 +82,17 @@ impl InitSystem {
     pub(crate) fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let now_us = now.tv_sec.cast_unsigned() * 1_000_000 + now.tv_nsec.cast_unsigned() / 1000;
-        self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={now_us}"));
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={now_us}"));
     }
 
     /// Reports that the server, and with it the service, is stopping.
     pub(crate) fn stopping(&self) {
-        self.tell("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
     /// Reports that this process stops and that `process` becomes the main process of the service.
-    pub(crate) fn passes_to(&self, process: u32) {
-        self.tell(&format!("MAINPID={process}"));
+    pub(crate) fn main_process_changed(&self, process: u32) {
+        self.send(&format!("MAINPID={process}"));
     }
 
     /// Returns the time of the next watchdog message; `None` without a watchdog.
@@ -104,12 +104,12 @@ impl InitSystem {
     pub(crate) fn keep_alive(&mut self, now: Instant) {
         if let Some(beat) = self.beat.as_mut().filter(|beat| now >= beat.next) {
             beat.next = now + beat.every;
-            self.tell("WATCHDOG=1");
+            self.send("WATCHDOG=1");
         }
     }
 
     /// Sends one message. Errors are ignored, because an init system that receives no message reports that itself.
-    fn tell(&self, message: &str) {
+    fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
             let _ = socket.send_to_addr(message.as_bytes(), address);
         }
@@ -129,7 +129,7 @@ fn socket(name: &OsStr) -> io::Result<(UnixDatagram, SocketAddr)> {
 
 /// Computes the interval of watchdog messages from the two variables; `None` if no watchdog is set, or if it is for
 /// another process.
-fn beat(microseconds: Option<&str>, process: Option<&str>, own: u32) -> Option<Duration> {
+fn watchdog_interval(microseconds: Option<&str>, process: Option<&str>, own: u32) -> Option<Duration> {
     let limit_us: u64 = microseconds?.parse().ok().filter(|limit| *limit > 0)?;
     let is_other = process.is_some_and(|process| process.parse() != Ok(own));
     (!is_other).then(|| Duration::from_micros((limit_us / 2).max(1)))
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn signs_of_life_come_twice_as_often_as_they_are_wanted() {
         let half = Some(Duration::from_secs(15));
-        assert_eq!(beat(Some("30000000"), None, 7), half);
-        assert_eq!(beat(Some("30000000"), Some("7"), 7), half);
+        assert_eq!(watchdog_interval(Some("30000000"), None, 7), half);
+        assert_eq!(watchdog_interval(Some("30000000"), Some("7"), 7), half);
         for (microseconds, process) in [
             (None, None),
             (Some("0"), None),
@@ -157,7 +157,7 @@ mod tests {
             (Some("30000000"), Some("8")),
             (Some("30000000"), Some("me")),
         ] {
-            assert_eq!(beat(microseconds, process, 7), None, "{microseconds:?} {process:?}");
+            assert_eq!(watchdog_interval(microseconds, process, 7), None, "{microseconds:?} {process:?}");
         }
     }
 
@@ -166,9 +166,9 @@ mod tests {
         let name = format!("myriad-notify-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).expect("a name");
         let init = UnixDatagram::bind_addr(&address).expect("a socket");
-        let said = InitSystem { socket: socket(format!("@{name}").as_ref()).ok(), beat: None };
-        said.passes_to(42);
-        said.ready("two\nlines=1");
+        let init_system = InitSystem { socket: socket(format!("@{name}").as_ref()).ok(), beat: None };
+        init_system.main_process_changed(42);
+        init_system.ready("two\nlines=1");
         let mut bytes = [0; 256];
         let mut next = || {
             let length = init.recv(&mut bytes).expect("a message");

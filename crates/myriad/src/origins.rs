@@ -30,7 +30,7 @@ const AT_ONCE: usize = 16;
 
 /// Local address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Address {
+enum LocalAddress {
     /// Addresses of a name, of which one must accept.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
@@ -38,8 +38,8 @@ enum Address {
 
 /// Origin named in the configuration.
 #[derive(Clone, Debug)]
-struct Origin {
-    address: Address,
+struct NamedOrigin {
+    address: LocalAddress,
     written: String,
     span: Span,
 }
@@ -56,7 +56,7 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
     let own: HashSet<&ListenAddress> =
         http.servers.iter().flat_map(|server| &server.listens).map(|listen| &listen.address).collect();
     origins.retain(|origin| known.insert(origin.address.clone()) && !is_own(&own, &origin.address));
-    let answers = ask(&origins, account);
+    let answers = try_origins(&origins, account);
     let found = origins.iter().zip(answers).filter_map(|(origin, answer)| Some((origin, answer.err()?)));
     let found = found.filter(|(_, error)| tells_missing || error.kind() != io::ErrorKind::NotFound);
     let mut warnings: Vec<Diagnostic> =
@@ -66,20 +66,20 @@ pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: 
 }
 
 /// Returns the local origins in `upstream` blocks and in targets without variables.
-fn origins(http: &HttpConf) -> Vec<Origin> {
+fn origins(http: &HttpConf) -> Vec<NamedOrigin> {
     let servers = http
         .upstreams
         .iter()
         .flat_map(|upstream| &upstream.servers)
         .filter(|server| !server.down && !server.resolve);
-    let mut all: Vec<Origin> = servers
+    let mut all: Vec<NamedOrigin> = servers
         .filter_map(|server| {
             let address = match &server.address {
-                UpstreamAddress::Ip(address) => loopback(address.ip(), address.port()),
-                UpstreamAddress::Host(host, port) => named(host, *port),
-                UpstreamAddress::Unix(path) => Some(unix(path)),
+                UpstreamAddress::Ip(address) => loopback_address(address.ip(), address.port()),
+                UpstreamAddress::Host(host, port) => named_address(host, *port),
+                UpstreamAddress::Unix(path) => Some(unix_address(path)),
             }?;
-            Some(Origin { address, written: server.name.lossy().into_owned(), span: server.name.span })
+            Some(NamedOrigin { address, written: server.name.lossy().into_owned(), span: server.name.span })
         })
         .collect();
     let is_upstream =
@@ -87,73 +87,77 @@ fn origins(http: &HttpConf) -> Vec<Origin> {
     for settings in http.levels() {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { continue };
         if let Some(address) = target_address(*protocol, target, is_upstream) {
-            all.push(Origin { address, written: target.lossy().into_owned(), span: target.span });
+            all.push(NamedOrigin { address, written: target.lossy().into_owned(), span: target.span });
         }
     }
     all
 }
 
 /// Returns the address of a target without variables, if it is local.
-fn target_address(protocol: Protocol, target: &Text, is_upstream: impl Fn(&str) -> bool) -> Option<Address> {
+fn target_address(
+    protocol: Protocol,
+    target: &Text,
+    is_upstream: impl Fn(&str) -> bool,
+) -> Option<LocalAddress> {
     let text = target.as_str().filter(|_| !target.has_variables())?;
     let (scheme, rest) = protocol.split(text)?;
     let port = scheme.and_then(|scheme| scheme.port);
     if let Some(path) = rest.strip_prefix("unix:") {
         // In a URL a colon terminates the path of the socket.
         let path = if protocol.is_url() { path.split(':').next().unwrap_or(path) } else { path };
-        return Some(unix(path.as_bytes()));
+        return Some(unix_address(path.as_bytes()));
     }
     let host = rest.split(['/', '?']).next().unwrap_or(rest);
     if is_upstream(host) {
         return None;
     }
     if let Ok(address) = host.parse::<SocketAddr>() {
-        return loopback(address.ip(), address.port());
+        return loopback_address(address.ip(), address.port());
     }
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !name.ends_with(':') => (name, port.parse().ok()?),
         _ => (host, port?),
     };
     match name.trim_matches(['[', ']']).parse::<IpAddr>() {
-        Ok(ip) => loopback(ip, port),
-        Err(_) => named(name, port),
+        Ok(ip) => loopback_address(ip, port),
+        Err(_) => named_address(name, port),
     }
 }
 
-fn loopback(ip: IpAddr, port: u16) -> Option<Address> {
-    ip.to_canonical().is_loopback().then(|| Address::Tcp(vec![SocketAddr::new(ip, port)]))
+fn loopback_address(ip: IpAddr, port: u16) -> Option<LocalAddress> {
+    ip.to_canonical().is_loopback().then(|| LocalAddress::Tcp(vec![SocketAddr::new(ip, port)]))
 }
 
-fn named(host: &str, port: u16) -> Option<Address> {
+fn named_address(host: &str, port: u16) -> Option<LocalAddress> {
     let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let is_here = host.eq_ignore_ascii_case("localhost");
-    is_here.then(|| Address::Tcp(both.map(|ip| SocketAddr::new(ip, port)).to_vec()))
+    is_here.then(|| LocalAddress::Tcp(both.map(|ip| SocketAddr::new(ip, port)).to_vec()))
 }
 
-fn unix(path: &[u8]) -> Address {
-    Address::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
+fn unix_address(path: &[u8]) -> LocalAddress {
+    LocalAddress::Unix(PathBuf::from(std::ffi::OsStr::from_bytes(path)))
 }
 
 /// Returns whether a server of this configuration listens on the address and will accept connections once it runs.
-fn is_own(listens: &HashSet<&ListenAddress>, address: &Address) -> bool {
+fn is_own(listens: &HashSet<&ListenAddress>, address: &LocalAddress) -> bool {
     match address {
-        Address::Tcp(wanted) => listens.iter().any(|listen| {
+        LocalAddress::Tcp(wanted) => listens.iter().any(|listen| {
             matches!(listen, ListenAddress::Ip(own) if wanted.iter().any(|address| {
                 own.port() == address.port() && (own.ip().is_unspecified() || own.ip() == address.ip())
             }))
         }),
-        Address::Unix(path) => listens.iter().any(|listen| {
+        LocalAddress::Unix(path) => listens.iter().any(|listen| {
             matches!(listen, ListenAddress::Unix(own) if own.as_slice() == path.as_os_str().as_bytes())
         }),
     }
 }
 
 /// Tries the origins concurrently and as the account: on Linux a single thread can change its user.
-fn ask(origins: &[Origin], account: Option<&Account>) -> Vec<io::Result<()>> {
+fn try_origins(origins: &[NamedOrigin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {
         let work = || {
-            if account.is_some_and(|account| account.assume().is_err()) {
+            if account.is_some_and(|account| account.switch_process().is_err()) {
                 // The thread could not change to the account, so its rights are unknown.
                 return Vec::new();
             }
@@ -161,7 +165,7 @@ fn ask(origins: &[Origin], account: Option<&Account>) -> Vec<io::Result<()>> {
             loop {
                 let taken = next.lock().map(|mut next| next.next());
                 let Ok(Some(index)) = taken else { return answers };
-                answers.push((index, reach(&origins[index].address)));
+                answers.push((index, try_connect(&origins[index].address)));
             }
         };
         let threads: Vec<_> = (0..origins.len().min(AT_ONCE)).map(|_| scope.spawn(work)).collect();
@@ -175,9 +179,9 @@ fn ask(origins: &[Origin], account: Option<&Account>) -> Vec<io::Result<()>> {
     all
 }
 
-fn reach(address: &Address) -> io::Result<()> {
+fn try_connect(address: &LocalAddress) -> io::Result<()> {
     match address {
-        Address::Tcp(addresses) => {
+        LocalAddress::Tcp(addresses) => {
             let mut last = Ok(());
             for address in addresses {
                 last = TcpStream::connect_timeout(address, PATIENCE).map(drop);
@@ -187,7 +191,7 @@ fn reach(address: &Address) -> io::Result<()> {
             }
             last
         }
-        Address::Unix(path) => {
+        LocalAddress::Unix(path) => {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             match connect(&socket, &SocketAddrUnix::new(path)?) {
@@ -199,11 +203,11 @@ fn reach(address: &Address) -> io::Result<()> {
     }
 }
 
-fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Diagnostic {
+fn warning(origin: &NamedOrigin, error: &io::Error, account: Option<&Account>) -> Diagnostic {
     let written = &origin.written;
     match (&origin.address, error.kind()) {
-        (Address::Unix(path), io::ErrorKind::PermissionDenied) => forbidden(origin, path, account),
-        (Address::Unix(path), io::ErrorKind::NotFound) => {
+        (LocalAddress::Unix(path), io::ErrorKind::PermissionDenied) => forbidden(origin, path, account),
+        (LocalAddress::Unix(path), io::ErrorKind::NotFound) => {
             let text = format!("the socket \"{}\" of \"{written}\" does not exist", path.display());
             Diagnostic::warning(origin.span, text)
                 .help("start the server that creates it, or check the path in its configuration (php-fpm: \"listen =\" in the file of \
@@ -226,7 +230,7 @@ fn warning(origin: &Origin, error: &io::Error, account: Option<&Account>) -> Dia
 
 /// Returns the warning on a socket that the user of the workers may not connect to: the file or folder that denies
 /// access, with mode and owner.
-fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnostic {
+fn forbidden(origin: &NamedOrigin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());
     let mut text = format!(
@@ -235,14 +239,19 @@ fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnos
     );
     let above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     let closed = above.filter_map(|folder| Some((folder, fs::metadata(folder).ok()?)));
-    let closed = closed.filter(|(_, known)| account.is_some_and(|account| !account.may(known, 0o1))).last();
+    let closed =
+        closed.filter(|(_, known)| account.is_some_and(|account| !account.has_right(known, 0o1))).last();
     let help = if let Some((folder, known)) = closed {
-        let _ =
-            write!(text, ": it has no access to the folder \"{}\" ({})", folder.display(), rights(&known));
+        let _ = write!(
+            text,
+            ": it has no access to the folder \"{}\" ({})",
+            folder.display(),
+            mode_and_owner(&known)
+        );
         "grant that user access to the folder (chmod o+x, or its group), or set \"user\" to a user with access"
     } else {
         if let Ok(known) = fs::metadata(path) {
-            let _ = write!(text, " ({})", rights(&known));
+            let _ = write!(text, " ({})", mode_and_owner(&known));
         }
         "grant access in the configuration of the socket (php-fpm: listen.owner, listen.group, listen.mode), or set \
              \"user\" to a user with access"
@@ -251,7 +260,7 @@ fn forbidden(origin: &Origin, path: &Path, account: Option<&Account>) -> Diagnos
 }
 
 /// Formats mode and owner of a file: `mode 0660, owner www-data:www-data`.
-fn rights(known: &fs::Metadata) -> String {
+fn mode_and_owner(known: &fs::Metadata) -> String {
     let user = accounts::name_of(known.uid()).unwrap_or_else(|| known.uid().to_string());
     let group = accounts::group_name_of(known.gid()).unwrap_or_else(|| known.gid().to_string());
     format!("mode {:04o}, owner {user}:{group}", known.mode() & 0o7777)

@@ -10,9 +10,9 @@ use myriad_conf::model::MainConf;
 use myriad_serve::{QuicProcess, Standing};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::control::{Channel, Kind};
-use crate::generation::Generation;
-use crate::handover::Processes;
+use crate::control::{ControlChannel, MessageKind};
+use crate::generation::ServerGeneration;
+use crate::handover::QuicProcesses;
 use crate::inbox;
 use crate::ticket_keys::TicketKeys;
 use crate::worker;
@@ -28,7 +28,7 @@ const ALLOCATOR: [(&str, &str); 2] =
 pub(crate) struct WorkerProcess {
     child: Child,
     /// `None` once the worker has closed its endpoint.
-    pub(crate) channel: Option<Channel>,
+    pub(crate) channel: Option<ControlChannel>,
     /// ```text
     /// Starting --Ready--> Serving --request to quit--> Leaving --exit--> gone
     /// ```
@@ -49,13 +49,13 @@ impl WorkerProcess {
     /// Starts this binary as a worker named `name` and sends it a configuration and the other processes that serve
     /// QUIC. `respawned` is the number of earlier workers that exited unexpectedly, which the API reports.
     pub(crate) fn start(
-        generation: &Generation,
+        generation: &ServerGeneration,
         keys: &TicketKeys,
         respawned: u64,
         name: (u8, u64),
         others: &[(QuicProcess, BorrowedFd<'_>)],
     ) -> io::Result<Self> {
-        let (channel, theirs) = Channel::pair()?;
+        let (channel, theirs) = ControlChannel::pair()?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("myriad: worker process").arg(worker::ARGUMENT);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
@@ -88,15 +88,15 @@ impl WorkerProcess {
     /// Sends a new process the messages that it needs to serve.
     fn begin(
         &mut self,
-        generation: &Generation,
+        generation: &ServerGeneration,
         keys: &TicketKeys,
         others: &[(QuicProcess, BorrowedFd<'_>)],
     ) -> io::Result<()> {
-        self.tell(Kind::Confine, &generation.confinement().encode(), &[])?;
+        self.send(MessageKind::Confine, &generation.confinement().encode(), &[])?;
         // Before the configuration: the other processes determine whether it may read the sockets of QUIC.
         self.make_inbox()?;
-        self.tell_of(others)?;
-        self.inbox_is_told();
+        self.send_processes(others)?;
+        self.close_inbox();
         self.configure(generation, keys)
     }
 
@@ -105,11 +105,11 @@ impl WorkerProcess {
     }
 
     /// Sends a configuration with the descriptors that it needs.
-    pub(crate) fn configure(&self, generation: &Generation, keys: &TicketKeys) -> io::Result<()> {
+    pub(crate) fn configure(&self, generation: &ServerGeneration, keys: &TicketKeys) -> io::Result<()> {
         let listeners = generation.listeners.iter().map(|(_, socket)| socket);
         let logs = generation.logs.iter().map(|(_, file)| file);
         let descriptors: Vec<_> = listeners.chain(logs).collect();
-        self.tell(Kind::Configure, &generation.handover(self.name.0, keys).encode(), &descriptors)
+        self.send(MessageKind::Configure, &generation.handover(self.name.0, keys).encode(), &descriptors)
     }
 
     /// Returns the number that is part of its connection IDs.
@@ -131,7 +131,7 @@ impl WorkerProcess {
     /// Creates the inbox of a process that serves QUIC and has none.
     pub(crate) fn make_inbox(&mut self) -> io::Result<()> {
         if self.way_in.is_none() && !self.quic.is_empty() {
-            let (way_in, inbox) = inbox::make()?;
+            let (way_in, inbox) = inbox::new_inbox()?;
             self.way_in = Some(way_in);
             self.inbox = Some(inbox);
         }
@@ -139,23 +139,28 @@ impl WorkerProcess {
     }
 
     /// Closes the receiving endpoint of the inbox, which the process has received.
-    pub(crate) fn inbox_is_told(&mut self) {
+    pub(crate) fn close_inbox(&mut self) {
         self.inbox = None;
     }
 
     /// Sends the process its own state and the other processes that serve QUIC on the same sockets.
-    pub(crate) fn tell_of(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
+    pub(crate) fn send_processes(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
         if self.way_in.is_none() {
             return Ok(());
         }
         let channel = self.channel.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         let own = self.quic_process();
         let others: Vec<_> = others.iter().filter(|(other, _)| other.number != own.number).cloned().collect();
-        Processes::send(channel, Some((&own, self.inbox.as_ref().map(AsFd::as_fd))), &others)
+        QuicProcesses::send(channel, Some((&own, self.inbox.as_ref().map(AsFd::as_fd))), &others)
     }
 
     /// Sends one message.
-    pub(crate) fn tell(&self, kind: Kind, payload: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub(crate) fn send(
+        &self,
+        kind: MessageKind,
+        payload: &[u8],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let channel = self.channel.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         channel.send(kind, payload, descriptors)
     }
@@ -163,7 +168,7 @@ impl WorkerProcess {
     /// Requests the process to complete the requests in progress and exit.
     pub(crate) fn quit(&mut self) {
         self.state = Standing::Leaving;
-        if self.tell(Kind::Quit, b"", &[]).is_err() {
+        if self.send(MessageKind::Quit, b"", &[]).is_err() {
             // Closing the channel has the same effect.
             self.channel = None;
         }
@@ -181,7 +186,7 @@ impl WorkerProcess {
     }
 
     /// Returns the exit status if the process has exited.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 }
@@ -190,9 +195,9 @@ impl WorkerProcess {
 /// that the directive names.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
-    let kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);
+    let always_kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);
     let written = main.env.iter().map(|variable| variable.lossy().into_owned());
-    for variable in kept.into_iter().chain(written) {
+    for variable in always_kept.into_iter().chain(written) {
         match variable.split_once('=') {
             Some((name, value)) => {
                 command.env(name, value);

@@ -18,29 +18,29 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use zeroize::Zeroizing;
 
 use crate::activation;
 use crate::cores;
-use crate::daemon::{Birth, Elder};
-use crate::generation::Generation;
-use crate::listeners::Listeners;
+use crate::daemon::{PredecessorSupervisor, ProcessOrigin};
+use crate::generation::ServerGeneration;
+use crate::listeners::ListenerSet;
 use crate::notify::InitSystem;
 use crate::process::{WorkerProcess, describe};
 use crate::ticket_keys::TicketKeys;
-use announcement::Announcement;
-use kin::{Age, Kin};
-use myriad_cli::configuration::{Configuration, Origin};
-use myriad_cli::instance::Instance;
+use announcement::ServerAnnouncement;
+use kin::{PeerSupervisors, SideAge};
+use myriad_cli::configuration::{Configuration, ConfigurationSource};
+use myriad_cli::instance::InstanceLock;
 use myriad_cli::pidfile::{PidFile, reason};
-use myriad_cli::report::{Finding, report};
+use myriad_cli::report::{ConfigFinding, report};
 use myriad_cli::signals::{self, Signals};
-use pending::Reload;
-use succession::Succession;
-use workers::Workers;
+use pending::ReloadState;
+use succession::SupervisorSuccession;
+use workers::SupervisedWorkers;
 
 /// Maximum time for a worker to exit after TERM. It exits at once unless it must write catalogues of many files. The
 /// master process of nginx grants one second.
@@ -59,33 +59,33 @@ const WATCHED: [Signal; 8] = [
 
 /// Kind of the requested shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+enum ShutdownKind {
     Graceful,
     /// Workers that still run at this time are killed.
     Fast(Instant),
 }
 
 /// Sender of a message.
-enum Speaker {
+enum MessageSender {
     Worker(u32),
     /// Supervisor before or after this one.
-    Supervisor(Age),
+    Supervisor(SideAge),
 }
 
 /// Running server: its configuration, its workers and its announcements to other processes.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     signals: Signals,
-    current: Generation,
-    reload: Reload,
-    workers: Workers,
-    announced: Announcement,
-    succession: Succession,
-    kin: Kin,
+    current: ServerGeneration,
+    reload: ReloadState,
+    workers: SupervisedWorkers,
+    announced: ServerAnnouncement,
+    succession: SupervisorSuccession,
+    peer_supervisors: PeerSupervisors,
     /// Keys of session tickets for the next worker process.
     ticket_keys: TicketKeys,
     init: InitSystem,
-    ending: Option<Ending>,
+    ending: Option<ShutdownKind>,
     failed: bool,
 }
 
@@ -95,39 +95,45 @@ impl Supervisor {
     /// # Errors
     /// Returns messages for the log.
     pub(crate) fn start(
-        origin: &Origin,
+        origin: &ConfigurationSource,
         configuration: &Configuration,
-        birth: Birth,
-        instance: Option<Instance>,
-    ) -> Result<Self, Vec<Finding>> {
+        birth: ProcessOrigin,
+        instance: Option<InstanceLock>,
+    ) -> Result<Self, Vec<ConfigFinding>> {
         let io_error = |error: io::Error| vec![error.to_string().into()];
-        cores::refuse().map_err(io_error)?;
+        cores::disable().map_err(io_error)?;
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
-        let succession = Succession::new(matches!(birth, Birth::Upgrade(..))).map_err(io_error)?;
+        let succession =
+            SupervisorSuccession::new(matches!(birth, ProcessOrigin::Upgrade(..))).map_err(io_error)?;
         let (inherited, ticket_keys, foreground, kin) = match birth {
-            Birth::Plain => (activated()?, TicketKeys::default(), None, Kin::default()),
-            Birth::Detached(stream) => {
-                (Listeners::default(), TicketKeys::default(), Some(stream), Kin::default())
+            ProcessOrigin::Plain => {
+                (activated_listeners()?, TicketKeys::default(), None, PeerSupervisors::default())
             }
-            Birth::Upgrade(listeners, keys, Elder { depth, channel, processes }, _) => {
-                (listeners, keys, None, Kin::of_heir(depth, channel, processes))
+            ProcessOrigin::Detached(stream) => {
+                (ListenerSet::default(), TicketKeys::default(), Some(stream), PeerSupervisors::default())
             }
+            ProcessOrigin::Upgrade(
+                listeners,
+                keys,
+                PredecessorSupervisor { depth, channel, processes },
+                _,
+            ) => (listeners, keys, None, PeerSupervisors::for_successor(depth, channel, processes)),
         };
-        let (init, untold) = InitSystem::of_this_process();
+        let (init, untold) = InitSystem::from_environment();
         let mut supervisor = Self {
             signals,
-            current: Generation::prepare(origin, configuration, &inherited)?,
-            reload: Reload::default(),
-            workers: Workers::none(),
-            announced: Announcement::new(instance, foreground),
+            current: ServerGeneration::prepare(origin, configuration, &inherited)?,
+            reload: ReloadState::default(),
+            workers: SupervisedWorkers::empty(),
+            announced: ServerAnnouncement::new(instance, foreground),
             succession,
-            kin,
+            peer_supervisors: kin,
             ticket_keys,
             init,
             ending: None,
             failed: false,
         };
-        supervisor.warn_of_strangers(&inherited, untold);
+        supervisor.warn_of_unused_sockets(&inherited, untold);
         if let Err(error) = supervisor.start_worker() {
             supervisor.current.listeners.unlink();
             return Err(vec![format!("the worker process could not be started: {error}").into()]);
@@ -136,13 +142,13 @@ impl Supervisor {
     }
 
     /// Warns of inherited sockets without a `listen`, which are closed, and of an init system that cannot be notified.
-    fn warn_of_strangers(&self, inherited: &Listeners, untold: Option<String>) {
-        let strangers = inherited.without(&self.current.listeners);
-        let closed = strangers.map(|name| {
+    fn warn_of_unused_sockets(&self, inherited: &ListenerSet, untold: Option<String>) {
+        let unused = inherited.missing_in(&self.current.listeners);
+        let closed = unused.map(|name| {
             format!("the socket {name} was passed to this process, but no \"listen\" directive uses it: it is closed")
         });
         for text in closed.chain(untold) {
-            self.log(Level::Warn, &text);
+            self.log(LogLevel::Warn, &text);
         }
     }
 
@@ -152,49 +158,50 @@ impl Supervisor {
             let spoken = match self.wait() {
                 Ok(spoken) => spoken,
                 Err(error) => {
-                    self.log(Level::Alert, &format!("poll() failed: {error}"));
+                    self.log(LogLevel::Alert, &format!("poll() failed: {error}"));
                     return ExitCode::FAILURE;
                 }
             };
             for signal in self.signals.take() {
-                self.signalled(signal);
+                self.handle_signal(signal);
             }
             for speaker in spoken {
                 match speaker {
-                    Speaker::Worker(pid) => self.hear(pid),
-                    Speaker::Supervisor(age) => {
-                        self.kin.hear(age);
-                        self.workers.tell(&mut self.kin);
+                    MessageSender::Worker(pid) => self.receive_message(pid),
+                    MessageSender::Supervisor(age) => {
+                        self.peer_supervisors.receive_message(age);
+                        self.workers.send_processes(&mut self.peer_supervisors);
                     }
                 }
             }
-            self.reap();
-            self.keep_time();
+            self.reap_workers();
+            self.handle_deadlines();
         }
         if !self.succession.shares_sockets() {
             self.current.listeners.unlink();
         }
-        self.log(Level::Notice, "exit");
+        self.log(LogLevel::Notice, "exit");
         if self.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 
     /// Writes to the log, and to standard error until the first worker accepts connections.
-    fn log(&self, level: Level, message: &str) {
-        report(&self.current.log, level, message, !self.announced.is_made());
+    fn log(&self, level: LogLevel, message: &str) {
+        report(&self.current.log, level, message, !self.announced.is_written());
     }
 
     /// Waits for a signal, a message, the exit of a child or the next deadline; returns the senders of messages.
-    fn wait(&self) -> io::Result<Vec<Speaker>> {
+    fn wait(&self) -> io::Result<Vec<MessageSender>> {
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];
         let mut speakers = Vec::new();
-        let workers = self.workers.channels().map(|(pid, channel)| (Speaker::Worker(pid), channel));
-        let supervisors = self.kin.channels().map(|(age, channel)| (Speaker::Supervisor(age), channel));
+        let workers = self.workers.channels().map(|(pid, channel)| (MessageSender::Worker(pid), channel));
+        let supervisors =
+            self.peer_supervisors.channels().map(|(age, channel)| (MessageSender::Supervisor(age), channel));
         for (speaker, channel) in workers.chain(supervisors) {
             polled.push(PollFd::new(channel, PollFlags::IN));
             speakers.push(speaker);
         }
         let deadline = match self.ending {
-            Some(Ending::Fast(deadline)) => Some(deadline),
+            Some(ShutdownKind::Fast(deadline)) => Some(deadline),
             _ => self.workers.respawn.due,
         };
         let deadline = deadline.into_iter().chain(self.init.next_beat()).min();
@@ -208,7 +215,7 @@ impl Supervisor {
         Ok(spoken.map(|(_, speaker)| speaker).collect())
     }
 
-    fn signalled(&mut self, signal: Signal) {
+    fn handle_signal(&mut self, signal: Signal) {
         let deed = match signal {
             Signal::TERM | Signal::INT => "exiting",
             Signal::QUIT => "shutting down",
@@ -219,7 +226,7 @@ impl Supervisor {
             _ => return,
         };
         self.log(
-            Level::Notice,
+            LogLevel::Notice,
             &format!("signal {} ({}) received, {deed}", signal.as_raw(), signals::name(signal)),
         );
         match signal {
@@ -233,7 +240,7 @@ impl Supervisor {
     }
 
     fn stop(&mut self) {
-        self.ending = Some(Ending::Fast(Instant::now() + STOP_LIMIT));
+        self.ending = Some(ShutdownKind::Fast(Instant::now() + STOP_LIMIT));
         self.init.stopping();
         self.reload.abandon();
         self.workers.terminate();
@@ -243,12 +250,12 @@ impl Supervisor {
         if self.ending.is_some() {
             return;
         }
-        self.ending = Some(Ending::Graceful);
+        self.ending = Some(ShutdownKind::Graceful);
         // A new binary announces its processes before it serves: workers receive their successors before they stop.
-        self.kin.catch_up();
-        self.workers.tell(&mut self.kin);
-        match self.succession.heir() {
-            Some(heir) => self.init.passes_to(heir),
+        self.peer_supervisors.receive_pending();
+        self.workers.send_processes(&mut self.peer_supervisors);
+        match self.succession.successor_pid() {
+            Some(heir) => self.init.main_process_changed(heir),
             None => self.init.stopping(),
         }
         self.reload.abandon();
@@ -258,7 +265,7 @@ impl Supervisor {
         }
         drop(listeners);
         self.workers.quit();
-        self.workers.tell(&mut self.kin);
+        self.workers.send_processes(&mut self.peer_supervisors);
     }
 
     /// Handles WINCH as nginx does: workers shut down gracefully, this process continues and retains its sockets.
@@ -267,45 +274,50 @@ impl Supervisor {
         self.workers.respawn.due = None;
         self.reload.abandon();
         self.workers.quit();
-        self.workers.tell(&mut self.kin);
+        self.workers.send_processes(&mut self.peer_supervisors);
     }
 
     fn start_worker(&mut self) -> io::Result<()> {
         self.workers.respawn.due = None;
-        self.workers.start(&self.current, self.ticket_keys.valid(), &self.current.log, &mut self.kin)?;
-        self.workers.tell(&mut self.kin);
+        self.workers.start(
+            &self.current,
+            self.ticket_keys.valid(),
+            &self.current.log,
+            &mut self.peer_supervisors,
+        )?;
+        self.workers.send_processes(&mut self.peer_supervisors);
         Ok(())
     }
 
     /// Writes the number and the state of this process to the lock of the folder of a `myriad wordpress`. A new
     /// supervisor writes its own.
-    fn tell_instance(&self) {
-        if self.succession.has_heir() {
+    fn write_instance_state(&self) {
+        if self.succession.has_successor() {
             return;
         }
-        if let Err(error) = self.announced.tell_instance(&self.current, &self.reload.counted) {
+        if let Err(error) = self.announced.write_instance_state(&self.current, &self.reload.counted) {
             self.log(
-                Level::Alert,
+                LogLevel::Alert,
                 &format!("could not write the lock file of the prefix: {}", reason(&error)),
             );
         }
     }
 
-    fn reap(&mut self) {
-        while let Some((worker, status)) = self.workers.take_ended() {
-            let level = if status.code().is_some() { Level::Notice } else { Level::Alert };
+    fn reap_workers(&mut self) {
+        while let Some((worker, status)) = self.workers.take_exited() {
+            let level = if status.code().is_some() { LogLevel::Notice } else { LogLevel::Alert };
             self.log(level, &format!("worker process {} {}", worker.pid(), describe(status)));
-            self.workers.tell(&mut self.kin);
-            self.worker_gone(&worker);
+            self.workers.send_processes(&mut self.peer_supervisors);
+            self.handle_worker_exit(&worker);
         }
-        if let Some(status) = self.succession.take_ended() {
-            self.log(Level::Notice, &format!("new binary process {}", describe(status)));
-            self.kin.set_heir(None);
-            self.workers.tell(&mut self.kin);
+        if let Some(status) = self.succession.take_exit_status() {
+            self.log(LogLevel::Notice, &format!("new binary process {}", describe(status)));
+            self.peer_supervisors.set_successor(None);
+            self.workers.send_processes(&mut self.peer_supervisors);
             if let Some(Err(error)) = self.announced.pid_file.as_mut().map(PidFile::rename_back) {
-                self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
+                self.log(LogLevel::Alert, &format!("rename() of the pid file failed: {error}"));
             }
-            self.tell_instance();
+            self.write_instance_state();
             if self.workers.is_empty() && self.ending.is_none() {
                 self.workers.accepting = true;
                 self.workers.respawn.due = Some(Instant::now());
@@ -313,7 +325,7 @@ impl Supervisor {
         }
     }
 
-    fn worker_gone(&mut self, worker: &WorkerProcess) {
+    fn handle_worker_exit(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
             self.pending_failed(format!(
                 "worker process {} exited before it accepted the new configuration",
@@ -323,7 +335,7 @@ impl Supervisor {
         if self.ending.is_some() || !self.workers.accepting {
             return;
         }
-        if !self.announced.is_made() {
+        if !self.announced.is_written() {
             self.failed = true;
             self.stop();
             return;
@@ -332,40 +344,40 @@ impl Supervisor {
         self.reload_again();
     }
 
-    fn keep_time(&mut self) {
+    fn handle_deadlines(&mut self) {
         let now = Instant::now();
         self.init.keep_alive(now);
-        if let Some(Ending::Fast(deadline)) = self.ending
+        if let Some(ShutdownKind::Fast(deadline)) = self.ending
             && now >= deadline
         {
             self.workers.kill();
-            self.ending = Some(Ending::Fast(now + STOP_LIMIT));
+            self.ending = Some(ShutdownKind::Fast(now + STOP_LIMIT));
         }
         if self.ending.is_none()
             && self.workers.respawn.is_due(now)
             && let Err(error) = self.start_worker()
         {
-            self.log(Level::Alert, &format!("the worker process could not be started: {error}"));
-            self.workers.respawn.later(now);
+            self.log(LogLevel::Alert, &format!("the worker process could not be started: {error}"));
+            self.workers.respawn.retry_later(now);
         }
     }
 
     /// Handles USR2 as nginx does: starts the new binary next to this one, which continues to serve until it receives a
     /// signal to stop.
     fn upgrade(&mut self) {
-        if self.succession.has_heir() || self.ending.is_some() {
+        if self.succession.has_successor() || self.ending.is_some() {
             return;
         }
         if let Some(Err(error)) = self.announced.pid_file.as_mut().map(PidFile::rename_to_oldbin) {
-            return self.log(Level::Alert, &format!("rename() of the pid file failed: {error}"));
+            return self.log(LogLevel::Alert, &format!("rename() of the pid file failed: {error}"));
         }
         let (keys, instance) = (self.ticket_keys.valid(), self.announced.instance.as_ref());
-        let processes = self.kin.for_heir(self.workers.reachable());
-        let kin = (self.kin.next_depth(), &processes[..]);
-        match self.succession.begin((&self.current.listeners, keys), instance, kin) {
-            Ok(channel) => self.kin.set_heir(channel),
+        let processes = self.peer_supervisors.processes_for_successor(self.workers.reachable());
+        let peers = (self.peer_supervisors.next_depth(), &processes[..]);
+        match self.succession.begin((&self.current.listeners, keys), instance, peers) {
+            Ok(channel) => self.peer_supervisors.set_successor(channel),
             Err(error) => {
-                self.log(Level::Alert, &format!("the new binary could not be started: {error}"));
+                self.log(LogLevel::Alert, &format!("the new binary could not be started: {error}"));
                 if let Some(file) = self.announced.pid_file.as_mut() {
                     let _ = file.rename_back();
                 }
@@ -375,7 +387,7 @@ impl Supervisor {
 }
 
 /// Creates listeners from the sockets that the init system passes to this server.
-fn activated() -> Result<Listeners, Vec<Finding>> {
+fn activated_listeners() -> Result<ListenerSet, Vec<ConfigFinding>> {
     let sockets = activation::sockets().map_err(|error| vec![error.into()])?;
-    Ok(Listeners::inherit(sockets.into_iter(), Zeroizing::default()))
+    Ok(ListenerSet::inherit(sockets.into_iter(), Zeroizing::default()))
 }

@@ -20,10 +20,10 @@ pub(crate) struct TicketKeys(HashMap<u32, Zeroizing<Vec<u8>>>);
 
 impl TicketKeys {
     /// Creates the keys from these records; a record that exceeds the bounds is skipped.
-    pub(crate) fn of(records: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>) -> Self {
+    pub(crate) fn from_records(records: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>) -> Self {
         let mut keys = Self::default();
         for (lifetime_s, record) in records {
-            let _ = keys.take(lifetime_s, record);
+            let _ = keys.replace_record(lifetime_s, record);
         }
         keys
     }
@@ -32,12 +32,16 @@ impl TicketKeys {
     ///
     /// # Errors
     /// Returns an error if the record exceeds the bounds.
-    pub(crate) fn take(&mut self, lifetime_s: u32, record: Zeroizing<Vec<u8>>) -> Result<(), &'static str> {
+    pub(crate) fn replace_record(
+        &mut self,
+        lifetime_s: u32,
+        record: Zeroizing<Vec<u8>>,
+    ) -> Result<(), &'static str> {
         if record.is_empty() {
             self.0.remove(&lifetime_s);
             return Ok(());
         }
-        self.forget_old(now_s());
+        self.remove_expired(now_s());
         if record.len() > LARGEST || (self.0.len() >= MOST && !self.0.contains_key(&lifetime_s)) {
             return Err("a worker process sent too many session ticket keys");
         }
@@ -47,13 +51,13 @@ impl TicketKeys {
 
     /// Returns the keys that may still decrypt a ticket, for the next process.
     pub(crate) fn valid(&mut self) -> &Self {
-        self.forget_old(now_s());
+        self.remove_expired(now_s());
         self
     }
 
     /// Removes records whose last ticket has expired. A record starts with the creation time of its newer key. The key
     /// issues tickets for one lifetime, and they are valid for another.
-    fn forget_old(&mut self, now_s: u64) {
+    fn remove_expired(&mut self, now_s: u64) {
         self.0.retain(|lifetime_s, record| {
             let made_s = record.first_chunk().map(|made| u64::from_be_bytes(*made));
             made_s.is_none_or(|made_s| made_s.saturating_add(2 * u64::from(*lifetime_s)) >= now_s)
@@ -83,28 +87,31 @@ mod tests {
     fn records_go_when_they_are_taken_back_and_when_their_last_ticket_has_expired() {
         let made =
             |made_s: u64| -> Zeroizing<Vec<u8>> { [&made_s.to_be_bytes()[..], &[7; 48]].concat().into() };
-        let mut keys = TicketKeys::of([(60, made(now_s())), (300, made(now_s()))]);
-        assert_eq!(keys.take(60, Zeroizing::default()), Ok(()));
+        let mut keys = TicketKeys::from_records([(60, made(now_s())), (300, made(now_s()))]);
+        assert_eq!(keys.replace_record(60, Zeroizing::default()), Ok(()));
         assert_eq!(keys.iter().map(|(lifetime_s, _)| lifetime_s).collect::<Vec<_>>(), [300]);
-        keys.forget_old(now_s() + 590);
+        keys.remove_expired(now_s() + 590);
         assert_eq!(keys.iter().len(), 1);
-        keys.forget_old(now_s() + 610);
+        keys.remove_expired(now_s() + 610);
         assert_eq!(keys.iter().len(), 0);
         // Reloads that change the lifetime repeatedly do not exhaust the bound.
         for lifetime_s in 1..1000 {
-            assert_eq!(keys.take(lifetime_s, made(now_s() - 2001)), Ok(()), "{lifetime_s}");
+            assert_eq!(keys.replace_record(lifetime_s, made(now_s() - 2001)), Ok(()), "{lifetime_s}");
         }
     }
 
     #[test]
     fn the_last_record_of_a_life_time_counts_and_there_are_only_so_many() {
-        let mut keys =
-            TicketKeys::of([(300, vec![1].into()), (300, vec![2].into()), (60, vec![3; LARGEST + 1].into())]);
+        let mut keys = TicketKeys::from_records([
+            (300, vec![1].into()),
+            (300, vec![2].into()),
+            (60, vec![3; LARGEST + 1].into()),
+        ]);
         assert_eq!(keys.iter().collect::<Vec<_>>(), [(300, &[2][..])]);
         for lifetime_s in 0..MOST as u32 - 1 {
-            assert_eq!(keys.take(lifetime_s, vec![0].into()), Ok(()));
+            assert_eq!(keys.replace_record(lifetime_s, vec![0].into()), Ok(()));
         }
-        assert!(keys.take(1000, vec![0].into()).is_err());
-        assert_eq!(keys.take(300, vec![4].into()), Ok(()), "what is known can be replaced");
+        assert!(keys.replace_record(1000, vec![0].into()).is_err());
+        assert_eq!(keys.replace_record(300, vec![4].into()), Ok(()), "what is known can be replaced");
     }
 }

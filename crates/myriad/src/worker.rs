@@ -14,23 +14,26 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use myriad_conf::Source;
+use myriad_conf::SourceFile;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::confine::confine;
-use crate::control::{Channel, Kind, Message};
+use crate::control::{ControlChannel, ControlMessage, MessageKind};
 use crate::cores;
 use crate::handover::{
-    Confinement, Handover, Processes, decode_paths, encode_file, encode_paths, encode_ticket_key,
+    Confinement, QuicProcesses, WorkerHandover, decode_paths, encode_file, encode_paths, encode_ticket_key,
 };
 use crate::listeners::CONTROL;
 use crate::stdio;
 use myriad_cli::admin::server::ControlServer;
 use myriad_cli::configuration;
 use myriad_cli::signals::Signals;
-use myriad_serve::{Inherited, Keep, KeepFolders, Keeper, Relay, Site, apart, give_back_soon};
-use myriad_tls::KeepTicketKeys;
+use myriad_serve::{
+    FolderCreator, InheritedResources, QuicRelay, RunningSite, SharedStateStorage, StateStorage, run_on_temporary_thread,
+    release_memory_soon,
+};
+use myriad_tls::TicketKeyStore;
 
 /// Hidden argument that makes this binary a worker.
 pub(crate) const ARGUMENT: &str = "--worker";
@@ -44,10 +47,10 @@ const IGNORED: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::USR1, Signal::US
 
 /// Keeper that sends data through the channel: the supervisor stores the data that must outlive the worker process.
 #[derive(Debug)]
-struct Supervisor(Arc<Channel>);
+struct SupervisorKeeper(Arc<ControlChannel>);
 
-impl Supervisor {
-    fn ask(&self, kind: Kind, path: &Path, payload: &[u8]) {
+impl SupervisorKeeper {
+    fn send_to_supervisor(&self, kind: MessageKind, path: &Path, payload: &[u8]) {
         if let Err(error) = self.0.send(kind, payload, &[]) {
             eprintln!(
                 "myriad: [alert] \"{}\" could not be sent to the worker process: {error}",
@@ -57,29 +60,32 @@ impl Supervisor {
     }
 }
 
-impl Keep for Supervisor {
-    fn file(&self, path: &Path, bytes: &[u8]) {
-        self.ask(Kind::Keep, path, &encode_file(path, bytes));
+impl StateStorage for SupervisorKeeper {
+    fn save_file(&self, path: &Path, bytes: &[u8]) {
+        self.send_to_supervisor(MessageKind::Keep, path, &encode_file(path, bytes));
     }
 }
 
-impl KeepFolders for Supervisor {
-    fn folder(&self, path: &Path) {
-        self.ask(Kind::Folder, path, &encode_paths(std::iter::once(path)));
+impl FolderCreator for SupervisorKeeper {
+    fn request_folder(&self, path: &Path) {
+        self.send_to_supervisor(MessageKind::Folder, path, &encode_paths(std::iter::once(path)));
     }
 }
 
-impl KeepTicketKeys for Supervisor {
+impl TicketKeyStore for SupervisorKeeper {
     fn ticket_keys(&self, lifetime_s: u32, record: Option<&[u8]>) {
         // An error is ignored: without a supervisor no next process is started.
-        let _ =
-            self.0.send(Kind::TicketKeys, &encode_ticket_key(lifetime_s, record.unwrap_or_default()), &[]);
+        let _ = self.0.send(
+            MessageKind::TicketKeys,
+            &encode_ticket_key(lifetime_s, record.unwrap_or_default()),
+            &[],
+        );
     }
 }
 
 /// Runs the worker until it receives a request to stop. Standard input is the channel to the supervisor.
 pub(crate) fn run() -> ExitCode {
-    match Worker::inherit().and_then(Worker::serve) {
+    match WorkerRuntime::inherit().and_then(WorkerRuntime::serve) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("myriad: [emerg] worker process: {error}");
@@ -88,10 +94,10 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-struct Worker {
-    channel: Arc<Channel>,
+struct WorkerRuntime {
+    channel: Arc<ControlChannel>,
     signals: Signals,
-    site: Option<Arc<Site>>,
+    site: Option<Arc<RunningSite>>,
     /// Server of the control socket.
     control_server: Option<ControlServer>,
     /// User who started the server and may use the control socket.
@@ -99,17 +105,17 @@ struct Worker {
     /// Rights that the process has dropped, for the log; `None` before that and after they were reported.
     confined: Option<Result<String, String>>,
     /// Other processes that have the same sockets for QUIC.
-    relay: Arc<Relay>,
+    relay: Arc<QuicRelay>,
     draining: bool,
     /// Set if the supervisor is gone: its channel would always be readable and is not polled.
     orphaned: bool,
 }
 
-impl Worker {
+impl WorkerRuntime {
     fn inherit() -> io::Result<Self> {
         let watched = [&[Signal::TERM, Signal::QUIT][..], &IGNORED].concat();
         let signals = Signals::watch(&watched)?;
-        let channel = Channel::new(UnixStream::from(stdio::take_stdin()?))?;
+        let channel = ControlChannel::new(UnixStream::from(stdio::take_stdin()?))?;
         // User before the worker changes to its account.
         let owner = rustix::process::geteuid().as_raw();
         Ok(Self {
@@ -150,9 +156,9 @@ impl Worker {
                 // Memory used to read a configuration is returned to the system. The process drops its rights while
                 // this is its only thread.
                 if is_confined {
-                    apart(|| self.hear())?;
+                    run_on_temporary_thread(|| self.handle_next_message())?;
                 } else {
-                    self.hear()?;
+                    self.handle_next_message()?;
                 }
                 is_confined = true;
             }
@@ -160,7 +166,7 @@ impl Worker {
     }
 
     /// Handles the next message.
-    fn hear(&mut self) -> io::Result<()> {
+    fn handle_next_message(&mut self) -> io::Result<()> {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;
         } else {
@@ -188,66 +194,66 @@ impl Worker {
         }
     }
 
-    fn handle(&mut self, message: Message) -> io::Result<()> {
-        if self.draining && message.kind != Kind::Processes {
+    fn handle(&mut self, message: ControlMessage) -> io::Result<()> {
+        if self.draining && message.kind != MessageKind::Processes {
             return Ok(());
         }
         match message.kind {
             // An error is reported after the configuration has been read, because the supervisor is still writing it.
-            Kind::Confine => self.confined = Some(confined(&message.payload)),
-            Kind::Configure => match self.configure(message) {
+            MessageKind::Confine => self.confined = Some(apply_confinement(&message.payload)),
+            MessageKind::Configure => match self.configure(message) {
                 Ok(()) => {
                     let confined = self.confined.take().and_then(Result::ok).unwrap_or_default();
-                    self.channel.send(Kind::Ready, confined.as_bytes(), &[])?;
-                    give_back_soon();
+                    self.channel.send(MessageKind::Ready, confined.as_bytes(), &[])?;
+                    release_memory_soon();
                 }
-                Err(reason) if self.site.is_none() => return Err(self.failed(reason)),
+                Err(reason) if self.site.is_none() => return Err(self.report_failure(reason)),
                 Err(reason) => {
-                    self.channel.send(Kind::Failed, reason.as_bytes(), &[])?;
-                    give_back_soon();
+                    self.channel.send(MessageKind::Failed, reason.as_bytes(), &[])?;
+                    release_memory_soon();
                 }
             },
-            Kind::Reopen => {
+            MessageKind::Reopen => {
                 let paths = decode_paths(&message.payload).unwrap_or_default();
                 if let Some(site) = &self.site {
                     site.reopen(paths.into_iter().zip(message.descriptors).collect());
                 }
             }
-            Kind::Quit => self.drain(),
-            Kind::Processes => self.know(message),
-            Kind::Ready
-            | Kind::Failed
-            | Kind::Drained
-            | Kind::Keep
-            | Kind::Folder
-            | Kind::TicketKeys
-            | Kind::Listeners => {}
+            MessageKind::Quit => self.drain(),
+            MessageKind::Processes => self.update_quic_processes(message),
+            MessageKind::Ready
+            | MessageKind::Failed
+            | MessageKind::Drained
+            | MessageKind::Keep
+            | MessageKind::Folder
+            | MessageKind::TicketKeys
+            | MessageKind::Listeners => {}
         }
         Ok(())
     }
 
     /// Reports to the supervisor why this process exits.
-    fn failed(&self, reason: String) -> io::Error {
-        match self.channel.send(Kind::Failed, reason.as_bytes(), &[]) {
+    fn report_failure(&self, reason: String) -> io::Error {
+        match self.channel.send(MessageKind::Failed, reason.as_bytes(), &[]) {
             Ok(()) => io::Error::other(reason),
             Err(error) => error,
         }
     }
 
     /// Records the other processes that serve QUIC on the same sockets.
-    fn know(&mut self, message: Message) {
-        let Message { payload, mut descriptors, .. } = message;
-        let Some(mut told) = Processes::decode(&payload) else { return };
-        if told.has_inbox && !descriptors.is_empty() {
-            self.relay.take_inbox(descriptors.remove(0));
+    fn update_quic_processes(&mut self, message: ControlMessage) {
+        let ControlMessage { payload, mut descriptors, .. } = message;
+        let Some(mut processes) = QuicProcesses::decode(&payload) else { return };
+        if processes.has_inbox && !descriptors.is_empty() {
+            self.relay.set_inbox(descriptors.remove(0));
         }
-        if let Some((own, others)) = told.own.take().zip(told.reachable(descriptors)) {
-            self.relay.know(own, others.into_iter().map(|it| (it.process, it.way_in)).collect());
+        if let Some((own, others)) = processes.own.take().zip(processes.reachable(descriptors)) {
+            self.relay.set_processes(own, others.into_iter().map(|it| (it.process, it.sender)).collect());
         }
         // The first inbox is read only after the process has dropped its rights, so that the threads started for it
         // inherit this.
         if self.site.is_some()
-            && let Err(error) = self.relay.begin()
+            && let Err(error) = self.relay.start_reading_inbox()
         {
             // Connections of this process continue; those whose datagrams another process reads wait for the next
             // attempt.
@@ -256,32 +262,35 @@ impl Worker {
     }
 
     /// Runs a configuration. The first is accepted only if the process has applied its account and limits.
-    fn configure(&mut self, Message { payload, descriptors, .. }: Message) -> Result<(), String> {
+    fn configure(
+        &mut self,
+        ControlMessage { payload, descriptors, .. }: ControlMessage,
+    ) -> Result<(), String> {
         if self.site.is_none() {
             self.confined.as_ref().ok_or(NO_CONFIGURATION)?.as_ref().map_err(String::clone)?;
         }
-        let mut handover = Handover::decode(&payload).ok_or(NO_CONFIGURATION)?;
+        let mut handover = WorkerHandover::decode(&payload).ok_or(NO_CONFIGURATION)?;
         drop(payload);
         let [files, mut tls_files] = handover.files.unpack().ok_or(NO_CONFIGURATION)?;
-        tls_files.append(&mut handover.kept);
+        tls_files.append(&mut handover.stored_state);
         let (model, sources) =
             configuration::rebuild(files, &handover.paths, &handover.directives, &handover.hosts)?;
-        let mut inherited = self.inherited(handover, tls_files, descriptors, sources)?;
+        let mut inherited = self.inherited_resources(handover, tls_files, descriptors, sources)?;
         let is_control = |(name, _): &mut (String, OwnedFd)| name.starts_with(CONTROL);
         let control = inherited.listeners.extract_if(.., is_control).next().map(|(_, socket)| socket);
         if let Some(site) = &self.site {
             let channel = Arc::clone(&self.channel);
-            let drained = Box::new(move || drop(channel.send(Kind::Drained, b"", &[])));
+            let drained = Box::new(move || drop(channel.send(MessageKind::Drained, b"", &[])));
             site.reload(&model, inherited, drained).map_err(|error| error.to_string())?;
         } else {
-            let site = Site::start(&model, inherited).map_err(|error| error.to_string())?;
+            let site = RunningSite::start(&model, inherited).map_err(|error| error.to_string())?;
             self.site = Some(Arc::new(site));
         }
-        self.open_door(control)
+        self.serve_control_socket(control)
     }
 
     /// Serves this control socket in place of the previous one.
-    fn open_door(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
+    fn serve_control_socket(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
         let control_server =
             asked.map(|(site, socket)| ControlServer::open(socket, Arc::clone(site), self.owner));
@@ -291,25 +300,25 @@ impl Worker {
     }
 
     /// Returns the supervisor as the keeper of data that must outlive this process.
-    fn keeper(&self) -> Keeper {
-        Arc::new(Supervisor(Arc::clone(&self.channel)))
+    fn keeper(&self) -> SharedStateStorage {
+        Arc::new(SupervisorKeeper(Arc::clone(&self.channel)))
     }
 
     /// Assembles the start values of the site from the message of the supervisor.
-    fn inherited(
+    fn inherited_resources(
         &self,
-        handover: Handover,
+        handover: WorkerHandover,
         tls_files: Vec<(PathBuf, Vec<u8>)>,
         descriptors: Vec<OwnedFd>,
-        sources: Vec<Source>,
-    ) -> Result<Inherited, String> {
-        let Handover { paths, listeners, quic, ticket_keys, logs, .. } = handover;
+        sources: Vec<SourceFile>,
+    ) -> Result<InheritedResources, String> {
+        let WorkerHandover { paths, listeners, quic, ticket_keys, logs, .. } = handover;
         if descriptors.len() != listeners.len() + logs.len() {
             return Err("a file descriptor is missing".into());
         }
         let mut descriptors = descriptors.into_iter();
         let (quic_secret, process) = quic;
-        Ok(Inherited {
+        Ok(InheritedResources {
             listeners: listeners.into_iter().zip(descriptors.by_ref()).collect(),
             quic_secret,
             process,
@@ -330,7 +339,7 @@ impl Worker {
             return;
         }
         self.control_server = None;
-        self.relay.leave();
+        self.relay.stop_accepting();
         let site = self.site.take();
         thread::spawn(move || {
             if let Some(site) = site {
@@ -343,7 +352,7 @@ impl Worker {
 }
 
 /// Applies account, limits and sandbox while the process has a single thread; returns the dropped rights for the log.
-fn confined(payload: &[u8]) -> Result<String, String> {
+fn apply_confinement(payload: &[u8]) -> Result<String, String> {
     let confinement = Confinement::decode(payload).ok_or(NO_CONFIGURATION)?;
     if let Err(error) = limit(&confinement) {
         // A warning only, as in nginx: a server with fewer descriptors is better than none.
@@ -351,9 +360,9 @@ fn confined(payload: &[u8]) -> Result<String, String> {
         let _ = raise_descriptors();
     }
     if let Some(account) = &confinement.account {
-        account.assume().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
+        account.switch_process().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
     }
-    cores::settle(confinement.core).map_err(|error| format!("prctl(PR_SET_DUMPABLE) failed: {error}"))?;
+    cores::apply(confinement.core).map_err(|error| format!("prctl(PR_SET_DUMPABLE) failed: {error}"))?;
     if let Some(folder) = &confinement.folder {
         std::env::set_current_dir(folder)
             .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.display()))?;

@@ -1,7 +1,7 @@
 //! Requests of a worker process for actions that it has no right to perform: storing a file, creating a folder. Only
 //! files and folders that the configuration names are accepted.
 
-use crate::generation::Generation;
+use crate::generation::ServerGeneration;
 use crate::handover::{decode_file, decode_paths};
 use crate::state;
 use myriad_cli::pidfile::reason;
@@ -10,7 +10,7 @@ use myriad_cli::pidfile::reason;
 const LARGEST: usize = 256 << 10;
 
 /// Writes a file that a worker requests to store; an error is a sentence.
-pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
+pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let Some((path, bytes)) = decode_file(payload) else {
         return Err("a worker process sent an invalid request to store a file".to_owned());
     };
@@ -26,7 +26,7 @@ pub(crate) fn keep(generations: &[&Generation], payload: &[u8]) -> Result<(), St
 }
 
 /// Recreates the folder of a cache zone after it was removed; an error is a sentence.
-pub(crate) fn remake_folder(generations: &[&Generation], payload: &[u8]) -> Result<(), String> {
+pub(crate) fn remake_folder(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
         return Err("a worker process sent an invalid request to create a folder".to_owned());
     };

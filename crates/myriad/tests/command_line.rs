@@ -6,11 +6,11 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use support::{Site, myriad, stderr, stdout};
+use support::{ServerSite, myriad, stderr, stdout};
 
 #[test]
 fn a_sound_configuration_passes_the_test() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let output = site.output(&["-t"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let path = site.path("nginx.conf");
@@ -23,7 +23,7 @@ fn a_sound_configuration_passes_the_test() {
 
 #[test]
 fn all_errors_are_reported_at_once_with_positions() {
-    let site = Site::new();
+    let site = ServerSite::new();
     site.write(
         "nginx.conf",
         "daemon off;\nevents { }\nworker_prozesses 1;\nhttp {\n    server {\n        lissen 80;\n    }\n}\n",
@@ -43,7 +43,7 @@ fn all_errors_are_reported_at_once_with_positions() {
 
 #[test]
 fn warning_next_to_error_remains_warning() {
-    let mut site = Site::plain();
+    let mut site = ServerSite::plain();
     let sound = site.read("nginx.conf");
     let wrong =
         sound.replace("location /", "ssl_protocols SSLv3 TLSv1.2;\n        lissen 80;\n        location /");
@@ -71,7 +71,7 @@ fn warning_next_to_error_remains_warning() {
 
 #[test]
 fn missing_configuration_is_reported_by_name() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let output = site.output(&["-t"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("nginx.conf"), "{}", stderr(&output));
@@ -79,7 +79,7 @@ fn missing_configuration_is_reported_by_name() {
 
 #[test]
 fn the_dump_shows_every_file_once() {
-    let site = Site::new();
+    let site = ServerSite::new();
     site.write("nginx.conf", "include a.conf;\ninclude a.conf;\ndaemon off;\nevents { }\n");
     site.write("a.conf", "include b.conf;\n");
     site.write("b.conf", "# deep\n");
@@ -111,7 +111,7 @@ fn versions_and_help_go_to_standard_error() {
 
 #[test]
 fn directives_of_the_command_line_are_part_of_the_configuration() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let output = site.output(&["-t", "-g", "worker_prozesses 1"]);
     assert!(!output.status.success() && stderr(&output).contains("worker_prozesses"), "{}", stderr(&output));
     assert!(site.output(&["-tg", "env TZ;"]).status.success());
@@ -119,7 +119,7 @@ fn directives_of_the_command_line_are_part_of_the_configuration() {
 
 #[test]
 fn an_address_in_use_ends_the_start_at_once() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let _holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
     let began = Instant::now();
     let output = site.output(&[]);
@@ -136,13 +136,13 @@ fn an_address_in_use_ends_the_start_at_once() {
 
 #[test]
 fn two_servers_never_share_an_address_even_with_reuseport() {
-    let mut site = Site::new();
+    let mut site = ServerSite::new();
     let text = site
         .configuration("daemon off;")
         .replace(&format!("{};", site.port), &format!("{} reuseport;", site.port));
     site.write("nginx.conf", &text);
     site = site.start();
-    let other = Site::new();
+    let other = ServerSite::new();
     other.write("nginx.conf", &text);
     let output = other.output(&[]);
     assert_eq!(output.status.code(), Some(1));
@@ -152,7 +152,7 @@ fn two_servers_never_share_an_address_even_with_reuseport() {
 
 #[test]
 fn a_signal_without_a_server_is_an_error() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let output = site.output(&["-s", "stop"]);
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
@@ -168,7 +168,7 @@ fn a_signal_without_a_server_is_an_error() {
 
 #[test]
 fn parameter_without_effect_is_warned_about_and_unsupported_one_is_rejected() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let text = site.configuration("daemon off;");
     let port = format!("{};", site.port);
     site.write("nginx.conf", &text.replace(&port, &format!("{} deferred;", site.port)));
@@ -190,15 +190,18 @@ fn parameter_without_effect_is_warned_about_and_unsupported_one_is_rejected() {
 fn a_near_command_is_suggested() {
     for (words, near) in [(&["purg", "/a"][..], "purge"), (&["cache", "shwo", "/a"], "show")] {
         let output = myriad().args(words).output().expect("output");
-        let said = stderr(&output);
-        assert!(!output.status.success() && said.contains(&format!("did you mean \"{near}\"?")), "{said}");
+        let errors = stderr(&output);
+        assert!(
+            !output.status.success() && errors.contains(&format!("did you mean \"{near}\"?")),
+            "{errors}"
+        );
     }
 }
 
 /// Tests a machine without the default prefix.
 #[test]
 fn a_configuration_alone_is_tested_in_its_own_folder() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let test = || myriad().arg("-t").arg("-c").arg(site.path("nginx.conf")).output().expect("output");
     if std::path::Path::new("/usr/local/myriad").is_dir() {
         return;
@@ -209,10 +212,10 @@ fn a_configuration_alone_is_tested_in_its_own_folder() {
     // Files without a directive are in logs/; the error for a missing folder includes a remedy.
     site.write("nginx.conf", &site.read("nginx.conf").replace("error_log error.log debug;", ""));
     fs::remove_dir_all(site.path("logs")).expect("remove");
-    let said = stderr(&test());
+    let errors = stderr(&test());
     let folder = site.path("logs");
-    assert!(said.contains(&format!("help: create the folder: mkdir -p {}", folder.display())), "{said}");
-    assert!(said.contains(&format!("relative to the prefix {} (-p)", site.folder.display())), "{said}");
+    assert!(errors.contains(&format!("help: create the folder: mkdir -p {}", folder.display())), "{errors}");
+    assert!(errors.contains(&format!("relative to the prefix {} (-p)", site.folder.display())), "{errors}");
     site.write("nginx.conf", &site.configuration("daemon off;").replace("pid nginx.pid;", ""));
     let output = test();
     assert!(
@@ -224,7 +227,7 @@ fn a_configuration_alone_is_tested_in_its_own_folder() {
 
 #[test]
 fn a_log_folder_that_is_not_there_fails_the_test() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     site.write("nginx.conf", &site.configuration("daemon off;").replace("access.log", "absent/access.log"));
     let output = site.output(&["-t"]);
     assert_eq!(output.status.code(), Some(1));

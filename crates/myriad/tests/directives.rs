@@ -5,21 +5,21 @@ mod support;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use support::answer::{Answer, ask, connect};
-use support::{Site, wait_for};
+use support::answer::{RawAnswer, ask, connect};
+use support::{ServerSite, wait_for};
 
 const LOOPBACK: &str = "127.0.0.1";
 
 /// Starts a site with these directives in `http`; `PORT` is replaced by its port.
-fn site(http: &str) -> Site {
-    let site = Site::new();
+fn site(http: &str) -> ServerSite {
+    let site = ServerSite::new();
     let http = http.replace("PORT", &site.port.to_string());
     let main = "daemon off; pid nginx.pid; error_log error.log info; events { }";
     site.write("nginx.conf", &format!("{main} http {{ access_log off; {http} }}"));
     site
 }
 
-fn get(site: &Site, path: &str, fields: &[&str]) -> Answer {
+fn get(site: &ServerSite, path: &str, fields: &[&str]) -> RawAnswer {
     let line = format!("GET {path} HTTP/1.1");
     let mut head = vec![line.as_str()];
     head.extend_from_slice(fields);
@@ -244,12 +244,12 @@ fn lingering_close_always_waits_for_the_client_to_go() {
 fn what_this_version_cannot_do_is_refused() {
     let site = site("client_body_early_read on; server { location / { return 200 x; } }");
     let output = site.output(&["-t"]);
-    let said = support::stderr(&output);
+    let errors = support::stderr(&output);
     assert!(
         !output.status.success()
-            && said.contains("client_body_early_read")
-            && said.contains("not supported yet"),
-        "{said}"
+            && errors.contains("client_body_early_read")
+            && errors.contains("not supported yet"),
+        "{errors}"
     );
 }
 
@@ -271,7 +271,7 @@ fn script_in_a_nested_folder_reaches_the_regex_around_it() {
 
 #[test]
 fn a_folder_without_index_is_logged_with_one_slash_and_a_long_request_line_is_cut() {
-    let site = Site::new();
+    let site = ServerSite::new();
     std::fs::create_dir_all(site.path("html/empty")).expect("folders");
     site.write(
         "nginx.conf",

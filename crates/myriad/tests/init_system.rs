@@ -8,23 +8,23 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{Site, get, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
+use support::{ServerSite, get, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
 
 /// Longer than any message takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Socket of an init system, in the folder of a site.
-struct InitSystem(UnixDatagram);
+struct InitSocket(UnixDatagram);
 
-impl InitSystem {
-    fn new(site: &Site) -> Self {
+impl InitSocket {
+    fn new(site: &ServerSite) -> Self {
         let socket = UnixDatagram::bind(site.path("notify")).expect("a socket");
         socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         Self(socket)
     }
 
     /// Receives the next message that is not a watchdog message.
-    fn told(&self) -> String {
+    fn next_message(&self) -> String {
         loop {
             let message = self.any();
             if message != "WATCHDOG=1" {
@@ -41,16 +41,16 @@ impl InitSystem {
 }
 
 /// Server of this site, which is killed on drop if a test fails.
-struct Server(Child);
+struct ChildServer(Child);
 
-impl Server {
-    fn start(site: &Site, environment: &[(&str, &str)]) -> Self {
+impl ChildServer {
+    fn start(site: &ServerSite, environment: &[(&str, &str)]) -> Self {
         let mut command = site.command(&[]);
         command.env("NOTIFY_SOCKET", site.path("notify")).envs(environment.iter().copied());
         Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start"))
     }
 
-    fn ended(&mut self) -> bool {
+    fn has_exited(&mut self) -> bool {
         let mut status = None;
         wait_for("the end of the server", || {
             status = self.0.try_wait().expect("wait");
@@ -60,7 +60,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ChildServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -73,85 +73,85 @@ fn ready(pid: u32, told: &str) -> String {
 
 #[test]
 fn init_system_is_notified_of_start_reload_and_stop() {
-    let site = Site::plain();
-    let init = InitSystem::new(&site);
-    let mut server = Server::start(&site, &[]);
+    let site = ServerSite::plain();
+    let init = InitSocket::new(&site);
+    let mut server = ChildServer::start(&site, &[]);
     let pid = server.0.id();
-    assert_eq!(init.told(), ready(pid, "serving"));
+    assert_eq!(init.next_message(), ready(pid, "serving"));
     assert_eq!(site.get(), Some(200), "ready means that connections are accepted");
 
     site.signal("HUP");
-    let reloading = init.told();
+    let reloading = init.next_message();
     let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").expect(&reloading);
     assert!(time.parse::<u64>().is_ok_and(|time| time > 0), "{reloading}");
-    assert_eq!(init.told(), ready(pid, "the new configuration is in effect"));
+    assert_eq!(init.next_message(), ready(pid, "the new configuration is in effect"));
 
     site.write("nginx.conf", "lissen 80;\n");
     site.signal("HUP");
-    assert!(init.told().starts_with("RELOADING=1\n"));
-    let kept = ready(pid, "the new configuration was rejected: the previous one remains in effect");
-    assert_eq!(init.told(), kept, "a reload that fails has ended, too");
+    assert!(init.next_message().starts_with("RELOADING=1\n"));
+    let ready_line = ready(pid, "the new configuration was rejected: the previous one remains in effect");
+    assert_eq!(init.next_message(), ready_line, "a reload that fails has ended, too");
 
     site.signal("QUIT");
-    assert_eq!(init.told(), "STOPPING=1");
-    assert!(server.ended());
+    assert_eq!(init.next_message(), "STOPPING=1");
+    assert!(server.has_exited());
 }
 
 #[test]
 fn watchdog_is_notified_in_time() {
-    let site = Site::plain();
-    let init = InitSystem::new(&site);
-    let mut server = Server::start(&site, &[("WATCHDOG_USEC", "200000")]);
-    assert_eq!(init.told(), ready(server.0.id(), "serving"));
+    let site = ServerSite::plain();
+    let init = InitSocket::new(&site);
+    let mut server = ChildServer::start(&site, &[("WATCHDOG_USEC", "200000")]);
+    assert_eq!(init.next_message(), ready(server.0.id(), "serving"));
     for _ in 0..3 {
         assert_eq!(init.any(), "WATCHDOG=1");
     }
     site.signal("TERM");
-    assert_eq!(init.told(), "STOPPING=1");
-    assert!(server.ended());
+    assert_eq!(init.next_message(), "STOPPING=1");
+    assert!(server.has_exited());
 }
 
 #[test]
 fn watchdog_of_another_process_is_left_alone() {
-    let site = Site::plain();
-    let init = InitSystem::new(&site);
-    let mut server = Server::start(&site, &[("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")]);
+    let site = ServerSite::plain();
+    let init = InitSocket::new(&site);
+    let mut server = ChildServer::start(&site, &[("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")]);
     assert_eq!(init.any(), ready(server.0.id(), "serving"));
     site.signal("TERM");
     assert_eq!(init.any(), "STOPPING=1", "no sign of life comes before");
-    assert!(server.ended());
+    assert!(server.has_exited());
 }
 
 #[test]
 fn service_goes_on_as_the_new_binary() {
-    let site = Site::plain();
-    let init = InitSystem::new(&site);
+    let site = ServerSite::plain();
+    let init = InitSocket::new(&site);
     let own = std::process::id().to_string();
-    let mut server = Server::start(&site, &[("WATCHDOG_USEC", "200000"), ("WATCHDOG_PID", &own)]);
+    let mut server = ChildServer::start(&site, &[("WATCHDOG_USEC", "200000"), ("WATCHDOG_PID", &own)]);
     let old = server.0.id();
-    assert_eq!(init.told(), ready(old, "serving"));
+    assert_eq!(init.next_message(), ready(old, "serving"));
     let new = upgraded(&site, "nginx.pid", old);
-    assert_eq!(init.told(), ready(new, "serving"), "heard only where all processes are");
+    assert_eq!(init.next_message(), ready(new, "serving"), "heard only where all processes are");
     send("QUIT", old);
-    assert_eq!(init.told(), format!("MAINPID={new}"), "no end of the service");
-    assert!(server.ended());
+    assert_eq!(init.next_message(), format!("MAINPID={new}"), "no end of the service");
+    assert!(server.has_exited());
     assert_eq!(init.any(), "WATCHDOG=1", "the new one keeps the watchdog's time");
     assert_eq!(site.get(), Some(200));
     send("QUIT", new);
-    assert_eq!(init.told(), "STOPPING=1");
+    assert_eq!(init.next_message(), "STOPPING=1");
     wait_for("the end of the new binary", || !is_alive(new));
 }
 
 #[test]
 fn upgrade_by_command_ends_the_old_binary_once_the_new_one_serves() {
-    let site = Site::plain();
-    let init = InitSystem::new(&site);
-    let mut server = Server::start(&site, &[]);
+    let site = ServerSite::plain();
+    let init = InitSocket::new(&site);
+    let mut server = ChildServer::start(&site, &[]);
     let old = server.0.id();
-    assert_eq!(init.told(), ready(old, "serving"));
+    assert_eq!(init.next_message(), ready(old, "serving"));
     let output = site.upgrade();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(server.ended());
+    assert!(server.has_exited());
     let new = site.pid();
     assert_eq!(
         stdout(&output),
@@ -160,7 +160,7 @@ fn upgrade_by_command_ends_the_old_binary_once_the_new_one_serves() {
         )
     );
     assert_eq!(site.get(), Some(200));
-    assert_eq!((init.told(), init.told()), (ready(new, "serving"), format!("MAINPID={new}")));
+    assert_eq!((init.next_message(), init.next_message()), (ready(new, "serving"), format!("MAINPID={new}")));
     send("QUIT", new);
     wait_for("the end of the new binary", || !is_alive(new));
     assert_eq!(site.upgrade().status.code(), Some(3), "nothing runs any more");
@@ -168,8 +168,8 @@ fn upgrade_by_command_ends_the_old_binary_once_the_new_one_serves() {
 
 #[test]
 fn upgrade_that_fails_leaves_the_old_binary() {
-    let site = Site::plain();
-    let server = Server::start(&site, &[]);
+    let site = ServerSite::plain();
+    let server = ChildServer::start(&site, &[]);
     wait_for("the pid file", || site.path("nginx.pid").exists());
     site.write("nginx.conf", "lissen 80;\n");
     let refused = site.upgrade();
@@ -191,19 +191,19 @@ fn upgrade_that_fails_leaves_the_old_binary() {
 }
 
 /// Starts the server like an init system, with this listener as its descriptor 3.
-fn activated(site: &Site, listener: &TcpListener) -> Server {
+fn activated(site: &ServerSite, listener: &TcpListener) -> ChildServer {
     let script = "export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$0\" \"$@\" 3<&0 </dev/null";
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(myriad().get_program()).arg("-p").arg(&site.folder);
     command.args(["-c", "nginx.conf", "-e", "error.log"]);
     let socket = OwnedFd::from(listener.try_clone().expect("a copy"));
     let stderr = std::fs::File::create(site.path("stderr")).expect("stderr");
-    Server(command.stdin(socket).stdout(Stdio::null()).stderr(stderr).spawn().expect("start"))
+    ChildServer(command.stdin(socket).stdout(Stdio::null()).stderr(stderr).spawn().expect("start"))
 }
 
 #[test]
 fn sockets_of_the_init_system_serve_and_outlive_the_server() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let listener = TcpListener::bind(("127.0.0.1", site.port)).expect("a socket");
     for _ in 0..2 {
         let mut server = activated(&site, &listener);
@@ -212,7 +212,7 @@ fn sockets_of_the_init_system_serve_and_outlive_the_server() {
         // A new binary recognizes it, too.
         let new = upgraded(&site, "nginx.pid", server.0.id());
         send("QUIT", server.0.id());
-        assert!(server.ended());
+        assert!(server.has_exited());
         assert_eq!(site.get(), Some(200));
         send("QUIT", new);
         wait_for("the end of the new binary", || !is_alive(new));
@@ -222,7 +222,7 @@ fn sockets_of_the_init_system_serve_and_outlive_the_server() {
 
 #[test]
 fn client_of_held_socket_waits_until_server_starts() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let listener = TcpListener::bind(("127.0.0.1", site.port)).expect("a socket");
     let port = site.port;
     let client = std::thread::spawn(move || get(port));
@@ -230,12 +230,12 @@ fn client_of_held_socket_waits_until_server_starts() {
     assert_eq!(client.join().expect("a client"), Some(200));
     wait_for("the pid file", || site.path("nginx.pid").exists());
     send("TERM", server.0.id());
-    assert!(server.ended());
+    assert!(server.has_exited());
 }
 
 #[test]
 fn inherited_socket_without_listen_is_closed_and_logged() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
     let address = listener.local_addr().expect("an address");
     let mut server = activated(&site, &listener);
@@ -245,5 +245,5 @@ fn inherited_socket_without_listen_is_closed_and_logged() {
     ));
     assert_eq!(site.get(), Some(200));
     send("TERM", server.0.id());
-    assert!(server.ended());
+    assert!(server.has_exited());
 }

@@ -7,24 +7,24 @@ use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use support::{Site, children_of, get, get_unix, is_alive, send, upgraded, wait_for};
+use support::{ServerSite, children_of, get, get_unix, is_alive, send, upgraded, wait_for};
 
 #[test]
 fn the_started_process_is_the_one_in_the_pid_file_and_everything_listens_by_then() {
-    let mut site = Site::plain().start();
+    let mut site = ServerSite::plain().start();
     assert_eq!(site.pid(), site.child_pid());
     assert_eq!(site.get(), Some(200));
     assert!(site.path("error.log").exists() && site.path("access.log").exists());
     assert!(is_alive(site.worker().expect("a worker")));
     site.signal("TERM");
-    assert!(site.ended().success());
+    assert!(site.wait_for_exit().success());
     assert!(!site.path("nginx.pid").exists());
     assert!(!site.read("error.log").contains("[alert]"), "{}", site.read("error.log"));
 }
 
 #[test]
 fn the_worker_has_no_more_rights_than_it_needs() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let ids = |pid: u32, field: &str| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("status");
         let line = status.lines().find(|line| line.starts_with(field)).expect(field);
@@ -36,8 +36,9 @@ fn the_worker_has_no_more_rights_than_it_needs() {
         return;
     }
     let users = fs::read_to_string("/etc/passwd").expect("users");
-    let nobody = users.lines().find(|line| line.starts_with("nobody:")).expect("nobody");
-    let numbers: Vec<u32> = nobody.split(':').skip(2).take(2).map(|id| id.parse().expect("id")).collect();
+    let nobody_line = users.lines().find(|line| line.starts_with("nobody:")).expect("nobody");
+    let numbers: Vec<u32> =
+        nobody_line.split(':').skip(2).take(2).map(|id| id.parse().expect("id")).collect();
     assert_eq!(ids(worker, "Uid:"), [numbers[0]; 4]);
     assert_eq!(ids(worker, "Gid:"), [numbers[1]; 4]);
     assert_eq!(ids(worker, "Groups:"), [numbers[1]]);
@@ -46,10 +47,10 @@ fn the_worker_has_no_more_rights_than_it_needs() {
 
 #[test]
 fn quit_ends_the_worker_with_code_0_and_frees_the_port() {
-    let mut site = Site::plain().start();
+    let mut site = ServerSite::plain().start();
     let worker = site.worker().expect("a worker");
     site.signal("QUIT");
-    assert!(site.ended().success());
+    assert!(site.wait_for_exit().success());
     assert!(site.read("error.log").contains(&format!("worker process {worker} exited with code 0")));
     assert!(!is_alive(worker) && !site.path("nginx.pid").exists());
     TcpListener::bind(("127.0.0.1", site.port)).expect("the port is free");
@@ -57,7 +58,7 @@ fn quit_ends_the_worker_with_code_0_and_frees_the_port() {
 
 #[test]
 fn daemon_returns_0_once_it_serves_and_stops_on_request() {
-    let site = Site::new();
+    let site = ServerSite::new();
     site.write("nginx.conf", &site.configuration(""));
     let output = site.output(&[]);
     assert!(output.status.success(), "{}", support::stderr(&output));
@@ -70,7 +71,7 @@ fn daemon_returns_0_once_it_serves_and_stops_on_request() {
 
 #[test]
 fn a_daemon_that_cannot_listen_returns_1_with_the_reason() {
-    let site = Site::new();
+    let site = ServerSite::new();
     site.write("nginx.conf", &site.configuration("daemon on;"));
     let _holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
     let output = site.output(&[]);
@@ -81,7 +82,7 @@ fn a_daemon_that_cannot_listen_returns_1_with_the_reason() {
 
 #[test]
 fn broken_configuration_is_logged_on_reload_and_old_one_remains_active() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let worker = site.worker();
     site.write("nginx.conf", "events { }\nhttp { lissen 80; }\nserverr { }\n");
     site.signal("HUP");
@@ -94,7 +95,7 @@ fn broken_configuration_is_logged_on_reload_and_old_one_remains_active() {
 
 #[test]
 fn reload_opens_new_addresses_closes_old_ones_and_retains_others() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let (going, coming) = (support::free_port(), support::free_port());
     let with = |port| {
         let listen = format!("listen 127.0.0.1:{};", site.port);
@@ -115,7 +116,7 @@ fn reload_opens_new_addresses_closes_old_ones_and_retains_others() {
 
 #[test]
 fn address_in_use_on_reload_retains_old_configuration() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let holder = TcpListener::bind("127.0.0.1:0").expect("bind");
     let taken = holder.local_addr().expect("address");
     let listen = format!("listen 127.0.0.1:{};", site.port);
@@ -131,7 +132,7 @@ fn address_in_use_on_reload_retains_old_configuration() {
 
 #[test]
 fn requests_are_answered_all_through_reloads() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let deadline = Instant::now() + Duration::from_secs(2);
     while Instant::now() < deadline {
         site.signal("HUP");
@@ -144,7 +145,7 @@ fn requests_are_answered_all_through_reloads() {
 
 #[test]
 fn a_change_of_the_worker_process_itself_replaces_it() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let worker = site.worker().expect("a worker");
     site.write("nginx.conf", &site.configuration("daemon off;\nenv MARK=1;"));
     site.signal("HUP");
@@ -158,7 +159,7 @@ fn a_change_of_the_worker_process_itself_replaces_it() {
 
 #[test]
 fn a_killed_worker_is_replaced_and_the_port_never_closes() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let worker = site.worker().expect("a worker");
     send("KILL", worker);
     // The listening socket stays open: this connection waits in its backlog until the next worker accepts it.
@@ -169,16 +170,16 @@ fn a_killed_worker_is_replaced_and_the_port_never_closes() {
 
 #[test]
 fn a_worker_without_its_supervisor_ends() {
-    let mut site = Site::plain().start();
+    let mut site = ServerSite::plain().start();
     let worker = site.worker().expect("a worker");
     send("KILL", site.pid());
-    assert!(!site.ended().success());
+    assert!(!site.wait_for_exit().success());
     wait_for("the worker's end", || !is_alive(worker));
 }
 
 #[test]
 fn usr1_writes_to_new_files() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     fs::rename(site.path("error.log"), site.path("error.log.1")).expect("rename");
     fs::rename(site.path("access.log"), site.path("access.log.1")).expect("rename");
     site.signal("USR1");
@@ -190,7 +191,7 @@ fn usr1_writes_to_new_files() {
 
 #[test]
 fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let theirs = site.path("theirs");
     fs::create_dir(&theirs).expect("a folder");
     if std::os::unix::fs::chown(&theirs, Some(54_321), None).is_err() {
@@ -204,12 +205,12 @@ fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
     for arguments in [&["-t"][..], &[]] {
         let output = site.output(arguments);
         assert_eq!(output.status.code(), Some(1));
-        let said = support::stderr(&output);
+        let errors = support::stderr(&output);
         assert!(
-            said.contains(
+            errors.contains(
                 "theirs/a.log\" failed (the path contains a symbolic link that does not belong to root"
             ),
-            "{said}"
+            "{errors}"
         );
     }
     fs::remove_file(site.path("theirs/a.log")).expect("remove");
@@ -226,7 +227,7 @@ fn root_opens_no_log_through_a_link_that_the_worker_could_have_made() {
 
 #[test]
 fn logs_go_to_standard_output_and_standard_error_by_their_names() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let text = site.configuration("daemon off;").replace("access_log access.log", "access_log /dev/stdout");
     site.write("nginx.conf", &text.replace("error_log error.log debug", "error_log /dev/stderr notice"));
     let output = |name: &str| fs::File::create(site.path(name)).expect(name);
@@ -242,7 +243,7 @@ fn logs_go_to_standard_output_and_standard_error_by_their_names() {
 
 #[test]
 fn unix_sockets_are_served_and_removed() {
-    let mut site = Site::plain();
+    let mut site = ServerSite::plain();
     let socket = site.path("site.sock");
     let tcp = format!("listen 127.0.0.1:{};", site.port);
     site.write(
@@ -254,18 +255,18 @@ fn unix_sockets_are_served_and_removed() {
     site = site.start();
     assert_eq!(get_unix(&socket), Some(200));
     site.signal("QUIT");
-    assert!(site.ended().success());
+    assert!(site.wait_for_exit().success());
     assert!(!socket.exists());
 }
 
 #[test]
 fn a_new_binary_takes_the_sockets_over_while_the_old_one_ends() {
-    let mut site = Site::plain().start();
+    let mut site = ServerSite::plain().start();
     let old = site.pid();
     let new = upgraded(&site, "nginx.pid", old);
     assert_eq!(site.get(), Some(200));
     send("QUIT", old);
-    assert!(site.ended().success());
+    assert!(site.wait_for_exit().success());
     assert!(!site.path("nginx.pid.oldbin").exists());
     assert_eq!(site.get(), Some(200));
     site.signal("TERM");
@@ -274,7 +275,7 @@ fn a_new_binary_takes_the_sockets_over_while_the_old_one_ends() {
 
 #[test]
 fn an_upgrade_that_is_taken_back_leaves_the_old_server_as_it_was() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let old = site.pid();
     let new = upgraded(&site, "nginx.pid", old);
     send("TERM", new);

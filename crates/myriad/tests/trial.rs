@@ -10,10 +10,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Site, free_port, stderr};
+use support::{ServerSite, free_port, stderr};
 
 /// Unprivileged user for the tests if root runs them.
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED_USER: u32 = 65_534;
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|known| std::os::unix::fs::MetadataExt::uid(&known) == 0)
@@ -24,8 +24,8 @@ fn mode(path: &Path, mode: u32) {
 }
 
 /// Creates a site with these lines in its server.
-fn with_lines(lines: &str) -> Site {
-    let site = Site::new();
+fn with_lines(lines: &str) -> ServerSite {
+    let site = ServerSite::new();
     let text =
         site.configuration("daemon off;").replace("location / {", &format!("{lines}\n        location / {{"));
     site.write("nginx.conf", &text);
@@ -34,18 +34,18 @@ fn with_lines(lines: &str) -> Site {
 
 #[test]
 fn address_in_use_fails_configuration_test_and_names_its_process() {
-    let site = Site::plain();
+    let site = ServerSite::plain();
     let holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
     let output = site.output(&["-t"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let errors = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
     let wanted = format!("[emerg] bind() to 127.0.0.1:{} failed (98: Address already in use)", site.port);
-    assert!(said.contains(&wanted), "{said}");
+    assert!(errors.contains(&wanted), "{errors}");
     assert!(
-        said.contains(&format!("help: the address is in use by process {} (", std::process::id())),
-        "{said}"
+        errors.contains(&format!("help: the address is in use by process {} (", std::process::id())),
+        "{errors}"
     );
-    assert!(said.contains("syntax is ok") && said.contains("test failed"), "{said}");
+    assert!(errors.contains("syntax is ok") && errors.contains("test failed"), "{errors}");
     // `--explain` does not test the start.
     assert!(site.output(&["--explain", "/"]).status.success());
     drop(holder);
@@ -54,7 +54,7 @@ fn address_in_use_fails_configuration_test_and_names_its_process() {
 
 #[test]
 fn a_taken_socket_file_fails_the_test_and_is_left_alone() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let path = site.path("own.sock");
     let text = site.configuration("daemon off;");
     site.write(
@@ -65,9 +65,9 @@ fn a_taken_socket_file_fails_the_test_and_is_left_alone() {
     assert!(!path.exists(), "what was tried is gone");
     let holder = UnixListener::bind(&path).expect("bind");
     let output = site.output(&["-t"]);
-    let said = stderr(&output);
-    assert!(!output.status.success() && said.contains("Address already in use"), "{said}");
-    assert!(said.contains(&format!("process {} (", std::process::id())), "{said}");
+    let errors = stderr(&output);
+    assert!(!output.status.success() && errors.contains("Address already in use"), "{errors}");
+    assert!(errors.contains(&format!("process {} (", std::process::id())), "{errors}");
     drop(holder);
     assert!(path.exists() && site.output(&["-t"]).status.success(), "nobody listens behind it any more");
     assert!(path.exists());
@@ -75,7 +75,7 @@ fn a_taken_socket_file_fails_the_test_and_is_left_alone() {
 
 #[test]
 fn a_file_where_a_socket_is_to_be_is_never_removed() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let path = site.path("precious");
     let text = site.configuration("daemon off;");
     let listen = format!("unix:{}", path.display());
@@ -83,11 +83,11 @@ fn a_file_where_a_socket_is_to_be_is_never_removed() {
     site.write("precious", "text");
     for arguments in [&["-t"][..], &[]] {
         let output = site.output(arguments);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
         assert!(
-            said.contains("Address already in use") && said.contains("a file that is not a socket"),
-            "{said}"
+            errors.contains("Address already in use") && errors.contains("a file that is not a socket"),
+            "{errors}"
         );
         assert_eq!(site.read("precious"), "text");
     }
@@ -95,25 +95,25 @@ fn a_file_where_a_socket_is_to_be_is_never_removed() {
 
 #[test]
 fn the_addresses_of_the_server_that_runs_are_free_to_its_own_configuration() {
-    let site = Site::plain().start();
+    let site = ServerSite::plain().start();
     let output = site.output(&["-t"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(site.get(), Some(200));
     // Another configuration, whose pid file names another process.
-    let other = Site::new();
+    let other = ServerSite::new();
     other.write("nginx.conf", &site.read("nginx.conf"));
     let mut somebody = Command::new("sleep").arg("60").spawn().expect("sleep");
     other.write("nginx.pid", &format!("{}\n", somebody.id()));
     let output = other.output(&["-t"]);
-    let said = stderr(&output);
+    let errors = stderr(&output);
     fs::remove_file(other.path("nginx.pid")).expect("remove");
     let _ = somebody.kill();
     let _ = somebody.wait();
-    assert!(!output.status.success(), "{said}");
+    assert!(!output.status.success(), "{errors}");
     // The message names the supervisor, not the worker that inherited the socket.
     assert!(
-        said.contains(&format!("in use by process {} (", site.pid())) && said.contains("myriad"),
-        "{said}"
+        errors.contains(&format!("in use by process {} (", site.pid())) && errors.contains("myriad"),
+        "{errors}"
     );
 }
 
@@ -123,19 +123,21 @@ fn a_server_of_another_user_is_known_by_that_user() {
     if !is_root() {
         return;
     }
-    let site = Site::plain().start();
-    let test = |site: &Site| stderr(&site.command(&["-t"]).uid(NOBODY).gid(NOBODY).output().expect("output"));
-    let said = test(&site);
-    assert!(said.contains("syntax is ok") && !said.contains("bind()"), "{said}");
-    let other = Site::new();
+    let site = ServerSite::plain().start();
+    let test = |site: &ServerSite| {
+        stderr(&site.command(&["-t"]).uid(UNPRIVILEGED_USER).gid(UNPRIVILEGED_USER).output().expect("output"))
+    };
+    let errors = test(&site);
+    assert!(errors.contains("syntax is ok") && !errors.contains("bind()"), "{errors}");
+    let other = ServerSite::new();
     other.write("nginx.conf", &site.read("nginx.conf"));
     mode(&other.folder, 0o777);
-    let said = test(&other);
+    let errors = test(&other);
     let wanted = format!(
         "the address is in use by a process of user root (uid 0); to identify it, run as that user or as root: ss -ltnp 'sport = :{}'",
         site.port
     );
-    assert!(said.contains("Address already in use") && said.contains(&wanted), "{said}");
+    assert!(errors.contains("Address already in use") && errors.contains(&wanted), "{errors}");
 }
 
 #[test]
@@ -145,19 +147,19 @@ fn a_port_of_root_is_refused_to_others_with_the_remedy() {
     if port == 0 {
         return;
     }
-    let site = Site::new();
+    let site = ServerSite::new();
     let text = site.configuration("daemon off;");
     site.write("nginx.conf", &text.replace(&format!(":{}", site.port), &format!(":{port}")));
     mode(&site.folder, 0o777);
     let mut command = site.command(&["-t"]);
     if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(UNPRIVILEGED_USER).gid(UNPRIVILEGED_USER);
     }
     let output = command.output().expect("output");
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let errors = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
     let wanted = format!("[emerg] bind() to 127.0.0.1:{port} failed (13: Permission denied)");
-    assert!(said.contains(&wanted) && said.contains("setcap cap_net_bind_service"), "{said}");
+    assert!(errors.contains(&wanted) && errors.contains("setcap cap_net_bind_service"), "{errors}");
 }
 
 #[test]
@@ -175,19 +177,19 @@ fn origin_without_listener_is_warned_about_and_passes_test() {
         site.read("nginx.conf").replace("http://192.0.2.1:9/", &format!("http://127.0.0.1:{}/", site.port));
     site.write("nginx.conf", &own);
     let output = site.output(&["-t"]);
-    let said = stderr(&output);
-    assert!(output.status.success(), "{said}");
-    assert!(!said.contains("nothing listens"), "{said}");
-    assert!(said.contains("[warn] the socket \"/nowhere/php.sock\""), "{said}");
-    assert_eq!(said.matches("[warn]").count(), 1, "{said}");
+    let errors = stderr(&output);
+    assert!(output.status.success(), "{errors}");
+    assert!(!errors.contains("nothing listens"), "{errors}");
+    assert!(errors.contains("[warn] the socket \"/nowhere/php.sock\""), "{errors}");
+    assert_eq!(errors.matches("[warn]").count(), 1, "{errors}");
     drop(php);
     let output = site.output(&["-t"]);
-    let said = stderr(&output);
-    assert!(output.status.success() && said.contains("test is successful"), "{said}");
-    assert!(said.contains(&format!("[warn] nothing listens on \"127.0.0.1:{port}\"")), "{said}");
-    assert!(said.contains(&format!("[warn] nothing listens on \"localhost:{port}\"")), "{said}");
-    assert_eq!(said.matches("[warn]").count(), 3, "an address is told of once: {said}");
-    assert!(said.contains("help: start the upstream server") && said.contains("nginx.conf:"), "{said}");
+    let errors = stderr(&output);
+    assert!(output.status.success() && errors.contains("test is successful"), "{errors}");
+    assert!(errors.contains(&format!("[warn] nothing listens on \"127.0.0.1:{port}\"")), "{errors}");
+    assert!(errors.contains(&format!("[warn] nothing listens on \"localhost:{port}\"")), "{errors}");
+    assert_eq!(errors.matches("[warn]").count(), 3, "an address is told of once: {errors}");
+    assert!(errors.contains("help: start the upstream server") && errors.contains("nginx.conf:"), "{errors}");
 }
 
 #[test]
@@ -195,13 +197,13 @@ fn a_taken_address_hides_nothing_else_that_is_amiss() {
     let site = with_lines("location ~ [.]php$ { fastcgi_pass unix:/nowhere/php.sock; }");
     let _holder = TcpListener::bind(("127.0.0.1", site.port)).expect("bind");
     let output = site.output(&["-t"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let errors = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
     let order =
         ["[emerg] bind() to ", "[warn] the socket \"/nowhere/php.sock\"", "SCRIPT_FILENAME", "test failed"];
-    let places: Vec<_> = order.iter().filter_map(|text| said.find(text)).collect();
-    assert!(places.len() == order.len() && places.is_sorted(), "{said}");
-    assert!(!said.contains("successful"), "{said}");
+    let places: Vec<_> = order.iter().filter_map(|text| errors.find(text)).collect();
+    assert!(places.len() == order.len() && places.is_sorted(), "{errors}");
+    assert!(!errors.contains("successful"), "{errors}");
 }
 
 #[test]
@@ -212,9 +214,9 @@ fn the_servers_of_a_group_are_asked_and_those_that_are_down_are_not() {
         "upstream php {{ server 127.0.0.1:{free}; server unix:/nowhere/a.sock down; }}\n    server {{"
     );
     site.write("nginx.conf", &site.read("nginx.conf").replace("server {", &group));
-    let said = stderr(&site.output(&["-t"]));
-    assert!(said.contains(&format!("[warn] nothing listens on \"127.0.0.1:{free}\"")), "{said}");
-    assert!(!said.contains("does not exist"), "{said}");
+    let errors = stderr(&site.output(&["-t"]));
+    assert!(errors.contains(&format!("[warn] nothing listens on \"127.0.0.1:{free}\"")), "{errors}");
+    assert!(!errors.contains("does not exist"), "{errors}");
 }
 
 #[test]
@@ -235,16 +237,16 @@ fn socket_inaccessible_to_workers_is_reported_with_its_permissions() {
         assert!(output.status.success(), "{}", stderr(&output));
         stderr(&output)
     };
-    let said = test();
+    let errors = test();
     let wanted = format!(
         "[warn] the user \"nobody\" of the worker processes is not allowed to connect to \"unix:{}\" (mode 0660, owner root:root)",
         path.display()
     );
-    assert!(said.contains(&wanted) && said.contains("listen.owner"), "{said}");
-    chown(&path, Some(NOBODY), None).expect("chown");
+    assert!(errors.contains(&wanted) && errors.contains("listen.owner"), "{errors}");
+    chown(&path, Some(UNPRIVILEGED_USER), None).expect("chown");
     assert!(!test().contains("[warn]"));
     mode(&site.path("run"), 0o700);
-    let said = test();
+    let errors = test();
     let wanted = format!("the folder \"{}\" (mode 0700, owner root:root)", site.path("run").display());
-    assert!(said.contains(&wanted), "{said}");
+    assert!(errors.contains(&wanted), "{errors}");
 }

@@ -1,12 +1,12 @@
 //! Check in which the first rule that contains the client address decides.
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use super::settings::{AccessRule, AccessSettings, Satisfy};
-use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 
 /// `allow` and `deny` of a location.
-struct Access {
+struct AddressRules {
     /// Rules, in order.
     rules: Box<[AccessRule]>,
     /// Set if a rejection by this check is final (`satisfy all`) and is logged.
@@ -17,26 +17,26 @@ struct Access {
 pub(crate) fn check(settings: &AccessSettings) -> Option<Box<dyn Check>> {
     let rules: Box<[AccessRule]> = settings.rules.as_slice().into();
     let decides = settings.satisfy == Satisfy::All;
-    (!rules.is_empty()).then(|| Box::new(Access { rules, decides }) as _)
+    (!rules.is_empty()).then(|| Box::new(AddressRules { rules, decides }) as _)
 }
 
-impl Check for Access {
+impl Check for AddressRules {
     fn name(&self) -> &'static str {
         "allow, deny"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
         self.verdict(&exchange.request)
     }
 
-    fn explain(&self, request: &Request) -> (String, Verdict) {
+    fn explain(&self, request: &Request) -> (String, CheckVerdict) {
         let verdict = self.verdict(request);
-        let told = match verdict {
-            Verdict::Allow => "127.0.0.1 is allowed",
-            Verdict::Refuse(_) => "127.0.0.1 is denied",
+        let explanation = match verdict {
+            CheckVerdict::Allow => "127.0.0.1 is allowed",
+            CheckVerdict::Refuse(_) => "127.0.0.1 is denied",
             _ => "",
         };
-        (told.to_owned(), verdict)
+        (explanation.to_owned(), verdict)
     }
 
     fn rules_addresses(&self) -> bool {
@@ -44,18 +44,18 @@ impl Check for Access {
     }
 }
 
-impl Access {
+impl AddressRules {
     /// Returns `Pass` for a client to which no rule applies.
-    fn verdict(&self, request: &Request) -> Verdict {
+    fn verdict(&self, request: &Request) -> CheckVerdict {
         let client = request.client();
         match self.rules.iter().find(|rule| rule.network.contains(client)) {
-            None => Verdict::Pass,
-            Some(rule) if rule.allow => Verdict::Allow,
+            None => CheckVerdict::Pass,
+            Some(rule) if rule.allow => CheckVerdict::Allow,
             Some(_) => {
                 if self.decides {
-                    request.log(Level::Error, format_args!("access forbidden by rule"));
+                    request.log(LogLevel::Error, format_args!("access forbidden by rule"));
                 }
-                Verdict::Refuse(403)
+                CheckVerdict::Refuse(403)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Rows and parsers of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, network};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, network};
 use myriad_conf::settings::Settings;
 
 use super::settings::{AccessRule, AccessSettings, Satisfy};
@@ -36,7 +36,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("all"),
 ];
 
-fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> Done {
+fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> SetterResult {
     let rules = &mut settings.feature_mut::<AccessSettings>().rules;
     args.start(rules);
     let network = network(args, 0, args.bytes(0))?;
@@ -44,7 +44,7 @@ fn rule(settings: &mut Settings, args: &mut Arguments<'_>, allow: bool) -> Done 
     Ok(())
 }
 
-fn satisfy(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn satisfy(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<AccessSettings>().satisfy =
         args.choice(0, &[("all", Satisfy::All), ("any", Satisfy::Any)])?;
     Ok(())

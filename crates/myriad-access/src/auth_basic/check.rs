@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::password::{Judgement, Stored, find};
-use myriad_log::Level;
+use crate::password::{PasswordMatch, StoredPassword, find};
+use myriad_log::LogLevel;
 use myriad_script::{EvalError, Template};
 
 use super::credentials::Credentials;
 use super::file;
-use super::passwords::Passwords;
-use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use super::passwords::PasswordVerifier;
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 
 /// `auth_basic` of a location.
 pub(super) struct AuthBasic {
@@ -20,7 +20,7 @@ pub(super) struct AuthBasic {
     /// Folder against which relative file names are resolved.
     pub folder: Box<[u8]>,
     /// Verifier of slow hashes.
-    pub passwords: Arc<Passwords>,
+    pub passwords: Arc<PasswordVerifier>,
 }
 
 /// Log message if too many passwords are being verified.
@@ -32,23 +32,24 @@ impl Check for AuthBasic {
         "auth_basic"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
         let texts = self.texts(exchange);
         let request = &exchange.request;
         let (realm, path) = match texts {
             Ok(texts) => texts,
             Err(error) => {
-                request.log(Level::Error, format_args!("{error}"));
-                return Verdict::Fail(500);
+                request.log(LogLevel::Error, format_args!("{error}"));
+                return CheckVerdict::Fail(500);
             }
         };
         if realm == b"off" {
-            return Verdict::Pass;
+            return CheckVerdict::Pass;
         }
         let challenge = challenge(&realm);
         let Some(credentials) = Credentials::of(request) else {
-            request.log(Level::Info, format_args!("no user/password was provided for basic authentication"));
-            return Verdict::Challenge(vec![challenge]);
+            request
+                .log(LogLevel::Info, format_args!("no user/password was provided for basic authentication"));
+            return CheckVerdict::Challenge(vec![challenge]);
         };
         let file = match file::read(exchange, &path) {
             Ok(file) => file,
@@ -58,31 +59,31 @@ impl Check for AuthBasic {
         let Some(stored) = find(&file, credentials.user()) else {
             let user = String::from_utf8_lossy(credentials.user());
             let path = String::from_utf8_lossy(&path);
-            request.log(Level::Error, format_args!("user \"{user}\" was not found in \"{path}\""));
-            return Verdict::Challenge(vec![challenge]);
+            request.log(LogLevel::Error, format_args!("user \"{user}\" was not found in \"{path}\""));
+            return CheckVerdict::Challenge(vec![challenge]);
         };
         let password = credentials.password();
-        let kind = Stored::new(stored);
+        let kind = StoredPassword::new(stored);
         if !kind.is_slow() {
-            return verdict(request, kind.judge(password), &credentials, challenge);
+            return verdict(request, kind.verify(password), &credentials, challenge);
         }
-        if self.passwords.knows(stored, password, request.received.at_ms) {
-            return Verdict::Allow;
+        if self.passwords.is_recently_verified(stored, password, request.received.at_ms) {
+            return CheckVerdict::Allow;
         }
         let (stored, passwords) = (stored.to_vec(), Arc::clone(&self.passwords));
-        Verdict::wait(async move |exchange| {
+        CheckVerdict::wait(async move |exchange| {
             let request = &exchange.request;
             let password = credentials.password().to_vec().into();
             let Ok(judgement) = passwords.judge(stored, password, request.received.at_ms).await else {
-                request.log(Level::Error, format_args!("{TOO_MANY}"));
-                return Verdict::Fail(503);
+                request.log(LogLevel::Error, format_args!("{TOO_MANY}"));
+                return CheckVerdict::Fail(503);
             };
             verdict(request, judgement, &credentials, challenge)
         })
     }
 
-    fn explain(&self, _: &Request) -> (String, Verdict) {
-        ("would require a password; assumed to be correct".to_owned(), Verdict::Allow)
+    fn explain(&self, _: &Request) -> (String, CheckVerdict) {
+        ("would require a password; assumed to be correct".to_owned(), CheckVerdict::Allow)
     }
 
     /// Returns whether the realm is constant and not `off`: a realm with variables may evaluate to `off`.
@@ -108,22 +109,27 @@ impl AuthBasic {
     }
 }
 
-fn verdict(request: &Request, judgement: Judgement, who: &Credentials, challenge: Vec<u8>) -> Verdict {
+fn verdict(
+    request: &Request,
+    judgement: PasswordMatch,
+    who: &Credentials,
+    challenge: Vec<u8>,
+) -> CheckVerdict {
     let user = String::from_utf8_lossy(who.user());
     match judgement {
-        Judgement::Match => return Verdict::Allow,
-        Judgement::Mismatch => {
-            request.log(Level::Error, format_args!("user \"{user}\": password mismatch"));
+        PasswordMatch::Match => return CheckVerdict::Allow,
+        PasswordMatch::Mismatch => {
+            request.log(LogLevel::Error, format_args!("user \"{user}\": password mismatch"));
         }
-        Judgement::Unknown => {
+        PasswordMatch::Unknown => {
             let known = "{PLAIN}, {SHA}, {SSHA}, crypt, $1$, $apr1$, $5$, $6$, $2y$";
             request.log(
-                Level::Error,
+                LogLevel::Error,
                 format_args!("user \"{user}\": unsupported hash format of the stored password ({known})"),
             );
         }
     }
-    Verdict::Challenge(vec![challenge])
+    CheckVerdict::Challenge(vec![challenge])
 }
 
 /// Returns the value of `WWW-Authenticate` (RFC 7617): the realm in quotes, without control characters, which would

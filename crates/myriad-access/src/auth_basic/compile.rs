@@ -7,13 +7,13 @@ use myriad_conf::Text;
 use myriad_conf::settings::Settings;
 
 use super::check::AuthBasic;
-use super::passwords::Passwords;
+use super::passwords::PasswordVerifier;
 use super::settings::AuthBasicSettings;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// Returns the realm and the file name of a level, even if the level requires no password.
-pub fn texts(settings: &Settings) -> impl Iterator<Item = &Text> {
+pub fn variable_texts(settings: &Settings) -> impl Iterator<Item = &Text> {
     let settings = settings.feature::<AuthBasicSettings>();
     settings.realm.iter().chain(&settings.user_file)
 }
@@ -23,7 +23,7 @@ pub fn texts(settings: &Settings) -> impl Iterator<Item = &Text> {
 pub(crate) fn check(
     settings: &Settings,
     folder: &Path,
-    passwords: &Arc<Passwords>,
+    passwords: &Arc<PasswordVerifier>,
     compile: &mut dyn SettingsCompiler,
 ) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<AuthBasicSettings>();

@@ -1,6 +1,6 @@
 //! Rows and parsers of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
@@ -40,7 +40,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("0s"),
 ];
 
-fn auth_basic(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn auth_basic(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let realm = args.text(0)?;
     settings.feature_mut::<AuthBasicSettings>().realm = (realm.bytes() != b"off").then_some(realm);
     Ok(())

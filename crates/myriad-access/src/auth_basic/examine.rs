@@ -10,8 +10,8 @@ use super::settings::AuthBasicSettings;
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let settings = location.settings.feature::<AuthBasicSettings>();
     let (Some(realm), None) = (&settings.realm, &settings.user_file) else { return };
-    let said = findings.iter().any(|finding| finding.span == realm.span);
-    if !said {
+    let is_reported = findings.iter().any(|finding| finding.span == realm.span);
+    if !is_reported {
         let message = "\"auth_basic\" without \"auth_basic_user_file\" allows all requests";
         let help = "set the file with user names and password hashes: auth_basic_user_file PATH;";
         findings.push(Diagnostic::warning(realm.span, message).help(help));

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use bytes::Bytes;
 use myriad_files::{Validity, as_path};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use myriad_exchange::exchange::paths::walk_to_named;
-use myriad_exchange::exchange::{Exchange, Request, Verdict};
+use myriad_exchange::exchange::{CheckVerdict, Exchange, Request};
 
 /// Maximum size of a file; files of up to 1 MB are cached.
 const MAX_BYTES: u64 = 64 << 20;
@@ -19,13 +19,13 @@ const ALWAYS_ASK: Validity = Validity { found_ms: 0, missing_ms: 0, settling_ms:
 ///
 /// The owner of a site may have replaced a file below its root by a symbolic link or a pipe: links are followed
 /// according to the settings of the location, and only regular files are opened.
-pub(super) fn read(exchange: &mut Exchange, path: &[u8]) -> Result<Bytes, Verdict> {
+pub(super) fn read(exchange: &mut Exchange, path: &[u8]) -> Result<Bytes, CheckVerdict> {
     let Exchange { request, frame } = exchange;
     if path.contains(&0) {
         return Err(failed(request, path, &std::io::ErrorKind::InvalidInput.into()));
     }
     let walk = walk_to_named(request, frame, path);
-    let entry = request.site.worker.files.look(path, walk, ALWAYS_ASK, request.received.at_ms);
+    let entry = request.site.worker.files.lookup(path, walk, ALWAYS_ASK, request.received.at_ms);
     if let Some(file) = entry.file().filter(|file| file.is_small()) {
         if let Some(contents) = file.contents() {
             return Ok(contents.clone());
@@ -39,12 +39,12 @@ pub(super) fn read(exchange: &mut Exchange, path: &[u8]) -> Result<Bytes, Verdic
     walk.read(path, MAX_BYTES).map(Bytes::from).map_err(|error| failed(request, path, &error))
 }
 
-fn failed(request: &Request, path: &[u8], error: &std::io::Error) -> Verdict {
+fn failed(request: &Request, path: &[u8], error: &std::io::Error) -> CheckVerdict {
     let shown = Path::display(as_path(path));
     if error.kind() == std::io::ErrorKind::NotFound {
-        request.log(Level::Error, format_args!("open() \"{shown}\" failed ({error})"));
-        return Verdict::Refuse(403);
+        request.log(LogLevel::Error, format_args!("open() \"{shown}\" failed ({error})"));
+        return CheckVerdict::Refuse(403);
     }
-    request.log(Level::Crit, format_args!("open() \"{shown}\" failed ({error})"));
-    Verdict::Fail(500)
+    request.log(LogLevel::Crit, format_args!("open() \"{shown}\" failed ({error})"));
+    CheckVerdict::Fail(500)
 }

@@ -11,9 +11,9 @@ mod settings;
 mod variables;
 
 pub(super) use compile::check;
-pub use compile::texts;
+pub use compile::variable_texts;
 use myriad_exchange::feature::Feature;
-pub(super) use passwords::Passwords;
+pub(super) use passwords::PasswordVerifier;
 pub(super) use settings::AuthBasicSettings;
 
 /// Registration of this feature.

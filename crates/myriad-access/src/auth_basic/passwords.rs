@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::password::{Judgement, Remembered, Stored};
+use crate::password::{PasswordMatch, StoredPassword, VerificationCache};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
@@ -17,30 +17,30 @@ use zeroize::Zeroizing;
 const WAITING: usize = 128;
 
 /// State for password verification that all workers share.
-pub(crate) struct Passwords {
-    remembered: Mutex<Remembered>,
-    turns: Arc<Semaphore>,
+pub(crate) struct PasswordVerifier {
+    recently_verified: Mutex<VerificationCache>,
+    permits: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
 /// Error: too many attempts wait already.
-pub(super) struct Busy;
+pub(super) struct TooManyAttempts;
 
-impl Default for Passwords {
+impl Default for PasswordVerifier {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
-            remembered: Mutex::new(Remembered::new(random_key())),
-            turns: Arc::new(Semaphore::new((processors / 2).max(1))),
+            recently_verified: Mutex::new(VerificationCache::new(random_key())),
+            permits: Arc::new(Semaphore::new((processors / 2).max(1))),
             waiting: AtomicUsize::new(0),
         }
     }
 }
 
-impl Passwords {
+impl PasswordVerifier {
     /// Returns whether the password has recently been verified against the stored hash.
-    pub(super) fn knows(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
-        self.remembered.lock().knows(stored, password, now)
+    pub(super) fn is_recently_verified(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
+        self.recently_verified.lock().contains(stored, password, now)
     }
 
     /// Verifies the password on a blocking thread, as soon as a computation slot is free.
@@ -49,33 +49,33 @@ impl Passwords {
         stored: Vec<u8>,
         password: Zeroizing<Vec<u8>>,
         now: u64,
-    ) -> Result<Judgement, Busy> {
+    ) -> Result<PasswordMatch, TooManyAttempts> {
         let permit = {
-            let _place = self.queue().ok_or(Busy)?;
-            Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Busy)?
+            let _place = self.enter_queue().ok_or(TooManyAttempts)?;
+            Arc::clone(&self.permits).acquire_owned().await.map_err(|_| TooManyAttempts)?
         };
         let compared = tokio::task::spawn_blocking(move || {
             // The slot is released when the computation finishes, even if the client disconnects earlier.
             let _permit = permit;
-            (Stored::new(&stored).judge(&password), stored, password)
+            (StoredPassword::new(&stored).verify(&password), stored, password)
         });
-        let (judgement, stored, password) = compared.await.map_err(|_| Busy)?;
-        if judgement == Judgement::Match {
-            self.remembered.lock().note(&stored, &password, now);
+        let (judgement, stored, password) = compared.await.map_err(|_| TooManyAttempts)?;
+        if judgement == PasswordMatch::Match {
+            self.recently_verified.lock().insert(&stored, &password, now);
         }
         Ok(judgement)
     }
 
-    fn queue(&self) -> Option<Place<'_>> {
-        let place = Place(&self.waiting);
+    fn enter_queue(&self) -> Option<QueuePosition<'_>> {
+        let place = QueuePosition(&self.waiting);
         (self.waiting.fetch_add(1, Relaxed) < WAITING).then_some(place)
     }
 }
 
 /// Position in the queue, released when the computation begins or the client disconnects.
-struct Place<'a>(&'a AtomicUsize);
+struct QueuePosition<'a>(&'a AtomicUsize);
 
-impl Drop for Place<'_> {
+impl Drop for QueuePosition<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -96,18 +96,18 @@ mod tests {
 
     #[test]
     fn queue_is_bounded_and_places_come_back() {
-        let passwords = Passwords::default();
-        let places: Vec<_> = (0..WAITING).map(|_| passwords.queue().expect("room")).collect();
-        assert!(passwords.queue().is_none());
+        let passwords = PasswordVerifier::default();
+        let places: Vec<_> = (0..WAITING).map(|_| passwords.enter_queue().expect("room")).collect();
+        assert!(passwords.enter_queue().is_none());
         drop(places);
-        assert!(passwords.queue().is_some());
+        assert!(passwords.enter_queue().is_some());
     }
 
     #[test]
     fn attempt_beyond_the_queue_is_turned_away_at_once() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let passwords = Passwords::default();
-        let places: Vec<_> = (0..WAITING).map(|_| passwords.queue().expect("room")).collect();
+        let passwords = PasswordVerifier::default();
+        let places: Vec<_> = (0..WAITING).map(|_| passwords.enter_queue().expect("room")).collect();
         let judge = || runtime.block_on(passwords.judge(b"x".to_vec(), b"x".to_vec().into(), 1_000));
         assert!(judge().is_err());
         drop(places);
@@ -117,15 +117,15 @@ mod tests {
     #[test]
     fn right_password_is_remembered_and_a_wrong_one_is_not() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let passwords = Passwords::default();
+        let passwords = PasswordVerifier::default();
         let stored = b"$1$salt$qJH7.N4xYta3aEG/dfqo/0";
         let judge = |password: &[u8]| {
             let judged = runtime.block_on(passwords.judge(stored.to_vec(), password.to_vec().into(), 1_000));
             judged.ok().unwrap()
         };
-        assert_eq!(judge(b"wrong"), Judgement::Mismatch);
-        assert!(!passwords.knows(stored, b"wrong", 1_000));
-        assert_eq!(judge(b"password"), Judgement::Match);
-        assert!(passwords.knows(stored, b"password", 1_000));
+        assert_eq!(judge(b"wrong"), PasswordMatch::Mismatch);
+        assert!(!passwords.is_recently_verified(stored, b"wrong", 1_000));
+        assert_eq!(judge(b"password"), PasswordMatch::Match);
+        assert!(passwords.is_recently_verified(stored, b"password", 1_000));
     }
 }

@@ -1,4 +1,4 @@
-use crate::testing::{Asked, Came, ask};
+use crate::testing::{GateResult, GateRun, ask};
 use myriad_exchange::exchange::Exchange;
 use myriad_serve::testing::{TestFolder, TestSite};
 
@@ -11,9 +11,9 @@ const PLAIN: &str = "Basic cGxhaW46c2VjcmV0";
 const SLOW: &str = "Basic c2hhNjpwYXNzd29yZA==";
 
 /// Site with a password file; dropping it removes its folder.
-struct Closed(TestFolder, TestSite);
+struct ProtectedSite(TestFolder, TestSite);
 
-impl Closed {
+impl ProtectedSite {
     fn new(name: &str, server: &str) -> Self {
         let folder = TestFolder::new(&format!("auth-basic-{name}"));
         folder.write("users", USERS);
@@ -26,28 +26,28 @@ impl Closed {
         self.1.exchange(target, field.as_slice())
     }
 
-    fn ask(&self, target: &str, authorization: &str) -> Asked {
+    fn ask(&self, target: &str, authorization: &str) -> GateRun {
         ask(&mut self.exchange(target, Some(authorization)))
     }
 }
 
 const RULES: &str = "auth_basic \"closed site\"; auth_basic_user_file users;";
 
-fn challenge() -> Came {
-    Came::Out(401, "WWW-Authenticate: Basic realm=\"closed site\"\r\n".to_owned())
+fn challenge() -> GateResult {
+    GateResult::Rejected(401, "WWW-Authenticate: Basic realm=\"closed site\"\r\n".to_owned())
 }
 
 #[test]
 fn correct_password_is_admitted_without_waiting() {
-    let closed = Closed::new("known", RULES);
+    let closed = ProtectedSite::new("known", RULES);
     let asked = closed.ask("/", PLAIN);
-    assert_eq!((asked.came, asked.waits), (Came::In, 0));
+    assert_eq!((asked.result, asked.waits), (GateResult::Admitted, 0));
 }
 
 #[test]
 fn wrong_or_missing_credentials_receive_challenge() {
-    let closed = Closed::new("unknown", RULES);
-    assert_eq!(ask(&mut closed.exchange("/", None)).came, challenge());
+    let closed = ProtectedSite::new("unknown", RULES);
+    assert_eq!(ask(&mut closed.exchange("/", None)).result, challenge());
     let wrong = [
         ("a wrong password", "Basic cGxhaW46d3Jvbmc="),
         ("a user who is not in the file", "Basic bm9ib2R5OnNlY3JldA=="),
@@ -56,39 +56,40 @@ fn wrong_or_missing_credentials_receive_challenge() {
         ("no base64", "Basic !!!"),
     ];
     for (what, authorization) in wrong {
-        assert_eq!(closed.ask("/", authorization).came, challenge(), "{what}");
+        assert_eq!(closed.ask("/", authorization).result, challenge(), "{what}");
     }
 }
 
 #[test]
 fn slow_hash_is_waited_for_once_a_minute() {
-    let closed = Closed::new("slow", RULES);
+    let closed = ProtectedSite::new("slow", RULES);
     let (first, second) = (closed.ask("/", SLOW), closed.ask("/", SLOW));
-    assert_eq!((first.came, first.waits), (Came::In, 1));
-    assert_eq!((second.came, second.waits), (Came::In, 0));
+    assert_eq!((first.result, first.waits), (GateResult::Admitted, 1));
+    assert_eq!((second.result, second.waits), (GateResult::Admitted, 0));
     // `sha6:wrong`: a wrong password is hashed each time.
     for _ in 0..2 {
         let wrong = closed.ask("/", "Basic c2hhNjp3cm9uZw==");
-        assert_eq!((wrong.came, wrong.waits), (challenge(), 1));
+        assert_eq!((wrong.result, wrong.waits), (challenge(), 1));
     }
 }
 
 #[test]
 fn realm_of_variables_may_ask_for_nothing() {
     let rules = "auth_basic $arg_realm; auth_basic_user_file users;";
-    let closed = Closed::new("realm", rules);
-    assert_eq!(ask(&mut closed.exchange("/?realm=off", None)).came, Came::In);
-    let line = |realm: &str| Came::Out(401, format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n"));
-    assert_eq!(ask(&mut closed.exchange("/?realm=mine", None)).came, line("mine"));
+    let closed = ProtectedSite::new("realm", rules);
+    assert_eq!(ask(&mut closed.exchange("/?realm=off", None)).result, GateResult::Admitted);
+    let line =
+        |realm: &str| GateResult::Rejected(401, format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n"));
+    assert_eq!(ask(&mut closed.exchange("/?realm=mine", None)).result, line("mine"));
     assert_eq!(
-        ask(&mut closed.exchange("/?realm=one\r\nX-Two:\tthree\u{7f}", None)).came,
+        ask(&mut closed.exchange("/?realm=one\r\nX-Two:\tthree\u{7f}", None)).result,
         line("oneX-Two:three")
     );
     let exchange = closed.exchange("/", None);
     let identifies =
         |exchange: &Exchange| exchange.request.place().entry.gate.as_ref().expect("a gate").identifies();
     assert!(!identifies(&exchange), "it may be off for some");
-    let exchange = Closed::new("named", RULES).exchange("/", None);
+    let exchange = ProtectedSite::new("named", RULES).exchange("/", None);
     assert!(identifies(&exchange));
 }
 
@@ -98,25 +99,28 @@ fn file_is_found_by_variables_and_by_its_absolute_name() {
     folder.write("users", USERS);
     let rules = format!("auth_basic x; auth_basic_user_file {}/$arg_file;", folder.0.display());
     let site = TestSite::new("", &rules);
-    assert_eq!(ask(&mut site.exchange("/?file=users", &[("Authorization", PLAIN)])).came, Came::In);
+    assert_eq!(
+        ask(&mut site.exchange("/?file=users", &[("Authorization", PLAIN)])).result,
+        GateResult::Admitted
+    );
 }
 
 #[test]
 fn unreadable_password_file_admits_no_client() {
     let rules = "auth_basic x; auth_basic_user_file $arg_file;";
-    let closed = Closed::new("missing", rules);
-    assert_eq!(closed.ask("/?file=users", PLAIN).came, Came::In);
-    assert_eq!(closed.ask("/?file=nothing", PLAIN).came, Came::out(403), "as nginx does");
-    assert_eq!(closed.ask("/?file=.", PLAIN).came, Came::out(500), "a folder");
-    assert_eq!(closed.ask("/?file=users\0", PLAIN).came, Came::out(500), "no name of a file");
+    let closed = ProtectedSite::new("missing", rules);
+    assert_eq!(closed.ask("/?file=users", PLAIN).result, GateResult::Admitted);
+    assert_eq!(closed.ask("/?file=nothing", PLAIN).result, GateResult::out(403), "as nginx does");
+    assert_eq!(closed.ask("/?file=.", PLAIN).result, GateResult::out(500), "a folder");
+    assert_eq!(closed.ask("/?file=users\0", PLAIN).result, GateResult::out(500), "no name of a file");
 }
 
 #[test]
 fn file_counts_as_it_is_now() {
-    let closed = Closed::new("changed", RULES);
-    assert_eq!(closed.ask("/", PLAIN).came, Came::In);
+    let closed = ProtectedSite::new("changed", RULES);
+    assert_eq!(closed.ask("/", PLAIN).result, GateResult::Admitted);
     closed.0.write("users", "plain:{PLAIN}another one\n");
-    assert_eq!(closed.ask("/", PLAIN).came, challenge());
+    assert_eq!(closed.ask("/", PLAIN).result, challenge());
 }
 
 #[test]
@@ -135,18 +139,18 @@ fn file_that_the_owner_of_a_site_has_replaced_is_not_followed_nor_waited_for() {
 
     let rules = "disable_symlinks if_not_owner from=$document_root;
                  auth_basic \"closed site\"; auth_basic_user_file $document_root/$arg_file;";
-    let closed = Closed::new("replaced", rules);
+    let closed = ProtectedSite::new("replaced", rules);
     let root = closed.0.0.join("html");
     std::fs::create_dir_all(&root).unwrap();
-    let ask = |file: &str| closed.ask(&format!("/?file={file}"), PLAIN).came;
+    let ask = |file: &str| closed.ask(&format!("/?file={file}"), PLAIN).result;
     symlink("../users", root.join("own")).unwrap();
-    assert_eq!(ask("own"), Came::In, "a link of the owner of the file");
+    assert_eq!(ask("own"), GateResult::Admitted, "a link of the owner of the file");
     let pipe = std::process::Command::new("mkfifo").arg(root.join("pipe")).status();
     assert!(pipe.unwrap().success());
-    assert_eq!(ask("pipe"), Came::out(500));
+    assert_eq!(ask("pipe"), GateResult::out(500));
     symlink("../users", root.join("foreign")).unwrap();
     // Only root may change the owner of a file.
     if lchown(root.join("foreign"), Some(54_321), None).is_ok() {
-        assert_eq!(ask("foreign"), Came::out(500));
+        assert_eq!(ask("foreign"), GateResult::out(500));
     }
 }

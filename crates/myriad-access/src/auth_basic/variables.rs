@@ -1,14 +1,15 @@
 //! Variable `$remote_user`.
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::User;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 use super::credentials::Credentials;
 
 /// Variable with the user of `Authorization: Basic`, as in the access log; the password has not been verified.
-pub(super) const VARIABLES: &[Row] = &[Row::new("core", "remote_user", &[User], Made(remote_user))];
+pub(super) const VARIABLES: &[RequestVariable] =
+    &[RequestVariable::new("core", "remote_user", &[User], Made(remote_user))];
 
 fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
     let Some(credentials) = Credentials::of(request) else { return false };
@@ -18,12 +19,15 @@ fn remote_user(request: &Request, out: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 
     #[test]
     fn the_user_is_the_one_of_basic_credentials() {
         let fields = [("Authorization", "Basic dXNlcjpwYXNz")];
-        shows(&mut Case { fields: &fields, ..Case::default() }.begin(), &[("remote_user", "user")]);
-        lacks(&mut Case::default().begin(), &["remote_user"]);
+        assert_variables(
+            &mut VariableCase { fields: &fields, ..VariableCase::default() }.begin(),
+            &[("remote_user", "user")],
+        );
+        assert_unset(&mut VariableCase::default().begin(), &["remote_user"]);
     }
 }

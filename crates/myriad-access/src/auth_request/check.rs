@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Assignment;
 
-use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
-use myriad_exchange::subrequest::{self, Subanswer};
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
+use myriad_exchange::subrequest::{self, SubrequestResponse};
 
 /// `auth_request` and `auth_request_set` of a location.
 pub(super) struct AuthRequest {
@@ -21,18 +21,18 @@ impl Check for AuthRequest {
         "auth_request"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
-        let Ok(child) = subrequest::begin(exchange, &self.uri, b"") else { return Verdict::Fail(500) };
-        let (asked, sets) = (subrequest::ask(child), Arc::clone(&self.sets));
-        Verdict::wait(async move |exchange| {
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
+        let Ok(child) = subrequest::begin(exchange, &self.uri, b"") else { return CheckVerdict::Fail(500) };
+        let (asked, sets) = (subrequest::execute(child), Arc::clone(&self.sets));
+        CheckVerdict::wait(async move |exchange| {
             let asked = asked.await;
             verdict(exchange, &sets, asked)
         })
     }
 
-    fn explain(&self, _: &Request) -> (String, Verdict) {
+    fn explain(&self, _: &Request) -> (String, CheckVerdict) {
         let uri = String::from_utf8_lossy(&self.uri);
-        (format!("would send a subrequest to {uri}; assumed to be allowed"), Verdict::Allow)
+        (format!("would send a subrequest to {uri}; assumed to be allowed"), CheckVerdict::Allow)
     }
 
     fn identifies(&self) -> bool {
@@ -42,28 +42,28 @@ impl Check for AuthRequest {
 
 /// Assigns the variables of the location from the subrequest, and converts its status to a verdict: 2xx admits, 401 and
 /// 403 reject, and any other status is an error.
-fn verdict(exchange: &mut Exchange, sets: &[Assignment], mut asked: Subanswer) -> Verdict {
+fn verdict(exchange: &mut Exchange, sets: &[Assignment], mut response: SubrequestResponse) -> CheckVerdict {
     for set in sets {
         let Exchange { request, frame } = exchange;
-        let child = asked.exchange();
+        let child = response.exchange();
         if let Err(error) = set.carry((&child.request, &mut child.frame), (request, frame)) {
-            request.log(Level::Error, format_args!("{error}"));
-            return Verdict::Fail(500);
+            request.log(LogLevel::Error, format_args!("{error}"));
+            return CheckVerdict::Fail(500);
         }
     }
-    if asked.answer.dropped {
-        return Verdict::Fail(444);
+    if response.response.dropped {
+        return CheckVerdict::Fail(444);
     }
-    match asked.answer.status {
-        200..=299 => Verdict::Allow,
-        401 => match asked.fields(b"www-authenticate") {
-            values if values.is_empty() => Verdict::Refuse(401),
-            values => Verdict::Challenge(values),
+    match response.response.status {
+        200..=299 => CheckVerdict::Allow,
+        401 => match response.fields(b"www-authenticate") {
+            values if values.is_empty() => CheckVerdict::Refuse(401),
+            values => CheckVerdict::Challenge(values),
         },
-        403 => Verdict::Refuse(403),
+        403 => CheckVerdict::Refuse(403),
         status => {
-            exchange.request.log(Level::Error, format_args!("auth request unexpected status: {status}"));
-            Verdict::Fail(500)
+            exchange.request.log(LogLevel::Error, format_args!("auth request unexpected status: {status}"));
+            CheckVerdict::Fail(500)
         }
     }
 }

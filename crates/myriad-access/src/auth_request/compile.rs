@@ -14,7 +14,7 @@ pub fn assigned(settings: &Settings) -> impl Iterator<Item = &Text> {
 }
 
 /// Returns the values of `auth_request_set` on a level without `auth_request`, which are never evaluated.
-pub fn unasked(settings: &Settings) -> impl Iterator<Item = &Text> {
+pub fn unused_values(settings: &Settings) -> impl Iterator<Item = &Text> {
     let settings = settings.feature::<AuthRequestSettings>();
     settings.sets.iter().filter(|_| settings.uri.is_none()).map(|set| &set.value)
 }

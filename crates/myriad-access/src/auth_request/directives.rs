@@ -1,9 +1,9 @@
 //! Rows and parsers of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, TWO};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, TWO};
 use myriad_conf::settings::Settings;
 
-use super::settings::{Assigned, AuthRequestSettings};
+use super::settings::{AuthRequestSettings, VariableAssignment};
 
 /// Directives of `auth_request`.
 pub static ROWS: &[Directive] = &[
@@ -25,17 +25,17 @@ pub static ROWS: &[Directive] = &[
     .repeats(),
 ];
 
-fn auth_request(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn auth_request(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let uri = args.text(0)?;
     settings.feature_mut::<AuthRequestSettings>().uri = (uri.bytes() != b"off").then_some(uri);
     Ok(())
 }
 
-fn auth_request_set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn auth_request_set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let sets = &mut settings.feature_mut::<AuthRequestSettings>().sets;
     args.start(sets);
     // Only validates the name: the script compiler expects the name with its `$`.
     args.variable(0)?;
-    sets.push(Assigned { variable: args.text(0)?, value: args.text(1)? });
+    sets.push(VariableAssignment { variable: args.text(0)?, value: args.text(1)? });
     Ok(())
 }

@@ -6,7 +6,7 @@ mod directives;
 mod settings;
 
 pub(super) use compile::check;
-pub use compile::{assigned, unasked};
+pub use compile::{assigned, unused_values};
 pub use directives::ROWS;
 pub(super) use settings::AuthRequestSettings;
 

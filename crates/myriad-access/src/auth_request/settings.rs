@@ -4,7 +4,7 @@ use myriad_conf::Text;
 
 /// Settings of one `auth_request_set $variable value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Assigned {
+pub(crate) struct VariableAssignment {
     /// Variable, with its `$`.
     pub variable: Text,
     /// Value, evaluated in the subrequest.
@@ -17,7 +17,7 @@ pub(crate) struct AuthRequestSettings {
     /// `auth_request`: URI of the subrequest; `None` for `off`.
     pub uri: Option<Text>,
     /// `auth_request_set`, in source order.
-    pub sets: Vec<Assigned>,
+    pub sets: Vec<VariableAssignment>,
 }
 
 myriad_conf::feature_settings!(AuthRequestSettings);

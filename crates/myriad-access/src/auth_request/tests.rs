@@ -1,4 +1,4 @@
-use crate::testing::{Came, ask};
+use crate::testing::{GateResult, ask};
 use myriad_serve::testing::TestSite;
 
 /// Returns a site with `auth_request /auth`, whose location executes the directives in `answer`.
@@ -6,35 +6,39 @@ fn site(answer: &str) -> TestSite {
     TestSite::new("", &format!("auth_request /auth; location = /auth {{ auth_request off; {answer} }}"))
 }
 
-fn came(answer: &str) -> Came {
-    ask(&mut site(answer).exchange("/", &[])).came
+fn came(answer: &str) -> GateResult {
+    ask(&mut site(answer).exchange("/", &[])).result
 }
 
 #[test]
 fn any_success_lets_in() {
     for status in [200, 201, 204] {
-        assert_eq!(came(&format!("return {status};")), Came::In, "{status}");
+        assert_eq!(came(&format!("return {status};")), GateResult::Admitted, "{status}");
     }
 }
 
 #[test]
 fn only_the_two_statuses_of_refusal_keep_out_by_themselves() {
-    assert_eq!(came("return 403;"), Came::out(403));
-    assert_eq!(came("return 401;"), Came::out(401));
+    assert_eq!(came("return 403;"), GateResult::out(403));
+    assert_eq!(came("return 401;"), GateResult::out(401));
     for status in [302, 404, 500, 503] {
-        assert_eq!(came(&format!("return {status} /x;")), Came::out(500), "{status} is an error of the site");
+        assert_eq!(
+            came(&format!("return {status} /x;")),
+            GateResult::out(500),
+            "{status} is an error of the site"
+        );
     }
 }
 
 #[test]
 fn subrequest_that_closes_closes_the_connection() {
-    assert_eq!(came("return 444;"), Came::out(444));
+    assert_eq!(came("return 444;"), GateResult::out(444));
 }
 
 #[test]
 fn every_wait_is_one_subrequest() {
     let asked = ask(&mut site("return 204;").exchange("/", &[]));
-    assert_eq!((asked.came, asked.waits), (Came::In, 1));
+    assert_eq!((asked.result, asked.waits), (GateResult::Admitted, 1));
 }
 
 #[test]
@@ -42,7 +46,11 @@ fn subrequest_of_a_subrequest_is_not_asked_again() {
     let site = site("return 403;");
     let mut parent = site.exchange("/", &[]);
     let mut child = parent.child(b"/", b"").expect("the first subrequest");
-    assert_eq!(ask(&mut child).came, Came::In, "access is judged for the request that it belongs to");
+    assert_eq!(
+        ask(&mut child).result,
+        GateResult::Admitted,
+        "access is judged for the request that it belongs to"
+    );
 }
 
 #[test]
@@ -58,12 +66,12 @@ fn explain_names_subrequest_uri_without_sending_it() {
     let gate = exchange.request.place().entry.gate.clone().expect("a gate");
     let (told, verdict) = gate.checks[0].explain(&exchange.request);
     assert_eq!(told, "would send a subrequest to /auth; assumed to be allowed");
-    assert!(matches!(verdict, myriad_exchange::exchange::Verdict::Allow));
+    assert!(matches!(verdict, myriad_exchange::exchange::CheckVerdict::Allow));
 }
 
 #[test]
 fn auth_request_set_takes_subrequest_values_for_any_status() {
-    let who = |status: u16| {
+    let assigned_values = |status: u16| {
         let site = TestSite::new(
             "",
             &format!(
@@ -73,7 +81,7 @@ fn auth_request_set_takes_subrequest_values_for_any_status() {
             ),
         );
         let mut exchange = site.exchange("/?mine", &[]);
-        let came = ask(&mut exchange).came;
+        let came = ask(&mut exchange).result;
         let site = std::rc::Rc::clone(&exchange.request.site);
         let place = site.runtime.place(exchange.request.route.place);
         let values = place.headers.add.iter().map(|field| {
@@ -85,6 +93,6 @@ fn auth_request_set_takes_subrequest_values_for_any_status() {
         (came, values.collect::<Vec<_>>())
     };
     let values = |status: u16| vec![format!("{status} of /auth"), ", ".to_owned()];
-    assert_eq!(who(204), (Came::In, values(204)));
-    assert_eq!(who(403), (Came::out(403), values(403)));
+    assert_eq!(assigned_values(204), (GateResult::Admitted, values(204)));
+    assert_eq!(assigned_values(403), (GateResult::out(403), values(403)));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use myriad_conf::{Span, Text};
 use myriad_script::Template;
 
-use super::{Gates, Kept};
+use super::{GateBuilder, PersistentCheckState};
 use crate::limit_req::RequestTable;
 use crate::limit_zone::{LimitKind, LimitZoneConf};
 use myriad_serve::testing::TestSite;
@@ -59,36 +59,36 @@ fn zone(name: &str, key: &str, size: u64) -> LimitZoneConf {
 }
 
 /// Returns the table of a zone in a configuration with only this zone.
-fn table(kept: &mut Kept, conf: &LimitZoneConf) -> Arc<RequestTable> {
+fn table(kept: &mut PersistentCheckState, conf: &LimitZoneConf) -> Arc<RequestTable> {
     Arc::clone(&kept.requests.zone(conf, Template::constant(b"")).table)
 }
 
 #[test]
 fn table_outlives_a_reload_while_its_zone_has_the_same_key() {
-    let mut kept = Kept::default();
-    let first = table(&mut kept, &zone("one", "$a", 1 << 20));
-    let again = table(&mut kept, &zone("one", "$a", 1 << 16));
+    let mut persistent = PersistentCheckState::default();
+    let first = table(&mut persistent, &zone("one", "$a", 1 << 20));
+    let again = table(&mut persistent, &zone("one", "$a", 1 << 16));
     assert!(Arc::ptr_eq(&first, &again));
-    let other_key = table(&mut kept, &zone("one", "$b", 1 << 20));
+    let other_key = table(&mut persistent, &zone("one", "$b", 1 << 20));
     assert!(!Arc::ptr_eq(&first, &other_key), "what was counted by one key means nothing to another");
-    let other_zone = table(&mut kept, &zone("two", "$b", 1 << 20));
+    let other_zone = table(&mut persistent, &zone("two", "$b", 1 << 20));
     assert!(!Arc::ptr_eq(&other_key, &other_zone));
 }
 
 #[test]
 fn tables_of_zones_that_are_gone_go_once_the_configuration_runs() {
-    let mut kept = Kept::default();
+    let mut persistent = PersistentCheckState::default();
     let (one, two) = (zone("one", "$a", 1 << 20), zone("two", "$a", 1 << 20));
-    let (first, second) = (table(&mut kept, &one), table(&mut kept, &two));
-    kept.settle(std::slice::from_ref(&two));
-    assert!(!Arc::ptr_eq(&first, &table(&mut kept, &one)));
-    assert!(Arc::ptr_eq(&second, &table(&mut kept, &two)));
+    let (first, second) = (table(&mut persistent, &one), table(&mut persistent, &two));
+    persistent.apply_zones(std::slice::from_ref(&two));
+    assert!(!Arc::ptr_eq(&first, &table(&mut persistent, &one)));
+    assert!(Arc::ptr_eq(&second, &table(&mut persistent, &two)));
 }
 
 #[test]
 fn slow_passwords_are_remembered_over_reloads() {
-    let mut kept = Kept::default();
-    let first = Gates::new(std::iter::empty(), &mut kept, Path::new("/conf"));
-    let second = Gates::new(std::iter::empty(), &mut kept, Path::new("/conf"));
+    let mut persistent = PersistentCheckState::default();
+    let first = GateBuilder::new(std::iter::empty(), &mut persistent, Path::new("/conf"));
+    let second = GateBuilder::new(std::iter::empty(), &mut persistent, Path::new("/conf"));
     assert!(Arc::ptr_eq(&first.passwords, &second.passwords));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use myriad_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
 use parking_lot::RwLock;
 
@@ -26,22 +26,22 @@ pub(crate) struct DatabaseFile<T> {
     interval_ms: u64,
     /// Time of the last check of the file, in milliseconds of the process clock.
     looked_ms: AtomicU64,
-    current: RwLock<Arc<Version<T>>>,
+    current: RwLock<Arc<FileVersion<T>>>,
     log: ErrorLog,
 }
 
 /// Contents of a file at one time.
-pub(crate) struct Version<T> {
+pub(crate) struct FileVersion<T> {
     /// Parsed contents.
     pub(crate) contents: T,
     /// Time of the read, in milliseconds since the Unix epoch by the system clock.
     pub(crate) read_ms: u64,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 /// Properties that identify the state of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     changed: Option<SystemTime>,
     size: u64,
 }
@@ -62,17 +62,17 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
 
     /// Returns the current contents. If a check is due, a separate thread performs it: this call does not block, and
     /// returns the contents that were read before.
-    pub(crate) fn current(self: &Arc<Self>) -> Arc<Version<T>> {
-        if self.interval_ms > 0 && self.is_due(clock::now_ms()) {
+    pub(crate) fn current(self: &Arc<Self>) -> Arc<FileVersion<T>> {
+        if self.interval_ms > 0 && self.claim_check(clock::now_ms()) {
             let file = Arc::clone(self);
             // If no thread can be created, the next check follows after an interval.
-            let _ = std::thread::Builder::new().name("geoip".into()).spawn(move || file.look());
+            let _ = std::thread::Builder::new().name("geoip".into()).spawn(move || file.reload_if_changed());
         }
         Arc::clone(&self.current.read())
     }
 
     /// Returns whether a check is due; true for one call per interval.
-    fn is_due(&self, now_ms: u64) -> bool {
+    fn claim_check(&self, now_ms: u64) -> bool {
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         now_ms.saturating_sub(looked_ms) >= self.interval_ms
             && self
@@ -82,16 +82,16 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
     }
 
     /// Returns the time of the last check of the file, in milliseconds since the Unix epoch by the system clock.
-    pub(crate) fn looked_ms(&self) -> u64 {
+    pub(crate) fn last_check_ms(&self) -> u64 {
         clock::to_wall_ms(self.looked_ms.load(Ordering::Relaxed))
     }
 
     /// Reads the file again if it has changed. If it cannot be read, the current contents remain and the error is
     /// logged.
-    fn look(&self) {
+    fn reload_if_changed(&self) {
         let shown = self.path.display();
         let known = self.current.read().stamp;
-        if stamp(&self.path).is_ok_and(|(_, stamp)| stamp == known) {
+        if open_with_stamp(&self.path).is_ok_and(|(_, stamp)| stamp == known) {
             return;
         }
         match read(&self.path, self.parse) {
@@ -99,11 +99,11 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
                 // The previous version is freed after the lock has been released.
                 let before = std::mem::replace(&mut *self.current.write(), Arc::new(version));
                 drop(before);
-                self.log.write(Level::Info, None, format_args!("reloaded \"{shown}\" after a change"));
+                self.log.write(LogLevel::Info, None, format_args!("reloaded \"{shown}\" after a change"));
             }
             Err(error) => {
-                let told = format_args!("{error}; the data read earlier remains in use");
-                self.log.write(Level::Error, None, told);
+                let message = format_args!("{error}; the data read earlier remains in use");
+                self.log.write(LogLevel::Error, None, message);
             }
         }
     }
@@ -121,19 +121,20 @@ pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Reads and parses the current file.
-fn read<T>(path: &Path, parse: Parse<T>) -> Result<Version<T>, String> {
+fn read<T>(path: &Path, parse: Parse<T>) -> Result<FileVersion<T>, String> {
     let shown = path.display();
-    let (file, stamp) = stamp(path).map_err(|error| format!("open() \"{shown}\" failed ({error})"))?;
+    let (file, stamp) =
+        open_with_stamp(path).map_err(|error| format!("open() \"{shown}\" failed ({error})"))?;
     let mut bytes = Vec::with_capacity(stamp.size as usize);
     file.take(MOST)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("read() \"{shown}\" failed ({error})"))?;
     let contents = parse(bytes).map_err(|error| format!("\"{shown}\" is not a valid database: {error}"))?;
-    Ok(Version { contents, read_ms: clock::wall_ms(), stamp })
+    Ok(FileVersion { contents, read_ms: clock::wall_ms(), stamp })
 }
 
 /// Opens a regular file that is not too large, and returns it with its stamp.
-fn stamp(path: &Path) -> io::Result<(std::fs::File, Stamp)> {
+fn open_with_stamp(path: &Path) -> io::Result<(std::fs::File, FileStamp)> {
     // The check precedes the open, because opening a named pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -143,7 +144,7 @@ fn stamp(path: &Path) -> io::Result<(std::fs::File, Stamp)> {
     if found.len() > MOST {
         return Err(io::Error::other("it is larger than 1 GB"));
     }
-    Ok((file, Stamp { changed: found.modified().ok(), size: found.len() }))
+    Ok((file, FileStamp { changed: found.modified().ok(), size: found.len() }))
 }
 
 #[cfg(test)]
@@ -167,13 +168,13 @@ mod tests {
         let file = open(&folder, 1);
         assert_eq!(file.current.read().contents, "one");
         folder.write("file", "three");
-        file.look();
+        file.reload_if_changed();
         assert_eq!(file.current.read().contents, "three");
         std::fs::write(folder.0.join("file"), [0xff; 7]).unwrap();
-        file.look();
+        file.reload_if_changed();
         assert_eq!(file.current.read().contents, "three");
         std::fs::remove_file(folder.0.join("file")).unwrap();
-        file.look();
+        file.reload_if_changed();
         assert_eq!(file.current.read().contents, "three");
     }
 
@@ -183,10 +184,10 @@ mod tests {
         folder.write("file", "one");
         let file = open(&folder, 60_000);
         let looked_ms = file.looked_ms.load(Ordering::Relaxed);
-        assert!(!file.is_due(looked_ms + 59_999));
-        assert!(file.is_due(looked_ms + 60_000));
-        assert!(!file.is_due(looked_ms + 60_001), "the look was taken");
-        assert!(!file.is_due(0), "a clock that goes back");
+        assert!(!file.claim_check(looked_ms + 59_999));
+        assert!(file.claim_check(looked_ms + 60_000));
+        assert!(!file.claim_check(looked_ms + 60_001), "the look was taken");
+        assert!(!file.claim_check(0), "a clock that goes back");
     }
 
     #[test]

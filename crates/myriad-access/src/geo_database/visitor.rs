@@ -5,18 +5,18 @@ use std::net::IpAddr;
 use myriad_conf::registry::{Arguments, network};
 use myriad_conf::settings::Network;
 use myriad_conf::{Diagnostic, Span, Text};
-use myriad_http::forwarded::forwarded;
+use myriad_http::forwarded::forwarded_address;
 
 /// Trusted proxies: `geoip2_proxy`, `geoip_proxy`, and `_recursive`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Proxies {
+pub(crate) struct TrustedProxies {
     /// Networks of trusted proxies. If empty, the address of the connection is used.
     pub(crate) trusted: Vec<Network>,
     /// Set if trusted addresses in the list are skipped.
     pub(crate) recursive: bool,
 }
 
-impl Proxies {
+impl TrustedProxies {
     /// Adds the network in the argument of a directive.
     pub(crate) fn add(&mut self, args: &mut Arguments<'_>) -> Result<(), Diagnostic> {
         let word = args.bytes(0);
@@ -42,19 +42,19 @@ impl Proxies {
     pub(crate) fn client(&self, texts: &[&[u8]]) -> Option<IpAddr> {
         let [address, told @ ..] = texts else { return None };
         let client = read(address);
-        self.behind(client, told.iter().copied())
+        self.forwarded_client(client, told.iter().copied())
     }
 
     /// Returns the address that trusted proxies report in `X-Forwarded-For`; `None` for a client on a unix socket.
-    pub(crate) fn behind<'a>(
+    pub(crate) fn forwarded_client<'a>(
         &self,
         client: Option<IpAddr>,
-        told: impl DoubleEndedIterator<Item = &'a [u8]>,
+        forwarded_for: impl DoubleEndedIterator<Item = &'a [u8]>,
     ) -> Option<IpAddr> {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some() && self.trusted.iter().any(|network| network.contains(ip));
-        let told = forwarded(client, told, trusted, self.recursive);
-        told.map(|told| told.ip().to_canonical()).or(client)
+        let reported = forwarded_address(client, forwarded_for, trusted, self.recursive);
+        reported.map(|told| told.ip().to_canonical()).or(client)
     }
 }
 
@@ -69,7 +69,7 @@ fn read(text: &[u8]) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    fn client(proxies: &Proxies, texts: &[&str]) -> Option<String> {
+    fn client(proxies: &TrustedProxies, texts: &[&str]) -> Option<String> {
         let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
         proxies.client(&texts).map(|address| address.to_string())
     }
@@ -84,14 +84,14 @@ mod tests {
             ("", None),
             ("1.2.3.4 or so", None),
         ] {
-            assert_eq!(client(&Proxies::default(), &[text]).as_deref(), address, "{text}");
+            assert_eq!(client(&TrustedProxies::default(), &[text]).as_deref(), address, "{text}");
         }
     }
 
     #[test]
     fn only_trusted_proxy_may_set_client_address() {
         let trusted = vec![Network::Cidr("10.0.0.0".parse().unwrap(), 8)];
-        let mut proxies = Proxies { trusted, recursive: false };
+        let mut proxies = TrustedProxies { trusted, recursive: false };
         let list = "9.9.9.9, 8.8.8.8, 10.0.0.2";
         assert_eq!(client(&proxies, &["10.0.0.1", list]).as_deref(), Some("10.0.0.2"));
         assert_eq!(client(&proxies, &["11.0.0.1", list]).as_deref(), Some("11.0.0.1"));

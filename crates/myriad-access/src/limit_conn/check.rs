@@ -3,14 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::EvalError;
 
-use super::table::{ConnectionTable, Held};
-use crate::limit_answer::LimitAnswer;
+use super::table::{ConnectionTable, CountedRequest};
+use crate::limit_answer::LimitResponse;
 use crate::limit_zone::LimitZone;
-use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict, Visit, scratch};
-use myriad_exchange::runtime::Limited;
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, LimitResults, LimitStatus, Request, scratch};
+use myriad_exchange::runtime::LimitDecision;
 
 /// Maximum length of a key, in bytes, as in nginx.
 const LONGEST_KEY: usize = 255;
@@ -20,7 +20,7 @@ pub(super) struct LimitConn {
     /// Limits in order, each with the maximum number of concurrent requests of one key.
     pub limits: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
     /// Treatment of requests beyond the limits.
-    pub answer: LimitAnswer,
+    pub answer: LimitResponse,
     /// Set if the check runs before the origin, and not at the entry.
     pub origin_only: bool,
 }
@@ -30,39 +30,39 @@ impl Check for LimitConn {
         "limit_conn"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
-        let visit = Rc::clone(exchange.request.visit());
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
+        let visit = Rc::clone(exchange.request.limit_results());
         if self.origin_only {
             return self.judge_before_origin(exchange, &visit);
         }
         let status = &visit.connections;
         if status.get().is_some() {
-            return Verdict::Pass;
+            return CheckVerdict::Pass;
         }
-        let held = match self.hold(exchange) {
+        let held = match self.count_request(exchange) {
             Ok(held) => held,
             Err(error) => {
-                exchange.request.log(Level::Error, format_args!("{error}"));
-                return Verdict::Fail(500);
+                exchange.request.log(LogLevel::Error, format_args!("{error}"));
+                return CheckVerdict::Fail(500);
             }
         };
         match held {
             None if self.answer.dry_run => status.set(Some(LimitStatus::RejectedDryRun)),
             None => {
                 status.set(Some(LimitStatus::Rejected));
-                return Verdict::Fail(self.answer.status);
+                return CheckVerdict::Fail(self.answer.status);
             }
             Some(held) if held.is_empty() => {}
             Some(held) => {
                 status.set(Some(LimitStatus::Passed));
-                *visit.held.borrow_mut() = Some(Box::new(held));
+                *visit.client_slots.borrow_mut() = Some(Box::new(held));
             }
         }
-        Verdict::Pass
+        CheckVerdict::Pass
     }
 
-    fn explain(&self, _: &Request) -> (String, Verdict) {
-        ("would count this connection".to_owned(), Verdict::Pass)
+    fn explain(&self, _: &Request) -> (String, CheckVerdict) {
+        ("would count this connection".to_owned(), CheckVerdict::Pass)
     }
 
     fn judges_subrequests(&self) -> bool {
@@ -72,40 +72,44 @@ impl Check for LimitConn {
 
 impl LimitConn {
     /// Checks a request before its origin. Its subrequests are not counted while it is in flight to the origin.
-    fn judge_before_origin(&self, exchange: &mut Exchange, visit: &Visit) -> Verdict {
-        if exchange.request.is_subrequest() && visit.asking.get() > 0 {
-            return Verdict::Pass;
+    fn judge_before_origin(&self, exchange: &mut Exchange, visit: &LimitResults) -> CheckVerdict {
+        if exchange.request.is_subrequest() && visit.active_fetches.get() > 0 {
+            return CheckVerdict::Pass;
         }
-        match self.hold(exchange) {
-            Ok(Some(held)) => *visit.origin_held.borrow_mut() = Some(Box::new(held)),
+        match self.count_request(exchange) {
+            Ok(Some(held)) => *visit.origin_slots.borrow_mut() = Some(Box::new(held)),
             Ok(None) if self.answer.dry_run => {}
-            Ok(None) => return Verdict::Fail(self.answer.status),
+            Ok(None) => return CheckVerdict::Fail(self.answer.status),
             Err(error) => {
-                exchange.request.log(Level::Error, format_args!("{error}"));
-                return Verdict::Fail(500);
+                exchange.request.log(LogLevel::Error, format_args!("{error}"));
+                return CheckVerdict::Fail(500);
             }
         }
-        Verdict::Pass
+        CheckVerdict::Pass
     }
 
     /// Counts the request in every zone that has a key for it. Returns `None` and logs the limit if a zone has reached
     /// it.
-    fn hold(&self, exchange: &mut Exchange) -> Result<Option<Vec<Held>>, EvalError> {
+    fn count_request(&self, exchange: &mut Exchange) -> Result<Option<Vec<CountedRequest>>, EvalError> {
         let mut held = Vec::with_capacity(self.limits.len());
         for (zone, most) in &self.limits {
             let found = scratch::with_buffer(|key| {
                 zone.key(exchange, LONGEST_KEY, key)?;
-                Ok((!key.is_empty()).then(|| zone.table.hold(key, *most)))
+                Ok((!key.is_empty()).then(|| zone.table.try_count(key, *most)))
             })?;
             match found {
                 None => {}
                 Some(Some(counted)) => {
-                    zone.counts.add(Limited::Passed);
+                    zone.counts.add(LimitDecision::Passed);
                     held.push(counted);
                 }
                 Some(None) => {
                     let dry = self.answer.dry_run;
-                    zone.counts.add(if dry { Limited::RejectedDryRun } else { Limited::Rejected });
+                    zone.counts.add(if dry {
+                        LimitDecision::RejectedDryRun
+                    } else {
+                        LimitDecision::Rejected
+                    });
                     let dry = if self.answer.dry_run { ", dry run," } else { "" };
                     let name = &zone.name;
                     let message = format_args!("limiting connections{dry} by zone \"{name}\"");

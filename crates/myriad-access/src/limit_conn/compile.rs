@@ -14,9 +14,9 @@ use myriad_exchange::runtime::LimitCounts;
 
 /// Zones of a configuration, by name.
 #[derive(Default)]
-pub(crate) struct Zones(HashMap<Box<str>, Arc<LimitZone<ConnectionTable>>>);
+pub(crate) struct ConnectionZones(HashMap<Box<str>, Arc<LimitZone<ConnectionTable>>>);
 
-impl Zones {
+impl ConnectionZones {
     /// Adds a zone.
     pub(crate) fn add(&mut self, zone: Arc<LimitZone<ConnectionTable>>) {
         self.0.insert(zone.name.clone(), zone);
@@ -30,10 +30,14 @@ impl Zones {
 
 /// Returns the check of a location, at its entry or before its origin; `None` if it has no limit. The zones exist: the
 /// configuration has been validated.
-pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Option<Box<dyn Check>> {
+pub(crate) fn check(
+    settings: &Settings,
+    zones: &ConnectionZones,
+    origin_only: bool,
+) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<ConnectionLimitSettings>();
     let limits = settings.limits.iter().filter(|limit| limit.origin_only == origin_only);
-    let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&*limit.zone)?), limit.most)));
+    let limits = limits.filter_map(|limit| Some((Arc::clone(zones.0.get(&*limit.zone)?), limit.max)));
     let limits: Vec<_> = limits.collect();
     let answer = settings.answer;
     (!limits.is_empty()).then(|| Box::new(LimitConn { limits, answer, origin_only }) as _)

@@ -1,17 +1,19 @@
 //! Rows and parsers of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, TWO, Use, between};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, NameKind, NameUse, ONE, Set, SetterResult, TWO, between,
+};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
 
 use super::settings::{ConnectionLimit, ConnectionLimitSettings};
-use crate::limit_answer::{level, status};
+use crate::limit_answer::{parse_level, parse_status};
 use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;
 
 /// Names that `limit_conn` may refer to.
-static ZONES: Names = Names {
+static ZONES: NameKind = NameKind {
     kind: "zone",
     defined: |http| {
         let zones = limit_zones(http).iter().filter(|zone| zone.kind == LimitKind::Connections);
@@ -42,7 +44,7 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_conn_status",
         HSL,
         ONE,
-        Set::Settings(|s, a| status(&mut s.feature_mut::<ConnectionLimitSettings>().answer.status, a)),
+        Set::Settings(|s, a| parse_status(&mut s.feature_mut::<ConnectionLimitSettings>().answer.status, a)),
         "Status of rejected requests.",
     )
     .default("503"),
@@ -50,7 +52,7 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_conn_log_level",
         HSL.or(Contexts::STREAM_LEVELS),
         ONE,
-        Set::Settings(|s, a| level(&mut s.feature_mut::<ConnectionLimitSettings>().answer.level, a)),
+        Set::Settings(|s, a| parse_level(&mut s.feature_mut::<ConnectionLimitSettings>().answer.level, a)),
         "Log level of rejected requests.",
     )
     .default("error"),
@@ -64,7 +66,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn connection_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn connection_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let zone = match args.bytes(1) {
         [b'z', b'o', b'n', b'e', b'=', rest @ ..] => name_and_size(args, 1, rest)?,
         _ => return Err(args.invalid(1, "`zone=NAME:SIZE`")),
@@ -72,7 +74,7 @@ fn connection_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     add_zone(settings, args, Some(zone), LimitKind::Connections)
 }
 
-fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let limits = &mut settings.feature_mut::<ConnectionLimitSettings>().limits;
     args.start(limits);
     let zone = args.name(0)?;
@@ -87,7 +89,7 @@ fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if limits.iter().any(|other| other.zone == zone) {
         return Err(Diagnostic::error(args.node.span, "\"limit_conn\" directive is duplicate"));
     }
-    args.uses.push(Use { name: args.text(0)?, of: &ZONES });
-    limits.push(ConnectionLimit { zone, most, origin_only, span: args.words()[0].span });
+    args.uses.push(NameUse { name: args.text(0)?, of: &ZONES });
+    limits.push(ConnectionLimit { zone, max: most, origin_only, span: args.words()[0].span });
     Ok(())
 }

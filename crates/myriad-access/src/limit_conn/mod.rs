@@ -7,10 +7,10 @@ mod settings;
 mod table;
 mod variables;
 
-pub(super) use compile::{Zones, check};
+pub(super) use compile::{ConnectionZones, check};
 use myriad_exchange::feature::Feature;
 pub use settings::{ConnectionLimit, ConnectionLimitSettings};
-pub use table::{ConnectionTable, Held};
+pub use table::{ConnectionTable, CountedRequest};
 
 /// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS).with_variables(variables::VARIABLES);

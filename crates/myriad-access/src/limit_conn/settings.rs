@@ -2,7 +2,7 @@
 
 use myriad_conf::Span;
 
-use crate::limit_answer::LimitAnswer;
+use crate::limit_answer::LimitResponse;
 
 /// Settings of one `limit_conn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct ConnectionLimit {
     /// Name of the zone.
     pub zone: String,
     /// Maximum number of concurrent requests.
-    pub most: u16,
+    pub max: u16,
     /// `origin_only`: counts only requests to an origin. In `stream` all sessions count.
     pub origin_only: bool,
     /// Position of the zone's name in the source.
@@ -23,7 +23,7 @@ pub struct ConnectionLimitSettings {
     /// `limit_conn`, in source order.
     pub limits: Vec<ConnectionLimit>,
     /// Treatment of requests beyond the limit.
-    pub answer: LimitAnswer,
+    pub answer: LimitResponse,
 }
 
 myriad_conf::feature_settings!(ConnectionLimitSettings);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
-use crate::limit_zone::{Table, weight};
+use crate::limit_zone::{LimitTable, weight};
 
 /// Memory that nginx uses for an entry in addition to the key, in bytes: 64 with an IPv4 address, according to its
 /// manual.
@@ -17,26 +17,26 @@ pub struct ConnectionTable {
 }
 
 /// Request in progress, counted until this is dropped.
-pub struct Held {
+pub struct CountedRequest {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,
 }
 
-impl Table for ConnectionTable {
+impl LimitTable for ConnectionTable {
     fn new(bytes: u64) -> Self {
         Self { counts: Mutex::new(Lru::new(bytes)) }
     }
 
     /// Sets the maximum size. Evicted keys are no longer counted.
     fn resize(&self, bytes: u64) {
-        self.counts.lock().set_most(bytes);
+        self.counts.lock().set_max_weight(bytes);
     }
 }
 
 impl ConnectionTable {
     /// Adds one to the count of a key, up to `most`. Returns `None` if the count has reached `most` or the table has no
     /// room for another key.
-    pub fn hold(self: &Arc<Self>, key: &[u8], most: u16) -> Option<Held> {
+    pub fn try_count(self: &Arc<Self>, key: &[u8], most: u16) -> Option<CountedRequest> {
         let mut counts = self.counts.lock();
         match counts.get_mut(key) {
             Some(count) if *count >= most => return None,
@@ -49,11 +49,11 @@ impl ConnectionTable {
                 counts.insert(key.into(), 1, weight);
             }
         }
-        Some(Held { table: Arc::clone(self), key: key.into() })
+        Some(CountedRequest { table: Arc::clone(self), key: key.into() })
     }
 }
 
-impl Drop for Held {
+impl Drop for CountedRequest {
     fn drop(&mut self) {
         let mut counts = self.table.counts.lock();
         let Some(count) = counts.get_mut(&self.key) else { return };
@@ -71,13 +71,13 @@ mod tests {
     #[test]
     fn each_key_holds_its_own_number_and_gives_back() {
         let table = Arc::new(ConnectionTable::new(1 << 20));
-        let first = table.hold(b"a", 2).expect("the first");
-        let second = table.hold(b"a", 2).expect("the second");
-        assert!(table.hold(b"a", 2).is_none());
-        assert!(table.hold(b"b", 1).is_some());
+        let first = table.try_count(b"a", 2).expect("the first");
+        let second = table.try_count(b"a", 2).expect("the second");
+        assert!(table.try_count(b"a", 2).is_none());
+        assert!(table.try_count(b"b", 1).is_some());
         drop(first);
-        let third = table.hold(b"a", 2).expect("a free place");
-        assert!(table.hold(b"a", 2).is_none());
+        let third = table.try_count(b"a", 2).expect("a free place");
+        assert!(table.try_count(b"a", 2).is_none());
         drop((second, third));
         assert_eq!(table.counts.lock().len(), 0);
     }
@@ -85,14 +85,14 @@ mod tests {
     #[test]
     fn full_table_refuses_new_keys_and_retains_counts() {
         let table = Arc::new(ConnectionTable::new(128));
-        let held: Vec<_> = [b"a", b"b"].map(|key| table.hold(key, 1).expect("room")).into();
-        assert!(table.hold(b"c", 1).is_none());
-        assert!(table.hold(b"a", 1).is_none());
+        let held: Vec<_> = [b"a", b"b"].map(|key| table.try_count(key, 1).expect("room")).into();
+        assert!(table.try_count(b"c", 1).is_none());
+        assert!(table.try_count(b"a", 1).is_none());
         table.resize(64);
         // One key has been evicted; dropping its guard must not change another count.
         drop(held);
         assert_eq!(table.counts.lock().len(), 0);
-        assert!(table.hold(b"c", 1).is_some());
+        assert!(table.try_count(b"c", 1).is_some());
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..2_000 {
-                        if let Some(_held) = table.hold(b"a", 3) {
+                        if let Some(_held) = table.try_count(b"a", 3) {
                             use std::sync::atomic::Ordering::SeqCst;
                             let count = now.fetch_add(1, SeqCst) + 1;
                             most.fetch_max(count, SeqCst);

@@ -1,17 +1,17 @@
-use crate::testing::{Came, ask};
+use crate::testing::{GateResult, ask};
 use myriad_exchange::exchange::{Exchange, LimitStatus};
 use myriad_serve::testing::TestSite;
 
 const ZONE: &str = "limit_conn_zone $arg_key zone=one:1m;";
 
 fn status(exchange: &Exchange) -> Option<LimitStatus> {
-    exchange.request.outcome.visit.as_ref().and_then(|visit| visit.connections.get())
+    exchange.request.outcome.limit_results.as_ref().and_then(|visit| visit.connections.get())
 }
 
 /// Returns a request after its gate, and the result of the gate.
-fn asked(site: &TestSite, target: &str) -> (Box<Exchange>, Came) {
+fn asked(site: &TestSite, target: &str) -> (Box<Exchange>, GateResult) {
     let mut exchange = site.exchange(target, &[]);
-    let came = ask(&mut exchange).came;
+    let came = ask(&mut exchange).result;
     (exchange, came)
 }
 
@@ -19,14 +19,14 @@ fn asked(site: &TestSite, target: &str) -> (Box<Exchange>, Came) {
 fn request_counts_until_it_is_over() {
     let site = TestSite::new(ZONE, "limit_conn one 2;");
     let (first, came) = asked(&site, "/?key=a");
-    assert_eq!((came, status(&first)), (Came::In, Some(LimitStatus::Passed)));
+    assert_eq!((came, status(&first)), (GateResult::Admitted, Some(LimitStatus::Passed)));
     let (_second, came) = asked(&site, "/?key=a");
-    assert_eq!(came, Came::In);
+    assert_eq!(came, GateResult::Admitted);
     let (third, came) = asked(&site, "/?key=a");
-    assert_eq!((came, status(&third)), (Came::out(503), Some(LimitStatus::Rejected)));
-    assert_eq!(asked(&site, "/?key=b").1, Came::In);
+    assert_eq!((came, status(&third)), (GateResult::out(503), Some(LimitStatus::Rejected)));
+    assert_eq!(asked(&site, "/?key=b").1, GateResult::Admitted);
     drop(first);
-    assert_eq!(asked(&site, "/?key=a").1, Came::In);
+    assert_eq!(asked(&site, "/?key=a").1, GateResult::Admitted);
 }
 
 #[test]
@@ -35,10 +35,14 @@ fn what_is_held_outlives_the_request_in_its_subrequests() {
     let (mut parent, _) = asked(&site, "/?key=a");
     let mut child = parent.child(b"/", b"key=a").expect("the first subrequest");
     drop(parent);
-    assert_eq!(ask(&mut child).came, Came::In, "it was counted with the request that it belongs to");
-    assert_eq!(asked(&site, "/?key=a").1, Came::out(503));
+    assert_eq!(
+        ask(&mut child).result,
+        GateResult::Admitted,
+        "it was counted with the request that it belongs to"
+    );
+    assert_eq!(asked(&site, "/?key=a").1, GateResult::out(503));
     drop(child);
-    assert_eq!(asked(&site, "/?key=a").1, Came::In);
+    assert_eq!(asked(&site, "/?key=a").1, GateResult::Admitted);
 }
 
 #[test]
@@ -46,10 +50,10 @@ fn full_zone_gives_back_what_the_other_zones_had_counted() {
     let zones = "limit_conn_zone $arg_a zone=a:1m; limit_conn_zone $arg_b zone=b:1m;";
     let site = TestSite::new(zones, "limit_conn a 1; limit_conn b 1;");
     let (_first, came) = asked(&site, "/?b=1");
-    assert_eq!(came, Came::In);
+    assert_eq!(came, GateResult::Admitted);
     let (_refused, came) = asked(&site, "/?a=1&b=1");
-    assert_eq!(came, Came::out(503));
-    assert_eq!(asked(&site, "/?a=1").1, Came::In, "the refused request counts nowhere");
+    assert_eq!(came, GateResult::out(503));
+    assert_eq!(asked(&site, "/?a=1").1, GateResult::Admitted, "the refused request counts nowhere");
 }
 
 #[test]
@@ -58,11 +62,13 @@ fn request_without_a_key_or_with_too_long_a_key_is_not_counted() {
     let long = format!("/?key={}", "x".repeat(256));
     for target in ["/", &long] {
         let held = [(); 3].map(|()| asked(&site, target));
-        assert!(held.iter().all(|(exchange, came)| *came == Came::In && status(exchange).is_none()));
+        assert!(
+            held.iter().all(|(exchange, came)| *came == GateResult::Admitted && status(exchange).is_none())
+        );
     }
     let longest = &long[..long.len() - 1];
     let _held = asked(&site, longest);
-    assert_eq!(asked(&site, longest).1, Came::out(503));
+    assert_eq!(asked(&site, longest).1, GateResult::out(503));
 }
 
 #[test]
@@ -70,22 +76,22 @@ fn dry_run_records_rejection_and_admits_request() {
     let site = TestSite::new(ZONE, "limit_conn one 1; limit_conn_dry_run on; limit_conn_status 429;");
     let _first = asked(&site, "/?key=a");
     let (second, came) = asked(&site, "/?key=a");
-    assert_eq!((came, status(&second)), (Came::In, Some(LimitStatus::RejectedDryRun)));
+    assert_eq!((came, status(&second)), (GateResult::Admitted, Some(LimitStatus::RejectedDryRun)));
 }
 
 #[test]
 fn refusal_has_the_status_that_is_written() {
     let site = TestSite::new(ZONE, "limit_conn one 1; limit_conn_status 429;");
     let _first = asked(&site, "/?key=a");
-    assert_eq!(asked(&site, "/?key=a").1, Came::out(429));
+    assert_eq!(asked(&site, "/?key=a").1, GateResult::out(429));
 }
 
 #[test]
 fn request_is_counted_once_wherever_it_is_redirected_to() {
     let site = TestSite::new(ZONE, "limit_conn one 2; location /other { limit_conn one 2; }");
     let (mut exchange, _) = asked(&site, "/?key=a");
-    assert_eq!(ask(&mut exchange).came, Came::In);
+    assert_eq!(ask(&mut exchange).result, GateResult::Admitted);
     let (_second, came) = asked(&site, "/other?key=a");
-    assert_eq!(came, Came::In);
-    assert_eq!(asked(&site, "/?key=a").1, Came::out(503));
+    assert_eq!(came, GateResult::Admitted);
+    assert_eq!(asked(&site, "/?key=a").1, GateResult::out(503));
 }

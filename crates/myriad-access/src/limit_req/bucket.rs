@@ -36,7 +36,7 @@ impl Bucket {
     }
 
     /// Returns whether the bucket can be removed: it is empty and has not been used for a minute.
-    pub(super) fn is_forgotten(&self, rate: u64, now: u64) -> bool {
+    pub(super) fn is_removable(&self, rate: u64, now: u64) -> bool {
         let elapsed = self.elapsed(now);
         elapsed >= WAVERING_MS && rate.saturating_mul(elapsed) / 1000 >= self.excess
     }
@@ -99,9 +99,9 @@ mod tests {
     fn forgotten_are_those_that_owe_nothing_for_a_minute() {
         let mut bucket = Bucket::new(0);
         bucket.fill(1000, 0);
-        assert!(!bucket.is_forgotten(2000, 59_999));
-        assert!(bucket.is_forgotten(2000, 60_000));
-        assert!(!bucket.is_forgotten(16, 62_000));
-        assert!(bucket.is_forgotten(16, 62_500));
+        assert!(!bucket.is_removable(2000, 59_999));
+        assert!(bucket.is_removable(2000, 60_000));
+        assert!(!bucket.is_removable(16, 62_000));
+        assert!(bucket.is_removable(16, 62_500));
     }
 }

@@ -4,14 +4,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::EvalError;
 
-use super::table::{Asked, Limit, RequestTable};
-use crate::limit_answer::LimitAnswer;
+use super::table::{Limit, LimitOutcome, RequestTable};
+use crate::limit_answer::LimitResponse;
 use crate::limit_zone::LimitZone;
-use myriad_exchange::exchange::{Check, Exchange, LimitStatus, Request, Verdict};
-use myriad_exchange::runtime::Limited;
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, LimitStatus, Request};
+use myriad_exchange::runtime::LimitDecision;
 
 /// Maximum length of a key, in bytes (nginx stores its length in sixteen bits).
 const LONGEST_KEY: usize = 65_535;
@@ -21,18 +21,18 @@ pub(super) struct LimitReq {
     /// Limits, in order.
     pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
     /// Treatment of requests beyond the limits.
-    pub answer: LimitAnswer,
+    pub answer: LimitResponse,
     /// Set if the check runs before the origin, and not at the entry.
     pub origin_only: bool,
     /// Log level of a delay.
-    pub delay_level: Level,
+    pub delay_level: LogLevel,
 }
 
 /// The request is beyond a limit, which has been logged.
-struct Beyond;
+struct LimitExceeded;
 
 /// Longest delay of all limits.
-struct Wait<'a> {
+struct LongestDelay<'a> {
     ms: u64,
     /// Excess over the rate, in thousandths of requests.
     excess: u64,
@@ -44,38 +44,38 @@ impl Check for LimitReq {
         "limit_req"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
-        let visit = Rc::clone(exchange.request.visit());
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
+        let visit = Rc::clone(exchange.request.limit_results());
         let status = if self.origin_only { &visit.origin_requests } else { &visit.requests };
         // At the entry a request is counted once, before an origin each time it is sent; its subrequests are not
         // counted again.
         if status.get().is_some() && (!self.origin_only || exchange.request.is_subrequest()) {
-            return Verdict::Pass;
+            return CheckVerdict::Pass;
         }
         let keys = match self.keys(exchange) {
             Ok(keys) => keys,
             Err(error) => {
-                exchange.request.log(Level::Error, format_args!("{error}"));
-                return Verdict::Fail(500);
+                exchange.request.log(LogLevel::Error, format_args!("{error}"));
+                return CheckVerdict::Fail(500);
             }
         };
         if keys.is_empty() {
-            return Verdict::Pass;
+            return CheckVerdict::Pass;
         }
         // The current time is required: several requests of one connection may have been received together.
         let now = myriad_net::clock::now_ms();
-        let (found, verdict) = match self.ask(&exchange.request, &keys, now) {
-            Ok(None) => (LimitStatus::Passed, Verdict::Pass),
+        let (found, verdict) = match self.check_limits(&exchange.request, &keys, now) {
+            Ok(None) => (LimitStatus::Passed, CheckVerdict::Pass),
             Ok(Some(wait)) => self.delay(&exchange.request, &wait),
-            Err(Beyond) if self.answer.dry_run => (LimitStatus::RejectedDryRun, Verdict::Pass),
-            Err(Beyond) => (LimitStatus::Rejected, Verdict::Fail(self.answer.status)),
+            Err(LimitExceeded) if self.answer.dry_run => (LimitStatus::RejectedDryRun, CheckVerdict::Pass),
+            Err(LimitExceeded) => (LimitStatus::Rejected, CheckVerdict::Fail(self.answer.status)),
         };
         status.set(Some(found));
         verdict
     }
 
-    fn explain(&self, _: &Request) -> (String, Verdict) {
-        ("would count this request".to_owned(), Verdict::Pass)
+    fn explain(&self, _: &Request) -> (String, CheckVerdict) {
+        ("would count this request".to_owned(), CheckVerdict::Pass)
     }
 
     fn judges_subrequests(&self) -> bool {
@@ -98,27 +98,27 @@ impl LimitReq {
     }
 
     /// Checks every limit, and counts the request only if all admit it. `keys` must not be empty.
-    fn ask(
+    fn check_limits(
         &self,
         request: &Request,
         keys: &[(usize, Vec<u8>)],
         now: u64,
-    ) -> Result<Option<Wait<'_>>, Beyond> {
-        let mut longest: Option<Wait<'_>> = None;
+    ) -> Result<Option<LongestDelay<'_>>, LimitExceeded> {
+        let mut longest: Option<LongestDelay<'_>> = None;
         let mut consider = |index: usize, excess: u64| {
             let (zone, limit) = &self.limits[index];
             let ms = limit.wait_ms(excess);
             if ms > longest.as_ref().map_or(0, |longest| longest.ms) {
-                longest = Some(Wait { ms, excess, zone: &zone.name });
+                longest = Some(LongestDelay { ms, excess, zone: &zone.name });
             }
         };
-        let (last, others) = keys.split_last().ok_or(Beyond)?;
+        let (last, others) = keys.split_last().ok_or(LimitExceeded)?;
         for (index, key) in others {
             let (zone, limit) = &self.limits[*index];
-            self.within(request, zone, zone.table.ask(key, *limit, now))?;
+            self.excess_within(request, zone, zone.table.check(key, *limit, now))?;
         }
         let (zone, limit) = &self.limits[last.0];
-        let excess = self.within(request, zone, zone.table.ask_and_count(&last.1, *limit, now))?;
+        let excess = self.excess_within(request, zone, zone.table.check_and_count(&last.1, *limit, now))?;
         consider(last.0, excess);
         for (index, key) in others.iter().rev() {
             let (zone, limit) = &self.limits[*index];
@@ -128,59 +128,64 @@ impl LimitReq {
             let zone = &self.limits[*index].0;
             let waits = longest.as_ref().is_some_and(|longest| longest.zone == &*zone.name);
             zone.counts.add(match (waits, self.answer.dry_run) {
-                (false, _) => Limited::Passed,
-                (true, false) => Limited::Delayed,
-                (true, true) => Limited::DelayedDryRun,
+                (false, _) => LimitDecision::Passed,
+                (true, false) => LimitDecision::Delayed,
+                (true, true) => LimitDecision::DelayedDryRun,
             });
         }
         Ok(longest)
     }
 
     /// Returns the excess of a request that is within a limit; logs and counts a request beyond it.
-    fn within(&self, request: &Request, zone: &LimitZone<RequestTable>, asked: Asked) -> Result<u64, Beyond> {
-        if !matches!(asked, Asked::Within(_)) {
+    fn excess_within(
+        &self,
+        request: &Request,
+        zone: &LimitZone<RequestTable>,
+        asked: LimitOutcome,
+    ) -> Result<u64, LimitExceeded> {
+        if !matches!(asked, LimitOutcome::Within(_)) {
             let dry = self.answer.dry_run;
-            zone.counts.add(if dry { Limited::RejectedDryRun } else { Limited::Rejected });
+            zone.counts.add(if dry { LimitDecision::RejectedDryRun } else { LimitDecision::Rejected });
         }
         let zone = &zone.name;
         match asked {
-            Asked::Within(excess) => Ok(excess),
-            Asked::Beyond(excess) => {
+            LimitOutcome::Within(excess) => Ok(excess),
+            LimitOutcome::Beyond(excess) => {
                 let (whole, part) = (excess / 1000, excess % 1000);
-                let dry = self.dry();
+                let dry = self.dry_run_suffix();
                 request.log(
                     self.answer.level,
                     format_args!("limiting requests{dry}, excess: {whole}.{part:03} by zone \"{zone}\""),
                 );
-                Err(Beyond)
+                Err(LimitExceeded)
             }
-            Asked::NoRoom => {
-                request.log(Level::Alert, format_args!("could not allocate node in zone \"{zone}\""));
-                Err(Beyond)
+            LimitOutcome::NoRoom => {
+                request.log(LogLevel::Alert, format_args!("could not allocate node in zone \"{zone}\""));
+                Err(LimitExceeded)
             }
         }
     }
 
     /// Delays a request, or only logs the delay with `limit_req_dry_run`.
-    fn delay(&self, request: &Request, wait: &Wait<'_>) -> (LimitStatus, Verdict) {
-        let Wait { ms, excess, zone } = *wait;
+    fn delay(&self, request: &Request, wait: &LongestDelay<'_>) -> (LimitStatus, CheckVerdict) {
+        let LongestDelay { ms, excess, zone } = *wait;
         let (whole, part) = (excess / 1000, excess % 1000);
-        let dry = self.dry();
+        let dry = self.dry_run_suffix();
         request.log(
             self.delay_level,
             format_args!("delaying request{dry}, excess: {whole}.{part:03}, by zone \"{zone}\""),
         );
         if self.answer.dry_run {
-            return (LimitStatus::DelayedDryRun, Verdict::Pass);
+            return (LimitStatus::DelayedDryRun, CheckVerdict::Pass);
         }
         let pause = async move |_: &mut Exchange| {
             tokio::time::sleep(Duration::from_millis(ms)).await;
-            Verdict::Pass
+            CheckVerdict::Pass
         };
-        (LimitStatus::Delayed, Verdict::wait(pause))
+        (LimitStatus::Delayed, CheckVerdict::wait(pause))
     }
 
-    fn dry(&self) -> &'static str {
+    fn dry_run_suffix(&self) -> &'static str {
         if self.answer.dry_run { ", dry run" } else { "" }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_conf::settings::Settings;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use super::check::LimitReq;
 use super::settings::RequestLimitSettings;
@@ -15,9 +15,9 @@ use myriad_exchange::runtime::LimitCounts;
 
 /// Zones of a configuration, by name, with their rates in thousandths of a request per second.
 #[derive(Default)]
-pub(crate) struct Zones(HashMap<Box<str>, (Arc<LimitZone<RequestTable>>, u64)>);
+pub(crate) struct RequestZones(HashMap<Box<str>, (Arc<LimitZone<RequestTable>>, u64)>);
 
-impl Zones {
+impl RequestZones {
     /// Adds a zone.
     pub(crate) fn add(&mut self, zone: Arc<LimitZone<RequestTable>>, rate: u64) {
         self.0.insert(zone.name.clone(), (zone, rate));
@@ -31,7 +31,7 @@ impl Zones {
 
 /// Returns the check of a location, at its entry or before its origin; `None` if it has no limit. The zones exist: the
 /// configuration has been validated.
-pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Option<Box<dyn Check>> {
+pub(crate) fn check(settings: &Settings, zones: &RequestZones, origin_only: bool) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<RequestLimitSettings>();
     let limits =
         settings.limits.iter().filter(|limit| limit.origin_only == origin_only).filter_map(|limit| {
@@ -40,15 +40,16 @@ pub(crate) fn check(settings: &Settings, zones: &Zones, origin_only: bool) -> Op
         });
     let limits: Vec<_> = limits.collect();
     let answer = settings.answer;
-    (!limits.is_empty())
-        .then(|| Box::new(LimitReq { limits, answer, origin_only, delay_level: milder(answer.level) }) as _)
+    (!limits.is_empty()).then(|| {
+        Box::new(LimitReq { limits, answer, origin_only, delay_level: less_severe(answer.level) }) as _
+    })
 }
 
 /// Returns the log level of a delay: one below that of a rejection, as in nginx.
-fn milder(level: Level) -> Level {
+fn less_severe(level: LogLevel) -> LogLevel {
     match level {
-        Level::Error => Level::Warn,
-        Level::Warn => Level::Notice,
-        _ => Level::Info,
+        LogLevel::Error => LogLevel::Warn,
+        LogLevel::Warn => LogLevel::Notice,
+        _ => LogLevel::Info,
     }
 }

@@ -2,19 +2,19 @@
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, FLAG, Names, ONE, Set, Use, between, exactly,
+    Arguments, Contexts, Directive, FLAG, NameKind, NameUse, ONE, Set, SetterResult, between, exactly,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
 use super::settings::{RequestLimit, RequestLimitSettings};
-use crate::limit_answer::{level, status};
+use crate::limit_answer::{parse_level, parse_status};
 use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;
 
 /// Names that `limit_req` may refer to.
-static ZONES: Names = Names {
+static ZONES: NameKind = NameKind {
     kind: "zone",
     defined: |http| {
         let zones = limit_zones(http).iter().filter(|zone| matches!(zone.kind, LimitKind::Requests { .. }));
@@ -46,7 +46,7 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_req_status",
         HSL,
         ONE,
-        Set::Settings(|s, a| status(&mut s.feature_mut::<RequestLimitSettings>().answer.status, a)),
+        Set::Settings(|s, a| parse_status(&mut s.feature_mut::<RequestLimitSettings>().answer.status, a)),
         "Status of rejected requests.",
     )
     .default("503"),
@@ -54,7 +54,7 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_req_log_level",
         HSL,
         ONE,
-        Set::Settings(|s, a| level(&mut s.feature_mut::<RequestLimitSettings>().answer.level, a)),
+        Set::Settings(|s, a| parse_level(&mut s.feature_mut::<RequestLimitSettings>().answer.level, a)),
         "Log level of rejected requests; delays are logged one level lower.",
     )
     .default("error"),
@@ -68,7 +68,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn request_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn request_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut zone = None;
     // Default of nginx.
     let mut rate = 1000;
@@ -101,7 +101,7 @@ fn parse_rate(text: &[u8]) -> Option<u64> {
     (rate > 0).then_some(rate)
 }
 
-fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let limits = &mut settings.feature_mut::<RequestLimitSettings>().limits;
     args.start(limits);
     let mut limit =
@@ -131,7 +131,7 @@ fn request_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if limits.iter().any(|other| other.zone == limit.zone) {
         return Err(Diagnostic::error(args.node.span, "\"limit_req\" directive is duplicate"));
     }
-    args.uses.push(Use { name: Text::new(limit.zone.as_bytes(), limit.span), of: &ZONES });
+    args.uses.push(NameUse { name: Text::new(limit.zone.as_bytes(), limit.span), of: &ZONES });
     limits.push(limit);
     Ok(())
 }

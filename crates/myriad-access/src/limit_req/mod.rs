@@ -8,7 +8,7 @@ mod settings;
 mod table;
 mod variables;
 
-pub(super) use compile::{Zones, check};
+pub(super) use compile::{RequestZones, check};
 use myriad_exchange::feature::Feature;
 pub(super) use table::RequestTable;
 

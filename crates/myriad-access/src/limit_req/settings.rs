@@ -2,7 +2,7 @@
 
 use myriad_conf::Span;
 
-use crate::limit_answer::LimitAnswer;
+use crate::limit_answer::LimitResponse;
 
 /// Settings of one `limit_req`; requests in thousandths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct RequestLimitSettings {
     /// `limit_req`, in source order.
     pub limits: Vec<RequestLimit>,
     /// Treatment of requests beyond the limit.
-    pub answer: LimitAnswer,
+    pub answer: LimitResponse,
 }
 
 myriad_conf::feature_settings!(RequestLimitSettings);

@@ -4,7 +4,7 @@ use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
 use super::bucket::{Bucket, wait_ms};
-use crate::limit_zone::{Table, weight};
+use crate::limit_zone::{LimitTable, weight};
 
 /// Memory that nginx uses for an entry in addition to the key, in bytes: 128 with an IPv4 address, according to its
 /// manual.
@@ -28,7 +28,7 @@ pub(super) struct Limit {
 
 /// Result of a limit, with the excess over the rate in thousandths of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum LimitOutcome {
     /// The request is within the burst.
     Within(u64),
     /// The request is beyond the burst.
@@ -37,54 +37,54 @@ pub(super) enum Asked {
     NoRoom,
 }
 
-impl Table for RequestTable {
+impl LimitTable for RequestTable {
     fn new(bytes: u64) -> Self {
         Self { buckets: Mutex::new(Lru::new(bytes)) }
     }
 
     fn resize(&self, bytes: u64) {
-        self.buckets.lock().set_most(bytes);
+        self.buckets.lock().set_max_weight(bytes);
     }
 }
 
 impl RequestTable {
     /// Checks the limit without counting: with several limits, a request is counted only if all of them admit it.
-    pub(super) fn ask(&self, key: &[u8], limit: Limit, now: u64) -> Asked {
+    pub(super) fn check(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
         let mut buckets = self.buckets.lock();
         let excess = buckets.get_mut(key).map_or(0, |bucket| bucket.excess_after(limit.rate, now));
-        if excess > limit.burst { Asked::Beyond(excess) } else { Asked::Within(excess) }
+        if excess > limit.burst { LimitOutcome::Beyond(excess) } else { LimitOutcome::Within(excess) }
     }
 
     /// Checks the limit, and counts the request if it is within the burst.
-    pub(super) fn ask_and_count(&self, key: &[u8], limit: Limit, now: u64) -> Asked {
+    pub(super) fn check_and_count(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
         let mut buckets = self.buckets.lock();
         if let Some(bucket) = buckets.get_mut(key) {
             let excess = bucket.excess_after(limit.rate, now);
             if excess > limit.burst {
-                return Asked::Beyond(excess);
+                return LimitOutcome::Beyond(excess);
             }
             bucket.fill(excess, now);
-            return Asked::Within(excess);
+            return LimitOutcome::Within(excess);
         }
         // Each insertion removes up to two unused buckets, which amortizes the cleanup.
         for _ in 0..2 {
-            if !buckets.remove_oldest_if(|bucket| bucket.is_forgotten(limit.rate, now)) {
+            if !buckets.remove_oldest_if(|bucket| bucket.is_removable(limit.rate, now)) {
                 break;
             }
         }
         if buckets.insert(key.into(), Bucket::new(now), weight(key, OVERHEAD)) {
-            Asked::Within(0)
+            LimitOutcome::Within(0)
         } else {
-            Asked::NoRoom
+            LimitOutcome::NoRoom
         }
     }
 
     /// Counts a request that was checked before. Returns its excess.
     pub(super) fn count(&self, key: &[u8], limit: Limit, now: u64) -> u64 {
         let unbounded = Limit { burst: u64::MAX, ..limit };
-        match self.ask_and_count(key, unbounded, now) {
-            Asked::Within(excess) | Asked::Beyond(excess) => excess,
-            Asked::NoRoom => 0,
+        match self.check_and_count(key, unbounded, now) {
+            LimitOutcome::Within(excess) | LimitOutcome::Beyond(excess) => excess,
+            LimitOutcome::NoRoom => 0,
         }
     }
 }
@@ -105,47 +105,47 @@ mod tests {
     #[test]
     fn burst_is_let_in_and_what_is_beyond_is_not_counted() {
         let table = RequestTable::new(1 << 20);
-        assert_eq!(table.ask_and_count(b"a", LIMIT, 1_000), Asked::Within(0));
-        assert_eq!(table.ask_and_count(b"a", LIMIT, 1_000), Asked::Within(1000));
+        assert_eq!(table.check_and_count(b"a", LIMIT, 1_000), LimitOutcome::Within(0));
+        assert_eq!(table.check_and_count(b"a", LIMIT, 1_000), LimitOutcome::Within(1000));
         for _ in 0..5 {
-            assert_eq!(table.ask_and_count(b"a", LIMIT, 1_000), Asked::Beyond(2000));
+            assert_eq!(table.check_and_count(b"a", LIMIT, 1_000), LimitOutcome::Beyond(2000));
         }
-        assert_eq!(table.ask_and_count(b"b", LIMIT, 1_000), Asked::Within(0));
-        assert_eq!(table.ask_and_count(b"a", LIMIT, 1_500), Asked::Within(1000));
+        assert_eq!(table.check_and_count(b"b", LIMIT, 1_000), LimitOutcome::Within(0));
+        assert_eq!(table.check_and_count(b"a", LIMIT, 1_500), LimitOutcome::Within(1000));
     }
 
     #[test]
     fn asking_alone_counts_nothing() {
         let table = RequestTable::new(1 << 20);
         for _ in 0..5 {
-            assert_eq!(table.ask(b"a", LIMIT, 1_000), Asked::Within(0));
+            assert_eq!(table.check(b"a", LIMIT, 1_000), LimitOutcome::Within(0));
         }
         assert_eq!(table.count(b"a", LIMIT, 1_000), 0);
-        assert_eq!(table.ask(b"a", LIMIT, 1_000), Asked::Within(1000));
+        assert_eq!(table.check(b"a", LIMIT, 1_000), LimitOutcome::Within(1000));
         assert_eq!(table.count(b"a", LIMIT, 1_000), 1000);
-        assert_eq!(table.ask(b"a", LIMIT, 1_000), Asked::Beyond(2000));
+        assert_eq!(table.check(b"a", LIMIT, 1_000), LimitOutcome::Beyond(2000));
     }
 
     #[test]
     fn a_megabyte_holds_eight_thousand_addresses() {
         let table = RequestTable::new(1 << 20);
         for visitor in 0..20_000u32 {
-            table.ask_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);
+            table.check_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);
         }
         assert_eq!(table.buckets.lock().len(), 8192);
         // The latest keys are retained.
-        assert_eq!(table.ask(&19_999u32.to_be_bytes(), LIMIT, 1_000), Asked::Within(1000));
-        assert_eq!(table.ask(&0u32.to_be_bytes(), LIMIT, 1_000), Asked::Within(0));
+        assert_eq!(table.check(&19_999u32.to_be_bytes(), LIMIT, 1_000), LimitOutcome::Within(1000));
+        assert_eq!(table.check(&0u32.to_be_bytes(), LIMIT, 1_000), LimitOutcome::Within(0));
     }
 
     #[test]
     fn buckets_of_idle_clients_are_reused() {
         let table = RequestTable::new(1 << 20);
         for visitor in 0..1000u32 {
-            table.ask_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);
+            table.check_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);
         }
         for visitor in 1000..2000u32 {
-            table.ask_and_count(&visitor.to_be_bytes(), LIMIT, 100_000);
+            table.check_and_count(&visitor.to_be_bytes(), LIMIT, 100_000);
         }
         assert_eq!(table.buckets.lock().len(), 1000);
     }

@@ -1,27 +1,32 @@
-use crate::testing::{Came, ask};
-use myriad_exchange::exchange::{Exchange, LimitStatus, Visit};
+use crate::testing::{GateResult, ask};
+use myriad_exchange::exchange::{Exchange, LimitResults, LimitStatus};
 use myriad_serve::testing::TestSite;
 
 const ZONE: &str = "limit_req_zone $arg_key zone=one:1m rate=1r/m;";
 
 fn status(exchange: &Exchange) -> Option<LimitStatus> {
-    exchange.request.outcome.visit.as_ref().and_then(|visit: &std::rc::Rc<Visit>| visit.requests.get())
+    exchange
+        .request
+        .outcome
+        .limit_results
+        .as_ref()
+        .and_then(|visit: &std::rc::Rc<LimitResults>| visit.requests.get())
 }
 
 /// Returns the results of consecutive requests for these targets, each with its limit status.
-fn statuses(site: &TestSite, targets: &[&str]) -> Vec<(Came, Option<LimitStatus>)> {
+fn statuses(site: &TestSite, targets: &[&str]) -> Vec<(GateResult, Option<LimitStatus>)> {
     let came = targets.iter().map(|target| {
         let mut exchange = site.exchange(target, &[]);
-        let came = ask(&mut exchange).came;
+        let came = ask(&mut exchange).result;
         (came, status(&exchange))
     });
     came.collect()
 }
 
-const PASSED: (Came, Option<LimitStatus>) = (Came::In, Some(LimitStatus::Passed));
+const PASSED: (GateResult, Option<LimitStatus>) = (GateResult::Admitted, Some(LimitStatus::Passed));
 
-fn rejected(status: u16) -> (Came, Option<LimitStatus>) {
-    (Came::out(status), Some(LimitStatus::Rejected))
+fn rejected(status: u16) -> (GateResult, Option<LimitStatus>) {
+    (GateResult::out(status), Some(LimitStatus::Rejected))
 }
 
 #[test]
@@ -42,7 +47,10 @@ fn request_without_a_key_or_with_too_long_a_key_is_not_counted() {
     let site = TestSite::new(ZONE, "limit_req zone=one;");
     let long = format!("/?key={}", "x".repeat(65_536));
     for _ in 0..3 {
-        assert_eq!(statuses(&site, &["/", &long]), [(Came::In, None), (Came::In, None)]);
+        assert_eq!(
+            statuses(&site, &["/", &long]),
+            [(GateResult::Admitted, None), (GateResult::Admitted, None)]
+        );
     }
     let longest = &long[..long.len() - 1];
     assert_eq!(statuses(&site, &[longest, longest]), [PASSED, rejected(503)]);
@@ -59,7 +67,7 @@ fn request_beyond_the_rate_waits_until_its_turn() {
     for _ in 0..3 {
         let mut exchange = site.exchange("/?key=a", &[]);
         let asked = ask(&mut exchange);
-        assert_eq!(asked.came, Came::In);
+        assert_eq!(asked.result, GateResult::Admitted);
         waits.push((asked.waits, status(&exchange)));
     }
     assert_eq!(waits[0], (0, Some(LimitStatus::Passed)));
@@ -74,7 +82,7 @@ fn request_beyond_the_rate_waits_until_its_turn() {
 fn dry_run_records_delay_and_rejection_and_admits_requests() {
     let site = TestSite::new(ZONE, "limit_req zone=one burst=1; limit_req_dry_run on;");
     let came = statuses(&site, &["/?key=a", "/?key=a", "/?key=a"]);
-    let dry = |status| (Came::In, Some(status));
+    let dry = |status| (GateResult::Admitted, Some(status));
     assert_eq!(came, [PASSED, dry(LimitStatus::DelayedDryRun), dry(LimitStatus::RejectedDryRun)]);
 }
 
@@ -95,20 +103,20 @@ fn request_counts_nowhere_where_one_of_its_limits_refuses_it() {
 fn request_is_asked_once_wherever_it_is_redirected_to() {
     let site = TestSite::new(ZONE, "limit_req zone=one;");
     let mut exchange = site.exchange("/?key=a", &[]);
-    assert_eq!(ask(&mut exchange).came, Came::In);
-    assert_eq!(ask(&mut exchange).came, Came::In);
+    assert_eq!(ask(&mut exchange).result, GateResult::Admitted);
+    assert_eq!(ask(&mut exchange).result, GateResult::Admitted);
     let mut child = exchange.child(b"/", b"key=a").expect("the first subrequest");
-    assert_eq!(ask(&mut child).came, Came::In, "a subrequest shares what was found out");
-    assert_eq!(ask(&mut site.exchange("/?key=a", &[])).came, Came::out(503));
+    assert_eq!(ask(&mut child).result, GateResult::Admitted, "a subrequest shares what was found out");
+    assert_eq!(ask(&mut site.exchange("/?key=a", &[])).result, GateResult::out(503));
 }
 
 #[test]
 fn error_page_of_a_refused_request_is_not_refused_again() {
     let site = TestSite::new(ZONE, "limit_req zone=one;");
-    assert_eq!(ask(&mut site.exchange("/?key=a", &[])).came, Came::In);
+    assert_eq!(ask(&mut site.exchange("/?key=a", &[])).result, GateResult::Admitted);
     let mut exchange = site.exchange("/?key=a", &[]);
-    assert_eq!(ask(&mut exchange).came, Came::out(503));
-    assert_eq!(ask(&mut exchange).came, Came::In);
+    assert_eq!(ask(&mut exchange).result, GateResult::out(503));
+    assert_eq!(ask(&mut exchange).result, GateResult::Admitted);
 }
 
 #[test]

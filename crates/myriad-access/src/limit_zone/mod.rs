@@ -8,4 +8,4 @@ pub(crate) use examine::examine;
 pub use settings::{LimitKind, LimitZoneConf, limit_zones};
 pub(crate) use settings::{add_zone, name_and_size};
 pub(crate) use table::weight;
-pub use table::{LimitZone, Table, Tables};
+pub use table::{LimitTable, LimitZone, ZoneTables};

@@ -2,7 +2,7 @@
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::number::parse_size;
-use myriad_conf::registry::{Arguments, Done};
+use myriad_conf::registry::{Arguments, SetterResult};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Span, Text};
 
@@ -50,7 +50,7 @@ pub(crate) fn add_zone(
     args: &Arguments<'_>,
     zone: Option<(String, u64)>,
     kind: LimitKind,
-) -> Done {
+) -> SetterResult {
     let zones = &mut settings.feature_mut::<LimitZones>().0;
     let Some((name, size)) = zone else {
         let message = format!("\"{}\" must have \"zone\" parameter", args.directive.name);

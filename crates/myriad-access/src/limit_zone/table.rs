@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::{EvalError, Template};
 
 use super::settings::LimitZoneConf;
@@ -39,7 +39,7 @@ impl<T> LimitZone<T> {
         if key.len() > longest {
             let name = &self.name;
             request.log(
-                Level::Error,
+                LogLevel::Error,
                 format_args!("the value of the key of zone \"{name}\" is more than {longest} bytes"),
             );
             key.clear();
@@ -49,7 +49,7 @@ impl<T> LimitZone<T> {
 }
 
 /// Table of counts by key.
-pub trait Table {
+pub trait LimitTable {
     /// Creates an empty table of at most `bytes` bytes.
     fn new(bytes: u64) -> Self;
 
@@ -64,19 +64,19 @@ pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
 }
 
 /// Table with the text of its key and its counters.
-type Kept<T> = (Vec<u8>, Arc<T>, Arc<LimitCounts>);
+type KeyedTable<T> = (Vec<u8>, Arc<T>, Arc<LimitCounts>);
 
 /// Tables that survive a reload, by the name of their zone. Each is stored with the text of its key, because the counts
 /// of one key are meaningless for another.
-pub struct Tables<T>(HashMap<String, Kept<T>>);
+pub struct ZoneTables<T>(HashMap<String, KeyedTable<T>>);
 
-impl<T> Default for Tables<T> {
+impl<T> Default for ZoneTables<T> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<T: Table> Tables<T> {
+impl<T: LimitTable> ZoneTables<T> {
     /// Returns the zone of a configuration, with its existing table if the key is unchanged, or with a new table.
     pub fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
         let (table, counts) = self.table(conf);
@@ -90,8 +90,8 @@ impl<T: Table> Tables<T> {
             before => {
                 let counts = before.map(|(_, _, counts)| Arc::clone(counts)).unwrap_or_default();
                 let table = Arc::new(T::new(conf.size));
-                let kept = (key.to_vec(), Arc::clone(&table), Arc::clone(&counts));
-                self.0.insert(conf.name.clone(), kept);
+                let stored = (key.to_vec(), Arc::clone(&table), Arc::clone(&counts));
+                self.0.insert(conf.name.clone(), stored);
                 (table, counts)
             }
         }
@@ -99,7 +99,7 @@ impl<T: Table> Tables<T> {
 
     /// Applies the zones of the configuration that is now active: resizes tables and removes the tables of zones that
     /// no longer exist.
-    pub fn settle(&mut self, zones: &[LimitZoneConf]) {
+    pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
         self.0.retain(|name, (_, table, _)| {
             let zone = zones.iter().find(|zone| zone.name == *name);
             zone.inspect(|zone| table.resize(zone.size)).is_some()

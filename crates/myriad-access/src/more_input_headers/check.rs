@@ -2,19 +2,19 @@
 
 use myriad_conf::settings::Settings;
 use myriad_http::Known;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
 
-use super::settings::{Edit, MoreInputSettings};
-use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use super::settings::{HeaderEdit, MoreInputSettings};
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_http::media_types::TypeSet;
 
 /// `more_set_input_headers` and `more_clear_input_headers` of a location.
-struct MoreInputHeaders(Vec<Compiled>);
+struct MoreInputHeaders(Vec<CompiledEdit>);
 
 /// Compiled directive.
-struct Compiled {
+struct CompiledEdit {
     types: Option<TypeSet>,
     replaces_only: bool,
     /// Names in lower case, each with the new value; `None` removes the field.
@@ -24,15 +24,15 @@ struct Compiled {
 /// Returns the check of a location; `None` if it changes nothing.
 pub(crate) fn check(settings: &Settings, compiler: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
     let edits = &settings.feature::<MoreInputSettings>().edits;
-    let compiled: Vec<_> = edits.iter().map(|edit| compiled(edit, compiler)).collect();
+    let compiled: Vec<_> = edits.iter().map(|edit| compile_edit(edit, compiler)).collect();
     (!compiled.is_empty()).then(|| Box::new(MoreInputHeaders(compiled)) as _)
 }
 
-fn compiled(edit: &Edit, compiler: &mut dyn SettingsCompiler) -> Compiled {
+fn compile_edit(edit: &HeaderEdit, compiler: &mut dyn SettingsCompiler) -> CompiledEdit {
     let fields = edit.fields.iter().map(|field| {
-        (field.name.to_ascii_lowercase(), field.value.as_ref().map(|value| compiler.apart_template(value)))
+        (field.name.to_ascii_lowercase(), field.value.as_ref().map(|value| compiler.origin_template(value)))
     });
-    Compiled {
+    CompiledEdit {
         types: (!edit.types.is_empty()).then(|| TypeSet::new(&edit.types)),
         replaces_only: edit.replaces_only,
         fields: fields.collect(),
@@ -44,32 +44,33 @@ impl Check for MoreInputHeaders {
         "more_set_input_headers"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
         for edit in &self.0 {
             // A directive sees the changes of the directives before it.
-            if edit.covers(&exchange.request) {
+            if edit.applies_to(&exchange.request) {
                 for (name, value) in &edit.fields {
                     change(exchange, name, value.as_ref(), edit.replaces_only);
                 }
             }
         }
-        Verdict::Pass
+        CheckVerdict::Pass
     }
 
-    fn explain(&self, request: &Request) -> (String, Verdict) {
-        let fields = self.0.iter().filter(|edit| edit.covers(request)).flat_map(|edit| &edit.fields);
+    fn explain(&self, request: &Request) -> (String, CheckVerdict) {
+        let fields = self.0.iter().filter(|edit| edit.applies_to(request)).flat_map(|edit| &edit.fields);
         let names: Vec<_> = fields.map(|(name, _)| String::from_utf8_lossy(name)).collect();
-        let told = if names.is_empty() { String::new() } else { format!("changes {}", names.join(", ")) };
-        (told, Verdict::Pass)
+        let explanation =
+            if names.is_empty() { String::new() } else { format!("changes {}", names.join(", ")) };
+        (explanation, CheckVerdict::Pass)
     }
 }
 
-impl Compiled {
+impl CompiledEdit {
     /// Returns whether the directive applies to the media type of the request.
-    fn covers(&self, request: &Request) -> bool {
+    fn applies_to(&self, request: &Request) -> bool {
         let Some(types) = &self.types else { return true };
         let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
-        types.cover(media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii())
+        types.contains(media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii())
     }
 }
 
@@ -79,7 +80,7 @@ fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replac
     if let Some(value) = value {
         let Exchange { request, frame } = &mut *exchange;
         if let Err(error) = value.eval(request, frame, &mut text) {
-            return exchange.request.log(Level::Error, format_args!("more_set_input_headers: {error}"));
+            return exchange.request.log(LogLevel::Error, format_args!("more_set_input_headers: {error}"));
         }
         text.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     }

@@ -1,9 +1,9 @@
 //! Rows and parsers of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
-use super::settings::{Edit, FieldChange, MoreInputSettings};
+use super::settings::{FieldChange, HeaderEdit, MoreInputSettings};
 
 const FRAMING: &str = "headers that frame a message (`Content-Length`, `Connection`, ...) are rejected";
 
@@ -29,16 +29,16 @@ pub(super) static ROWS: &[Directive] = &[
     .differs(FRAMING),
 ];
 
-fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     read(settings, args, false)
 }
 
-fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     read(settings, args, true)
 }
 
-fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done {
-    let mut edit = Edit::default();
+fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> SetterResult {
+    let mut edit = HeaderEdit::default();
     let mut index = 0;
     while index < args.len() {
         match args.bytes(index) {

@@ -13,7 +13,7 @@ pub(super) struct FieldChange {
 
 /// Settings of one directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct HeaderEdit {
     /// `-t`: media types of the requests that are changed, in lower case; all if empty.
     pub types: Vec<String>,
     /// `-r`: only fields that the request has are changed.
@@ -26,7 +26,7 @@ pub(super) struct Edit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreInputSettings {
     /// Directives in the order of their execution.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<HeaderEdit>,
 }
 
 myriad_conf::feature_settings!(MoreInputSettings);

@@ -1,4 +1,4 @@
-use crate::testing::{Came, ask};
+use crate::testing::{GateResult, ask};
 use myriad_exchange::exchange::Exchange;
 use myriad_serve::testing::TestSite;
 
@@ -6,7 +6,7 @@ use myriad_serve::testing::TestSite;
 fn changed(directives: &str, fields: &[(&str, &str)]) -> Box<Exchange> {
     let site = TestSite::new("", &format!("location / {{ {directives} }}"));
     let mut exchange = site.exchange("/", fields);
-    assert!(ask(&mut exchange).came == Came::In, "everybody may come in");
+    assert!(ask(&mut exchange).result == GateResult::Admitted, "everybody may come in");
     exchange
 }
 

@@ -9,5 +9,5 @@ mod remembered;
 mod stored;
 
 pub use file::find;
-pub use remembered::Remembered;
-pub use stored::{Judgement, Stored};
+pub use remembered::VerificationCache;
+pub use stored::{PasswordMatch, StoredPassword};

@@ -15,7 +15,7 @@ const SHA1: usize = 20;
 
 /// Result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum PasswordMatch {
     /// The password matches.
     Match,
     /// The password does not match.
@@ -26,7 +26,7 @@ pub enum Judgement {
 
 /// Stored password, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored<'a> {
+pub enum StoredPassword<'a> {
     /// `{PLAIN}`: the plain password.
     Plain(&'a [u8]),
     /// `{SHA}`: SHA-1 in base64.
@@ -45,7 +45,7 @@ pub enum Stored<'a> {
     Unknown,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredPassword<'a> {
     /// Determines the kind of a stored text.
     pub fn new(text: &'a [u8]) -> Self {
         if let Some(plain) = text.strip_prefix(b"{PLAIN}") {
@@ -75,11 +75,11 @@ impl<'a> Stored<'a> {
     }
 
     /// Compares a password with the stored password. Hashes are compared in constant time.
-    pub fn judge(&self, password: &[u8]) -> Judgement {
+    pub fn verify(&self, password: &[u8]) -> PasswordMatch {
         let hashed =
             matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_) | Self::DesCrypt(_));
         if hashed && (password.len() > LONGEST || password.contains(&0)) {
-            return Judgement::Mismatch;
+            return PasswordMatch::Mismatch;
         }
         let matches = match *self {
             Self::Plain(stored) => stored.ct_eq(password).into(),
@@ -89,9 +89,9 @@ impl<'a> Stored<'a> {
             Self::ShaCrypt(stored) => crypt::sha(stored, password),
             Self::Bcrypt(stored) => crypt::bcrypt(stored, password),
             Self::DesCrypt(stored) => crypt::des(stored, password),
-            Self::Unknown => return Judgement::Unknown,
+            Self::Unknown => return PasswordMatch::Unknown,
         };
-        if matches { Judgement::Match } else { Judgement::Mismatch }
+        if matches { PasswordMatch::Match } else { PasswordMatch::Mismatch }
     }
 }
 

@@ -12,8 +12,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            let said = settings.feature_mut::<LinkSettings>();
-            (said.link, said.secret) = (Some(args.text(0)?), None);
+            let link_settings = settings.feature_mut::<LinkSettings>();
+            (link_settings.link, link_settings.secret) = (Some(args.text(0)?), None);
             Ok(())
         }),
         "Text with the digest and the expiry of a link: an MD5 digest in base64url, optionally followed by a comma and \
@@ -25,8 +25,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            let said = settings.feature_mut::<LinkSettings>();
-            (said.digested, said.secret) = (Some(args.text(0)?), None);
+            let link_settings = settings.feature_mut::<LinkSettings>();
+            (link_settings.digested, link_settings.secret) = (Some(args.text(0)?), None);
             Ok(())
         }),
         "Text whose MD5 digest must match that of the link; it should contain a secret.",
@@ -36,8 +36,8 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            let said = settings.feature_mut::<LinkSettings>();
-            (said.link, said.digested, said.secret) = (None, None, Some(args.text(0)?));
+            let link_settings = settings.feature_mut::<LinkSettings>();
+            (link_settings.link, link_settings.digested, link_settings.secret) = (None, None, Some(args.text(0)?));
             Ok(())
         }),
         "Secret for links of the form `/prefix/DIGEST/link`; the digest is that of the link as received (with \

@@ -22,11 +22,11 @@ pub const FEATURE: Feature =
     Feature::new("secure_link", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let said = settings.feature::<LinkSettings>();
-    if let Some(secret) = &said.secret {
-        features.keep(SecureLink::InPath(secret.bytes().into()));
-    } else if let (Some(link), Some(digested)) = (&said.link, &said.digested) {
-        let (link, digested) = (compiler.apart_template(link), compiler.apart_template(digested));
-        features.keep(SecureLink::Said { link, digested });
+    let link_settings = settings.feature::<LinkSettings>();
+    if let Some(secret) = &link_settings.secret {
+        features.insert(SecureLink::InPath(secret.bytes().into()));
+    } else if let (Some(link), Some(digested)) = (&link_settings.link, &link_settings.digested) {
+        let (link, digested) = (compiler.origin_template(link), compiler.origin_template(digested));
+        features.insert(SecureLink::Digested { link, digested });
     }
 }

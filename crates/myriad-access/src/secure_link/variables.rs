@@ -5,9 +5,9 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use md5::{Digest, Md5};
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads;
-use myriad_exchange::runtime::Value::Run;
+use myriad_exchange::runtime::RowValue::Run;
 use myriad_script::{EvalError, Frame, Template};
 use subtle::ConstantTimeEq;
 
@@ -27,16 +27,16 @@ pub(super) enum SecureLink {
     /// `secure_link_secret`.
     InPath(Box<[u8]>),
     /// `secure_link`, `secure_link_md5`.
-    Said { link: Template, digested: Template },
+    Digested { link: Template, digested: Template },
 }
 
 /// Inputs of the variables. The directives may contain any variable, so the variables are never evaluated on the fast
 /// path.
 const READS: &[Reads] = &[Reads::Moment, Reads::Connection];
 
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new("secure_link", "secure_link", READS, Run(secure_link)),
-    Row::new("secure_link", "secure_link_expires", READS, Run(expires)),
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("secure_link", "secure_link", READS, Run(secure_link)),
+    RequestVariable::new("secure_link", "secure_link_expires", READS, Run(expires)),
 ];
 
 /// Appends `1`, or `0` for an expired link; with `secure_link_secret`, appends the link that follows the digest. The
@@ -47,15 +47,16 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
         Some(SecureLink::InPath(secret)) => {
             // The URI as sent, with arguments and escapes, so that a client cannot add arguments to a link that was
             // signed without them.
-            let link = request.sent_uri().and_then(|uri| in_path(uri, secret));
+            let link = request.sent_uri().and_then(|uri| link_in_path(uri, secret));
             out.extend_from_slice(link.unwrap_or_default());
             Ok(link.is_some())
         }
-        Some(SecureLink::Said { link, digested }) => {
+        Some(SecureLink::Digested { link, digested }) => {
             let (mut said, mut text) = (Vec::new(), Vec::new());
             link.eval(request, frame, &mut said)?;
             digested.eval(request, frame, &mut text)?;
-            let Some((_, expires)) = parts(&said).filter(|(digest, _)| proves(digest, &text)) else {
+            let Some((_, expires)) = split_digest(&said).filter(|(digest, _)| digest_matches(digest, &text))
+            else {
                 return Ok(false);
             };
             let is_over = expires.is_some_and(|(expires_s, _)| expires_s < request.received.wall_s());
@@ -67,30 +68,30 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
 
 /// Appends the expiry time of the link.
 fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
-    let Some(SecureLink::Said { link, .. }) = request.place().features.get() else { return Ok(false) };
-    let mut said = Vec::new();
-    link.eval(request, frame, &mut said)?;
-    let Some((_, text)) = parts(&said).and_then(|(_, expires)| expires) else { return Ok(false) };
+    let Some(SecureLink::Digested { link, .. }) = request.place().features.get() else { return Ok(false) };
+    let mut value = Vec::new();
+    link.eval(request, frame, &mut value)?;
+    let Some((_, text)) = split_digest(&value).and_then(|(_, expires)| expires) else { return Ok(false) };
     out.extend_from_slice(text);
     Ok(true)
 }
 
 /// Expiry time of a link, in seconds since 1970, and its text.
-type Expires<'a> = (u64, &'a [u8]);
+type ExpiryTime<'a> = (u64, &'a [u8]);
 
 /// Splits the value into the digest and the expiry time after the comma; returns `None` if the latter is not a valid
 /// time.
-fn parts(said: &[u8]) -> Option<(&[u8], Option<Expires<'_>>)> {
-    let Some(comma) = said.iter().position(|byte| *byte == b',') else { return Some((said, None)) };
-    let text = &said[comma + 1..];
+fn split_digest(value: &[u8]) -> Option<(&[u8], Option<ExpiryTime<'_>>)> {
+    let Some(comma) = value.iter().position(|byte| *byte == b',') else { return Some((value, None)) };
+    let text = &value[comma + 1..];
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let expires_s = std::str::from_utf8(text).ok()?.parse().ok().filter(|expires_s| *expires_s > 0)?;
-    Some((&said[..comma], Some((expires_s, text))))
+    Some((&value[..comma], Some((expires_s, text))))
 }
 
-fn proves(written: &[u8], text: &[u8]) -> bool {
+fn digest_matches(written: &[u8], text: &[u8]) -> bool {
     if written.len() > WRITTEN {
         return false;
     }
@@ -100,7 +101,7 @@ fn proves(written: &[u8], text: &[u8]) -> bool {
 }
 
 /// Returns the link of `/prefix/DIGEST/link` if the hexadecimal digest matches the link and the secret.
-fn in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
+fn link_in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
     let mut parts = uri.get(1..)?.splitn(3, |byte| *byte == b'/');
     let (_, written, link) = (parts.next()?, parts.next()?, parts.next()?);
     if written.len() != 32 || link.is_empty() {
@@ -119,11 +120,11 @@ fn in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_serve::testing::variables::{Case, lacks};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset};
 
     #[test]
     fn variables_are_empty_without_secure_link() {
-        lacks(&mut Case::default().begin(), &["secure_link", "secure_link_expires"]);
+        assert_unset(&mut VariableCase::default().begin(), &["secure_link", "secure_link_expires"]);
     }
 
     #[test]
@@ -131,23 +132,24 @@ mod tests {
         // echo -n secret | openssl md5 -binary | base64
         for written in ["Xr4ilOzQ4PCOq3aQ0qbuaQ==", "Xr4ilOzQ4PCOq3aQ0qbuaQ", "Xr4ilOzQ4PCOq3aQ0qbuaQ="] {
             assert!(
-                proves(written.as_bytes(), b"secret") && !proves(written.as_bytes(), b"secret2"),
+                digest_matches(written.as_bytes(), b"secret")
+                    && !digest_matches(written.as_bytes(), b"secret2"),
                 "{written}"
             );
         }
         for wrong in
             ["", "=", "Xr4ilOzQ4PCOq3aQ0qbua", "Xr4ilOzQ4PCOq3aQ0qbuaQQQQQQQ", "Xr4ilOzQ4PCOq3aQ0qb+aQ"]
         {
-            assert!(!proves(wrong.as_bytes(), b"secret"), "{wrong}");
+            assert!(!digest_matches(wrong.as_bytes(), b"secret"), "{wrong}");
         }
     }
 
     #[test]
     fn expiry_after_comma_must_be_positive_number() {
-        assert_eq!(parts(b"a"), Some((&b"a"[..], None)));
-        assert_eq!(parts(b"a,17"), Some((&b"a"[..], Some((17, &b"17"[..])))));
+        assert_eq!(split_digest(b"a"), Some((&b"a"[..], None)));
+        assert_eq!(split_digest(b"a,17"), Some((&b"a"[..], Some((17, &b"17"[..])))));
         for wrong in [&b"a,"[..], b"a,0", b"a,-1", b"a,+1", b"a,1x", b"a,1,2", b"a,99999999999999999999999"] {
-            assert_eq!(parts(wrong), None, "{}", wrong.escape_ascii());
+            assert_eq!(split_digest(wrong), None, "{}", wrong.escape_ascii());
         }
     }
 
@@ -155,8 +157,11 @@ mod tests {
     fn link_is_path_after_digest() {
         let digest = format!("{:032x}", u128::from_be_bytes(Md5::digest(b"test.htmlsecret").into()));
         let uri = |digest: &str, link: &str| format!("/p/{digest}/{link}").into_bytes();
-        assert_eq!(in_path(&uri(&digest, "test.html"), b"secret"), Some(&b"test.html"[..]));
-        assert_eq!(in_path(&uri(&digest.to_uppercase(), "test.html"), b"secret"), Some(&b"test.html"[..]));
+        assert_eq!(link_in_path(&uri(&digest, "test.html"), b"secret"), Some(&b"test.html"[..]));
+        assert_eq!(
+            link_in_path(&uri(&digest.to_uppercase(), "test.html"), b"secret"),
+            Some(&b"test.html"[..])
+        );
         for wrong in [
             uri(&digest, "test"),
             uri(&digest, ""),
@@ -165,7 +170,7 @@ mod tests {
             b"".to_vec(),
             b"/".to_vec(),
         ] {
-            assert_eq!(in_path(&wrong, b"secret"), None, "{}", wrong.escape_ascii());
+            assert_eq!(link_in_path(&wrong, b"secret"), None, "{}", wrong.escape_ascii());
         }
     }
 }

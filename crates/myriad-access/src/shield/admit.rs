@@ -3,7 +3,7 @@
 use myriad_exchange::exchange::Exchange;
 use myriad_upstream::OriginError;
 
-use crate::shield::permit::Permit;
+use crate::shield::permit::OriginPermit;
 use crate::shield::{origin_limits, origin_queue};
 
 /// Waits until the origin of the location accepts the request. `waits` is true if a client waits for the response:
@@ -13,12 +13,12 @@ use crate::shield::{origin_limits, origin_queue};
 /// # Errors
 ///
 /// Returns an error if the request must not be sent to the origin.
-pub async fn admit(exchange: &mut Exchange, waits: bool) -> Result<Permit, OriginError> {
-    if exchange.request.runtime().pressure.refuses() {
-        return Err(OriginError::not_asked(503, "out of memory (\"memory_limit\")"));
+pub async fn admit_to_origin(exchange: &mut Exchange, waits: bool) -> Result<OriginPermit, OriginError> {
+    if exchange.request.runtime().pressure.rejects_origin_request() {
+        return Err(OriginError::not_sent(503, "out of memory (\"memory_limit\")"));
     }
     let waits = waits && !exchange.request.is_in_background();
-    let limits = if waits { origin_limits::pass(exchange).await? } else { None };
+    let limits = if waits { origin_limits::apply(exchange).await? } else { None };
     let taken = origin_queue::enter(exchange, waits).await?;
-    Ok(Permit::of(exchange, taken, limits))
+    Ok(OriginPermit::of(exchange, taken, limits))
 }

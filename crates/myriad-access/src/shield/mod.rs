@@ -25,5 +25,5 @@ mod permit;
 mod rate_table;
 mod refuse;
 
-pub use admit::admit;
-pub use permit::Permit;
+pub use admit::admit_to_origin;
+pub use permit::OriginPermit;

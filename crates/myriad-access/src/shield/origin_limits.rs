@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use myriad_exchange::exchange::{Exchange, Verdict};
+use myriad_exchange::exchange::{CheckVerdict, Exchange};
 use myriad_upstream::OriginError;
 
 /// Checks the limits before the origin of a location, and waits if a limit delays the request. The returned value
@@ -12,19 +12,19 @@ use myriad_upstream::OriginError;
 /// # Errors
 ///
 /// Returns an error if the request must not be sent to the origin. The limit has already logged the reason.
-pub(crate) async fn pass(exchange: &mut Exchange) -> Result<Option<Box<dyn Any>>, OriginError> {
+pub(crate) async fn apply(exchange: &mut Exchange) -> Result<Option<Box<dyn Any>>, OriginError> {
     let Some(gate) = exchange.request.place().entry.origin_gate.as_ref().map(Arc::clone) else {
         return Ok(None);
     };
     for check in &gate.checks {
         let mut verdict = check.judge(exchange);
-        while let Verdict::Wait(pending) = verdict {
+        while let CheckVerdict::Wait(pending) = verdict {
             verdict = pending.wait(exchange).await;
         }
-        if let Verdict::Fail(status) | Verdict::Refuse(status) = verdict {
+        if let CheckVerdict::Fail(status) | CheckVerdict::Refuse(status) = verdict {
             let why = format!("{} rejected the request to the origin", check.name());
             return Err(OriginError::limited(status, why));
         }
     }
-    Ok(exchange.request.visit().origin_held.take())
+    Ok(exchange.request.limit_results().origin_slots.take())
 }

@@ -6,68 +6,72 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use myriad_exchange::exchange::{Exchange, Visit};
+use myriad_exchange::exchange::{Exchange, LimitResults};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::OriginResponse;
 
-use crate::shield::origin_queue::Taken;
+use crate::shield::origin_queue::OccupiedSlot;
 
 /// Permission to send a request to an origin; empty if no limit applies. Dropping it admits the next request.
 #[derive(Default)]
-pub struct Permit(Option<Held>);
+pub struct OriginPermit(Option<PermitResources>);
 
-struct Held {
-    taken: Option<Taken>,
+struct PermitResources {
+    slot: Option<OccupiedSlot>,
     /// Guard that counts against `limit_conn ... origin_only`.
     _limits: Option<Box<dyn Any>>,
-    _asking: Asking,
+    _in_flight: InFlightCount,
 }
 
 /// Counts a request that is in flight to an origin in its [`Visit`]: subrequests of the same visit neither wait for the
 /// slot that it occupies nor count again.
-struct Asking(Rc<Visit>);
+struct InFlightCount(Rc<LimitResults>);
 
-impl Asking {
-    fn new(visit: Rc<Visit>) -> Self {
-        visit.asking.set(visit.asking.get() + 1);
+impl InFlightCount {
+    fn new(visit: Rc<LimitResults>) -> Self {
+        visit.active_fetches.set(visit.active_fetches.get() + 1);
         Self(visit)
     }
 }
 
-impl Drop for Asking {
+impl Drop for InFlightCount {
     fn drop(&mut self) {
-        self.0.asking.set(self.0.asking.get().saturating_sub(1));
+        self.0.active_fetches.set(self.0.active_fetches.get().saturating_sub(1));
     }
 }
 
-impl Permit {
+impl OriginPermit {
     /// Creates a permission from the queue slot and the limits. It is empty if both are `None`.
-    pub(crate) fn of(exchange: &mut Exchange, taken: Option<Taken>, limits: Option<Box<dyn Any>>) -> Self {
+    pub(crate) fn of(
+        exchange: &mut Exchange,
+        taken: Option<OccupiedSlot>,
+        limits: Option<Box<dyn Any>>,
+    ) -> Self {
         if taken.is_none() && limits.is_none() {
             return Self::default();
         }
-        let asking = Asking::new(Rc::clone(exchange.request.visit()));
-        Self(Some(Held { taken, _limits: limits, _asking: asking }))
+        let asking = InFlightCount::new(Rc::clone(exchange.request.limit_results()));
+        Self(Some(PermitResources { slot: taken, _limits: limits, _in_flight: asking }))
     }
 
     /// Processes the arrival of the response head. The permission is released when the response body has been read, or
     /// when the upgraded connection closes; with `release=head` the slot is released now.
-    pub fn answered(self, response: &mut OriginResponse) {
+    pub fn response_head_arrived(self, response: &mut OriginResponse) {
         let Some(mut held) = self.0 else { return };
-        held.taken = held.taken.take().and_then(Taken::answered);
+        held.slot = held.slot.take().and_then(OccupiedSlot::response_head_arrived);
         if let Some(upgraded) = &mut response.upgraded {
-            return upgraded.stream.hold(Box::new(held));
+            return upgraded.stream.attach(Box::new(held));
         }
-        let nothing: BoxBody = Box::pin(myriad_http::body::Empty);
+        let nothing: BoxBody = Box::pin(myriad_http::body::EmptyBody);
         let body = std::mem::replace(&mut response.body, nothing);
-        response.body = Box::pin(PermittedBody { body, held: Some(held) });
+        response.body = Box::pin(PermittedBody { body, resources: Some(held) });
     }
 }
 
 /// Body with the resources that are released after its last byte.
 struct PermittedBody {
     body: BoxBody,
-    held: Option<Held>,
+    resources: Option<PermitResources>,
 }
 
 impl Body for PermittedBody {
@@ -82,7 +86,7 @@ impl Body for PermittedBody {
             Poll::Ready(Some(Ok(_))) => this.body.size_hint() == Some(0),
         };
         if is_over {
-            this.held = None;
+            this.resources = None;
         }
         polled
     }

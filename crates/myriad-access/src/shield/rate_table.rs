@@ -12,7 +12,7 @@ const CLIENTS: u64 = 16_384;
 
 /// Rate at which new items of one client are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rate {
+pub(crate) struct AdmissionRate {
     /// Interval in which one new item is admitted, in milliseconds.
     pub interval_ms: u64,
     /// Number of new items that are admitted at once, at least 1.
@@ -25,10 +25,10 @@ pub(crate) struct Rate {
 /// clients choose the keys, and must not be able to construct collisions.
 pub(crate) struct RateTable {
     seed: RandomState,
-    counts: Mutex<Counts>,
+    counts: Mutex<RateCounts>,
 }
 
-struct Counts {
+struct RateCounts {
     admitted: Lru<u64, ()>,
     /// Time at which each client will have its whole burst again, in milliseconds.
     rested_at: Lru<u64, u64>,
@@ -36,7 +36,7 @@ struct Counts {
 
 impl Default for RateTable {
     fn default() -> Self {
-        let counts = Counts { admitted: Lru::new(ADMITTED), rested_at: Lru::new(CLIENTS) };
+        let counts = RateCounts { admitted: Lru::new(ADMITTED), rested_at: Lru::new(CLIENTS) };
         Self { seed: RandomState::new(), counts: Mutex::new(counts) }
     }
 }
@@ -45,7 +45,13 @@ impl RateTable {
     /// Admits an item for a client and returns the delay in milliseconds: 0 within the burst, and for an item that was
     /// admitted before. Returns `None` if the delay would be too long; then nothing is counted. `now` must be a
     /// monotonic time.
-    pub(crate) fn admit(&self, thing: impl Hash, client: impl Hash, rate: Rate, now: u64) -> Option<u64> {
+    pub(crate) fn admit(
+        &self,
+        thing: impl Hash,
+        client: impl Hash,
+        rate: AdmissionRate,
+        now: u64,
+    ) -> Option<u64> {
         let (thing, client) = (self.seed.hash_one(thing), self.seed.hash_one(client));
         let mut counts = self.counts.lock();
         if counts.admitted.get_mut(&thing).is_some() {
@@ -74,7 +80,7 @@ impl RateTable {
 mod tests {
     use super::*;
 
-    const RATE: Rate = Rate { interval_ms: 1000, burst: 3, wait_ms: 0 };
+    const RATE: AdmissionRate = AdmissionRate { interval_ms: 1000, burst: 3, wait_ms: 0 };
 
     #[test]
     fn burst_is_admitted_then_one_in_each_interval() {
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn what_is_beyond_the_burst_waits_for_its_turn_up_to_the_bound() {
         let table = RateTable::default();
-        let rate = Rate { wait_ms: 2000, ..RATE };
+        let rate = AdmissionRate { wait_ms: 2000, ..RATE };
         let waits = [1, 2, 3, 4, 5, 6, 4].map(|page: u32| table.admit(page, "client", rate, 0));
         assert_eq!(waits, [Some(0), Some(0), Some(0), Some(1000), Some(2000), None, Some(0)]);
         assert_eq!(table.admit(6, "client", rate, 500), None);
@@ -104,7 +110,7 @@ mod tests {
         for page in 0..100 {
             assert!(
                 table
-                    .admit(page, "client", Rate { interval_ms: 60_000, burst: 100, wait_ms: 0 }, 0)
+                    .admit(page, "client", AdmissionRate { interval_ms: 60_000, burst: 100, wait_ms: 0 }, 0)
                     .is_some()
             );
         }

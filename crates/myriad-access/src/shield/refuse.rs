@@ -1,15 +1,15 @@
 //! Temporary rejection of a request.
 
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 
 /// Maximum value of `Retry-After`, in seconds.
 const LONGEST_S: u64 = 3600;
 
 /// Rejects a request with a status, and sends `Retry-After` (RFC 9110 section 10.2.3) with the time after which a retry
 /// may succeed, rounded up to seconds.
-pub(crate) fn refuse(exchange: &mut Exchange, status: u16, retry_after_ms: u64) -> Step {
+pub(crate) fn refuse(exchange: &mut Exchange, status: u16, retry_after_ms: u64) -> PhaseStep {
     retry_after(exchange, retry_after_ms);
-    Step::Error(status)
+    PhaseStep::Error(status)
 }
 
 /// Adds `Retry-After` to the error response.

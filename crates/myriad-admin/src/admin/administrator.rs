@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{Ended, Reply};
+use crate::protocol::{AdminReply, ReplyEnd};
 use myriad_log::ErrorLog;
 
-use super::memory::Memory;
+use super::memory::MemorySources;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::sight::Sight;
+use myriad_exchange::sight::SiteObservation;
 use myriad_store::page::PageZone;
 use myriad_upstream::GroupControl;
 
@@ -19,20 +19,20 @@ pub struct Administrator {
     /// Zones, ordered by name.
     pub(crate) zones: Vec<Arc<PageZone>>,
     /// Maximum number of batches that a list scans before it returns a continuation position.
-    pub(super) patience: u64,
+    pub(super) max_batches: u64,
     pub(super) log: ErrorLog,
     /// Set if values of arguments are hidden.
     pub(super) hides_values: bool,
     /// Groups of origins with their configuration block, ordered by name.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
     /// Memory of the process.
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemorySources,
     /// Observations of the running server; `None` if not recorded.
-    sight: Option<Arc<Sight>>,
+    sight: Option<Arc<SiteObservation>>,
 }
 
 /// Receives a line of the response; returns false if no further lines are wanted.
-pub(crate) type Tell<'a> = dyn FnMut(Reply) -> bool + 'a;
+pub(crate) type ReplySink<'a> = dyn FnMut(AdminReply) -> bool + 'a;
 
 impl Administrator {
     /// Creates the access to a runtime.
@@ -45,50 +45,53 @@ impl Administrator {
         groups.sort_by(|(_, one), (_, other)| one.name().cmp(other.name()));
         Self {
             zones,
-            patience: u64::MAX,
+            max_batches: u64::MAX,
             log: runtime.zone_log.clone(),
             hides_values: false,
             groups,
             sight: None,
-            memory: Memory::of(runtime),
+            memory: MemorySources::of(runtime),
         }
     }
 
     /// Creates the access for requests over HTTP, whose responses are limited: a list returns a continuation position.
-    pub fn of_batches(runtime: &Runtime) -> Self {
-        Self { patience: HTTP_BATCHES, ..Self::new(runtime) }
+    pub fn with_batches(runtime: &Runtime) -> Self {
+        Self { max_batches: HTTP_BATCHES, ..Self::new(runtime) }
     }
 
     /// Hides the values of arguments unless the client has sent a valid secret: URLs may contain keys that reset a
     /// password.
     #[must_use]
-    pub(crate) fn hiding_values_unless(self, proven: bool) -> Self {
+    pub(crate) fn hide_values_unless(self, proven: bool) -> Self {
         Self { hides_values: !proven, ..self }
     }
 
     /// Adds the observations of the running server.
     #[must_use]
-    pub fn seeing(self, sight: &Arc<Sight>) -> Self {
+    pub fn with_sight(self, sight: &Arc<SiteObservation>) -> Self {
         Self { sight: Some(Arc::clone(sight)), ..self }
     }
 
     /// Returns the observations of the running server.
-    pub(crate) fn sight(&self) -> Result<&Sight, String> {
+    pub(crate) fn sight(&self) -> Result<&SiteObservation, String> {
         self.sight.as_deref().ok_or_else(|| "this server does not record observations".to_owned())
     }
 
     /// Returns the zone of that name, or all zones.
-    pub(crate) fn named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
+    pub(crate) fn zones_named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
         let Some(name) = name else { return Ok(self.zones.iter().collect()) };
         let zone = self.zones.iter().find(|zone| zone.zone.name() == name);
         zone.map(|zone| vec![zone]).ok_or_else(|| {
             let names: Vec<String> =
                 self.zones.iter().map(|zone| format!("\"{}\"", zone.zone.name())).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("unknown zone \"{}\"; available zones: {there}", crate::protocol::shown(name.as_bytes()))
+            format!(
+                "unknown zone \"{}\"; available zones: {there}",
+                crate::protocol::escape_bytes(name.as_bytes())
+            )
         })
     }
 }
 
 /// Result of a response: complete, or an error.
-pub(crate) type End = Result<Ended, String>;
+pub(crate) type ReplyResult = Result<ReplyEnd, String>;

@@ -1,13 +1,13 @@
 //! Responses to administrator requests, line by line.
 
-use crate::protocol::{Ended, Reply, Request};
+use crate::protocol::{AdminReply, AdminRequest, ReplyEnd};
 
-use super::administrator::{Administrator, Tell};
+use super::administrator::{Administrator, ReplySink};
 
 impl Administrator {
     /// Answers a request: `tell` receives each line of the response. The last line is [`Reply::End`] or
     /// [`Reply::Error`], unless `tell` returns false before.
-    pub fn answer(&self, request: &Request, tell: &mut Tell<'_>) {
+    pub fn answer(&self, request: &AdminRequest, tell: &mut ReplySink<'_>) {
         if self.hides_values {
             self.answer_to(request, &mut |mut reply| {
                 reply.hide_values();
@@ -18,28 +18,28 @@ impl Administrator {
         }
     }
 
-    fn answer_to(&self, request: &Request, tell: &mut Tell<'_>) {
+    fn answer_to(&self, request: &AdminRequest, tell: &mut ReplySink<'_>) {
         let end = match request {
-            Request::Stats(request) => self.stats(request, tell),
-            Request::Memory(_) => {
-                tell(Reply::Memory(Box::new(self.memory.report(self.zones.iter()))));
-                Ok(Ended::default())
+            AdminRequest::Stats(request) => self.stats(request, tell),
+            AdminRequest::Memory(_) => {
+                tell(AdminReply::Memory(Box::new(self.memory.report(self.zones.iter()))));
+                Ok(ReplyEnd::default())
             }
-            Request::Pages(request) => self.list(request, tell),
-            Request::Page(request) => self.show(request, tell),
-            Request::Purge(request) => self.purge(request, tell),
-            Request::Upstreams(request) => self.upstreams(request, tell),
-            Request::ChangeUpstream(request) => self.change_upstream(request, tell),
-            Request::Live(request) => self.live(request, tell),
-            Request::Tops(request) => self.tops(request, tell),
-            Request::History(request) => self.history(request, tell),
-            Request::Purges(request) => self.purges(request, tell),
-            Request::Tags(request) => self.tags(request, tell),
-            Request::Senders(_) => self.senders(tell),
+            AdminRequest::Pages(request) => self.list(request, tell),
+            AdminRequest::Page(request) => self.show(request, tell),
+            AdminRequest::Purge(request) => self.purge(request, tell),
+            AdminRequest::Upstreams(request) => self.upstreams(request, tell),
+            AdminRequest::ChangeUpstream(request) => self.change_upstream(request, tell),
+            AdminRequest::Live(request) => self.live(request, tell),
+            AdminRequest::Tops(request) => self.tops(request, tell),
+            AdminRequest::History(request) => self.history(request, tell),
+            AdminRequest::Purges(request) => self.purges(request, tell),
+            AdminRequest::Tags(request) => self.tags(request, tell),
+            AdminRequest::Senders(_) => self.senders(tell),
         };
         match end {
-            Ok(end) => tell(Reply::End(end)),
-            Err(error) => tell(Reply::Error(error)),
+            Ok(end) => tell(AdminReply::End(end)),
+            Err(error) => tell(AdminReply::Error(error)),
         };
     }
 }

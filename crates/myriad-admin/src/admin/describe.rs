@@ -1,21 +1,21 @@
 //! Reports about stored pages.
 
-use crate::protocol::{EncodingReport, EsiReport, PageReport, PartReport, Tier, shown};
+use crate::protocol::{EncodingReport, EsiReport, PageReport, PartReport, Tier, escape_bytes};
 use myriad_encode::Coding;
-use myriad_policy::{Encoding, variant_fields};
-use myriad_script::esi::{Cut, Hole};
+use myriad_policy::{PageEncoding, variant_fields};
+use myriad_script::esi::{Hole, PageHoles};
 use myriad_store::{ALTERNATIVES, DiskPage, Selection};
 
-use myriad_store::page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, slot};
+use myriad_store::page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, encoding_index};
 
 /// Page found in memory or on disk.
-pub(crate) enum Found {
+pub(crate) enum FoundPage {
     Memory(Page),
     /// On disk only.
     Disk(Box<DiskPage<PageMeta>>),
 }
 
-impl Found {
+impl FoundPage {
     pub(super) fn key(&self) -> &[u8] {
         match self {
             Self::Memory(page) => page.key(),
@@ -54,9 +54,9 @@ impl Found {
     pub(super) fn report(&self, zone: &PageZone, now_ms: u64) -> PageReport {
         let report = PageReport {
             zone: zone.zone.name().to_owned(),
-            key: shown(self.key()),
-            url: Some(shown(&self.url())),
-            tags: self.meta().marks().tags().map(shown).collect(),
+            key: escape_bytes(self.key()),
+            url: Some(escape_bytes(&self.url())),
+            tags: self.meta().marks().tags().map(escape_bytes).collect(),
             now_ms,
             ..PageReport::default()
         };
@@ -124,33 +124,33 @@ fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {
 fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     let etag = meta.tag.as_ref().map(|tag| {
         let mut text = Vec::new();
-        tag.write(Encoding::IDENTITY, &mut text);
-        shown(&text)
+        tag.write(PageEncoding::IDENTITY, &mut text);
+        escape_bytes(&text)
     });
     PageReport {
         status: meta.status,
-        media_type: shown(meta.media_type()),
+        media_type: escape_bytes(meta.media_type()),
         stale_updating_until_ms: meta.lifetime().stale_updating_until,
         stale_error_until_ms: meta.lifetime().stale_error_until,
         etag,
-        last_modified: meta.last_modified().map(|(text, _)| shown(text)),
+        last_modified: meta.last_modified().map(|(text, _)| escape_bytes(text)),
         ..report
     }
 }
 
 /// Describes the ESI fragments of a page of `length` bytes, and the reason why there are no more.
 fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
-    let cut = Cut::decode(meta.cut(), length)?;
+    let cut = PageHoles::decode(meta.cut(), length)?;
     let part = |Hole { at, inline, include }: &Hole| PartReport {
-        src: shown(&include.src),
-        alt: include.alt.as_deref().map(shown),
+        src: escape_bytes(&include.src),
+        alt: include.alt.as_deref().map(escape_bytes),
         at: *at,
         instead: *inline,
-        private: cut.known,
+        private: cut.for_known_visitors,
     };
     Some(EsiReport {
-        known: cut.known,
-        why: cut.why.as_deref().map(shown),
+        known: cut.for_known_visitors,
+        why: cut.why.as_deref().map(escape_bytes),
         parts: cut.holes.iter().map(part).collect(),
     })
 }
@@ -165,7 +165,7 @@ pub(crate) fn coding_of(index: u8) -> Coding {
         STRONG_GZIP => Coding::Gzip,
         index => [Coding::Gzip, Coding::Brotli, Coding::Zstd]
             .into_iter()
-            .find(|coding| slot(*coding) == index)
+            .find(|coding| encoding_index(*coding) == index)
             .unwrap_or(Coding::Identity),
     }
 }
@@ -178,8 +178,8 @@ fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
 
 fn variant(selection: &Selection) -> String {
     let fields = variant_fields(&selection.variant).into_iter().map(|(name, value)| match value {
-        Some(value) => format!("{}: {}", shown(name), shown(&value)),
-        None => format!("no {}", shown(name)),
+        Some(value) => format!("{}: {}", escape_bytes(name), escape_bytes(&value)),
+        None => format!("no {}", escape_bytes(name)),
     });
     fields.collect::<Vec<_>>().join("; ")
 }

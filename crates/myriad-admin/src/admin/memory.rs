@@ -9,12 +9,12 @@ use myriad_exchange::runtime::Runtime;
 use myriad_store::page::{Counter, PageZone};
 
 /// Sources of the memory figures.
-pub(crate) struct Memory {
+pub(crate) struct MemorySources {
     pressure: Arc<Pressure>,
     workers: Arc<[Arc<Counters>]>,
 }
 
-impl Memory {
+impl MemorySources {
     /// Returns the sources for the process of a runtime.
     pub(crate) fn of(runtime: &Runtime) -> Self {
         Self { pressure: Arc::clone(&runtime.pressure), workers: Arc::clone(&runtime.traffic.workers) }
@@ -27,10 +27,10 @@ impl Memory {
             |part: &str, bytes: u64| MemoryPart { part: part.to_owned(), bytes, ..MemoryPart::default() };
         let of_workers =
             |of: fn(&Counters) -> &Counter| self.workers.iter().map(|worker| of(worker).get()).sum::<u64>();
-        let mut parts: Vec<_> = zones.map(|zone| of_zone(zone)).collect();
-        parts.push(part("connections", of_workers(|worker| &worker.held.connections)));
-        parts.push(part("buffers", of_workers(|worker| &worker.held.buffers)));
-        parts.push(part("bodies", of_workers(|worker| &worker.held.bodies)));
+        let mut parts: Vec<_> = zones.map(|zone| zone_part(zone)).collect();
+        parts.push(part("connections", of_workers(|worker| &worker.memory.connections)));
+        parts.push(part("buffers", of_workers(|worker| &worker.memory.buffers)));
+        parts.push(part("bodies", of_workers(|worker| &worker.memory.bodies)));
         parts.extend(self.pressure.parts().iter().map(|(name, bytes)| part(name, *bytes)));
         let known = parts.iter().map(|part| part.bytes).sum();
         parts.push(part("other", sums.resident.saturating_sub(known)));
@@ -56,7 +56,7 @@ impl Memory {
     }
 }
 
-fn of_zone(zone: &PageZone) -> MemoryPart {
+fn zone_part(zone: &PageZone) -> MemoryPart {
     let stats = zone.zone.stats();
     MemoryPart {
         part: "zone".to_owned(),

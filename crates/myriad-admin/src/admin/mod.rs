@@ -16,10 +16,10 @@ mod tests;
 mod upstreams;
 
 pub use administrator::Administrator;
-pub(crate) use administrator::{End, Tell};
-pub(crate) use describe::{Found, coding_of};
-pub(crate) use memory::Memory;
+pub(crate) use administrator::{ReplyResult, ReplySink};
+pub(crate) use describe::{FoundPage, coding_of};
+pub(crate) use memory::MemorySources;
 pub(crate) use purge::block_on;
-pub(crate) use show::of_url;
+pub(crate) use show::pages_of_url;
 pub(crate) use stats::{report as zone_report, request_counts};
 pub(crate) use upstreams::report as peer_report;

@@ -7,13 +7,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::protocol::{Ended, PurgeReport, PurgeRequest, Reply};
-use myriad_log::Level;
-use myriad_policy::{Command, Tags, What};
+use crate::protocol::{AdminReply, PurgeReport, PurgeRequest, ReplyEnd};
+use myriad_log::LogLevel;
+use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
 
-use super::administrator::{Administrator, End, Tell};
-use crate::purge::{self, Outcome};
-use myriad_store::page::{PageZone, PurgedBy};
+use super::administrator::{Administrator, ReplyResult, ReplySink};
+use crate::purge::{self, PurgeResult};
+use myriad_store::page::{PageZone, PurgeSource};
 
 /// Maximum time that `wait` waits for the pages of a pattern: a fetch from before the purge may delay its completion.
 const PATIENCE: Duration = Duration::from_mins(4);
@@ -21,57 +21,57 @@ const PATIENCE: Duration = Duration::from_mins(4);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Single purge, with its name for the report of its completion.
-struct Order {
+struct NamedPurge {
     kind: &'static str,
     what: String,
-    command: Command,
+    command: PurgeCommand,
 }
 
 impl Administrator {
     /// Executes the purges one after the other. If one of them is invalid, none is executed.
-    pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut Tell<'_>) -> End {
-        let zones = self.named(request.zone.as_deref())?;
-        for order in orders(request)? {
+    pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
+        let zones = self.zones_named(request.zone.as_deref())?;
+        for order in named_purges(request)? {
             let report = self.run(&zones, order, request)?;
-            if !tell(Reply::Purge(Box::new(report))) {
+            if !tell(AdminReply::Purge(Box::new(report))) {
                 break;
             }
         }
-        Ok(Ended::default())
+        Ok(ReplyEnd::default())
     }
 
     fn run(
         &self,
         zones: &[&Arc<PageZone>],
-        order: Order,
+        order: NamedPurge,
         request: &PurgeRequest,
     ) -> Result<PurgeReport, String> {
-        let Order { kind, what, command } = order;
-        let mut outcome = Outcome::Done(0);
+        let NamedPurge { kind, what, command } = order;
+        let mut outcome = PurgeResult::Done(0);
         for zone in zones {
             let made = if request.invalidate {
-                block_on(purge::invalidate_in(zone, &command.what, PurgedBy::Administrator))
+                block_on(purge::invalidate_in(zone, &command.what, PurgeSource::Administrator))
             } else {
-                block_on(purge::run_in(zone, &command, &[], PurgedBy::Administrator))
+                block_on(purge::run_in(zone, &command, &[], PurgeSource::Administrator))
             };
             let made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
-            let counted = (request.wait && made.outcome == Outcome::Accepted)
+            let counted = (request.wait && made.outcome == PurgeResult::Accepted)
                 .then(|| self.wait_for(zone, made.number))
                 .flatten();
-            outcome = outcome.and(counted.map_or(made.outcome, Outcome::Done));
+            outcome = outcome.and(counted.map_or(made.outcome, PurgeResult::Done));
         }
         let (purged, at_least) = match outcome {
-            Outcome::Done(count) => (Some(count as u64), false),
-            Outcome::AtLeast(count) => (Some(count as u64), true),
-            Outcome::Accepted => (None, false),
+            PurgeResult::Done(count) => (Some(count as u64), false),
+            PurgeResult::AtLeast(count) => (Some(count as u64), true),
+            PurgeResult::Accepted => (None, false),
         };
         // The count of a pattern is reported where it is determined.
         if let Some(count) = purged.filter(|_| command.what.is_exact()) {
             let plural = if count == 1 { "" } else { "s" };
             let mut what = command.what.to_string();
-            purge::shorten(&mut what);
+            purge::shorten_name(&mut what);
             let text = format_args!("purge of {what} by an administrator: {count} page{plural}");
-            self.log.write(Level::Notice, None, text);
+            self.log.write(LogLevel::Notice, None, text);
         }
         Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
     }
@@ -80,8 +80,8 @@ impl Administrator {
     fn wait_for(&self, zone: &PageZone, number: u64) -> Option<usize> {
         let until = Instant::now() + PATIENCE;
         loop {
-            purge::tend(zone, &self.log);
-            if let Some(count) = zone.ends.of(number) {
+            purge::advance_purges(zone, &self.log);
+            if let Some(count) = zone.purge_results.of(number) {
                 return Some(count);
             }
             if Instant::now() >= until {
@@ -93,14 +93,14 @@ impl Administrator {
 }
 
 /// Returns the requested purges separately, so that each has a count.
-fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
+fn named_purges(request: &PurgeRequest) -> Result<Vec<NamedPurge>, String> {
     let mut orders = Vec::with_capacity(request.len());
     let mut add = |kind, what: &str, covered| {
-        let command = Command { what: covered, soft: request.soft };
-        orders.push(Order { kind, what: what.to_owned(), command });
+        let command = PurgeCommand { what: covered, soft: request.soft };
+        orders.push(NamedPurge { kind, what: what.to_owned(), command });
     };
     for url in &request.urls {
-        let covered = What::url(url.as_bytes());
+        let covered = PurgeTarget::url(url.as_bytes());
         add(
             "url",
             url,
@@ -112,26 +112,28 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
         if tags.is_empty() {
             return Err(format!("\"{tag}\" is not a valid tag"));
         }
-        add("tag", tag, What::Tags(tags));
+        add("tag", tag, PurgeTarget::Tags(tags));
     }
     for pattern in &request.wildcards {
         // Administrators may purge any host: without a host, the pattern applies to all.
-        let covered = What::wildcard(pattern.as_bytes(), b"*");
+        let covered = PurgeTarget::wildcard(pattern.as_bytes(), b"*");
         add("wildcard", pattern, covered.map_err(|why| format!("wildcard: {why}"))?);
     }
     for pattern in &request.regexes {
-        let covered = What::regex(None, pattern.as_bytes());
+        let covered = PurgeTarget::regex(None, pattern.as_bytes());
         add("regex", pattern, covered.map_err(|why| format!("regex {pattern}: {why}"))?);
     }
     for host in &request.hosts {
-        let covered = What::url(host.as_bytes());
+        let covered = PurgeTarget::url(host.as_bytes());
         match covered {
-            Some(What::Url { host: name, target }) if *target == *b"/" => add("host", host, What::Host(name)),
+            Some(PurgeTarget::Url { host: name, target }) if *target == *b"/" => {
+                add("host", host, PurgeTarget::Host(name))
+            }
             _ => return Err(format!("\"{host}\" is not a valid host")),
         }
     }
     if request.all {
-        add("all", "", What::All);
+        add("all", "", PurgeTarget::All);
     }
     for order in &orders {
         purge::check(&order.command.what).map_err(|why| format!("{} {}: {why}", order.kind, order.what))?;
@@ -140,9 +142,9 @@ fn orders(request: &PurgeRequest) -> Result<Vec<Order>, String> {
 }
 
 /// Wakes a thread that waits for a future.
-struct Sleeper(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Sleeper {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
@@ -150,7 +152,7 @@ impl Wake for Sleeper {
 
 /// Runs a future on this thread, which has no other work.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {

@@ -1,45 +1,48 @@
 //! Lookup of a page by its URL or its key.
 
-use crate::protocol::{Ended, PageRequest, Reply, from_shown};
-use myriad_policy::{Subject, What};
+use crate::protocol::{AdminReply, PageRequest, ReplyEnd, unescape_bytes};
+use myriad_policy::{PurgeSubject, PurgeTarget};
 use myriad_store::KeyRef;
 
-use super::administrator::{Administrator, End, Tell};
-use super::describe::Found;
+use super::administrator::{Administrator, ReplyResult, ReplySink};
+use super::describe::FoundPage;
 use myriad_store::page::PageZone;
 
 impl Administrator {
-    pub(super) fn show(&self, request: &PageRequest, tell: &mut Tell<'_>) -> End {
+    pub(super) fn show(&self, request: &PageRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let now_ms = myriad_net::clock::now_ms();
-        for zone in self.named(request.zone.as_deref())? {
-            let mut found = under_key(zone, &from_shown(&request.page));
+        for zone in self.zones_named(request.zone.as_deref())? {
+            let mut found = pages_of_key(zone, &unescape_bytes(&request.page));
             if found.is_empty()
-                && let Some(What::Url { host, target }) = What::url(request.page.as_bytes())
+                && let Some(PurgeTarget::Url { host, target }) = PurgeTarget::url(request.page.as_bytes())
             {
-                found = of_url(zone, &Subject::new(b"", &host, &target));
+                found = pages_of_url(zone, &PurgeSubject::new(b"", &host, &target));
             }
             for found in found {
-                if !tell(Reply::Page(Box::new(found.report(zone, now_ms)))) {
-                    return Ok(Ended::default());
+                if !tell(AdminReply::Page(Box::new(found.report(zone, now_ms)))) {
+                    return Ok(ReplyEnd::default());
                 }
             }
         }
-        Ok(Ended::default())
+        Ok(ReplyEnd::default())
     }
 }
 
 /// Returns all variants of a key.
-fn under_key(zone: &PageZone, key: &[u8]) -> Vec<Found> {
+fn pages_of_key(zone: &PageZone, key: &[u8]) -> Vec<FoundPage> {
     let key = KeyRef::new(key);
-    let in_memory = zone.zone.peek(key).into_iter().map(Found::Memory);
-    in_memory.chain(zone.zone.peek_disk(key).into_iter().map(|page| Found::Disk(Box::new(page)))).collect()
+    let in_memory = zone.zone.peek(key).into_iter().map(FoundPage::Memory);
+    in_memory
+        .chain(zone.zone.peek_disk(key).into_iter().map(|page| FoundPage::Disk(Box::new(page))))
+        .collect()
 }
 
 /// Returns all pages fetched for a URL, found by its label in memory and on disk.
-pub(crate) fn of_url(zone: &PageZone, url: &Subject<'_>) -> Vec<Found> {
-    let label = url.wanted_label();
-    let in_memory = zone.zone.labelled(label).into_iter().map(Found::Memory);
-    let on_disk = zone.zone.labelled_on_disk(label).into_iter().map(|page| Found::Disk(Box::new(page)));
+pub(crate) fn pages_of_url(zone: &PageZone, url: &PurgeSubject<'_>) -> Vec<FoundPage> {
+    let label = url.label_to_purge();
+    let in_memory = zone.zone.objects_with_label(label).into_iter().map(FoundPage::Memory);
+    let on_disk =
+        zone.zone.disk_pages_with_label(label).into_iter().map(|page| FoundPage::Disk(Box::new(page)));
     // The label of a path is shared by all its queries, which are other pages.
     in_memory
         .chain(on_disk)

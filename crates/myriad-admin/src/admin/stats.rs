@@ -1,22 +1,23 @@
 //! Statistics of zones.
 
 use crate::protocol::{
-    DiskReport, Ended, MemoryReport, Reply, RequestCounts, RunningPurgeReport, StatsRequest, ZoneReport,
+    AdminReply, DiskReport, MemoryReport, ReplyEnd, RequestCounts, RunningPurgeReport, StatsRequest,
+    ZoneReport,
 };
 
 use myriad_policy::CacheStatus;
 
-use super::administrator::{Administrator, End, Tell};
+use super::administrator::{Administrator, ReplyResult, ReplySink};
 use myriad_store::page::PageZone;
 
 impl Administrator {
-    pub(super) fn stats(&self, request: &StatsRequest, tell: &mut Tell<'_>) -> End {
-        for zone in self.named(request.zone.as_deref())? {
-            if !tell(Reply::Zone(Box::new(report(zone)))) {
+    pub(super) fn stats(&self, request: &StatsRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
+        for zone in self.zones_named(request.zone.as_deref())? {
+            if !tell(AdminReply::Zone(Box::new(report(zone)))) {
                 break;
             }
         }
-        Ok(Ended::default())
+        Ok(ReplyEnd::default())
     }
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn report(zone: &PageZone) -> ZoneReport {
         running_purges: running
             .map(|purge| RunningPurgeReport {
                 number: purge.number,
-                name: crate::protocol::shown(purge.name.as_bytes()),
+                name: crate::protocol::escape_bytes(purge.name.as_bytes()),
                 count: purge.count,
             })
             .collect(),

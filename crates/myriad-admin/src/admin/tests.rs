@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::protocol::{
-    Ended, PageReport, PageRequest, PagesRequest, PurgeRequest, Reply, Request, StatsRequest,
+    AdminReply, AdminRequest, PageReport, PageRequest, PagesRequest, PurgeRequest, ReplyEnd, StatsRequest,
 };
 use myriad_store::page::PageZone;
 
@@ -23,31 +23,31 @@ fn site() -> (Administrator, Arc<PageZone>) {
     (administrator, zone)
 }
 
-fn asked(administrator: &Administrator, request: &Request) -> Vec<Reply> {
-    let mut told = Vec::new();
+fn asked(administrator: &Administrator, request: &AdminRequest) -> Vec<AdminReply> {
+    let mut replies = Vec::new();
     administrator.answer(request, &mut |reply| {
-        told.push(reply);
+        replies.push(reply);
         true
     });
-    told
+    replies
 }
 
-fn pages(replies: &[Reply]) -> Vec<&PageReport> {
+fn pages(replies: &[AdminReply]) -> Vec<&PageReport> {
     replies
         .iter()
-        .filter_map(|reply| if let Reply::Page(page) = reply { Some(&**page) } else { None })
+        .filter_map(|reply| if let AdminReply::Page(page) = reply { Some(&**page) } else { None })
         .collect()
 }
 
-fn keys(replies: &[Reply]) -> Vec<&str> {
+fn keys(replies: &[AdminReply]) -> Vec<&str> {
     let mut keys: Vec<_> = pages(replies).iter().map(|page| page.key.as_str()).collect();
     keys.sort_unstable();
     keys
 }
 
-fn error(replies: &[Reply]) -> &str {
+fn error(replies: &[AdminReply]) -> &str {
     match replies {
-        [Reply::Error(error)] => error,
+        [AdminReply::Error(error)] => error,
         other => panic!("{other:?}"),
     }
 }
@@ -55,9 +55,9 @@ fn error(replies: &[Reply]) -> &str {
 #[test]
 fn list_contains_each_page_once() {
     let (administrator, _zone) = site();
-    let replies = asked(&administrator, &Request::Pages(PagesRequest::default()));
+    let replies = asked(&administrator, &AdminRequest::Pages(PagesRequest::default()));
     assert_eq!(keys(&replies), ["/a", "/a?b", "/c"]);
-    assert_eq!(replies.last(), Some(&Reply::End(Ended::default())));
+    assert_eq!(replies.last(), Some(&AdminReply::End(ReplyEnd::default())));
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn limited_list_resumes_where_it_stopped() {
     for turn in 0.. {
         assert!(turn < 10, "the list does not end");
         let request = PagesRequest { limit: Some(1), after: after.take(), ..PagesRequest::default() };
-        let replies = asked(&administrator, &Request::Pages(request));
+        let replies = asked(&administrator, &AdminRequest::Pages(request));
         assert!(pages(&replies).len() <= 1);
         all.extend(pages(&replies).iter().map(|page| page.key.clone()));
-        let Some(Reply::End(Ended { next })) = replies.last() else { panic!("{replies:?}") };
+        let Some(AdminReply::End(ReplyEnd { next })) = replies.last() else { panic!("{replies:?}") };
         after.clone_from(next);
         if after.is_none() {
             break;
@@ -85,7 +85,7 @@ fn limited_list_resumes_where_it_stopped() {
 fn list_is_of_a_host_or_of_what_fits() {
     let (administrator, _zone) = site();
     let listed = |request| {
-        let replies = asked(&administrator, &Request::Pages(request));
+        let replies = asked(&administrator, &AdminRequest::Pages(request));
         keys(&replies).join(" ")
     };
     let host = |host: &str| PagesRequest { host: Some(host.to_owned()), ..PagesRequest::default() };
@@ -100,12 +100,12 @@ fn list_is_of_a_host_or_of_what_fits() {
 #[test]
 fn list_stops_when_reader_needs_no_more() {
     let (administrator, _zone) = site();
-    let mut told = 0;
-    administrator.answer(&Request::Pages(PagesRequest::default()), &mut |_| {
-        told += 1;
-        told > 1
+    let mut received = 0;
+    administrator.answer(&AdminRequest::Pages(PagesRequest::default()), &mut |_| {
+        received += 1;
+        received > 1
     });
-    assert_eq!(told, 2, "the first page, and the end");
+    assert_eq!(received, 2, "the first page, and the end");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn position_that_is_none_is_refused() {
     let (administrator, _zone) = site();
     for text in ["", "z", "z:m:0:0", "z:m:0:0:x", "z:x:0:0", "none:d:0:0", "z:d:-1:0"] {
         let request = PagesRequest { after: Some(text.to_owned()), ..PagesRequest::default() };
-        let replies = asked(&administrator, &Request::Pages(request));
+        let replies = asked(&administrator, &AdminRequest::Pages(request));
         assert_eq!(error(&replies), "\"after\" must be the \"next\" value of an earlier response", "{text}");
     }
 }
@@ -122,13 +122,13 @@ fn position_that_is_none_is_refused() {
 fn unknown_zone_error_lists_known_zones() {
     let (administrator, _zone) = site();
     let request = StatsRequest { zone: Some("x\n".to_owned()) };
-    let replies = asked(&administrator, &Request::Stats(request));
-    let told = error(&replies);
+    let replies = asked(&administrator, &AdminRequest::Stats(request));
+    let message = error(&replies);
     assert!(
-        told.starts_with("unknown zone \"x") && told.ends_with("available zones: \"y\", \"z\""),
-        "{told}"
+        message.starts_with("unknown zone \"x") && message.ends_with("available zones: \"y\", \"z\""),
+        "{message}"
     );
-    assert!(!told.contains('\n'), "{told}");
+    assert!(!message.contains('\n'), "{message}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn page_is_shown_by_its_url_and_by_its_key() {
     let (administrator, _zone) = site();
     let shown = |page: &str| {
         let request = PageRequest { page: page.to_owned(), zone: None };
-        let replies = asked(&administrator, &Request::Page(request));
+        let replies = asked(&administrator, &AdminRequest::Page(request));
         keys(&replies).join(" ")
     };
     assert_eq!(shown("http://a.test/a"), "/a", "not that of its query");
@@ -148,7 +148,7 @@ fn page_is_shown_by_its_url_and_by_its_key() {
 #[test]
 fn page_report_contains_all_known_fields() {
     let (administrator, zone) = site();
-    let request = Request::Page(PageRequest { page: "/a".to_owned(), zone: Some("z".to_owned()) });
+    let request = AdminRequest::Page(PageRequest { page: "/a".to_owned(), zone: Some("z".to_owned()) });
     let replies = asked(&administrator, &request);
     let page = pages(&replies)[0];
     assert_eq!((page.zone.as_str(), page.url.as_deref()), ("z", Some("http://a.test/a")));
@@ -156,7 +156,7 @@ fn page_report_contains_all_known_fields() {
     assert_eq!((page.tags.join(" ").as_str(), page.file.as_deref()), ("news", None));
     assert!(page.fresh_until_ms > page.now_ms);
     let purge = PurgeRequest { urls: vec!["a.test/a".to_owned()], soft: true, ..PurgeRequest::default() };
-    asked(&administrator, &Request::Purge(purge));
+    asked(&administrator, &AdminRequest::Purge(purge));
     assert!(is_stale(&zone, "/a"));
     let replies = asked(&administrator, &request);
     assert!(pages(&replies)[0].fresh_until_ms <= page.now_ms, "softly purged");
@@ -170,16 +170,16 @@ fn purges_are_counted_each_by_itself() {
         tags: vec!["news".to_owned()],
         ..PurgeRequest::default()
     };
-    let replies = asked(&administrator, &Request::Purge(purge));
-    let told: Vec<_> = replies
+    let replies = asked(&administrator, &AdminRequest::Purge(purge));
+    let purged: Vec<_> = replies
         .iter()
         .filter_map(|reply| match reply {
-            Reply::Purge(report) => Some((report.kind.as_str(), report.what.as_str(), report.purged)),
+            AdminReply::Purge(report) => Some((report.kind.as_str(), report.what.as_str(), report.purged)),
             _ => None,
         })
         .collect();
     assert_eq!(
-        told,
+        purged,
         [
             ("url", "http://a.test/a?b", Some(1)),
             ("url", "http://a.test/none", Some(0)),
@@ -199,8 +199,8 @@ fn purge_that_waits_knows_how_much_a_pattern_covered() {
         (PurgeRequest { all: true, ..PurgeRequest::default() }, 0),
     ] {
         let request = PurgeRequest { wait: true, zone: Some("z".to_owned()), ..request };
-        let replies = asked(&administrator, &Request::Purge(request));
-        let Reply::Purge(report) = &replies[0] else { panic!("{replies:?}") };
+        let replies = asked(&administrator, &AdminRequest::Purge(request));
+        let AdminReply::Purge(report) = &replies[0] else { panic!("{replies:?}") };
         assert_eq!(report.purged, Some(count), "{report:?}");
     }
 }
@@ -212,7 +212,7 @@ fn nothing_is_purged_where_one_purge_makes_no_sense() {
         let mut request =
             PurgeRequest { urls: vec!["http://a.test/a".to_owned()], ..PurgeRequest::default() };
         change(&mut request);
-        error(&asked(&administrator, &Request::Purge(request))).to_owned()
+        error(&asked(&administrator, &AdminRequest::Purge(request))).to_owned()
     };
     assert!(with(|request| request.urls.push("/a".to_owned())).contains("is not a URL"));
     assert!(with(|request| request.tags.push(" ".to_owned())).contains("is not a valid tag"));
@@ -226,13 +226,13 @@ fn nothing_is_purged_where_one_purge_makes_no_sense() {
 fn zone_statistics_are_sorted_by_name() {
     let (administrator, zone) = site();
     zone.counts.add(0, myriad_policy::CacheStatus::Hit, 0);
-    let replies = asked(&administrator, &Request::Stats(StatsRequest::default()));
-    let told: Vec<_> = replies
+    let replies = asked(&administrator, &AdminRequest::Stats(StatsRequest::default()));
+    let counted: Vec<_> = replies
         .iter()
         .filter_map(|reply| match reply {
-            Reply::Zone(zone) => Some((zone.zone.as_str(), zone.memory.pages, zone.requests.hit)),
+            AdminReply::Zone(zone) => Some((zone.zone.as_str(), zone.memory.pages, zone.requests.hit)),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [("y", 0, 0), ("z", 3, 1)]);
+    assert_eq!(counted, [("y", 0, 0), ("z", 3, 1)]);
 }

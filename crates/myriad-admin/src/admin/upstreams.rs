@@ -1,29 +1,31 @@
 //! Status of the servers of groups, and commands to change it.
 
-use crate::protocol::{Ended, PeerReport, Reply, UpstreamChange, UpstreamsRequest, WantedState, shown};
-use myriad_log::Level;
+use crate::protocol::{
+    AdminReply, PeerReport, ReplyEnd, UpstreamChange, UpstreamsRequest, WantedState, escape_bytes,
+};
+use myriad_log::LogLevel;
 use myriad_upstream::{GroupControl, PeerOrder, PeerSnapshot};
 
-use super::administrator::{Administrator, End, Tell};
+use super::administrator::{Administrator, ReplyResult, ReplySink};
 
 impl Administrator {
-    pub(super) fn upstreams(&self, request: &UpstreamsRequest, tell: &mut Tell<'_>) -> End {
+    pub(super) fn upstreams(&self, request: &UpstreamsRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let groups = match &request.group {
             Some(name) => self.groups_named(name)?,
             None => self.groups.iter().collect(),
         };
         for (block, group) in groups {
             for peer in group.peers(request.server.as_deref()) {
-                if !tell(Reply::Peer(Box::new(report(block, group, peer)))) {
-                    return Ok(Ended::default());
+                if !tell(AdminReply::Peer(Box::new(report(block, group, peer)))) {
+                    return Ok(ReplyEnd::default());
                 }
             }
         }
-        Ok(Ended::default())
+        Ok(ReplyEnd::default())
     }
 
     /// Changes the state of servers and logs it; if no server has that name, nothing is changed.
-    pub(super) fn change_upstream(&self, request: &UpstreamChange, tell: &mut Tell<'_>) -> End {
+    pub(super) fn change_upstream(&self, request: &UpstreamChange, tell: &mut ReplySink<'_>) -> ReplyResult {
         let server = request.server.as_deref();
         let groups = self.groups_named(&request.group)?;
         if groups.iter().all(|(_, group)| group.peers(server).is_empty()) {
@@ -41,12 +43,12 @@ impl Administrator {
                     "server {} of upstream \"{name}\": state set to {state} by an administrator",
                     peer.address
                 );
-                self.log.write(Level::Notice, None, line);
+                self.log.write(LogLevel::Notice, None, line);
                 // All servers are changed, even if the output is no longer read.
-                tell(Reply::Peer(Box::new(report(block, group, peer))));
+                tell(AdminReply::Peer(Box::new(report(block, group, peer))));
             }
         }
-        Ok(Ended::default())
+        Ok(ReplyEnd::default())
     }
 
     /// Returns the groups of that name, at most one per block.
@@ -56,7 +58,7 @@ impl Administrator {
             let there = listed(self.groups.iter().map(|(_, group)| group.name()));
             return Err(format!(
                 "unknown upstream \"{}\"; available upstreams: {there}",
-                shown(name.as_bytes())
+                escape_bytes(name.as_bytes())
             ));
         }
         Ok(found)
@@ -66,7 +68,7 @@ impl Administrator {
 fn no_server(groups: &[&(&'static str, GroupControl)], server: &str) -> String {
     let peers: Vec<_> = groups.iter().flat_map(|(_, group)| group.peers(None)).collect();
     let there = listed(peers.iter().map(|peer| peer.name.as_str()));
-    format!("the upstream has no server \"{}\"; its servers: {there}", shown(server.as_bytes()))
+    format!("the upstream has no server \"{}\"; its servers: {there}", escape_bytes(server.as_bytes()))
 }
 
 /// Lists names for a message, at most twenty.

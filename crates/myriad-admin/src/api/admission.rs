@@ -2,91 +2,91 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 
-use super::answer::{Refusal, unknown_host};
-use super::scope::Scope;
+use super::answer::{ApiRejection, unknown_host};
+use super::scope::ApiScope;
 use crate::purge::own_host;
-use myriad_exchange::exchange::{Answer, Request, Step};
+use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 
 /// Maximum number of concurrent requests of all workers that inspect the site; further requests are rejected with a
 /// retry message.
-const MOST_AT_ONCE: usize = 4;
+const MAX_INSPECTIONS: usize = 4;
 
 /// Access rights of a client.
-pub(crate) struct Admitted {
+pub(crate) struct ClientRights {
     /// Set if the configuration restricts access by address or password.
-    pub ruled: bool,
+    pub has_access_rules: bool,
     /// Set if the client has sent a secret: that of the directive, or a password.
-    pub proven: bool,
+    pub is_authenticated: bool,
 }
 
 /// Admits clients that [`who_may`] admits and that send the secret. `directive` is named in the error log. The error is
 /// the response for the client.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
-pub(crate) fn admit(request: &Request, directive: &str, scope: &Scope) -> Result<Admitted, Step> {
-    let admitted = who_may(request, directive)?;
+pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Result<ClientRights, PhaseStep> {
+    let admitted = check_access(request, directive)?;
     if !scope.admits(request) {
         request.log(
-            Level::Error,
+            LogLevel::Error,
             format_args!(
                 "{directive} forbidden: the secret is missing or wrong; send \"Authorization: Bearer SECRET\""
             ),
         );
         let refusal =
-            Refusal::new(403, "the secret is missing or wrong; send \"Authorization: Bearer SECRET\"");
+            ApiRejection::new(403, "the secret is missing or wrong; send \"Authorization: Bearer SECRET\"");
         return Err(refusal.answer());
     }
-    Ok(Admitted { proven: admitted.proven || scope.secret.is_some(), ..admitted })
+    Ok(ClientRights { is_authenticated: admitted.is_authenticated || scope.secret.is_some(), ..admitted })
 }
 
 /// Admits clients by `allow`, `deny` or a password. Without such rules only loopback and the server's addresses are
 /// admitted, for requests without a proxy. Without a password, the request must name a host of the server. Used for
 /// pages that the secret does not protect.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
-pub(crate) fn who_may(request: &Request, directive: &str) -> Result<Admitted, Step> {
+pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
     // Configured rules for addresses and passwords have been evaluated before.
     let gate = request.place().entry.gate.as_ref();
-    let knows_who = gate.is_some_and(|gate| gate.identifies());
-    let ruled = knows_who || gate.is_some_and(|gate| gate.rules_addresses());
-    if !ruled && let Err(why) = request.may_administer(None) {
-        request.log(Level::Error, format_args!("{directive} forbidden: {why}"));
-        return Err(Step::Error(403));
+    let identifies_clients = gate.is_some_and(|gate| gate.identifies());
+    let has_access_rules = identifies_clients || gate.is_some_and(|gate| gate.rules_addresses());
+    if !has_access_rules && let Err(why) = request.may_administer(None) {
+        request.log(LogLevel::Error, format_args!("{directive} forbidden: {why}"));
+        return Err(PhaseStep::Error(403));
     }
     // A browser sends no password to a foreign name that resolves to this server.
-    if !knows_who && !own_host::is_known(request) {
+    if !identifies_clients && !own_host::is_known(request) {
         return Err(unknown_host(request, directive).answer());
     }
     // Subrequests, such as those of `mirror` and `post_action`, are not authenticated.
     let proven = !request.is_subrequest() && gate.is_some_and(|gate| gate.identifies_all());
-    Ok(Admitted { ruled, proven })
+    Ok(ClientRights { has_access_rules, is_authenticated: proven })
 }
 
 /// Describes the request for `-t --explain`.
-pub(crate) fn explained(request: &Request, directive: &'static str, text: &str) -> Step {
+pub(crate) fn explained_answer(request: &Request, directive: &'static str, text: &str) -> PhaseStep {
     if let Some(sink) = &request.received.sink {
         sink.note(directive, text.to_owned(), String::new(), None);
     }
-    Step::Answer(Answer::new(200, ResponseBody::None))
+    PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
 
 /// Guard of an inspection in progress; dropping it decrements the count.
-pub(crate) struct Turn;
+pub(crate) struct InspectionPermit;
 
-static LOOKING: AtomicUsize = AtomicUsize::new(0);
+static INSPECTIONS: AtomicUsize = AtomicUsize::new(0);
 
-impl Turn {
+impl InspectionPermit {
     /// Returns a guard; `None` if the limit is reached.
-    pub(crate) fn take() -> Option<Self> {
+    pub(crate) fn try_acquire() -> Option<Self> {
         let turn = Self;
         // A guard above the limit is dropped at once.
-        (LOOKING.fetch_add(1, SeqCst) < MOST_AT_ONCE).then_some(turn)
+        (INSPECTIONS.fetch_add(1, SeqCst) < MAX_INSPECTIONS).then_some(turn)
     }
 }
 
-impl Drop for Turn {
+impl Drop for InspectionPermit {
     fn drop(&mut self) {
-        LOOKING.fetch_sub(1, SeqCst);
+        INSPECTIONS.fetch_sub(1, SeqCst);
     }
 }

@@ -1,71 +1,71 @@
 //! Responses of the API.
 
-use crate::protocol::Reply;
+use crate::protocol::AdminReply;
 use crate::protocol::sight::InspectReport;
 use bytes::Bytes;
 use myriad_exchange::ranking::REASONS;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::Step;
 
 /// Returns all replies as an object: `{"pages":[…],"next":"…"}`.
-pub(crate) fn told(name: &str, replies: Vec<Reply>) -> Step {
+pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     let (mut items, mut next) = (Vec::new(), None);
     for reply in replies {
         match reply {
-            Reply::End(end) => next = end.next,
+            AdminReply::End(end) => next = end.next,
             // Previous results are included: an executed purge is not undone.
-            Reply::Error(why) => return failed(&why, name, &items),
+            AdminReply::Error(why) => return list_error(&why, name, &items),
             item => items.push(item.json()),
         }
     }
-    let next = next.map(|next| format!(",\"next\":{}", Reply::Error(next).json())).unwrap_or_default();
-    json(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
+    let next = next.map(|next| format!(",\"next\":{}", AdminReply::Error(next).json())).unwrap_or_default();
+    json_answer(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
 }
 
 /// Returns the single reply.
-pub(crate) fn one(replies: Vec<Reply>) -> Step {
+pub(crate) fn single_answer(replies: Vec<AdminReply>) -> PhaseStep {
     match replies.into_iter().next() {
-        Some(Reply::Error(why)) => Refusal::new(400, &why).answer(),
-        Some(reply) => json(200, reply.json() + "\n"),
-        None => Step::Error(500),
+        Some(AdminReply::Error(why)) => ApiRejection::new(400, &why).answer(),
+        Some(reply) => json_answer(200, reply.json() + "\n"),
+        None => PhaseStep::Error(500),
     }
 }
 
 /// Returns a report of an inspection.
-pub(crate) fn inspected(report: &InspectReport) -> Step {
-    json(200, serde_json::to_string(report).unwrap_or_default() + "\n")
+pub(crate) fn inspection_answer(report: &InspectReport) -> PhaseStep {
+    json_answer(200, serde_json::to_string(report).unwrap_or_default() + "\n")
 }
 
 /// Returns the meanings of reasons, by keyword.
-pub(crate) fn reasons() -> Step {
+pub(crate) fn reasons_answer() -> PhaseStep {
     let each = REASONS.iter().map(|(word, text)| {
-        let [word, text] = [word, text].map(|text| Reply::Error((*text).to_owned()).json());
+        let [word, text] = [word, text].map(|text| AdminReply::Error((*text).to_owned()).json());
         format!("{word}:{text}")
     });
-    json(200, format!("{{\"reasons\":{{{}}}}}\n", each.collect::<Vec<_>>().join(",")))
+    json_answer(200, format!("{{\"reasons\":{{{}}}}}\n", each.collect::<Vec<_>>().join(",")))
 }
 
-fn failed(why: &str, name: &str, items: &[String]) -> Step {
+fn list_error(why: &str, name: &str, items: &[String]) -> PhaseStep {
     if items.is_empty() {
-        return Refusal::new(400, why).answer();
+        return ApiRejection::new(400, why).answer();
     }
-    let why = Reply::Error(why.to_owned()).json();
-    json(500, format!("{{\"error\":{why},\"{name}\":[{}]}}\n", items.join(",")))
+    let why = AdminReply::Error(why.to_owned()).json();
+    json_answer(500, format!("{{\"error\":{why},\"{name}\":[{}]}}\n", items.join(",")))
 }
 
 /// Rejection of a request.
-pub(crate) struct Refusal {
+pub(crate) struct ApiRejection {
     status: u16,
     why: String,
     /// Permitted methods.
     allowed: Option<&'static str>,
 }
 
-impl Refusal {
+impl ApiRejection {
     /// Creates a rejection with a status and a reason.
     pub(crate) fn new(status: u16, why: &str) -> Self {
         Self { status, why: why.to_owned(), allowed: None }
@@ -82,10 +82,10 @@ impl Refusal {
     }
 
     /// Returns the response.
-    pub(crate) fn answer(self) -> Step {
-        let why = Reply::Error(self.why).json();
-        let mut step = json(self.status, format!("{{\"error\":{why}}}\n"));
-        if let (Step::Answer(answer), Some(allowed)) = (&mut step, self.allowed) {
+    pub(crate) fn answer(self) -> PhaseStep {
+        let why = AdminReply::Error(self.why).json();
+        let mut step = json_answer(self.status, format!("{{\"error\":{why}}}\n"));
+        if let (PhaseStep::Answer(answer), Some(allowed)) = (&mut step, self.allowed) {
             answer.field(b"Allow", allowed.as_bytes());
         }
         step
@@ -93,22 +93,22 @@ impl Refusal {
 }
 
 /// Rejects a request whose host is not a name of the server.
-pub(crate) fn unknown_host(request: &Request, directive: &str) -> Refusal {
+pub(crate) fn unknown_host(request: &Request, directive: &str) -> ApiRejection {
     request.log(
-        Level::Error,
+        LogLevel::Error,
         format_args!(
             "{directive} forbidden: the host is not a name of the server; use a name of \"server_name\" or a loopback address"
         ),
     );
-    Refusal::new(403, "the host is neither a loopback address nor a name of the server")
+    ApiRejection::new(403, "the host is neither a loopback address nor a name of the server")
 }
 
 /// Returns a response with a status and a JSON text; no body if the text is empty.
-pub(super) fn json(status: u16, text: String) -> Step {
-    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+pub(super) fn json_answer(status: u16, text: String) -> PhaseStep {
+    let mut answer = ContentResponse::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(b"application/json"[..].into());
     // The response is only valid now, and scripts of other sites cannot use it.
     answer.field(b"Cache-Control", b"no-store");
     answer.field(b"X-Content-Type-Options", b"nosniff");
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

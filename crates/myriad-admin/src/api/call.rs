@@ -1,17 +1,17 @@
 //! Calls of the API.
 
-use super::plus::Asked as Plus;
-use crate::protocol::Request as Asked;
-use myriad_exchange::exchange::Question;
+use super::plus::PlusRequest as Plus;
+use crate::protocol::AdminRequest as Asked;
+use myriad_exchange::exchange::ExplainedRequest;
 
 /// Call of an admitted request.
-pub(crate) enum Call {
+pub(crate) enum ApiCall {
     /// Request without further input.
     Known(Asked),
     /// Live events.
     Live,
     /// Routing of a request, and the pages stored for it.
-    Inspect(Question, String),
+    Inspect(ExplainedRequest, String),
     /// Meanings of reasons.
     Reasons,
     /// Purge with a request body.

@@ -1,15 +1,15 @@
 //! Directive table.
 
-use myriad_access::identifies;
+use myriad_access::identifies_client;
 use myriad_conf::model::LocationConf;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between, use_cache_zone};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between, use_cache_zone};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Span, Text};
 
 use super::handler::ApiHandler;
-use super::scope::Scope;
+use super::scope::ApiScope;
 use myriad_exchange::exchange::Handler;
-use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::feature::{PlannedHandler, plan_handler};
 use myriad_exchange::runtime::SettingsCompiler;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
@@ -25,8 +25,8 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
      `history`, `purges`, `tags`, `inspect`, `reasons`; `zone=NAME` and `secret_sha256=HASH` restrict access")];
 
 /// Parses `api [write=on|off] [zone=NAME] [secret_sha256=HASH]`.
-fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let (mut api, mut written) = (Api::default(), None);
+fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    let (mut api, mut written) = (PlannedApi::default(), None);
     for index in 0..args.len() {
         let word = args.bytes(index).to_vec();
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
@@ -37,7 +37,7 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
                 use_cache_zone(args, &zone);
             }
             b"secret_sha256=" => {
-                let hash = Scope::hash(value);
+                let hash = ApiScope::hash(value);
                 api.scope.secret = Some(hash.ok_or_else(|| {
                     args.invalid(index, "the SHA-256 hash of the secret, as 64 hexadecimal digits")
                 })?);
@@ -61,17 +61,17 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     let is_open = api.write && api.scope.secret.is_none();
     settings.feature_mut::<ApiSettings>().without_secret = written.filter(|_| is_open);
-    settings.handler = Some(planned(api));
+    settings.handler = Some(plan_handler(api));
     Ok(())
 }
 
 /// Reports a location whose `write=on` has no effect because no secret or password is configured.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
-    let is_said = findings.iter().any(|finding| finding.span == span);
+    let is_reported = findings.iter().any(|finding| finding.span == span);
     // `limit_except GET { auth_basic ... }` authenticates clients that change data.
-    let limited = location.limit_except.as_ref().is_some_and(|limit| identifies(&limit.settings));
-    if !is_said && !limited && !identifies(&location.settings) {
+    let limited = location.limit_except.as_ref().is_some_and(|limit| identifies_client(&limit.settings));
+    if !is_reported && !limited && !identifies_client(&location.settings) {
         let message = "\"api write=on\" without a secret rejects every change";
         let help = "add secret_sha256=HASH, where HASH is the output of \"printf %s SECRET | sha256sum\", or require a password in \
              the location (auth_basic)";
@@ -90,12 +90,12 @@ struct ApiSettings {
 myriad_conf::feature_settings!(ApiSettings, |_| Some(ApiSettings::default()));
 
 #[derive(Debug, Default)]
-struct Api {
+struct PlannedApi {
     write: bool,
-    scope: Scope,
+    scope: ApiScope,
 }
 
-impl PlannedHandler for Api {
+impl PlannedHandler for PlannedApi {
     fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
         Some(Box::new(ApiHandler { write: self.write, scope: self.scope.clone(), prefix: prefix.into() }))
     }

@@ -5,26 +5,26 @@ use std::pin::Pin;
 
 use crate::protocol::sight::{HistoryRequest, PurgesRequest, TagsRequest, TopsRequest};
 use crate::protocol::{
-    MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, Reply, Request as Asked, StatsRequest,
-    UpstreamsRequest, parse_purge, parse_upstream_change,
+    AdminReply, AdminRequest as Asked, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest,
+    StatsRequest, UpstreamsRequest, parse_purge, parse_upstream_change,
 };
 use myriad_http::body::Body as _;
 use myriad_http::{Known, Method};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 
-use super::admission::{Admitted, Turn, admit, explained};
-use super::answer::{self, Refusal, unknown_host};
+use super::admission::{ClientRights, InspectionPermit, admit, explained_answer};
+use super::answer::{self, ApiRejection, unknown_host};
 use super::arguments::Arguments;
-use super::call::Call;
+use super::call::ApiCall;
 use super::inspect;
 use super::plus;
-use super::scope::Scope;
+use super::scope::ApiScope;
 use crate::admin::Administrator;
 use crate::purge::foreign_page;
 use crate::purge::own_host;
 use crate::sight;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
 /// Paths of Myriad's API, each described in the OpenAPI document. Other paths are rejected.
@@ -58,22 +58,22 @@ pub(crate) struct ApiHandler {
     /// Set if changes are permitted.
     pub(crate) write: bool,
     /// Secret and zone of the API.
-    pub(crate) scope: Scope,
+    pub(crate) scope: ApiScope,
     /// Prefix of its paths.
     pub(crate) prefix: Box<[u8]>,
 }
 
 impl Handler for ApiHandler {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         begin(exchange, self)
     }
 }
 
 /// Parses a request and checks access.
-fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
+fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> PhaseStep {
     let request = &exchange.request;
     if request.received.sink.is_some() {
-        return explained(request, "api", "response of the API");
+        return explained_answer(request, "api", "response of the API");
     }
     let admitted = match admit(request, "api", &rules.scope) {
         Ok(admitted) => admitted,
@@ -84,25 +84,25 @@ fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> Step {
         return versions(request, rules);
     }
     if path == b"openapi.json" && matches!(request.received.head.method(), Method::Get | Method::Head) {
-        return answer::json(200, OPENAPI.to_owned());
+        return answer::json_answer(200, OPENAPI.to_owned());
     }
     if plus::is_version(path) {
         return match plus_call(request, rules, path, &admitted) {
             Ok(call) => wait_for(call, rules, &admitted),
-            Err(error) => plus::refused(request, &error, plus::version_of(path)),
+            Err(error) => plus::rejection(request, &error, plus::version_of(path)),
         };
     }
     match call(request, rules, &admitted) {
-        Ok(Call::Reasons) => answer::reasons(),
-        Ok(Call::Live) => live(request, rules, &admitted),
+        Ok(ApiCall::Reasons) => answer::reasons_answer(),
+        Ok(ApiCall::Live) => live(request, rules, &admitted),
         Ok(call) => wait_for(call, rules, &admitted),
         Err(refusal) => refusal.answer(),
     }
 }
 
-fn wait_for(call: Call, rules: &ApiHandler, admitted: &Admitted) -> Step {
-    let (scope, proven) = (rules.scope.clone(), admitted.proven);
-    Step::wait(async move |exchange| wait(exchange, call, scope, proven).await)
+fn wait_for(call: ApiCall, rules: &ApiHandler, admitted: &ClientRights) -> PhaseStep {
+    let (scope, proven) = (rules.scope.clone(), admitted.is_authenticated);
+    PhaseStep::wait(async move |exchange| execute_call(exchange, call, scope, proven).await)
 }
 
 /// Returns the path after that of the location.
@@ -112,12 +112,14 @@ fn path_of<'a>(request: &'a Request, rules: &ApiHandler) -> &'a [u8] {
 }
 
 /// Returns the versions of NGINX Plus's API, which its clients request first.
-fn versions(request: &Request, rules: &ApiHandler) -> Step {
+fn versions(request: &Request, rules: &ApiHandler) -> PhaseStep {
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
-        return Refusal::method("GET, HEAD").answer();
+        return ApiRejection::method("GET, HEAD").answer();
     }
     match &rules.scope.zone {
-        Some(zone) => Refusal::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer(),
+        Some(zone) => {
+            ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer()
+        }
         None => plus::versions(),
     }
 }
@@ -127,8 +129,8 @@ fn plus_call(
     request: &Request,
     rules: &ApiHandler,
     path: &[u8],
-    admitted: &Admitted,
-) -> Result<Call, plus::PlusError> {
+    admitted: &ClientRights,
+) -> Result<ApiCall, plus::PlusError> {
     if let Some(zone) = &rules.scope.zone {
         let why = format!("this API is restricted to the zone \"{zone}\"");
         return Err(plus::PlusError::new(403, "Forbidden", why));
@@ -136,9 +138,9 @@ fn plus_call(
     let local = request.received.connection.local();
     let address = local.map(|local| local.ip().to_canonical().to_string()).unwrap_or_default();
     let method = request.received.head.method();
-    let asked = plus::Asked::parse(path, &request.route.args, method, address)?;
+    let asked = plus::PlusRequest::parse(path, &request.route.args, method, address)?;
     if asked.reads() {
-        return Ok(Call::Plus(asked));
+        return Ok(ApiCall::Plus(asked));
     }
     if !rules.write {
         return Err(plus::PlusError::disabled());
@@ -150,35 +152,35 @@ fn plus_call(
             let code = if status == 415 { "JsonError" } else { "Forbidden" };
             plus::PlusError::new(status, code, why.to_owned())
         })?;
-    Ok(Call::Plus(asked))
+    Ok(ApiCall::Plus(asked))
 }
 
-fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Call, Refusal> {
+fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Result<ApiCall, ApiRejection> {
     let path = path_of(request, rules);
     let read = matches!(request.received.head.method(), Method::Get | Method::Head);
     let path = path.strip_suffix(b"/").unwrap_or(path);
     if !PATHS.iter().any(|known| known.as_bytes() == path) {
-        return Err(Refusal::new(404, &format!("unknown path; valid paths: {}", PATHS.join(", "))));
+        return Err(ApiRejection::new(404, &format!("unknown path; valid paths: {}", PATHS.join(", "))));
     }
     match path {
         b"purge" if request.received.head.method() == Method::Post => {
-            may_write(request, rules, admitted).map(|()| Call::Purge)
+            may_write(request, rules, admitted).map(|()| ApiCall::Purge)
         }
-        b"purge" => Err(Refusal::method("POST")),
+        b"purge" => Err(ApiRejection::method("POST")),
         b"upstreams" if request.received.head.method() == Method::Post => {
-            may_write(request, rules, admitted).map(|()| Call::ChangeUpstream)
+            may_write(request, rules, admitted).map(|()| ApiCall::ChangeUpstream)
         }
-        b"upstreams" if !read => Err(Refusal::method("GET, HEAD, POST")),
+        b"upstreams" if !read => Err(ApiRejection::method("GET, HEAD, POST")),
         b"upstreams" => known(request, &["group", "server"], |arguments| {
             let (group, server) = (arguments.take("group"), arguments.take("server"));
             Ok(Asked::Upstreams(UpstreamsRequest { group, server }))
         }),
-        _ if !read => Err(Refusal::method("GET, HEAD")),
+        _ if !read => Err(ApiRejection::method("GET, HEAD")),
         b"live" => Arguments::parse(&request.route.args, &[])
-            .map(|_| Call::Live)
-            .map_err(|why| Refusal::new(400, &why)),
-        b"reasons" => Ok(Call::Reasons),
-        b"inspect" => inspect::asked(&request.route.args).map_err(|why| Refusal::new(400, &why)),
+            .map(|_| ApiCall::Live)
+            .map_err(|why| ApiRejection::new(400, &why)),
+        b"reasons" => Ok(ApiCall::Reasons),
+        b"inspect" => inspect::parse_call(&request.route.args).map_err(|why| ApiRejection::new(400, &why)),
         b"tops" => known(request, &["by", "limit"], |arguments| {
             let by = arguments.take("by");
             Ok(Asked::Tops(TopsRequest { by, limit: arguments.number("limit")? }))
@@ -205,26 +207,29 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<Ca
             let page = arguments.take("page").ok_or("\"page\" is missing; specify a URL or a key")?;
             Ok(Asked::Page(PageRequest { page, zone: arguments.take("zone") }))
         }),
-        _ => Err(Refusal::new(404, "unknown path")),
+        _ => Err(ApiRejection::new(404, "unknown path")),
     }
 }
 
 /// Returns the live events, for clients with access to all zones.
-fn live(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Step {
+fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> PhaseStep {
     if let Some(zone) = &rules.scope.zone {
-        return Refusal::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
+        return ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
     }
-    match sight::stream(request, !admitted.proven) {
-        Ok(answer) => Step::Answer(answer),
-        Err(why) => Refusal::new(503, &why.to_string()).answer(),
+    match sight::stream(request, !admitted.is_authenticated) {
+        Ok(answer) => PhaseStep::Answer(answer),
+        Err(why) => ApiRejection::new(503, &why.to_string()).answer(),
     }
 }
 
 /// Checks access of a change. JSON is required, since a page of another site may send a form, but JSON only after a
 /// preflight `OPTIONS`, which is not answered.
-fn may_write(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Result<(), Refusal> {
+fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Result<(), ApiRejection> {
     if !rules.write {
-        return Err(Refusal::new(403, "this API is read-only; write \"api write=on;\" to allow changes"));
+        return Err(ApiRejection::new(
+            403,
+            "this API is read-only; write \"api write=on;\" to allow changes",
+        ));
     }
     may_change(request, admitted)?;
     is_json(request)
@@ -233,15 +238,15 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &Admitted) -> Resu
 /// Checks whether a client may change data. It requires a secret or a password, so that a shared address does not grant
 /// access. Without access rules in the location only loopback is permitted. The host must be a name of this server, and
 /// the request must not originate from a page of another site.
-fn may_change(request: &Request, admitted: &Admitted) -> Result<(), Refusal> {
+fn may_change(request: &Request, admitted: &ClientRights) -> Result<(), ApiRejection> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // With containers, all clients may have an address of the container network.
-    if !admitted.ruled && peer.is_some_and(|peer| !peer.is_loopback()) {
+    if !admitted.has_access_rules && peer.is_some_and(|peer| !peer.is_loopback()) {
         request.log(
-            Level::Error,
+            LogLevel::Error,
             format_args!("api forbidden: changes are only accepted from loopback; permit other addresses with \"allow\""),
         );
-        return Err(Refusal::new(
+        return Err(ApiRejection::new(
             403,
             "changes are only accepted from loopback; permit other addresses with \"allow\"",
         ));
@@ -249,25 +254,25 @@ fn may_change(request: &Request, admitted: &Admitted) -> Result<(), Refusal> {
     if !own_host::is_known(request) {
         return Err(unknown_host(request, "api"));
     }
-    if foreign_page::is_asking(request, false) {
+    if foreign_page::is_foreign_page(request, false) {
         request.log(
-            Level::Error,
+            LogLevel::Error,
             format_args!("api forbidden: the request originates from a page of another site"),
         );
-        return Err(Refusal::new(403, "the request originates from a page of another site"));
+        return Err(ApiRejection::new(403, "the request originates from a page of another site"));
     }
-    if !admitted.proven {
-        request.log(Level::Error, format_args!("api forbidden: {NO_SECRET}"));
-        return Err(Refusal::new(403, NO_SECRET));
+    if !admitted.is_authenticated {
+        request.log(LogLevel::Error, format_args!("api forbidden: {NO_SECRET}"));
+        return Err(ApiRejection::new(403, NO_SECRET));
     }
     Ok(())
 }
 
-fn is_json(request: &Request) -> Result<(), Refusal> {
+fn is_json(request: &Request) -> Result<(), ApiRejection> {
     let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
     let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     if !media_type.eq_ignore_ascii_case(b"application/json") {
-        return Err(Refusal::new(415, "Content-Type must be application/json"));
+        return Err(ApiRejection::new(415, "Content-Type must be application/json"));
     }
     Ok(())
 }
@@ -276,9 +281,9 @@ fn known(
     request: &Request,
     names: &[&str],
     ask: impl FnOnce(&mut Arguments) -> Result<Asked, String>,
-) -> Result<Call, Refusal> {
+) -> Result<ApiCall, ApiRejection> {
     let asked = Arguments::parse(&request.route.args, names).and_then(|mut arguments| ask(&mut arguments));
-    asked.map(Call::Known).map_err(|why| Refusal::new(400, &why))
+    asked.map(ApiCall::Known).map_err(|why| ApiRejection::new(400, &why))
 }
 
 fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
@@ -296,25 +301,25 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
 }
 
 /// Executes a call on a separate thread. Values of arguments are hidden unless the client is `proven`.
-async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -> Step {
+async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, proven: bool) -> PhaseStep {
     let mut asked = match call {
-        Call::Plus(asked) => return ask_plus(exchange, asked).await,
-        Call::Known(asked) => asked,
-        Call::Inspect(question, url) => {
+        ApiCall::Plus(asked) => return execute_plus(exchange, asked).await,
+        ApiCall::Known(asked) => asked,
+        ApiCall::Inspect(question, url) => {
             return inspect::inspect(exchange, question, url, &scope, proven).await;
         }
-        Call::Purge => match purge(exchange).await {
+        ApiCall::Purge => match purge(exchange).await {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
         },
-        Call::Live | Call::Reasons => return Step::Error(500),
-        Call::ChangeUpstream => match change_upstream(exchange).await {
+        ApiCall::Live | ApiCall::Reasons => return PhaseStep::Error(500),
+        ApiCall::ChangeUpstream => match change_upstream(exchange).await {
             Ok(asked) => asked,
             Err(refusal) => return refusal.answer(),
         },
     };
-    if let Err(why) = scope.bind(&mut asked) {
-        return Refusal::new(403, &why).answer();
+    if let Err(why) = scope.restrict_to_zone(&mut asked) {
+        return ApiRejection::new(403, &why).answer();
     }
     let name = match asked {
         Asked::Stats(_) => "zones",
@@ -329,35 +334,35 @@ async fn wait(exchange: &mut Exchange, call: Call, scope: Scope, proven: bool) -
         | Asked::Senders(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
-    let Some(turn) = Turn::take() else {
-        return Refusal::new(503, "too many concurrent requests; try again later").answer();
+    let Some(turn) = InspectionPermit::try_acquire() else {
+        return ApiRejection::new(503, "too many concurrent requests; try again later").answer();
     };
-    let administrator = Administrator::of_batches(exchange.request.runtime())
-        .hiding_values_unless(proven)
-        .seeing(&exchange.request.site.worker.sight.shared);
-    let told = tokio::task::spawn_blocking(move || {
+    let administrator = Administrator::with_batches(exchange.request.runtime())
+        .hide_values_unless(proven)
+        .with_sight(&exchange.request.site.worker.observation.shared);
+    let replies = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        let mut told: Vec<Reply> = Vec::new();
+        let mut replies: Vec<AdminReply> = Vec::new();
         administrator.answer(&asked, &mut |reply| {
-            told.push(reply);
+            replies.push(reply);
             true
         });
-        told
+        replies
     });
-    match told.await {
-        Ok(told) if is_one && matches!(told[..], [Reply::End(_)]) => {
-            Refusal::new(404, "page not found").answer()
+    match replies.await {
+        Ok(replies) if is_one && matches!(replies[..], [AdminReply::End(_)]) => {
+            ApiRejection::new(404, "page not found").answer()
         }
-        Ok(told) if name.is_empty() => answer::one(told),
-        Ok(told) => answer::told(name, told),
-        Err(_) => Step::Error(500),
+        Ok(replies) if name.is_empty() => answer::single_answer(replies),
+        Ok(replies) => answer::list_answer(name, replies),
+        Err(_) => PhaseStep::Error(500),
     }
 }
 
-async fn ask_plus(exchange: &mut Exchange, asked: plus::Asked) -> Step {
+async fn execute_plus(exchange: &mut Exchange, asked: plus::PlusRequest) -> PhaseStep {
     let body = if asked.has_body() { body(exchange).await } else { Ok(Vec::new()) };
     let error = match body {
-        Ok(body) => match Turn::take() {
+        Ok(body) => match InspectionPermit::try_acquire() {
             Some(_turn) => return plus::answer(&exchange.request, asked, body).await,
             None => plus::PlusError::new(503, "Busy", "too many concurrent requests; try again later"),
         },
@@ -366,33 +371,36 @@ async fn ask_plus(exchange: &mut Exchange, asked: plus::Asked) -> Step {
             plus::PlusError::new(status, "BodyReadError", why.to_owned())
         }
     };
-    plus::refused(&exchange.request, &error, asked.version())
+    plus::rejection(&exchange.request, &error, asked.version())
 }
 
-async fn purge(exchange: &mut Exchange) -> Result<Asked, Refusal> {
+async fn purge(exchange: &mut Exchange) -> Result<Asked, ApiRejection> {
     let bytes = body(exchange).await?;
-    let purge = parse_purge(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
-    exchange.request.log(Level::Notice, format_args!("{} purges requested through the API", purge.len()));
+    let purge = parse_purge(&bytes).map_err(|error| ApiRejection::new(400, &error.to_string()))?;
+    exchange.request.log(LogLevel::Notice, format_args!("{} purges requested through the API", purge.len()));
     Ok(Asked::Purge(purge))
 }
 
-async fn change_upstream(exchange: &mut Exchange) -> Result<Asked, Refusal> {
+async fn change_upstream(exchange: &mut Exchange) -> Result<Asked, ApiRejection> {
     let bytes = body(exchange).await?;
-    let change = parse_upstream_change(&bytes).map_err(|error| Refusal::new(400, &error.to_string()))?;
+    let change = parse_upstream_change(&bytes).map_err(|error| ApiRejection::new(400, &error.to_string()))?;
     Ok(Asked::ChangeUpstream(change))
 }
 
 /// Reads the body of a request, whose length is limited.
-async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, Refusal> {
+async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, ApiRejection> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let mut bytes = Vec::new();
     while let Some(piece) = poll_fn(|cx| Pin::new(&mut body).poll_data(cx)).await {
         bytes.extend_from_slice(
-            &piece.map_err(|error| Refusal::new(error.status(), "the request body is incomplete"))?,
+            &piece.map_err(|error| ApiRejection::new(error.status(), "the request body is incomplete"))?,
         );
         if bytes.len() > MOST_REQUEST_BYTES {
-            return Err(Refusal::new(413, &format!("the body is longer than {MOST_REQUEST_BYTES} bytes")));
+            return Err(ApiRejection::new(
+                413,
+                &format!("the body is longer than {MOST_REQUEST_BYTES} bytes"),
+            ));
         }
     }
     Ok(bytes)

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::protocol::sight::{InspectReport, InspectedLine};
-use crate::protocol::{PageRequest, Reply, Request as Asked};
-use myriad_conf::{Source, directive_at, place_of};
-use myriad_exchange::exchange::{Exchange, Line, Question, Step};
+use crate::protocol::{AdminReply, AdminRequest as Asked, PageRequest};
+use myriad_conf::{SourceFile, directive_at, position_text};
+use myriad_exchange::exchange::{Exchange, ExplainedDecision, ExplainedRequest, PhaseStep};
 
-use super::admission::Turn;
-use super::answer::{self, Refusal};
+use super::admission::InspectionPermit;
+use super::answer::{self, ApiRejection};
 use super::arguments::Arguments;
-use super::call::Call;
-use super::scope::Scope;
+use super::call::ApiCall;
+use super::scope::ApiScope;
 use crate::admin::Administrator;
 
 /// Methods that may be inspected; the inspection has no side effects.
@@ -25,11 +25,11 @@ const FIELDS: [(&str, &str); 4] = [
 ];
 
 /// Parses the arguments.
-pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
+pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
     let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
     let mut arguments = Arguments::parse(arguments, &names)?;
     let url = arguments.take("url").ok_or("\"url\" is missing; specify a URL or a path")?;
-    let mut question = Question::of_url(&url)?;
+    let mut question = ExplainedRequest::of_url(&url)?;
     if let Some(method) = arguments.take("method") {
         if !METHODS.contains(&method.as_str()) {
             return Err(format!("\"method\" must be one of {}", METHODS.join(", ")));
@@ -48,33 +48,33 @@ pub(super) fn asked(arguments: &[u8]) -> Result<Call, String> {
     if texts.into_iter().any(|text| text.bytes().any(|byte| byte < b' ' || byte == 0x7f)) {
         return Err("URLs and headers must not contain control characters".to_owned());
     }
-    Ok(Call::Inspect(question, url))
+    Ok(ApiCall::Inspect(question, url))
 }
 
 /// Inspects on a separate thread. Values of arguments of stored pages are hidden unless the client is `proven`.
 pub(super) async fn inspect(
     exchange: &mut Exchange,
-    question: Question,
+    question: ExplainedRequest,
     url: String,
-    scope: &Scope,
+    scope: &ApiScope,
     proven: bool,
-) -> Step {
+) -> PhaseStep {
     if let Some(zone) = &scope.zone {
-        return Refusal::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
+        return ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
     }
-    let Some(turn) = Turn::take() else {
-        return Refusal::new(503, "too many concurrent requests; try again later").answer();
+    let Some(turn) = InspectionPermit::try_acquire() else {
+        return ApiRejection::new(503, "too many concurrent requests; try again later").answer();
     };
     let site = &exchange.request.site;
     let (runtime, engine) = (Arc::clone(&site.runtime), site.engine);
-    let sources = Arc::clone(&site.worker.sight.shared.sources.lock());
-    let told = tokio::task::spawn_blocking(move || {
+    let sources = Arc::clone(&site.worker.observation.shared.sources.lock());
+    let inspected = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         let lines = engine.explain(&runtime, &question)?;
         let mut report = report(&lines, &sources);
-        let request = Asked::Page(PageRequest { page: stored_as(&url, &question, &report), zone: None });
+        let request = Asked::Page(PageRequest { page: stored_url(&url, &question, &report), zone: None });
         Administrator::new(&runtime).answer(&request, &mut |reply| {
-            if let Reply::Page(page) = reply {
+            if let AdminReply::Page(page) = reply {
                 report.stored.push(*page);
             }
             true
@@ -84,22 +84,22 @@ pub(super) async fn inspect(
         }
         Ok::<_, String>(InspectReport { url, method: question.method, ..report })
     });
-    match told.await {
-        Ok(Ok(report)) => answer::inspected(&report),
-        Ok(Err(why)) => Refusal::new(400, &why).answer(),
-        Err(_) => Step::Error(500),
+    match inspected.await {
+        Ok(Ok(report)) => answer::inspection_answer(&report),
+        Ok(Err(why)) => ApiRejection::new(400, &why).answer(),
+        Err(_) => PhaseStep::Error(500),
     }
 }
 
 /// Returns the URL that pages are found by; a path is completed by the server found.
-fn stored_as(url: &str, question: &Question, report: &InspectReport) -> String {
+fn stored_url(url: &str, question: &ExplainedRequest, report: &InspectReport) -> String {
     match (&question.host, &report.server) {
         (None, Some(server)) => format!("http://{server}{}", question.target),
         _ => url.to_owned(),
     }
 }
 
-fn report(lines: &[Line], sources: &[Source]) -> InspectReport {
+fn report(lines: &[ExplainedDecision], sources: &[SourceFile]) -> InspectReport {
     let mut report = InspectReport::default();
     for line in lines {
         let text = match line.span {
@@ -119,7 +119,7 @@ fn report(lines: &[Line], sources: &[Source]) -> InspectReport {
             }
             _ => {}
         }
-        let at = line.span.and_then(|span| place_of(sources, span));
+        let at = line.span.and_then(|span| position_text(sources, span));
         report.lines.push(InspectedLine {
             topic: line.topic.to_owned(),
             text,
@@ -136,13 +136,13 @@ mod tests {
 
     #[test]
     fn what_is_asked_about_is_checked() {
-        let why = |arguments: &[u8]| asked(arguments).err().unwrap_or_default();
+        let why = |arguments: &[u8]| parse_call(arguments).err().unwrap_or_default();
         assert!(why(b"").contains("\"url\" is missing"));
         assert!(why(b"url=a").contains("neither a URL nor a path"));
         assert!(why(b"url=/&method=TRACE").contains("one of GET"));
         assert!(why(b"url=/%0d%0aX:y").contains("control character"));
         assert!(why(b"url=/&cookie=a%0ab").contains("control character"));
-        let Ok(Call::Inspect(question, url)) = asked(b"url=https://a.test/b?c&cookie=d=e") else {
+        let Ok(ApiCall::Inspect(question, url)) = parse_call(b"url=https://a.test/b?c&cookie=d=e") else {
             panic!("a question");
         };
         assert_eq!(

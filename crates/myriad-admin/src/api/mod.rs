@@ -28,11 +28,11 @@ mod inspect;
 mod plus;
 mod scope;
 
-pub(crate) use admission::{Turn, admit, explained, who_may};
-pub(crate) use answer::Refusal;
+pub(crate) use admission::{InspectionPermit, admit, check_access, explained_answer};
+pub(crate) use answer::ApiRejection;
 pub(crate) use handler::ApiHandler;
 use myriad_exchange::feature::Feature;
-pub(crate) use scope::Scope;
+pub(crate) use scope::ApiScope;
 
 /// Feature entry for the list of features.
 pub const FEATURE: Feature =

@@ -1,20 +1,20 @@
 //! Secret and zone of an `api`: `secret_sha256=`, `zone=`.
 
-use crate::protocol::Request as Asked;
+use crate::protocol::AdminRequest as Asked;
 use myriad_exchange::exchange::Request;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// Access limits of an `api`. The configuration contains a hash, so that its readers do not learn the secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scope {
+pub(crate) struct ApiScope {
     /// SHA-256 of the secret that every request must send.
     pub(crate) secret: Option<[u8; 32]>,
     /// Zone that all requests are limited to; `None` for all zones and the groups of servers.
     pub(crate) zone: Option<String>,
 }
 
-impl Scope {
+impl ApiScope {
     /// Parses a hash of 64 hexadecimal digits.
     pub(crate) fn hash(text: &[u8]) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
@@ -40,7 +40,7 @@ impl Scope {
     }
 
     /// Limits a request to the zone; the error is for the client.
-    pub(super) fn bind(&self, asked: &mut Asked) -> Result<(), String> {
+    pub(super) fn restrict_to_zone(&self, asked: &mut Asked) -> Result<(), String> {
         let Some(own) = &self.zone else { return Ok(()) };
         let zone = match asked {
             Asked::Stats(asked) => &mut asked.zone,
@@ -69,23 +69,23 @@ mod tests {
 
     #[test]
     fn hash_has_as_many_digits_as_it_has() {
-        assert_eq!(Scope::hash(&[b'f'; 64]), Some([255; 32]));
-        assert_eq!(Scope::hash(&[b'A'; 64]), Some([0xaa; 32]));
+        assert_eq!(ApiScope::hash(&[b'f'; 64]), Some([255; 32]));
+        assert_eq!(ApiScope::hash(&[b'A'; 64]), Some([0xaa; 32]));
         for text in [&b"ff"[..], &[b'f'; 65], &[b'g'; 64], b""] {
-            assert_eq!(Scope::hash(text), None);
+            assert_eq!(ApiScope::hash(text), None);
         }
     }
 
     #[test]
     fn request_stays_in_its_zone() {
-        let scope = Scope { zone: Some("one".to_owned()), ..Scope::default() };
+        let scope = ApiScope { zone: Some("one".to_owned()), ..ApiScope::default() };
         let mut asked = Asked::Purge(PurgeRequest { all: true, ..PurgeRequest::default() });
-        assert_eq!(scope.bind(&mut asked), Ok(()));
+        assert_eq!(scope.restrict_to_zone(&mut asked), Ok(()));
         assert!(matches!(&asked, Asked::Purge(purge) if purge.zone.as_deref() == Some("one")));
         let mut asked =
             Asked::Purge(PurgeRequest { zone: Some("two".to_owned()), ..PurgeRequest::default() });
-        assert!(scope.bind(&mut asked).is_err());
-        assert!(scope.bind(&mut Asked::Upstreams(UpstreamsRequest::default())).is_err());
-        assert_eq!(Scope::default().bind(&mut asked), Ok(()));
+        assert!(scope.restrict_to_zone(&mut asked).is_err());
+        assert!(scope.restrict_to_zone(&mut Asked::Upstreams(UpstreamsRequest::default())).is_err());
+        assert_eq!(ApiScope::default().restrict_to_zone(&mut asked), Ok(()));
     }
 }

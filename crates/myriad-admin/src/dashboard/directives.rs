@@ -1,12 +1,12 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
 use super::handler::DashboardHandler;
-use crate::api::{ApiHandler, Scope};
+use crate::api::{ApiHandler, ApiScope};
 use myriad_exchange::exchange::Handler;
-use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::feature::{PlannedHandler, plan_handler};
 use myriad_exchange::runtime::SettingsCompiler;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
@@ -20,10 +20,10 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .differs("Myriad's own; `secret_sha256=HASH` requires a secret before figures are shown")];
 
 /// Parses `dashboard [secret_sha256=HASH]`.
-fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut dashboard = Dashboard::default();
+fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    let mut dashboard = PlannedDashboard::default();
     if !args.is_empty() {
-        let hash = args.bytes(0).strip_prefix(b"secret_sha256=").map(Scope::hash);
+        let hash = args.bytes(0).strip_prefix(b"secret_sha256=").map(ApiScope::hash);
         dashboard.secret = match hash {
             Some(Some(hash)) => Some(hash),
             Some(None) => {
@@ -32,18 +32,18 @@ fn dashboard(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             None => return Err(args.invalid(0, "`secret_sha256=HASH`")),
         };
     }
-    settings.handler = Some(planned(dashboard));
+    settings.handler = Some(plan_handler(dashboard));
     Ok(())
 }
 
 #[derive(Debug, Default)]
-struct Dashboard {
+struct PlannedDashboard {
     secret: Option<[u8; 32]>,
 }
 
-impl PlannedHandler for Dashboard {
+impl PlannedHandler for PlannedDashboard {
     fn make(&self, _: &mut dyn SettingsCompiler, prefix: &[u8]) -> Option<Box<dyn Handler>> {
-        let scope = Scope { secret: self.secret, zone: None };
+        let scope = ApiScope { secret: self.secret, zone: None };
         Some(Box::new(DashboardHandler(ApiHandler { write: false, scope, prefix: prefix.into() })))
     }
 }

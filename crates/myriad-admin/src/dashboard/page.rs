@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use myriad_encode::{Coding, Level, compress};
+use myriad_encode::{Coding, CompressionLevel, compress};
 use myriad_http::accept::AcceptEncoding;
 use myriad_net::ResponseBody;
 use sha2::{Digest, Sha256};
 
-use myriad_exchange::exchange::{Answer, Step};
+use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 
 const PAGE: &str = include_str!("../../../../dashboard/built/dashboard.html");
 
 /// Page in gzip, a quarter of its length. It is compressed at the first request, in about 5 ms.
 static SMALL: LazyLock<Option<Bytes>> =
-    LazyLock::new(|| compress(Coding::Gzip, Level::Strong, PAGE.as_bytes()).ok().map(Bytes::from));
+    LazyLock::new(|| compress(Coding::Gzip, CompressionLevel::Strong, PAGE.as_bytes()).ok().map(Bytes::from));
 
 /// Content security policy of the page: its script and style, identified by their hashes, and requests to this server.
 /// It cannot be shown in a frame, and text cannot become markup (Trusted Types).
@@ -35,13 +35,13 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Returns the page in a coding that `Accept-Encoding` permits.
-pub(super) fn answer(accepted: &[u8]) -> Step {
+pub(super) fn answer(accepted: &[u8]) -> PhaseStep {
     let wanted = AcceptEncoding::parse(accepted)
         .best(Coding::Gzip.bit() | Coding::Identity.bit(), &[Coding::Gzip, Coding::Identity]);
     let small = SMALL.clone().filter(|_| wanted == Some(Coding::Gzip));
     let coding = if small.is_some() { Coding::Gzip } else { Coding::Identity };
     let body = small.unwrap_or(Bytes::from_static(PAGE.as_bytes()));
-    let mut answer = Answer::new(200, ResponseBody::Full(body));
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(body));
     answer.coding = coding;
     answer.varies_by_encoding = true;
     answer.media_type = Some(b"text/html; charset=utf-8"[..].into());
@@ -56,7 +56,7 @@ pub(super) fn answer(accepted: &[u8]) -> Step {
     ] {
         answer.field(name.as_bytes(), value.as_bytes());
     }
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
 #[cfg(test)]

@@ -6,38 +6,38 @@ use bytes::Bytes;
 use myriad_http::Known;
 use myriad_net::ResponseBody;
 
-use super::text::{Form, Page};
+use super::text::{MetricsFormat, MetricsPage};
 use super::{memory, origins, site, zones};
-use crate::api::{Scope, Turn, admit, explained};
-use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
+use crate::api::{ApiScope, InspectionPermit, admit, explained_answer};
+use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, PhaseStep};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::TrafficSnapshot;
 
 /// `metrics`.
 #[derive(Debug)]
-pub(super) struct Metrics;
+pub(super) struct MetricsHandler;
 
-impl Handler for Metrics {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+impl Handler for MetricsHandler {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         let request = &exchange.request;
         if request.received.sink.is_some() {
-            return explained(request, "metrics", "response with all metrics");
+            return explained_answer(request, "metrics", "response with all metrics");
         }
         if !GET_HEAD.contains(exchange.request.received.head.method()) {
-            return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
+            return PhaseStep::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
         let request = &exchange.request;
-        if let Err(refusal) = admit(request, "metrics", &Scope::default()) {
+        if let Err(refusal) = admit(request, "metrics", &ApiScope::default()) {
             return refusal;
         }
         let form = form(request.received.head.known(Known::Accept).unwrap_or_default());
-        Step::wait(async move |exchange| wait(&exchange.request.site.runtime, form).await)
+        PhaseStep::wait(async move |exchange| wait(&exchange.request.site.runtime, form).await)
     }
 }
 
 /// Returns the format for a client: OpenMetrics if `Accept` names it. Weights are ignored, as every client that names
 /// it can parse it.
-fn form(accept: &[u8]) -> Form {
+fn form(accept: &[u8]) -> MetricsFormat {
     let named = |range: &[u8]| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let is_it = parts
@@ -57,30 +57,34 @@ fn form(accept: &[u8]) -> Form {
         }
         is_it && known && !refused
     };
-    if accept.split(|byte| *byte == b',').any(named) { Form::OpenMetrics } else { Form::Prometheus }
+    if accept.split(|byte| *byte == b',').any(named) {
+        MetricsFormat::OpenMetrics
+    } else {
+        MetricsFormat::Prometheus
+    }
 }
 
 /// Collects and formats the page on a separate thread: with thousands of servers this takes some milliseconds.
-async fn wait(runtime: &Arc<Runtime>, form: Form) -> Step {
+async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     // The number of concurrent requests is limited, since each buffers its page.
-    let Some(turn) = Turn::take() else { return Step::Error(503) };
+    let Some(turn) = InspectionPermit::try_acquire() else { return PhaseStep::Error(503) };
     let runtime = Arc::clone(runtime);
     let written = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         text(&runtime, form)
     });
-    let Ok(text) = written.await else { return Step::Error(500) };
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    let Ok(text) = written.await else { return PhaseStep::Error(500) };
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(form.media_type().into());
     answer.field(b"Cache-Control", b"no-store");
     answer.field(b"X-Content-Type-Options", b"nosniff");
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
 /// Returns the page of a site.
-pub(super) fn text(runtime: &Runtime, form: Form) -> String {
+pub(super) fn text(runtime: &Runtime, form: MetricsFormat) -> String {
     let now = TrafficSnapshot::read(runtime);
-    let mut page = Page::new(form);
+    let mut page = MetricsPage::new(form);
     site::write(&now, &mut page);
     memory::write(runtime, &mut page);
     zones::write(&now, runtime, &mut page);
@@ -95,17 +99,17 @@ mod tests {
     #[test]
     fn form_is_the_one_that_the_client_names() {
         for (accept, expected) in [
-            (&b""[..], Form::Prometheus),
-            (b"*/*", Form::Prometheus),
-            (b"text/plain;version=0.0.4", Form::Prometheus),
-            (b"application/openmetrics-text", Form::OpenMetrics),
+            (&b""[..], MetricsFormat::Prometheus),
+            (b"*/*", MetricsFormat::Prometheus),
+            (b"text/plain;version=0.0.4", MetricsFormat::Prometheus),
+            (b"application/openmetrics-text", MetricsFormat::OpenMetrics),
             (
                 b"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
-                Form::OpenMetrics,
+                MetricsFormat::OpenMetrics,
             ),
-            (b"text/plain, Application/OpenMetrics-Text; version=0.0.1; charset=utf-8", Form::OpenMetrics),
-            (b"application/openmetrics-text;version=2.0.0,text/plain", Form::Prometheus),
-            (b"application/openmetrics-text;q=0,text/plain", Form::Prometheus),
+            (b"text/plain, Application/OpenMetrics-Text; version=0.0.1; charset=utf-8", MetricsFormat::OpenMetrics),
+            (b"application/openmetrics-text;version=2.0.0,text/plain", MetricsFormat::Prometheus),
+            (b"application/openmetrics-text;q=0,text/plain", MetricsFormat::Prometheus),
         ] {
             assert_eq!(form(accept), expected, "{}", String::from_utf8_lossy(accept));
         }

@@ -1,15 +1,15 @@
 //! Metrics of the memory of the process.
 
-use super::text::Page;
-use crate::admin::Memory;
+use super::text::MetricsPage;
+use crate::admin::MemorySources;
 use myriad_exchange::runtime::Runtime;
 
 /// Stages after the first, whose starts are counted.
 const STAGES: [&str; 3] = ["shrinking", "closing", "refusing"];
 
 /// Writes the metrics.
-pub(super) fn write(runtime: &Runtime, page: &mut Page) {
-    let report = Memory::of(runtime).report(runtime.zones.values());
+pub(super) fn write(runtime: &Runtime, page: &mut MetricsPage) {
+    let report = MemorySources::of(runtime).report(runtime.zones.values());
     page.gauge("memory_resident_bytes", "Memory of the worker process").line(&[], report.resident_bytes);
     let mut family = page.gauge("memory_limit_bytes", "Value of memory_limit; absent if not set");
     if let Some(limit) = report.limit_bytes {

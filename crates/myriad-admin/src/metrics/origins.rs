@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::text::Page;
+use super::text::MetricsPage;
 use myriad_exchange::traffic::{QUEUE_ENDS, TrafficSnapshot};
 use myriad_upstream::{PeerSnapshot, PeerStatus};
 
 /// Server of a group; servers with equal name and address are counted together.
-struct Peer<'a> {
+struct PeerMetrics<'a> {
     labels: [(&'static str, String); 3],
     of: Vec<&'a PeerSnapshot>,
 }
 
-impl Peer<'_> {
+impl PeerMetrics<'_> {
     fn labels(&self) -> [(&'static str, &str); 3] {
         self.labels.each_ref().map(|(name, value)| (*name, value.as_str()))
     }
 }
 
 /// Writes the metrics.
-pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
+pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let peers = peers(now);
     let mut family =
         page.gauge("upstream_up", "Availability of a server of a group: 1 if it is up, otherwise 0");
@@ -44,7 +44,7 @@ pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
 }
 
 /// Writes the queues of origins.
-fn queues(now: &TrafficSnapshot, page: &mut Page) {
+fn queues(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let mut family = page.gauge("origin_queue_waiting", "Requests waiting in the queue of an origin");
     for queue in &now.queues {
         family.line(&[("queue", &queue.name)], queue.waiting);
@@ -64,7 +64,7 @@ fn queues(now: &TrafficSnapshot, page: &mut Page) {
 }
 
 /// Writes the status that PHP pools report.
-fn pools(peers: &[Peer<'_>], page: &mut Page) {
+fn pools(peers: &[PeerMetrics<'_>], page: &mut MetricsPage) {
     let pools: Vec<_> = peers.iter().filter_map(|peer| Some((peer, peer.of.first()?.pool?))).collect();
     let mut family = page.gauge("php_children", "Processes of a PHP-FPM pool, by state");
     for (peer, pool) in &pools {
@@ -80,7 +80,7 @@ fn pools(peers: &[Peer<'_>], page: &mut Page) {
     }
 }
 
-fn peers(now: &TrafficSnapshot) -> Vec<Peer<'_>> {
+fn peers(now: &TrafficSnapshot) -> Vec<PeerMetrics<'_>> {
     let mut peers: BTreeMap<_, Vec<&PeerSnapshot>> = BTreeMap::new();
     for group in &now.upstreams {
         for peer in &group.peers {
@@ -92,5 +92,5 @@ fn peers(now: &TrafficSnapshot) -> Vec<Peer<'_>> {
             peers.entry(labels).or_default().push(peer);
         }
     }
-    peers.into_iter().map(|(labels, of)| Peer { labels, of }).collect()
+    peers.into_iter().map(|(labels, of)| PeerMetrics { labels, of }).collect()
 }

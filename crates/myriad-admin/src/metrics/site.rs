@@ -1,10 +1,10 @@
 //! Metrics of all requests, connections and handshakes.
 
-use super::text::Page;
+use super::text::MetricsPage;
 use myriad_exchange::traffic::{CACHE_NAMES, TrafficSnapshot, VERSION_NAMES};
 
 /// Writes the metrics.
-pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
+pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     process(now, page);
     connections(now, page);
     requests(now, page);
@@ -13,14 +13,14 @@ pub(super) fn write(now: &TrafficSnapshot, page: &mut Page) {
     tls(now, page);
 }
 
-fn process(now: &TrafficSnapshot, page: &mut Page) {
+fn process(now: &TrafficSnapshot, page: &mut MetricsPage) {
     page.gauge("build_info", "Version of the server, always 1")
         .line(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     page.gauge("start_time_seconds", "Start time of the counters, in seconds since the epoch")
         .seconds(&[], now.began_ms * 1000);
 }
 
-fn connections(now: &TrafficSnapshot, page: &mut Page) {
+fn connections(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let of = &now.total;
     page.gauge("connections", "Current client connections, by state")
         .line(&[("state", "reading")], of.reading)
@@ -38,7 +38,7 @@ fn connections(now: &TrafficSnapshot, page: &mut Page) {
     }
 }
 
-fn requests(now: &TrafficSnapshot, page: &mut Page) {
+fn requests(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let mut family = page.counter("requests_total", "Completed requests, by HTTP version");
     for (version, [plain, secure]) in VERSION_NAMES.iter().zip(now.versions) {
         family.line(&[("version", version), ("tls", "no")], plain);
@@ -56,7 +56,7 @@ fn requests(now: &TrafficSnapshot, page: &mut Page) {
     page.counter("origin_requests_total", "Requests sent to origins").line(&[], now.total.fetches);
 }
 
-fn answers(now: &TrafficSnapshot, page: &mut Page) {
+fn answers(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let mut family = page.counter("responses_total", "Responses, by status");
     for (code, count) in &now.statuses {
         family.line(&[("code", &code.to_string())], count);
@@ -77,7 +77,7 @@ fn answers(now: &TrafficSnapshot, page: &mut Page) {
     }
 }
 
-fn saved(now: &TrafficSnapshot, page: &mut Page) {
+fn saved(now: &TrafficSnapshot, page: &mut MetricsPage) {
     page.counter(
         "saved_bytes_total",
         "Bytes saved, by the cache instead of an origin and by content codings",
@@ -91,7 +91,7 @@ fn saved(now: &TrafficSnapshot, page: &mut Page) {
     .seconds(&[], now.saved.origin_us);
 }
 
-fn tls(now: &TrafficSnapshot, page: &mut Page) {
+fn tls(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let of = &now.tls;
     page.counter("tls_handshakes_total", "TLS handshakes completed").line(&[], of.handshakes);
     page.counter("tls_session_reuses_total", "TLS handshakes that resumed a session")

@@ -1,11 +1,11 @@
 use std::collections::{HashMap, HashSet};
 
 use myriad_exchange::counting;
-use myriad_net::Sent;
+use myriad_net::SentReport;
 use myriad_policy::CacheStatus;
-use myriad_serve::testing::{TestSite, ask};
+use myriad_serve::testing::{TestSite, send_request};
 
-use super::text::Form;
+use super::text::MetricsFormat;
 
 const CACHED: &str = "proxy_cache_path /nowhere/cache keys_zone=pages:1m; upstream php { server 127.0.0.1:9; server 127.0.0.1:10 backup; }";
 const SERVER: &str = "server_name a.test; status_zone \"a\\\"b\";
@@ -19,25 +19,25 @@ fn finish(site: &TestSite, status: u16, cache: Option<CacheStatus>, took_us: u64
     request.outcome.finished_us = request.received.at_us + took_us;
     request.outcome.finished_ms = request.outcome.finished_us / 1000;
     request.outcome.sent =
-        Sent { status, bytes: 1000, body_bytes: 800, request_bytes: 100, ..Sent::default() };
-    request.cache.shown.status = cache;
+        SentReport { status, bytes: 1000, body_bytes: 800, request_bytes: 100, ..SentReport::default() };
+    request.cache.report.status = cache;
     counting::end(&mut exchange);
 }
 
-fn page(site: &TestSite, form: Form) -> String {
+fn page(site: &TestSite, form: MetricsFormat) -> String {
     let exchange = site.exchange("/metrics", &[]);
     super::handler::text(&exchange.request.site.runtime, form)
 }
 
 /// Parses the values of a page by series, strictly.
-fn read(text: &str, form: Form) -> HashMap<String, f64> {
+fn read(text: &str, form: MetricsFormat) -> HashMap<String, f64> {
     let (mut values, mut family, mut kinds) = (HashMap::new(), String::new(), HashSet::new());
     for line in text.lines() {
         if let Some(head) = line.strip_prefix("# TYPE ") {
             let (name, kind) = head.split_once(' ').expect("a kind");
             assert!(matches!(kind, "counter" | "gauge" | "histogram"), "{line}");
             assert!(kinds.insert(name.to_owned()), "a family stands once: {name}");
-            family = if form == Form::OpenMetrics && kind == "counter" {
+            family = if form == MetricsFormat::OpenMetrics && kind == "counter" {
                 format!("{name}_total")
             } else {
                 name.to_owned()
@@ -52,7 +52,7 @@ fn read(text: &str, form: Form) -> HashMap<String, f64> {
             assert!(values.insert(series.to_owned(), value).is_none(), "a series stands once: {series}");
         }
     }
-    assert_eq!(text.ends_with("# EOF\n"), form == Form::OpenMetrics);
+    assert_eq!(text.ends_with("# EOF\n"), form == MetricsFormat::OpenMetrics);
     values
 }
 
@@ -63,7 +63,7 @@ fn counters_appear_in_both_exposition_formats() {
     finish(&site, 200, Some(CacheStatus::Hit), 260);
     finish(&site, 404, None, 3_000_000);
     finish(&site, 0, None, 10);
-    for form in [Form::Prometheus, Form::OpenMetrics] {
+    for form in [MetricsFormat::Prometheus, MetricsFormat::OpenMetrics] {
         let values = read(&page(&site, form), form);
         for (series, expected) in [
             (r#"responses_total{code="200"}"#, 2.0),
@@ -100,16 +100,16 @@ fn counters_appear_in_both_exposition_formats() {
 #[test]
 fn loopback_alone_may_ask_by_a_name_of_the_server() {
     let site = TestSite::new(CACHED, SERVER);
-    let answer = ask(&site, "GET /metrics", &[("Host", "localhost")]);
+    let answer = send_request(&site, "GET /metrics", &[("Host", "localhost")]);
     assert_eq!(answer.status, 200);
     assert!(answer.text.starts_with("# HELP myriad_build_info"), "{}", answer.text);
     let fields = [("Host", "localhost"), ("Accept", "application/openmetrics-text; version=1.0.0")];
-    assert!(ask(&site, "GET /metrics", &fields).text.ends_with("# EOF\n"));
+    assert!(send_request(&site, "GET /metrics", &fields).text.ends_with("# EOF\n"));
     for (fields, expected) in [
         (&[("Host", "foreign.test")][..], 403),
         (&[("Host", "localhost"), ("X-Forwarded-For", "192.0.2.1")], 403),
     ] {
-        assert_eq!(ask(&site, "GET /metrics", fields).status, expected, "{fields:?}");
+        assert_eq!(send_request(&site, "GET /metrics", fields).status, expected, "{fields:?}");
     }
-    assert_eq!(ask(&site, "POST /metrics", &[("Host", "localhost")]).status, 405);
+    assert_eq!(send_request(&site, "POST /metrics", &[("Host", "localhost")]).status, 405);
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::{Display, Write};
 
-use myriad_exchange::traffic::Times;
+use myriad_exchange::traffic::TimeHistogram;
 
 /// Bounds of histograms in microseconds, each a number of two significant digits, which [`Times::within`] represents
 /// exactly.
@@ -16,14 +16,14 @@ const BOUNDS_US: [u64; 18] = [
 
 /// Format of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum MetricsFormat {
     /// Prometheus text format, version 0.0.4.
     Prometheus,
     /// OpenMetrics, version 1.0.0.
     OpenMetrics,
 }
 
-impl Form {
+impl MetricsFormat {
     pub(super) fn media_type(self) -> &'static [u8] {
         match self {
             Self::Prometheus => b"text/plain; version=0.0.4; charset=utf-8",
@@ -33,46 +33,46 @@ impl Form {
 }
 
 /// Page being written.
-pub(super) struct Page {
+pub(super) struct MetricsPage {
     text: String,
-    form: Form,
+    form: MetricsFormat,
 }
 
 /// Family of metrics with consecutive lines.
-pub(super) struct Family<'a> {
-    page: &'a mut Page,
+pub(super) struct MetricFamily<'a> {
+    page: &'a mut MetricsPage,
     name: &'static str,
 }
 
 /// Label: its name and unescaped value.
-pub(super) type Label<'a> = (&'static str, &'a str);
+pub(super) type MetricLabel<'a> = (&'static str, &'a str);
 
-impl Page {
-    pub(super) fn new(form: Form) -> Self {
+impl MetricsPage {
+    pub(super) fn new(form: MetricsFormat) -> Self {
         Self { text: String::with_capacity(64 * 1024), form }
     }
 
     /// Starts a family of counters, whose name has the suffix `_total`.
-    pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Family<'_> {
+    pub(super) fn counter(&mut self, name: &'static str, help: &str) -> MetricFamily<'_> {
         debug_assert!(name.ends_with("_total"), "{name}");
         let family = match self.form {
-            Form::OpenMetrics => name.trim_end_matches("_total"),
-            Form::Prometheus => name,
+            MetricsFormat::OpenMetrics => name.trim_end_matches("_total"),
+            MetricsFormat::Prometheus => name,
         };
         self.head(family, "counter", help);
-        Family { page: self, name }
+        MetricFamily { page: self, name }
     }
 
     /// Starts a family of gauges.
-    pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> Family<'_> {
+    pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> MetricFamily<'_> {
         self.head(name, "gauge", help);
-        Family { page: self, name }
+        MetricFamily { page: self, name }
     }
 
     /// Starts a family of histograms, in seconds.
-    pub(super) fn histogram(&mut self, name: &'static str, help: &str) -> Family<'_> {
+    pub(super) fn histogram(&mut self, name: &'static str, help: &str) -> MetricFamily<'_> {
         self.head(name, "histogram", help);
-        Family { page: self, name }
+        MetricFamily { page: self, name }
     }
 
     fn head(&mut self, family: &str, kind: &str, help: &str) {
@@ -86,36 +86,42 @@ impl Page {
 
     /// Returns the page.
     pub(super) fn end(mut self) -> String {
-        if self.form == Form::OpenMetrics {
+        if self.form == MetricsFormat::OpenMetrics {
             self.text.push_str("# EOF\n");
         }
         self.text
     }
 }
 
-impl Family<'_> {
+impl MetricFamily<'_> {
     /// Writes a line of the family.
-    pub(super) fn line(&mut self, labels: &[Label<'_>], value: impl Display) -> &mut Self {
+    pub(super) fn line(&mut self, labels: &[MetricLabel<'_>], value: impl Display) -> &mut Self {
         self.series("", labels, None, value);
         self
     }
 
     /// Writes a line with a duration in microseconds.
-    pub(super) fn seconds(&mut self, labels: &[Label<'_>], us: u64) -> &mut Self {
-        self.line(labels, Seconds(us))
+    pub(super) fn seconds(&mut self, labels: &[MetricLabel<'_>], us: u64) -> &mut Self {
+        self.line(labels, SecondsValue(us))
     }
 
     /// Writes the lines of a histogram.
-    pub(super) fn times(&mut self, labels: &[Label<'_>], times: &Times) {
+    pub(super) fn times(&mut self, labels: &[MetricLabel<'_>], times: &TimeHistogram) {
         for bound in BOUNDS_US {
-            self.series("_bucket", labels, Some(&Seconds(bound)), times.within(bound));
+            self.series("_bucket", labels, Some(&SecondsValue(bound)), times.within(bound));
         }
         self.series("_bucket", labels, Some(&"+Inf"), times.count());
-        self.series("_sum", labels, None, Seconds(times.sum_us()));
+        self.series("_sum", labels, None, SecondsValue(times.sum_us()));
         self.series("_count", labels, None, times.count());
     }
 
-    fn series(&mut self, end: &str, labels: &[Label<'_>], bound: Option<&dyn Display>, value: impl Display) {
+    fn series(
+        &mut self,
+        end: &str,
+        labels: &[MetricLabel<'_>],
+        bound: Option<&dyn Display>,
+        value: impl Display,
+    ) {
         let text = &mut self.page.text;
         text.push_str("myriad_");
         text.push_str(self.name);
@@ -142,9 +148,9 @@ impl Family<'_> {
 }
 
 /// Microseconds, formatted as fractional seconds, as an OpenMetrics number.
-struct Seconds(u64);
+struct SecondsValue(u64);
 
-impl Display for Seconds {
+impl Display for SecondsValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (seconds, fraction) = (self.0 / 1_000_000, self.0 % 1_000_000);
         let digits = format!("{fraction:06}");
@@ -169,8 +175,8 @@ fn escape(value: &str, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn page(form: Form) -> String {
-        let mut page = Page::new(form);
+    fn page(form: MetricsFormat) -> String {
+        let mut page = MetricsPage::new(form);
         page.counter("requests_total", "Requests").line(&[], 7).line(&[("zone", "a\"b\\c\nd")], 8);
         page.gauge("up", "Whether it is").line(&[("a", "1"), ("b", "2")], 1);
         page.counter("busy_seconds_total", "Time").seconds(&[], 1_500_000);
@@ -184,11 +190,11 @@ mod tests {
         let prometheus = "# HELP myriad_requests_total Requests\n# TYPE myriad_requests_total counter\n";
         let busy = "# HELP myriad_busy_seconds_total Time\n# TYPE myriad_busy_seconds_total counter\n\
              myriad_busy_seconds_total 1.5\n";
-        assert_eq!(page(Form::Prometheus), format!("{prometheus}{lines}{busy}"));
+        assert_eq!(page(MetricsFormat::Prometheus), format!("{prometheus}{lines}{busy}"));
         let open = "# HELP myriad_requests Requests\n# TYPE myriad_requests counter\n";
         let busy = "# HELP myriad_busy_seconds Time\n# TYPE myriad_busy_seconds counter\n\
              myriad_busy_seconds_total 1.5\n# EOF\n";
-        assert_eq!(page(Form::OpenMetrics), format!("{open}{lines}{busy}"));
+        assert_eq!(page(MetricsFormat::OpenMetrics), format!("{open}{lines}{busy}"));
     }
 
     #[test]
@@ -201,7 +207,7 @@ mod tests {
             (1_500_000, "1.5"),
             (30_000_001, "30.000001"),
         ] {
-            assert_eq!(Seconds(us).to_string(), expected);
+            assert_eq!(SecondsValue(us).to_string(), expected);
         }
     }
 

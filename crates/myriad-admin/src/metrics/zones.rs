@@ -1,6 +1,6 @@
 //! Metrics of servers, locations and cache zones.
 
-use super::text::Page;
+use super::text::MetricsPage;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, ZoneSums};
 
@@ -8,7 +8,7 @@ use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, Zon
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Writes the metrics.
-pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Page) {
+pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut MetricsPage) {
     let mut family = page.gauge("server_requests_processing", "Requests in flight, by server zone");
     for zone in &now.servers {
         family.line(&[("server_zone", &zone.name)], zone.processing);
@@ -20,7 +20,7 @@ pub(super) fn write(now: &TrafficSnapshot, runtime: &Runtime, page: &mut Page) {
 }
 
 /// Names of the metrics of a kind of zone.
-struct Names {
+struct ZoneMetricNames {
     label: &'static str,
     requests: &'static str,
     responses: &'static str,
@@ -29,7 +29,7 @@ struct Names {
     sent: &'static str,
 }
 
-const SERVERS: Names = Names {
+const SERVERS: ZoneMetricNames = ZoneMetricNames {
     label: "server_zone",
     requests: "server_requests_total",
     responses: "server_responses_total",
@@ -38,7 +38,7 @@ const SERVERS: Names = Names {
     sent: "server_sent_bytes_total",
 };
 
-const LOCATIONS: Names = Names {
+const LOCATIONS: ZoneMetricNames = ZoneMetricNames {
     label: "location_zone",
     requests: "location_requests_total",
     responses: "location_responses_total",
@@ -47,8 +47,8 @@ const LOCATIONS: Names = Names {
     sent: "location_sent_bytes_total",
 };
 
-fn traffic(zones: &[ZoneSums], names: &Names, page: &mut Page) {
-    let one = |page: &mut Page, name, help, of: fn(&ZoneSums) -> u64| {
+fn traffic(zones: &[ZoneSums], names: &ZoneMetricNames, page: &mut MetricsPage) {
+    let one = |page: &mut MetricsPage, name, help, of: fn(&ZoneSums) -> u64| {
         let mut family = page.counter(name, help);
         for zone in zones {
             family.line(&[(names.label, &zone.name)], of(zone));
@@ -66,8 +66,8 @@ fn traffic(zones: &[ZoneSums], names: &Names, page: &mut Page) {
     one(page, names.sent, "Response bytes sent, by zone", |zone| zone.sent);
 }
 
-fn cache_counts(now: &TrafficSnapshot, page: &mut Page) {
-    let one = |page: &mut Page, name, help, of: fn(&CacheZoneCount) -> u64| {
+fn cache_counts(now: &TrafficSnapshot, page: &mut MetricsPage) {
+    let one = |page: &mut MetricsPage, name, help, of: fn(&CacheZoneCount) -> u64| {
         let mut family = page.counter(name, help);
         for zone in &now.caches {
             for (status, count) in CACHE_NAMES.iter().zip(&zone.by_status) {
@@ -90,7 +90,7 @@ fn cache_counts(now: &TrafficSnapshot, page: &mut Page) {
     );
 }
 
-fn cache_sizes(runtime: &Runtime, page: &mut Page) {
+fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
     let mut zones: Vec<_> = runtime.zones.values().map(|zone| &zone.zone).collect();
     zones.sort_by(|one, other| one.name().cmp(other.name()));
     let memory: Vec<_> = zones.iter().map(|zone| (zone.name(), zone.stats())).collect();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// Returns bytes as text: UTF-8 without control characters is unchanged, every other byte becomes `\xNN`. Therefore
 /// client input in a URL can neither break a line nor control a terminal.
-pub fn shown(bytes: &[u8]) -> String {
+pub fn escape_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
@@ -21,7 +21,7 @@ pub fn shown(bytes: &[u8]) -> String {
 }
 
 /// Returns the bytes of a text of [`shown`].
-pub fn from_shown(text: &str) -> Vec<u8> {
+pub fn unescape_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
@@ -56,10 +56,10 @@ mod tests {
 
     #[test]
     fn what_could_steer_a_terminal_is_escaped() {
-        assert_eq!(shown(b"/a?b=c"), "/a?b=c");
-        assert_eq!(shown("/日本".as_bytes()), "/日本");
-        assert_eq!(shown(b"a\0b\x1b[2J\r\n\xff"), "a\\x00b\\x1b[2J\\x0d\\x0a\\xff");
-        assert_eq!(shown("a\u{202e}b".as_bytes()), "a\\xe2\\x80\\xaeb");
+        assert_eq!(escape_bytes(b"/a?b=c"), "/a?b=c");
+        assert_eq!(escape_bytes("/日本".as_bytes()), "/日本");
+        assert_eq!(escape_bytes(b"a\0b\x1b[2J\r\n\xff"), "a\\x00b\\x1b[2J\\x0d\\x0a\\xff");
+        assert_eq!(escape_bytes("a\u{202e}b".as_bytes()), "a\\xe2\\x80\\xaeb");
     }
 
     #[test]
@@ -67,8 +67,8 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..2000 {
             let bytes: Vec<u8> = (0..rng.usize(..40)).map(|_| rng.u8(..)).collect();
-            assert_eq!(from_shown(&shown(&bytes)), bytes);
+            assert_eq!(unescape_bytes(&escape_bytes(&bytes)), bytes);
         }
-        assert_eq!(from_shown("\\x4 \\y \\"), b"\\x4 \\y \\");
+        assert_eq!(unescape_bytes("\\x4 \\y \\"), b"\\x4 \\y \\");
     }
 }

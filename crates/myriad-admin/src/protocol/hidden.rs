@@ -2,7 +2,7 @@
 //! secrets of APIs.
 
 use crate::protocol::sight::{InspectReport, TopsReport};
-use crate::protocol::{PageReport, Reply};
+use crate::protocol::{AdminReply, PageReport};
 
 /// Replacement of a value.
 const HIDDEN: char = '*';
@@ -32,7 +32,7 @@ fn hide(text: &mut String) {
     }
 }
 
-impl Reply {
+impl AdminReply {
     /// Hides the values of arguments in all URLs, keys and patterns ([`without_values`]).
     pub fn hide_values(&mut self) {
         match self {
@@ -106,11 +106,11 @@ mod tests {
             pages: vec![TopPage { url: url.to_owned(), ..TopPage::default() }],
             ..TopsReport::default()
         };
-        for mut reply in [Reply::Page(Box::new(page)), Reply::Tops(Box::new(tops))] {
+        for mut reply in [AdminReply::Page(Box::new(page)), AdminReply::Tops(Box::new(tops))] {
             assert!(reply.json().contains("sesame"));
             reply.hide_values();
-            let told = reply.json();
-            assert!(told.contains("?key=*") && !told.contains("sesame"), "{told}");
+            let hidden = reply.json();
+            assert!(hidden.contains("?key=*") && !hidden.contains("sesame"), "{hidden}");
         }
     }
 }

@@ -25,17 +25,17 @@ mod report;
 mod request;
 pub mod sight;
 
-pub use bytes::{from_shown, shown};
+pub use bytes::{escape_bytes, unescape_bytes};
 pub use hidden::without_values;
-pub use pattern::Pattern;
+pub use pattern::GlobPattern;
 pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
-pub use reply::{Ended, Reply};
+pub use reply::{AdminReply, ReplyEnd};
 pub use report::{
     DiskReport, EncodingReport, EsiReport, MemoryReport, PageReport, PartReport, PeerReport, PurgeReport,
     RequestCounts, RunningPurgeReport, Tier, ZoneReport,
 };
 pub use request::{
-    MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, PurgeRequest, Request,
+    AdminRequest, MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, PurgeRequest,
     RequestError, StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge,
     parse_upstream_change,
 };

@@ -3,9 +3,9 @@
 /// Pattern for a URL or a key. With `*` it must match the whole text, and each `*` matches any sequence of bytes;
 /// without, it matches any part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(Vec<u8>);
+pub struct GlobPattern(Vec<u8>);
 
-impl Pattern {
+impl GlobPattern {
     /// Creates a pattern; every text is valid.
     pub fn new(text: &str) -> Self {
         if text.contains('*') {
@@ -15,7 +15,7 @@ impl Pattern {
     }
 
     /// Returns whether the pattern matches. The worst-case time is proportional to the product of both lengths.
-    pub fn fits(&self, text: &[u8]) -> bool {
+    pub fn matches_text(&self, text: &[u8]) -> bool {
         let pattern = &self.0;
         let (mut at, mut in_text) = (0, 0);
         // Backtracking position: after the last `*` of the pattern, and after the text that it matches.
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn fits(pattern: &str, text: &str) -> bool {
-        Pattern::new(pattern).fits(text.as_bytes())
+        GlobPattern::new(pattern).matches_text(text.as_bytes())
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::sight::{HistoryReport, PurgeEvent, SendersReport, TagsReport, Tick, TopsReport};
+use crate::protocol::sight::{HistoryReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport};
 use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
 /// Line of a response over the control socket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reply {
+pub enum AdminReply {
     /// Statistics of a zone.
     Zone(Box<ZoneReport>),
     /// Memory of the process by part.
@@ -20,7 +20,7 @@ pub enum Reply {
     /// Status of a server of a group.
     Peer(Box<PeerReport>),
     /// Events of a second.
-    Tick(Box<Tick>),
+    Tick(Box<LiveTick>),
     /// Executed purge, at any time.
     PurgeEvent(Box<PurgeEvent>),
     /// Pages ranked by cost.
@@ -32,7 +32,7 @@ pub enum Reply {
     /// Untrusted senders of `X-Forwarded-For`.
     Senders(Box<SendersReport>),
     /// The response is complete.
-    End(Ended),
+    End(ReplyEnd),
     /// The request failed or was aborted; also the last line.
     Error(String),
 }
@@ -40,12 +40,12 @@ pub enum Reply {
 /// Last line of a complete response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ended {
+pub struct ReplyEnd {
     /// Position for the next request if further results may exist ([`crate::protocol::PagesRequest::after`]).
     pub next: Option<String>,
 }
 
-impl Reply {
+impl AdminReply {
     /// Parses a line; the error is a message for users.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(line).map_err(|error| error.to_string())
@@ -87,23 +87,23 @@ mod tests {
     fn what_is_written_is_read() {
         let page = PageReport { key: "k\n".into(), hits: 3, ..PageReport::default() };
         for reply in [
-            Reply::Zone(Box::default()),
-            Reply::Memory(Box::default()),
-            Reply::Page(Box::new(page)),
-            Reply::Purge(Box::default()),
-            Reply::Peer(Box::default()),
-            Reply::Tick(Box::default()),
-            Reply::PurgeEvent(Box::default()),
-            Reply::Tops(Box::default()),
-            Reply::History(Box::default()),
-            Reply::Tags(Box::default()),
-            Reply::End(Ended { next: Some("m1.2".into()) }),
-            Reply::Error("no".into()),
+            AdminReply::Zone(Box::default()),
+            AdminReply::Memory(Box::default()),
+            AdminReply::Page(Box::new(page)),
+            AdminReply::Purge(Box::default()),
+            AdminReply::Peer(Box::default()),
+            AdminReply::Tick(Box::default()),
+            AdminReply::PurgeEvent(Box::default()),
+            AdminReply::Tops(Box::default()),
+            AdminReply::History(Box::default()),
+            AdminReply::Tags(Box::default()),
+            AdminReply::End(ReplyEnd { next: Some("m1.2".into()) }),
+            AdminReply::Error("no".into()),
         ] {
             let mut line = Vec::new();
             reply.write(&mut line);
             assert_eq!(line.split(|byte| *byte == b'\n').count(), 2);
-            assert_eq!(Reply::parse(&line), Ok(reply));
+            assert_eq!(AdminReply::parse(&line), Ok(reply));
         }
     }
 }

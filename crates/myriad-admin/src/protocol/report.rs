@@ -97,7 +97,7 @@ pub struct RequestCounts {
 impl RequestCounts {
     /// Returns the share of cache requests answered without waiting for an origin; `None` without requests.
     pub fn hit_rate(&self) -> Option<f64> {
-        (self.asked() > 0).then(|| self.served() as f64 / self.asked() as f64)
+        (self.total() > 0).then(|| self.served() as f64 / self.total() as f64)
     }
 
     /// Returns the number of requests answered by the cache without waiting for an origin.
@@ -106,7 +106,7 @@ impl RequestCounts {
     }
 
     /// Returns the number of requests to the cache.
-    pub fn asked(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.served() + self.miss + self.expired + self.revalidated
     }
 

@@ -19,7 +19,7 @@ const MOST_PATTERN_BYTES: usize = 1024;
 /// Request over the control socket: a line of JSON such as `{"pages":{"zone":"pages"}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Request {
+pub enum AdminRequest {
     /// Statistics of zones.
     Stats(StatsRequest),
     /// Memory of the process by part.
@@ -173,13 +173,15 @@ impl fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
-impl Request {
+impl AdminRequest {
     /// Parses a line.
     pub fn parse(line: &[u8]) -> Result<Self, RequestError> {
         let request: Self = read(line)?;
         match &request {
             Self::Purge(purge) => purge.check()?,
-            Self::Page(page) if page.page.is_empty() => return Err(told("\"page\" must not be empty")),
+            Self::Page(page) if page.page.is_empty() => {
+                return Err(request_error("\"page\" must not be empty"));
+            }
             Self::Pages(pages) => pages.check()?,
             Self::ChangeUpstream(change) => change.check()?,
             _ => {}
@@ -213,7 +215,7 @@ pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError
 impl UpstreamChange {
     fn check(&self) -> Result<(), RequestError> {
         if self.group.is_empty() || self.server.as_ref().is_some_and(String::is_empty) {
-            return Err(told("the names of the group and the server must not be empty"));
+            return Err(request_error("the names of the group and the server must not be empty"));
         }
         Ok(())
     }
@@ -224,7 +226,7 @@ impl PagesRequest {
     pub fn check(&self) -> Result<(), RequestError> {
         match &self.matching {
             Some(pattern) if pattern.len() > MOST_PATTERN_BYTES => {
-                Err(told(&format!("the pattern is longer than {MOST_PATTERN_BYTES} bytes")))
+                Err(request_error(&format!("the pattern is longer than {MOST_PATTERN_BYTES} bytes")))
             }
             _ => Ok(()),
         }
@@ -245,26 +247,28 @@ impl PurgeRequest {
 
     fn check(&self) -> Result<(), RequestError> {
         if self.is_empty() {
-            return Err(told("nothing to purge: specify urls, tags, wildcards, regexes, hosts or all"));
+            return Err(request_error(
+                "nothing to purge: specify urls, tags, wildcards, regexes, hosts or all",
+            ));
         }
         if self.len() > MOST_PURGES {
-            return Err(told(&format!("more than {MOST_PURGES} purges in one request")));
+            return Err(request_error(&format!("more than {MOST_PURGES} purges in one request")));
         }
         let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
         if lists.into_iter().flatten().any(String::is_empty) {
-            return Err(told("an empty value purges nothing; use \"all\" to purge everything"));
+            return Err(request_error("an empty value purges nothing; use \"all\" to purge everything"));
         }
         Ok(())
     }
 }
 
-fn told(text: &str) -> RequestError {
+fn request_error(text: &str) -> RequestError {
     RequestError(text.to_owned())
 }
 
 fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, RequestError> {
     if bytes.len() > MOST_REQUEST_BYTES {
-        return Err(told(&format!("the request is longer than {MOST_REQUEST_BYTES} bytes")));
+        return Err(request_error(&format!("the request is longer than {MOST_REQUEST_BYTES} bytes")));
     }
     serde_json::from_slice(bytes).map_err(|error| RequestError(error.to_string()))
 }
@@ -289,38 +293,38 @@ mod tests {
         let pages = PagesRequest { matching: Some("*x*".into()), limit: Some(7), ..PagesRequest::default() };
         let page = PageRequest { page: "k".into(), zone: None };
         for request in [
-            Request::Stats(StatsRequest::default()),
-            Request::Memory(MemoryRequest {}),
-            Request::Pages(pages),
-            Request::Page(page),
-            Request::Purge(purge),
-            Request::Upstreams(UpstreamsRequest { group: Some("g".into()), server: None }),
-            Request::ChangeUpstream(change()),
-            Request::Live(LiveRequest { ticks: 3 }),
-            Request::Tops(TopsRequest { by: Some("misses".into()), limit: Some(5) }),
-            Request::History(HistoryRequest::default()),
-            Request::Purges(PurgesRequest::default()),
-            Request::Tags(TagsRequest::default()),
-            Request::Senders(SendersRequest {}),
+            AdminRequest::Stats(StatsRequest::default()),
+            AdminRequest::Memory(MemoryRequest {}),
+            AdminRequest::Pages(pages),
+            AdminRequest::Page(page),
+            AdminRequest::Purge(purge),
+            AdminRequest::Upstreams(UpstreamsRequest { group: Some("g".into()), server: None }),
+            AdminRequest::ChangeUpstream(change()),
+            AdminRequest::Live(LiveRequest { ticks: 3 }),
+            AdminRequest::Tops(TopsRequest { by: Some("misses".into()), limit: Some(5) }),
+            AdminRequest::History(HistoryRequest::default()),
+            AdminRequest::Purges(PurgesRequest::default()),
+            AdminRequest::Tags(TagsRequest::default()),
+            AdminRequest::Senders(SendersRequest {}),
         ] {
             let line = request.line();
             assert_eq!(line.matches('\n').count(), 1);
-            assert_eq!(Request::parse(line.as_bytes()), Ok(request));
+            assert_eq!(AdminRequest::parse(line.as_bytes()), Ok(request));
         }
     }
 
     #[test]
     fn what_is_left_out_has_its_default() {
-        assert_eq!(Request::parse(b"{\"stats\":{}}"), Ok(Request::Stats(StatsRequest::default())));
+        assert_eq!(AdminRequest::parse(b"{\"stats\":{}}"), Ok(AdminRequest::Stats(StatsRequest::default())));
         let all = parse_purge(b"{\"all\":true}").expect("a purge");
         assert!(all.all && !all.soft && all.zone.is_none());
-        let pages = Request::parse(b" {\"pages\" : {\"match\":\"a\"}} \n");
-        assert!(matches!(pages, Ok(Request::Pages(pages)) if pages.matching.as_deref() == Some("a")));
+        let pages = AdminRequest::parse(b" {\"pages\" : {\"match\":\"a\"}} \n");
+        assert!(matches!(pages, Ok(AdminRequest::Pages(pages)) if pages.matching.as_deref() == Some("a")));
     }
 
     #[test]
     fn misspelt_or_empty_requests_are_rejected_with_reason() {
-        let error = |text: &str| Request::parse(text.as_bytes()).expect_err(text).to_string();
+        let error = |text: &str| AdminRequest::parse(text.as_bytes()).expect_err(text).to_string();
         assert!(error("{\"stats\":{\"zones\":1}}").contains("unknown field `zones`"));
         assert!(error("{\"purge\":{}}").contains("nothing to purge"));
         assert!(error("{\"purge\":{\"tags\":[\"\"]}}").contains("an empty value purges nothing"));
@@ -336,27 +340,31 @@ mod tests {
         assert!(error("").contains("EOF") && error("[").contains("line 1"));
         assert!(error("{\"stats\":{}} x").contains("trailing"));
         let many = PurgeRequest { tags: vec!["t".into(); MOST_PURGES + 1], ..PurgeRequest::default() };
-        assert!(error(&Request::Purge(many).line()).contains("more than"));
+        assert!(error(&AdminRequest::Purge(many).line()).contains("more than"));
     }
 
     #[test]
     fn no_depth_and_no_length_harms() {
         let deep = "[".repeat(MOST_REQUEST_BYTES);
-        assert!(Request::parse(deep.as_bytes()).is_err());
+        assert!(AdminRequest::parse(deep.as_bytes()).is_err());
         let long = format!("{{\"page\":{{\"page\":\"{}\"}}}}", "x".repeat(MOST_REQUEST_BYTES));
-        assert!(Request::parse(long.as_bytes()).expect_err("long").to_string().contains("longer than"));
+        assert!(AdminRequest::parse(long.as_bytes()).expect_err("long").to_string().contains("longer than"));
     }
 
     #[test]
     fn mutated_lines_are_read_or_refused() {
         let seeds = [
-            Request::Pages(PagesRequest {
+            AdminRequest::Pages(PagesRequest {
                 limit: Some(3),
                 host: Some("a".into()),
                 ..PagesRequest::default()
             }),
-            Request::Purge(PurgeRequest { urls: vec!["u".into()], wait: true, ..PurgeRequest::default() }),
-            Request::ChangeUpstream(change()),
+            AdminRequest::Purge(PurgeRequest {
+                urls: vec!["u".into()],
+                wait: true,
+                ..PurgeRequest::default()
+            }),
+            AdminRequest::ChangeUpstream(change()),
         ];
         let mut rng = fastrand::Rng::with_seed(11);
         for round in 0..20_000 {
@@ -370,8 +378,8 @@ mod tests {
                 }
             }
             // The serialization of a parsed request is parsed to the same request.
-            if let Ok(request) = Request::parse(&line) {
-                assert_eq!(Request::parse(request.line().as_bytes()), Ok(request));
+            if let Ok(request) = AdminRequest::parse(&line) {
+                assert_eq!(AdminRequest::parse(request.line().as_bytes()), Ok(request));
             }
         }
     }

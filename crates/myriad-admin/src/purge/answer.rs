@@ -2,18 +2,18 @@
 
 use bytes::Bytes;
 use myriad_http::Known;
-use myriad_http::uri::{Escape, escape};
+use myriad_http::uri::{EscapeKind, escape};
 use myriad_net::ResponseBody;
 
 use super::settings::PurgeStyle;
-use crate::purge::Outcome;
-use myriad_exchange::exchange::Answer;
+use crate::purge::PurgeResult;
+use myriad_exchange::exchange::ContentResponse;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::Step;
 
 /// Format of a response; each of the servers that plugins support has a different one.
 #[derive(Clone, Copy)]
-pub(crate) enum Form {
+pub(crate) enum PurgeAnswerFormat {
     /// Purge module, for a location with a key or a URL: 404 if no page was found.
     Location,
     /// Purge module, for a method: 412 if no page was found.
@@ -24,62 +24,74 @@ pub(crate) enum Form {
     Plus,
 }
 
-impl Form {
+impl PurgeAnswerFormat {
     /// Returns the format for a request that purges by its method.
-    pub(crate) fn of_method(request: &Request) -> Form {
-        if request.received.head.fields().has(Known::XPurgeMethod) { Form::Plugin } else { Form::Method }
+    pub(crate) fn of_method(request: &Request) -> PurgeAnswerFormat {
+        if request.received.head.fields().has(Known::XPurgeMethod) {
+            PurgeAnswerFormat::Plugin
+        } else {
+            PurgeAnswerFormat::Method
+        }
     }
 }
 
 /// Returns the response to an executed purge of `key`.
-pub(crate) fn made(form: Form, style: PurgeStyle, (kind, key): (&str, &[u8]), outcome: Outcome) -> Step {
+pub(crate) fn purge_answer(
+    form: PurgeAnswerFormat,
+    style: PurgeStyle,
+    (kind, key): (&str, &[u8]),
+    outcome: PurgeResult,
+) -> PhaseStep {
     let result = match outcome {
-        Outcome::Done(0) if matches!(kind, "url" | "key") => return Step::Error(missing(form)),
-        Outcome::Done(count) => format!("{kind}; count={count}"),
+        PurgeResult::Done(0) if matches!(kind, "url" | "key") => {
+            return PhaseStep::Error(not_found_status(form));
+        }
+        PurgeResult::Done(count) => format!("{kind}; count={count}"),
         // Further pages may be found in the files of a previous process; the purge covers them too.
-        Outcome::AtLeast(count) => format!("{kind}; count={count}; recovering"),
-        Outcome::Accepted => format!("{kind}; accepted"),
+        PurgeResult::AtLeast(count) => format!("{kind}; count={count}; recovering"),
+        PurgeResult::Accepted => format!("{kind}; accepted"),
     };
     let mut answer = match form {
-        Form::Plus => Answer::new(204, ResponseBody::None),
-        Form::Plugin => text(200, &format!("Purged: {result}\n")),
-        Form::Method | Form::Location => page(style, key),
+        PurgeAnswerFormat::Plus => ContentResponse::new(204, ResponseBody::None),
+        PurgeAnswerFormat::Plugin => text(200, &format!("Purged: {result}\n")),
+        PurgeAnswerFormat::Method | PurgeAnswerFormat::Location => page(style, key),
     };
     answer.field(b"Cache-Purge-Result", result.as_bytes());
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
-fn missing(form: Form) -> u16 {
+fn not_found_status(form: PurgeAnswerFormat) -> u16 {
     match form {
-        Form::Method => 412,
-        Form::Location | Form::Plugin | Form::Plus => 404,
+        PurgeAnswerFormat::Method => 412,
+        PurgeAnswerFormat::Location | PurgeAnswerFormat::Plugin | PurgeAnswerFormat::Plus => 404,
     }
 }
 
 /// Returns a 400 with the reason why a purge is invalid.
-pub(crate) fn invalid(why: &str) -> Step {
-    Step::Answer(text(400, &format!("{why}\n")))
+pub(crate) fn invalid_purge(why: &str) -> PhaseStep {
+    PhaseStep::Answer(text(400, &format!("{why}\n")))
 }
 
 /// Returns the response to a purge that is only explained.
-pub(crate) fn explained() -> Step {
-    Step::Answer(Answer::new(200, ResponseBody::None))
+pub(crate) fn explained_purge() -> PhaseStep {
+    PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
 
-fn text(status: u16, text: &str) -> Answer {
-    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::copy_from_slice(text.as_bytes())));
+fn text(status: u16, text: &str) -> ContentResponse {
+    let mut answer =
+        ContentResponse::new(status, ResponseBody::Full(Bytes::copy_from_slice(text.as_bytes())));
     answer.media_type = Some(b"text/plain"[..].into());
     answer
 }
 
 /// Returns a page that describes the purge (`cache_purge_response_type`).
-fn page(style: PurgeStyle, key: &[u8]) -> Answer {
+fn page(style: PurgeStyle, key: &[u8]) -> ContentResponse {
     let mut page = Vec::new();
     let media_type: &[u8] = match style {
         PurgeStyle::Html => {
             page.extend_from_slice(b"<html>\n<head><title>Successful purge</title></head>\n<body>\n");
             page.extend_from_slice(b"<h1>Successful purge</h1>\n<p>Key: ");
-            escape(key, Escape::Html, &mut page);
+            escape(key, EscapeKind::Html, &mut page);
             page.extend_from_slice(b"</p>\n</body>\n</html>\n");
             b"text/html"
         }
@@ -98,7 +110,7 @@ fn page(style: PurgeStyle, key: &[u8]) -> Answer {
             page.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<status><Key>");
             escape(
                 String::from_utf8_lossy(key).replace(char::is_control, "?").as_bytes(),
-                Escape::Html,
+                EscapeKind::Html,
                 &mut page,
             );
             page.extend_from_slice(b"</Key></status>\n");
@@ -111,7 +123,7 @@ fn page(style: PurgeStyle, key: &[u8]) -> Answer {
             b"text/plain"
         }
     };
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(page)));
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(page)));
     answer.media_type = Some(media_type.into());
     answer
 }

@@ -1,14 +1,14 @@
 //! `*_cache_purge`: the syntax of the purge module and of NGINX Plus; and the format of responses.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, at_least, network, use_cache_zone,
+    Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, at_least, network, use_cache_zone,
 };
 use myriad_conf::settings::{Network, Settings};
 use myriad_conf::{Diagnostic, Word};
 
 use super::place::PurgeLocation;
 use super::settings::{PurgeCondition, PurgeSettings, PurgeStyle};
-use myriad_exchange::feature::planned;
+use myriad_exchange::feature::plan_handler;
 
 /// Directives that are the same for every protocol.
 pub(super) static ROWS: &[Directive] = &[Directive::new(
@@ -43,7 +43,7 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
 /// Parses `*_cache_purge`. `ZONE KEY`, `ZONE url TARGET`: the whole location purges. `off`, `on` or a method, each with
 /// `purge_all` and `from`: requests with that method purge. Otherwise conditions: a request purges if one of them is
 /// true (NGINX Plus).
-fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let first = args.bytes(0).to_vec();
     if first == b"off" && args.len() == 1 {
         *settings.feature_mut() = PurgeSettings::default();
@@ -64,12 +64,12 @@ fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
     let zone = args.text(0)?;
     use_cache_zone(args, &zone);
-    settings.handler = Some(planned(PurgeLocation { zone, text: args.text(args.len() - 1)?, by_url }));
+    settings.handler = Some(plan_handler(PurgeLocation { zone, text: args.text(args.len() - 1)?, by_url }));
     Ok(())
 }
 
 /// `cache_purge_response_type`.
-fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let styles = [
         ("html", PurgeStyle::Html),
         ("json", PurgeStyle::Json),

@@ -7,13 +7,13 @@ use myriad_http::uri::parse_host;
 
 use crate::purge::own_host;
 use myriad_exchange::exchange::Request;
-use myriad_http::uri::behind_scheme;
+use myriad_http::uri::after_scheme;
 
 /// Returns whether a browser sends the request for a page that is not of this server: either its fields show it (Fetch
 /// Metadata, RFC 6454), or the page's name is not a name of the server, as with a foreign name that resolves to this
 /// machine (DNS rebinding). Programs, such as an application that purges, send no such fields. `behind_proxy` is set if
 /// the client may have used TLS and another port with a trusted proxy, so that only the host of an origin is compared.
-pub fn is_asking(request: &Request, behind_proxy: bool) -> bool {
+pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     let fields = request.received.head.fields();
     let is_foreign =
         |site: &[u8]| !site.eq_ignore_ascii_case(b"same-origin") && !site.eq_ignore_ascii_case(b"none");
@@ -35,14 +35,14 @@ pub fn is_asking(request: &Request, behind_proxy: bool) -> bool {
 
 /// Returns whether the request was caused by a page of another host (`Referer`). Browsers without Fetch Metadata send
 /// this field, unless the page disables it.
-pub fn is_led_from_elsewhere(request: &Request) -> bool {
+pub fn has_foreign_referer(request: &Request) -> bool {
     let mut pages = request.received.head.fields().get_all(b"referer");
     pages.any(|page| host_of(page).is_none_or(|host| *host != *request.route.host))
 }
 
 /// Returns the host of an `http` or `https` URL without user and port, normalized as in requests.
 fn host_of(url: &[u8]) -> Option<Cow<'_, [u8]>> {
-    let rest = behind_scheme(url)?;
+    let rest = after_scheme(url)?;
     // Browsers treat `\` as `/`.
     let end = rest.iter().position(|byte| matches!(byte, b'/' | b'\\' | b'?' | b'#')).unwrap_or(rest.len());
     let authority = &rest[..end];

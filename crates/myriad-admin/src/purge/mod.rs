@@ -19,8 +19,8 @@ mod tests;
 use myriad_exchange::feature::Feature;
 
 pub use compile::rules;
-pub use run::{Outcome, Refused};
-pub use run::{check, invalidate, invalidate_in, run, run_all, run_in, shorten, tend};
+pub use run::{PurgeFailure, PurgeResult};
+pub use run::{advance_purges, check, invalidate, invalidate_in, run, run_all, run_in, shorten_name};
 
 /// Feature entry for the list of features.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)

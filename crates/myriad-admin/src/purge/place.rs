@@ -25,7 +25,7 @@ impl PlannedHandler for PurgeLocation {
     fn make(&self, compile: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
         // An undefined zone has been reported.
         let zone = compile.cache_zone(&self.zone.lossy())?;
-        let template = compile.apart_template(&self.text);
+        let template = compile.origin_template(&self.text);
         let by = if self.by_url { PurgeBy::Url(template) } else { PurgeBy::Key(template) };
         Some(Box::new(PurgePlace { zone, by }))
     }

@@ -5,13 +5,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use myriad_log::{ErrorLog, Level};
-use myriad_policy::{Command, What};
-use myriad_store::{Count, Covered, KeyRef, Purge, PurgeError, Purged};
+use myriad_log::{ErrorLog, LogLevel};
+use myriad_policy::{PurgeCommand, PurgeTarget};
+use myriad_store::{KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeKind, PurgeScope};
 
 use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
-use myriad_store::page::{PageZone, PurgeNote, PurgedBy, covering};
+use myriad_store::page::{PageZone, PurgeLogEntry, PurgeSource, purge_predicate};
 
 /// Maximum length of the name of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
@@ -24,7 +24,7 @@ const TEND_TIME: Duration = Duration::from_millis(10);
 
 /// Result of a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PurgeResult {
     /// Complete: this many pages were removed or made stale.
     Done(usize),
     /// Complete, with at least this many pages: the files of a previous process are still being scanned.
@@ -33,10 +33,10 @@ pub enum Outcome {
     Accepted,
 }
 
-impl Outcome {
+impl PurgeResult {
     /// Combines the results of several zones.
     #[must_use]
-    pub fn and(self, other: Outcome) -> Outcome {
+    pub fn and(self, other: PurgeResult) -> PurgeResult {
         match (self, other) {
             (Self::Accepted, _) | (_, Self::Accepted) => Self::Accepted,
             (Self::Done(a), Self::Done(b)) => Self::Done(a + b),
@@ -47,7 +47,7 @@ impl Outcome {
 
 /// Error of a purge.
 #[derive(Debug)]
-pub enum Refused {
+pub enum PurgeFailure {
     /// The pattern is invalid, with the reason.
     Pattern(String),
     /// No zone has this name.
@@ -58,7 +58,7 @@ pub enum Refused {
     Unlogged(io::Error),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for PurgeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pattern(why) => f.write_str(why),
@@ -71,9 +71,9 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for PurgeFailure {}
 
-impl From<PurgeError> for Refused {
+impl From<PurgeError> for PurgeFailure {
     fn from(error: PurgeError) -> Self {
         match error {
             PurgeError::Rule => Self::Pattern("the pattern is too long".to_owned()),
@@ -87,11 +87,11 @@ impl From<PurgeError> for Refused {
 /// effective when this returns, and after a crash.
 pub async fn run(
     zones: &[Arc<PageZone>],
-    command: &Command,
+    command: &PurgeCommand,
     keys: &[Vec<u8>],
-    by: PurgedBy,
-) -> Result<Outcome, Refused> {
-    let mut outcome = Outcome::Done(0);
+    by: PurgeSource,
+) -> Result<PurgeResult, PurgeFailure> {
+    let mut outcome = PurgeResult::Done(0);
     for zone in zones {
         outcome = outcome.and(run_in(zone, command, keys, by).await?.outcome);
     }
@@ -99,22 +99,22 @@ pub async fn run(
 }
 
 /// Executes the purges that a response of an origin requests. Exact purges are combined into one.
-pub async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refused> {
+pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), PurgeFailure> {
     for soft in [false, true] {
         let of_kind = || commands.iter().filter(|command| command.soft == soft);
         let addresses: Vec<u64> = of_kind().flat_map(|command| command.what.addresses()).collect();
         let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
         if !addresses.is_empty() || !labels.is_empty() {
-            let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &labels };
-            let purged = zone.zone.purge_from(covered, kind(soft), stale_from()).await?;
-            let exact: Vec<&What> =
+            let covered = PurgeScope::Exact { keys: &[], addresses: &addresses, labels: &labels };
+            let purged = zone.zone.purge_from(covered, purge_kind(soft), stale_from()).await?;
+            let exact: Vec<&PurgeTarget> =
                 of_kind().map(|command| &command.what).filter(|what| what.is_exact()).collect();
             let what = exact.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let word = exact.first().map_or("url", |what| what.kind());
-            note(zone, (word, what), soft, PurgedBy::Origin, made(&purged));
+            log_purge(zone, (word, what), soft, PurgeSource::Origin, applied_purge(&purged));
         }
         for command in of_kind().filter(|command| !command.what.is_exact()) {
-            run_in(zone, command, &[], PurgedBy::Origin).await?;
+            run_in(zone, command, &[], PurgeSource::Origin).await?;
         }
     }
     Ok(())
@@ -122,44 +122,48 @@ pub async fn run_all(zone: &PageZone, commands: &[Command]) -> Result<(), Refuse
 
 /// Purge that is in effect in a zone.
 #[derive(Clone, Copy, Debug)]
-pub struct Made {
+pub struct AppliedPurge {
     /// Result.
-    pub outcome: Outcome,
+    pub outcome: PurgeResult,
     /// Sequence number in the zone ([`myriad_store::page::PurgeEnds`]).
     pub number: u64,
 }
 
 /// Checks that the pattern of a purge is valid.
-pub fn check(what: &What) -> Result<(), String> {
-    if what.is_exact() || *what == What::All { Ok(()) } else { covering(what).map(drop) }
+pub fn check(what: &PurgeTarget) -> Result<(), String> {
+    if what.is_exact() || *what == PurgeTarget::All { Ok(()) } else { purge_predicate(what).map(drop) }
 }
 
 /// Purges in one zone, like [`run`].
 pub async fn run_in(
     zone: &PageZone,
-    command: &Command,
+    command: &PurgeCommand,
     keys: &[Vec<u8>],
-    by: PurgedBy,
-) -> Result<Made, Refused> {
-    run_from(zone, command, keys, stale_from(), by).await
+    by: PurgeSource,
+) -> Result<AppliedPurge, PurgeFailure> {
+    run_with_stale_time(zone, command, keys, stale_from(), by).await
 }
 
 /// Requires validation of the covered pages before they are used again; they may be used if the fetch fails.
-pub async fn invalidate_in(zone: &PageZone, what: &What, by: PurgedBy) -> Result<Made, Refused> {
-    run_from(zone, &Command { what: what.clone(), soft: true }, &[], 0, by).await
+pub async fn invalidate_in(
+    zone: &PageZone,
+    what: &PurgeTarget,
+    by: PurgeSource,
+) -> Result<AppliedPurge, PurgeFailure> {
+    run_with_stale_time(zone, &PurgeCommand { what: what.clone(), soft: true }, &[], 0, by).await
 }
 
 /// Purges in one zone. Pages of a soft purge are stale from that time on, or must be fetched at once if it is 0.
-async fn run_from(
+async fn run_with_stale_time(
     zone: &PageZone,
-    command: &Command,
+    command: &PurgeCommand,
     keys: &[Vec<u8>],
     from: u64,
-    by: PurgedBy,
-) -> Result<Made, Refused> {
+    by: PurgeSource,
+) -> Result<AppliedPurge, PurgeFailure> {
     let (addresses, labels) = (command.what.addresses(), command.what.labels());
     let named = match &command.what {
-        What::Keys(keys) => &keys[..],
+        PurgeTarget::Keys(keys) => &keys[..],
         _ => &[],
     };
     let keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
@@ -167,53 +171,59 @@ async fn run_from(
     let all_keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
     let (mut rule, mut name);
     let covered = if command.what.is_exact() {
-        Covered::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }
-    } else if command.what == What::All {
-        Covered::All
+        PurgeScope::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }
+    } else if command.what == PurgeTarget::All {
+        PurgeScope::All
     } else {
-        covering(&command.what).map(drop).map_err(Refused::Pattern)?;
+        purge_predicate(&command.what).map(drop).map_err(PurgeFailure::Pattern)?;
         rule = Vec::new();
         command.encode(&mut rule);
         name = command.what.to_string();
-        shorten(&mut name);
-        Covered::Rule { name: &name, rule: &rule }
+        shorten_name(&mut name);
+        PurgeScope::Rule { name: &name, rule: &rule }
     };
-    let purged = zone.zone.purge_from(covered, kind(command.soft), from).await?;
-    let made = made(&purged);
-    note(zone, (command.what.kind(), command.what.to_string()), command.soft, by, made);
+    let purged = zone.zone.purge_from(covered, purge_kind(command.soft), from).await?;
+    let made = applied_purge(&purged);
+    log_purge(zone, (command.what.kind(), command.what.to_string()), command.soft, by, made);
     Ok(made)
 }
 
-fn made(purged: &Purged) -> Made {
+fn applied_purge(purged: &LoggedPurge) -> AppliedPurge {
     let outcome = match purged.count {
-        Count::Exact(count) => Outcome::Done(count),
-        Count::AtLeast(count) => Outcome::AtLeast(count),
-        Count::Later => Outcome::Accepted,
+        PurgeCount::Exact(count) => PurgeResult::Done(count),
+        PurgeCount::AtLeast(count) => PurgeResult::AtLeast(count),
+        PurgeCount::Later => PurgeResult::Accepted,
     };
-    Made { outcome, number: purged.number }
+    AppliedPurge { outcome, number: purged.number }
 }
 
 /// Records a purge in the log of its zone.
-fn note(zone: &PageZone, (kind, what): (&'static str, String), soft: bool, by: PurgedBy, made: Made) {
+fn log_purge(
+    zone: &PageZone,
+    (kind, what): (&'static str, String),
+    soft: bool,
+    by: PurgeSource,
+    made: AppliedPurge,
+) {
     let (pages, at_least) = match made.outcome {
-        Outcome::Done(count) => (Some(count as u64), false),
-        Outcome::AtLeast(count) => (Some(count as u64), true),
-        Outcome::Accepted => (None, false),
+        PurgeResult::Done(count) => (Some(count as u64), false),
+        PurgeResult::AtLeast(count) => (Some(count as u64), true),
+        PurgeResult::Accepted => (None, false),
     };
     let number = made.number;
-    zone.purges.note(PurgeNote { at_ms: wall_ms(), kind, what, soft, by, number, pages, at_least });
+    zone.purges.note(PurgeLogEntry { at_ms: wall_ms(), kind, what, soft, by, number, pages, at_least });
 }
 
 /// Requires validation of the pages of URLs before they are used again; they may be used if the fetch fails (RFC 9111
 /// section 4.4).
-pub async fn invalidate(zone: &PageZone, urls: &[What]) -> Result<(), Refused> {
-    let addresses: Vec<u64> = urls.iter().flat_map(What::addresses).collect();
-    let covered = Covered::Exact { keys: &[], addresses: &addresses, labels: &[] };
-    let made = made(&zone.zone.purge(covered, Purge::Soft).await?);
+pub async fn invalidate(zone: &PageZone, urls: &[PurgeTarget]) -> Result<(), PurgeFailure> {
+    let addresses: Vec<u64> = urls.iter().flat_map(PurgeTarget::addresses).collect();
+    let covered = PurgeScope::Exact { keys: &[], addresses: &addresses, labels: &[] };
+    let made = applied_purge(&zone.zone.purge(covered, PurgeKind::Soft).await?);
     // Any client may cause this: a purge without effect is not logged.
-    if made.outcome != Outcome::Done(0) {
+    if made.outcome != PurgeResult::Done(0) {
         let what = urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        note(zone, ("url", what), true, PurgedBy::Request, made);
+        log_purge(zone, ("url", what), true, PurgeSource::Request, made);
     }
     Ok(())
 }
@@ -224,31 +234,31 @@ fn stale_from() -> u64 {
     now_ms().saturating_sub(1000)
 }
 
-fn kind(soft: bool) -> Purge {
-    if soft { Purge::Soft } else { Purge::Hard }
+fn purge_kind(soft: bool) -> PurgeKind {
+    if soft { PurgeKind::Soft } else { PurgeKind::Hard }
 }
 
 /// Continues to check pages against pattern purges, and logs completed purges.
-pub fn tend(zone: &PageZone, log: &ErrorLog) {
+pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     let began = Instant::now();
     // A pattern may take long for each page, so that the time per call is limited for other work of this thread.
     for _ in 0..TEND_BATCHES {
         if zone.zone.live_purges() == 0 || began.elapsed() >= TEND_TIME {
             return;
         }
-        for purge in zone.zone.tend_purges(TEND_BATCH) {
-            zone.ends.note(purge.number, purge.count);
+        for purge in zone.zone.maintain_purges(TEND_BATCH) {
+            zone.purge_results.note(purge.number, purge.count);
             zone.purges.end(purge.number, purge.count as u64);
             let (name, count) = (purge.name, purge.count);
             let (zone, plural) = (zone.zone.name(), if count == 1 { "" } else { "s" });
             let text = format_args!("purge of {name} in zone \"{zone}\": {count} page{plural}");
-            log.write(Level::Notice, None, text);
+            log.write(LogLevel::Notice, None, text);
         }
     }
 }
 
 /// Shortens the name of a purge for the log.
-pub fn shorten(name: &mut String) {
+pub fn shorten_name(name: &mut String) {
     if name.len() > LONGEST_NAME {
         let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
         name.truncate(end);

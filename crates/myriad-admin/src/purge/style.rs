@@ -10,7 +10,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let style = *settings.feature::<PurgeStyle>();
     if style != PurgeStyle::default() {
-        features.keep(style);
+        features.insert(style);
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use myriad_net::clock::now_ms;
 use myriad_policy::{EntityTag, Tags};
 use myriad_store::page::PageZone;
-use myriad_store::page::testing::Made;
+use myriad_store::page::testing::PageSpec;
 use myriad_store::{ALTERNATIVES, Admission, Completion, KeyRef};
 
 use myriad_serve::testing::TestSite;
@@ -23,9 +23,9 @@ pub const ZONE: &str = "proxy_cache_path /nowhere/cache keys_zone=z:1m;";
 /// Stores a page of eight bytes under a key, fetched for this URL, with these tags, and fresh for a minute.
 pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &str) {
     let now = now_ms();
-    let (tags, tag) = (Tags::parse(tags.as_bytes()), Some(EntityTag::made(7)));
-    let meta = Made { host, target, tags, tag, fresh_until: now + 60_000, ..Made::default() }.meta();
-    let writer = zone.zone.fetch_alone(KeyRef::new(key.as_bytes()), now);
+    let (tags, tag) = (Tags::parse(tags.as_bytes()), Some(EntityTag::generated(7)));
+    let meta = PageSpec { host, target, tags, tag, fresh_until: now + 60_000, ..PageSpec::default() }.meta();
+    let writer = zone.zone.fetch_unshared(KeyRef::new(key.as_bytes()), now);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length: None });
     writer.push(Bytes::from_static(b"the page"));
     let alternatives = [const { None }; ALTERNATIVES];
@@ -37,7 +37,7 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
 pub fn is_stored(zone: &PageZone, key: &str) -> bool {
     // Pattern purges remove pages when all pages have been checked.
     while zone.zone.live_purges() > 0 {
-        zone.zone.tend_purges(100);
+        zone.zone.maintain_purges(100);
     }
     !zone.zone.peek(KeyRef::new(key.as_bytes())).is_empty()
 }

@@ -17,27 +17,27 @@ const PAUSE_MS: u64 = 5_000;
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
 /// Pages and bytes of each coding.
-type Totals = [(u64, u64); CODINGS.len()];
+type CodingTotals = [(u64, u64); CODINGS.len()];
 
 /// Scans of all zones, by zone name.
 #[derive(Debug, Default)]
-pub(super) struct Rounds(HashMap<String, Round>);
+pub(super) struct ZoneScans(HashMap<String, ZoneScan>);
 
 #[derive(Debug, Default)]
-struct Round {
+struct ZoneScan {
     at: Option<Cursor>,
-    counted: Totals,
-    last: Option<(u64, Totals)>,
+    counted: CodingTotals,
+    last: Option<(u64, CodingTotals)>,
 }
 
-impl Rounds {
+impl ZoneScans {
     /// Continues the scan of a zone. Returns the result of the last complete scan and its time.
     pub(super) fn step(&mut self, zone: &PageZone, now_ms: u64) -> (Vec<EncodingTotal>, Option<u64>) {
         let round = self.0.entry(zone.zone.name().to_owned()).or_default();
         round.step(zone, now_ms);
         let Some((ended_ms, totals)) = round.last else { return (Vec::new(), None) };
-        let told = CODINGS.iter().zip(totals).filter(|(_, (pages, _))| *pages > 0);
-        let told = told.map(|(coding, (pages, bytes))| EncodingTotal {
+        let non_empty = CODINGS.iter().zip(totals).filter(|(_, (pages, _))| *pages > 0);
+        let encodings = non_empty.map(|(coding, (pages, bytes))| EncodingTotal {
             coding: if *coding == Coding::Identity {
                 "identity".to_owned()
             } else {
@@ -46,16 +46,16 @@ impl Rounds {
             pages,
             bytes,
         });
-        (told.collect(), Some(ended_ms))
+        (encodings.collect(), Some(ended_ms))
     }
 
     /// Removes zones that no longer exist.
-    pub(super) fn keep(&mut self, is_there: impl Fn(&str) -> bool) {
+    pub(super) fn retain_zones(&mut self, is_there: impl Fn(&str) -> bool) {
         self.0.retain(|name, _| is_there(name));
     }
 }
 
-impl Round {
+impl ZoneScan {
     fn step(&mut self, zone: &PageZone, now_ms: u64) {
         if self.at.is_none() && self.last.is_some_and(|(ended_ms, _)| now_ms < ended_ms + PAUSE_MS) {
             return;

@@ -1,19 +1,19 @@
 //! History of figures.
 
 use crate::protocol::sight::{HistoryReport, HistoryRequest, HistorySeries};
-use crate::protocol::{Ended, Reply};
+use crate::protocol::{AdminReply, ReplyEnd};
 use myriad_exchange::ranking::history::{Figures, LENGTHS};
 use myriad_policy::CacheStatus;
 
 use super::look::KINDS;
 use super::tops::ms;
-use crate::admin::{Administrator, End, Tell};
+use crate::admin::{Administrator, ReplyResult, ReplySink};
 
 /// Default and maximum of `range`, in seconds.
 const RANGE_S: (u64, u64) = (3600, 14 * 86_400);
 
 impl Administrator {
-    pub(crate) fn history(&self, request: &HistoryRequest, tell: &mut Tell<'_>) -> End {
+    pub(crate) fn history(&self, request: &HistoryRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let range_s = request.range.unwrap_or(RANGE_S.0);
         if range_s == 0 || range_s > RANGE_S.1 {
             return Err(format!("\"range\" must be a number of seconds from 1 to {}", RANGE_S.1));
@@ -31,8 +31,8 @@ impl Administrator {
             }
         }
         report.points = report.at_ms.len();
-        tell(Reply::History(Box::new(report)));
-        Ok(Ended::default())
+        tell(AdminReply::History(Box::new(report)));
+        Ok(ReplyEnd::default())
     }
 }
 

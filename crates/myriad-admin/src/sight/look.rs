@@ -1,10 +1,10 @@
 //! Snapshot of all counts, and differences of snapshots.
 
 use crate::admin::request_counts;
-use crate::protocol::sight::{Counts, FirstByte, Percentiles};
+use crate::protocol::sight::{FirstByteTimes, Percentiles, TickCounts};
 use myriad_exchange::counters::Snapshot;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::traffic::{CacheSums, Times, TrafficSnapshot};
+use myriad_exchange::traffic::{CacheSums, TimeHistogram, TrafficSnapshot};
 use myriad_policy::CacheStatus;
 
 /// Number of kinds of requests: by cache status in the order of its discriminants, then those without a status.
@@ -12,7 +12,7 @@ pub(super) const KINDS: usize = CacheStatus::ALL.len() + 1;
 
 /// All counts since the start of the worker process.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct CountsSnapshot {
     pub at_ms: u64,
     pub total: Snapshot,
     pub workers: Vec<Snapshot>,
@@ -21,10 +21,10 @@ pub(super) struct Look {
     /// Requests by kind.
     pub kinds: [u64; KINDS],
     /// Times to the first byte of cache hits, of origin fetches, and of requests without a cache.
-    pub first_byte: [Times; 3],
+    pub first_byte: [TimeHistogram; 3],
 }
 
-impl Look {
+impl CountsSnapshot {
     pub(super) fn of(runtime: &Runtime) -> Self {
         let traffic = TrafficSnapshot::read(runtime);
         let total = traffic.total;
@@ -41,9 +41,9 @@ impl Look {
     }
 
     /// Returns the percentiles of the times to the first byte.
-    pub(super) fn percentiles(&self) -> FirstByte {
+    pub(super) fn percentiles(&self) -> FirstByteTimes {
         let [hit, miss, other] = &self.first_byte;
-        FirstByte {
+        FirstByteTimes {
             all: percentiles(&self.all()),
             hit: percentiles(hit),
             miss: percentiles(miss),
@@ -52,14 +52,14 @@ impl Look {
     }
 
     /// Returns the times of all requests.
-    pub(super) fn all(&self) -> Times {
-        self.first_byte.iter().fold(Times::default(), Times::plus)
+    pub(super) fn all(&self) -> TimeHistogram {
+        self.first_byte.iter().fold(TimeHistogram::default(), TimeHistogram::plus)
     }
 
     /// Returns the counts in the format of events.
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> TickCounts {
         let [status_1xx, status_2xx, status_3xx, status_4xx, status_5xx] = self.classes;
-        Counts {
+        TickCounts {
             requests: self.total.requests,
             bytes: self.total.bytes,
             fetches: self.total.fetches,
@@ -96,8 +96,8 @@ impl Look {
 }
 
 /// Returns the times by cache handling.
-fn first_byte(by_cache: &[CacheSums; KINDS]) -> [Times; 3] {
-    let mut times: [Times; 3] = Default::default();
+fn first_byte(by_cache: &[CacheSums; KINDS]) -> [TimeHistogram; 3] {
+    let mut times: [TimeHistogram; 3] = Default::default();
     for (kind, sums) in by_cache.iter().enumerate() {
         let of = match CacheStatus::ALL.iter().find(|status| **status as usize == kind) {
             Some(CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) => 0,
@@ -110,7 +110,7 @@ fn first_byte(by_cache: &[CacheSums; KINDS]) -> [Times; 3] {
 }
 
 /// Returns percentiles in milliseconds; `None` without counts.
-fn percentiles(times: &Times) -> Option<Percentiles> {
+fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
     let count = times.count();
     let of = |part| times.quantile(part).unwrap_or_default() as f64 / 1000.0;
     (count > 0).then(|| Percentiles { count, p50: of(0.5), p90: of(0.9), p99: of(0.99), max: of(1.0) })

@@ -22,5 +22,5 @@ mod tags;
 mod tops;
 mod watch;
 
-pub use observer::Observer;
+pub use observer::SightObserver;
 pub(crate) use stream::stream;

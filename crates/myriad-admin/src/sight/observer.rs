@@ -4,17 +4,17 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::protocol::sight::{Connections, QueueReport, Tick, TierSize, WorkerTick, ZoneTick};
-use crate::protocol::{PeerReport, Reply};
+use crate::protocol::sight::{ConnectionCounts, LiveTick, QueueReport, TierSize, WorkerTick, ZoneTick};
+use crate::protocol::{AdminReply, PeerReport};
 use bytes::Bytes;
 use myriad_access::shield::origin_queue;
-use myriad_exchange::ranking::history::Written;
+use myriad_exchange::ranking::history::HistoryWrite;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::sight::{self, Sight};
+use myriad_exchange::sight::{self, SiteObservation};
 use myriad_store::page::PageZone;
 
-use super::encodings::Rounds;
-use super::look::Look;
+use super::encodings::ZoneScans;
+use super::look::CountsSnapshot;
 use super::purges::event;
 use super::recorder::{Gauges, Recorder};
 use crate::admin::{Administrator, zone_report};
@@ -22,35 +22,35 @@ use crate::admin::{Administrator, zone_report};
 /// Maximum number of group servers in a tick.
 const MOST_ORIGINS: usize = 200;
 /// Interval since the last tick, in milliseconds, above which a tick omits previous purges.
-const FORGOTTEN_MS: u64 = 3_000;
+const MAX_PURGE_GAP_MS: u64 = 3_000;
 /// Number of purges that are retained for slow readers.
 const LAST_PURGES: usize = 100;
 
 /// State of the observations. It belongs to a separate thread that no request waits for.
-pub struct Observer {
-    sight: Arc<Sight>,
+pub struct SightObserver {
+    sight: Arc<SiteObservation>,
     /// Counts at the last tick.
-    last: Look,
+    last: CountsSnapshot,
     recorder: Recorder,
-    rounds: Rounds,
+    rounds: ZoneScans,
     /// Number of purges already sent of each zone's log, by zone name.
-    told: HashMap<String, u64>,
+    purges_sent: HashMap<String, u64>,
     /// Last purges, each with its sequence number.
     purges: VecDeque<(u64, Bytes)>,
     numbered: u64,
 }
 
-impl Observer {
+impl SightObserver {
     /// Creates an observer that counts from now on.
-    pub fn new(sight: Arc<Sight>, runtime: &Runtime) -> Self {
-        let last = Look::of(runtime);
+    pub fn new(sight: Arc<SiteObservation>, runtime: &Runtime) -> Self {
+        let last = CountsSnapshot::of(runtime);
         let recorder = Recorder::new(&last);
         let mut observer = Self {
             sight,
             last,
             recorder,
-            rounds: Rounds::default(),
-            told: HashMap::new(),
+            rounds: ZoneScans::default(),
+            purges_sent: HashMap::new(),
             purges: VecDeque::new(),
             numbered: 0,
         };
@@ -61,28 +61,35 @@ impl Observer {
 
     /// Creates a tick and sends it to all readers.
     pub fn tick(&mut self, runtime: &Runtime) {
-        let look = Look::of(runtime);
+        let look = CountsSnapshot::of(runtime);
         let administrator = Administrator::new(runtime);
-        let tick = self.made(runtime, &administrator, &look);
+        let tick = self.new_tick(runtime, &administrator, &look);
         self.take_purges(runtime);
-        if tick.interval_ms > FORGOTTEN_MS {
+        if tick.interval_ms > MAX_PURGE_GAP_MS {
             // No reader was connected for a while: purges of this time are available from `purges`.
             self.purges.clear();
         }
         let json = Bytes::from(serde_json::to_vec(&tick).unwrap_or_default());
         self.last = look;
-        self.sight.live.tell(sight::Tick { at_ms: tick.at_ms, json }, self.purges.iter().cloned().collect());
+        self.sight
+            .live
+            .publish(sight::Tick { at_ms: tick.at_ms, json }, self.purges.iter().cloned().collect());
     }
 
     /// Completes or updates the current steps of the history. Returns the bytes to write to the file.
-    pub fn record(&mut self, runtime: &Runtime) -> Vec<Written> {
-        let look = Look::of(runtime);
+    pub fn record(&mut self, runtime: &Runtime) -> Vec<HistoryWrite> {
+        let look = CountsSnapshot::of(runtime);
         self.recorder.gauge(&gauges(runtime, &look));
         let mut history = self.sight.history.lock();
         history.as_mut().map_or_else(Vec::new, |history| self.recorder.record(history, &look))
     }
 
-    fn made(&mut self, runtime: &Runtime, administrator: &Administrator, look: &Look) -> Tick {
+    fn new_tick(
+        &mut self,
+        runtime: &Runtime,
+        administrator: &Administrator,
+        look: &CountsSnapshot,
+    ) -> LiveTick {
         let delta = look.since(&self.last);
         let now = look.total;
         let workers = look.workers.iter().enumerate().map(|(worker, snapshot)| WorkerTick {
@@ -91,9 +98,9 @@ impl Observer {
             active: snapshot.active(),
         });
         let zones = &administrator.zones;
-        self.rounds.keep(|name| zones.iter().any(|zone| zone.zone.name() == name));
+        self.rounds.retain_zones(|name| zones.iter().any(|zone| zone.zone.name() == name));
         self.recorder.gauge(&gauges(runtime, look));
-        Tick {
+        LiveTick {
             at_ms: look.at_ms,
             interval_ms: look.at_ms.saturating_sub(self.last.at_ms),
             started_ms: self.sight.started_ms,
@@ -102,7 +109,7 @@ impl Observer {
             total: look.counts(),
             delta: delta.counts(),
             first_byte: delta.percentiles(),
-            connections: Connections {
+            connections: ConnectionCounts {
                 active: now.active(),
                 reading: now.reading,
                 writing: now.writing(),
@@ -151,18 +158,19 @@ impl Observer {
 
     /// Reads new purges from the zones' logs.
     fn take_purges(&mut self, runtime: &Runtime) {
-        self.told.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
+        self.purges_sent.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
         let mut news = Vec::new();
         for zone in runtime.zones.values() {
-            let told = self.told.entry(zone.zone.name().to_owned()).or_default();
-            let (noted, notes) = zone.purges.after(*told);
-            *told = noted;
+            let sent = self.purges_sent.entry(zone.zone.name().to_owned()).or_default();
+            let (noted, notes) = zone.purges.after(*sent);
+            *sent = noted;
             news.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
         }
         news.sort_by_key(|event| event.at_ms);
         for event in news {
             self.numbered += 1;
-            self.purges.push_back((self.numbered, Bytes::from(Reply::PurgeEvent(Box::new(event)).json())));
+            self.purges
+                .push_back((self.numbered, Bytes::from(AdminReply::PurgeEvent(Box::new(event)).json())));
         }
         while self.purges.len() > LAST_PURGES {
             self.purges.pop_front();
@@ -178,7 +186,7 @@ fn origins(administrator: &Administrator) -> Vec<PeerReport> {
     peers.take(MOST_ORIGINS).collect()
 }
 
-fn gauges(runtime: &Runtime, look: &Look) -> Gauges {
+fn gauges(runtime: &Runtime, look: &CountsSnapshot) -> Gauges {
     let zones = runtime.zones.values();
     let (mut memory_bytes, mut disk_bytes) = (0, 0);
     for zone in zones {

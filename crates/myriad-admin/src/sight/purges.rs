@@ -1,19 +1,19 @@
 //! Last purges of the zones.
 
 use crate::protocol::sight::{PurgeEvent, PurgesRequest};
-use crate::protocol::{Ended, Reply};
-use myriad_store::page::PurgeNote;
+use crate::protocol::{AdminReply, ReplyEnd};
+use myriad_store::page::PurgeLogEntry;
 
-use crate::admin::{Administrator, End, Tell};
+use crate::admin::{Administrator, ReplyResult, ReplySink};
 
 /// Default and maximum of `limit`, in purges.
 const PURGES: (u64, u64) = (100, 1000);
 
 impl Administrator {
-    pub(crate) fn purges(&self, request: &PurgesRequest, tell: &mut Tell<'_>) -> End {
+    pub(crate) fn purges(&self, request: &PurgesRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let limit = limit(request.limit, PURGES)?;
         let mut events: Vec<PurgeEvent> = Vec::new();
-        for zone in self.named(request.zone.as_deref())? {
+        for zone in self.zones_named(request.zone.as_deref())? {
             let (_, notes) = zone.purges.after(0);
             events.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
         }
@@ -21,11 +21,11 @@ impl Administrator {
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at_ms));
         for event in events.into_iter().take(limit) {
-            if !tell(Reply::PurgeEvent(Box::new(event))) {
+            if !tell(AdminReply::PurgeEvent(Box::new(event))) {
                 break;
             }
         }
-        Ok(Ended::default())
+        Ok(ReplyEnd::default())
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usi
 }
 
 /// Returns the event of a purge.
-pub(super) fn event(zone: &str, note: PurgeNote) -> PurgeEvent {
+pub(super) fn event(zone: &str, note: PurgeLogEntry) -> PurgeEvent {
     PurgeEvent {
         at_ms: note.at_ms,
         zone: zone.to_owned(),

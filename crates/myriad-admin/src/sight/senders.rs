@@ -1,12 +1,12 @@
 //! Untrusted senders of `X-Forwarded-For`.
 
 use crate::protocol::sight::{SenderReport, SendersReport};
-use crate::protocol::{Ended, Reply};
+use crate::protocol::{AdminReply, ReplyEnd};
 
-use crate::admin::{Administrator, End, Tell};
+use crate::admin::{Administrator, ReplyResult, ReplySink};
 
 impl Administrator {
-    pub(crate) fn senders(&self, tell: &mut Tell<'_>) -> End {
+    pub(crate) fn senders(&self, tell: &mut ReplySink<'_>) -> ReplyResult {
         let counts = self.sight()?.senders.counts();
         let address = |sender: Option<std::net::IpAddr>| {
             sender.map_or_else(|| "unix:".to_owned(), |sender| sender.to_string())
@@ -16,7 +16,7 @@ impl Administrator {
             .into_iter()
             .map(|(sender, requests)| SenderReport { address: address(sender), requests });
         let report = SendersReport { senders: senders.collect(), others: counts.others };
-        tell(Reply::Senders(Box::new(report)));
-        Ok(Ended::default())
+        tell(AdminReply::Senders(Box::new(report)));
+        Ok(ReplyEnd::default())
     }
 }

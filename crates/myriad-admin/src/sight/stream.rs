@@ -4,10 +4,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use crate::protocol::Reply;
+use crate::protocol::AdminReply;
 use bytes::Bytes;
-use myriad_exchange::exchange::{Answer, Request};
-use myriad_exchange::sight::{Reader, Told, TooMany};
+use myriad_exchange::exchange::{ContentResponse, Request};
+use myriad_exchange::sight::{EventReader, LiveEvents, TooMany};
 use myriad_http::Method;
 use myriad_http::body::{Body, BodyError};
 use myriad_net::ResponseBody;
@@ -16,14 +16,17 @@ use myriad_net::ResponseBody;
 const RETRY: &[u8] = b"retry: 2000\n\n";
 
 /// Returns the events as a response. With `hides_values` the values of arguments are hidden.
-pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<Answer, TooMany> {
+pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<ContentResponse, TooMany> {
     let body = if request.received.head.method() == Method::Head {
         ResponseBody::None
     } else {
-        let reader = request.site.worker.sight.shared.live.read()?;
-        ResponseBody::Stream(Box::pin(Events { has_begun: false, hides_values, wait: wait(reader) }), None)
+        let reader = request.site.worker.observation.shared.live.read()?;
+        ResponseBody::Stream(
+            Box::pin(EventStream { has_begun: false, hides_values, wait: next_event(reader) }),
+            None,
+        )
     };
-    let mut answer = Answer::new(200, body);
+    let mut answer = ContentResponse::new(200, body);
     answer.media_type = Some(b"text/event-stream"[..].into());
     // Compression or a buffering proxy would delay the events.
     answer.field(b"Cache-Control", b"no-store, no-transform");
@@ -32,23 +35,23 @@ pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<Answer, To
     Ok(answer)
 }
 
-type Wait = Pin<Box<dyn Future<Output = (Reader, Option<Told>)>>>;
+type NextEvent = Pin<Box<dyn Future<Output = (EventReader, Option<LiveEvents>)>>>;
 
-fn wait(mut reader: Reader) -> Wait {
+fn next_event(mut reader: EventReader) -> NextEvent {
     Box::pin(async move {
-        let told = reader.next().await;
-        (reader, told)
+        let event = reader.next().await;
+        (reader, event)
     })
 }
 
 /// Body of events, which is closed when the readers are disconnected.
-struct Events {
+struct EventStream {
     has_begun: bool,
     hides_values: bool,
-    wait: Wait,
+    wait: NextEvent,
 }
 
-impl Body for Events {
+impl Body for EventStream {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         if !std::mem::replace(&mut self.has_begun, true) {
             return Poll::Ready(Some(Ok(Bytes::from_static(RETRY))));
@@ -58,8 +61,8 @@ impl Body for Events {
             // Not polled again.
             return Poll::Ready(None);
         };
-        self.wait = wait(reader);
-        Poll::Ready(Some(Ok(written(&told, self.hides_values))))
+        self.wait = next_event(reader);
+        Poll::Ready(Some(Ok(formatted(&told, self.hides_values))))
     }
 
     fn size_hint(&self) -> Option<u64> {
@@ -68,16 +71,16 @@ impl Body for Events {
 }
 
 /// Formats purges, then the tick. JSON contains no line feeds.
-fn written(told: &Told, hides_values: bool) -> Bytes {
-    let mut out = Vec::with_capacity(told.tick.json.len() + 64);
-    for purge in &told.purges {
+fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
+    let mut out = Vec::with_capacity(event.tick.json.len() + 64);
+    for purge in &event.purges {
         let hidden = hides_values.then(|| without_values(purge));
         for part in [&b"event: purge\ndata: "[..], hidden.as_deref().unwrap_or(purge), b"\n\n"] {
             out.extend_from_slice(part);
         }
     }
-    out.extend_from_slice(format!("id: {}\nevent: tick\ndata: ", told.tick.at_ms).as_bytes());
-    out.extend_from_slice(&told.tick.json);
+    out.extend_from_slice(format!("id: {}\nevent: tick\ndata: ", event.tick.at_ms).as_bytes());
+    out.extend_from_slice(&event.tick.json);
     out.extend_from_slice(b"\n\n");
     Bytes::from(out)
 }
@@ -85,7 +88,7 @@ fn written(told: &Told, hides_values: bool) -> Bytes {
 /// Returns the JSON of a purge with hidden values of arguments; empty if it cannot be parsed.
 fn without_values(purge: &[u8]) -> Vec<u8> {
     let Ok(event) = serde_json::from_slice(purge) else { return Vec::new() };
-    let mut reply = Reply::PurgeEvent(Box::new(event));
+    let mut reply = AdminReply::PurgeEvent(Box::new(event));
     reply.hide_values();
     reply.json().into_bytes()
 }

@@ -1,33 +1,33 @@
 //! Pages ranked by cost.
 
 use crate::protocol::sight::{ReasonCount, TopPage, TopsReport, TopsRequest};
-use crate::protocol::{Ended, Reply};
+use crate::protocol::{AdminReply, ReplyEnd};
 use myriad_exchange::ranking::{PageRow, Ranking, merged};
-use myriad_exchange::sight::Sight;
+use myriad_exchange::sight::SiteObservation;
 use myriad_net::clock::{now_ms, to_wall_ms};
 
 use super::purges::limit;
-use crate::admin::{Administrator, End, Tell};
+use crate::admin::{Administrator, ReplyResult, ReplySink};
 
 /// Default and maximum of `limit`, in pages.
 const PAGES: (u64, u64) = (20, 200);
 
 impl Administrator {
-    pub(crate) fn tops(&self, request: &TopsRequest, tell: &mut Tell<'_>) -> End {
+    pub(crate) fn tops(&self, request: &TopsRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let word = request.by.as_deref().unwrap_or("requests");
         let ranking = Ranking::parse(word).ok_or("\"by\" must be requests, misses, slow or bytes")?;
         let most = limit(request.limit, PAGES)?;
-        tell(Reply::Tops(Box::new(ranked(self.sight()?, ranking, most))));
-        Ok(Ended::default())
+        tell(AdminReply::Tops(Box::new(ranked(self.sight()?, ranking, most))));
+        Ok(ReplyEnd::default())
     }
 }
 
-fn ranked(sight: &Sight, ranking: Ranking, most: usize) -> TopsReport {
+fn ranked(sight: &SiteObservation, ranking: Ranking, most: usize) -> TopsReport {
     let now_ms = now_ms();
     // Workers may wait for the locks while some hundred pages are merged.
     let mut workers: Vec<_> = sight.tops.iter().map(|tops| tops.lock()).collect();
     for tops in &mut workers {
-        tops.turn(now_ms);
+        tops.rotate(now_ms);
     }
     let (since_ms, rows) = merged(workers.iter().map(|tops| &**tops), ranking, most);
     drop(workers);
@@ -43,9 +43,9 @@ fn page(row: PageRow, ranking: Ranking) -> TopPage {
     let amount = |count: u64| if ranking == Ranking::Slow { ms(count) } else { count as f64 };
     let word = |word: &str| (!word.is_empty()).then(|| word.to_owned());
     TopPage {
-        url: crate::protocol::shown(&row.url),
+        url: crate::protocol::escape_bytes(&row.url),
         count: amount(row.count),
-        over: amount(row.over),
+        over: amount(row.overestimate),
         requests: row.requests,
         misses: row.misses,
         bytes: row.bytes,

@@ -2,7 +2,7 @@
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::ServerConf;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
 
 use super::settings::StatusZone;
@@ -35,13 +35,13 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-fn of_server(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+fn of_server(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResult {
     let name = zone(args)?;
     server.settings.feature_mut::<StatusZone>().of_server = Some(name);
     Ok(())
 }
 
-fn of_location(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn of_location(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = if args.bytes(0) == b"off" { None } else { Some(zone(args)?) };
     settings.feature_mut::<StatusZone>().of_location = name;
     Ok(())

@@ -7,19 +7,19 @@ use myriad_conf::number::parse_millis;
 use serde_json::{Map, Value, json};
 
 use super::json::{self, text};
-use super::report::{PeerTraffic, Report};
+use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{TrafficKey, TrafficKind};
 
 /// Requested command.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Command {
+enum ControlCommand {
     Status,
     Reset,
     Delete,
 }
 
 /// Selection of counts.
-enum Meant {
+enum CountSelection {
     All,
     Kind(TrafficKind),
     One(TrafficKind, Vec<u8>, Vec<u8>),
@@ -28,31 +28,33 @@ enum Meant {
 }
 
 /// Parsed arguments.
-struct Asked {
-    command: Command,
-    meant: Meant,
+struct ControlRequest {
+    command: ControlCommand,
+    selection: CountSelection,
     /// Minimum time without use of zones to delete, in milliseconds.
     expire_ms: u64,
 }
 
 /// Executes the command and returns its result.
-pub(super) fn answer(report: &Report<'_>, arguments: &[u8]) -> String {
+pub(super) fn answer(report: &TrafficReport<'_>, arguments: &[u8]) -> String {
     let argument = |name| argument(arguments, name);
     let (command, group, zone) = (argument("cmd"), argument("group"), argument("zone"));
-    let asked = asked(&command, &group, &zone, &argument("expire"));
+    let asked = parse_request(&command, &group, &zone, &argument("expire"));
     let count = match asked {
-        Some(Asked { command: Command::Status, meant, .. }) => return status(report, &meant).to_string(),
+        Some(ControlRequest { command: ControlCommand::Status, selection: meant, .. }) => {
+            return status(report, &meant).to_string();
+        }
         Some(asked) => Some(change(report, &asked)),
         None => None,
     };
-    let told = json!({
+    let response = json!({
         "processingReturn": count.is_some(),
         "processingCommandString": command,
         "processingGroupString": group,
         "processingZoneString": zone,
         "processingCounts": count.unwrap_or(0),
     });
-    told.to_string()
+    response.to_string()
 }
 
 /// Returns the decoded value of an argument; empty if it is missing or not UTF-8.
@@ -65,11 +67,11 @@ fn argument(arguments: &[u8], name: &str) -> String {
 }
 
 /// Parses the arguments; `None` if they are invalid.
-fn asked(command: &str, group: &str, zone: &str, expire: &str) -> Option<Asked> {
+fn parse_request(command: &str, group: &str, zone: &str, expire: &str) -> Option<ControlRequest> {
     let command = match command {
-        "status" => Command::Status,
-        "reset" => Command::Reset,
-        "delete" => Command::Delete,
+        "status" => ControlCommand::Status,
+        "reset" => ControlCommand::Reset,
+        "delete" => ControlCommand::Delete,
         _ => return None,
     };
     let kind = match group {
@@ -82,42 +84,42 @@ fn asked(command: &str, group: &str, zone: &str, expire: &str) -> Option<Asked> 
         _ => return None,
     };
     let meant = match (kind, zone) {
-        (None, _) => Meant::All,
+        (None, _) => CountSelection::All,
         (Some(_), "") => return None,
-        (Some(kind), "*") => Meant::Kind(kind),
-        (Some(TrafficKind::Server), "::main") => Meant::Main,
+        (Some(kind), "*") => CountSelection::Kind(kind),
+        (Some(TrafficKind::Server), "::main") => CountSelection::Main,
         (Some(kind), zone) => {
             let name = |text: &str| text.replace("[:alpha:]", "@").into_bytes();
             match (kind, zone.split_once('@')) {
                 (TrafficKind::Filter | TrafficKind::Peer, Some((group, rest))) => {
-                    Meant::One(kind, name(group), name(rest))
+                    CountSelection::One(kind, name(group), name(rest))
                 }
-                (TrafficKind::Origin, Some(("", rest))) => Meant::One(kind, Vec::new(), name(rest)),
-                _ => Meant::One(kind, Vec::new(), name(zone)),
+                (TrafficKind::Origin, Some(("", rest))) => CountSelection::One(kind, Vec::new(), name(rest)),
+                _ => CountSelection::One(kind, Vec::new(), name(zone)),
             }
         }
     };
     // An invalid value does nothing, instead of deleting everything that the other arguments select.
     let expire_ms = if expire.is_empty() { 0 } else { parse_millis(expire.as_bytes()).ok()? };
-    Some(Asked { command, meant, expire_ms })
+    Some(ControlRequest { command, selection: meant, expire_ms })
 }
 
 /// Returns a part of the counts in the format of the complete page.
-fn status(report: &Report<'_>, meant: &Meant) -> Value {
+fn status(report: &TrafficReport<'_>, meant: &CountSelection) -> Value {
     let group = |name: &str, zones| Value::Object(Map::from_iter([(name.to_owned(), zones)]));
     match meant {
-        Meant::All => json::all(report),
-        Meant::Main => Value::Object(json::main(report)),
-        Meant::Kind(TrafficKind::Server) => group("serverZones", json::servers(report)),
-        Meant::Kind(TrafficKind::Filter) => group("filterZones", json::filters(report)),
-        Meant::Kind(TrafficKind::Peer) => group("upstreamZones", json::upstreams(report)),
-        Meant::Kind(TrafficKind::Origin) => group("::nogroups", json::alone(report).collect()),
-        Meant::Kind(TrafficKind::Cache) => group("cacheZones", json::caches(report)),
-        Meant::One(kind, zone, name) => one(report, *kind, zone, name),
+        CountSelection::All => json::all(report),
+        CountSelection::Main => Value::Object(json::main(report)),
+        CountSelection::Kind(TrafficKind::Server) => group("serverZones", json::servers(report)),
+        CountSelection::Kind(TrafficKind::Filter) => group("filterZones", json::filters(report)),
+        CountSelection::Kind(TrafficKind::Peer) => group("upstreamZones", json::upstreams(report)),
+        CountSelection::Kind(TrafficKind::Origin) => group("::nogroups", json::alone(report).collect()),
+        CountSelection::Kind(TrafficKind::Cache) => group("cacheZones", json::caches(report)),
+        CountSelection::One(kind, zone, name) => one(report, *kind, zone, name),
     }
 }
 
-fn one(report: &Report<'_>, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Value {
+fn one(report: &TrafficReport<'_>, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Value {
     let nothing = || Value::Object(Map::new());
     let named = |value| Value::Object(Map::from_iter([(text(name), value)]));
     match kind {
@@ -146,22 +148,24 @@ fn one(report: &Report<'_>, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Valu
 }
 
 /// Resets or deletes counts of all workers. Returns the number of keys.
-fn change(report: &Report<'_>, asked: &Asked) -> usize {
-    let is_meant = |key: &TrafficKey| match &asked.meant {
-        Meant::All => true,
-        Meant::Main => false,
-        Meant::Kind(kind) => key.kind() == *kind,
-        Meant::One(kind, zone, name) => key.kind() == *kind && key.zone() == &**zone && key.name() == &**name,
+fn change(report: &TrafficReport<'_>, asked: &ControlRequest) -> usize {
+    let is_meant = |key: &TrafficKey| match &asked.selection {
+        CountSelection::All => true,
+        CountSelection::Main => false,
+        CountSelection::Kind(kind) => key.kind() == *kind,
+        CountSelection::One(kind, zone, name) => {
+            key.kind() == *kind && key.zone() == &**zone && key.name() == &**name
+        }
     };
-    let keeps = asked.command == Command::Reset;
+    let is_reset = asked.command == ControlCommand::Reset;
     let since_ms = report.now_ms.saturating_sub(asked.expire_ms);
     let keys: Vec<TrafficKey> = report
         .keys()
-        .filter(|(key, sums)| is_meant(key) && (keeps || asked.expire_ms == 0 || sums.last_ms < since_ms))
+        .filter(|(key, sums)| is_meant(key) && (is_reset || asked.expire_ms == 0 || sums.last_ms < since_ms))
         .map(|(key, _)| key.clone())
         .collect();
     for counters in report.request.site.worker.all_counters.iter() {
-        counters.traffic.forget(&keys, keeps);
+        counters.traffic.remove(&keys, is_reset);
     }
     keys.len()
 }

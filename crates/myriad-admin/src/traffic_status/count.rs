@@ -5,15 +5,15 @@ use std::sync::{Arc, LazyLock};
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::{Handler, Settings};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::{Frame, Template};
 
 use super::report::BEGAN_MS;
-use super::settings::{FilterConf, MostNodes, TrafficStatusSettings};
-use super::shown::Shown;
+use super::settings::{MaxNodes, TrafficFilterConf, TrafficStatusSettings};
+use super::shown::DisplaySettings;
 use myriad_exchange::exchange::{Counting, Exchange, Request, scratch};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_exchange::traffic::{Board, Sample, Shelf, TrafficCounts, TrafficKey, TrafficKind};
+use myriad_exchange::traffic::{KeyClass, Sample, TrafficCounts, TrafficKey, TrafficKind, TrafficTable};
 
 /// Maximum length of a key or a group, in bytes; longer names are truncated.
 const LONGEST: usize = 1024;
@@ -21,30 +21,30 @@ const LONGEST: usize = 1024;
 /// Counting rules of a place.
 struct TrafficCount {
     by_host: bool,
-    filters: Box<[Filter]>,
+    filters: Box<[TrafficFilter]>,
     ignored: [bool; 5],
     by_upstream: bool,
-    all: Arc<SharedRules>,
+    all: Arc<TrafficRules>,
 }
 
 /// Rules common to all places of a configuration.
 #[derive(Default)]
-struct SharedRules {
+struct TrafficRules {
     /// Maximum number of bytes of keys that clients choose.
     size: u64,
-    most_nodes: MostNodes,
+    most_nodes: MaxNodes,
     buckets: Arc<[u64]>,
     /// Names of the `upstream` blocks.
     upstreams: HashSet<String>,
 }
 
 /// Filter of a place.
-struct Filter {
+struct TrafficFilter {
     key: Template,
     group: Option<Template>,
 }
 
-impl SharedRules {
+impl TrafficRules {
     fn of(http: &HttpConf) -> Self {
         let settings = http.settings.feature::<TrafficStatusSettings>();
         Self {
@@ -56,11 +56,11 @@ impl SharedRules {
     }
 
     /// Returns the limit that a filter's key is counted against.
-    fn shelf(&self, group: &[u8]) -> Shelf {
-        let MostNodes { number, beginnings } = &self.most_nodes;
+    fn key_limit(&self, group: &[u8]) -> KeyClass {
+        let MaxNodes { number, beginnings } = &self.most_nodes;
         let is_meant =
             beginnings.is_empty() || beginnings.iter().any(|beginning| group.starts_with(beginning));
-        if *number > 0 && is_meant { Shelf::Number(*number) } else { Shelf::Bytes(self.size) }
+        if *number > 0 && is_meant { KeyClass::Number(*number) } else { KeyClass::Bytes(self.size) }
     }
 }
 
@@ -75,14 +75,14 @@ pub(super) fn compile(
     LazyLock::force(&BEGAN_MS);
     if matches!(settings.handler, Some(Handler::Feature(_))) {
         let upstreams = compiler.model().upstreams.iter().map(|upstream| upstream.name.clone());
-        features.keep(Shown::of(conf, zone, upstreams.collect()));
+        features.insert(DisplaySettings::of(conf, zone, upstreams.collect()));
     }
     if !conf.on || conf.passes_by {
         return;
     }
     let filters = if conf.filter { filters(compiler, conf) } else { Box::default() };
-    let all = compiler.share(SharedRules::of);
-    features.keep::<Box<dyn Counting>>(Box::new(TrafficCount {
+    let all = compiler.share(TrafficRules::of);
+    features.insert::<Box<dyn Counting>>(Box::new(TrafficCount {
         by_host: conf.filter && conf.by_host,
         filters,
         ignored: conf.ignored,
@@ -92,13 +92,13 @@ pub(super) fn compile(
 }
 
 /// Returns the filters of `http`, then those of the level, without duplicates unless they are enabled.
-fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[Filter]> {
+fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[TrafficFilter]> {
     let outer = &compiler.model().settings.feature::<TrafficStatusSettings>().filters;
-    let own: &[FilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };
-    let mut texts: Vec<FilterConf> = Vec::new();
+    let own: &[TrafficFilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };
+    let mut texts: Vec<TrafficFilterConf> = Vec::new();
     for filter in outer.iter().chain(own) {
         let group = filter.group.as_ref().map(myriad_conf::Text::bytes);
-        let is_same = |other: &FilterConf| {
+        let is_same = |other: &TrafficFilterConf| {
             other.key.bytes() == filter.key.bytes()
                 && other.group.as_ref().map(myriad_conf::Text::bytes) == group
         };
@@ -107,7 +107,7 @@ fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) ->
         }
     }
     // They are evaluated when a response has been sent, like log lines, also for pages delivered by the shortcut.
-    let compiled = texts.iter().map(|filter| Filter {
+    let compiled = texts.iter().map(|filter| TrafficFilter {
         key: compiler.answer_template(&filter.key),
         group: filter.group.as_ref().map(|group| compiler.answer_template(group)),
     });
@@ -143,8 +143,8 @@ pub(super) fn server_name(request: &Request) -> &[u8] {
 fn sample(request: &Request) -> Sample {
     let (outcome, sent) = (&request.outcome, &request.outcome.sent);
     Sample {
-        status: if sent.status > 0 { sent.status } else { outcome.answered.status },
-        cache: request.cache.shown.status,
+        status: if sent.status > 0 { sent.status } else { outcome.head.status },
+        cache: request.cache.report.status,
         in_bytes: sent.request_bytes,
         out_bytes: sent.bytes,
         at_ms: outcome.finished_ms,
@@ -159,24 +159,24 @@ impl TrafficCount {
         if self.by_host && !request.route.host.is_empty() {
             let host = &request.route.host;
             if let Some(counts) =
-                self.find(board, TrafficKind::Server, b"", host, Shelf::Bytes(self.all.size))
+                self.find(board, TrafficKind::Server, b"", host, KeyClass::Bytes(self.all.size))
             {
                 counts.add(sample);
             }
             return;
         }
-        let find = || self.find(board, TrafficKind::Server, b"", server_name(request), Shelf::Fixed);
+        let find = || self.find(board, TrafficKind::Server, b"", server_name(request), KeyClass::Fixed);
         site.traffic.with(board, request.route.server as usize, find, |counts| counts.add(sample));
     }
 
     fn count_cache(&self, request: &Request, sample: &Sample) {
         let (site, board) = (&request.site, &request.site.worker.counters.traffic);
-        let number = usize::from(request.cache.shown.zone);
+        let number = usize::from(request.cache.report.zone);
         if sample.cache.is_none() {
             return;
         }
         let Some(Some(zone)) = site.runtime.zone_list.get(number) else { return };
-        let find = || self.find(board, TrafficKind::Cache, b"", zone.zone.name().as_bytes(), Shelf::Fixed);
+        let find = || self.find(board, TrafficKind::Cache, b"", zone.zone.name().as_bytes(), KeyClass::Fixed);
         // After the indices of the servers.
         let number = site.runtime.servers.len() + number;
         site.traffic.with(board, number, find, |counts| counts.add(sample));
@@ -192,9 +192,9 @@ impl TrafficCount {
                 continue; // No peer could be asked.
             }
             let (kind, zone, shelf) = if self.all.upstreams.contains(&*attempt.group) {
-                (TrafficKind::Peer, attempt.group.as_bytes(), Shelf::Fixed)
+                (TrafficKind::Peer, attempt.group.as_bytes(), KeyClass::Fixed)
             } else {
-                (TrafficKind::Origin, &b""[..], Shelf::Bytes(self.all.size))
+                (TrafficKind::Origin, &b""[..], KeyClass::Bytes(self.all.size))
             };
             let Some(counts) = self.find(board, kind, zone, attempt.address.as_bytes(), shelf) else {
                 continue;
@@ -209,7 +209,7 @@ impl TrafficCount {
         }
     }
 
-    fn count_filter(&self, request: &Request, frame: &mut Frame, filter: &Filter, sample: &Sample) {
+    fn count_filter(&self, request: &Request, frame: &mut Frame, filter: &TrafficFilter, sample: &Sample) {
         let evaluated = scratch::with_buffer(|key| {
             scratch::with_buffer(|group| {
                 filter.key.eval(request, frame, key)?;
@@ -220,7 +220,7 @@ impl TrafficCount {
                 if !key.is_empty() {
                     let kind = if filter.group.is_some() { TrafficKind::Filter } else { TrafficKind::Server };
                     let board = &request.site.worker.counters.traffic;
-                    if let Some(counts) = self.find(board, kind, group, key, self.all.shelf(group)) {
+                    if let Some(counts) = self.find(board, kind, group, key, self.all.key_limit(group)) {
                         counts.add(sample);
                     }
                 }
@@ -228,17 +228,17 @@ impl TrafficCount {
             })
         });
         if let Err(error) = evaluated {
-            request.log(Level::Error, format_args!("vhost_traffic_status_filter_by_set_key: {error}"));
+            request.log(LogLevel::Error, format_args!("vhost_traffic_status_filter_by_set_key: {error}"));
         }
     }
 
     fn find(
         &self,
-        board: &Board,
+        board: &TrafficTable,
         kind: TrafficKind,
         zone: &[u8],
         name: &[u8],
-        shelf: Shelf,
+        shelf: KeyClass,
     ) -> Option<Arc<TrafficCounts>> {
         scratch::with_buffer(|key| {
             let cut = |text: &'_ [u8]| text.len().min(LONGEST);

@@ -1,14 +1,16 @@
 //! Directive table.
 
 use myriad_conf::number::{parse_millis, parse_size};
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
-use super::handler::Display;
-use super::settings::{FilterConf, Format, MostNodes, TrafficStatusSettings, ZoneConf};
-use myriad_exchange::feature::planned;
-use myriad_exchange::traffic::MOST_BUCKETS;
+use super::handler::DisplayHandler;
+use super::settings::{DisplayFormat, MaxNodes, TrafficFilterConf, TrafficStatusSettings, TrafficZoneConf};
+use myriad_exchange::feature::plan_handler;
+use myriad_exchange::traffic::MAX_BUCKETS;
 
 const HTTP: Contexts = Contexts::HTTP;
 const HSL: Contexts = Contexts::HSL;
@@ -16,11 +18,11 @@ const SL: Contexts = Contexts::SERVER.or(Contexts::LOCATION);
 const NO_LIMITS: &str = "traffic limits of the module are not supported, so the directive has no effect; use `limit_req`, `limit_conn` \
      and `limit_rate` to limit clients";
 
-type Own = TrafficStatusSettings;
+type VtsSettings = TrafficStatusSettings;
 
 /// Directives of nginx-module-vts.
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<Own>.flag => on), "Enables counting of requests.")
+    Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<VtsSettings>.flag => on), "Enables counting of requests.")
         .default("on"),
     Directive::new("vhost_traffic_status_zone", HTTP, between(0, 1), Set::Settings(zone), "Enables traffic statistics.")
         .differs(
@@ -32,7 +34,7 @@ pub(super) static ROWS: &[Directive] = &[
         SL,
         between(0, 1),
         Set::Settings(|settings, _| {
-            settings.handler = Some(planned(Display));
+            settings.handler = Some(plan_handler(DisplayHandler));
             Ok(())
         }),
         "Serves the counts. `…/control?cmd=reset` and `cmd=delete` change them: restrict access with `allow` and `deny`.",
@@ -43,12 +45,12 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         Set::Settings(|settings, args| {
             let formats = [
-                ("json", Format::Json),
-                ("jsonp", Format::Jsonp),
-                ("html", Format::Html),
-                ("prometheus", Format::Prometheus),
+                ("json", DisplayFormat::Json),
+                ("jsonp", DisplayFormat::Jsonp),
+                ("html", DisplayFormat::Html),
+                ("prometheus", DisplayFormat::Prometheus),
             ];
-            settings.feature_mut::<Own>().format = args.choice(0, &formats)?;
+            settings.feature_mut::<VtsSettings>().format = args.choice(0, &formats)?;
             Ok(())
         }),
         "Default format of the counts, if the path names no other (`…/format/json`).",
@@ -66,17 +68,17 @@ pub(super) static ROWS: &[Directive] = &[
         "vhost_traffic_status_display_sum_key",
         SL,
         ONE,
-        set!(Feature<Own>.name => sum_key),
+        set!(Feature<VtsSettings>.name => sum_key),
         "Name of the total of all servers.",
     )
     .default("*"),
-    Directive::new("vhost_traffic_status_filter", HSL, FLAG, set!(Feature<Own>.flag => filter), "Enables the filters.")
+    Directive::new("vhost_traffic_status_filter", HSL, FLAG, set!(Feature<VtsSettings>.flag => filter), "Enables the filters.")
         .default("on"),
     Directive::new(
         "vhost_traffic_status_filter_by_host",
         HSL,
         FLAG,
-        set!(Feature<Own>.flag => by_host),
+        set!(Feature<VtsSettings>.flag => by_host),
         "Counts by the requested host instead of the server name.",
     )
     .default("off"),
@@ -92,7 +94,7 @@ pub(super) static ROWS: &[Directive] = &[
         "vhost_traffic_status_filter_check_duplicate",
         HSL,
         FLAG,
-        set!(Feature<Own>.flag => drops_duplicates),
+        set!(Feature<VtsSettings>.flag => drops_duplicates),
         "Counts a filter that is defined twice only once.",
     )
     .default("on"),
@@ -125,7 +127,7 @@ pub(super) static ROWS: &[Directive] = &[
         "vhost_traffic_status_bypass_stats",
         HSL,
         FLAG,
-        set!(Feature<Own>.flag => passes_by),
+        set!(Feature<VtsSettings>.flag => passes_by),
         "Excludes requests from the counts.",
     )
     .default("off"),
@@ -133,7 +135,7 @@ pub(super) static ROWS: &[Directive] = &[
         "vhost_traffic_status_stats_by_upstream",
         HTTP,
         FLAG,
-        set!(Feature<Own>.flag => by_upstream),
+        set!(Feature<VtsSettings>.flag => by_upstream),
         "Enables counting of upstream requests.",
     )
     .default("on"),
@@ -173,8 +175,8 @@ pub(super) static ROWS: &[Directive] = &[
     .no_effect(NO_LIMITS),
 ];
 
-fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let mut zone = ZoneConf { name: "vhost_traffic_status".to_owned(), size: 1 << 20 };
+fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    let mut zone = TrafficZoneConf { name: "vhost_traffic_status".to_owned(), size: 1 << 20 };
     if !args.is_empty() {
         let invalid =
             || args.invalid(0, "of the form shared:vhost_traffic_status:1m, with a size of at least 32k");
@@ -187,51 +189,51 @@ fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         }
         name.clone_into(&mut zone.name);
     }
-    settings.feature_mut::<Own>().zone = Some(zone);
+    settings.feature_mut::<VtsSettings>().zone = Some(zone);
     Ok(())
 }
 
 /// Parses the name of a function: it is part of a script, so it only consists of letters, digits, `_`, `$` and `.`.
-fn callback(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn callback(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')) {
         return Err(args.invalid(0, "the name of a function"));
     }
-    settings.feature_mut::<Own>().callback = name;
+    settings.feature_mut::<VtsSettings>().callback = name;
     Ok(())
 }
 
-fn filter(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn filter(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let group = if args.len() > 1 { Some(args.text(1)?) } else { None };
-    let filter = FilterConf { key: args.text(0)?, group };
-    let filters = &mut settings.feature_mut::<Own>().filters;
+    let filter = TrafficFilterConf { key: args.text(0)?, group };
+    let filters = &mut settings.feature_mut::<VtsSettings>().filters;
     args.start(filters);
     filters.push(filter);
     Ok(())
 }
 
-fn most_nodes(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn most_nodes(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let beginnings = args.words()[1..].iter().map(|word| word.text.clone()).collect();
-    settings.feature_mut::<Own>().most_nodes = MostNodes { number: args.number(0)?, beginnings };
+    settings.feature_mut::<VtsSettings>().most_nodes = MaxNodes { number: args.number(0)?, beginnings };
     Ok(())
 }
 
-fn average(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn average(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let weighted = args.choice(0, &[("AMM", false), ("WMA", true)])?;
     let average_ms = match args.words().get(1) {
         Some(word) => parse_millis(&word.text).map_err(|_| args.invalid(1, "a time such as 60s"))?,
         None => 60_000,
     };
-    let settings = settings.feature_mut::<Own>();
+    let settings = settings.feature_mut::<VtsSettings>();
     (settings.weighted, settings.average_ms) = (weighted, average_ms);
     Ok(())
 }
 
-fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut buckets = Vec::with_capacity(args.len());
     for index in 0..args.len() {
-        if index == MOST_BUCKETS {
-            return Err(args.error(index, format!("more than {MOST_BUCKETS} bounds")));
+        if index == MAX_BUCKETS {
+            return Err(args.error(index, format!("more than {MAX_BUCKETS} bounds")));
         }
         let text = std::str::from_utf8(args.bytes(index)).unwrap_or_default();
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -243,11 +245,11 @@ fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         };
         buckets.push(bound);
     }
-    settings.feature_mut::<Own>().buckets = buckets;
+    settings.feature_mut::<VtsSettings>().buckets = buckets;
     Ok(())
 }
 
-fn ignored(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ignored(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut ignored = [false; 5];
     for index in 0..args.len() {
         let classes = [
@@ -262,6 +264,6 @@ fn ignored(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             ignored[class] = true;
         }
     }
-    settings.feature_mut::<Own>().ignored = ignored;
+    settings.feature_mut::<VtsSettings>().ignored = ignored;
     Ok(())
 }

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use myriad_http::Known;
 use myriad_net::ResponseBody;
 
-use super::report::Report;
-use super::settings::Format;
-use super::shown::Shown;
+use super::report::TrafficReport;
+use super::settings::DisplayFormat;
+use super::shown::DisplaySettings;
 use super::{control, json, prometheus};
-use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
+use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, PhaseStep};
 use myriad_exchange::feature::PlannedHandler;
 use myriad_exchange::runtime::SettingsCompiler;
 
@@ -18,23 +18,25 @@ const PAGE: &[u8] = include_bytes!("page.html");
 
 /// `vhost_traffic_status_display`.
 #[derive(Debug)]
-pub(super) struct Display;
+pub(super) struct DisplayHandler;
 
-impl PlannedHandler for Display {
+impl PlannedHandler for DisplayHandler {
     fn make(&self, _: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
         Some(Box::new(Self))
     }
 }
 
-impl Handler for Display {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+impl Handler for DisplayHandler {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         if !GET_HEAD.contains(exchange.request.received.head.method()) {
-            return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
+            return PhaseStep::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
         let request = &exchange.request;
         // Without a zone nothing is counted, and the status is that of the module.
-        let Some(shown) = request.place().features.get::<Shown>() else { return Step::Error(501) };
-        let report = Report::of(request, shown);
+        let Some(shown) = request.place().features.get::<DisplaySettings>() else {
+            return PhaseStep::Error(501);
+        };
+        let report = TrafficReport::of(request, shown);
         if request.route.uri.ends_with(b"/control") {
             if request
                 .received
@@ -43,35 +45,37 @@ impl Handler for Display {
                 .is_some_and(|site| site != b"same-origin" && site != b"none")
             {
                 // A page of another site may use the browser of a permitted client.
-                return Step::Error(403);
+                return PhaseStep::Error(403);
             }
             let text = control::answer(&report, &request.route.args);
             return page(text.into_bytes(), &b"application/json"[..]);
         }
         let formats = [
-            (&b"/format/json"[..], Format::Json),
-            (b"/format/jsonp", Format::Jsonp),
-            (b"/format/html", Format::Html),
-            (b"/format/prometheus", Format::Prometheus),
+            (&b"/format/json"[..], DisplayFormat::Json),
+            (b"/format/jsonp", DisplayFormat::Jsonp),
+            (b"/format/html", DisplayFormat::Html),
+            (b"/format/prometheus", DisplayFormat::Prometheus),
         ];
         let named = formats.iter().find(|(end, _)| request.route.uri.ends_with(end));
         match named.map_or(shown.format, |(_, format)| *format) {
-            Format::Json => page(json::all(&report).to_string().into_bytes(), &b"application/json"[..]),
-            Format::Jsonp => {
+            DisplayFormat::Json => {
+                page(json::all(&report).to_string().into_bytes(), &b"application/json"[..])
+            }
+            DisplayFormat::Jsonp => {
                 // The script does not start with text that others choose.
                 let script = format!("/**/{}({});", shown.callback, json::all(&report));
                 page(script.into_bytes(), &b"application/javascript"[..])
             }
-            Format::Html => page(PAGE, &b"text/html; charset=utf-8"[..]),
-            Format::Prometheus => {
+            DisplayFormat::Html => page(PAGE, &b"text/html; charset=utf-8"[..]),
+            DisplayFormat::Prometheus => {
                 page(prometheus::text(&report).into_bytes(), &b"text/plain; version=0.0.4; charset=utf-8"[..])
             }
         }
     }
 }
 
-fn page(text: impl Into<Bytes>, media_type: impl Into<Cow<'static, [u8]>>) -> Step {
-    let mut answer = Answer::new(200, ResponseBody::Full(text.into()));
+fn page(text: impl Into<Bytes>, media_type: impl Into<Cow<'static, [u8]>>) -> PhaseStep {
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(text.into()));
     answer.media_type = Some(media_type.into());
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::report::{PeerTraffic, Report};
+use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
 /// Returns all counts.
-pub(super) fn all(report: &Report<'_>) -> Value {
+pub(super) fn all(report: &TrafficReport<'_>) -> Value {
     let mut all = main(report);
     for (name, zones) in [
         ("serverZones", servers(report)),
@@ -24,7 +24,7 @@ pub(super) fn all(report: &Report<'_>) -> Value {
 }
 
 /// Returns the general data without the counts.
-pub(super) fn main(report: &Report<'_>) -> Map<String, Value> {
+pub(super) fn main(report: &TrafficReport<'_>) -> Map<String, Value> {
     let (now, shown) = (&report.connections, report.shown);
     let host = text(&report.request.runtime().hostname);
     let most = shown.zone.size * report.request.site.worker.all_counters.len() as u64;
@@ -55,7 +55,7 @@ pub(super) fn main(report: &Report<'_>) -> Map<String, Value> {
 }
 
 /// Returns the servers and their sum.
-pub(super) fn servers(report: &Report<'_>) -> Value {
+pub(super) fn servers(report: &TrafficReport<'_>) -> Value {
     let mut zones: Map<String, Value> = report
         .of_kind(TrafficKind::Server)
         .map(|(key, sums)| (text(key.name()), zone(report, sums)))
@@ -65,7 +65,7 @@ pub(super) fn servers(report: &Report<'_>) -> Value {
 }
 
 /// Returns the filters by group.
-pub(super) fn filters(report: &Report<'_>) -> Value {
+pub(super) fn filters(report: &TrafficReport<'_>) -> Value {
     let groups = report.groups().into_iter().map(|(group, filters)| {
         let zones: Map<String, Value> =
             filters.into_iter().map(|(name, sums)| (text(name), zone(report, sums))).collect();
@@ -75,7 +75,7 @@ pub(super) fn filters(report: &Report<'_>) -> Value {
 }
 
 /// Returns the peers of each `upstream`, and origins without one.
-pub(super) fn upstreams(report: &Report<'_>) -> Value {
+pub(super) fn upstreams(report: &TrafficReport<'_>) -> Value {
     let peers = |peers: Vec<PeerTraffic>| peers.iter().map(|traffic| peer(report, traffic)).collect();
     let mut zones: Map<String, Value> =
         report.upstreams().into_iter().map(|(name, of)| (name.to_owned(), Value::Array(peers(of)))).collect();
@@ -87,20 +87,20 @@ pub(super) fn upstreams(report: &Report<'_>) -> Value {
 }
 
 /// Returns the origins that are in no `upstream`.
-pub(super) fn alone(report: &Report<'_>) -> impl Iterator<Item = Value> {
+pub(super) fn alone(report: &TrafficReport<'_>) -> impl Iterator<Item = Value> {
     report.of_kind(TrafficKind::Origin).map(|(key, sums)| {
         peer(report, &PeerTraffic { address: text(key.name()), config: None, sums: sums.clone() })
     })
 }
 
 /// Returns the cache zones.
-pub(super) fn caches(report: &Report<'_>) -> Value {
+pub(super) fn caches(report: &TrafficReport<'_>) -> Value {
     let caches = report.caches().into_iter();
     Value::Object(caches.map(|(name, sums, sizes)| (name.to_owned(), cache(sums, sizes))).collect())
 }
 
 /// Returns a server or a filter.
-pub(super) fn zone(report: &Report<'_>, sums: &TrafficSums) -> Value {
+pub(super) fn zone(report: &TrafficReport<'_>, sums: &TrafficSums) -> Value {
     let mut responses = classes(sums);
     responses.extend(cache_counts(sums));
     let mut zone = object(json!({
@@ -115,7 +115,7 @@ pub(super) fn zone(report: &Report<'_>, sums: &TrafficSums) -> Value {
 }
 
 /// Returns an origin.
-pub(super) fn peer(report: &Report<'_>, peer: &PeerTraffic) -> Value {
+pub(super) fn peer(report: &TrafficReport<'_>, peer: &PeerTraffic) -> Value {
     let (sums, config) = (&peer.sums, peer.config.as_ref());
     let mut zone = object(json!({
         "server": peer.address,
@@ -159,7 +159,7 @@ fn cache_counts(sums: &TrafficSums) -> impl Iterator<Item = (String, Value)> {
         .chain([("scarce".to_owned(), json!(0))])
 }
 
-fn durations(zone: &mut Map<String, Value>, report: &Report<'_>, what: &str, sums: &TrafficSums) {
+fn durations(zone: &mut Map<String, Value>, report: &TrafficReport<'_>, what: &str, sums: &TrafficSums) {
     let durations = if what == "request" { &sums.request } else { &sums.response };
     let (at, took): (Vec<u64>, Vec<u64>) = durations.times.iter().copied().unzip();
     let (bounds, counts): (Vec<u64>, Vec<u64>) = durations.buckets.iter().copied().unzip();

@@ -4,24 +4,24 @@
 use std::fmt::{Display, Write};
 
 use super::json::text as lossy;
-use super::report::{PeerTraffic, Report};
+use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{DurationSums, TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
 /// Page being written.
-struct Page {
+struct VtsPage {
     text: String,
     /// Prefix of the names of all metrics.
     prefix: &'static str,
 }
 
 /// Counted object with its labels.
-struct Counted<'a> {
+struct CountedObject<'a> {
     labels: String,
     sums: &'a TrafficSums,
 }
 
-impl Page {
+impl VtsPage {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         let prefix = self.prefix;
         self.push(format_args!("# HELP {prefix}{name} {help}\n# TYPE {prefix}{name} {kind}\n"));
@@ -45,12 +45,12 @@ impl Page {
     fn family<'a, const N: usize>(
         &mut self,
         (name, help): (&str, &str),
-        counted: &[Counted<'a>],
+        counted: &[CountedObject<'a>],
         figures: impl Fn(&'a TrafficSums) -> [(&'static str, u64); N],
         label: &str,
     ) {
         self.head(name, "counter", help);
-        for Counted { labels, sums } in counted {
+        for CountedObject { labels, sums } in counted {
             for (value, figure) in figures(sums) {
                 self.line(name, &format!("{labels},{label}=\"{value}\""), figure);
             }
@@ -58,23 +58,29 @@ impl Page {
     }
 
     /// Writes the sum, the average and the histogram of times; `what` is `request` or `response`.
-    fn durations(&mut self, report: &Report<'_>, part: &str, what: &str, counted: &[Counted<'_>]) {
+    fn durations(
+        &mut self,
+        report: &TrafficReport<'_>,
+        part: &str,
+        what: &str,
+        counted: &[CountedObject<'_>],
+    ) {
         let of = |sums: &TrafficSums| -> DurationSums {
             if what == "request" { sums.request.clone() } else { sums.response.clone() }
         };
         let total = format!("{part}_{what}_seconds_total");
         self.head(&total, "counter", "Total time in seconds");
-        for Counted { labels, sums } in counted {
+        for CountedObject { labels, sums } in counted {
             self.line(&total, labels, seconds(of(sums).sum_ms));
         }
         let average = format!("{part}_{what}_seconds");
         self.head(&average, "gauge", "Average of the most recent times in seconds");
-        for Counted { labels, sums } in counted {
+        for CountedObject { labels, sums } in counted {
             self.line(&average, labels, seconds(report.average(&of(sums).times)));
         }
         let histogram = format!("{part}_{what}_duration_seconds");
         self.head(&histogram, "histogram", "Times in seconds");
-        for Counted { labels, sums } in counted {
+        for CountedObject { labels, sums } in counted {
             let durations = of(sums);
             if durations.buckets.is_empty() {
                 continue;
@@ -90,7 +96,7 @@ impl Page {
     }
 
     /// Writes the metrics common to servers, filters and origins.
-    fn traffic(&mut self, report: &Report<'_>, part: &str, counted: &[Counted<'_>]) {
+    fn traffic(&mut self, report: &TrafficReport<'_>, part: &str, counted: &[CountedObject<'_>]) {
         let bytes = format!("{part}_bytes_total");
         self.family((&bytes, "Bytes of requests and responses"), counted, directions, "direction");
         let requests = format!("{part}_requests_total");
@@ -100,26 +106,29 @@ impl Page {
 }
 
 /// Returns the page.
-pub(super) fn text(report: &Report<'_>) -> String {
-    let mut page = Page { text: String::with_capacity(16 * 1024), prefix: "nginx_vts_" };
+pub(super) fn text(report: &TrafficReport<'_>) -> String {
+    let mut page = VtsPage { text: String::with_capacity(16 * 1024), prefix: "nginx_vts_" };
     main(&mut page, report);
-    let servers: Vec<Counted<'_>> = report
+    let servers: Vec<CountedObject<'_>> = report
         .of_kind(TrafficKind::Server)
         // A host with the name of the sum is only counted in the sum, so that no series occurs twice.
         .filter(|(key, _)| key.name() != report.shown.sum_key.as_bytes())
-        .map(|(key, sums)| Counted { labels: format!("host=\"{}\"", escaped(&lossy(key.name()))), sums })
+        .map(|(key, sums)| CountedObject {
+            labels: format!("host=\"{}\"", escaped(&lossy(key.name()))),
+            sums,
+        })
         .collect();
     let total = report.total();
-    let sum = Counted { labels: format!("host=\"{}\"", escaped(&report.shown.sum_key)), sums: &total };
-    let servers: Vec<Counted<'_>> = servers.into_iter().chain([sum]).collect();
+    let sum = CountedObject { labels: format!("host=\"{}\"", escaped(&report.shown.sum_key)), sums: &total };
+    let servers: Vec<CountedObject<'_>> = servers.into_iter().chain([sum]).collect();
     page.traffic(report, "server", &servers);
     let cache = ("server_cache_total", "Requests by cache status");
     page.family(cache, &servers, cache_counts, "status");
-    let filters: Vec<Counted<'_>> = report
+    let filters: Vec<CountedObject<'_>> = report
         .of_kind(TrafficKind::Filter)
         .map(|(key, sums)| {
             let (group, name) = (escaped(&lossy(key.zone())), escaped(&lossy(key.name())));
-            Counted { labels: format!("filter=\"{group}\",filter_name=\"{name}\""), sums }
+            CountedObject { labels: format!("filter=\"{group}\",filter_name=\"{name}\""), sums }
         })
         .collect();
     if !filters.is_empty() {
@@ -132,7 +141,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
     page.text
 }
 
-fn main(page: &mut Page, report: &Report<'_>) {
+fn main(page: &mut VtsPage, report: &TrafficReport<'_>) {
     let version = env!("CARGO_PKG_VERSION");
     let host = escaped(&lossy(&report.request.runtime().hostname));
     page.head("info", "gauge", "Version of the server");
@@ -166,7 +175,7 @@ fn main(page: &mut Page, report: &Report<'_>) {
     }
 }
 
-fn upstreams(page: &mut Page, report: &Report<'_>) {
+fn upstreams(page: &mut VtsPage, report: &TrafficReport<'_>) {
     let upstreams = report.upstreams();
     let alone = report.of_kind(TrafficKind::Origin).map(|(key, sums)| {
         ("::nogroups", PeerTraffic { address: lossy(key.name()), config: None, sums: sums.clone() })
@@ -177,18 +186,18 @@ fn upstreams(page: &mut Page, report: &Report<'_>) {
     if peers.is_empty() {
         return;
     }
-    let counted: Vec<Counted<'_>> = peers
+    let counted: Vec<CountedObject<'_>> = peers
         .iter()
         .map(|(upstream, peer)| {
             let labels = format!("upstream=\"{}\",backend=\"{}\"", escaped(upstream), escaped(&peer.address));
-            Counted { labels, sums: &peer.sums }
+            CountedObject { labels, sums: &peer.sums }
         })
         .collect();
     page.traffic(report, "upstream", &counted);
     page.durations(report, "upstream", "response", &counted);
 }
 
-fn caches(page: &mut Page, report: &Report<'_>) {
+fn caches(page: &mut VtsPage, report: &TrafficReport<'_>) {
     let caches = report.caches();
     if caches.is_empty() {
         return;
@@ -200,9 +209,9 @@ fn caches(page: &mut Page, report: &Report<'_>) {
             page.line("cache_usage_bytes", &format!("cache_zone=\"{zone}\",cache_size=\"{size}\""), figure);
         }
     }
-    let counted: Vec<Counted<'_>> = caches
+    let counted: Vec<CountedObject<'_>> = caches
         .iter()
-        .map(|(name, sums, _)| Counted { labels: format!("cache_zone=\"{}\"", escaped(name)), sums })
+        .map(|(name, sums, _)| CountedObject { labels: format!("cache_zone=\"{}\"", escaped(name)), sums })
         .collect();
     page.family(("cache_bytes_total", "Bytes of requests and responses"), &counted, directions, "direction");
     page.family(("cache_requests_total", "Requests by cache status"), &counted, cache_counts, "status");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::shown::Shown;
+use super::shown::DisplaySettings;
 use myriad_exchange::counters::Snapshot;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::traffic::{self, TrafficKey, TrafficKind, TrafficSums};
@@ -14,9 +14,9 @@ use myriad_upstream::PeerConfig;
 pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::wall_ms);
 
 /// Counts and general data.
-pub(super) struct Report<'a> {
+pub(super) struct TrafficReport<'a> {
     pub(super) request: &'a Request,
-    pub(super) shown: &'a Shown,
+    pub(super) shown: &'a DisplaySettings,
     /// Current time and start time of the process, in milliseconds since the epoch.
     pub(super) now_ms: u64,
     pub(super) began_ms: u64,
@@ -34,8 +34,8 @@ pub(super) struct PeerTraffic {
     pub(super) sums: TrafficSums,
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn of(request: &'a Request, shown: &'a Shown) -> Self {
+impl<'a> TrafficReport<'a> {
+    pub(super) fn of(request: &'a Request, shown: &'a DisplaySettings) -> Self {
         let worker = &request.site.worker;
         let used = worker.all_counters.iter().map(|counters| counters.traffic.used());
         Self {
@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
             shown,
             now_ms: myriad_net::clock::now_ms(),
             began_ms: *BEGAN_MS,
-            connections: worker.everybody(),
+            connections: worker.total(),
             used: used.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
             sums: traffic::all(&worker.all_counters),
         }

@@ -4,7 +4,7 @@ use myriad_conf::Text;
 
 /// Format of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum DisplayFormat {
     /// JSON object.
     #[default]
     Json,
@@ -18,7 +18,7 @@ pub(super) enum Format {
 
 /// `vhost_traffic_status_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ZoneConf {
+pub(super) struct TrafficZoneConf {
     /// Name.
     pub name: String,
     /// Maximum size of keys that clients influence, in bytes per worker.
@@ -27,7 +27,7 @@ pub(super) struct ZoneConf {
 
 /// `vhost_traffic_status_filter_by_set_key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FilterConf {
+pub(super) struct TrafficFilterConf {
     /// Key that is counted separately.
     pub key: Text,
     /// Group of the filter; `None` for servers.
@@ -36,7 +36,7 @@ pub(super) struct FilterConf {
 
 /// `vhost_traffic_status_filter_max_node`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct MostNodes {
+pub(super) struct MaxNodes {
     /// Maximum number of keys; 0 for no limit by number.
     pub number: u64,
     /// Prefixes of the groups that the limit applies to; empty for all.
@@ -47,7 +47,7 @@ pub(super) struct MostNodes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TrafficStatusSettings {
     /// Zone; without a zone nothing is counted.
-    pub zone: Option<ZoneConf>,
+    pub zone: Option<TrafficZoneConf>,
     /// `vhost_traffic_status`.
     pub on: bool,
     /// `_filter`.
@@ -55,13 +55,13 @@ pub(super) struct TrafficStatusSettings {
     /// `_filter_by_host`.
     pub by_host: bool,
     /// `_filter_by_set_key`.
-    pub filters: Vec<FilterConf>,
+    pub filters: Vec<TrafficFilterConf>,
     /// `_filter_check_duplicate`.
     pub drops_duplicates: bool,
     /// `_filter_max_node`.
-    pub most_nodes: MostNodes,
+    pub most_nodes: MaxNodes,
     /// `_display_format`.
-    pub format: Format,
+    pub format: DisplayFormat,
     /// `_display_jsonp`.
     pub callback: String,
     /// `_display_sum_key`.

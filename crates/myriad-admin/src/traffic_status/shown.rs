@@ -1,12 +1,12 @@
 //! Output settings of a place.
 
-use super::settings::{Format, TrafficStatusSettings, ZoneConf};
+use super::settings::{DisplayFormat, TrafficStatusSettings, TrafficZoneConf};
 use myriad_exchange::traffic::Average;
 
 /// Output settings of a place.
-pub(super) struct Shown {
-    pub(super) zone: ZoneConf,
-    pub(super) format: Format,
+pub(super) struct DisplaySettings {
+    pub(super) zone: TrafficZoneConf,
+    pub(super) format: DisplayFormat,
     pub(super) callback: String,
     pub(super) sum_key: String,
     pub(super) average: Average,
@@ -14,8 +14,8 @@ pub(super) struct Shown {
     pub(super) upstreams: Vec<String>,
 }
 
-impl Shown {
-    pub(super) fn of(conf: &TrafficStatusSettings, zone: &ZoneConf, upstreams: Vec<String>) -> Self {
+impl DisplaySettings {
+    pub(super) fn of(conf: &TrafficStatusSettings, zone: &TrafficZoneConf, upstreams: Vec<String>) -> Self {
         Self {
             zone: zone.clone(),
             format: conf.format,

@@ -1,9 +1,9 @@
 use std::rc::Rc;
 
 use myriad_exchange::{counting, traffic};
-use myriad_net::Sent;
+use myriad_net::SentReport;
 use myriad_policy::CacheStatus;
-use myriad_serve::testing::{TestSite, ask};
+use myriad_serve::testing::{TestSite, send_request};
 use serde_json::{Value, json};
 
 const ZONE: &str = "vhost_traffic_status_zone;";
@@ -16,13 +16,14 @@ fn finish(site: &TestSite, target: &str, host: &str, status: u16) {
     let at_ms = exchange.request.received.at_ms;
     exchange.request.outcome.finished_ms = at_ms + 30;
     exchange.request.outcome.finished_us = (at_ms + 30) * 1000;
-    exchange.request.outcome.sent = Sent { status, bytes: 1000, request_bytes: 100, ..Sent::default() };
-    exchange.request.cache.shown.status = Some(CacheStatus::Hit);
+    exchange.request.outcome.sent =
+        SentReport { status, bytes: 1000, request_bytes: 100, ..SentReport::default() };
+    exchange.request.cache.report.status = Some(CacheStatus::Hit);
     counting::end(&mut exchange);
 }
 
 fn get(site: &TestSite, target: &str) -> Value {
-    let text = ask(site, &format!("GET {target}"), &[]).text;
+    let text = send_request(site, &format!("GET {target}"), &[]).text;
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -62,7 +63,7 @@ fn nothing_is_counted_where_it_is_off() {
         assert!(exchange.request.place().logs.counting.is_none(), "{http} {server}");
     }
     let site = TestSite::new("", STATUS);
-    assert_eq!(ask(&site, "GET /status", &[]).status, 501);
+    assert_eq!(send_request(&site, "GET /status", &[]).status, 501);
     let site = TestSite::new(ZONE, &format!("vhost_traffic_status_ignore_status 4xx 5xx; {STATUS}"));
     finish(&site, "/", "x", 404);
     finish(&site, "/", "x", 301);
@@ -134,7 +135,7 @@ fn histograms_and_averages_follow_their_directives() {
     let zone = &get(&site, "/status")["serverZones"]["*"];
     assert_eq!(zone["requestBuckets"], json!({ "msecs": [5, 30, 1000], "counters": [0, 1, 1] }));
     assert_eq!(zone["requestMsecs"]["msecs"], json!([30]));
-    let text = ask(&site, "GET /status/format/prometheus", &[]).text;
+    let text = send_request(&site, "GET /status/format/prometheus", &[]).text;
     for line in [
         "nginx_vts_server_request_duration_seconds_bucket{host=\"*\",le=\"0.030\"} 1",
         "nginx_vts_server_request_duration_seconds_bucket{host=\"*\",le=\"+Inf\"} 1",
@@ -149,7 +150,7 @@ fn prometheus_gets_each_metric_in_one_piece_and_labels_that_hold_nothing_else() 
     let http = format!("{ZONE} vhost_traffic_status_filter_by_set_key $args all;");
     let site = TestSite::new(&http, STATUS);
     finish(&site, "/?a\"}\\b", "x", 200);
-    let text = ask(&site, "GET /status/format/prometheus", &[]).text;
+    let text = send_request(&site, "GET /status/format/prometheus", &[]).text;
     assert!(text.contains("nginx_vts_server_requests_total{host=\"*\",code=\"2xx\"} 1\n"), "{text}");
     assert!(text.contains("nginx_vts_server_cache_total{host=\"*\",status=\"hit\"} 1\n"));
     assert!(text.contains("{filter=\"all\",filter_name=\"a\\\"}\\\\b\",code=\"2xx\"} 1\n"), "{text}");
@@ -187,9 +188,9 @@ fn control_reports_resets_and_deletes_selected_zones() {
         "cmd=delete&group=server",
         "cmd=delete&group=*&expire=soon",
     ] {
-        let told = control(nonsense);
+        let response = control(nonsense);
         assert_eq!(
-            (&told["processingReturn"], &told["processingCounts"]),
+            (&response["processingReturn"], &response["processingCounts"]),
             (&json!(false), &json!(0)),
             "{nonsense}"
         );
@@ -201,11 +202,11 @@ fn pages_are_of_the_format_that_is_named_or_set() {
     let server = "location /status { vhost_traffic_status_display; vhost_traffic_status_display_format html;
                   vhost_traffic_status_display_jsonp my.callback; vhost_traffic_status_display_sum_key sum; }";
     let site = TestSite::new(ZONE, server);
-    assert!(ask(&site, "GET /status", &[]).text.starts_with("<!DOCTYPE html>"));
-    let script = ask(&site, "GET /status/format/jsonp", &[]).text;
+    assert!(send_request(&site, "GET /status", &[]).text.starts_with("<!DOCTYPE html>"));
+    let script = send_request(&site, "GET /status/format/jsonp", &[]).text;
     assert!(script.starts_with("/**/my.callback({") && script.ends_with("});"), "{script}");
     assert!(!get(&site, "/status/format/json")["serverZones"]["sum"].is_null());
-    assert_eq!(ask(&site, "POST /status", &[]).status, 405);
+    assert_eq!(send_request(&site, "POST /status", &[]).status, 405);
 }
 
 #[test]

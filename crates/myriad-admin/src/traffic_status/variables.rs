@@ -2,10 +2,10 @@
 
 use super::count::server_name;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Moment;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 use myriad_exchange::traffic::{self, Average, TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
@@ -14,7 +14,13 @@ const MODULE: &str = "vhost_traffic_status";
 /// Row of a single figure.
 macro_rules! figure {
     ($name:literal, $figure:expr) => {
-        Row::new(MODULE, $name, &[Moment], Made(|request, out| shown(request, out, $figure))).yielding()
+        RequestVariable::new(
+            MODULE,
+            $name,
+            &[Moment],
+            Made(|request, out| append_figure(request, out, $figure)),
+        )
+        .yielding()
     };
 }
 
@@ -26,7 +32,7 @@ macro_rules! cache {
 }
 
 /// Counts of the server.
-pub(super) const VARIABLES: &[Row] = &[
+pub(super) const VARIABLES: &[RequestVariable] = &[
     figure!("vts_request_counter", |sums| sums.requests),
     figure!("vts_in_bytes", |sums| sums.in_bytes),
     figure!("vts_out_bytes", |sums| sums.out_bytes),
@@ -50,7 +56,7 @@ pub(super) const VARIABLES: &[Row] = &[
 ];
 
 /// Writes a figure; false if the server has no counts.
-fn shown(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) -> bool {
+fn append_figure(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) -> bool {
     let sums = traffic::all(&request.site.worker.all_counters);
     let mut found = sums
         .iter()
@@ -60,12 +66,12 @@ fn shown(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) 
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset};
 
     #[test]
     fn vts_variables_are_empty_for_unrequested_server() {
-        lacks(
-            &mut Case::default().begin(),
+        assert_unset(
+            &mut VariableCase::default().begin(),
             &[
                 "vts_request_counter",
                 "vts_in_bytes",

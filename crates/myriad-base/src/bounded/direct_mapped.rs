@@ -13,7 +13,7 @@ const SLOTS: usize = 1024;
 #[derive(Debug)]
 pub struct DirectMapped<T> {
     /// Hashes of the slots; zero for an empty slot. Empty before the first insertion.
-    kept: Vec<u64>,
+    hashes: Vec<u64>,
     /// Last hash that claimed each slot without success.
     refused: Vec<u64>,
     values: Vec<T>,
@@ -21,7 +21,7 @@ pub struct DirectMapped<T> {
 
 impl<T> Default for DirectMapped<T> {
     fn default() -> Self {
-        Self { kept: Vec::new(), refused: Vec::new(), values: Vec::new() }
+        Self { hashes: Vec::new(), refused: Vec::new(), values: Vec::new() }
     }
 }
 
@@ -30,24 +30,24 @@ impl<T: Default> DirectMapped<T> {
     #[inline]
     pub fn find(&self, hash: u64) -> Option<&T> {
         let at = hash as usize & (SLOTS - 1);
-        if self.kept.get(at) == Some(&hash.max(1)) { self.values.get(at) } else { None }
+        if self.hashes.get(at) == Some(&hash.max(1)) { self.values.get(at) } else { None }
     }
 
     /// Claims the slot of this hash. Returns its value, which contains the previous contents and must be overwritten,
     /// if the claim succeeds. `is_over` returns whether a value is no longer valid, so that its slot is free.
     pub fn claim(&mut self, hash: u64, is_over: impl Fn(&T) -> bool) -> Option<&mut T> {
         if self.values.is_empty() {
-            self.kept.resize(SLOTS, 0);
+            self.hashes.resize(SLOTS, 0);
             self.refused.resize(SLOTS, 0);
             self.values.resize_with(SLOTS, T::default);
         }
         let (at, hash) = (hash as usize & (SLOTS - 1), hash.max(1));
-        let is_taken = ![0, hash].contains(&self.kept[at]) && !is_over(&self.values[at]);
+        let is_taken = ![0, hash].contains(&self.hashes[at]) && !is_over(&self.values[at]);
         if is_taken && self.refused[at] != hash {
             self.refused[at] = hash;
             return None;
         }
-        self.kept[at] = hash;
+        self.hashes[at] = hash;
         Some(&mut self.values[at])
     }
 }

@@ -19,7 +19,7 @@ pub struct Lru<K, V> {
     /// Indexes in `slots`.
     index: HashTable<u32>,
     hasher: RandomState,
-    slots: Vec<Slot<K, V>>,
+    slots: Vec<LruSlot<K, V>>,
     /// Slots without an entry.
     free: Vec<u32>,
     newest: u32,
@@ -28,7 +28,7 @@ pub struct Lru<K, V> {
     most: u64,
 }
 
-struct Slot<K, V> {
+struct LruSlot<K, V> {
     hash: u64,
     entry: Option<(K, V)>,
     weight: u32,
@@ -52,7 +52,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
     }
 
     /// Changes the bound, and evicts the oldest entries beyond it.
-    pub fn set_most(&mut self, most: u64) {
+    pub fn set_max_weight(&mut self, most: u64) {
         self.most = most;
         self.make_room(0);
     }
@@ -62,7 +62,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.value(self.find(self.hasher.hash_one(key), key)?)
+        self.value_at(self.find_slot(self.hasher.hash_one(key), key)?)
     }
 
     /// Returns the entry of a key and makes it the newest.
@@ -70,7 +70,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
     where
         K: Borrow<Q>,
     {
-        let at = self.find(self.hasher.hash_one(key), key)?;
+        let at = self.find_slot(self.hasher.hash_one(key), key)?;
         if self.newest != at {
             self.unlink(at);
             self.link(at);
@@ -82,14 +82,14 @@ impl<K: Hash + Eq, V> Lru<K, V> {
     /// entry exceeds the bound; only the previous entry of the key is removed then.
     pub fn insert(&mut self, key: K, value: V, weight: u32) -> bool {
         let hash = self.hasher.hash_one(&key);
-        if let Some(at) = self.find(hash, &key) {
-            self.take(at);
+        if let Some(at) = self.find_slot(hash, &key) {
+            self.take_slot(at);
         }
         if u64::from(weight) > self.most {
             return false;
         }
         self.make_room(weight);
-        let slot = Slot { hash, entry: Some((key, value)), weight, newer: NONE, older: NONE };
+        let slot = LruSlot { hash, entry: Some((key, value)), weight, newer: NONE, older: NONE };
         let at = if let Some(at) = self.free.pop() {
             self.slots[at as usize] = slot;
             at
@@ -114,15 +114,15 @@ impl<K: Hash + Eq, V> Lru<K, V> {
     where
         K: Borrow<Q>,
     {
-        let at = self.find(self.hasher.hash_one(key), key)?;
-        self.take(at).map(|(_, value)| value)
+        let at = self.find_slot(self.hasher.hash_one(key), key)?;
+        self.take_slot(at).map(|(_, value)| value)
     }
 
     /// Removes the oldest entry if `may_go` returns true for it. Returns whether an entry was removed.
     pub fn remove_oldest_if(&mut self, may_go: impl FnOnce(&V) -> bool) -> bool {
-        let goes = self.value(self.oldest).is_some_and(may_go);
+        let goes = self.value_at(self.oldest).is_some_and(may_go);
         if goes {
-            self.take(self.oldest);
+            self.take_slot(self.oldest);
         }
         goes
     }
@@ -152,17 +152,17 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref()).map(|(_, value)| value)
     }
 
-    fn value(&self, at: u32) -> Option<&V> {
+    fn value_at(&self, at: u32) -> Option<&V> {
         self.slots.get(at as usize)?.entry.as_ref().map(|(_, value)| value)
     }
 
     fn make_room(&mut self, weight: u32) {
         while !self.has_room(weight) && self.oldest != NONE {
-            self.take(self.oldest);
+            self.take_slot(self.oldest);
         }
     }
 
-    fn find<Q: Eq + ?Sized>(&self, hash: u64, key: &Q) -> Option<u32>
+    fn find_slot<Q: Eq + ?Sized>(&self, hash: u64, key: &Q) -> Option<u32>
     where
         K: Borrow<Q>,
     {
@@ -172,7 +172,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
     }
 
     /// Removes the entry of a slot.
-    fn take(&mut self, at: u32) -> Option<(K, V)> {
+    fn take_slot(&mut self, at: u32) -> Option<(K, V)> {
         self.unlink(at);
         let slot = &mut self.slots[at as usize];
         let (entry, hash) = (slot.entry.take(), slot.hash);
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(map.get_mut(&0u32.to_le_bytes()[..]), Some(&mut 0));
         assert_eq!(map.len(), 4);
         assert!(!map.insert([0; 1000].into(), 5, 1024));
-        map.set_most(64);
+        map.set_max_weight(64);
         assert_eq!(map.len(), 1);
         assert_eq!(map.get_mut(&0u32.to_le_bytes()[..]), Some(&mut 0));
         map.clear();

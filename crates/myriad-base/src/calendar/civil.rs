@@ -16,7 +16,7 @@ pub(crate) const MONTHS: [&[u8; 3]; 12] =
 
 /// Second of the Gregorian calendar, in the years 0 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Civil {
+pub struct CivilTime {
     /// 0 to 9999.
     pub year: usize,
     /// 1 to 12.
@@ -33,12 +33,12 @@ pub struct Civil {
     pub weekday: usize,
 }
 
-impl Civil {
+impl CivilTime {
     /// Returns the date of `seconds` since the epoch. Times before the year 0 or after 9999 become its first or last
     /// second.
     ///
     /// Years are counted from 1 March, so that the leap day is the last day of a year, and in cycles of 400 years.
-    pub fn of(seconds: i64) -> Self {
+    pub fn from_epoch_seconds(seconds: i64) -> Self {
         let seconds = seconds.clamp(FIRST, LAST);
         let (days, rest) = (seconds.div_euclid(DAY_S), seconds.rem_euclid(DAY_S) as usize);
         // One additional cycle, so that January and February of the year 0 are not negative.
@@ -64,14 +64,14 @@ impl Civil {
     }
 
     /// Converts like [`Self::of`] seconds that are not before the epoch.
-    pub(crate) fn since_epoch(seconds: u64) -> Self {
-        Self::of(seconds.min(LAST as u64) as i64)
+    pub(crate) fn from_unsigned_seconds(seconds: u64) -> Self {
+        Self::from_epoch_seconds(seconds.min(LAST as u64) as i64)
     }
 }
 
 /// Returns the days from the epoch to a date; `None` if the month has no such day, or after the year 9999.
 #[inline]
-pub(crate) fn days_to(year: usize, month: usize, day: usize) -> Option<i64> {
+pub(crate) fn days_from_epoch(year: usize, month: usize, day: usize) -> Option<i64> {
     if year > 9999 || !(1..=12).contains(&month) || day == 0 || day > month_days(year, month) {
         return None;
     }
@@ -85,9 +85,12 @@ pub(crate) fn days_to(year: usize, month: usize, day: usize) -> Option<i64> {
 /// Returns the seconds from the epoch to a time of that date in UTC; `None` if the date or the time is invalid. The
 /// second may be 60.
 #[inline]
-pub(crate) fn seconds_to([year, month, day]: [usize; 3], [hour, minute, second]: [usize; 3]) -> Option<i64> {
+pub(crate) fn seconds_from_epoch(
+    [year, month, day]: [usize; 3],
+    [hour, minute, second]: [usize; 3],
+) -> Option<i64> {
     let is_time = hour < 24 && minute < 60 && second <= 60;
-    let days = days_to(year, month, day).filter(|_| is_time)?;
+    let days = days_from_epoch(year, month, day).filter(|_| is_time)?;
     Some(days * DAY_S + (hour * 3600 + minute * 60 + second) as i64)
 }
 
@@ -106,7 +109,7 @@ pub(crate) fn month_days(year: usize, month: usize) -> usize {
 
 /// Parses a number of at most four digits; `None` if it contains anything but digits.
 #[inline]
-pub(crate) fn number(digits: &[u8]) -> Option<usize> {
+pub(crate) fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 4 {
         return None;
     }
@@ -115,26 +118,26 @@ pub(crate) fn number(digits: &[u8]) -> Option<usize> {
 }
 
 /// Overwrites the bytes from `at` with `text`.
-pub(crate) fn put(out: &mut [u8], at: usize, text: &[u8]) {
+pub(crate) fn overwrite_at(out: &mut [u8], at: usize, text: &[u8]) {
     out[at..at + text.len()].copy_from_slice(text);
 }
 
 /// Returns the last two decimal digits of `number`.
-pub(crate) fn two(number: usize) -> [u8; 2] {
+pub(crate) fn two_digits(number: usize) -> [u8; 2] {
     [number / 10 % 10, number % 10].map(|digit| b'0' + digit as u8)
 }
 
-pub(crate) fn four(number: usize) -> [u8; 4] {
-    let ([a, b], [c, d]) = (two(number / 100), two(number));
+pub(crate) fn four_digits(number: usize) -> [u8; 4] {
+    let ([a, b], [c, d]) = (two_digits(number / 100), two_digits(number));
     [a, b, c, d]
 }
 
 /// Returns the time as `08:49:37`.
-pub(crate) fn clock(time: Civil) -> [u8; 8] {
+pub(crate) fn format_clock(time: CivilTime) -> [u8; 8] {
     let mut out = *b"08:49:37";
-    put(&mut out, 0, &two(time.hour));
-    put(&mut out, 3, &two(time.minute));
-    put(&mut out, 6, &two(time.second));
+    overwrite_at(&mut out, 0, &two_digits(time.hour));
+    overwrite_at(&mut out, 3, &two_digits(time.minute));
+    overwrite_at(&mut out, 6, &two_digits(time.second));
     out
 }
 
@@ -149,8 +152,8 @@ mod tests {
             for month in 1..=12 {
                 let length = month_days(year, month);
                 for (day, days) in [(1, days), (length, days + length as i64 - 1)] {
-                    assert_eq!(days_to(year, month, day), Some(days));
-                    let civil = Civil::of(days * DAY_S + 3661);
+                    assert_eq!(days_from_epoch(year, month, day), Some(days));
+                    let civil = CivilTime::from_epoch_seconds(days * DAY_S + 3661);
                     assert_eq!((civil.year, civil.month, civil.day), (year, month, day));
                     assert_eq!((civil.hour, civil.minute, civil.second), (1, 1, 1));
                     // The epoch was a Thursday.
@@ -172,15 +175,21 @@ mod tests {
             (978_307_200, 2001),
             (4_133_980_799, 2100),
         ] {
-            assert_eq!(Civil::of(second).year, year, "{second}");
+            assert_eq!(CivilTime::from_epoch_seconds(second).year, year, "{second}");
         }
     }
 
     #[test]
     fn what_lies_beyond_the_calendar_is_its_edge() {
-        assert_eq!([i64::MIN, FIRST - 1].map(Civil::of), [Civil::of(FIRST); 2]);
-        assert_eq!([i64::MAX, LAST + 1].map(Civil::of), [Civil::of(LAST); 2]);
-        assert_eq!(Civil::since_epoch(u64::MAX), Civil::of(LAST));
+        assert_eq!(
+            [i64::MIN, FIRST - 1].map(CivilTime::from_epoch_seconds),
+            [CivilTime::from_epoch_seconds(FIRST); 2]
+        );
+        assert_eq!(
+            [i64::MAX, LAST + 1].map(CivilTime::from_epoch_seconds),
+            [CivilTime::from_epoch_seconds(LAST); 2]
+        );
+        assert_eq!(CivilTime::from_unsigned_seconds(u64::MAX), CivilTime::from_epoch_seconds(LAST));
     }
 
     #[test]
@@ -195,13 +204,13 @@ mod tests {
             [10_000, 1, 1],
         ];
         for date in no_days {
-            assert_eq!(seconds_to(date, [0, 0, 0]), None, "{date:?}");
+            assert_eq!(seconds_from_epoch(date, [0, 0, 0]), None, "{date:?}");
         }
         for time in [[24, 0, 0], [0, 60, 0], [0, 0, 61]] {
-            assert_eq!(seconds_to([2026, 1, 1], time), None, "{time:?}");
+            assert_eq!(seconds_from_epoch([2026, 1, 1], time), None, "{time:?}");
         }
-        assert_eq!(seconds_to([1970, 1, 1], [0, 0, 0]), Some(0));
-        assert_eq!(seconds_to([2000, 2, 29], [12, 0, 0]), Some(951_825_600));
-        assert_eq!(seconds_to([2016, 12, 31], [23, 59, 60]), Some(1_483_228_800));
+        assert_eq!(seconds_from_epoch([1970, 1, 1], [0, 0, 0]), Some(0));
+        assert_eq!(seconds_from_epoch([2000, 2, 29], [12, 0, 0]), Some(951_825_600));
+        assert_eq!(seconds_from_epoch([2016, 12, 31], [23, 59, 60]), Some(1_483_228_800));
     }
 }

@@ -1,6 +1,9 @@
 //! Dates of HTTP fields (RFC 9110 §5.6.7).
 
-use crate::calendar::civil::{Civil, DAYS, MONTHS, clock, four, number, put, seconds_to, two};
+use crate::calendar::civil::{
+    CivilTime, DAYS, MONTHS, format_clock, four_digits, overwrite_at, parse_number, seconds_from_epoch,
+    two_digits,
+};
 
 /// Length of an HTTP date, in bytes.
 pub const HTTP_DATE_LEN: usize = 29;
@@ -8,13 +11,13 @@ pub const HTTP_DATE_LEN: usize = 29;
 /// Formats seconds since the epoch as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7). Times after the year 9999
 /// become its last second.
 pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
-    let time = Civil::since_epoch(seconds);
+    let time = CivilTime::from_unsigned_seconds(seconds);
     let mut out = *b"Sun, 06 Nov 1994 08:49:37 GMT";
-    put(&mut out, 0, DAYS[time.weekday]);
-    put(&mut out, 5, &two(time.day));
-    put(&mut out, 8, MONTHS[time.month - 1]);
-    put(&mut out, 12, &four(time.year));
-    put(&mut out, 17, &clock(time));
+    overwrite_at(&mut out, 0, DAYS[time.weekday]);
+    overwrite_at(&mut out, 5, &two_digits(time.day));
+    overwrite_at(&mut out, 8, MONTHS[time.month - 1]);
+    overwrite_at(&mut out, 12, &four_digits(time.year));
+    overwrite_at(&mut out, 17, &format_clock(time));
     out
 }
 
@@ -46,27 +49,27 @@ pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
         return None;
     }
     match rest {
-        [b',', b' ', date @ ..] => imf_fixdate(date),
-        [b' ', date @ ..] => asctime(date),
-        _ => rfc850(rest, now_s),
+        [b',', b' ', date @ ..] => parse_imf_fixdate(date),
+        [b' ', date @ ..] => parse_asctime(date),
+        _ => parse_rfc850(rest, now_s),
     }
 }
 
 /// Removes ` GMT`, case-insensitively (RFC 9110 §5.6.7 recommends lenient parsing).
-fn without_zone(time: &[u8]) -> Option<&[u8]> {
+fn strip_gmt(time: &[u8]) -> Option<&[u8]> {
     let (time, zone) = time.split_last_chunk::<4>()?;
     zone.eq_ignore_ascii_case(b" GMT").then_some(time)
 }
 
 /// Parses `06 Nov 1994 08:49:37 GMT`, the current format.
-fn imf_fixdate(date: &[u8]) -> Option<u64> {
+fn parse_imf_fixdate(date: &[u8]) -> Option<u64> {
     let &[d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ', ref time @ ..] = date else { return None };
-    let year = number(&[y1, y2, y3, y4])?;
-    seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, without_zone(time)?)
+    let year = parse_number(&[y1, y2, y3, y4])?;
+    seconds_of(year, parse_month(&[m1, m2, m3])?, parse_number(&[d1, d2])?, strip_gmt(time)?)
 }
 
 /// Parses the obsolete format `day, 06-Nov-94 08:49:37 GMT`, after the first three letters of the day.
-fn rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
+fn parse_rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     let comma = rest.iter().position(|&byte| byte == b',')?;
     if comma > 6 || !rest[..comma].iter().all(u8::is_ascii_alphabetic) {
         return None;
@@ -74,33 +77,33 @@ fn rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     let &[b' ', d1, d2, b'-', m1, m2, m3, b'-', y1, y2, b' ', ref time @ ..] = &rest[comma + 1..] else {
         return None;
     };
-    let this_year = Civil::since_epoch(now_s).year;
-    let mut year = this_year / 100 * 100 + number(&[y1, y2])?;
+    let this_year = CivilTime::from_unsigned_seconds(now_s).year;
+    let mut year = this_year / 100 * 100 + parse_number(&[y1, y2])?;
     if year > this_year + 50 {
         year -= 100;
     } else if year + 50 <= this_year {
         // A year 50 or more years in the past is in the next century: "05" in 1998 is 2005.
         year += 100;
     }
-    seconds(year, month(&[m1, m2, m3])?, number(&[d1, d2])?, without_zone(time)?)
+    seconds_of(year, parse_month(&[m1, m2, m3])?, parse_number(&[d1, d2])?, strip_gmt(time)?)
 }
 
 /// Parses `Nov  6 08:49:37 1994`, the obsolete format of C's `asctime()`.
-fn asctime(date: &[u8]) -> Option<u64> {
+fn parse_asctime(date: &[u8]) -> Option<u64> {
     let &[m1, m2, m3, b' ', d1, d2, b' ', ref rest @ ..] = date else { return None };
     let (time, year) = rest.split_at_checked(8)?;
-    let day = if d1 == b' ' { number(&[d2])? } else { number(&[d1, d2])? };
+    let day = if d1 == b' ' { parse_number(&[d2])? } else { parse_number(&[d1, d2])? };
     let year = year.strip_prefix(b" ").filter(|year| year.len() == 4)?;
-    seconds(number(year)?, month(&[m1, m2, m3])?, day, time)
+    seconds_of(parse_number(year)?, parse_month(&[m1, m2, m3])?, day, time)
 }
 
-fn seconds(year: usize, month: usize, day: usize, time: &[u8]) -> Option<u64> {
+fn seconds_of(year: usize, month: usize, day: usize, time: &[u8]) -> Option<u64> {
     let &[h1, h2, b':', m1, m2, b':', s1, s2] = time else { return None };
-    let time = [number(&[h1, h2])?, number(&[m1, m2])?, number(&[s1, s2])?];
-    u64::try_from(seconds_to([year, month, day], time)?).ok()
+    let time = [parse_number(&[h1, h2])?, parse_number(&[m1, m2])?, parse_number(&[s1, s2])?];
+    u64::try_from(seconds_from_epoch([year, month, day], time)?).ok()
 }
 
-fn month(name: &[u8]) -> Option<usize> {
+fn parse_month(name: &[u8]) -> Option<usize> {
     MONTHS.iter().position(|month| month.eq_ignore_ascii_case(name)).map(|index| index + 1)
 }
 

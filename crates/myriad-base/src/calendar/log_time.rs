@@ -1,57 +1,57 @@
 //! Times in the formats of nginx's log lines.
 
-use crate::calendar::civil::{Civil, MONTHS, clock, four, put, two};
+use crate::calendar::civil::{CivilTime, MONTHS, format_clock, four_digits, overwrite_at, two_digits};
 
 /// Formats `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
 pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
-    let time = Civil::since_epoch(shifted(seconds, offset_minutes));
+    let time = CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset_minutes));
     let mut out = *b"21/Nov/2026:01:02:03 +0000";
-    put(&mut out, 0, &two(time.day));
-    put(&mut out, 3, MONTHS[time.month - 1]);
-    put(&mut out, 7, &four(time.year));
-    put(&mut out, 12, &clock(time));
-    let (sign, hours, minutes) = zone(offset_minutes);
-    put(&mut out, 21, &[sign]);
-    put(&mut out, 22, &hours);
-    put(&mut out, 24, &minutes);
+    overwrite_at(&mut out, 0, &two_digits(time.day));
+    overwrite_at(&mut out, 3, MONTHS[time.month - 1]);
+    overwrite_at(&mut out, 7, &four_digits(time.year));
+    overwrite_at(&mut out, 12, &format_clock(time));
+    let (sign, hours, minutes) = offset_parts(offset_minutes);
+    overwrite_at(&mut out, 21, &[sign]);
+    overwrite_at(&mut out, 22, &hours);
+    overwrite_at(&mut out, 24, &minutes);
     out
 }
 
 /// Formats `2026-11-21T01:02:03+00:00`, nginx's `$time_iso8601`, at `offset_minutes` east of UTC.
 pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
-    let time = Civil::since_epoch(shifted(seconds, offset_minutes));
+    let time = CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset_minutes));
     let mut out = *b"2026-11-21T01:02:03+00:00";
-    put(&mut out, 0, &four(time.year));
-    put(&mut out, 5, &two(time.month));
-    put(&mut out, 8, &two(time.day));
-    put(&mut out, 11, &clock(time));
-    let (sign, hours, minutes) = zone(offset_minutes);
-    put(&mut out, 19, &[sign]);
-    put(&mut out, 20, &hours);
-    put(&mut out, 23, &minutes);
+    overwrite_at(&mut out, 0, &four_digits(time.year));
+    overwrite_at(&mut out, 5, &two_digits(time.month));
+    overwrite_at(&mut out, 8, &two_digits(time.day));
+    overwrite_at(&mut out, 11, &format_clock(time));
+    let (sign, hours, minutes) = offset_parts(offset_minutes);
+    overwrite_at(&mut out, 19, &[sign]);
+    overwrite_at(&mut out, 20, &hours);
+    overwrite_at(&mut out, 23, &minutes);
     out
 }
 
 /// Formats `2026/11/21 01:02:03`, the time in nginx's error log, at `offset_minutes` east of UTC.
 pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
-    let time = Civil::since_epoch(shifted(seconds, offset_minutes));
+    let time = CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset_minutes));
     let mut out = *b"2026/11/21 01:02:03";
-    put(&mut out, 0, &four(time.year));
-    put(&mut out, 5, &two(time.month));
-    put(&mut out, 8, &two(time.day));
-    put(&mut out, 11, &clock(time));
+    overwrite_at(&mut out, 0, &four_digits(time.year));
+    overwrite_at(&mut out, 5, &two_digits(time.month));
+    overwrite_at(&mut out, 8, &two_digits(time.day));
+    overwrite_at(&mut out, 11, &format_clock(time));
     out
 }
 
 /// Returns the local time at `offset_minutes` east of UTC, in seconds; times before the epoch become 0.
-pub(crate) fn shifted(seconds: u64, offset_minutes: i32) -> u64 {
+pub(crate) fn to_local_seconds(seconds: u64, offset_minutes: i32) -> u64 {
     seconds.saturating_add_signed(i64::from(offset_minutes) * 60)
 }
 
 /// Returns sign, hours and minutes of an offset from UTC.
-fn zone(offset_minutes: i32) -> (u8, [u8; 2], [u8; 2]) {
+fn offset_parts(offset_minutes: i32) -> (u8, [u8; 2], [u8; 2]) {
     let minutes = offset_minutes.unsigned_abs() as usize;
-    (if offset_minutes < 0 { b'-' } else { b'+' }, two(minutes / 60), two(minutes % 60))
+    (if offset_minutes < 0 { b'-' } else { b'+' }, two_digits(minutes / 60), two_digits(minutes % 60))
 }
 
 #[cfg(test)]

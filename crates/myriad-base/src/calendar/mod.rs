@@ -22,10 +22,10 @@ mod strftime;
 mod x509_time;
 mod zone;
 
-pub use civil::Civil;
+pub use civil::CivilTime;
 pub use http_date::{HTTP_DATE_LEN, format_cookie_date, format_http_date, parse_http_date, write_http_date};
 pub use log_time::{format_error_log_time, format_time_iso8601, format_time_local};
 pub use rfc3339::parse_rfc3339;
-pub use strftime::{Offset, offset_name, write_time};
+pub use strftime::{ZoneOffset, offset_name, write_time};
 pub use x509_time::{YearDigits, format_generalized_time, parse_x509_time, show_x509_time};
 pub use zone::TimeZone;

@@ -1,6 +1,6 @@
 //! Dates in the format of RFC 3339, which ACME authorities use.
 
-use crate::calendar::civil::{number, seconds_to};
+use crate::calendar::civil::{parse_number, seconds_from_epoch};
 
 /// Parses a time in the format of RFC 3339, as in renewal information (RFC 9773), and returns the seconds since the
 /// epoch: `2026-11-21T07:36:00Z`, optionally with a fraction, which is ignored, or with an offset. Returns `None` if it
@@ -12,10 +12,10 @@ pub fn parse_rfc3339(text: &str) -> Option<u64> {
     if !marks.iter().all(|(at, mark)| head[*at].to_ascii_uppercase() == *mark) {
         return None;
     }
-    let part = |from: usize, to: usize| number(&head[from..to]);
+    let part = |from: usize, to: usize| parse_number(&head[from..to]);
     let date = [part(0, 4)?, part(5, 7)?, part(8, 10)?];
     let time = [part(11, 13)?, part(14, 16)?, part(17, 19)?];
-    let seconds = u64::try_from(seconds_to(date, time)?).ok()?;
+    let seconds = u64::try_from(seconds_from_epoch(date, time)?).ok()?;
     let zone = match rest.strip_prefix(b".") {
         Some(fraction) => {
             let end = fraction.iter().position(|byte| !byte.is_ascii_digit())?;
@@ -26,7 +26,7 @@ pub fn parse_rfc3339(text: &str) -> Option<u64> {
     match zone {
         [b'Z' | b'z'] => Some(seconds),
         [sign @ (b'+' | b'-'), hours @ .., b':', _, _] if hours.len() == 2 => {
-            let offset = (number(hours)? * 3600 + number(&zone[4..])? * 60) as u64;
+            let offset = (parse_number(hours)? * 3600 + parse_number(&zone[4..])? * 60) as u64;
             if *sign == b'+' { seconds.checked_sub(offset) } else { Some(seconds + offset) }
         }
         _ => None,

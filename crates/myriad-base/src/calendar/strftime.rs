@@ -1,7 +1,7 @@
 //! Dates in custom formats: `strftime` of C, in the C locale.
 
-use crate::calendar::civil::{Civil, DAYS, MONTHS, days_to};
-use crate::calendar::log_time::shifted;
+use crate::calendar::civil::{CivilTime, DAYS, MONTHS, days_from_epoch};
+use crate::calendar::log_time::to_local_seconds;
 
 const DAY_NAMES: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTH_NAMES: [&str; 12] = [
@@ -21,7 +21,7 @@ const MONTH_NAMES: [&str; 12] = [
 
 /// Offset and name of a time zone at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Offset<'a> {
+pub struct ZoneOffset<'a> {
     /// Minutes east of UTC.
     pub minutes: i32,
     /// Name for `%Z`.
@@ -38,8 +38,12 @@ pub fn offset_name(minutes: i32) -> String {
 }
 
 /// Appends `seconds` since the epoch in the given format. Text that is not a conversion is copied.
-pub fn write_time(format: &[u8], seconds: u64, offset: Offset<'_>, out: &mut Vec<u8>) {
-    let moment = Moment { seconds, offset, time: Civil::since_epoch(shifted(seconds, offset.minutes)) };
+pub fn write_time(format: &[u8], seconds: u64, offset: ZoneOffset<'_>, out: &mut Vec<u8>) {
+    let moment = FormattedTime {
+        seconds,
+        offset,
+        time: CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset.minutes)),
+    };
     let mut rest = format;
     while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
         out.extend_from_slice(&rest[..at]);
@@ -58,13 +62,13 @@ pub fn write_time(format: &[u8], seconds: u64, offset: Offset<'_>, out: &mut Vec
     out.extend_from_slice(rest);
 }
 
-struct Moment<'a> {
+struct FormattedTime<'a> {
     seconds: u64,
-    offset: Offset<'a>,
-    time: Civil,
+    offset: ZoneOffset<'a>,
+    time: CivilTime,
 }
 
-impl Moment<'_> {
+impl FormattedTime<'_> {
     fn convert(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let time = &self.time;
         let text = match conversion {
@@ -95,14 +99,14 @@ impl Moment<'_> {
             b'z' => self.numeric_offset(),
             b'Z' => self.offset.name.to_owned(),
             b'%' => "%".to_owned(),
-            other => return self.convert_week(other, out) || self.convert_several(other, out),
+            other => return self.convert_week(other, out) || self.convert_composite(other, out),
         };
         out.extend_from_slice(text.as_bytes());
         true
     }
 
     /// Appends conversions that consist of several others.
-    fn convert_several(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
+    fn convert_composite(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let format: &[u8] = match conversion {
             b'c' => b"%a %b %e %H:%M:%S %Y",
             b'D' | b'x' => b"%m/%d/%y",
@@ -141,8 +145,8 @@ impl Moment<'_> {
 
     /// Returns the day of the year, 1 to 366.
     fn day_of_year(&self) -> usize {
-        let first = days_to(self.time.year, 1, 1).unwrap_or(0);
-        let today = days_to(self.time.year, self.time.month, self.time.day).unwrap_or(first);
+        let first = days_from_epoch(self.time.year, 1, 1).unwrap_or(0);
+        let today = days_from_epoch(self.time.year, self.time.month, self.time.day).unwrap_or(first);
         (today - first) as usize + 1
     }
 
@@ -169,7 +173,7 @@ impl Moment<'_> {
 /// Returns the number of weeks of a year: 53 if 1 January or 31 December is a Thursday.
 fn weeks_in(year: usize) -> usize {
     let weekday = |year: usize, month: usize, day: usize| {
-        days_to(year, month, day).map_or(0, |days| (days as usize + 4) % 7)
+        days_from_epoch(year, month, day).map_or(0, |days| (days as usize + 4) % 7)
     };
     if weekday(year, 1, 1) == 4 || weekday(year, 12, 31) == 4 { 53 } else { 52 }
 }
@@ -180,7 +184,7 @@ mod tests {
 
     fn written(format: &str, seconds: u64, minutes: i32, name: &str) -> String {
         let mut out = Vec::new();
-        write_time(format.as_bytes(), seconds, Offset { minutes, name }, &mut out);
+        write_time(format.as_bytes(), seconds, ZoneOffset { minutes, name }, &mut out);
         String::from_utf8(out).unwrap()
     }
 

@@ -1,6 +1,6 @@
 //! `UTCTime` and `GeneralizedTime` of certificates (RFC 5280 section 4.1.2.5).
 
-use crate::calendar::civil::{Civil, MONTHS, clock, number, seconds_to};
+use crate::calendar::civil::{CivilTime, MONTHS, format_clock, parse_number, seconds_from_epoch};
 use crate::calendar::log_time::format_time_iso8601;
 
 /// Number of digits of the year, determined by the tag of a time.
@@ -19,17 +19,17 @@ pub fn parse_x509_time(text: &[u8], year: YearDigits) -> Option<i64> {
     let (year, rest) = match year {
         YearDigits::Two => {
             let (year, rest) = digits.split_at_checked(2)?;
-            let year = number(year)?;
+            let year = parse_number(year)?;
             (if year < 50 { 2000 + year } else { 1900 + year }, rest)
         }
         YearDigits::Four => {
             let (year, rest) = digits.split_at_checked(4)?;
-            (number(year)?, rest)
+            (parse_number(year)?, rest)
         }
     };
     let rest: &[u8; 10] = rest.try_into().ok()?;
-    let pair = |index: usize| number(&rest[2 * index..2 * index + 2]);
-    seconds_to([year, pair(0)?, pair(1)?], [pair(2)?, pair(3)?, pair(4)?])
+    let pair = |index: usize| parse_number(&rest[2 * index..2 * index + 2]);
+    seconds_from_epoch([year, pair(0)?, pair(1)?], [pair(2)?, pair(3)?, pair(4)?])
 }
 
 /// Formats the contents of a `GeneralizedTime`: `20261121073600Z`.
@@ -43,8 +43,8 @@ pub fn format_generalized_time(seconds: u64) -> Vec<u8> {
 
 /// Formats a time like OpenSSL: `Jan  2 03:04:05 2026 GMT`.
 pub fn show_x509_time(seconds: i64) -> String {
-    let time = Civil::of(seconds);
-    let (month, clock) = (MONTHS[time.month - 1], clock(time));
+    let time = CivilTime::from_epoch_seconds(seconds);
+    let (month, clock) = (MONTHS[time.month - 1], format_clock(time));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{} {:2} {} {} GMT", text(month), time.day, text(&clock), time.year)
 }

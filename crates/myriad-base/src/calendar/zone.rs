@@ -3,29 +3,29 @@
 mod rule;
 mod table;
 
-use rule::Rule;
-use table::Table;
+use rule::ZoneRule;
+use table::TransitionTable;
 
 /// Time zone; the default is UTC.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeZone {
-    table: Table,
+    table: TransitionTable,
     /// Rule that applies after the last entry of the table.
-    rule: Option<Rule>,
+    rule: Option<ZoneRule>,
 }
 
 impl TimeZone {
     /// Parses a TZif file of version 2 or later (RFC 9636). An invalid rule is ignored. Returns `None` if it is not
     /// such a file.
-    pub fn of_file(file: &[u8]) -> Option<Self> {
-        let (table, footer) = Table::parse(file)?;
-        let rule = std::str::from_utf8(footer).ok().and_then(Rule::parse);
+    pub fn from_tzif(file: &[u8]) -> Option<Self> {
+        let (table, footer) = TransitionTable::parse(file)?;
+        let rule = std::str::from_utf8(footer).ok().and_then(ZoneRule::parse);
         Some(Self { table, rule })
     }
 
     /// Parses a POSIX rule: `CET-1CEST,M3.5.0,M10.5.0/3`. Returns `None` if it is invalid.
-    pub fn of_rule(text: &str) -> Option<Self> {
-        Rule::parse(text).map(|rule| Self { rule: Some(rule), ..Self::default() })
+    pub fn from_posix_rule(text: &str) -> Option<Self> {
+        ZoneRule::parse(text).map(|rule| Self { rule: Some(rule), ..Self::default() })
     }
 
     /// Returns the offset in seconds east of UTC at `now_s`, in seconds since the epoch.
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn summer_time_comes_and_goes_while_the_server_runs() {
-        let zone = TimeZone::of_rule("CET-1CEST,M3.5.0,M10.5.0/3").expect("a rule");
+        let zone = TimeZone::from_posix_rule("CET-1CEST,M3.5.0,M10.5.0/3").expect("a rule");
         // 2026-03-29 01:00 UTC and 2026-10-25 01:00 UTC.
         assert_eq!(zone.offset_s(1_774_745_999), 3600);
         assert_eq!(zone.offset_s(1_774_746_000), 7200);
@@ -64,7 +64,7 @@ mod tests {
         file.push(1);
         file.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0x0e, 0x10, 1, 0]);
         file.extend_from_slice(format!("ABC\0\n{rule}\n").as_bytes());
-        TimeZone::of_file(&file).expect("a zone")
+        TimeZone::from_tzif(&file).expect("a zone")
     }
 
     #[test]

@@ -18,13 +18,13 @@ const TAKES_IN: usize = 1000;
 const COLLECTS: usize = 10_100;
 
 /// Makes this thread collect blocks of its memory that others have freed. It takes some tens of microseconds.
-pub fn take_in() {
+pub fn collect_freed_blocks() {
     allocate(TAKES_IN);
 }
 
 /// Makes this thread perform a collection and return free memory to the system, including memory of other threads. It
 /// takes less than a millisecond and should run on a background thread.
-pub fn give_back() {
+pub fn release_free_memory() {
     allocate(COLLECTS);
 }
 

@@ -1,6 +1,6 @@
 //! Memory limits of zones under pressure.
 
-use crate::memory::Stage;
+use crate::memory::PressureStage;
 
 /// Target while zones shrink, in percent of the limit; the stage is left at this value.
 const AIM: u64 = 80;
@@ -9,7 +9,7 @@ const FILLS_TO: u64 = 82;
 
 /// Memory of a zone, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cap {
+pub struct ZoneMemory {
     /// Memory in use.
     pub used: u64,
     /// Configured limit (`memory=`).
@@ -18,16 +18,16 @@ pub struct Cap {
     pub now: u64,
 }
 
-impl Cap {
+impl ZoneMemory {
     /// Returns the minimum limit of a zone: a thirty-second of the configured limit, which covers its fixed structures
     /// (a sixty-fourth), and 1 MB for a page being fetched.
-    fn least(self) -> u64 {
+    fn min_limit(self) -> u64 {
         (self.configured / 32 + (1 << 20)).min(self.configured)
     }
 
     /// Returns the memory that it could free.
-    pub fn spare(self) -> u64 {
-        self.used.saturating_sub(self.least())
+    pub fn reclaimable(self) -> u64 {
+        self.used.saturating_sub(self.min_limit())
     }
 }
 
@@ -40,32 +40,32 @@ impl Cap {
 /// Under pressure, they free the excess over the target, in proportion to their sizes above the minimum. One step frees
 /// at most an eighth of that size, or half of it above the process limit: the system gets freed memory only after some
 /// tenths of a second, and a zone must not be emptied meanwhile.
-pub fn recap(zones: &mut [Cap], stage: Stage, resident: u64, limit: u64) {
+pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u64, limit: u64) {
     if limit == 0 {
         return zones.iter_mut().for_each(|zone| zone.now = zone.configured);
     }
-    if stage == Stage::Normal {
-        return share_room(zones, percent(limit, FILLS_TO).saturating_sub(resident));
+    if stage == PressureStage::Normal {
+        return distribute_free_memory(zones, percent(limit, FILLS_TO).saturating_sub(resident));
     }
     let part = if resident >= limit { 2 } else { 8 };
-    let spare: u64 = zones.iter().map(|zone| zone.spare()).sum();
+    let spare: u64 = zones.iter().map(|zone| zone.reclaimable()).sum();
     let goes = resident.saturating_sub(percent(limit, AIM)).min(spare / part);
     for zone in zones {
-        let left = (zone.used - share(goes, zone.spare(), spare)).max(zone.least());
-        zone.now = zone.now.min(left).max(zone.least());
+        let left = (zone.used - proportional_share(goes, zone.reclaimable(), spare)).max(zone.min_limit());
+        zone.now = zone.now.min(left).max(zone.min_limit());
     }
 }
 
 /// Distributes the free memory to zones, in proportion to their configured limits.
-fn share_room(zones: &mut [Cap], room: u64) {
+fn distribute_free_memory(zones: &mut [ZoneMemory], room: u64) {
     let all = zones.iter().map(|zone| zone.configured).sum();
     for zone in zones {
-        let most = zone.used.saturating_add(share(room, zone.configured, all));
-        zone.now = most.max(zone.least()).min(zone.configured);
+        let most = zone.used.saturating_add(proportional_share(room, zone.configured, all));
+        zone.now = most.max(zone.min_limit()).min(zone.configured);
     }
 }
 
-fn share(whole: u64, part: u64, of: u64) -> u64 {
+fn proportional_share(whole: u64, part: u64, of: u64) -> u64 {
     (u128::from(whole) * u128::from(part) / u128::from(of.max(1))) as u64
 }
 
@@ -79,28 +79,28 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn zone(used: u64, configured: u64) -> Cap {
-        Cap { used: used * MIB, configured: configured * MIB, now: configured * MIB }
+    fn zone(used: u64, configured: u64) -> ZoneMemory {
+        ZoneMemory { used: used * MIB, configured: configured * MIB, now: configured * MIB }
     }
 
     #[test]
     fn zones_give_up_a_part_in_proportion_to_what_they_hold() {
         let mut zones = [zone(96, 128), zone(48, 64), zone(0, 64)];
-        recap(&mut zones, Stage::Shrinking, 90 * MIB, 100 * MIB);
-        let goes = |zone: Cap| (zone.used - zone.now) as f64 / MIB as f64;
+        update_limits(&mut zones, PressureStage::Shrinking, 90 * MIB, 100 * MIB);
+        let goes = |zone: ZoneMemory| (zone.used - zone.now) as f64 / MIB as f64;
         assert!((goes(zones[0]) + goes(zones[1]) - 10.0).abs() < 0.1, "{zones:?}");
         assert!((1.9..2.2).contains(&(goes(zones[0]) / goes(zones[1]))), "{zones:?}");
-        assert_eq!(zones[2].now, zones[2].least(), "an empty one may not fill now");
+        assert_eq!(zones[2].now, zones[2].min_limit(), "an empty one may not fill now");
     }
 
     #[test]
     fn a_step_takes_a_part_of_what_there_is_and_more_beyond_the_limit() {
         let after = |resident| {
             let mut zones = [zone(1024, 1024)];
-            recap(&mut zones, Stage::Shrinking, resident * MIB, 1000 * MIB);
+            update_limits(&mut zones, PressureStage::Shrinking, resident * MIB, 1000 * MIB);
             zones[0].used - zones[0].now
         };
-        let spare = zone(1024, 1024).spare();
+        let spare = zone(1024, 1024).reclaimable();
         assert_eq!(after(999), spare / 8);
         assert_eq!(after(5000), spare / 2);
         assert_eq!(after(810), 10 * MIB);
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn zone_retains_minimum_and_tiny_zone_its_full_size() {
-        let mut zones = [zone(3, 64), Cap { used: 1000, configured: 1000, now: 1000 }];
+        let mut zones = [zone(3, 64), ZoneMemory { used: 1000, configured: 1000, now: 1000 }];
         for _ in 0..100 {
-            recap(&mut zones, Stage::Refusing, u64::MAX, MIB);
+            update_limits(&mut zones, PressureStage::Refusing, u64::MAX, MIB);
             for zone in &mut zones {
                 zone.used = zone.used.min(zone.now);
             }
@@ -122,21 +122,22 @@ mod tests {
     #[test]
     fn zones_fill_what_room_there_is_and_grow_as_it_grows() {
         let mut zones = [zone(10, 300), zone(0, 100)];
-        recap(&mut zones, Stage::Normal, 42 * MIB, 100 * MIB);
+        update_limits(&mut zones, PressureStage::Normal, 42 * MIB, 100 * MIB);
         assert_eq!(zones.map(|zone| zone.now / MIB), [40, 10], "40 MB up to 82 %, by their shares");
-        recap(&mut zones, Stage::Normal, 84 * MIB, 100 * MIB);
-        assert_eq!(zones[0].now, zones[0].least().max(10 * MIB), "no room: it stays as it is");
-        recap(&mut zones, Stage::Normal, 42 * MIB, 10_000 * MIB);
+        update_limits(&mut zones, PressureStage::Normal, 84 * MIB, 100 * MIB);
+        assert_eq!(zones[0].now, zones[0].min_limit().max(10 * MIB), "no room: it stays as it is");
+        update_limits(&mut zones, PressureStage::Normal, 42 * MIB, 10_000 * MIB);
         assert_eq!(zones.map(|zone| zone.now / MIB), [300, 100]);
         zones[0].now = 4 * MIB;
-        recap(&mut zones, Stage::Normal, 74 * MIB, 0);
+        update_limits(&mut zones, PressureStage::Normal, 74 * MIB, 0);
         assert_eq!(zones[0].now, 300 * MIB, "without a limit there is room for all");
     }
 
     #[test]
     fn memory_under_a_limit_comes_to_rest_within_it() {
         // The zone grows up to its limit; the other memory also grows, and finally shrinks.
-        let (mut zones, mut ladder, limit) = ([zone(0, 512)], crate::memory::Ladder::default(), 256 * MIB);
+        let (mut zones, mut ladder, limit) =
+            ([zone(0, 512)], crate::memory::PressureTracker::default(), 256 * MIB);
         let (mut highest, mut least) = (0, u64::MAX);
         for round in 0..1000_u64 {
             let other = 40 * MIB + if round < 900 { round.min(300) * MIB / 4 } else { 0 };
@@ -146,8 +147,8 @@ mod tests {
                 highest = highest.max(resident);
             }
             least = least.min(zones[0].now);
-            let stage = ladder.observe(resident, limit, zones[0].spare() > 0);
-            recap(&mut zones, stage, resident, limit);
+            let stage = ladder.observe(resident, limit, zones[0].reclaimable() > 0);
+            update_limits(&mut zones, stage, resident, limit);
         }
         assert!(highest < limit / 100 * 90, "{highest}");
         assert!((64 * MIB..120 * MIB).contains(&least), "{least}");

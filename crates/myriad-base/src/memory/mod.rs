@@ -14,7 +14,7 @@ mod caps;
 mod machine;
 mod stage;
 
-pub use allocator::{give_back, take_in};
-pub use caps::{Cap, recap};
+pub use allocator::{collect_freed_blocks, release_free_memory};
+pub use caps::{ZoneMemory, update_limits};
 pub use machine::{group_limit, group_path, resident_bytes};
-pub use stage::{Ladder, Stage};
+pub use stage::{PressureStage, PressureTracker};

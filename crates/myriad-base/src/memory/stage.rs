@@ -3,7 +3,7 @@
 /// Measures against memory pressure. Each stage includes the measures of the previous stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Stage {
+pub enum PressureStage {
     /// No measures.
     #[default]
     Normal,
@@ -20,7 +20,7 @@ const BEGINS: [u64; 3] = [85, 95, 100];
 /// Percentages of the limit below which they are left. They are lower, so that a few pages do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];
 
-impl Stage {
+impl PressureStage {
     /// All stages, in order of increasing pressure.
     pub const ALL: [Self; 4] = [Self::Normal, Self::Shrinking, Self::Closing, Self::Refusing];
 
@@ -35,16 +35,16 @@ impl Stage {
     }
 
     /// Returns the stage of a number; the last stage for larger numbers.
-    pub fn of(number: u8) -> Self {
+    pub fn from_number(number: u8) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Refusing)
     }
 }
 
 /// Current stage of a process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ladder(Stage);
+pub struct PressureTracker(PressureStage);
 
-impl Ladder {
+impl PressureTracker {
     /// Returns the stage for a process that uses `resident` bytes of `limit`; 0 means no limit. `can_shrink` is true if
     /// zones could free more memory: before they have, no request is rejected.
     ///
@@ -56,24 +56,24 @@ impl Ladder {
     /// ```
     /// Each call advances by one stage at most, so that the measures of a stage take effect; it goes back by any
     /// number.
-    pub fn observe(&mut self, resident: u64, limit: u64, can_shrink: bool) -> Stage {
+    pub fn observe(&mut self, resident: u64, limit: u64, can_shrink: bool) -> PressureStage {
         let parts = u128::from(resident) * 100;
         let is_at_least = |percent: u64| limit > 0 && parts >= u128::from(limit) * u128::from(percent);
         let mut stage = self.0 as usize;
         if BEGINS.get(stage).is_some_and(|begins| is_at_least(*begins))
-            && !(can_shrink && Stage::ALL[stage] == Stage::Closing)
+            && !(can_shrink && PressureStage::ALL[stage] == PressureStage::Closing)
         {
             stage += 1;
         }
         while stage > 0 && !is_at_least(ENDS[stage - 1]) {
             stage -= 1;
         }
-        self.0 = Stage::ALL[stage];
+        self.0 = PressureStage::ALL[stage];
         self.0
     }
 
     /// Returns the stage determined last.
-    pub fn stage(self) -> Stage {
+    pub fn stage(self) -> PressureStage {
         self.0
     }
 }
@@ -83,12 +83,12 @@ mod tests {
     use super::*;
 
     /// Returns the stages of a process whose memory uses these percentages of the limit.
-    fn through(parts: &[u64]) -> Vec<Stage> {
-        let mut ladder = Ladder::default();
+    fn through(parts: &[u64]) -> Vec<PressureStage> {
+        let mut ladder = PressureTracker::default();
         parts.iter().map(|part| ladder.observe(part * 1000, 100_000, false)).collect()
     }
 
-    use Stage::{Closing, Normal, Refusing, Shrinking};
+    use PressureStage::{Closing, Normal, Refusing, Shrinking};
 
     #[test]
     fn stages_begin_at_their_parts_and_end_below_them() {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn nothing_is_refused_while_zones_could_give_up_more() {
-        let mut ladder = Ladder::default();
+        let mut ladder = PressureTracker::default();
         for _ in 0..9 {
             ladder.observe(110, 100, true);
         }
@@ -118,17 +118,17 @@ mod tests {
 
     #[test]
     fn without_a_limit_there_is_no_pressure() {
-        let mut ladder = Ladder::default();
+        let mut ladder = PressureTracker::default();
         assert_eq!(ladder.observe(u64::MAX, u64::MAX, false), Shrinking, "nothing overflows");
         assert_eq!(ladder.observe(u64::MAX, 0, false), Normal);
     }
 
     #[test]
     fn stages_come_back_from_their_numbers() {
-        for stage in Stage::ALL {
-            assert_eq!(Stage::of(stage as u8), stage);
+        for stage in PressureStage::ALL {
+            assert_eq!(PressureStage::from_number(stage as u8), stage);
         }
-        assert_eq!(Stage::of(9), Stage::Refusing);
-        assert!(Stage::ALL.is_sorted());
+        assert_eq!(PressureStage::from_number(9), PressureStage::Refusing);
+        assert!(PressureStage::ALL.is_sorted());
     }
 }

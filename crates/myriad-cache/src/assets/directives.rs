@@ -1,7 +1,7 @@
 //! Row and settings of the directive.
 
 use myriad_conf::feature_settings;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
 
 /// Settings of `cache_keep_assets`.
@@ -27,7 +27,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-fn cache_keep_assets(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn cache_keep_assets(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let keep = &mut settings.feature_mut::<AssetSettings>().keep_ms;
     if args.bytes(0) == b"off" {
         *keep = None;

@@ -19,24 +19,24 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_store::page::key::{ASSET, HOST, append};
 
 use directives::AssetSettings;
-pub(crate) use keep::keep;
-pub(crate) use stand_in::instead;
+pub(crate) use keep::store_assets;
+pub(crate) use stand_in::replace_missing;
 
 /// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS).compiled_by(compile);
 
 /// `cache_keep_assets` at a place: time that a file is stored after the last page that referenced it, in milliseconds.
 #[derive(Clone, Copy)]
-struct KeepFor(u64);
+struct AssetRetention(u64);
 
 fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if let Some(ms) = settings.feature::<AssetSettings>().keep_ms {
-        features.keep(KeepFor(ms));
+        features.insert(AssetRetention(ms));
     }
 }
 
-fn of(request: &Request) -> Option<KeepFor> {
-    request.place().features.get::<KeepFor>().copied()
+fn of(request: &Request) -> Option<AssetRetention> {
+    request.place().features.get::<AssetRetention>().copied()
 }
 
 /// Returns whether a path belongs to a style sheet or a script.

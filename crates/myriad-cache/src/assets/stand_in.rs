@@ -2,38 +2,43 @@
 
 use std::future::poll_fn;
 
-use myriad_exchange::exchange::{Answer, Exchange, Request, Step};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
 use myriad_http::Method;
 use myriad_policy::CacheStatus;
 use myriad_store::KeyRef;
 use myriad_store::page::Page;
 
 use super::{is_asset, key_of, of};
-use crate::next::{Cached, Next};
+use crate::next::{CacheContext, JourneyStep};
 use crate::serve;
 
 /// Returns the step unchanged, unless it is a 404 or 410 response for a stored file: then the stored file is served.
-pub(crate) fn instead(exchange: &mut Exchange, cached: Cached<'_>, step: Step) -> Step {
+pub(crate) fn replace_missing(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    step: PhaseStep,
+) -> PhaseStep {
     match step {
-        Step::Answer(answer) if matches!(answer.status, 404 | 410) => match sought(&exchange.request) {
+        PhaseStep::Answer(answer) if matches!(answer.status, 404 | 410) => match asset_key(&exchange.request)
+        {
             Some(key) => find(exchange, cached, &key, answer),
-            None => Step::Answer(answer),
+            None => PhaseStep::Answer(answer),
         },
         step => step,
     }
 }
 
 /// Returns the key under which the requested file may be stored.
-fn sought(request: &Request) -> Option<Vec<u8>> {
+fn asset_key(request: &Request) -> Option<Vec<u8>> {
     of(request)?;
     let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
-    let is_for_somebody = !request.is_subrequest() && !request.cache.journey.stored_only;
+    let is_for_somebody = !request.is_subrequest() && !request.cache.lookup.stored_only;
     (reads && is_for_somebody && request.received.sink.is_none() && is_asset(path))
         .then(|| key_of(request, path))
 }
 
-fn find(exchange: &mut Exchange, cached: Cached<'_>, key: &[u8], answer: Answer) -> Step {
+fn find(exchange: &mut Exchange, cached: CacheContext<'_>, key: &[u8], answer: ContentResponse) -> PhaseStep {
     let zone = &cached.cache.zone.zone;
     let now = exchange.request.received.at_ms;
     if let Some(page) = zone.get(KeyRef::new(key), |_, _| {}, now) {
@@ -42,24 +47,29 @@ fn find(exchange: &mut Exchange, cached: Cached<'_>, key: &[u8], answer: Answer)
     // After a restart the file may be only on disk.
     let reader =
         zone.seek(KeyRef::new(key), |_, _| {}).and_then(|file| zone.load(KeyRef::new(key), file, now));
-    let Some(mut reader) = reader else { return Step::Answer(answer) };
-    let (held, key) = (cached.hold(), key.to_vec());
-    Step::wait(async move |exchange: &mut Exchange| {
+    let Some(mut reader) = reader else { return PhaseStep::Answer(answer) };
+    let (held, key) = (cached.to_owned(), key.to_vec());
+    PhaseStep::wait(async move |exchange: &mut Exchange| {
         poll_fn(|cx| reader.poll_end(cx, |_, _| {}).map(drop)).await;
         match held.cache.zone.zone.get(KeyRef::new(&key), |_, _| {}, now) {
             Some(page) => serve(exchange, held.get(), page, answer),
-            None => Step::Answer(answer),
+            None => PhaseStep::Answer(answer),
         }
     })
 }
 
 /// Serves a stored file, unless its time has expired.
-fn serve(exchange: &mut Exchange, cached: Cached<'_>, page: Page, answer: Answer) -> Step {
+fn serve(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    page: Page,
+    answer: ContentResponse,
+) -> PhaseStep {
     if exchange.request.received.at_ms >= page.meta().lifetime().fresh_until {
-        return Step::Answer(answer);
+        return PhaseStep::Answer(answer);
     }
     match serve::run(exchange, cached, page, CacheStatus::Stale) {
-        Next::Done(step) => step,
-        _ => Step::Answer(answer),
+        JourneyStep::Done(step) => step,
+        _ => PhaseStep::Answer(answer),
     }
 }

@@ -1,7 +1,7 @@
 //! Directives of the cache that are independent of the protocol.
 
 use myriad_conf::Diagnostic;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, at_least, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, Set, SetterResult, at_least, between};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 use myriad_policy::NoVarySearch;
@@ -49,24 +49,24 @@ pub(crate) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let is_obeyed = args.flag(0)?;
-    let mut said = None;
+    let mut default_rule = None;
     if args.len() > 1 {
         let value = args.bytes(1).strip_prefix(b"say=").filter(|value| NoVarySearch::parse(value).is_some());
         let Some(value) = value else {
             return Err(args
                 .invalid(1, "say= with the value of the header: 'say=params=(\"utm_source\" \"fbclid\")'"));
         };
-        said = Some(value.to_vec());
+        default_rule = Some(value.to_vec());
     }
     let rules = settings.feature_mut::<CacheRules>();
     rules.no_vary_search = is_obeyed;
-    rules.no_vary_search_said = said;
+    rules.no_vary_search_default = default_rule;
     Ok(())
 }
 
-fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<CacheRules>().personal_cookies = cookie_list(args)?;
     Ok(())
 }
@@ -88,7 +88,7 @@ pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, D
     Ok(cookies)
 }
 
-fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn impersonal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut names = Vec::new();
     for index in 0..args.len() {
         match args.bytes(index) {

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
 
-use myriad_conf::registry::{Arguments, Done, use_cache_zone};
+use myriad_conf::registry::{Arguments, SetterResult, use_cache_zone};
 use myriad_conf::settings::OriginSettings;
 use myriad_conf::{Text, Word};
 use myriad_policy::{Grace, Invalidate, Methods, StatusMatch, UseStale, ValidFor};
 
 use crate::settings::{CacheSettings, CacheValid, CacheZone};
 
-pub(super) fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let zone = args.text(0)?;
     origin.own_mut::<CacheSettings>().zone = if zone.value == b"off" {
         CacheZone::Off
@@ -26,7 +26,7 @@ pub(super) fn cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Do
 /// Statuses covered by a time without statuses, as in nginx.
 const DEFAULT_STATUSES: [u16; 3] = [200, 301, 302];
 
-pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let list = &mut origin.own_mut::<CacheSettings>().valid;
     args.start(list);
     let last = args.len() - 1;
@@ -49,13 +49,13 @@ pub(super) fn cache_valid(origin: &mut OriginSettings, args: &mut Arguments<'_>)
     Ok(())
 }
 
-pub(super) fn cache_methods(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
-    let kept = &mut origin.own_mut::<CacheSettings>().methods;
-    let mut methods = if args.first { Methods::default() } else { *kept };
+pub(super) fn cache_methods(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
+    let stored_methods = &mut origin.own_mut::<CacheSettings>().methods;
+    let mut methods = if args.first { Methods::default() } else { *stored_methods };
     for index in 0..args.len() {
         methods.post |= args.choice(index, &[("GET", false), ("HEAD", false), ("POST", true)])?;
     }
-    *kept = methods;
+    *stored_methods = methods;
     Ok(())
 }
 
@@ -64,17 +64,17 @@ fn add_texts(list: &mut Vec<Text>, args: &Arguments<'_>) {
     list.extend(args.words().iter().map(Word::to_text));
 }
 
-pub(super) fn cache_bypass(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn cache_bypass(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     add_texts(&mut origin.own_mut::<CacheSettings>().bypass, args);
     Ok(())
 }
 
-pub(super) fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn no_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     add_texts(&mut origin.own_mut::<CacheSettings>().no_cache, args);
     Ok(())
 }
 
-pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let http = !origin.protocol.has_environment();
     let before = origin.own_mut::<CacheSettings>().use_stale;
     let mut when = if args.first { UseStale::default() } else { before };
@@ -106,7 +106,7 @@ pub(super) fn use_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -
     Ok(())
 }
 
-pub(super) fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let time = |index| if args.bytes(index) == b"off" { Ok(u64::MAX) } else { args.millis(index) };
     origin.own_mut::<CacheSettings>().stale = Grace { refresh_ms: time(0)?, failure_ms: time(1)? };
     Ok(())
@@ -114,7 +114,7 @@ pub(super) fn cache_stale(origin: &mut OriginSettings, args: &mut Arguments<'_>)
 
 /// Statuses that report the absence of a page, or of a page for this request. Other statuses are rejected: such a rule
 /// would hide a redirect or a page, and `*_cache_valid` covers server errors.
-pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let list = &mut origin.own_mut::<CacheSettings>().negative;
     list.clear();
     let last = args.len() - 1;
@@ -135,7 +135,7 @@ pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'
     Ok(())
 }
 
-pub(super) fn cache_invalidate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn cache_invalidate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let choices =
         [("off", Invalidate::Nothing), ("redirect", Invalidate::Redirects), ("on", Invalidate::Everything)];
     origin.own_mut::<CacheSettings>().invalidate = args.choice(0, &choices)?;

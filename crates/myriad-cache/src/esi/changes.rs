@@ -14,7 +14,7 @@ const PURGE: &[u8] = b"x-myriad-private-purge";
 /// Request of a known visitor to an origin.
 ///
 /// On drop, before the client sees a response, and also if the client has disconnected, it records a possible change.
-pub(crate) struct Watch {
+pub(crate) struct ChangeWatch {
     /// Known cookies of the visitor, joined by semicolons, which no cookie contains.
     ///
     /// The marks are computed only after a change: hashing costs more than all other work here, and most requests
@@ -25,17 +25,17 @@ pub(crate) struct Watch {
 }
 
 /// Watches a request to an origin; `None` if the visitor has no known cookies.
-pub(crate) fn watch(request: &Request) -> Option<Watch> {
+pub(crate) fn watch(request: &Request) -> Option<ChangeWatch> {
     let known = &rules::of(request)?.cookies;
     let head = &request.received.head;
     let cookies = known_pairs(head.fields(), &known.known).join(&b';');
     let is_safe = matches!(head.method(), Method::Get | Method::Head | Method::Options);
-    (!cookies.is_empty()).then(|| Watch { cookies, known: known.clone(), changes: !is_safe })
+    (!cookies.is_empty()).then(|| ChangeWatch { cookies, known: known.clone(), changes: !is_safe })
 }
 
-impl Watch {
+impl ChangeWatch {
     /// Checks the head of the origin's response for a change.
-    pub(crate) fn see(&mut self, head: &ResponseHead) {
+    pub(crate) fn check_response(&mut self, head: &ResponseHead) {
         let fields = &head.fields;
         let sets_cookie = || {
             let mut cookies = fields.known_all(Known::SetCookie);
@@ -52,10 +52,10 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ChangeWatch {
     fn drop(&mut self) {
         if self.changes {
-            part_store::changed(&marks_of_joined(&self.cookies, &self.known));
+            part_store::invalidate(&marks_of_joined(&self.cookies, &self.known));
         }
     }
 }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use myriad_encode::coding_from_token;
 use myriad_exchange::exchange::Request;
 use myriad_http::{Known, ResponseHead};
-use myriad_log::Level;
-use myriad_script::esi::{Collected, Cut, Cutter, Limits, Said};
+use myriad_log::LogLevel;
+use myriad_script::esi::{Cutter, EsiDeclaration, EsiLimits, HoleCollector, PageHoles};
 use myriad_store::page::Page;
 
 use super::{hosts, rules};
@@ -15,7 +15,7 @@ const OWN: &[u8] = b"x-myriad-esi";
 
 /// Returns the origin's declaration of its markup; `None` if the response has no markup that can be read, or if `esi`
 /// is off.
-pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
+pub(super) fn declared_markup(request: &Request, head: &ResponseHead) -> Option<EsiDeclaration> {
     rules::of(request)?;
     let fields = &head.fields;
     // A body in a coding that cannot be decoded is not read, nor is a partial response.
@@ -23,7 +23,7 @@ pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
     if is_opaque || head.status == 206 {
         return None;
     }
-    Said::of(
+    EsiDeclaration::of(
         fields.known_all(Known::SurrogateControl),
         fields.get_all(OWN),
         fields.known_all(Known::XLiteSpeedCacheControl),
@@ -32,26 +32,26 @@ pub(super) fn said(request: &Request, head: &ResponseHead) -> Option<Said> {
 
 /// Returns true if the response has markup that this server reads.
 pub(crate) fn is_marked(request: &Request, head: &ResponseHead) -> bool {
-    said(request, head).is_some()
+    declared_markup(request, head).is_some()
 }
 
 /// Returns whether a stored page is filled for all clients, so that it must be sent in identity.
 pub(crate) fn is_filled(cut: &[u8]) -> bool {
-    !cut.is_empty() && Cut::is_filled(cut)
+    !cut.is_empty() && PageHoles::is_filled(cut)
 }
 
 /// Returns the data stored with a page without markup: the reason why it has none, if its origin gives a reason.
 /// Usually empty.
-pub(crate) fn uncut(request: &Request, head: &ResponseHead) -> Vec<u8> {
-    let why = rules::of(request).and_then(|_| myriad_script::esi::why(head.fields.get_all(OWN)));
-    Cut { why, ..Cut::default() }.encode()
+pub(crate) fn data_without_markup(request: &Request, head: &ResponseHead) -> Vec<u8> {
+    let why = rules::of(request).and_then(|_| myriad_script::esi::reason(head.fields.get_all(OWN)));
+    PageHoles { why, ..PageHoles::default() }.encode()
 }
 
 /// Page that is cut while it arrives.
 pub(crate) struct Cutting {
     cutter: Cutter,
-    collected: Collected,
-    said: Said,
+    collected: HoleCollector,
+    declaration: EsiDeclaration,
     /// Reason given by the origin why the page is not for known visitors.
     why: Option<Box<[u8]>>,
 }
@@ -59,21 +59,24 @@ pub(crate) struct Cutting {
 impl Cutting {
     /// Starts with the page of that head; `None` if it has no markup.
     pub(crate) fn begin(request: &Request, head: &ResponseHead) -> Option<Self> {
-        let said = said(request, head)?;
-        Some(Self { why: myriad_script::esi::why(head.fields.get_all(OWN)), ..Self::of(request, said) })
+        let declaration = declared_markup(request, head)?;
+        Some(Self {
+            why: myriad_script::esi::reason(head.fields.get_all(OWN)),
+            ..Self::of(request, declaration)
+        })
     }
 
     /// Starts with a page for which the origin declared `said`.
-    pub(super) fn of(request: &Request, said: Said) -> Self {
+    pub(super) fn of(request: &Request, said: EsiDeclaration) -> Self {
         let includes = rules::of(request).map_or(0, |rules| rules.includes);
         let host = request.received.head.known(Known::Host).unwrap_or_default().into();
-        let cutter = Cutter::new(&said, Limits { includes, host });
-        Self { cutter, collected: Collected::default(), said, why: None }
+        let cutter = Cutter::new(&said, EsiLimits { includes, host });
+        Self { cutter, collected: HoleCollector::default(), declaration: said, why: None }
     }
 
     /// Returns the data stored with the page while it is in flight.
     pub(crate) fn to_come(&self) -> &'static [u8] {
-        if self.said.known { b"" } else { Cut::TO_COME }
+        if self.declaration.for_known_visitors { b"" } else { PageHoles::TO_COME }
     }
 
     /// Cuts a piece of the page, and returns the remaining text.
@@ -83,13 +86,13 @@ impl Cutting {
     }
 
     /// Returns the rest of the page, and the parts that were cut out of it.
-    pub(crate) fn finish(mut self, request: &Request) -> (Bytes, Cut) {
+    pub(crate) fn finish(mut self, request: &Request) -> (Bytes, PageHoles) {
         let refused = self.cutter.finish(&mut self.collected);
-        let Collected { text, mut holes, .. } = self.collected;
+        let HoleCollector { text, mut holes, .. } = self.collected;
         if refused.is_something() {
             let uri = request.sent_uri().unwrap_or_default().escape_ascii();
             request.log(
-                Level::Error,
+                LogLevel::Error,
                 format_args!(
                     "ESI in \"{uri}\": {} includes exceed the limit (esi_max_includes), {} includes have no path on this host, {} \
                          tags are not closed",
@@ -97,20 +100,23 @@ impl Cutting {
                 ),
             );
             // A page that lacks one of its parts is not for known visitors.
-            if self.said.known {
+            if self.declaration.for_known_visitors {
                 holes.clear();
                 self.why = Some((*b"an include is rejected").into());
             }
         }
-        let known = self.said.known && !refused.is_something();
+        let known = self.declaration.for_known_visitors && !refused.is_something();
         if known {
-            hosts::speaks(&request.route.host, myriad_net::clock::now_ms());
+            hosts::record_cutting(&request.route.host, myriad_net::clock::now_ms());
         }
-        (Bytes::from(text), Cut { known, joint: self.said.joint, holes, why: self.why })
+        (
+            Bytes::from(text),
+            PageHoles { for_known_visitors: known, joint: self.declaration.joint, holes, why: self.why },
+        )
     }
 }
 
 /// Returns the parts that were cut out of a stored page; `None` if nothing was cut.
-pub(super) fn cut_of(page: &Page) -> Option<Cut> {
-    Cut::decode(page.meta().cut(), page.body_len())
+pub(super) fn cut_of(page: &Page) -> Option<PageHoles> {
+    PageHoles::decode(page.meta().cut(), page.body_len())
 }

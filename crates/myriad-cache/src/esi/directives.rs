@@ -1,6 +1,8 @@
 //! Rows of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
@@ -9,11 +11,11 @@ use crate::directives::cookie_list;
 
 const HSL: Contexts = Contexts::HSL;
 /// Upper bound of `esi_max_includes`. It limits the data stored with each page to a few hundred KB.
-const MOST_INCLUDES: u64 = 256;
+const MAX_INCLUDES: u64 = 256;
 /// Upper bound of `esi_max_depth`; subrequests have a separate limit.
-const DEEPEST: u8 = 16;
+const MAX_DEPTH: u8 = 16;
 /// Upper bound of the time that a part is stored: a day.
-const LONGEST_VALID_MS: u64 = 86_400_000;
+const MAX_VALID_MS: u64 = 86_400_000;
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -63,7 +65,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|settings, args| {
-            settings.feature_mut::<EsiSettings>().max_depth = args.within(0, 1, DEEPEST)?;
+            settings.feature_mut::<EsiSettings>().max_depth = args.within(0, 1, MAX_DEPTH)?;
             Ok(())
         }),
         "Maximum nesting depth of pages with includes.",
@@ -91,7 +93,7 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-fn known_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn known_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut known = Vec::new();
     for index in 0..args.len() {
         match args.bytes(index) {
@@ -107,16 +109,16 @@ fn known_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn max_includes(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn max_includes(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let most = args.number(0)?;
-    if !(1..=MOST_INCLUDES).contains(&most) {
-        return Err(args.invalid(0, format!("between 1 and {MOST_INCLUDES}")));
+    if !(1..=MAX_INCLUDES).contains(&most) {
+        return Err(args.invalid(0, format!("between 1 and {MAX_INCLUDES}")));
     }
     settings.feature_mut::<EsiSettings>().max_includes = most;
     Ok(())
 }
 
-fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut cache = PrivateCache { total: 0, visitor: 128 << 10, valid_ms: 60_000 };
     if args.bytes(0) == b"off" {
         if args.len() > 1 {
@@ -137,7 +139,7 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         if cache.visitor > cache.total || cache.visitor >= u64::from(u32::MAX) {
             return Err(args.error(0, "\"visitor=\" must not exceed the total size"));
         }
-        if cache.valid_ms > LONGEST_VALID_MS {
+        if cache.valid_ms > MAX_VALID_MS {
             return Err(args.error(args.len() - 1, "\"valid=\" must be at most one day").help("valid=1d"));
         }
     }

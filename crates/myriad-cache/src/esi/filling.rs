@@ -6,55 +6,60 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_exchange::exchange::{Answer, Exchange, MadeFrom, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, ResponseSource, pull_body};
 use myriad_http::Method;
-use myriad_http::body::{Body, BodyError, BoxBody, Empty};
+use myriad_http::body::{Body, BodyError, BoxBody, EmptyBody};
 use myriad_net::ResponseBody;
-use myriad_script::esi::{Cut, Hole};
+use myriad_script::esi::{Hole, PageHoles};
 
-use super::asking::{self, For, Tasks};
+use super::asking::{self, PartAudience, Tasks};
 use super::cutting::{cut_of, is_filled};
 use super::rules;
-use super::slots::Slots;
+use super::slots::Holes;
 
 /// Fills the response from a stored page whose holes are filled for all clients. Other responses are unchanged.
-pub(crate) fn fill_for_everybody(exchange: &mut Exchange, answer: &mut Answer) {
-    let MadeFrom::Page(page) = &answer.made_from else { return };
+pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse) {
+    let ResponseSource::Page(page) = &answer.source else { return };
     if is_filled(page.meta().cut())
         && let Some(cut) = cut_of(page)
     {
-        fill(exchange, answer, &cut, For { visitor: None, keeps_cookies: false });
+        fill(exchange, answer, &cut, PartAudience { visitor: None, sends_cookies: false });
     }
 }
 
 /// Turns a response in identity from a cut page into a response that is filled while it is sent.
-pub(super) fn fill(exchange: &mut Exchange, answer: &mut Answer, cut: &Cut, whose: For) {
-    let no_transform = match &answer.made_from {
-        MadeFrom::Page(page) => page.meta().no_transform,
-        MadeFrom::Plain | MadeFrom::File(_) => !answer.compressible,
+pub(super) fn fill(
+    exchange: &mut Exchange,
+    answer: &mut ContentResponse,
+    cut: &PageHoles,
+    whose: PartAudience,
+) {
+    let no_transform = match &answer.source {
+        ResponseSource::Page(page) => page.meta().no_transform,
+        ResponseSource::Plain | ResponseSource::File(_) => !answer.compressible,
     };
     answer.detach(true);
     answer.without(&[b"etag", b"last-modified", b"accept-ranges"]);
-    if whose.keeps_cookies {
+    if whose.sends_cookies {
         make_private(answer);
     }
     // No validator of the client can match these new bytes.
-    answer.judged = true;
+    answer.conditions_evaluated = true;
     answer.length = None;
     answer.ranges = false;
     answer.varies_by_encoding = false;
     answer.compressible = !no_transform;
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
     let body = if exchange.request.received.head.method() == Method::Head {
-        Box::pin(Empty) as BoxBody
+        Box::pin(EmptyBody) as BoxBody
     } else {
-        filled(exchange.companion(), pulled(body), cut, whose)
+        filled(exchange.body_companion(), pull_body(body), cut, whose)
     };
     answer.body = ResponseBody::Stream(body, None);
 }
 
 /// Marks the response as private to one client.
-pub(super) fn make_private(answer: &mut Answer) {
+pub(super) fn make_private(answer: &mut ContentResponse) {
     answer.without(&[b"cache-control", b"expires", b"pragma", b"age", b"no-vary-search"]);
     answer.age_s = None;
     answer.personal = true;
@@ -62,9 +67,14 @@ pub(super) fn make_private(answer: &mut Answer) {
 }
 
 /// Returns a body that is filled. If `esi` is off by now, the body is returned unchanged.
-pub(super) fn filled(exchange: Box<Exchange>, body: BoxBody, cut: &Cut, whose: For) -> BoxBody {
+pub(super) fn filled(
+    exchange: Box<Exchange>,
+    body: BoxBody,
+    cut: &PageHoles,
+    whose: PartAudience,
+) -> BoxBody {
     let Some(rules) = rules::of(&exchange.request).cloned() else { return body };
-    let slots = Rc::new(Slots::new(cut.holes.len()));
+    let slots = Rc::new(Holes::new(cut.holes.len()));
     let tasks = asking::begin(exchange, whose, &rules, cut, &slots);
     Box::pin(FilledBody {
         body,
@@ -99,7 +109,7 @@ struct FilledBody {
     inside: Option<Vec<Bytes>>,
     /// Data to return before more of the page.
     given: VecDeque<Bytes>,
-    slots: Rc<Slots>,
+    slots: Rc<Holes>,
     _tasks: Tasks,
 }
 

@@ -10,7 +10,7 @@ use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
 /// Time that a host counts as cutting pages after such a page, in milliseconds.
-const SPEAKS_MS: u64 = 3_600_000;
+const CUTS_MS: u64 = 3_600_000;
 /// Minimum time between two attempts for a host, in milliseconds.
 const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts in the table.
@@ -18,12 +18,12 @@ const HOSTS: u64 = 4_096;
 
 /// State of a host and its expiry: the host cuts pages, or it was tried. The table's key is a hash with a random seed.
 #[derive(Clone, Copy)]
-enum Seen {
+enum HostState {
     Cuts(u64),
     Tried(u64),
 }
 
-impl Seen {
+impl HostState {
     fn is_current(self, now: u64) -> bool {
         let (Self::Cuts(until) | Self::Tried(until)) = self;
         now < until
@@ -34,22 +34,22 @@ impl Seen {
     }
 }
 
-static SEEN: LazyLock<(RandomState, Mutex<Lru<u64, Seen>>)> =
+static HOST_STATES: LazyLock<(RandomState, Mutex<Lru<u64, HostState>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
 /// Records that a host has a page for known visitors.
-pub(super) fn speaks(host: &[u8], now: u64) {
-    SEEN.1.lock().insert(SEEN.0.hash_one(host), Seen::Cuts(now + SPEAKS_MS), 1);
+pub(super) fn record_cutting(host: &[u8], now: u64) {
+    HOST_STATES.1.lock().insert(HOST_STATES.0.hash_one(host), HostState::Cuts(now + CUTS_MS), 1);
 }
 
 /// Returns whether a known visitor may cause a shared fetch, and counts this as an attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
-    let host = SEEN.0.hash_one(host);
-    let mut seen = SEEN.1.lock();
+    let host = HOST_STATES.0.hash_one(host);
+    let mut seen = HOST_STATES.1.lock();
     match seen.get(&host).copied() {
         Some(known) if known.is_current(now) => known.allows_fetch(),
         _ => {
-            seen.insert(host, Seen::Tried(now + PAUSE_MS), 1);
+            seen.insert(host, HostState::Tried(now + PAUSE_MS), 1);
             true
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
 
 /// Returns the result of [`may_fetch`] without counting an attempt.
 pub(super) fn would_fetch(host: &[u8], now: u64) -> bool {
-    let seen = SEEN.1.lock().get(&SEEN.0.hash_one(host)).copied();
+    let seen = HOST_STATES.1.lock().get(&HOST_STATES.0.hash_one(host)).copied();
     seen.is_none_or(|known| !known.is_current(now) || known.allows_fetch())
 }
 
@@ -76,7 +76,7 @@ mod tests {
         let host = b"explained.test";
         assert!(would_fetch(host, 0) && would_fetch(host, 0) && may_fetch(host, 0));
         assert!(!would_fetch(host, PAUSE_MS - 1) && would_fetch(host, PAUSE_MS));
-        speaks(host, PAUSE_MS);
+        record_cutting(host, PAUSE_MS);
         assert!(would_fetch(host, PAUSE_MS + 1));
     }
 
@@ -84,8 +84,8 @@ mod tests {
     fn host_that_has_one_is_asked_as_often_as_it_takes() {
         let host = b"often.test";
         may_fetch(host, 0);
-        speaks(host, 1);
-        assert!(may_fetch(host, 2) && may_fetch(host, SPEAKS_MS) && may_fetch(host, SPEAKS_MS + 1));
-        assert!(!may_fetch(host, SPEAKS_MS + 2));
+        record_cutting(host, 1);
+        assert!(may_fetch(host, 2) && may_fetch(host, CUTS_MS) && may_fetch(host, CUTS_MS + 1));
+        assert!(!may_fetch(host, CUTS_MS + 2));
     }
 }

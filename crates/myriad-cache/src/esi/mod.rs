@@ -33,9 +33,9 @@ use myriad_exchange::feature::Feature;
 pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", b"x-litespeed-cache-control"];
 
 pub(crate) use changes::watch;
-pub(crate) use cutting::{Cutting, is_filled, is_marked, uncut};
-pub(crate) use filling::fill_for_everybody;
-pub(crate) use known::{IN_VAIN, explain, is_for_known, is_in_vain, may_read, run};
+pub(crate) use cutting::{Cutting, data_without_markup, is_filled, is_marked};
+pub(crate) use filling::fill_for_all;
+pub(crate) use known::{USELESS_FETCH, explain, is_for_known, is_useless_fetch, may_read, run};
 pub(crate) use passing::respond;
 pub use settings::is_on;
 

@@ -34,7 +34,7 @@ static PARTS: LazyLock<Mutex<PartStore>> = LazyLock::new(Mutex::default);
 /// Stored parts by visitor, and requests for parts in flight.
 #[derive(Default)]
 struct PartStore {
-    visitors: HashMap<Digest, Entry>,
+    visitors: HashMap<Digest, VisitorParts>,
     /// Visitors, ordered by the time of their last stored part.
     by_age: BTreeSet<(u64, Digest)>,
     /// Visitors by client network, in the same order.
@@ -52,21 +52,21 @@ struct PartStore {
     last: u64,
 }
 
-struct Entry {
+struct VisitorParts {
     marks: Marks,
     network: Option<IpAddr>,
     number: u64,
     weight: u64,
-    parts: Vec<Part>,
+    parts: Vec<StoredPart>,
 }
 
-struct Part {
+struct StoredPart {
     target: Box<[u8]>,
     bytes: Bytes,
     until_ms: u64,
 }
 
-impl Part {
+impl StoredPart {
     fn weight(&self) -> usize {
         self.target.len() + self.bytes.len() + PART_OVERHEAD
     }
@@ -97,19 +97,19 @@ pub(super) fn get<'a>(
 }
 
 /// Stores a part that a request in flight returned.
-pub(super) fn keep(
+pub(super) fn store_part(
     visitor: &Visitor,
     request: &InFlight,
     part: (&[u8], Bytes),
     until_ms: u64,
     bounds: PrivateCache,
 ) {
-    PARTS.lock().keep(visitor, request.0, part, until_ms, bounds);
+    PARTS.lock().store_part(visitor, request.0, part, until_ms, bounds);
 }
 
 /// Removes the parts of all visitors with one of these marks.
-pub(super) fn changed(marks: &Marks) {
-    PARTS.lock().changed(marks);
+pub(super) fn invalidate(marks: &Marks) {
+    PARTS.lock().invalidate(marks);
 }
 
 impl PartStore {
@@ -134,7 +134,7 @@ impl PartStore {
 
     /// Stores a part. It evicts the oldest parts of its visitor, then visitors of the same network, then other
     /// visitors.
-    fn keep(
+    fn store_part(
         &mut self,
         visitor: &Visitor,
         request: u64,
@@ -142,14 +142,14 @@ impl PartStore {
         until_ms: u64,
         bounds: PrivateCache,
     ) {
-        let part = Part { target: target.into(), bytes, until_ms };
+        let part = StoredPart { target: target.into(), bytes, until_ms };
         if part.weight() as u64 > bounds.visitor || !self.in_flight.contains_key(&request) {
             return;
         }
         let mut parts = self.remove(&visitor.id);
         parts.retain(|other| *other.target != *target);
         parts.push(part);
-        let mut weight: usize = parts.iter().map(Part::weight).sum();
+        let mut weight: usize = parts.iter().map(StoredPart::weight).sum();
         while weight as u64 > bounds.visitor {
             weight -= parts.remove(0).weight();
         }
@@ -167,7 +167,7 @@ impl PartStore {
         self.insert(visitor, parts, weight);
     }
 
-    fn changed(&mut self, marks: &Marks) {
+    fn invalidate(&mut self, marks: &Marks) {
         for mark in marks {
             let visitors = self.by_mark.range((*mark, Digest::default())..=(*mark, [u8::MAX; 32]));
             for id in visitors.map(|(_, id)| *id).collect::<Vec<_>>() {
@@ -184,7 +184,7 @@ impl PartStore {
         self.network_weights.get(&network).copied().unwrap_or(0)
     }
 
-    fn insert(&mut self, visitor: &Visitor, parts: Vec<Part>, weight: u64) {
+    fn insert(&mut self, visitor: &Visitor, parts: Vec<StoredPart>, weight: u64) {
         let Visitor { id, marks, network, .. } = visitor;
         self.last += 1;
         let number = self.last;
@@ -193,12 +193,13 @@ impl PartStore {
         self.by_mark.extend(marks.iter().map(|mark| (*mark, *id)));
         self.weight += weight;
         *self.network_weights.entry(*network).or_default() += weight;
-        self.visitors.insert(*id, Entry { marks: marks.clone(), network: *network, number, weight, parts });
+        self.visitors
+            .insert(*id, VisitorParts { marks: marks.clone(), network: *network, number, weight, parts });
     }
 
     /// Removes a visitor and returns the parts.
-    fn remove(&mut self, id: &Digest) -> Vec<Part> {
-        let Some(Entry { marks, network, number, weight, parts }) = self.visitors.remove(id) else {
+    fn remove(&mut self, id: &Digest) -> Vec<StoredPart> {
+        let Some(VisitorParts { marks, network, number, weight, parts }) = self.visitors.remove(id) else {
             return Vec::new();
         };
         self.by_age.remove(&(number, *id));
@@ -229,14 +230,14 @@ mod tests {
         Visitor { id: [name; 32], marks, network, fields: None }
     }
 
-    fn keep(store: &mut PartStore, name: u8, target: &str, request: u64) {
+    fn store_part(store: &mut PartStore, name: u8, target: &str, request: u64) {
         let bytes = Bytes::from(format!("{name} {target}"));
-        store.keep(&visitor(name), request, (target.as_bytes(), bytes), 1_000, BOUNDS);
+        store.store_part(&visitor(name), request, (target.as_bytes(), bytes), 1_000, BOUNDS);
     }
 
     fn keep_at_once(store: &mut PartStore, name: u8, target: &str) {
         let request = store.begin(&visitor(name).marks);
-        keep(store, name, target, request);
+        store_part(store, name, target, request);
         store.end(request);
     }
 
@@ -260,10 +261,10 @@ mod tests {
         keep_at_once(&mut store, 1, "/a");
         keep_at_once(&mut store, 2, "/a");
         let (before, other) = (store.begin(&visitor(1).marks), store.begin(&visitor(2).marks));
-        store.changed(&[[101; 32]].into_iter().collect());
+        store.invalidate(&[[101; 32]].into_iter().collect());
         assert!(!has(&store, 1, "/a") && has(&store, 2, "/a"));
-        keep(&mut store, 1, "/b", before);
-        keep(&mut store, 2, "/b", other);
+        store_part(&mut store, 1, "/b", before);
+        store_part(&mut store, 2, "/b", other);
         assert!(!has(&store, 1, "/b"), "it was requested before the change");
         assert!(has(&store, 2, "/b"));
         keep_at_once(&mut store, 1, "/b");
@@ -277,7 +278,7 @@ mod tests {
         for number in 0..100_000_u32 {
             let mut mark = [9; 32];
             mark[..4].copy_from_slice(&number.to_le_bytes());
-            store.changed(&[mark].into_iter().collect());
+            store.invalidate(&[mark].into_iter().collect());
         }
         assert!(has(&store, 1, "/a"));
         assert_eq!((store.by_mark.len(), store.in_flight_by_mark.len()), (2, 0));
@@ -299,7 +300,7 @@ mod tests {
         assert!(!has(&store, 1, "/0019"));
         let long = Bytes::from(vec![b'x'; 1_000]);
         let request = store.begin(&visitor(1).marks);
-        store.keep(&visitor(1), request, (b"/long", long), 1_000, BOUNDS);
+        store.store_part(&visitor(1), request, (b"/long", long), 1_000, BOUNDS);
         assert_eq!(store.get(&visitor(1), b"/long", 0), None);
     }
 
@@ -323,7 +324,7 @@ mod tests {
             keep_at_once(&mut store, name, "/a");
         }
         for name in 0..100 {
-            store.changed(&visitor(name).marks);
+            store.invalidate(&visitor(name).marks);
         }
         assert!(store.visitors.is_empty() && store.by_age.is_empty() && store.by_network.is_empty());
         assert!(store.by_mark.is_empty() && store.network_weights.is_empty() && store.weight == 0);

@@ -8,40 +8,49 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use myriad_encode::StreamDecoder;
-use myriad_exchange::exchange::{Answer, Exchange, Step, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, pull_body};
 use myriad_exchange::runtime::OriginPlace;
-use myriad_http::body::{Body, BodyError, BoxBody, Empty, Full};
+use myriad_http::body::{Body, BodyError, BoxBody, EmptyBody, FullBody};
 use myriad_http::{Known, Method};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
-use myriad_script::esi::{Cut, Said};
+use myriad_script::esi::{EsiDeclaration, PageHoles};
 use myriad_upstream::OriginResponse;
 
-use super::asking::For;
-use super::cutting::{Cutting, said};
+use super::asking::PartAudience;
+use super::cutting::{Cutting, declared_markup};
 use super::filling::{filled, make_private};
 use crate::page;
 
 /// Maximum length of a page that is filled without being stored, in bytes. A longer page is sent without its parts.
-const LONGEST: usize = 2 << 20;
+const MAX_FILLED: usize = 2 << 20;
 
 /// Forwards an origin's response like [`myriad_origin::respond::respond`], without its markup.
-pub(crate) fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> Step {
-    let said = said(&exchange.request, &response.head);
+pub(crate) fn respond(
+    exchange: &mut Exchange,
+    origin: &OriginPlace,
+    response: Box<OriginResponse>,
+) -> PhaseStep {
+    let declaration = declared_markup(&exchange.request, &response.head);
     let coding = page::origin_coding(&response.head);
     match myriad_origin::respond::respond(exchange, origin, response) {
-        Step::Answer(mut answer) => {
-            if let Some(said) = said {
+        PhaseStep::Answer(mut answer) => {
+            if let Some(said) = declaration {
                 let decoder = coding.and_then(page::decoder);
-                pass(exchange, &mut answer, &said, decoder);
+                cut_markup(exchange, &mut answer, &said, decoder);
             }
-            Step::Answer(answer)
+            PhaseStep::Answer(answer)
         }
         step => step,
     }
 }
 
-fn pass(exchange: &mut Exchange, answer: &mut Answer, said: &Said, decoder: Option<StreamDecoder>) {
+fn cut_markup(
+    exchange: &mut Exchange,
+    answer: &mut ContentResponse,
+    declaration: &EsiDeclaration,
+    decoder: Option<StreamDecoder>,
+) {
     if matches!(answer.status, 204 | 304) || answer.status < 200 {
         return;
     }
@@ -50,7 +59,7 @@ fn pass(exchange: &mut Exchange, answer: &mut Answer, said: &Said, decoder: Opti
     answer.length = None;
     answer.ranges = false;
     answer.compressible = true;
-    let fills = !said.known;
+    let fills = !declaration.for_known_visitors;
     if fills {
         answer.without(&[b"etag", b"last-modified"]);
     }
@@ -59,13 +68,13 @@ fn pass(exchange: &mut Exchange, answer: &mut Answer, said: &Said, decoder: Opti
     }
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
     let body: BoxBody = if exchange.request.received.head.method() == Method::Head {
-        Box::pin(Empty)
+        Box::pin(EmptyBody)
     } else {
-        let cutting = Cutting::of(&exchange.request, said.clone());
-        let exchange = Some(exchange.companion());
+        let cutting = Cutting::of(&exchange.request, declaration.clone());
+        let exchange = Some(exchange.body_companion());
         let whole = fills.then(Vec::new);
         Box::pin(PassedBody {
-            body: pulled(body),
+            body: pull_body(body),
             decoder,
             piece: Bytes::new(),
             cutting: Some(cutting),
@@ -121,12 +130,16 @@ impl PassedBody {
         let (text, cut) = cutting.finish(&exchange.request);
         if let Some(mut whole) = self.whole.take() {
             whole.extend_from_slice(&text);
-            let keeps_cookies = exchange.request.received.head.fields().has(Known::Cookie);
-            let whose = For { visitor: None, keeps_cookies };
-            let fills = !cut.known;
-            let cut = if fills { cut } else { Cut::default() };
-            self.then =
-                Some(filled(exchange.companion(), Box::pin(Full::new(Bytes::from(whole))), &cut, whose));
+            let sends_cookies = exchange.request.received.head.fields().has(Known::Cookie);
+            let whose = PartAudience { visitor: None, sends_cookies };
+            let fills = !cut.for_known_visitors;
+            let cut = if fills { cut } else { PageHoles::default() };
+            self.then = Some(filled(
+                exchange.body_companion(),
+                Box::pin(FullBody::new(Bytes::from(whole))),
+                &cut,
+                whose,
+            ));
             return None;
         }
         (!text.is_empty()).then_some(text)
@@ -140,10 +153,10 @@ impl PassedBody {
                 Some(Ok(text)) => {
                     let Some(whole) = &mut self.whole else { return Poll::Ready(Some(Ok(text))) };
                     whole.extend_from_slice(&text);
-                    if whole.len() > LONGEST {
+                    if whole.len() > MAX_FILLED {
                         if let Some(exchange) = &self.exchange {
                             let what = "a page with ESI is not stored, and too long to insert fragments";
-                            exchange.request.log(Level::Error, format_args!("{what}"));
+                            exchange.request.log(LogLevel::Error, format_args!("{what}"));
                         }
                         return Poll::Ready(self.whole.take().map(|whole| Ok(Bytes::from(whole))));
                     }

@@ -11,7 +11,7 @@ use super::visitor::KnownCookies;
 
 /// Compiled `esi*`.
 #[derive(Clone)]
-pub(super) struct Rules {
+pub(super) struct EsiRules {
     /// Cookies of known visitors.
     pub cookies: KnownCookies,
     /// Maximum number of includes in a page.
@@ -34,7 +34,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     let sessions: Vec<_> = settings.sessions.names.iter().map(Text::lossy).collect();
     let builtin =
         if settings.sessions.builtin { PersonalCookies::builtin_sessions() } else { PersonalCookies::none() };
-    features.keep(Rules {
+    features.insert(EsiRules {
         cookies: KnownCookies {
             known: PersonalCookies::new(false, known.iter().map(AsRef::as_ref)),
             sessions: builtin.with(sessions.iter().map(AsRef::as_ref)),
@@ -47,6 +47,6 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
 }
 
 /// Returns the rules for a request's place; `None` if `esi` is off.
-pub(super) fn of(request: &Request) -> Option<&Rules> {
-    request.place().features.get::<Rules>()
+pub(super) fn of(request: &Request) -> Option<&EsiRules> {
+    request.place().features.get::<EsiRules>()
 }

@@ -7,30 +7,30 @@ use bytes::Bytes;
 
 /// State of a hole.
 #[derive(Clone)]
-pub(super) enum Slot {
+pub(super) enum HoleState {
     /// The part is requested.
     Waiting,
     /// The part.
-    Got(Bytes),
+    Filled(Bytes),
     /// The part is not available.
     Failed,
 }
 
 /// Holes of a page, filled by separate tasks while the page is sent.
-pub(super) struct Slots {
-    list: RefCell<Vec<Slot>>,
+pub(super) struct Holes {
+    list: RefCell<Vec<HoleState>>,
     waker: RefCell<Option<Waker>>,
 }
 
-impl Slots {
+impl Holes {
     /// Creates `count` holes in the state [`Slot::Waiting`].
     pub(super) fn new(count: usize) -> Self {
-        Self { list: RefCell::new(vec![Slot::Waiting; count]), waker: RefCell::default() }
+        Self { list: RefCell::new(vec![HoleState::Waiting; count]), waker: RefCell::default() }
     }
 
     /// Fills a hole that is still waiting.
-    pub(super) fn fill(&self, hole: usize, slot: Slot) {
-        if let Some(waiting @ Slot::Waiting) = self.list.borrow_mut().get_mut(hole) {
+    pub(super) fn fill(&self, hole: usize, slot: HoleState) {
+        if let Some(waiting @ HoleState::Waiting) = self.list.borrow_mut().get_mut(hole) {
             *waiting = slot;
         }
         if let Some(waker) = self.waker.borrow_mut().take() {
@@ -40,18 +40,18 @@ impl Slots {
 
     /// Returns whether a hole is still waiting.
     pub(super) fn is_waiting(&self, hole: usize) -> bool {
-        matches!(self.list.borrow().get(hole), Some(Slot::Waiting))
+        matches!(self.list.borrow().get(hole), Some(HoleState::Waiting))
     }
 
     /// Returns the part of a hole; `None` if it is not available.
     pub(super) fn poll(&self, hole: usize, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self.list.borrow().get(hole) {
-            Some(Slot::Waiting) => {
+            Some(HoleState::Waiting) => {
                 *self.waker.borrow_mut() = Some(cx.waker().clone());
                 Poll::Pending
             }
-            Some(Slot::Got(bytes)) => Poll::Ready(Some(bytes.clone())),
-            Some(Slot::Failed) | None => Poll::Ready(None),
+            Some(HoleState::Filled(bytes)) => Poll::Ready(Some(bytes.clone())),
+            Some(HoleState::Failed) | None => Poll::Ready(None),
         }
     }
 }

@@ -68,9 +68,10 @@ impl Visitor {
 /// Returns the header fields of a request for parts if several visitors may have the same known cookies: those of a
 /// shared fetch, the scheme as a proxy forwards it, and the known cookies.
 fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fields {
-    let told = shared.told(request, false, &VaryRule::default(), false).map(|told| told.fields);
+    let shared_headers =
+        shared.fields_for_origin(request, false, &VaryRule::default(), false).map(|told| told.fields);
     let host = || request.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"host")).collect();
-    let mut fields = if shared.on { told.unwrap_or_default() } else { host() };
+    let mut fields = if shared.on { shared_headers.unwrap_or_default() } else { host() };
     let keyed: Vec<u8> = fields.known_all(Known::Cookie).flat_map(|value| [b"; ", value].concat()).collect();
     for name in [Known::Cookie, Known::Authorization] {
         fields.remove_known(name);

@@ -31,22 +31,22 @@ const HOSTLESS: [&str; 17] = [
 ];
 
 /// Maximum number of places named in a hint.
-const MOST_PLACES: usize = 3;
+const MAX_PLACES: usize = 3;
 
 /// Zone, key and target of a cache. The target is empty unless the key contains `$proxy_host` or
 /// `$proxy_internal_host`.
 type Pages<'h> = (&'h [u8], &'h [u8], &'h [u8]);
 
 #[derive(Default)]
-struct Reached<'h> {
+struct KeyHosts<'h> {
     key: Span,
     servers: Vec<Span>,
-    hosts: BTreeSet<Host<'h>>,
+    hosts: BTreeSet<ServerHost<'h>>,
 }
 
 /// Host of a server. A server without a name is reachable by any host of its address.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Host<'h> {
+enum ServerHost<'h> {
     Named(&'h str),
     /// Host that matches a wildcard or regex.
     OneOf(usize, u8),
@@ -55,7 +55,7 @@ enum Host<'h> {
 
 /// Reports keys that several hosts share: the host of the first request determines the page for all of them.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
-    let mut pages: BTreeMap<Pages<'_>, Reached<'_>> = BTreeMap::new();
+    let mut pages: BTreeMap<Pages<'_>, KeyHosts<'_>> = BTreeMap::new();
     for (number, server) in http.servers.iter().enumerate() {
         for settings in server.levels() {
             let Some((of, span)) = hostless(settings) else { continue };
@@ -79,7 +79,7 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
         );
         let mut hint = Diagnostic::hint(reached.key, message)
             .help("add $host to the key, unless all these hosts have the same content");
-        for span in reached.servers.iter().take(MOST_PLACES) {
+        for span in reached.servers.iter().take(MAX_PLACES) {
             hint = hint.related(*span, "a server that uses this key");
         }
         findings.push(hint);
@@ -101,7 +101,7 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
         let is_header = name.starts_with("cookie_") || name.starts_with("arg_");
         is_header || HOSTLESS.contains(&name)
     };
-    if !variables.iter().all(|name| is_hostless(name)) || !tells_host(origin) {
+    if !variables.iter().all(|name| is_hostless(name)) || !forwards_host(origin) {
         return None;
     }
     let names_target = ["proxy_host", "proxy_internal_host"].iter().any(|name| variables.contains(name));
@@ -111,7 +111,7 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
 
 /// Returns whether the origin receives the requested host. By default a protocol with an environment passes it, and
 /// HTTP does not.
-fn tells_host(origin: &OriginSettings) -> bool {
+fn forwards_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
     let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {
         name if by_environment => name == b"HTTP_HOST",
@@ -128,15 +128,15 @@ fn tells_host(origin: &OriginSettings) -> bool {
     })
 }
 
-fn hosts(server: &ServerConf, number: usize) -> impl Iterator<Item = Host<'_>> {
+fn hosts(server: &ServerConf, number: usize) -> impl Iterator<Item = ServerHost<'_>> {
     server.names.iter().flat_map(move |name| match name {
         // `_` is commonly used for a server without a name.
-        ServerName::Exact(name) if name.is_empty() || name == "_" => vec![Host::AnyOf(number)],
-        ServerName::Exact(name) => vec![Host::Named(name)],
-        ServerName::Hostname => vec![Host::AnyOf(number)],
+        ServerName::Exact(name) if name.is_empty() || name == "_" => vec![ServerHost::AnyOf(number)],
+        ServerName::Exact(name) => vec![ServerHost::Named(name)],
+        ServerName::Hostname => vec![ServerHost::AnyOf(number)],
         ServerName::WildcardPrefix(_)
         | ServerName::Dot(_)
         | ServerName::WildcardSuffix(_)
-        | ServerName::Regex(_) => vec![Host::OneOf(number, 0), Host::OneOf(number, 1)],
+        | ServerName::Regex(_) => vec![ServerHost::OneOf(number, 0), ServerHost::OneOf(number, 1)],
     })
 }

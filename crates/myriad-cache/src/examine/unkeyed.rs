@@ -11,7 +11,7 @@ use crate::shared_fetch::SharedFetchSettings;
 /// Reports pages whose fetch sends all header fields of one client, and parameters that a configuration sends in
 /// addition to the list of `shared_fetch_headers`. Each kind is reported once per file.
 pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
-    let mut said: Vec<(Span, bool)> = Vec::new();
+    let mut reported: Vec<(Span, bool)> = Vec::new();
     for settings in http.levels() {
         let Some((zone, origin)) = cached(settings) else { continue };
         let on = settings.feature::<SharedFetchSettings>().on;
@@ -23,8 +23,8 @@ pub(super) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
         } else {
             continue;
         };
-        if !said.iter().any(|(span, of_param)| span.file == hint.span.file && *of_param == on) {
-            said.push((hint.span, on));
+        if !reported.iter().any(|(span, of_param)| span.file == hint.span.file && *of_param == on) {
+            reported.push((hint.span, on));
             findings.push(hint);
         }
     }
@@ -72,7 +72,7 @@ fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Te
                 name == format!("{prefix}{}", input.name.lossy().to_ascii_lowercase().replace('-', "_"))
             })
     };
-    let is_said = |name: &str| {
+    let is_unkeyed_input = |name: &str| {
         let is_field = name.starts_with("http_") && name != "http_host" || name.starts_with("cookie_");
         let of_client = name == "proxy_add_x_forwarded_for" || name.starts_with("geoip_");
         (is_field || of_client) && !is_keyed(name)
@@ -80,6 +80,6 @@ fn unkeyed<'s>(settings: &Settings, origin: &'s OriginSettings) -> Option<&'s Te
     let values = origin.request.parameters.iter().map(|param| &param.value);
     values.into_iter().find(|value| {
         let text = value.lossy();
-        variables(&text).is_some_and(|names| names.iter().any(|name| is_said(name)))
+        variables(&text).is_some_and(|names| names.iter().any(|name| is_unkeyed_input(name)))
     })
 }

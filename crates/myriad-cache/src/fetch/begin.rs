@@ -1,72 +1,72 @@
 //! Start of a fetch: the request to the origin is made from a copy of the client's request.
 
 use myriad_http::Known;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_policy::CacheStatus;
-use myriad_store::{Failure as StoreFailure, FlightWriter};
+use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
 use myriad_upstream::{OriginRequest, RequestPayload};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::end::deny;
-use super::job::{Job, Sought};
-use super::report::{Report, Reporter};
+use super::end::reject_fetch;
+use super::job::{FetchGoal, FetchJob};
+use super::report::{FetchReport, Reporter};
 use super::run::run;
-use crate::companion::Companion;
-use crate::early::Spent;
-use crate::next::Cached;
+use crate::companion::CompanionFetch;
+use crate::early::RefreshPermit;
+use crate::next::CacheContext;
 use crate::other_codings;
 use crate::told;
-use myriad_exchange::exchange::{Exchange, Purpose};
+use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{CachePlace, MakeError};
 use myriad_origin::group;
 use myriad_origin::make;
-use myriad_store::page::{Entry, Fetching, Page, PageMeta, conditions};
+use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta, conditions};
 
 /// Starts the fetch of a page from a copy of the request. If the fetch cannot start, the waiters are released at once.
 pub(crate) fn start(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
-    reporter: oneshot::Sender<Report>,
+    reporter: oneshot::Sender<FetchReport>,
 ) {
-    let Some(entry) = cached.cache.zone.fetches.enter() else {
-        deny(&exchange.request, cached.cache, writer, Some(reporter));
+    let Some(entry) = cached.cache.zone.fetches.begin_or_queue() else {
+        reject_fetch(&exchange.request, cached.cache, writer, Some(reporter));
         return;
     };
     begin(exchange, cached, (writer, entry), Some(reporter), None);
 }
 
 /// Like [`start`], in the background of a request that gets the stale page.
-pub(crate) fn start_behind(
+pub(crate) fn start_in_background(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
-    fetching: Fetching,
+    fetching: FetchPermit,
 ) {
-    let flight = (writer, Entry::Now(fetching));
+    let flight = (writer, FetchAdmission::Now(fetching));
     exchange.request.cache.refresh = begin(exchange, cached, flight, None, None);
 }
 
 /// Like [`start`], for a page that is still fresh. No request waits for it.
 pub(crate) fn start_early(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
-    (fetching, spent): (Fetching, Spent),
+    (fetching, spent): (FetchPermit, RefreshPermit),
 ) {
-    begin(exchange, cached, (writer, Entry::Now(fetching)), None, Some(spent));
+    begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), None, Some(spent));
 }
 
 fn begin(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
-    (writer, entry): (FlightWriter<PageMeta>, Entry),
+    cached: CacheContext<'_>,
+    (writer, entry): (FlightWriter<PageMeta>, FetchAdmission),
     reporter: Reporter,
-    spent: Option<Spent>,
+    spent: Option<RefreshPermit>,
 ) -> Option<JoinHandle<()>> {
-    let Cached { origin, cache } = cached;
-    let Ok(chosen) = group::of_place(exchange, origin) else {
+    let CacheContext { origin, cache } = cached;
+    let Ok(chosen) = group::target_of_place(exchange, origin) else {
         writer.fail(StoreFailure(502));
         return None;
     };
@@ -74,19 +74,22 @@ fn begin(
         Some(_) => exchange.request.origin_mut().attempts.clone(),
         None => myriad_upstream::Attempts::default(),
     };
-    let payload = match &exchange.request.upload.gathered {
+    let payload = match &exchange.request.upload.buffered {
         Some(body) => body.payload(),
         None => RequestPayload::Empty,
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let told = told::of(&exchange.request, cache, writer.previous());
-    let purpose = Purpose::Store { confirms: confirmable, told: told.as_ref().map(|told| &told.fields) };
+    let shared_headers = told::of(&exchange.request, cache, writer.previous());
+    let purpose = FetchPurpose::Store {
+        confirms: confirmable,
+        replacement_fields: shared_headers.as_ref().map(|told| &told.fields),
+    };
     let request = match make::make(exchange, origin, purpose, payload, attempts) {
         // Background refreshes do not queue: requests without any page have priority.
         Ok(request) => OriginRequest { queues: reporter.is_some(), ..request },
         Err(error) => {
-            exchange.request.log(Level::Error, format_args!("{error}"));
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
             match error {
                 // The waiters' requests may be within the size limit, so one of them leads instead.
                 MakeError::Size(_) => drop(writer),
@@ -98,16 +101,33 @@ fn begin(
     exchange.request.count_fetch();
     let stored = writer.previous().or(exchange.request.cache.stale.as_ref());
     let usable_page = stored.is_some_and(|page| page.meta().status < 500);
-    let apart = other_codings::is_apart(&exchange.request);
-    let companion = Companion::begin(&exchange.request, cache);
-    let own_request = exchange.request.cache.shown.status == Some(CacheStatus::Bypass)
+    let is_for_other_codings = other_codings::uses_separate_key(&exchange.request);
+    let companion = CompanionFetch::begin(&exchange.request, cache);
+    let own_request = exchange.request.cache.report.status == Some(CacheStatus::Bypass)
         || exchange.request.received.head.fields().has(Known::Authorization)
             && !cache.rules.authorization_in_key;
     let exchange = exchange.snapshot();
-    let sought =
-        Sought { method: request.method, usable_page, conditional, apart, companion, own_request, told };
-    let held = cached.hold();
-    let job = Job { exchange, held, writer, request, entry, chosen, reporter, spent, sought };
+    let sought = FetchGoal {
+        method: request.method,
+        usable_page,
+        conditional,
+        is_for_other_codings,
+        companion,
+        own_request,
+        shared_headers,
+    };
+    let held = cached.to_owned();
+    let job = FetchJob {
+        exchange,
+        held,
+        writer,
+        request,
+        admission: entry,
+        target: chosen,
+        reporter,
+        permit: spent,
+        goal: sought,
+    };
     // Boxed because the runtime moves the future several times.
     Some(tokio::task::spawn_local(Box::pin(run(job))))
 }

@@ -2,27 +2,29 @@
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, ResponseHead};
-use myriad_policy::{Admission, NoVarySearch, Refusal, ResponseFacts, admit, is_large_request, takes_back};
+use myriad_policy::{
+    Admission, NoVarySearch, ResponseFacts, StoreRefusal, admit, invalidates_stored_page, is_large_request,
+};
 use myriad_script::Builtin;
-use myriad_store::{Failure as StoreFailure, FlightWriter, KeyRef};
+use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 
-use super::job::{Answered, Sought};
-use super::report::{Report, Reporter, report};
-use super::store::{Admitted, store};
+use super::job::{FetchGoal, FetchedResponse};
+use super::report::{FetchReport, Reporter, report};
+use super::store::{AdmittedResponse, store};
 use crate::arrival::Arrival;
 use crate::maintenance;
-use crate::next::Cached;
+use crate::next::CacheContext;
 use crate::other_codings;
 use crate::page;
 use crate::revalidate;
-use crate::revalidate::Confirmed;
+use crate::revalidate::Confirmation;
 use crate::told;
 use crate::validity;
 use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::keys::no_vary_search::learn;
 use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
-use myriad_origin::pace::Pace;
+use myriad_origin::pace::ReadRateLimiter;
 use myriad_origin::respond;
 use myriad_store::page::PageMeta;
 
@@ -31,21 +33,21 @@ const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 /// Stores a response, revalidates the stored page, or forwards the response to the client that started the fetch.
 pub(super) async fn judge(
     exchange: &mut Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     reporter: Reporter,
-    sought: Sought,
-    answered: Answered,
+    sought: FetchGoal,
+    answered: FetchedResponse,
 ) {
-    let Cached { origin: place, cache } = cached;
-    let Answered { response, fetching, asked, attempts } = answered;
-    purge::by_origin(exchange, Some(cache), &response.head).await;
+    let CacheContext { origin: place, cache } = cached;
+    let FetchedResponse { response, fetching, requested_at: asked, attempts } = answered;
+    purge::purge_for_origin(exchange, Some(cache), &response.head).await;
     let now = myriad_net::clock::now_ms();
     let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
     let status = response.head.status;
     if sought.conditional && status == 304 {
-        let told = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
-        return report(reporter, told);
+        let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
+        return report(reporter, result);
     }
     // The waiters' own requests would get the same response: they get their stale pages, or the status. The stored page
     // is retained for the next failure, although the response could be stored as well (`*_cache_use_stale http_404`).
@@ -54,35 +56,38 @@ pub(super) async fn judge(
         maintenance::invalidate(&exchange.request, cache, cause).await;
         // Each waiter sends its own request.
         writer.uncacheable(now, 0);
-        return report(reporter, Report::Closed(response));
+        return report(reporter, FetchReport::Closed(response));
     }
-    let told = sought.told.as_ref();
+    let shared_headers = sought.shared_headers.as_ref();
     let fields = &response.head.fields;
-    let hides_own = told::hides_own(&exchange.request, cache, told, status, fields);
-    let refused = |response, why| if hides_own { Report::Incomplete } else { Report::Refused(response, why) };
-    let selection = page::selection(fields, &cache.rules, &exchange.request, told, sought.apart);
+    let hides_own = told::omits_own_fields(&exchange.request, cache, shared_headers, status, fields);
+    let refused =
+        |response, why| if hides_own { FetchReport::Incomplete } else { FetchReport::Refused(response, why) };
+    let selection =
+        page::selection(fields, &cache.rules, &exchange.request, shared_headers, sought.is_for_other_codings);
     match admission(exchange, cached, &response.head, &sought, arrival) {
         Admission::Store(_) if stays => {
             writer.fail(StoreFailure(status));
-            report(reporter, Report::Refused(response, "use_stale"));
+            report(reporter, FetchReport::Refused(response, "use_stale"));
         }
         Admission::Refuse(why) => {
-            refuse(exchange, cached, writer, &sought, (status, why), arrival.now);
+            reject_response(exchange, cached, writer, &sought, (status, why), arrival.now);
             report(reporter, refused(response, why.as_str()));
         }
-        Admission::Store(_) if page::is_untellable(selection.as_ref()) => {
+        Admission::Store(_) if page::is_too_long(selection.as_ref()) => {
             writer.uncacheable(now, 0);
-            report(reporter, refused(response, Refusal::Vary.as_str()));
+            report(reporter, refused(response, StoreRefusal::Vary.as_str()));
         }
         Admission::Store(lifetime) => {
             learn(&exchange.request, cache, no_vary_search(&response.head));
-            let pace = Pace::new(respond::limit_rate(exchange, &place.ahead));
-            let companion =
-                sought.companion.and_then(|other| other.admit(exchange, cache, fields, sought.told.as_ref()));
+            let pace = ReadRateLimiter::new(respond::limit_rate(exchange, &place.ahead));
+            let companion = sought
+                .companion
+                .and_then(|other| other.admit(exchange, cache, fields, sought.shared_headers.as_ref()));
             let mut response = response;
-            say_no_vary_search(cache, &mut response.head);
+            add_no_vary_search(cache, &mut response.head);
             let admitted =
-                Admitted { response, lifetime, now, pace, fetching, selection, companion, attempts };
+                AdmittedResponse { response, lifetime, now, pace, fetching, selection, companion, attempts };
             store(exchange, cached, writer, reporter, admitted).await;
         }
     }
@@ -95,8 +100,8 @@ fn no_vary_search(head: &ResponseHead) -> Option<NoVarySearch> {
 }
 
 /// Adds the value of `say=`. The cache does not learn it, because the place's own key already omits these arguments.
-fn say_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
-    if let Some(said) = &cache.no_vary_search_said
+fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
+    if let Some(said) = &cache.no_vary_search_line
         && head.status == 200
         && head.fields.get(NO_VARY_SEARCH).is_none()
     {
@@ -107,47 +112,47 @@ fn say_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
 /// Revalidates the stored page by a 304.
 fn confirm(
     exchange: &mut Exchange,
-    Cached { origin, cache }: Cached<'_>,
+    CacheContext { origin, cache }: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     own_request: bool,
     head: &ResponseHead,
     arrival: Arrival,
-) -> Report {
+) -> FetchReport {
     let stored = writer.previous().map_or(200, |page| page.meta().status);
     let rules = validity::rules(exchange, cache, head, stored);
     let generation = writer.generation();
     match revalidate::confirm(exchange, origin, &rules, writer, head, arrival) {
-        Confirmed::Page => Report::Confirmed,
-        Confirmed::Personal(why) => {
-            if why.is_some_and(|why| takes_back(304, why, false, own_request)) {
-                take_back(exchange, cache, generation);
+        Confirmation::Page => FetchReport::Confirmed,
+        Confirmation::Personal(why) => {
+            if why.is_some_and(|why| invalidates_stored_page(304, why, false, own_request)) {
+                remove_older_entries(exchange, cache, generation);
             }
-            Report::Unconfirmed
+            FetchReport::Unconfirmed
         }
     }
 }
 
 /// Releases the waiters of a response that is not stored, and removes the stored page if the response shows that it is
 /// no longer valid.
-fn refuse(
+fn reject_response(
     exchange: &mut Exchange,
-    Cached { origin, cache }: Cached<'_>,
+    CacheContext { origin, cache }: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
-    sought: &Sought,
-    (status, why): (u16, Refusal),
+    sought: &FetchGoal,
+    (status, why): (u16, StoreRefusal),
     now: u64,
 ) {
     let is_named = cache.rules.use_stale.on_status(status);
     let stays = sought.usable_page && is_named;
-    if why.is_of_the_request() && !stays {
+    if why.concerns_request() && !stays {
         // The waiters claim the page again with their own requests, and one of them leads.
         drop(writer);
     } else if status >= 500 || stays {
         writer.fail(StoreFailure(status));
     } else {
-        let of_the_answer = why == Refusal::NoCache && is_kept_out_for_all(exchange, origin, cache);
-        if !is_named && takes_back(status, why, of_the_answer, sought.own_request) {
-            take_back(exchange, cache, writer.generation());
+        let of_the_answer = why == StoreRefusal::NoCache && is_excluded_for_all(exchange, origin, cache);
+        if !is_named && invalidates_stored_page(status, why, of_the_answer, sought.own_request) {
+            remove_older_entries(exchange, cache, writer.generation());
         }
         writer.uncacheable(now, why.hit_for_miss_ms());
     }
@@ -156,7 +161,7 @@ fn refuse(
 /// Removes all entries of the page that are older than this fetch, including those for other codings.
 ///
 /// The waiters are released only after this, so that their next look-up finds no stale page.
-fn take_back(exchange: &Exchange, cache: &CachePlace, generation: u64) {
+fn remove_older_entries(exchange: &Exchange, cache: &CachePlace, generation: u64) {
     for key in other_codings::keys_of_page(&exchange.request) {
         cache.zone.zone.remove_older(KeyRef::new(&key), generation);
     }
@@ -164,7 +169,7 @@ fn take_back(exchange: &Exchange, cache: &CachePlace, generation: u64) {
 
 /// Returns whether a response is excluded from the cache for all clients: by a text of `*_no_cache` that depends only
 /// on the response, or because of `X-Accel-Redirect`.
-fn is_kept_out_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
+fn is_excluded_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
     let Exchange { request, frame } = exchange;
     let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
     let leads_elsewhere = head.is_some_and(|head| is_accel_redirect(head, place));
@@ -179,9 +184,9 @@ fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
 
 fn admission(
     exchange: &mut Exchange,
-    Cached { origin: place, cache }: Cached<'_>,
+    CacheContext { origin: place, cache }: CacheContext<'_>,
     head: &ResponseHead,
-    sought: &Sought,
+    sought: &FetchGoal,
     arrival: Arrival,
 ) -> Admission {
     exchange.request.origin_mut().head = Some(head.clone());
@@ -191,7 +196,7 @@ fn admission(
     let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
     let redirects = is_accel_redirect(head, place);
     let fields = request.received.head.fields();
-    let hidden = sought.told.is_some() && rules.shared_fetch.hides_cookies(fields);
+    let hidden = sought.shared_headers.is_some() && rules.shared_fetch.hides_cookies(fields);
     let facts = ResponseFacts {
         status: head.status,
         fields: &head.fields,

@@ -16,6 +16,6 @@ mod report;
 mod run;
 mod store;
 
-pub(crate) use begin::{start, start_behind, start_early};
-pub(crate) use no_answer::{NoAnswer, failure, is_of_the_origin};
-pub(crate) use report::Report;
+pub(crate) use begin::{start, start_early, start_in_background};
+pub(crate) use no_answer::{NoResponse, failure, is_of_the_origin};
+pub(crate) use report::FetchReport;

@@ -1,21 +1,21 @@
 //! Reasons for a fetch without a response.
 
-use myriad_policy::Failure;
-use myriad_store::Failure as StoreFailure;
+use myriad_policy::RefreshFailure;
+use myriad_store::FetchFailure as StoreFailure;
 use myriad_upstream::{ErrorKind, OriginError};
 
 /// Reason for a missing response: the status for clients, and the failure for the rules of stale pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoAnswer {
+pub(crate) struct NoResponse {
     /// Status for clients.
     pub status: u16,
     /// Failure for the rules of stale pages.
-    pub failure: Failure,
+    pub failure: RefreshFailure,
 }
 
-impl NoAnswer {
+impl NoResponse {
     /// The zone's limit of fetches is reached (`max_fetches=`, `fetch_queue=`).
-    pub(super) const TOO_MANY: Self = Self { status: 503, failure: Failure::Error };
+    pub(super) const TOO_MANY: Self = Self { status: 503, failure: RefreshFailure::Error };
 
     pub(crate) fn of(error: &OriginError) -> Self {
         Self { status: error.status(), failure: failure(error) }
@@ -25,24 +25,24 @@ impl NoAnswer {
     /// status.
     pub(crate) fn encode(self) -> StoreFailure {
         let kind = match self.failure {
-            Failure::Error => 1,
-            Failure::Timeout => 2,
-            Failure::InvalidHeader => 3,
-            Failure::NotAsked(_) => 4,
-            Failure::Http(_) => 0,
+            RefreshFailure::Error => 1,
+            RefreshFailure::Timeout => 2,
+            RefreshFailure::InvalidHeader => 3,
+            RefreshFailure::NotAsked(_) => 4,
+            RefreshFailure::Http(_) => 0,
         };
         StoreFailure(kind * KIND + self.status)
     }
 
     /// Decodes the number of a flight.
-    pub(crate) fn decode(told: StoreFailure) -> Self {
-        let status = told.0 % KIND;
-        let failure = match told.0 / KIND {
-            1 => Failure::Error,
-            2 => Failure::Timeout,
-            3 => Failure::InvalidHeader,
-            4 => Failure::NotAsked(status),
-            _ => Failure::Http(status),
+    pub(crate) fn decode(failure_number: StoreFailure) -> Self {
+        let status = failure_number.0 % KIND;
+        let failure = match failure_number.0 / KIND {
+            1 => RefreshFailure::Error,
+            2 => RefreshFailure::Timeout,
+            3 => RefreshFailure::InvalidHeader,
+            4 => RefreshFailure::NotAsked(status),
+            _ => RefreshFailure::Http(status),
         };
         Self { status, failure }
     }
@@ -56,7 +56,7 @@ pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     !matches!(
         error.kind(),
         ErrorKind::Busy
-            | ErrorKind::NotAsked(_)
+            | ErrorKind::NotSent(_)
             | ErrorKind::Limited(_)
             | ErrorKind::NoConnection
             | ErrorKind::RequestBody(_)
@@ -64,12 +64,12 @@ pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
 }
 
 /// Returns the failure for the rules of stale pages.
-pub(crate) fn failure(error: &OriginError) -> Failure {
+pub(crate) fn failure(error: &OriginError) -> RefreshFailure {
     match error.kind() {
-        ErrorKind::Timeout => Failure::Timeout,
-        ErrorKind::NotAsked(status) | ErrorKind::Limited(status) => Failure::NotAsked(*status),
-        ErrorKind::InvalidHead | ErrorKind::TooLargeHead => Failure::InvalidHeader,
-        _ => Failure::Error,
+        ErrorKind::Timeout => RefreshFailure::Timeout,
+        ErrorKind::NotSent(status) | ErrorKind::Limited(status) => RefreshFailure::NotAsked(*status),
+        ErrorKind::InvalidHead | ErrorKind::TooLargeHead => RefreshFailure::InvalidHeader,
+        _ => RefreshFailure::Error,
     }
 }
 
@@ -79,21 +79,21 @@ mod tests {
 
     #[test]
     fn flight_number_encodes_status_and_failure() {
-        for failure in [Failure::Error, Failure::Timeout, Failure::InvalidHeader] {
+        for failure in [RefreshFailure::Error, RefreshFailure::Timeout, RefreshFailure::InvalidHeader] {
             for status in [500, 502, 503, 504, 999] {
-                let why = NoAnswer { status, failure };
-                assert_eq!(NoAnswer::decode(why.encode()), why);
+                let why = NoResponse { status, failure };
+                assert_eq!(NoResponse::decode(why.encode()), why);
             }
         }
-        let not_asked = NoAnswer { status: 503, failure: Failure::NotAsked(503) };
-        assert_eq!(NoAnswer::decode(not_asked.encode()), not_asked);
-        assert_eq!(NoAnswer::decode(NoAnswer::TOO_MANY.encode()), NoAnswer::TOO_MANY);
+        let not_asked = NoResponse { status: 503, failure: RefreshFailure::NotAsked(503) };
+        assert_eq!(NoResponse::decode(not_asked.encode()), not_asked);
+        assert_eq!(NoResponse::decode(NoResponse::TOO_MANY.encode()), NoResponse::TOO_MANY);
     }
 
     #[test]
     fn status_of_an_origin_is_its_own_failure() {
-        let why = NoAnswer { status: 404, failure: Failure::Http(404) };
+        let why = NoResponse { status: 404, failure: RefreshFailure::Http(404) };
         assert_eq!(why.encode(), StoreFailure(404));
-        assert_eq!(NoAnswer::decode(StoreFailure(404)), why);
+        assert_eq!(NoResponse::decode(StoreFailure(404)), why);
     }
 }

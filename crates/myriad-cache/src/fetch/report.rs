@@ -4,10 +4,10 @@ use myriad_http::ResponseHead;
 use myriad_upstream::OriginResponse;
 use tokio::sync::oneshot;
 
-use super::no_answer::NoAnswer;
+use super::no_answer::NoResponse;
 
 /// Report that the request which started a fetch receives once, in addition to the page that all waiters read.
-pub(crate) enum Report {
+pub(crate) enum FetchReport {
     /// The page is being stored; this is the origin's head, including cookies.
     Admitted(ResponseHead),
     /// The stored page is confirmed.
@@ -23,14 +23,14 @@ pub(crate) enum Report {
     /// The application has closed the site: this response is sent instead of a stale page.
     Closed(Box<OriginResponse>),
     /// No response was received.
-    Failed(NoAnswer),
+    Failed(NoResponse),
 }
 
 /// Channel for the report of a fetch; `None` for a background refresh.
-pub(super) type Reporter = Option<oneshot::Sender<Report>>;
+pub(super) type Reporter = Option<oneshot::Sender<FetchReport>>;
 
 /// Sends the report if a receiver exists. A receiver that has been dropped is ignored.
-pub(super) fn report(reporter: Reporter, report: Report) {
+pub(super) fn report(reporter: Reporter, report: FetchReport) {
     if let Some(reporter) = reporter {
         let _ = reporter.send(report);
     }

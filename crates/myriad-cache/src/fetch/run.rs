@@ -5,56 +5,56 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use myriad_log::Level;
-use myriad_store::{Failure as StoreFailure, FlightWriter};
-use myriad_upstream::{ErrorKind, OriginError, OriginRequest, Sent};
+use myriad_log::LogLevel;
+use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
+use myriad_upstream::{ErrorKind, OriginError, OriginRequest, SentTracker};
 
-use super::end::{deny, give_up};
-use super::job::{Answered, Job};
+use super::end::{abort_fetch, reject_fetch};
+use super::job::{FetchJob, FetchedResponse};
 use super::judge::judge;
-use super::no_answer::{NoAnswer, is_of_the_origin};
-use super::report::{Report, report};
+use super::no_answer::{NoResponse, is_of_the_origin};
+use super::report::{FetchReport, report};
 use crate::maintenance;
-use crate::next::{Cached, Held};
+use crate::next::{CacheContext, OwnedCacheContext};
 use crate::shield;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::OriginPlace;
-use myriad_exchange::runtime::Who;
+use myriad_exchange::runtime::UpstreamTarget;
 use myriad_origin::fetch::fetch as origin_fetch;
 use myriad_origin::group;
-use myriad_store::page::{Entry, PageMeta};
+use myriad_store::page::{FetchAdmission, PageMeta};
 
 /// Reason why a fetch has no response.
-enum Unanswered {
+enum FetchError {
     /// The wait for a position among the zone's fetches timed out.
     Denied,
     /// The server group could not be determined; the status for clients.
-    Nowhere(u16),
+    NoTarget(u16),
     /// The origin did not respond.
     Failed(OriginError),
 }
 
 /// Waits for the fetch's turn, then sends the request to the origin.
-async fn ask(
+async fn send_request(
     exchange: &mut Exchange,
     place: &Arc<OriginPlace>,
-    entry: Entry,
-    (chosen, mut request): (Who, OriginRequest),
+    entry: FetchAdmission,
+    (chosen, mut request): (UpstreamTarget, OriginRequest),
     waits: bool,
-) -> Result<Answered, Unanswered> {
-    let fetching = entry.pass(place.fetch.timeouts.connect_ms).await.ok_or(Unanswered::Denied)?;
-    let group = group::settle(exchange, chosen).await.map_err(Unanswered::Nowhere)?;
+) -> Result<FetchedResponse, FetchError> {
+    let fetching = entry.wait_for_turn(place.fetch.timeouts.connect_ms).await.ok_or(FetchError::Denied)?;
+    let group = group::resolve_target(exchange, chosen).await.map_err(FetchError::NoTarget)?;
     let asked = myriad_net::clock::now_ms();
     let fetched = origin_fetch(exchange, place, &group, &mut request, waits).await;
-    let response = fetched.map_err(Unanswered::Failed)?;
-    Ok(Answered { response, fetching, asked, attempts: request.attempts })
+    let response = fetched.map_err(FetchError::Failed)?;
+    Ok(FetchedResponse { response, fetching, requested_at: asked, attempts: request.attempts })
 }
 
 /// Polls a fetch until no reader waits for it. If `ignores_abort` is set, a fetch continues after its request has been
 /// sent.
-async fn while_awaited<T>(
+async fn poll_while_awaited<T>(
     writer: &mut FlightWriter<PageMeta>,
-    (sent, ignores_abort): (Sent, bool),
+    (sent, ignores_abort): (SentTracker, bool),
     mut work: Pin<&mut impl Future<Output = T>>,
 ) -> Option<T> {
     poll_fn(|cx| {
@@ -72,36 +72,46 @@ async fn while_awaited<T>(
 }
 
 /// Records the result of a fetch if the origin responded or caused the failure.
-fn note(request: &Request, cached: Cached<'_>, answered: &Result<Answered, Unanswered>) {
+fn note(request: &Request, cached: CacheContext<'_>, answered: &Result<FetchedResponse, FetchError>) {
     match answered {
         Ok(answered) => shield::note(request, cached, Ok(&answered.response.head)),
-        Err(Unanswered::Failed(error)) if is_of_the_origin(error) => {
-            shield::note(request, cached, Err(NoAnswer::of(error)));
+        Err(FetchError::Failed(error)) if is_of_the_origin(error) => {
+            shield::note(request, cached, Err(NoResponse::of(error)));
         }
         Err(_) => {}
     }
 }
 
 /// Returns whether a refresh did not begin because requests with waiting clients had priority.
-fn is_put_off(error: &OriginError, waits: bool) -> bool {
-    !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotAsked(_))
+fn is_deferred(error: &OriginError, waits: bool) -> bool {
+    !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
-pub(super) async fn run(job: Job) {
-    let Job { mut exchange, held, mut writer, request, entry, chosen, reporter, spent: _spent, sought } = job;
-    let Held { origin: place, cache } = &held;
+pub(super) async fn run(job: FetchJob) {
+    let FetchJob {
+        mut exchange,
+        held,
+        mut writer,
+        request,
+        admission: entry,
+        target: chosen,
+        reporter,
+        permit: _spent,
+        goal: sought,
+    } = job;
+    let OwnedCacheContext { origin: place, cache } = &held;
     // A refresh is for later requests, so it continues without readers. An application finishes a request that it has
     // received even if the client disconnects; the configuration may store its response in that case.
-    let until = (request.attempts.sent(), place.fetch.to_the_end);
+    let until = (request.attempts.track_sent(), place.fetch.to_the_end);
     let answered = {
-        let asking = pin!(ask(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
+        let asking = pin!(send_request(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
         match reporter {
-            Some(_) => while_awaited(&mut writer, until, asking).await,
+            Some(_) => poll_while_awaited(&mut writer, until, asking).await,
             None => Some(asking.await),
         }
     };
     let Some(answered) = answered else {
-        return exchange.request.log(Level::Info, format_args!("fetch cancelled: no client is waiting"));
+        return exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
     };
     // A response private to one client gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
@@ -111,21 +121,21 @@ pub(super) async fn run(job: Job) {
     match answered {
         Ok(answered) => judge(&mut exchange, held.get(), writer, reporter, sought, answered).await,
         // The refresh did not begin: the page stays stale, and the next request tries again.
-        Err(Unanswered::Failed(error)) if is_put_off(&error, reporter.is_some()) => {
-            exchange.request.log(Level::Info, format_args!("{error}, the stale page remains stored"));
+        Err(FetchError::Failed(error)) if is_deferred(&error, reporter.is_some()) => {
+            exchange.request.log(LogLevel::Info, format_args!("{error}, the stale page remains stored"));
         }
         // The waiters are other clients, which may be within the limits: they claim the page again, and one of them
         // leads.
-        Err(Unanswered::Failed(error)) if matches!(error.kind(), ErrorKind::Limited(_)) => {
-            exchange.request.log(Level::Info, format_args!("{error}"));
-            report(reporter, Report::Failed(NoAnswer::of(&error)));
+        Err(FetchError::Failed(error)) if matches!(error.kind(), ErrorKind::Limited(_)) => {
+            exchange.request.log(LogLevel::Info, format_args!("{error}"));
+            report(reporter, FetchReport::Failed(NoResponse::of(&error)));
             drop(writer);
         }
-        Err(Unanswered::Failed(error)) => {
-            exchange.request.log(Level::Error, format_args!("{error}"));
-            give_up(writer, reporter, NoAnswer::of(&error));
+        Err(FetchError::Failed(error)) => {
+            exchange.request.log(LogLevel::Error, format_args!("{error}"));
+            abort_fetch(writer, reporter, NoResponse::of(&error));
         }
-        Err(Unanswered::Nowhere(status)) => writer.fail(StoreFailure(status)),
-        Err(Unanswered::Denied) => deny(&exchange.request, cache, writer, reporter),
+        Err(FetchError::NoTarget(status)) => writer.fail(StoreFailure(status)),
+        Err(FetchError::Denied) => reject_fetch(&exchange.request, cache, writer, reporter),
     }
 }

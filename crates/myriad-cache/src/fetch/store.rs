@@ -8,30 +8,30 @@ use bytes::Bytes;
 use myriad_encode::{Coding, StreamDecoder};
 use myriad_http::body::BoxBody;
 use myriad_http::{Known, ResponseHead};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_policy::{ApplicationState, Lifetime};
 use myriad_store::{
-    BodyWriter, Capacity, Completion, Failure as StoreFailure, FlightWriter, Push, Selection,
+    BodyWriter, Capacity, CollectState, Completion, FetchFailure as StoreFailure, FlightWriter, Selection,
 };
 use myriad_upstream::{Attempts, OriginResponse};
 
-use super::report::{Report, Reporter, report};
+use super::report::{FetchReport, Reporter, report};
 use crate::assets;
 use crate::companion::CompanionPage;
 use crate::complete::complete;
 use crate::disk;
 use crate::esi::{self, Cutting};
-use crate::next::Cached;
+use crate::next::CacheContext;
 use crate::origin_fields;
 use crate::page;
 use crate::told;
 use myriad_exchange::exchange::Exchange;
-use myriad_origin::pace::Pace;
+use myriad_origin::pace::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::{Fetching, PageMeta};
+use myriad_store::page::{FetchPermit, PageMeta};
 
 /// Response to store.
-pub(super) struct Admitted {
+pub(super) struct AdmittedResponse {
     /// Response of the origin.
     pub response: Box<OriginResponse>,
     /// Times until which the page is fresh and may be served stale.
@@ -39,9 +39,9 @@ pub(super) struct Admitted {
     /// Arrival of its head, in ms since the epoch.
     pub now: u64,
     /// Rate at which the body is read (`*_limit_rate`).
-    pub pace: Pace,
+    pub pace: ReadRateLimiter,
     /// Position among the fetches that fill the zone.
-    pub fetching: Fetching,
+    pub fetching: FetchPermit,
     /// Variant of the response.
     pub selection: Option<Selection>,
     /// Entry under the other key.
@@ -53,24 +53,26 @@ pub(super) struct Admitted {
 /// Stores the body as it arrives, for the zone and its waiters at once.
 pub(super) async fn store(
     exchange: &Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     writer: FlightWriter<PageMeta>,
     reporter: Reporter,
-    admitted: Admitted,
+    admitted: AdmittedResponse,
 ) {
-    let Admitted { response, lifetime, now, pace, fetching, selection, companion, attempts } = admitted;
+    let AdmittedResponse { response, lifetime, now, pace, fetching, selection, companion, attempts } =
+        admitted;
     let OriginResponse { head, body, .. } = *response;
-    let coding = page::recoded(&exchange.request, &head);
+    let coding = page::removed_coding(&exchange.request, &head);
     let mut meta = page_meta(exchange, cached, &head, lifetime, now, coding);
     let varies =
-        selection.as_ref().filter(|selection| told::is_of_others(&exchange.request, Some(*selection)));
+        selection.as_ref().filter(|selection| told::is_other_variant(&exchange.request, Some(*selection)));
     let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
     let is_incomplete = ApplicationState::of(&head.fields).incomplete;
     let mut cutting = Cutting::begin(&exchange.request, &head);
-    let cut = cutting
-        .as_ref()
-        .map_or_else(|| esi::uncut(&exchange.request, &head), |cutting| cutting.to_come().to_vec());
+    let cut = cutting.as_ref().map_or_else(
+        || esi::data_without_markup(&exchange.request, &head),
+        |cutting| cutting.to_come().to_vec(),
+    );
     if !cut.is_empty() {
         meta = meta.with_cut(&cut);
     }
@@ -80,7 +82,7 @@ pub(super) async fn store(
         length: if coding.is_some() || cutting.is_some() { None } else { length },
     };
     let writer = writer.admit(admission);
-    report(reporter, varies.map_or(Report::Admitted(head), Report::OtherVariant));
+    report(reporter, varies.map_or(FetchReport::Admitted(head), FetchReport::OtherVariant));
     let incoming = IncomingBody { body, length, pace, fetching, decoder: coding.and_then(page::decoder) };
     let Some(mut writer) = receive_body(exchange, writer, incoming, cutting.as_mut()).await else { return };
     if let Some(cutting) = cutting {
@@ -88,17 +90,17 @@ pub(super) async fn store(
         push(&mut writer, rest);
         meta = meta.with_cut(&cut.encode());
     }
-    if is_incomplete || attempts.ended_fatally() {
+    if is_incomplete || attempts.had_fatal_error() {
         let why = if is_incomplete { "an incomplete response" } else { "a fatal error" };
         let what = format_args!("upstream reported {why}: the response is forwarded and not stored");
-        exchange.request.log(Level::Error, what);
+        exchange.request.log(LogLevel::Error, what);
         return writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
     }
     if let (Some(companion), Some(body)) = (companion, writer.body()) {
         companion.store(exchange, cached.cache, meta.clone(), &body);
     }
     if let Some(body) = writer.body() {
-        assets::keep(exchange, cached, meta.view(), &body);
+        assets::store_assets(exchange, cached, meta.view(), &body);
     }
     complete(exchange, &cached.cache.zone, writer, meta);
 }
@@ -106,7 +108,7 @@ pub(super) async fn store(
 /// Returns the metadata to store with a response that arrived at `now`, in ms since the epoch.
 fn page_meta(
     exchange: &Exchange,
-    cached: Cached<'_>,
+    cached: CacheContext<'_>,
     head: &ResponseHead,
     lifetime: Lifetime,
     now: u64,
@@ -114,8 +116,8 @@ fn page_meta(
 ) -> PageMeta {
     let marks = page::marks_of(&exchange.request, head);
     let meta = page::meta_of(head, cached.origin, &cached.cache.rules, lifetime, now, &marks, coding);
-    let mut meta = origin_fields::keep(&exchange.request, meta, &head.fields, b"");
-    meta.facts.took = page::took(&exchange.request);
+    let mut meta = origin_fields::store_fields(&exchange.request, meta, &head.fields, b"");
+    meta.facts.response_time = page::response_time(&exchange.request);
     meta
 }
 
@@ -125,9 +127,9 @@ struct IncomingBody {
     /// `Content-Length`, if the response has one.
     length: Option<u64>,
     /// Rate at which the body is read (`*_limit_rate`).
-    pace: Pace,
+    pace: ReadRateLimiter,
     /// Position among the fetches that fill the zone.
-    fetching: Fetching,
+    fetching: FetchPermit,
     /// Decoder of a content coding that the zone does not store.
     decoder: Option<StreamDecoder>,
 }
@@ -142,7 +144,7 @@ async fn receive_body(
 ) -> Option<BodyWriter<PageMeta>> {
     let IncomingBody { mut body, length, mut pace, fetching, mut decoder } = incoming;
     let fail = |writer: BodyWriter<PageMeta>, what: std::fmt::Arguments<'_>| {
-        exchange.request.log(Level::Error, what);
+        exchange.request.log(LogLevel::Error, what);
         writer.fail(StoreFailure(502));
         None
     };
@@ -155,17 +157,17 @@ async fn receive_body(
         }
         // A page too long for the zone no longer fills it: it follows its slowest reader, which must not delay other
         // fetches.
-        fetching = fetching.filter(|_| writer.state() == Push::Ok || writer.is_spilling());
+        fetching = fetching.filter(|_| writer.state() == CollectState::Ok || writer.is_spilling());
         pace.wait().await;
         let piece = poll_fn(|cx| Pin::as_mut(&mut body).poll_data(cx)).await;
         match piece {
             Some(Ok(piece)) => {
-                pace.took(piece.len());
+                pace.count_read(piece.len());
                 arrived += piece.len() as u64;
                 match fill(&mut writer, decoder.as_mut(), cutting.as_deref_mut(), piece).await {
-                    Filling::Wanted => {}
-                    Filling::Abandoned => return None,
-                    Filling::Corrupt => {
+                    FillResult::Wanted => {}
+                    FillResult::Abandoned => return None,
+                    FillResult::Corrupt => {
                         let what = "upstream sent an invalid content coding: the page is not stored";
                         return fail(writer, format_args!("{what}"));
                     }
@@ -187,7 +189,7 @@ async fn receive_body(
 }
 
 /// Result of storing a piece of a body.
-enum Filling {
+enum FillResult {
     /// The next piece can be read.
     Wanted,
     /// No reader is left and the page is not stored.
@@ -202,22 +204,22 @@ async fn fill(
     mut decoder: Option<&mut StreamDecoder>,
     mut cutting: Option<&mut Cutting>,
     mut piece: Bytes,
-) -> Filling {
+) -> FillResult {
     loop {
         let Ok((window, drained)) = page::decoded(decoder.as_deref_mut(), &mut piece) else {
-            return Filling::Corrupt;
+            return FillResult::Corrupt;
         };
         match &mut cutting {
             Some(cutting) => push(writer, cutting.push(&window)),
             None => drop(writer.push(window)),
         }
         if drained {
-            return Filling::Wanted;
+            return FillResult::Wanted;
         }
         // Decoding uses CPU time, so other tasks run between two windows.
         tokio::task::yield_now().await;
         if let Capacity::Abandoned = disk::capacity(writer).await {
-            return Filling::Abandoned;
+            return FillResult::Abandoned;
         }
     }
 }

@@ -4,19 +4,19 @@ use std::borrow::Cow;
 
 use myriad_http::uri::parse_host;
 use myriad_http::{Known, ResponseHead};
-use myriad_policy::{Subject, Tags};
+use myriad_policy::{PurgeSubject, Tags};
 
 use myriad_exchange::exchange::Request;
-use myriad_store::page::Marks;
+use myriad_store::page::PageMarks;
 
 /// Returns the marks by which purges find the response to a request.
-pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> Marks {
+pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> PageMarks {
     let tags = Tags::of(&head.fields);
-    if tags.overflown() {
+    if tags.is_truncated() {
         let text = "upstream sent more tags than allowed per page (512, or 16 KB): the page will be purged with any tag";
-        request.log(myriad_log::Level::Warn, format_args!("{text}"));
+        request.log(myriad_log::LogLevel::Warn, format_args!("{text}"));
     }
-    let marks = Marks::new(request.scheme(), &request.route.host, &target_of(request), &tags);
+    let marks = PageMarks::new(request.scheme(), &request.route.host, &target_of(request), &tags);
     match own_port(request) {
         Some(port) => marks.with_port(port),
         None => marks,
@@ -34,7 +34,7 @@ fn own_port(request: &Request) -> Option<u16> {
 
 /// Returns the labels that purges of the request's URL look up.
 pub(crate) fn address_of(request: &Request) -> [u64; 2] {
-    Subject::new(request.scheme().as_bytes(), &request.route.host, &target_of(request)).address()
+    PurgeSubject::new(request.scheme().as_bytes(), &request.route.host, &target_of(request)).address()
 }
 
 /// Returns the path and query as the client sent them, before rewrites. An include uses its own URI.

@@ -6,17 +6,17 @@ use std::borrow::Cow;
 use myriad_encode::Coding;
 use myriad_http::Known;
 use myriad_net::ResponseBody;
-use myriad_policy::Encoding;
+use myriad_policy::PageEncoding;
 use myriad_store::Segments;
 
 use super::encodings::choose;
 use crate::esi;
-use myriad_exchange::exchange::{Answer, MadeFrom, Request};
+use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{Page, PageView, alternative};
 
 /// Serves a stored page in the best available encoding, and queues a better encoding if one is missing.
-pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> Answer {
+pub(crate) fn answer(request: &Request, cache: &CachePlace, page: Page) -> ContentResponse {
     let meta = page.meta();
     let length = page.body_len();
     let filtered = request.place().filters.change(meta.media_type()) || esi::is_filled(meta.cut());
@@ -45,8 +45,8 @@ fn is_plain(meta: PageView<'_>) -> bool {
     !myriad_output::is_compressed(meta.status) && (!meta.origin_encoded || meta.status == 206)
 }
 
-fn body_of(page: Page, coding: Coding, varies: bool) -> Answer {
-    let mut answer = Answer::new(page.meta().status, ResponseBody::None);
+fn body_of(page: Page, coding: Coding, varies: bool) -> ContentResponse {
+    let mut answer = ContentResponse::new(page.meta().status, ResponseBody::None);
     if !page.meta().reason().is_empty()
         && *page.meta().reason() != *myriad_http::head::reason_phrase(page.meta().status)
     {
@@ -65,15 +65,15 @@ fn body_of(page: Page, coding: Coding, varies: bool) -> Answer {
             Segments::Several(segments) => ResponseBody::Parts(segments),
         },
     };
-    answer.made_from = MadeFrom::Page(page);
+    answer.source = ResponseSource::Page(page);
     answer
 }
 
 /// Returns the head of a page in flight. The caller sets the body.
-pub(crate) fn answer_of_head(meta: PageView<'_>) -> Answer {
-    let mut answer = Answer::new(meta.status, ResponseBody::None);
+pub(crate) fn answer_of_head(meta: PageView<'_>) -> ContentResponse {
+    let mut answer = ContentResponse::new(meta.status, ResponseBody::None);
     // The entity tag is known only after the whole page has arrived.
-    answer.judged = true;
+    answer.conditions_evaluated = true;
     answer.media_type = line_named(meta.lines(), b"content-type").map(|value| Cow::Owned(value.to_vec()));
     copy_lines(meta.lines(), &[b"content-type"], |line| {
         answer.lines.extend_from_slice(line);
@@ -84,7 +84,7 @@ pub(crate) fn answer_of_head(meta: PageView<'_>) -> Answer {
     // Clients use the tag to verify that partial responses belong to the same representation.
     if let (206, Some(tag)) = (meta.status, &meta.facts.tag) {
         let mut text = Vec::new();
-        tag.write(Encoding::IDENTITY, &mut text);
+        tag.write(PageEncoding::IDENTITY, &mut text);
         answer.field(b"ETag", &text);
     }
     answer

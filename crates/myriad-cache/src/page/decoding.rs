@@ -1,16 +1,16 @@
 //! Decoding of pages that their origin has compressed; they are stored in identity.
 
 use bytes::{Buf, Bytes};
-use myriad_encode::{Coding, DecodeError, StreamDecoder};
+use myriad_encode::{Coding, ContentDecodeError, StreamDecoder};
 
 /// Maximum decoded length of a page compressed by its origin, in bytes.
-const DECODED_AT_MOST: u64 = 64 << 20;
+const MAX_DECODED: u64 = 64 << 20;
 /// Size of a window of decoded data, in bytes.
 const DECODED_WINDOW: usize = 64 << 10;
 
 /// Returns a decoder for an origin's coding.
 pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
-    StreamDecoder::new(coding, DECODED_AT_MOST).ok()
+    StreamDecoder::new(coding, MAX_DECODED).ok()
 }
 
 /// Decodes the next window of a piece; without a decoder, returns the piece.
@@ -20,7 +20,7 @@ pub(crate) fn decoder(coding: Coding) -> Option<StreamDecoder> {
 pub(crate) fn decoded(
     decoder: Option<&mut StreamDecoder>,
     piece: &mut Bytes,
-) -> Result<(Bytes, bool), DecodeError> {
+) -> Result<(Bytes, bool), ContentDecodeError> {
     let Some(decoder) = decoder else { return Ok((std::mem::take(piece), true)) };
     let mut out = Vec::with_capacity((piece.len() * 4).min(DECODED_WINDOW));
     let (taken, drained) = decoder.push_up_to(piece, &mut out, DECODED_WINDOW)?;
@@ -33,7 +33,7 @@ pub(crate) fn decoded(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_encode::{Level, compress};
+    use myriad_encode::{CompressionLevel, compress};
 
     #[test]
     fn piece_without_a_coding_is_stored_as_it_is() {
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn much_comes_out_a_window_at_a_time() {
         let page = vec![b'x'; 5 * DECODED_WINDOW];
-        let mut piece = Bytes::from(compress(Coding::Gzip, Level::Fast, &page).expect("gzip"));
+        let mut piece = Bytes::from(compress(Coding::Gzip, CompressionLevel::Fast, &page).expect("gzip"));
         let mut decoder = decoder(Coding::Gzip).expect("a decoder");
         let (mut out, mut windows) = (Vec::new(), 0);
         loop {

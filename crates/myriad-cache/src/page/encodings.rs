@@ -4,26 +4,26 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_encode::{Coding, CodingSet, Level, compress};
-use myriad_store::{ALTERNATIVES, Alternative, Body};
+use myriad_encode::{Coding, CodingSet, CompressionLevel, compress};
+use myriad_store::{ALTERNATIVES, AlternativeEncoding, Body};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
-use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, slot};
+use myriad_store::page::{Page, PageView, STRONG_GZIP, alternative, encoding_index};
 
 /// Maximum length of a page that is compressed on the worker while it is stored, in bytes.
 const INLINE: u64 = 256 << 10;
 /// Maximum length of a page that is compressed, in bytes.
-const COMPRESSED_AT_MOST: u64 = 8 << 20;
+const MAX_COMPRESSED: u64 = 8 << 20;
 /// Number of hits from which gzip's strong level is used.
 const HOT: u32 = 8;
 
 /// Returns the encodings of a page, for a refresh that brought the same bytes.
-pub(crate) fn alternatives_of(page: &Page) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; ALTERNATIVES] {
     std::array::from_fn(|index| {
         let known = page.alternative(index as u8)?;
-        Some(Alternative { bytes: known.bytes.clone(), meta: known.meta })
+        Some(AlternativeEncoding { bytes: known.bytes.clone(), meta: known.meta })
     })
 }
 
@@ -32,24 +32,25 @@ pub(crate) fn first_encodings(
     exchange: &Exchange,
     meta: PageView<'_>,
     body: &Body,
-) -> [Option<Alternative<u8>>; ALTERNATIVES] {
+) -> [Option<AlternativeEncoding<u8>>; ALTERNATIVES] {
     let mut alternatives = [const { None }; ALTERNATIVES];
     let offer = &exchange.request.place().offer;
     let fits = || offer.gzip.as_ref().is_some_and(|rules| rules.fit(meta.media_type(), Some(body.len())));
     let offered = meta.origin_encoded || myriad_output::is_compressed(meta.status) && fits();
     if offered && !meta.no_transform && meta.status != 206 && (1..=INLINE).contains(&body.len()) {
-        alternatives[usize::from(slot(Coding::Gzip))] = encode(body, Coding::Gzip, Level::Fast);
+        alternatives[usize::from(encoding_index(Coding::Gzip))] =
+            encode(body, Coding::Gzip, CompressionLevel::Fast);
     }
     alternatives
 }
 
-fn encode(body: &Body, coding: Coding, level: Level) -> Option<Alternative<u8>> {
+fn encode(body: &Body, coding: Coding, level: CompressionLevel) -> Option<AlternativeEncoding<u8>> {
     let contiguous: Cow<'_, [u8]> = match body.segments() {
         [one] => Cow::Borrowed(one),
         segments => Cow::Owned(segments.concat()),
     };
     let bytes = compress(coding, level, &contiguous).ok()?;
-    Some(Alternative { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
+    Some(AlternativeEncoding { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
 }
 
 /// Returns the best available encoding for a request. Queues a better encoding in the background.
@@ -65,9 +66,9 @@ pub(super) fn choose(
     }
     let strong = match wanted {
         Coding::Gzip => page.alternative(STRONG_GZIP).is_some() || page.hits() < HOT,
-        coding => page.alternative(slot(coding)).is_some(),
+        coding => page.alternative(encoding_index(coding)).is_some(),
     };
-    if !strong && page.body_len() <= COMPRESSED_AT_MOST && page.stored_body().is_none() {
+    if !strong && page.body_len() <= MAX_COMPRESSED && page.stored_body().is_none() {
         queue(request, cache, page, wanted);
     }
     let mut available = CodingSet::EMPTY.with(Coding::Identity);
@@ -83,13 +84,13 @@ pub(super) fn choose(
 fn queue(request: &Request, cache: &CachePlace, page: &Page, coding: Coding) {
     let zone = Arc::clone(&cache.zone);
     let page = page.clone();
-    let index = if coding == Coding::Gzip { STRONG_GZIP } else { slot(coding) };
+    let index = if coding == Coding::Gzip { STRONG_GZIP } else { encoding_index(coding) };
     // Generations are unique only within their zone.
     let key =
         xxh3_64_with_seed(&page.generation().to_le_bytes(), Arc::as_ptr(&zone) as u64 ^ u64::from(index));
     request.site.worker.encoder.submit(key, move || {
         if page.alternative(index).is_none()
-            && let Some(encoded) = encode(&page.body(), coding, Level::Strong)
+            && let Some(encoded) = encode(&page.body(), coding, CompressionLevel::Strong)
         {
             // Fails if the page has been removed or already has the encoding; both are harmless.
             let _ = zone.zone.attach(&page, index, encoded);

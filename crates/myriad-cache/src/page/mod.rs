@@ -12,6 +12,6 @@ pub(crate) use address::{address_of, marks_of};
 pub(crate) use answer::{answer, answer_of_head};
 pub(crate) use decoding::{decoded, decoder};
 pub(crate) use encodings::{alternatives_of, first_encodings};
-pub(crate) use record::{is_opaque, meta_of, origin_coding, recoded, took};
-pub(crate) use selection::{is_untellable, selection};
+pub(crate) use record::{is_opaque, meta_of, origin_coding, removed_coding, response_time};
+pub(crate) use selection::{is_too_long, selection};
 pub(crate) use tag::tag_of;

@@ -7,31 +7,31 @@ use myriad_encode::{Coding, coding_from_token};
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::clock::to_wall_ms;
-use myriad_policy::{EntityTag, Lifetime, Rules, StoredFields};
+use myriad_policy::{CachePolicy, EntityTag, Lifetime, StoredFields};
 
 use crate::esi;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
-use myriad_origin::nominated::Nominated;
-use myriad_store::page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
+use myriad_origin::nominated::ConnectionListedFields;
+use myriad_store::page::{PageFacts, PageMarks, PageMeta, ProxiedFacts, StoredDuration, TextEnds, TextParts};
 
 /// Makes the record of a page from its head, which arrived at `now`, in milliseconds of the process clock. `removed` is
 /// the coding that is removed from the body before it is stored ([`recoded`]).
 pub(crate) fn meta_of(
     head: &ResponseHead,
     place: &OriginPlace,
-    rules: &Rules,
+    rules: &CachePolicy,
     lifetime: Lifetime,
     now: u64,
-    marks: &Marks,
+    marks: &PageMarks,
     removed: Option<Coding>,
 ) -> PageMeta {
     let fields = &head.fields;
     let mut lines = Vec::with_capacity(512);
-    let nominated = Nominated::of(fields);
+    let nominated = ConnectionListedFields::of(fields);
     for (known, name, value) in StoredFields::new(fields, rules).iter() {
         let own_line = matches!(known, Some(Known::ETag | Known::LastModified))
-            || is_undone(known, removed.is_some(), head.status)
+            || is_omitted(known, removed.is_some(), head.status)
             // The age is stored as a time instead.
             || known == Some(Known::Age);
         if !own_line && !nominated.has(name) && place.passes(known, name, false) {
@@ -47,7 +47,7 @@ pub(crate) fn meta_of(
     let modified = modified.and_then(|text| Some((text, parse_http_date(text, now / 1000)?)));
     let tag = fields.known(Known::ETag);
     let tag = tag.and_then(|value| EntityTag::from_origin(value, removed.unwrap_or(Coding::Identity)));
-    let parts = Parts {
+    let parts = TextParts {
         lines: &lines,
         marks: marks.borrowed(),
         media_type: &bare_type(head),
@@ -59,7 +59,7 @@ pub(crate) fn meta_of(
     let facts = PageFacts {
         status: head.status,
         ends: TextEnds::of(&parts),
-        kept_proxied: (ProxiedFacts {
+        stored_proxied: (ProxiedFacts {
             expired: fields
                 .known(Known::Expires)
                 .map(|text| ProxiedFacts::is_over(text, to_wall_ms(now) / 1000)),
@@ -77,17 +77,17 @@ pub(crate) fn meta_of(
             && (fields.has(Known::Location) || fields.has(Known::Refresh)),
         origin_encoded: removed.is_some(),
         no_transform: control.no_transform || removed.is_none() && is_coded(fields),
-        kept_lifetime: lifetime.into(),
-        took: KeptTime::default(),
+        stored_lifetime: lifetime.into(),
+        response_time: StoredDuration::default(),
     };
     PageMeta::new(facts, parts.join())
 }
 
 /// Returns the time from the last request to the origin until the head of its response.
-pub(crate) fn took(request: &Request) -> KeptTime {
-    let Some(origin) = &request.origin else { return KeptTime::default() };
+pub(crate) fn response_time(request: &Request) -> StoredDuration {
+    let Some(origin) = &request.origin else { return StoredDuration::default() };
     let header_ms = origin.attempts.get().last().and_then(|attempt| attempt.header_ms);
-    KeptTime::of_ms(header_ms.unwrap_or(0))
+    StoredDuration::of_ms(header_ms.unwrap_or(0))
 }
 
 /// Returns the reason phrase, or an empty text for the standard phrase of the status, which is not stored.
@@ -100,7 +100,7 @@ fn unusual_reason(head: &ResponseHead) -> Cow<'_, str> {
 
 /// Returns whether a field is omitted because each response states it separately: the coding of the page, and its
 /// support for ranges.
-fn is_undone(known: Option<Known>, decoded: bool, status: u16) -> bool {
+fn is_omitted(known: Option<Known>, decoded: bool, status: u16) -> bool {
     match known {
         Some(Known::AcceptRanges) => decoded || status == 200,
         Some(Known::ContentEncoding | Known::ContentRange) => decoded,
@@ -129,7 +129,7 @@ pub(crate) fn origin_coding(head: &ResponseHead) -> Option<Coding> {
 ///
 /// This applies only to bodies that the place may compress, or that a filter or ESI reads: an archive is sent
 /// unchanged, because its checksum would differ otherwise. A partial response in a coding cannot be decoded.
-pub(crate) fn recoded(request: &Request, head: &ResponseHead) -> Option<Coding> {
+pub(crate) fn removed_coding(request: &Request, head: &ResponseHead) -> Option<Coding> {
     let coding = origin_coding(head)?;
     let place = request.place();
     let media_type = bare_type(head);
@@ -157,8 +157,9 @@ mod tests {
 
     #[test]
     fn page_stores_shared_fields_without_cookies() {
-        let kept = lines(&[("content-type", "text/html"), ("X-Powered", "PHP"), ("Set-Cookie", "a=1")]);
-        assert_eq!(kept, "Content-Type: text/html\r\nX-Powered: PHP\r\n");
+        let stored_lines =
+            lines(&[("content-type", "text/html"), ("X-Powered", "PHP"), ("Set-Cookie", "a=1")]);
+        assert_eq!(stored_lines, "Content-Type: text/html\r\nX-Powered: PHP\r\n");
     }
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
             let exchange = keyed(&site, &[]);
             let mut head = head(200, fields);
             head.fields.push(b"Content-Type", media_type.as_bytes());
-            recoded(&exchange.request, &head)
+            removed_coding(&exchange.request, &head)
         };
         let gzip = &[("Content-Encoding", "gzip")];
         assert_eq!(removed("gzip on;", "Text/HTML; charset=utf-8", gzip), Some(Coding::Gzip));

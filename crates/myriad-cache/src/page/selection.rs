@@ -1,7 +1,7 @@
 //! Variant of a page that a response belongs to (RFC 9111 section 4.1).
 
 use myriad_http::Fields;
-use myriad_policy::{Rules, Told, VaryRule};
+use myriad_policy::{CachePolicy, SharedFetchFields, VaryRule};
 use myriad_store::Selection;
 
 use myriad_exchange::exchange::Request;
@@ -11,28 +11,29 @@ use myriad_store::page::{NO_VARIANT, write_variant};
 /// key for other codings.
 pub(crate) fn selection(
     fields: &Fields,
-    rules: &Rules,
+    rules: &CachePolicy,
     request: &Request,
-    told: Option<&Told>,
-    apart: bool,
+    shared_headers: Option<&SharedFetchFields>,
+    is_for_other_codings: bool,
 ) -> Option<Selection> {
     if rules.ignore.vary {
         return None;
     }
     let mut rule = VaryRule::of(fields, rules).ok()?;
-    if let Some(told) = told {
+    if let Some(told) = shared_headers {
         rule = rule.and(&told.varies);
     }
-    let rule = Some(if apart { rule.by_codings() } else { rule }).filter(|rule| !rule.is_empty())?;
+    let rule =
+        Some(if is_for_other_codings { rule.by_codings() } else { rule }).filter(|rule| !rule.is_empty())?;
     let selector = rule.names().collect::<Vec<_>>().join(&b","[..]);
     let mut variant = Vec::new();
-    let sent = told.map_or(request.received.head.fields(), |told| &told.fields);
+    let sent = shared_headers.map_or(request.received.head.fields(), |told| &told.fields);
     write_variant(&selector, sent, &mut variant);
     Some(Selection { selector: selector.into(), variant: variant.into() })
 }
 
 /// Returns whether the request's values of the `Vary` fields are too long to identify the variant.
-pub(crate) fn is_untellable(selection: Option<&Selection>) -> bool {
+pub(crate) fn is_too_long(selection: Option<&Selection>) -> bool {
     selection.is_some_and(|selection| *selection.variant == *NO_VARIANT)
 }
 
@@ -65,8 +66,8 @@ mod tests {
     fn overlong_vary_field_makes_selection_indistinguishable() {
         let long = "x".repeat(1 << 20);
         let selection = selected("", "X-Long", &[("X-Long", &long)]);
-        assert!(is_untellable(selection.as_ref()));
-        assert!(!is_untellable(selected("", "X-Long", &[("X-Long", "x")]).as_ref()));
-        assert!(!is_untellable(None));
+        assert!(is_too_long(selection.as_ref()));
+        assert!(!is_too_long(selected("", "X-Long", &[("X-Long", "x")]).as_ref()));
+        assert!(!is_too_long(None));
     }
 }

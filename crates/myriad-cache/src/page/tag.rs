@@ -8,5 +8,5 @@ use xxhash_rust::xxh3::Xxh3Default;
 pub(crate) fn tag_of(body: &Body) -> EntityTag {
     let mut hash = Xxh3Default::new();
     body.segments().iter().for_each(|segment| hash.update(segment));
-    EntityTag::made(hash.digest())
+    EntityTag::generated(hash.digest())
 }

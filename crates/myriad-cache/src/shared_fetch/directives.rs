@@ -1,6 +1,6 @@
 //! Rows of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
 use super::settings::{KeyedInput, SharedFetchSettings};
@@ -38,7 +38,7 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let shared = settings.feature_mut::<SharedFetchSettings>();
     args.start(&mut shared.fields);
     if args.first {
@@ -62,7 +62,7 @@ fn shared_fetch_headers(settings: &mut Settings, args: &mut Arguments<'_>) -> Do
     Ok(())
 }
 
-fn cache_key_field(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn cache_key_field(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if args.bytes(0).eq_ignore_ascii_case(b"cookie") {
         return Err(args
             .error(0, "a key with all cookies is valid for one visitor only")
@@ -71,11 +71,11 @@ fn cache_key_field(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     keyed(settings, args, false)
 }
 
-fn cache_key_cookie(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn cache_key_cookie(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     keyed(settings, args, true)
 }
 
-fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> Done {
+fn keyed(settings: &mut Settings, args: &mut Arguments<'_>, cookie: bool) -> SetterResult {
     let list = &mut settings.feature_mut::<SharedFetchSettings>().keyed;
     args.start(list);
     let name = args.text(0)?;

@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use myriad_admin::protocol::{PageReport, PageRequest, PagesRequest, Reply, Request, StatsRequest, render};
+use myriad_admin::protocol::{
+    AdminReply, AdminRequest, PageReport, PageRequest, PagesRequest, StatsRequest, render,
+};
 
-use super::client::Running;
-use super::options::{Known, Words, too_much};
-use super::output::{Output, found};
+use super::client::RunningServer;
+use super::options::{CommandWords, KnownOption, too_much};
+use super::output::{CommandOutput, exit_code_for};
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -37,7 +39,7 @@ Which server:
 Exit status: 0; 1 after an error; 2 if nothing was found.
 ";
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     ("--zone", true),
     ("--host", true),
     ("--match", true),
@@ -47,7 +49,7 @@ const OPTIONS: &[Known] = &[
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum ListOrder {
     Hits,
     Age,
     Size,
@@ -55,17 +57,17 @@ enum Sort {
 
 /// Command line of `myriad cache`.
 #[derive(Debug)]
-pub(super) struct Command {
-    words: Words,
-    request: Request,
-    sort: Option<Sort>,
+pub(super) struct CacheCommand {
+    words: CommandWords,
+    request: AdminRequest,
+    sort: Option<ListOrder>,
     /// Maximum number of lines of a sorted list. For sorting, the whole response is read first.
     limit: Option<usize>,
 }
 
 /// Parses the words after `myriad cache`; `None` if help is requested.
-pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
-    let words = Words::parse(arguments, OPTIONS)?;
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<CacheCommand>, String> {
+    let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {
         return Ok(None);
     }
@@ -73,15 +75,15 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
     let sort = words.value("--sort").map(|by| sort(&by)).transpose()?;
     let limit = words.value("--limit").map(|text| count(&text)).transpose()?;
     let request = match plain.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["ls"] => Request::Pages(PagesRequest {
+        ["ls"] => AdminRequest::Pages(PagesRequest {
             zone,
             host: words.value("--host"),
             matching: words.value("--match"),
             limit: limit.filter(|_| sort.is_none()),
             after: None,
         }),
-        ["show", page] => Request::Page(PageRequest { page: page.to_owned(), zone }),
-        ["stats"] => Request::Stats(StatsRequest { zone }),
+        ["show", page] => AdminRequest::Page(PageRequest { page: page.to_owned(), zone }),
+        ["stats"] => AdminRequest::Stats(StatsRequest { zone }),
         ["show"] => {
             return Err("cache show: give a URL, or a key from `myriad cache ls --json`".into());
         }
@@ -100,18 +102,18 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
         }
     };
     let of_list = ["--host", "--match", "--sort", "--limit"].into_iter().find(|option| words.has(option));
-    if let (Some(option), false) = (of_list, matches!(request, Request::Pages(_))) {
+    if let (Some(option), false) = (of_list, matches!(request, AdminRequest::Pages(_))) {
         return Err(format!("cache {}: {option} is only valid with ls", plain[0]));
     }
     let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    Ok(Some(Command { words, request, sort, limit }))
+    Ok(Some(CacheCommand { words, request, sort, limit }))
 }
 
-fn sort(by: &str) -> Result<Sort, String> {
+fn sort(by: &str) -> Result<ListOrder, String> {
     match by {
-        "hits" => Ok(Sort::Hits),
-        "age" => Ok(Sort::Age),
-        "size" => Ok(Sort::Size),
+        "hits" => Ok(ListOrder::Hits),
+        "age" => Ok(ListOrder::Age),
+        "size" => Ok(ListOrder::Size),
         _ => Err(format!("--sort \"{by}\" must be hits, age or size")),
     }
 }
@@ -120,15 +122,15 @@ fn count(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("--limit \"{text}\" is not a number"))
 }
 
-pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
-    let running = Running::find(&command.words.server, command.words.socket.as_deref())?;
+pub(super) fn run(command: &CacheCommand) -> Result<ExitCode, String> {
+    let running = RunningServer::find(&command.words.server, command.words.socket.as_deref())?;
     let json = command.words.has("--json");
-    let mut output = Output::new();
+    let mut output = CommandOutput::new();
     let any = match (&command.request, command.sort) {
-        (Request::Pages(_), Some(sort)) => {
+        (AdminRequest::Pages(_), Some(sort)) => {
             let pages = sorted(&running, &command.request, sort, command.limit)?;
             for (index, page) in pages.iter().enumerate() {
-                let reply = Reply::Page(Box::new(page.clone()));
+                let reply = AdminReply::Page(Box::new(page.clone()));
                 if !write(&mut output, &reply, index == 0, json, true)? {
                     break;
                 }
@@ -136,51 +138,57 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
             !pages.is_empty()
         }
         (request, _) => {
-            let is_list = matches!(request, Request::Pages(_));
-            let mut told = 0_u64;
-            running.ask(request, |reply| {
-                told += 1;
-                write(&mut output, &reply, told == 1, json, is_list)
+            let is_list = matches!(request, AdminRequest::Pages(_));
+            let mut replies = 0_u64;
+            running.send_request(request, |reply| {
+                replies += 1;
+                write(&mut output, &reply, replies == 1, json, is_list)
             })?;
-            told > 0
+            replies > 0
         }
     };
     output.finish()?;
     if !any {
         match &command.request {
-            Request::Stats(_) => eprintln!("myriad: no cache zone matches"),
-            Request::Page(asked) => eprintln!("myriad: page {} is not cached", asked.page),
+            AdminRequest::Stats(_) => eprintln!("myriad: no cache zone matches"),
+            AdminRequest::Page(asked) => eprintln!("myriad: page {} is not cached", asked.page),
             _ => eprintln!("myriad: no cached page matches"),
         }
     }
-    Ok(found(any))
+    Ok(exit_code_for(any))
 }
 
 /// Writes one report; returns `false` once the reader has closed the output.
-fn write(output: &mut Output, reply: &Reply, first: bool, json: bool, is_list: bool) -> Result<bool, String> {
+fn write(
+    output: &mut CommandOutput,
+    reply: &AdminReply,
+    first: bool,
+    json: bool,
+    is_list: bool,
+) -> Result<bool, String> {
     if json {
         return output.line(&reply.json());
     }
     match reply {
-        Reply::Page(page) if is_list => {
+        AdminReply::Page(page) if is_list => {
             Ok((!first || output.line(&render::list_head())?) && output.line(&render::list_line(page))?)
         }
-        Reply::Page(page) => block(output, &render::page(page), first),
-        Reply::Zone(zone) => block(output, &render::zone(zone), first),
+        AdminReply::Page(page) => block(output, &render::page(page), first),
+        AdminReply::Zone(zone) => block(output, &render::zone(zone), first),
         _ => Ok(true),
     }
 }
 
 /// Writes a block, preceded by an empty line unless it is the first.
-fn block(output: &mut Output, text: &str, first: bool) -> Result<bool, String> {
+fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, String> {
     Ok((first || output.line("")?) && output.line(text.trim_end())?)
 }
 
 /// Returns the first pages in the order of the list. At most twice the limit is in memory.
 fn sorted(
-    running: &Running,
-    request: &Request,
-    sort: Sort,
+    running: &RunningServer,
+    request: &AdminRequest,
+    sort: ListOrder,
     limit: Option<usize>,
 ) -> Result<Vec<PageReport>, String> {
     let limit = limit.unwrap_or(usize::MAX);
@@ -188,15 +196,15 @@ fn sorted(
     let order = |pages: &mut Vec<PageReport>| {
         pages.sort_by_key(|page| {
             Reverse(match sort {
-                Sort::Hits => page.hits,
-                Sort::Age => page.age_ms(),
-                Sort::Size => page.bytes,
+                ListOrder::Hits => page.hits,
+                ListOrder::Age => page.age_ms(),
+                ListOrder::Size => page.bytes,
             })
         });
         pages.truncate(limit);
     };
-    running.ask(request, |reply| {
-        if let Reply::Page(page) = reply {
+    running.send_request(request, |reply| {
+        if let AdminReply::Page(page) = reply {
             pages.push(*page);
             if pages.len() >= limit.saturating_mul(2).max(1024) {
                 order(&mut pages);
@@ -212,7 +220,7 @@ fn sorted(
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<Command>, String> {
+    fn parsed(arguments: &[&str]) -> Result<Option<CacheCommand>, String> {
         parse(arguments.iter().map(OsString::from))
     }
 
@@ -220,10 +228,10 @@ mod tests {
     fn a_list_is_cut_where_it_is_made_unless_it_is_sorted() {
         let request = |arguments: &[&str]| parsed(arguments).expect("sound").expect("no help").request;
         let list = request(&["ls", "--match", "*x*", "--limit", "5"]);
-        assert!(matches!(list, Request::Pages(PagesRequest { limit: Some(5), matching: Some(_), .. })));
+        assert!(matches!(list, AdminRequest::Pages(PagesRequest { limit: Some(5), matching: Some(_), .. })));
         let list = request(&["ls", "--sort=hits", "--limit=5"]);
-        assert!(matches!(list, Request::Pages(PagesRequest { limit: None, .. })));
-        assert!(matches!(request(&["show", "http://a/"]), Request::Page(_)));
+        assert!(matches!(list, AdminRequest::Pages(PagesRequest { limit: None, .. })));
+        assert!(matches!(request(&["show", "http://a/"]), AdminRequest::Page(_)));
         assert!(parsed(&["ls", "--help"]).expect("help").is_none());
     }
 

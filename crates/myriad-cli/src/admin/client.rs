@@ -6,15 +6,15 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use myriad_admin::protocol::{Ended, Reply, Request};
+use myriad_admin::protocol::{AdminReply, AdminRequest, ReplyEnd};
 
 use super::socket;
 use crate::accounts;
 use crate::cli;
-use crate::configuration::{self, Origin};
+use crate::configuration::{self, ConfigurationSource};
 use crate::pidfile::reason;
 use crate::servers;
-use crate::servers::Named;
+use crate::servers::SelectedServer;
 use crate::wordpress;
 
 /// Maximum time between two parts of a response: a purge may wait for a sweep of all pages.
@@ -26,58 +26,58 @@ const LONGEST_LINE: u64 = 16 << 20;
 
 /// Running server that a command line selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Running {
+pub struct RunningServer {
     socket: PathBuf,
     /// Name of the server on the command line, for messages.
-    named: String,
+    description: String,
 }
 
-impl Running {
+impl RunningServer {
     /// Finds the control socket: that of `--socket`, or of the server that [`Named`] selects.
-    pub fn find(server: &cli::Options, named: Option<&Path>) -> Result<Self, String> {
+    pub fn find(server: &cli::ServerOptions, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;
-            return Ok(Self { named: format!("with the control socket {}", socket.display()), socket });
+            return Ok(Self { description: format!("with the control socket {}", socket.display()), socket });
         }
-        let paths = match Named::of(server) {
-            Named::Configuration(paths) => paths,
-            Named::Preset(prefix) => {
-                let socket = socket::beside(&wordpress::pid_file(Some(&prefix)));
-                return Ok(Self { named: format!("at {}", prefix.display()), socket });
+        let paths = match SelectedServer::of(server) {
+            SelectedServer::Configuration(paths) => paths,
+            SelectedServer::Preset(prefix) => {
+                let socket = socket::path_for_pid_file(&wordpress::pid_file(Some(&prefix)));
+                return Ok(Self { description: format!("at {}", prefix.display()), socket });
             }
         };
         let directives = server.directives.clone().unwrap_or_default();
-        let origin = Origin { paths, directives, preset: None };
+        let origin = ConfigurationSource { paths, directives, preset: None };
         let model = configuration::read_main(&origin).map_err(configuration::errors_of)?;
         let file = origin.paths.configuration.display();
         match socket::path(&model, &origin.paths) {
-            Some((socket, _)) => Ok(Self { socket, named: format!("for the configuration {file}") }),
+            Some((socket, _)) => Ok(Self { socket, description: format!("for the configuration {file}") }),
             None => Err(format!("{file} contains \"control_socket off\": the server has no control socket")),
         }
     }
 
     /// Returns the server whose control socket is next to this pid file, its default location without `control_socket`.
-    pub fn beside(pid_file: &Path) -> Self {
-        let socket = socket::beside(pid_file);
-        Self { named: format!("with the control socket {}", socket.display()), socket }
+    pub fn next_to_pid_file(pid_file: &Path) -> Self {
+        let socket = socket::path_for_pid_file(pid_file);
+        Self { description: format!("with the control socket {}", socket.display()), socket }
     }
 
     /// Connects to the control socket.
-    pub fn reach(&self) -> Result<UnixStream, String> {
-        socket::reach(&self.socket).map_err(|error| self.unreachable(&error))
+    pub fn connect(&self) -> Result<UnixStream, String> {
+        socket::connect_to_path(&self.socket).map_err(|error| self.connection_error(&error))
     }
 
     /// Sends a request and passes each line of the response to `tell` until it returns `false`. Returns the last line
     /// of the response; `None` if `tell` stopped it.
-    pub fn ask(
+    pub fn send_request(
         &self,
-        request: &Request,
-        mut tell: impl FnMut(Reply) -> Result<bool, String>,
-    ) -> Result<Option<Ended>, String> {
-        let mut stream = self.reach()?;
+        request: &AdminRequest,
+        mut tell: impl FnMut(AdminReply) -> Result<bool, String>,
+    ) -> Result<Option<ReplyEnd>, String> {
+        let mut stream = self.connect()?;
         let failed = |error: &io::Error| format!("{}: {}", self.socket.display(), reason(error));
         let silence = match request {
-            Request::Stats(_) | Request::Memory(_) => SILENCE_OF_FIGURES,
+            AdminRequest::Stats(_) | AdminRequest::Memory(_) => SILENCE_OF_FIGURES,
             _ => SILENCE,
         };
         stream.set_read_timeout(Some(silence)).map_err(|error| failed(&error))?;
@@ -101,9 +101,9 @@ impl Running {
                 }
                 Err(error) => return Err(failed(&error)),
             }
-            match Reply::parse(&line).map_err(|error| format!("invalid response: {error}"))? {
-                Reply::End(end) => return Ok(Some(end)),
-                Reply::Error(error) => return Err(error),
+            match AdminReply::parse(&line).map_err(|error| format!("invalid response: {error}"))? {
+                AdminReply::End(end) => return Ok(Some(end)),
+                AdminReply::Error(error) => return Err(error),
                 reply => {
                     if !tell(reply)? {
                         return Ok(None);
@@ -113,21 +113,24 @@ impl Running {
         }
     }
 
-    fn unreachable(&self, error: &io::Error) -> String {
+    fn connection_error(&self, error: &io::Error) -> String {
         let path = self.socket.display();
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::NotADirectory => format!(
                 "no Myriad server is running {}: connect() to \"{path}\" failed ({}); select another server with -c FILE, \
                      --prefix DIR or --socket PATH{}",
-                self.named,
+                self.description,
                 reason(error),
                 servers::hint()
             ),
             ErrorKind::PermissionDenied => {
                 let owner = std::fs::metadata(&self.socket).ok().map(|file| file.uid());
                 let owner = owner.map(|uid| accounts::name_of(uid).unwrap_or_else(|| format!("user {uid}")));
-                let who = owner.filter(|owner| owner != "root").map(|owner| format!(" or {owner}"));
-                format!("\"{path}\": permission denied: run the command as root{}", who.unwrap_or_default())
+                let owner_advice = owner.filter(|owner| owner != "root").map(|owner| format!(" or {owner}"));
+                format!(
+                    "\"{path}\": permission denied: run the command as root{}",
+                    owner_advice.unwrap_or_default()
+                )
             }
             _ => format!("connect() to \"{path}\" failed ({})", reason(error)),
         }

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use myriad_admin::protocol::{MemoryRequest, Reply, Request, render};
+use myriad_admin::protocol::{AdminReply, AdminRequest, MemoryRequest, render};
 
-use super::client::Running;
-use super::options::{Known, Words, too_much};
-use super::output::Output;
+use super::client::RunningServer;
+use super::options::{CommandWords, KnownOption, too_much};
+use super::output::CommandOutput;
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -26,23 +26,23 @@ Which server:
 Exit status: 0; 1 after an error.
 ";
 
-const OPTIONS: &[Known] = &[("--json", false)];
+const OPTIONS: &[KnownOption] = &[("--json", false)];
 
 /// Parses the words after `myriad memory`; `None` if help is requested.
-pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Words>, String> {
-    let words = Words::parse(arguments, OPTIONS)?;
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<CommandWords>, String> {
+    let words = CommandWords::parse(arguments, OPTIONS)?;
     match words.plain.first() {
         Some(more) if !words.help => Err(format!("memory: {}", too_much(more, "memory"))),
         _ => Ok((!words.help).then_some(words)),
     }
 }
 
-pub(super) fn run(words: &Words) -> Result<ExitCode, String> {
-    let running = Running::find(&words.server, words.socket.as_deref())?;
-    let mut output = Output::new();
-    running.ask(&Request::Memory(MemoryRequest::default()), |reply| match &reply {
+pub(super) fn run(words: &CommandWords) -> Result<ExitCode, String> {
+    let running = RunningServer::find(&words.server, words.socket.as_deref())?;
+    let mut output = CommandOutput::new();
+    running.send_request(&AdminRequest::Memory(MemoryRequest::default()), |reply| match &reply {
         _ if words.has("--json") => output.line(&reply.json()),
-        Reply::Memory(report) => output.line(render::memory(report).trim_end()),
+        AdminReply::Memory(report) => output.line(render::memory(report).trim_end()),
         _ => Ok(true),
     })?;
     output.finish()?;

@@ -20,16 +20,16 @@ use std::process::ExitCode;
 
 use crate::version;
 pub use cache::USAGE as CACHE_USAGE;
-pub use client::Running;
+pub use client::RunningServer;
 pub use memory::USAGE as MEMORY_USAGE;
-pub use options::{Act, Known, Words, too_much};
-pub use output::{Output, found};
+pub use options::{ChangeAction, CommandWords, KnownOption, too_much};
+pub use output::{CommandOutput, exit_code_for};
 pub use purge::USAGE as PURGE_USAGE;
 pub use upstream::USAGE as UPSTREAM_USAGE;
 
 /// Command that queries a running server: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum AdminCommand {
     /// `myriad cache`.
     Cache,
     /// `myriad memory`.
@@ -40,9 +40,9 @@ pub enum Command {
     Upstream,
 }
 
-impl Command {
+impl AdminCommand {
     /// Returns the command with this name.
-    pub fn named(word: &OsString) -> Option<Self> {
+    pub fn from_name(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("cache") => Some(Self::Cache),
             Some("memory") => Some(Self::Memory),

@@ -8,9 +8,9 @@ use crate::cli;
 
 /// Command line, split into options and words.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct CommandWords {
     /// `-c`, `-p` or `--prefix`, `-g`.
-    pub server: cli::Options,
+    pub server: cli::ServerOptions,
     /// `--socket`.
     pub socket: Option<PathBuf>,
     /// `-h`, `--help`.
@@ -24,11 +24,11 @@ pub struct Words {
 const GENERAL: [&str; 3] = ["--prefix", "--socket", "--help"];
 
 /// Name of an option of a command, and true if it takes a value.
-pub type Known = (&'static str, bool);
+pub type KnownOption = (&'static str, bool);
 
 /// Action of a command that changes the machine only on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum ChangeAction {
     /// Print the plan.
     Show,
     /// Carry out the plan.
@@ -37,9 +37,12 @@ pub enum Act {
     Undo,
 }
 
-impl Words {
+impl CommandWords {
     /// Splits the arguments by the options of the command; the error is a sentence.
-    pub fn parse(mut arguments: impl Iterator<Item = OsString>, known: &[Known]) -> Result<Self, String> {
+    pub fn parse(
+        mut arguments: impl Iterator<Item = OsString>,
+        known: &[KnownOption],
+    ) -> Result<Self, String> {
         let mut words = Self::default();
         let mut only_plain = false;
         while let Some(argument) = arguments.next() {
@@ -94,8 +97,8 @@ impl Words {
 
     /// Returns all values of an option.
     pub fn values(&self, name: &str) -> Vec<String> {
-        let said = self.options.iter().filter(|(known, _)| *known == name);
-        said.filter_map(|(_, value)| value.clone()).collect()
+        let given = self.options.iter().filter(|(known, _)| *known == name);
+        given.filter_map(|(_, value)| value.clone()).collect()
     }
 
     /// Rejects words after the first `count`, which the command takes.
@@ -104,12 +107,12 @@ impl Words {
     }
 
     /// Returns the action of `--apply`, `--undo` or neither.
-    pub fn act(&self) -> Result<Act, String> {
+    pub fn act(&self) -> Result<ChangeAction, String> {
         match (self.has("--apply"), self.has("--undo")) {
             (true, true) => Err("--apply or --undo, not both".into()),
-            (true, false) => Ok(Act::Apply),
-            (false, true) => Ok(Act::Undo),
-            (false, false) => Ok(Act::Show),
+            (true, false) => Ok(ChangeAction::Apply),
+            (false, true) => Ok(ChangeAction::Undo),
+            (false, false) => Ok(ChangeAction::Show),
         }
     }
 
@@ -153,10 +156,10 @@ fn into_text(value: OsString) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    const KNOWN: &[Known] = &[("--tag", true), ("--all", false)];
+    const KNOWN: &[KnownOption] = &[("--tag", true), ("--all", false)];
 
-    fn parsed(arguments: &[&str]) -> Result<Words, String> {
-        Words::parse(arguments.iter().map(OsString::from), KNOWN)
+    fn parsed(arguments: &[&str]) -> Result<CommandWords, String> {
+        CommandWords::parse(arguments.iter().map(OsString::from), KNOWN)
     }
 
     #[test]

@@ -4,22 +4,22 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Returns the exit status of a command by whether it found a result.
-pub fn found(any: bool) -> ExitCode {
+pub fn exit_code_for(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
 /// Standard output. A reader that closes it early (`| head`) causes no error.
-pub struct Output {
+pub struct CommandOutput {
     out: io::BufWriter<io::StdoutLock<'static>>,
 }
 
-impl Default for Output {
+impl Default for CommandOutput {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Output {
+impl CommandOutput {
     /// Locks standard output.
     pub fn new() -> Self {
         Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
@@ -27,15 +27,15 @@ impl Output {
 
     /// Writes a line; returns `false` once the reader has closed the output.
     pub fn line(&mut self, text: &str) -> Result<bool, String> {
-        Self::judged(writeln!(self.out, "{text}"))
+        Self::is_open(writeln!(self.out, "{text}"))
     }
 
     /// Flushes the output; returns `false` if the reader has closed it.
     pub fn finish(mut self) -> Result<bool, String> {
-        Self::judged(self.out.flush())
+        Self::is_open(self.out.flush())
     }
 
-    fn judged(written: io::Result<()>) -> Result<bool, String> {
+    fn is_open(written: io::Result<()>) -> Result<bool, String> {
         match written {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),

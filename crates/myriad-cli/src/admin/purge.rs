@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use myriad_admin::protocol::{PurgeReport, PurgeRequest, Reply, Request, render};
+use myriad_admin::protocol::{AdminReply, AdminRequest, PurgeReport, PurgeRequest, render};
 
-use super::client::Running;
-use super::options::{Known, Words};
-use super::output::Output;
+use super::client::RunningServer;
+use super::options::{CommandWords, KnownOption};
+use super::output::CommandOutput;
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -46,7 +46,7 @@ Which server:
 Exit status: 0, also if no page matched; 1 after an error.
 ";
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     ("--tag", true),
     ("--wildcard", true),
     ("--regex", true),
@@ -61,14 +61,14 @@ const OPTIONS: &[Known] = &[
 
 /// Command line of `myriad purge`.
 #[derive(Debug)]
-pub(super) struct Command {
-    words: Words,
-    request: Request,
+pub(super) struct PurgeCommandLine {
+    words: CommandWords,
+    request: AdminRequest,
 }
 
 /// Parses the words after `myriad purge`; `None` if help is requested.
-pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
-    let words = Words::parse(arguments, OPTIONS)?;
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<PurgeCommandLine>, String> {
+    let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {
         return Ok(None);
     }
@@ -89,17 +89,17 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
             "purge: give URLs, --tag, --wildcard, --regex, --host or --all (see myriad purge --help)".into(),
         );
     }
-    Ok(Some(Command { words, request: Request::Purge(purge) }))
+    Ok(Some(PurgeCommandLine { words, request: AdminRequest::Purge(purge) }))
 }
 
-pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
-    let running = Running::find(&command.words.server, command.words.socket.as_deref())?;
+pub(super) fn run(command: &PurgeCommandLine) -> Result<ExitCode, String> {
+    let running = RunningServer::find(&command.words.server, command.words.socket.as_deref())?;
     let json = command.words.has("--json");
-    let mut output = Output::new();
+    let mut output = CommandOutput::new();
     let mut reports: Vec<PurgeReport> = Vec::new();
-    let asked = running.ask(&command.request, |reply| {
+    let asked = running.send_request(&command.request, |reply| {
         // Continues after the output is closed, because the purge must be complete.
-        if let Reply::Purge(report) = &reply {
+        if let AdminReply::Purge(report) = &reply {
             output.line(&if json { reply.json() } else { render::purge(report) })?;
             reports.push((**report).clone());
         }
@@ -117,14 +117,14 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<Command>, String> {
+    fn parsed(arguments: &[&str]) -> Result<Option<PurgeCommandLine>, String> {
         parse(arguments.iter().map(OsString::from))
     }
 
     #[test]
     fn everything_that_is_named_is_one_request() {
         let command = parsed(&["http://a/", "--tag=x", "--soft", "http://b/?c", "--tag", "y", "--wait"]);
-        let Request::Purge(purge) = command.expect("sound").expect("no help").request else {
+        let AdminRequest::Purge(purge) = command.expect("sound").expect("no help").request else {
             panic!("a purge")
         };
         assert_eq!(purge.urls, ["http://a/", "http://b/?c"]);

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use myriad_admin::protocol::{MOST_REQUEST_BYTES, Reply, Request};
-use myriad_serve::Site;
+use myriad_admin::protocol::{AdminReply, AdminRequest, MOST_REQUEST_BYTES};
+use myriad_serve::RunningSite;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
@@ -33,8 +33,8 @@ pub struct ControlServer {
 }
 
 /// State shared by the threads of all connections.
-struct Shared {
-    site: Arc<Site>,
+struct ControlShared {
+    site: Arc<RunningSite>,
     /// User who may send requests, in addition to root.
     owner: u32,
     clients: AtomicUsize,
@@ -42,9 +42,9 @@ struct Shared {
 
 impl ControlServer {
     /// Serves the socket that the supervisor created; `owner` is the user who started it.
-    pub fn open(socket: OwnedFd, site: Arc<Site>, owner: u32) -> io::Result<Self> {
+    pub fn open(socket: OwnedFd, site: Arc<RunningSite>, owner: u32) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
-        let shared = Arc::new(Shared { site, owner, clients: AtomicUsize::new(0) });
+        let shared = Arc::new(ControlShared { site, owner, clients: AtomicUsize::new(0) });
         thread::Builder::new().name("control".into()).spawn(move || {
             while wait(&socket, &stopped) {
                 // An error means that no connection is left: another worker process accepted it, or the client closed
@@ -68,18 +68,18 @@ fn wait(socket: &OwnedFd, stopped: &UnixStream) -> bool {
     }
 }
 
-impl Shared {
+impl ControlShared {
     fn receive(self: &Arc<Self>, client: UnixStream) {
-        if !self.may_ask(&client) {
+        if !self.is_permitted(&client) {
             // Second check of the user: the mode of the file already excludes others unless it was changed.
-            return refuse(
+            return reject(
                 client,
                 "permission denied: only root and the user who started Myriad can use the control socket",
             );
         }
         let active = ActiveClient::take(self);
         if self.clients.load(SeqCst) > MOST_AT_ONCE {
-            return refuse(client, "too many concurrent commands: try again in a moment");
+            return reject(client, "too many concurrent commands: try again in a moment");
         }
         // If no thread can be started, the connection closes.
         let _ = thread::Builder::new().name("control-guest".into()).spawn(move || {
@@ -88,18 +88,20 @@ impl Shared {
         });
     }
 
-    fn may_ask(&self, client: &UnixStream) -> bool {
+    fn is_permitted(&self, client: &UnixStream) -> bool {
         let peer = sockopt::socket_peercred(client.as_fd());
         peer.is_ok_and(|peer| peer.uid.is_root() || peer.uid.as_raw() == self.owner)
     }
 
     fn serve(&self, client: &UnixStream) -> io::Result<()> {
         client.set_write_timeout(Some(STALL_LIMIT))?;
-        let mut answer = Answer { client, gathered: Vec::with_capacity(CHUNK), failed: None };
-        match read_line(client).map(|line| Request::parse(&line)) {
-            Ok(Ok(request)) => self.site.administrator().answer(&request, &mut |reply| answer.tell(&reply)),
-            Ok(Err(error)) => _ = answer.tell(&Reply::Error(error.to_string())),
-            Err(error) => _ = answer.tell(&Reply::Error(format!("invalid request: {error}"))),
+        let mut answer = BufferedReply { client, buffer: Vec::with_capacity(CHUNK), failed: None };
+        match read_line(client).map(|line| AdminRequest::parse(&line)) {
+            Ok(Ok(request)) => {
+                self.site.administrator().answer(&request, &mut |reply| answer.push_reply(&reply))
+            }
+            Ok(Err(error)) => _ = answer.push_reply(&AdminReply::Error(error.to_string())),
+            Err(error) => _ = answer.push_reply(&AdminReply::Error(format!("invalid request: {error}"))),
         }
         answer.send();
         answer.failed.map_or(Ok(()), Err)
@@ -107,10 +109,10 @@ impl Shared {
 }
 
 /// Counts a client until dropped, whether its thread returns or panics.
-struct ActiveClient(Arc<Shared>);
+struct ActiveClient(Arc<ControlShared>);
 
 impl ActiveClient {
-    fn take(shared: &Arc<Shared>) -> Self {
+    fn take(shared: &Arc<ControlShared>) -> Self {
         shared.clients.fetch_add(1, SeqCst);
         Self(Arc::clone(shared))
     }
@@ -122,9 +124,9 @@ impl Drop for ActiveClient {
     }
 }
 
-fn refuse(mut client: UnixStream, why: &str) {
+fn reject(mut client: UnixStream, why: &str) {
     let mut line = Vec::new();
-    Reply::Error(why.to_owned()).write(&mut line);
+    AdminReply::Error(why.to_owned()).write(&mut line);
     // The line fits into the buffer of the socket; an error means that the client is gone.
     let _ = client.set_nonblocking(true).and_then(|()| client.write_all(&line));
 }
@@ -159,25 +161,25 @@ fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
 }
 
 /// Response, buffered before it is sent.
-struct Answer<'a> {
+struct BufferedReply<'a> {
     client: &'a UnixStream,
-    gathered: Vec<u8>,
+    buffer: Vec<u8>,
     failed: Option<io::Error>,
 }
 
-impl Answer<'_> {
+impl BufferedReply<'_> {
     /// Appends a line; returns `false` once the client is gone.
-    fn tell(&mut self, reply: &Reply) -> bool {
-        reply.write(&mut self.gathered);
+    fn push_reply(&mut self, reply: &AdminReply) -> bool {
+        reply.write(&mut self.buffer);
         // A tick is sent immediately, as nothing follows it for a second.
-        if self.gathered.len() >= CHUNK || matches!(reply, Reply::Tick(_)) {
+        if self.buffer.len() >= CHUNK || matches!(reply, AdminReply::Tick(_)) {
             self.send();
         }
         self.failed.is_none()
     }
 
     fn send(&mut self) {
-        let gathered = std::mem::take(&mut self.gathered);
+        let gathered = std::mem::take(&mut self.buffer);
         if self.failed.is_none()
             && let Err(error) = self.client.write_all(&gathered)
         {

@@ -16,7 +16,7 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
 };
 
-use crate::paths::Paths;
+use crate::paths::ServerPaths;
 
 /// Number of attempts and the pause between them: a killed server may need a moment to close its socket.
 const ATTEMPTS: u32 = 5;
@@ -28,16 +28,16 @@ const LONGEST_ADDRESS: usize = 107;
 
 /// Returns the path of the control socket of a configuration, with true if the directive is present; `None` with
 /// `control_socket off`.
-pub fn path(model: &Model, paths: &Paths) -> Option<(PathBuf, bool)> {
+pub fn path(model: &Model, paths: &ServerPaths) -> Option<(PathBuf, bool)> {
     match &model.main.control_socket {
         ControlSocket::Off => None,
         ControlSocket::At(path) => Some((paths.complete(path.bytes()), true)),
-        ControlSocket::BesidePid => Some((beside(&paths.complete(model.main.pid.bytes())), false)),
+        ControlSocket::BesidePid => Some((path_for_pid_file(&paths.complete(model.main.pid.bytes())), false)),
     }
 }
 
 /// Returns the default path next to the pid file: `nginx.sock` for `nginx.pid`.
-pub fn beside(pid: &Path) -> PathBuf {
+pub fn path_for_pid_file(pid: &Path) -> PathBuf {
     match pid.extension() {
         Some(extension) if extension == "pid" => pid.with_extension("sock"),
         _ => {
@@ -51,7 +51,7 @@ pub fn beside(pid: &Path) -> PathBuf {
 /// Creates the socket, accessible by its owner only.
 ///
 /// A socket file left by a crash is replaced. A socket on which a process listens, or any other file, is not.
-pub fn make(path: &Path) -> io::Result<OwnedFd> {
+pub fn create(path: &Path) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {
         match check_free(path) {
@@ -71,7 +71,7 @@ pub fn make(path: &Path) -> io::Result<OwnedFd> {
     let _ = fs::remove_file(&aside);
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    let address = Address::of(&aside)?;
+    let address = SocketAddress::of(&aside)?;
     // The mode is set before the socket is bound, so the file never has a wider mode.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &address.address)?;
@@ -92,7 +92,7 @@ fn check_free(path: &Path) -> io::Result<()> {
             "a file that is not a socket exists at this path",
         ));
     }
-    match reach(path) {
+    match connect_to_path(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             Ok(())
         }
@@ -102,20 +102,20 @@ fn check_free(path: &Path) -> io::Result<()> {
 }
 
 /// Connects to the socket at a path.
-pub fn reach(path: &Path) -> io::Result<UnixStream> {
+pub fn connect_to_path(path: &Path) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    let address = Address::of(path)?;
+    let address = SocketAddress::of(path)?;
     connect(&socket, &address.address)?;
     Ok(socket.into())
 }
 
 /// Address of a path. A path that is too long for the kernel is accessed through a descriptor of its folder.
-struct Address {
+struct SocketAddress {
     address: SocketAddrUnix,
     _folder: Option<OwnedFd>,
 }
 
-impl Address {
+impl SocketAddress {
     fn of(path: &Path) -> io::Result<Self> {
         if path.as_os_str().len() <= LONGEST_ADDRESS {
             return Ok(Self { address: SocketAddrUnix::new(path)?, _folder: None });
@@ -135,9 +135,9 @@ mod tests {
 
     use super::*;
 
-    struct Folder(PathBuf);
+    struct SocketFolder(PathBuf);
 
-    impl Folder {
+    impl SocketFolder {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("myriad-socket-{}-{name}", std::process::id()));
             fs::create_dir_all(&path).expect("folder");
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for SocketFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -153,51 +153,51 @@ mod tests {
 
     #[test]
     fn socket_path_is_next_to_pid_file() {
-        assert_eq!(beside(Path::new("/run/nginx.pid")), Path::new("/run/nginx.sock"));
-        assert_eq!(beside(Path::new("/run/nginx")), Path::new("/run/nginx.sock"));
-        assert_eq!(beside(Path::new("/run/a.b")), Path::new("/run/a.b.sock"));
+        assert_eq!(path_for_pid_file(Path::new("/run/nginx.pid")), Path::new("/run/nginx.sock"));
+        assert_eq!(path_for_pid_file(Path::new("/run/nginx")), Path::new("/run/nginx.sock"));
+        assert_eq!(path_for_pid_file(Path::new("/run/a.b")), Path::new("/run/a.b.sock"));
     }
 
     #[test]
     fn only_the_owner_may_connect_and_nothing_else_is_left() {
-        let folder = Folder::new("rights");
+        let folder = SocketFolder::new("rights");
         let path = folder.0.join("s.sock");
-        let _socket = make(&path).expect("a socket");
+        let _socket = create(&path).expect("a socket");
         let mode = fs::metadata(&path).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        reach(&path).expect("somebody listens");
+        connect_to_path(&path).expect("somebody listens");
         assert_eq!(fs::read_dir(&folder.0).expect("folder").count(), 1);
     }
 
     #[test]
     fn what_a_crash_has_left_is_replaced_and_what_is_in_use_is_not() {
-        let folder = Folder::new("stale");
+        let folder = SocketFolder::new("stale");
         let path = folder.0.join("s.sock");
-        let first = make(&path).expect("a socket");
-        assert_eq!(make(&path).expect_err("in use").kind(), io::ErrorKind::AddrInUse);
-        reach(&path).expect("the first one still listens");
+        let first = create(&path).expect("a socket");
+        assert_eq!(create(&path).expect_err("in use").kind(), io::ErrorKind::AddrInUse);
+        connect_to_path(&path).expect("the first one still listens");
         drop(first);
         assert!(path.exists());
-        let _second = make(&path).expect("in the place of the one that was left");
-        reach(&path).expect("the second listens");
+        let _second = create(&path).expect("in the place of the one that was left");
+        connect_to_path(&path).expect("the second listens");
     }
 
     #[test]
     fn a_file_of_another_kind_is_left_alone() {
-        let folder = Folder::new("file");
+        let folder = SocketFolder::new("file");
         let path = folder.0.join("s.sock");
         fs::write(&path, "mine").expect("a file");
-        assert_eq!(make(&path).expect_err("a file").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(create(&path).expect_err("a file").kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_to_string(&path).expect("a file"), "mine");
     }
 
     #[test]
     fn a_path_that_is_too_long_for_an_address_will_do() {
-        let folder = Folder::new("long");
+        let folder = SocketFolder::new("long");
         let deep = folder.0.join("x".repeat(90)).join("y".repeat(90));
         fs::create_dir_all(&deep).expect("folders");
         let path = deep.join("s.sock");
-        let _socket = make(&path).expect("a socket");
-        reach(&path).expect("somebody listens");
+        let _socket = create(&path).expect("a socket");
+        connect_to_path(&path).expect("somebody listens");
     }
 }

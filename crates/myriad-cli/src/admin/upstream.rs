@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use myriad_admin::protocol::{Reply, Request, UpstreamChange, UpstreamsRequest, WantedState, render};
+use myriad_admin::protocol::{
+    AdminReply, AdminRequest, UpstreamChange, UpstreamsRequest, WantedState, render,
+};
 
-use super::client::Running;
-use super::options::{Known, Words, too_much};
-use super::output::{Output, found};
+use super::client::RunningServer;
+use super::options::{CommandWords, KnownOption, too_much};
+use super::output::{CommandOutput, exit_code_for};
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -38,19 +40,19 @@ Which server:
 Exit status: 0; 1 after an error; 2 if nothing was found.
 ";
 
-const OPTIONS: &[Known] = &[("--json", false)];
+const OPTIONS: &[KnownOption] = &[("--json", false)];
 const VERBS: [&str; 4] = ["ls", "down", "drain", "up"];
 
 /// Command line of `myriad upstream`.
 #[derive(Debug)]
-pub(super) struct Command {
-    words: Words,
-    request: Request,
+pub(super) struct UpstreamCommand {
+    words: CommandWords,
+    request: AdminRequest,
 }
 
 /// Parses the words after `myriad upstream`; `None` if help is requested.
-pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Command>, String> {
-    let words = Words::parse(arguments, OPTIONS)?;
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<UpstreamCommand>, String> {
+    let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {
         return Ok(None);
     }
@@ -77,22 +79,22 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<
     let mut named = named.iter().map(|name| (*name).to_owned());
     let (group, server) = (named.next(), named.next());
     let request = match (state, group) {
-        (None, group) => Request::Upstreams(UpstreamsRequest { group, server }),
-        (Some(state), Some(group)) => Request::ChangeUpstream(UpstreamChange { group, server, state }),
+        (None, group) => AdminRequest::Upstreams(UpstreamsRequest { group, server }),
+        (Some(state), Some(group)) => AdminRequest::ChangeUpstream(UpstreamChange { group, server, state }),
         (Some(_), None) => {
             return Err(format!("upstream {verb}: give a group from `myriad upstream ls`"));
         }
     };
-    Ok(Some(Command { words, request }))
+    Ok(Some(UpstreamCommand { words, request }))
 }
 
-pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
-    let running = Running::find(&command.words.server, command.words.socket.as_deref())?;
+pub(super) fn run(command: &UpstreamCommand) -> Result<ExitCode, String> {
+    let running = RunningServer::find(&command.words.server, command.words.socket.as_deref())?;
     let json = command.words.has("--json");
-    let mut output = Output::new();
+    let mut output = CommandOutput::new();
     let mut any = false;
-    running.ask(&command.request, |reply| {
-        let Reply::Peer(peer) = &reply else { return Ok(true) };
+    running.send_request(&command.request, |reply| {
+        let AdminReply::Peer(peer) = &reply else { return Ok(true) };
         let is_first = !std::mem::replace(&mut any, true);
         if json {
             return output.line(&reply.json());
@@ -103,26 +105,26 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, String> {
     if !any {
         eprintln!("myriad: no upstream server matches");
     }
-    Ok(found(any))
+    Ok(exit_code_for(any))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<Command>, String> {
+    fn parsed(arguments: &[&str]) -> Result<Option<UpstreamCommand>, String> {
         parse(arguments.iter().map(OsString::from))
     }
 
     #[test]
     fn orders_name_a_group_and_perhaps_a_server() {
         let request = |arguments: &[&str]| parsed(arguments).expect("sound").expect("no help").request;
-        assert_eq!(request(&["ls"]), Request::Upstreams(UpstreamsRequest::default()));
+        assert_eq!(request(&["ls"]), AdminRequest::Upstreams(UpstreamsRequest::default()));
         let group = "g".to_owned();
         let change = UpstreamChange { group, server: Some("a:80".into()), state: WantedState::Drain };
-        assert_eq!(request(&["drain", "g", "a:80"]), Request::ChangeUpstream(change.clone()));
+        assert_eq!(request(&["drain", "g", "a:80"]), AdminRequest::ChangeUpstream(change.clone()));
         let change = UpstreamChange { server: None, state: WantedState::Up, ..change };
-        assert_eq!(request(&["up", "g"]), Request::ChangeUpstream(change));
+        assert_eq!(request(&["up", "g"]), AdminRequest::ChangeUpstream(change));
         assert!(parsed(&["--help"]).expect("help").is_none());
     }
 

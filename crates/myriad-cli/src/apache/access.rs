@@ -5,27 +5,27 @@
 //! modules whose directives it contains; the last one applies, as in Apache.
 
 use crate::apache::expand::env_variable;
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{quoted, word};
-use crate::apache::site::{Entry, Remark};
-use crate::apache::state::{Auth, Walk};
+use crate::apache::site::{Remark, TranslatedEntry};
+use crate::apache::state::{ApacheWalk, AuthState};
 
 const NOT_ALL: &str = "A line is not translated, so all clients are denied.";
 
 /// Access directives of a scope.
 #[derive(Debug, Default)]
-pub(crate) struct Access {
-    require: Required,
-    order: Ordered,
+pub(crate) struct AccessRules {
+    require: RequireRules,
+    order: OrderRules,
 }
 
 /// Directives `Require`.
 #[derive(Debug, Default)]
-struct Required {
+struct RequireRules {
     of: Vec<(usize, String)>,
     /// Lines with the clients that each admits; one matching line is sufficient, unless `all` is set.
-    any: Vec<(Item, Vec<Who>)>,
-    forbid: Vec<Who>,
+    any: Vec<(ApacheItem, Vec<ClientSet>)>,
+    forbid: Vec<ClientSet>,
     /// True if all lines must match, false if one is sufficient.
     all: bool,
     user: bool,
@@ -35,27 +35,27 @@ struct Required {
 
 /// Directives `Order`, `Allow`, `Deny`.
 #[derive(Debug, Default)]
-struct Ordered {
+struct OrderRules {
     of: Vec<(usize, String)>,
     /// True for `Order deny,allow`; `None` without `Order`, which has the same effect, as in Apache.
     allows_last: Option<bool>,
-    allow: Vec<Who>,
-    deny: Vec<Who>,
+    allow: Vec<ClientSet>,
+    deny: Vec<ClientSet>,
     /// True if a directive could not be translated, so that all clients are denied.
     closed: bool,
 }
 
 /// Clients of a directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Who {
+enum ClientSet {
     All,
     Networks(Vec<String>),
     Env(String),
 }
 
-impl Access {
+impl AccessRules {
     /// Handles a directive of access control; returns false for other directives.
-    pub(crate) fn take(&mut self, walk: &mut Walk<'_>, item: &Item) -> bool {
+    pub(crate) fn take(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
         match item.name.to_ascii_lowercase().as_str() {
             "require" => self.require.take(walk, item),
             "order" | "allow" | "deny" | "satisfy" => self.order.take(walk, item),
@@ -69,7 +69,11 @@ impl Access {
                 walk.auth.of.push((item.line, item.text.clone()));
             }
             "authgroupfile" | "authdigestprovider" => {
-                self.require.cannot(walk, item, "group files and digest authentication have no counterpart");
+                self.require.close_untranslated(
+                    walk,
+                    item,
+                    "group files and digest authentication have no counterpart",
+                );
             }
             "authbasicprovider" if item.word(0).eq_ignore_ascii_case("file") => {
                 self.require.of.push((item.line, item.text.clone()));
@@ -80,14 +84,14 @@ impl Access {
     }
 
     /// Handles `<RequireAll>` and similar sections, one level deep.
-    pub(crate) fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
+    pub(crate) fn nested(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         self.require.nested(walk, item);
     }
 }
 
 /// Clients that a scope admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AccessVerdict {
     All,
     /// All except those with some addresses.
     AllBut,
@@ -96,43 +100,43 @@ pub(crate) enum Verdict {
     None,
 }
 
-impl Access {
+impl AccessRules {
     /// Returns the clients admitted by `Require`, and by `Order`, `Allow` and `Deny`; `None` without such a directive.
-    pub(crate) fn verdicts(&self) -> [Option<Verdict>; 2] {
+    pub(crate) fn verdicts(&self) -> [Option<AccessVerdict>; 2] {
         [self.require.verdict(), self.order.verdict()]
     }
 }
 
 /// Returns the clients that steps admit; the last step that matches decides, and `start` if none does.
-fn verdict(start: bool, steps: &[(Who, bool)]) -> Verdict {
-    let from = steps.iter().rposition(|(who, _)| *who == Who::All);
+fn verdict(start: bool, steps: &[(ClientSet, bool)]) -> AccessVerdict {
+    let from = steps.iter().rposition(|(who, _)| *who == ClientSet::All);
     let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
     match (start, steps.iter().all(|(_, may)| *may == start)) {
-        (true, true) => Verdict::All,
-        (false, true) => Verdict::None,
-        (true, false) => Verdict::AllBut,
-        (false, false) => Verdict::Some,
+        (true, true) => AccessVerdict::All,
+        (false, true) => AccessVerdict::None,
+        (true, false) => AccessVerdict::AllBut,
+        (false, false) => AccessVerdict::Some,
     }
 }
 
-impl Required {
-    fn verdict(&self) -> Option<Verdict> {
+impl RequireRules {
+    fn verdict(&self) -> Option<AccessVerdict> {
         if self.user || self.closed {
-            return Some(Verdict::Some);
+            return Some(AccessVerdict::Some);
         }
         match self.steps() {
             Ok(steps) if steps.is_empty() => None,
             Ok(steps) => Some(verdict(false, &steps)),
-            Err(_) => Some(Verdict::Some),
+            Err(_) => Some(AccessVerdict::Some),
         }
     }
 
-    fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
+    fn take(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         self.of.push((item.line, item.text.clone()));
         let rest = item.words.get(1..).unwrap_or_default();
-        let who = match item.word(0).to_ascii_lowercase().as_str() {
-            "all" if item.word(1).eq_ignore_ascii_case("granted") => Ok(vec![Who::All]),
-            "all" => return self.forbid.push(Who::All),
+        let clients = match item.word(0).to_ascii_lowercase().as_str() {
+            "all" if item.word(1).eq_ignore_ascii_case("granted") => Ok(vec![ClientSet::All]),
+            "all" => return self.forbid.push(ClientSet::All),
             "ip" => networks(rest),
             "local" => networks(&["127.0.0.0/8".to_owned(), "::1".to_owned()]),
             "env" => variables(rest),
@@ -142,14 +146,14 @@ impl Required {
             }
             "not" => {
                 let rest = rest.get(1..).unwrap_or_default();
-                let who = match item.word(1).to_ascii_lowercase().as_str() {
+                let excluded = match item.word(1).to_ascii_lowercase().as_str() {
                     "ip" => networks(rest),
                     "env" => variables(rest),
                     _ => Err("after \"not\", only ip and env are translated"),
                 };
-                match who {
+                match excluded {
                     Ok(who) => self.forbid.extend(who),
-                    Err(reason) => self.cannot(walk, item, reason),
+                    Err(reason) => self.close_untranslated(walk, item, reason),
                 }
                 return;
             }
@@ -159,23 +163,27 @@ impl Required {
             }
             _ => Err("this kind of Require has no counterpart"),
         };
-        match who {
+        match clients {
             Ok(who) => self.any.push((item.clone(), who)),
-            Err(reason) => self.cannot(walk, item, reason),
+            Err(reason) => self.close_untranslated(walk, item, reason),
         }
     }
 
-    fn nested(&mut self, walk: &mut Walk<'_>, item: &Item) {
+    fn nested(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         self.all |= item.is("RequireAll");
         self.of.push((item.line, item.text.clone()));
         for inner in item.inner.as_deref().unwrap_or_default() {
             if inner.inner.is_some() || !inner.is("Require") {
-                self.cannot(walk, inner, "only Require is translated in this section");
+                self.close_untranslated(walk, inner, "only Require is translated in this section");
                 continue;
             }
             let before = self.any.len();
             if item.is("RequireNone") && inner.word(0).eq_ignore_ascii_case("valid-user") {
-                self.cannot(walk, inner, "a condition on clients without a password has no counterpart");
+                self.close_untranslated(
+                    walk,
+                    inner,
+                    "a condition on clients without a password has no counterpart",
+                );
             } else {
                 self.take(walk, inner);
             }
@@ -185,7 +193,7 @@ impl Required {
         }
     }
 
-    fn cannot(&mut self, walk: &mut Walk<'_>, item: &Item, reason: &str) {
+    fn close_untranslated(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem, reason: &str) {
         self.closed = true;
         closing(walk, item, reason);
     }
@@ -194,9 +202,9 @@ impl Required {
     ///
     /// # Errors
     /// Returns the first of several lines that must all match, which cannot be translated.
-    fn steps(&self) -> Result<Vec<(Who, bool)>, &Item> {
-        let is_all = |who: &[Who]| who.contains(&Who::All);
-        let mut lines: Vec<&(Item, Vec<Who>)> = self.any.iter().collect();
+    fn steps(&self) -> Result<Vec<(ClientSet, bool)>, &ApacheItem> {
+        let is_all = |who: &[ClientSet]| who.contains(&ClientSet::All);
+        let mut lines: Vec<&(ApacheItem, Vec<ClientSet>)> = self.any.iter().collect();
         if self.all {
             // If all lines must match, a line that matches all clients has no effect next to another line.
             let named: Vec<_> = lines.iter().copied().filter(|(_, who)| !is_all(who)).collect();
@@ -212,7 +220,7 @@ impl Required {
     }
 
     /// Writes the directives of `Require`.
-    fn emit(mut self, walk: &mut Walk<'_>) {
+    fn emit(mut self, walk: &mut ApacheWalk<'_>) {
         if self.user && !self.closed {
             return password(walk, self);
         }
@@ -220,49 +228,53 @@ impl Required {
             && let Err(item) = self.steps()
         {
             let item = item.clone();
-            self.cannot(
+            self.close_untranslated(
                 walk,
                 &item,
                 "several conditions that must all match are not translated: write them by hand",
             );
         }
         if self.closed {
-            return nobody(walk, Family::Require, self.of);
+            return deny_all(walk, AccessModule::Require, self.of);
         }
         let steps = self.steps().unwrap_or_default();
         if !steps.is_empty() {
-            write(walk, Family::Require, self.of, false, &steps);
+            write(walk, AccessModule::Require, self.of, false, &steps);
         }
     }
 }
 
-impl Ordered {
-    fn take(&mut self, walk: &mut Walk<'_>, item: &Item) {
+impl OrderRules {
+    fn take(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         self.of.push((item.line, item.text.clone()));
         if item.is("Order") {
             let order = item.words.join("").replace(' ', "").to_ascii_lowercase();
             self.allows_last = Some(order == "deny,allow");
         } else if item.is("Satisfy") {
             if !item.word(0).eq_ignore_ascii_case("all") {
-                self.cannot(walk, item, "write satisfy any, with allow, deny and auth_basic, in a location");
+                self.close_untranslated(
+                    walk,
+                    item,
+                    "write satisfy any, with allow, deny and auth_basic, in a location",
+                );
             }
         } else {
             let from = usize::from(item.word(0).eq_ignore_ascii_case("from"));
             match visitors(&item.words[from..]) {
                 Ok(who) if item.is("Allow") => self.allow.extend(who),
                 Ok(who) => self.deny.extend(who),
-                Err(reason) => self.cannot(walk, item, reason),
+                Err(reason) => self.close_untranslated(walk, item, reason),
             }
         }
     }
 
-    fn cannot(&mut self, walk: &mut Walk<'_>, item: &Item, reason: &str) {
+    fn close_untranslated(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem, reason: &str) {
         self.closed = true;
         closing(walk, item, reason);
     }
 
     /// Returns whether a client that matches no step is admitted, and the steps; `None` without a directive.
-    fn steps(&self) -> Option<(bool, Vec<(Who, bool)>)> {
+    fn steps(&self) -> Option<(bool, Vec<(ClientSet, bool)>)> {
         if self.allows_last.is_none() && self.allow.is_empty() && self.deny.is_empty() {
             return None;
         }
@@ -272,39 +284,39 @@ impl Ordered {
         Some((last, if last { deny.chain(allow).collect() } else { allow.chain(deny).collect() }))
     }
 
-    fn verdict(&self) -> Option<Verdict> {
+    fn verdict(&self) -> Option<AccessVerdict> {
         if self.closed {
-            return Some(Verdict::Some);
+            return Some(AccessVerdict::Some);
         }
         self.steps().map(|(start, steps)| verdict(start, &steps))
     }
 
     /// Writes the directives of `Order`, `Allow` and `Deny`.
-    fn emit(self, walk: &mut Walk<'_>) {
+    fn emit(self, walk: &mut ApacheWalk<'_>) {
         if self.closed {
-            return nobody(walk, Family::Order, self.of);
+            return deny_all(walk, AccessModule::Order, self.of);
         }
         let Some((last, steps)) = self.steps() else { return };
-        write(walk, Family::Order, self.of, last, &steps);
+        write(walk, AccessModule::Order, self.of, last, &steps);
     }
 }
 
 /// Reports a line that cannot be translated, so that all clients are denied.
-fn closing(walk: &mut Walk<'_>, item: &Item, reason: &str) {
+fn closing(walk: &mut ApacheWalk<'_>, item: &ApacheItem, reason: &str) {
     walk.missing(item, &format!("{reason}; until then all clients are denied (403)"));
 }
 
 /// Parses the words of `Allow` and `Deny`: addresses, `all`, `env=NAME`.
-fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
+fn visitors(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
     let (mut who, mut addresses) = (Vec::new(), Vec::new());
     for word in words {
         let lower = word.to_ascii_lowercase();
         if lower == "all" {
-            who.push(Who::All);
+            who.push(ClientSet::All);
         } else if lower.starts_with("env=!") {
             return Err("negated variables are not translated: use a variable with the opposite meaning");
         } else if let Some(name) = lower.strip_prefix("env=") {
-            who.push(Who::Env(env_variable(name)));
+            who.push(ClientSet::Env(env_variable(name)));
         } else {
             addresses.push(word.clone());
         }
@@ -316,16 +328,17 @@ fn visitors(words: &[String]) -> Result<Vec<Who>, &'static str> {
 }
 
 /// Parses the words after `Require env`.
-fn variables(words: &[String]) -> Result<Vec<Who>, &'static str> {
-    let told: Vec<Who> = words.iter().map(|word| Who::Env(env_variable(word))).collect();
-    if told.is_empty() { Err("the name of the variable is missing") } else { Ok(told) }
+fn variables(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
+    let names: Vec<ClientSet> = words.iter().map(|word| ClientSet::Env(env_variable(word))).collect();
+    if names.is_empty() { Err("the name of the variable is missing") } else { Ok(names) }
 }
 
 /// Converts addresses to the form of nginx: `10.1` becomes `10.1.0.0/16`, masks become prefixes.
-fn networks(words: &[String]) -> Result<Vec<Who>, &'static str> {
-    let told: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
-    told.filter(|list| !list.is_empty())
-        .map(|list| vec![Who::Networks(list)])
+fn networks(words: &[String]) -> Result<Vec<ClientSet>, &'static str> {
+    let converted: Option<Vec<String>> = words.iter().map(|word| network(word)).collect();
+    converted
+        .filter(|list| !list.is_empty())
+        .map(|list| vec![ClientSet::Networks(list)])
         .ok_or("host names are not supported: write their addresses")
 }
 
@@ -358,12 +371,12 @@ fn network(word: &str) -> Option<String> {
 
 /// Access module of Apache.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
+enum AccessModule {
     Require,
     Order,
 }
 
-impl Family {
+impl AccessModule {
     /// Returns the name of the variable that is set if the client is admitted.
     fn variable(self) -> &'static str {
         match self {
@@ -374,19 +387,25 @@ impl Family {
 }
 
 /// Writes the access directives of a scope.
-pub(crate) fn emit(walk: &mut Walk<'_>, access: Access) {
+pub(crate) fn emit(walk: &mut ApacheWalk<'_>, access: AccessRules) {
     access.order.emit(walk);
     access.require.emit(walk);
 }
 
-fn nobody(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>) {
+fn deny_all(walk: &mut ApacheWalk<'_>, family: AccessModule, of: Vec<(usize, String)>) {
     let lines = walk.guarded(&[format!("set ${} \"\";", family.variable())]);
     push(walk, family, of, NOT_ALL, lines);
 }
 
-fn write(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, start: bool, steps: &[(Who, bool)]) {
+fn write(
+    walk: &mut ApacheWalk<'_>,
+    family: AccessModule,
+    of: Vec<(usize, String)>,
+    start: bool,
+    steps: &[(ClientSet, bool)],
+) {
     // A step that matches all clients hides the steps before it.
-    let from = steps.iter().rposition(|(who, _)| *who == Who::All);
+    let from = steps.iter().rposition(|(who, _)| *who == ClientSet::All);
     let (start, steps) = from.map_or((start, steps), |at| (steps[at].1, &steps[at + 1..]));
     let mut lines = walk.guarded(&[format!("set ${} {};", family.variable(), sign(start))]);
     for (who, may) in steps {
@@ -406,19 +425,19 @@ fn sign(may: bool) -> &'static str {
 }
 
 /// Returns the lines of a step.
-fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String> {
+fn step(walk: &mut ApacheWalk<'_>, family: AccessModule, who: &ClientSet, may: bool) -> Vec<String> {
     let variable = match who {
-        Who::All => return Vec::new(),
-        Who::Env(name) => {
+        ClientSet::All => return Vec::new(),
+        ClientSet::Env(name) => {
             walk.parts.env_read.insert(name.clone());
             name.clone()
         }
-        Who::Networks(networks) => {
+        ClientSet::Networks(networks) => {
             let name = format!("among_{}", walk.number());
             let mut lines = vec![format!("geo ${name} {{"), "    default \"\";".to_owned()];
             lines.extend(networks.iter().map(|network| format!("    {network} 1;")));
             lines.push("}".to_owned());
-            walk.parts.http.push(Entry {
+            walk.parts.http.push(TranslatedEntry {
                 of: Vec::new(),
                 why: "Set if the client address is in one of these networks.".into(),
                 lines,
@@ -436,9 +455,9 @@ fn step(walk: &mut Walk<'_>, family: Family, who: &Who, may: bool) -> Vec<String
 }
 
 /// Writes the directives of `AuthType Basic` with `Require valid-user`.
-fn password(walk: &mut Walk<'_>, required: Required) {
-    let Required { of: own, any, forbid, .. } = required;
-    let Auth { mut of, kind, name, file } = walk.auth.clone();
+fn password(walk: &mut ApacheWalk<'_>, required: RequireRules) {
+    let RequireRules { of: own, any, forbid, .. } = required;
+    let AuthState { mut of, kind, name, file } = walk.auth.clone();
     of.extend(own);
     // A variable in the file name would let the client choose the file.
     let file = file.filter(|file| (kind == "basic" || kind.is_empty()) && !file.contains('$'));
@@ -448,7 +467,7 @@ fn password(walk: &mut Walk<'_>, required: Required) {
                  then all clients are denied (403)";
             walk.remarks.push(Remark::missing(line, &text, reason));
         }
-        return nobody(walk, Family::Require, of);
+        return deny_all(walk, AccessModule::Require, of);
     };
     let name = realm(name.as_deref().unwrap_or_default());
     if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with("auth_basic ")))
@@ -460,23 +479,27 @@ fn password(walk: &mut Walk<'_>, required: Required) {
                 "a second password file is not translated: write a location; until then all clients are denied (403)",
             ));
         }
-        return nobody(walk, Family::Require, of);
+        return deny_all(walk, AccessModule::Require, of);
     }
     if walk.guards.is_empty() {
         let lines =
             vec![format!("auth_basic {};", quoted(&name)), format!("auth_basic_user_file {};", word(&file))];
-        walk.parts.settings.push(Entry { of, why: "Requires a user name and a password.".into(), lines });
+        walk.parts.settings.push(TranslatedEntry {
+            of,
+            why: "Requires a user name and a password.".into(),
+            lines,
+        });
         return;
     }
     let mut lines = vec!["set $realm off;".to_owned()];
     lines.extend(walk.guarded(&[format!("set $realm {};", quoted(&name))]));
-    walk.parts.env.push(Entry {
+    walk.parts.env.push(TranslatedEntry {
         of,
         why: "Requires a user name and a password, only in this section.".into(),
         lines,
     });
     let lines = vec!["auth_basic $realm;".to_owned(), format!("auth_basic_user_file {};", word(&file))];
-    walk.parts.settings.push(Entry {
+    walk.parts.settings.push(TranslatedEntry {
         of: Vec::new(),
         why: "Requires a password if $realm is not \"off\".".into(),
         lines,
@@ -489,11 +512,17 @@ fn realm(name: &str) -> String {
     if name.is_empty() || name.eq_ignore_ascii_case("off") { "restricted".into() } else { name }
 }
 
-fn push(walk: &mut Walk<'_>, family: Family, of: Vec<(usize, String)>, why: &str, mut lines: Vec<String>) {
+fn push(
+    walk: &mut ApacheWalk<'_>,
+    family: AccessModule,
+    of: Vec<(usize, String)>,
+    why: &str,
+    mut lines: Vec<String>,
+) {
     let known = &mut walk.parts.access_variables;
     if !known.contains(&family.variable()) {
         known.push(family.variable());
         lines.insert(0, format!("set ${} 1;", family.variable()));
     }
-    walk.parts.access.push(Entry { of, why: why.to_owned(), lines });
+    walk.parts.access.push(TranslatedEntry { of, why: why.to_owned(), lines });
 }

@@ -3,11 +3,11 @@
 //! Apache applies the rules of folders from the outermost to the innermost, then the sections for files in the same
 //! order; the last match decides. Both access modules (`Require`; `Order`, `Allow` and `Deny`) must admit a client.
 
-use crate::apache::access::{Access, Verdict};
-use crate::apache::lines::{self, Item};
-use crate::apache::pattern::{below, of_glob, of_name};
-use crate::apache::site::{Options, Remark};
-use crate::apache::state::Walk;
+use crate::apache::access::{AccessRules, AccessVerdict};
+use crate::apache::lines::{self, ApacheItem};
+use crate::apache::pattern::{below, file_name_regex, glob_regex};
+use crate::apache::site::{Remark, TranslationOptions};
+use crate::apache::state::ApacheWalk;
 use crate::apache::version;
 
 /// Maximum number of sections and rules of a file; each further one is reported in a remark.
@@ -20,7 +20,7 @@ pub(super) type Access2 = [Option<bool>; MODULES];
 
 /// Access rules of the `.htaccess` of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Denials {
+pub struct AccessDenials {
     /// Rules for the whole folder.
     pub(super) folder: Access2,
     /// Rules for files by name, in the order of the file.
@@ -40,7 +40,7 @@ pub(super) enum Name {
 
 /// Treatment of rules that admit some clients only (by address or password), which is not evaluated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partly {
+pub enum PartialAccess {
     /// Deny all clients.
     Denied,
     /// Admit all clients.
@@ -48,10 +48,11 @@ pub enum Partly {
 }
 
 /// Parses a `.htaccess`. Rules that are not applied as written are reported in remarks.
-pub fn denials(text: &str, partly: Partly) -> Denials {
+pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
-    let options = Options::default();
-    let mut reader = Reader { walk: Walk::new(&options, None), found: Denials::default(), partly };
+    let options = TranslationOptions::default();
+    let mut reader =
+        DenialReader { walk: ApacheWalk::new(&options, None), found: AccessDenials::default(), partly };
     let folder = reader.scope(&items, true);
     reader.found.folder = folder;
     reader.found.remarks.extend(remarks);
@@ -59,43 +60,43 @@ pub fn denials(text: &str, partly: Partly) -> Denials {
     reader.found
 }
 
-struct Reader<'o> {
-    walk: Walk<'o>,
-    found: Denials,
-    partly: Partly,
+struct DenialReader<'o> {
+    walk: ApacheWalk<'o>,
+    found: AccessDenials,
+    partly: PartialAccess,
 }
 
 /// Access rules of the file, or of a section for files, while its lines are read.
 #[derive(Default)]
 struct Scope<'i> {
-    access: Access,
+    access: AccessRules,
     /// Last line with an access directive.
-    last: Option<&'i Item>,
+    last: Option<&'i ApacheItem>,
     /// Modules that deny access in a section whose condition is not evaluated.
     denied: [bool; MODULES],
     /// False within a section for files: these do not nest.
     is_folder: bool,
 }
 
-impl Reader<'_> {
+impl DenialReader<'_> {
     /// Returns the access rules of a scope, and adds its sections for files.
-    fn scope(&mut self, items: &[Item], is_folder: bool) -> Access2 {
+    fn scope(&mut self, items: &[ApacheItem], is_folder: bool) -> Access2 {
         let mut scope = Scope { is_folder, ..Scope::default() };
         self.items(items, &mut scope);
         let verdicts = scope.access.verdicts();
         let is = |wanted| verdicts.contains(&Some(wanted));
-        let reason = if is(Verdict::Some) && self.partly == Partly::Denied {
+        let reason = if is(AccessVerdict::Some) && self.partly == PartialAccess::Denied {
             "only some clients are admitted, which is not supported here: every client gets 404 (`myriad import` translates the rule)"
         } else {
             "only some clients are denied, which is not supported here: every client is admitted (`myriad import` translates the rule)"
         };
-        if let (true, Some(item)) = (is(Verdict::Some) || is(Verdict::AllBut), scope.last) {
+        if let (true, Some(item)) = (is(AccessVerdict::Some) || is(AccessVerdict::AllBut), scope.last) {
             self.found.remarks.push(Remark::missing(item.line, &item.text, reason));
         }
         let admits = |verdict| match verdict {
-            Verdict::All | Verdict::AllBut => true,
-            Verdict::Some => self.partly == Partly::Admitted,
-            Verdict::None => false,
+            AccessVerdict::All | AccessVerdict::AllBut => true,
+            AccessVerdict::Some => self.partly == PartialAccess::Admitted,
+            AccessVerdict::None => false,
         };
         let mut access = verdicts.map(|verdict| verdict.map(admits));
         for (access, is_denied) in access.iter_mut().zip(scope.denied) {
@@ -104,7 +105,7 @@ impl Reader<'_> {
         access
     }
 
-    fn items<'i>(&mut self, items: &'i [Item], scope: &mut Scope<'i>) {
+    fn items<'i>(&mut self, items: &'i [ApacheItem], scope: &mut Scope<'i>) {
         let mut has_condition = false;
         for item in items {
             let Some(inner) = &item.inner else {
@@ -141,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// Returns whether the module of an `<IfModule>` is known. A section with access rules that is left out is reported.
-    fn has_module(&mut self, item: &Item) -> bool {
+    fn has_module(&mut self, item: &ApacheItem) -> bool {
         let known = self.walk.remarks.len();
         let is_read = self.walk.has_module(item);
         let remarks = self.walk.remarks.drain(known..).filter(|remark| remark.is_missing);
@@ -151,7 +152,7 @@ impl Reader<'_> {
 
     /// Reads a section whose condition is not evaluated: it applies to some requests, or to a server with other options.
     /// Its denials apply always, its admissions never.
-    fn conditional(&mut self, item: &Item, inner: &[Item], scope: &mut Scope<'_>) {
+    fn conditional(&mut self, item: &ApacheItem, inner: &[ApacheItem], scope: &mut Scope<'_>) {
         let before = self.found.names.len();
         let access = self.scope(inner, scope.is_folder);
         for (is_denied, access) in scope.denied.iter_mut().zip(access) {
@@ -168,7 +169,7 @@ impl Reader<'_> {
         self.found.remarks.push(Remark::missing(item.line, &item.text, reason));
     }
 
-    fn files(&mut self, item: &Item, inner: &[Item]) {
+    fn files(&mut self, item: &ApacheItem, inner: &[ApacheItem]) {
         let access = self.scope(inner, false);
         if access == [None; 2] {
             return;
@@ -178,13 +179,13 @@ impl Reader<'_> {
         let regex = if is_regex || item.is("FilesMatch") {
             Ok(first.to_owned())
         } else {
-            of_glob(first).map(|name| format!("^{name}$"))
+            glob_regex(first).map(|name| format!("^{name}$"))
         };
         self.add(item, regex.map(Name::File), access);
     }
 
     /// Adds `RewriteRule PATTERN - [F]`, if it has no condition.
-    fn rule(&mut self, item: &Item) {
+    fn rule(&mut self, item: &ApacheItem) {
         let flags = item.words.get(2..).unwrap_or_default().join("").to_ascii_uppercase();
         let flags = flags.trim_matches(['[', ']']).split(',').map(str::trim);
         let denies = flags.clone().any(|flag| matches!(flag, "F" | "FORBIDDEN" | "G" | "GONE"));
@@ -196,8 +197,8 @@ impl Reader<'_> {
         self.add(item, Ok(Name::Path(format!("{no_case}{pattern}"))), [Some(false), None]);
     }
 
-    fn add(&mut self, item: &Item, name: Result<Name, String>, access: Access2) {
-        let told = match name {
+    fn add(&mut self, item: &ApacheItem, name: Result<Name, String>, access: Access2) {
+        let checked = match name {
             Ok(_) if self.found.names.len() >= MAX_RULES => {
                 Err("the file has more than 64 sections and rules".to_owned())
             }
@@ -206,7 +207,7 @@ impl Reader<'_> {
             }
             told => told,
         };
-        match told {
+        match checked {
             Ok(name) => self.found.names.push((name, access)),
             Err(reason) => self.found.remarks.push(Remark::missing(item.line, &item.text, reason)),
         }
@@ -217,7 +218,7 @@ impl Name {
     /// Returns the regex of the whole path; `base` is a regex of the folder's path.
     pub(super) fn regex(&self, base: &str) -> Option<String> {
         let (Self::File(regex) | Self::Path(regex)) = self;
-        let of_name = of_name(regex, base)?;
+        let of_name = file_name_regex(regex, base)?;
         if let Self::File(_) = self {
             return Some(of_name);
         }
@@ -226,7 +227,7 @@ impl Name {
     }
 }
 
-impl Denials {
+impl AccessDenials {
     /// Returns whether the file denies access to any path.
     pub fn is_denying(&self) -> bool {
         let all = std::iter::once(&self.folder).chain(self.names.iter().map(|(_, access)| access));
@@ -262,8 +263,8 @@ mod tests {
         denied_paths(&[("/up/".to_owned(), read(text))], &[], |_| true).regexes.join("|")
     }
 
-    fn read(text: &str) -> Denials {
-        denials(text, Partly::Denied)
+    fn read(text: &str) -> AccessDenials {
+        denials(text, PartialAccess::Denied)
     }
 
     #[test]
@@ -288,20 +289,20 @@ mod tests {
 
     #[test]
     fn sections_of_files_make_exceptions() {
-        let told = regex(
+        let denied = regex(
             "deny from all\n<FilesMatch '\\.(jpg|png)$'>\nOrder Allow,Deny\nAllow from all\n</FilesMatch>",
         );
         let images = r"^/up/(?:.*/)?(?=[^/]*(?:$|\.php/))[^/]*?\.(jpg|png)(?:$|(?<=\.php)/)";
-        assert_eq!(told, format!("(?!(?:{images}))(?:(?:^/up/))"));
-        let told = regex(
+        assert_eq!(denied, format!("(?!(?:{images}))(?:(?:^/up/))"));
+        let denied = regex(
             "<Files ~ \"^secret\">\nRequire all denied\n</Files>\n<Files *.php>\nRequire all denied\n</Files>",
         );
-        assert!(told.contains("php/))secret") && told.contains(r"[^/]*\.php(?:$"), "{told}");
+        assert!(denied.contains("php/))secret") && denied.contains(r"[^/]*\.php(?:$"), "{denied}");
         assert!(!read("<LimitExcept GET>\ndeny from all\n</LimitExcept>").is_denying());
-        let told = regex(
+        let denied = regex(
             "RewriteEngine on\nRewriteRule ^(.*)\\.pdf$ - [F,L]\nRewriteCond %{A} b\nRewriteRule x - [F]\nRewriteRule y /z [L]",
         );
-        assert_eq!(told, r"(?:^/up/(.*)\.pdf$)");
+        assert_eq!(denied, r"(?:^/up/(.*)\.pdf$)");
     }
 
     #[test]
@@ -312,12 +313,12 @@ mod tests {
             "Require valid-user",
             "Require host a.b",
         ] {
-            let told = denials(text, Partly::Denied);
-            assert!(told.denies_folder() && told.remarks.len() == 1, "{text}: {told:?}");
+            let found = denials(text, PartialAccess::Denied);
+            assert!(found.denies_folder() && found.remarks.len() == 1, "{text}: {found:?}");
         }
-        assert!(!denials("Require ip 10.0.0.0/8", Partly::Admitted).is_denying());
-        let told = read("Order allow,deny\nallow from all\ndeny from 10.0.0.1");
-        assert!(!told.is_denying() && told.remarks.len() == 1, "{told:?}");
+        assert!(!denials("Require ip 10.0.0.0/8", PartialAccess::Admitted).is_denying());
+        let found = read("Order allow,deny\nallow from all\ndeny from 10.0.0.1");
+        assert!(!found.is_denying() && found.remarks.len() == 1, "{found:?}");
     }
 
     #[test]
@@ -379,8 +380,8 @@ mod tests {
             "a)(b",
             "[a",
         ] {
-            let told = read(&format!("<FilesMatch \"{regex}\">\nRequire all denied\n</FilesMatch>"));
-            assert!(!told.is_denying() && told.remarks.len() == 1, "{regex}: {told:?}");
+            let found = read(&format!("<FilesMatch \"{regex}\">\nRequire all denied\n</FilesMatch>"));
+            assert!(!found.is_denying() && found.remarks.len() == 1, "{regex}: {found:?}");
         }
         for regex in [r"(?i)\.(php|phtml)$", "^(a|b)$", r"^\.", "[(?]", "^(?!a)b", r"(?<=\.)gz$"] {
             assert!(

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use crate::apache::denials::{Denials, MODULES, Name};
+use crate::apache::denials::{AccessDenials, MODULES, Name};
 use crate::apache::pattern::{escaped, split};
 
 /// Maximum length of a regex in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
@@ -43,7 +43,7 @@ pub struct Cycle {
 /// Combines the rules of all folders. Each folder is given by its URL path with a `/` on both sides; `compiles`
 /// compiles a regex. Exceptions that exceed the limits are left out, so that more is denied, never less.
 pub fn denied_paths(
-    folders: &[(String, Denials)],
+    folders: &[(String, AccessDenials)],
     cycles: &[Cycle],
     compiles: impl Fn(&str) -> bool,
 ) -> DeniedPaths {
@@ -122,7 +122,7 @@ fn fits(regex: &str) -> bool {
 /// Returns the rules of one module in Apache's order: those of folders, outer ones first, then sections for files,
 /// those of outer folders first. Where the order has no effect (in different folders of one depth), denials come
 /// first, so that more of them have the same exceptions.
-fn sorted<'f>(folders: &'f [(String, Denials)], cycles: &'f [Cycle], module: usize) -> Vec<Rule<'f>> {
+fn sorted<'f>(folders: &'f [(String, AccessDenials)], cycles: &'f [Cycle], module: usize) -> Vec<Rule<'f>> {
     let depth = |path: &str| path.matches('/').count();
     let mut rules = Vec::new();
     for (path, denials) in folders {
@@ -322,18 +322,18 @@ fn joined(items: &[Item]) -> String {
 mod tests {
     use myriad_script::Regex;
 
-    use super::super::denials::{Partly, denials};
+    use super::super::denials::{PartialAccess, denials};
     use super::*;
 
     const DENY: &str =
         "<IfModule authz_core_module>\nRequire all denied\n</IfModule>\nOrder allow,deny\nDeny from all\n";
 
-    fn read(text: &str) -> Denials {
-        denials(text, Partly::Denied)
+    fn read(text: &str) -> AccessDenials {
+        denials(text, PartialAccess::Denied)
     }
 
     /// Combines rules with the compiler of the configuration.
-    fn combined(folders: &[(String, Denials)]) -> (DeniedPaths, Vec<Regex>) {
+    fn combined(folders: &[(String, AccessDenials)]) -> (DeniedPaths, Vec<Regex>) {
         let paths = denied_paths(folders, &[], |regex| Regex::without_captures(regex).is_ok());
         let compiled = paths.regexes.iter().map(|regex| Regex::without_captures(regex).expect("it compiles"));
         let compiled = compiled.collect();

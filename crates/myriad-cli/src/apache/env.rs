@@ -1,13 +1,13 @@
 //! `SetEnv`, `SetEnvIf`, `BrowserMatch`: variables that rules, access control and PHP read.
 
 use crate::apache::expand::env_variable;
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{is_balanced, quoted};
-use crate::apache::site::Entry;
-use crate::apache::state::Walk;
+use crate::apache::site::TranslatedEntry;
+use crate::apache::state::ApacheWalk;
 
 /// Handles a directive of environment variables; returns false for other directives.
-pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (source, regex, rest, no_case) = match item.name.to_ascii_lowercase().as_str() {
         "setenv" => {
             let name = env_variable(item.word(0));
@@ -76,13 +76,23 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     push(walk, item, &names, lines, "")
 }
 
-fn push(walk: &mut Walk<'_>, item: &Item, names: &[String], lines: Vec<String>, value: &str) -> bool {
+fn push(
+    walk: &mut ApacheWalk<'_>,
+    item: &ApacheItem,
+    names: &[String],
+    lines: Vec<String>,
+    value: &str,
+) -> bool {
     if value.contains('$') {
         walk.missing(item, "a \"$\" cannot be written in nginx's language");
         return true;
     }
     walk.parts.env_set.extend(names.iter().cloned());
-    walk.parts.env.push(Entry::new(item, "Sets a variable for the rules below and for PHP.", lines));
+    walk.parts.env.push(TranslatedEntry::new(
+        item,
+        "Sets a variable for the rules below and for PHP.",
+        lines,
+    ));
     true
 }
 

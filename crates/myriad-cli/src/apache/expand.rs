@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Translated text of Apache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Expanded {
+pub(crate) struct ExpandedText {
     pub(crate) text: String,
     /// Names of `%{ENV:…}` in the text.
     pub(crate) env: Vec<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Expanded {
 
 /// Form of captures.
 #[derive(Clone, Copy)]
-pub(crate) enum Captures {
+pub(crate) enum CaptureStyle {
     /// `$1` of the regex in the same directive; captures of a condition are variables.
     Direct(usize),
     /// All captures are variables of the rule with this number.
@@ -36,8 +36,8 @@ pub(crate) fn capture(rule: usize, of_condition: bool, index: usize) -> String {
 }
 
 /// Translates a text; the error names the part without a counterpart in nginx.
-pub(crate) fn expand(text: &str, captures: Captures) -> Result<Expanded, String> {
-    let mut out = Expanded::default();
+pub(crate) fn expand(text: &str, captures: CaptureStyle) -> Result<ExpandedText, String> {
+    let mut out = ExpandedText::default();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         match (letter, letters.peek().copied()) {
@@ -83,19 +83,19 @@ pub(crate) fn env_variable(name: &str) -> String {
 fn one(
     of_condition: bool,
     index: usize,
-    captures: Captures,
+    captures: CaptureStyle,
     next: Option<char>,
-    out: &mut Expanded,
+    out: &mut ExpandedText,
 ) -> Result<(), String> {
     if index == 0 {
         return Err("$0 and %0 have no counterpart: enclose the whole pattern in ( ) and write $1".into());
     }
     let name = match captures {
-        Captures::None => return Err("captures are not available here".into()),
-        Captures::Direct(_) if !of_condition => index.to_string(),
-        Captures::OfCondition if of_condition => index.to_string(),
-        Captures::OfCondition => return Err("$1 and %1 in the same target have no counterpart".into()),
-        Captures::Direct(rule) | Captures::Variables(rule) => capture(rule, of_condition, index),
+        CaptureStyle::None => return Err("captures are not available here".into()),
+        CaptureStyle::Direct(_) if !of_condition => index.to_string(),
+        CaptureStyle::OfCondition if of_condition => index.to_string(),
+        CaptureStyle::OfCondition => return Err("$1 and %1 in the same target have no counterpart".into()),
+        CaptureStyle::Direct(rule) | CaptureStyle::Variables(rule) => capture(rule, of_condition, index),
     };
     let list = if of_condition { &mut out.of_condition } else { &mut out.of_rule };
     list.push(index);
@@ -105,7 +105,7 @@ fn one(
 
 /// Appends a variable, in braces if a character valid in names follows. A capture never has braces, because its `$`
 /// takes a single digit.
-fn push(name: &str, next: Option<char>, out: &mut Expanded) {
+fn push(name: &str, next: Option<char>, out: &mut ExpandedText) {
     let is_digit = name.len() == 1;
     let joins = !is_digit && next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
     if joins {
@@ -115,7 +115,7 @@ fn push(name: &str, next: Option<char>, out: &mut Expanded) {
     }
 }
 
-fn variable(name: &str, out: &mut Expanded) -> Result<(), String> {
+fn variable(name: &str, out: &mut ExpandedText) -> Result<(), String> {
     let upper = name.to_ascii_uppercase();
     if let Some(field) = upper.strip_prefix("HTTP:") {
         let _ = write!(out.text, "${{http_{}}}", field.to_ascii_lowercase().replace('-', "_"));

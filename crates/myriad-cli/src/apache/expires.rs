@@ -1,12 +1,12 @@
 //! `Expires*`: a lifetime for each media type, unless the application sends one.
 
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{escaped, quoted};
-use crate::apache::site::Entry;
-use crate::apache::state::{Expires, Walk};
+use crate::apache::site::TranslatedEntry;
+use crate::apache::state::{ApacheWalk, ExpiresState};
 
 /// Handles a directive of lifetimes; returns false for other directives.
-pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (media, said) = match item.name.to_ascii_lowercase().as_str() {
         "expiresactive" => {
             walk.expires.off = !item.word(0).eq_ignore_ascii_case("on");
@@ -79,14 +79,14 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
 }
 
 /// Writes the collected lifetimes.
-pub(crate) fn finish(walk: &mut Walk<'_>) {
-    let Expires { of, off, default, types } = std::mem::take(&mut walk.expires);
+pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
+    let ExpiresState { of, off, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {
         return;
     }
     if off || (default.is_none() && types.is_empty()) {
         let why = "Sets no lifetimes.";
-        walk.parts.settings.push(Entry { of, why: why.into(), lines: Vec::new() });
+        walk.parts.settings.push(TranslatedEntry { of, why: why.into(), lines: Vec::new() });
         return;
     }
     let name = format!("lifetime_{}", walk.number());
@@ -102,12 +102,12 @@ pub(crate) fn finish(walk: &mut Walk<'_>) {
         lines.push(format!("    {} {seconds}s;", quoted("~^:")));
     }
     lines.push("}".into());
-    walk.parts.http.push(Entry {
+    walk.parts.http.push(TranslatedEntry {
         of: of.clone(),
         why: "Lifetime for each media type, unless the application sends one.".into(),
         lines,
     });
-    walk.parts.settings.push(Entry {
+    walk.parts.settings.push(TranslatedEntry {
         of: Vec::new(),
         why: "Applies the lifetimes of the map above.".into(),
         lines: vec![format!("expires ${name};")],

@@ -1,13 +1,13 @@
 //! `Header`, `RequestHeader`: header fields of responses and requests.
 
 use crate::apache::expand::env_variable;
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::quoted;
-use crate::apache::site::Entry;
-use crate::apache::state::{Guard, Walk};
+use crate::apache::site::TranslatedEntry;
+use crate::apache::state::{ApacheWalk, SectionGuard};
 
 /// Handles a directive of header fields; returns false for other directives.
-pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     if item.is("RequestHeader") {
         request(walk, item);
         return true;
@@ -29,23 +29,32 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         let guard = guard(walk, &name);
         walk.guards.push(guard);
     }
-    let told = answer(walk, item, &words, always);
+    let translated = translate(walk, item, &words, always);
     walk.guards.truncate(before);
-    if let Err(reason) = told {
+    if let Err(reason) = translated {
         walk.missing(item, &reason);
     }
     true
 }
 
-fn guard(walk: &mut Walk<'_>, name: &str) -> Guard {
+fn guard(walk: &mut ApacheWalk<'_>, name: &str) -> SectionGuard {
     let (name, negated) = name.strip_prefix('!').map_or((name, false), |name| (name, true));
     let name = env_variable(name);
     walk.parts.env_read.insert(name.clone());
     let (set, unset) = (format!("${name}"), format!("${name} = \"\""));
-    if negated { Guard { holds: unset, fails: set } } else { Guard { holds: set, fails: unset } }
+    if negated {
+        SectionGuard { holds: unset, fails: set }
+    } else {
+        SectionGuard { holds: set, fails: unset }
+    }
 }
 
-fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Result<(), String> {
+fn translate(
+    walk: &mut ApacheWalk<'_>,
+    item: &ApacheItem,
+    words: &[&str],
+    always: bool,
+) -> Result<(), String> {
     let (action, name) = (
         words.first().copied().unwrap_or_default().to_ascii_lowercase(),
         words.get(1).copied().unwrap_or_default(),
@@ -57,7 +66,7 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
     match action.as_str() {
         "unset" if walk.guards.is_empty() => {
             let lines = vec![format!("more_clear_headers {name};")];
-            let entry = Entry::new(item, "Removes the header from responses.", lines);
+            let entry = TranslatedEntry::new(item, "Removes the header from responses.", lines);
             walk.parts.settings.push(entry);
             Ok(())
         }
@@ -70,7 +79,7 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
             let replaces = action == "set";
             if walk.guards.is_empty() && replaces {
                 let lines = vec![format!("more_set_headers {};", quoted(&format!("{name}: {value}")))];
-                walk.parts.settings.push(Entry::new(
+                walk.parts.settings.push(TranslatedEntry::new(
                     item,
                     "Sets the header, and replaces a value that the application sends.",
                     lines,
@@ -88,7 +97,7 @@ fn answer(walk: &mut Walk<'_>, item: &Item, words: &[&str], always: bool) -> Res
 }
 
 /// Writes a header field for the files of a section: its variable is empty elsewhere, and an empty field is not sent.
-fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool) {
+fn field(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str, value: &str, always: bool) {
     let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
     let add = format!("add_header {name} ${variable}{};", if always { " always" } else { "" });
     let begin = format!("add_header {name} ${variable}");
@@ -96,18 +105,22 @@ fn field(walk: &mut Walk<'_>, item: &Item, name: &str, value: &str, always: bool
         walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with(&begin)));
     let mut lines = if is_known { Vec::new() } else { vec![format!("set ${variable} \"\";")] };
     lines.extend(walk.guarded(&[format!("set ${variable} {};", quoted(value))]));
-    walk.parts.headers.push(Entry::new(item, "Sets the header in responses for these files.", lines));
+    walk.parts.headers.push(TranslatedEntry::new(
+        item,
+        "Sets the header in responses for these files.",
+        lines,
+    ));
     if !is_known {
         let why = format!("Adds the header {name} if its variable is set below.");
-        walk.parts.settings.push(Entry { of: Vec::new(), why, lines: vec![add] });
+        walk.parts.settings.push(TranslatedEntry { of: Vec::new(), why, lines: vec![add] });
     }
 }
 
 /// Translates `Header unset` for some files, which is possible for fields that Myriad adds.
-fn unset(walk: &mut Walk<'_>, item: &Item, name: &str) -> Result<(), String> {
+fn unset(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> Result<(), String> {
     if name.eq_ignore_ascii_case("etag") {
         walk.note(item, "ETag headers are removed from all responses");
-        walk.parts.settings.push(Entry::new(
+        walk.parts.settings.push(TranslatedEntry::new(
             item,
             "Removes ETag headers.",
             vec!["more_clear_headers ETag;".into()],
@@ -118,13 +131,17 @@ fn unset(walk: &mut Walk<'_>, item: &Item, name: &str) -> Result<(), String> {
     let begin = format!("add_header {name} ${variable}");
     if walk.parts.settings.iter().any(|entry| entry.lines.iter().any(|line| line.starts_with(&begin))) {
         let lines = walk.guarded(&[format!("set ${variable} \"\";")]);
-        walk.parts.headers.push(Entry::new(item, "Omits the header set above for these files.", lines));
+        walk.parts.headers.push(TranslatedEntry::new(
+            item,
+            "Omits the header set above for these files.",
+            lines,
+        ));
         return Ok(());
     }
     Err("a header is removed from all responses or from none: write more_clear_headers in a location".into())
 }
 
-fn request(walk: &mut Walk<'_>, item: &Item) {
+fn request(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let name = item.word(1).trim_end_matches(':').to_owned();
     let is_name =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
@@ -134,11 +151,11 @@ fn request(walk: &mut Walk<'_>, item: &Item) {
     match (action.as_str(), value(item.word(2))) {
         ("unset", _) if is_plain => {
             let lines = vec![format!("more_clear_input_headers {name};")];
-            walk.parts.settings.push(Entry::new(item, "Removes the header from requests.", lines));
+            walk.parts.settings.push(TranslatedEntry::new(item, "Removes the header from requests.", lines));
         }
         ("set", Ok(value)) if is_plain => {
             let lines = vec![format!("more_set_input_headers {};", quoted(&format!("{name}: {value}")))];
-            walk.parts.settings.push(Entry::new(
+            walk.parts.settings.push(TranslatedEntry::new(
                 item,
                 "Sets this request header for the application.",
                 lines,

@@ -10,7 +10,7 @@ const MOST: usize = 20_000;
 
 /// Directive or section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct ApacheItem {
     /// Line number, from 1.
     pub(crate) line: usize,
     /// Name as in the text.
@@ -20,10 +20,10 @@ pub(crate) struct Item {
     /// Line as in the text, for the comment.
     pub(crate) text: String,
     /// Contents of a section; `None` for a directive.
-    pub(crate) inner: Option<Vec<Item>>,
+    pub(crate) inner: Option<Vec<ApacheItem>>,
 }
 
-impl Item {
+impl ApacheItem {
     /// Returns whether the name matches; names in Apache are case-insensitive.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
@@ -36,7 +36,7 @@ impl Item {
 }
 
 /// Parses a text. Sections that are not closed, or closed twice, cause remarks.
-pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
+pub(crate) fn read(text: &str) -> (Vec<ApacheItem>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let text = match text.get(..text.floor_char_boundary(LARGEST)) {
         Some(head) if head.len() < text.len() => {
@@ -46,7 +46,7 @@ pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
         _ => text,
     };
     // The innermost section is the last; the file is the first.
-    let mut open: Vec<(Option<Item>, Vec<Item>)> = vec![(None, Vec::new())];
+    let mut open: Vec<(Option<ApacheItem>, Vec<ApacheItem>)> = vec![(None, Vec::new())];
     for (count, (line, text)) in joined(text).into_iter().enumerate() {
         if count >= MOST {
             remarks.push(Remark::missing(line, "the rest of the file", "the file has too many lines"));
@@ -66,7 +66,7 @@ pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
         let section = text.strip_prefix('<').map(|rest| rest.trim_end().trim_end_matches('>'));
         let mut words = words(section.unwrap_or(&text)).into_iter();
         let Some(name) = words.next() else { continue };
-        let item = Item {
+        let item = ApacheItem {
             line,
             name,
             words: words.collect(),
@@ -92,11 +92,11 @@ pub(crate) fn read(text: &str) -> (Vec<Item>, Vec<Remark>) {
     (open.pop().map(|(_, items)| items).unwrap_or_default(), remarks)
 }
 
-fn close(open: &mut Vec<(Option<Item>, Vec<Item>)>) {
+fn close(open: &mut Vec<(Option<ApacheItem>, Vec<ApacheItem>)>) {
     if let Some((Some(section), inner)) = open.pop()
         && let Some((_, items)) = open.last_mut()
     {
-        items.push(Item { inner: Some(inner), ..section });
+        items.push(ApacheItem { inner: Some(inner), ..section });
     }
 }
 

@@ -35,15 +35,15 @@ mod state;
 mod version;
 mod walk;
 
-pub use denials::{Denials, Partly, denials};
+pub use denials::{AccessDenials, PartialAccess, denials};
 pub use denied_paths::{Cycle, DeniedPaths, denied_paths};
 pub use lines::LARGEST;
 pub use pattern::{escaped, quoted};
-pub use site::{Options, Remark, Translation};
+pub use site::{Remark, Translation, TranslationOptions};
 
 /// Translates the text of a `.htaccess`, or of a file with virtual hosts. Never fails: untranslated lines are in the
 /// remarks.
-pub fn translate(text: &str, options: &Options) -> Translation {
+pub fn translate(text: &str, options: &TranslationOptions) -> Translation {
     let (items, remarks) = lines::read(text);
     site::write(walk::walk(&items, options, remarks), options)
 }

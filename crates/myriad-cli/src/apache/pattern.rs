@@ -28,7 +28,7 @@ pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
 /// path of the folder. In `/a.php/b` the file name is `a.php`.
 ///
 /// Returns `None` for syntax that is unsafe in the configuration of another owner, and for a `^` within a group.
-pub(crate) fn of_name(pattern: &str, base: &str) -> Option<String> {
+pub(crate) fn file_name_regex(pattern: &str, base: &str) -> Option<String> {
     let (case, pattern) = match pattern.strip_prefix("(?i)") {
         Some(rest) => ("(?i)", rest),
         None => ("", pattern),
@@ -130,7 +130,7 @@ pub(crate) fn is_glob(name: &str) -> bool {
 }
 
 /// Converts a name of a section with `*` and `?`, which do not match `/`, to a regex; the error is a sentence.
-pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
+pub(crate) fn glob_regex(glob: &str) -> Result<String, String> {
     let mut out = String::new();
     for letter in glob.chars() {
         match letter {
@@ -144,7 +144,7 @@ pub(crate) fn of_glob(glob: &str) -> Result<String, String> {
 }
 
 /// Iterator over the characters of a regex that are neither escaped nor in brackets, each with its position.
-struct Outside<'p> {
+struct UnescapedChars<'p> {
     letters: Peekable<CharIndices<'p>>,
     in_brackets: bool,
     /// Set within `[:alpha:]` of brackets.
@@ -152,18 +152,18 @@ struct Outside<'p> {
     is_escaped: bool,
 }
 
-fn outside(pattern: &str) -> Outside<'_> {
+fn outside(pattern: &str) -> UnescapedChars<'_> {
     let letters = pattern.char_indices().peekable();
-    Outside { letters, in_brackets: false, in_class: false, is_escaped: false }
+    UnescapedChars { letters, in_brackets: false, in_class: false, is_escaped: false }
 }
 
-impl Outside<'_> {
+impl UnescapedChars<'_> {
     fn steps_over(&mut self, wanted: char) -> bool {
         self.letters.next_if(|(_, letter)| *letter == wanted).is_some()
     }
 }
 
-impl Iterator for Outside<'_> {
+impl Iterator for UnescapedChars<'_> {
     type Item = (usize, char);
 
     fn next(&mut self) -> Option<(usize, char)> {

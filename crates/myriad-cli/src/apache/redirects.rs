@@ -1,13 +1,13 @@
 //! `Redirect`, `RedirectMatch` and similar directives (`mod_alias`).
 
-use crate::apache::expand::{Captures, expand};
-use crate::apache::lines::Item;
+use crate::apache::expand::{CaptureStyle, expand};
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{escaped, is_balanced, quoted, word};
-use crate::apache::site::Entry;
-use crate::apache::state::Walk;
+use crate::apache::site::TranslatedEntry;
+use crate::apache::state::ApacheWalk;
 
 /// Handles a redirect directive; returns false for other directives.
-pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     let mut words = item.words.clone();
     let status = match name.as_str() {
@@ -22,7 +22,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         },
         _ => return false,
     };
-    if let Err(reason) = told(walk, item, &name, status, &words) {
+    if let Err(reason) = translate(walk, item, &name, status, &words) {
         walk.missing(item, &reason);
     }
     true
@@ -38,7 +38,13 @@ fn status(word: &str) -> Option<u16> {
     }
 }
 
-fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[String]) -> Result<(), String> {
+fn translate(
+    walk: &mut ApacheWalk<'_>,
+    item: &ApacheItem,
+    name: &str,
+    status: u16,
+    words: &[String],
+) -> Result<(), String> {
     if !walk.guards.is_empty() {
         return Err("a redirect in a section is not translated: write it in a location".into());
     }
@@ -58,12 +64,12 @@ fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[Stri
     let why = format!("Returns status {status} before rewrite rules are evaluated.");
     if !(300..400).contains(&status) {
         let lines = vec![format!("if ($uri ~ {regex}) {{ return {status}; }}")];
-        walk.parts.redirects.push(Entry::new(item, &why, lines));
+        walk.parts.redirects.push(TranslatedEntry::new(item, &why, lines));
         return Ok(());
     }
     let target = words.get(1).ok_or("the target is missing")?;
     let target = if is_match {
-        expand(target, Captures::Direct(0))?.text
+        expand(target, CaptureStyle::Direct(0))?.text
     } else if target.contains('$') {
         return Err("a \"$\" cannot be written in nginx's language".into());
     } else {
@@ -80,6 +86,6 @@ fn told(walk: &mut Walk<'_>, item: &Item, name: &str, status: u16, words: &[Stri
         _ => return Err("nginx's rewrite redirects only with 301 and 302: write return in a location".into()),
     };
     let lines = vec![format!("rewrite {regex} {} {flag};", word(&target))];
-    walk.parts.redirects.push(Entry::new(item, &why, lines));
+    walk.parts.redirects.push(TranslatedEntry::new(item, &why, lines));
     Ok(())
 }

@@ -1,21 +1,21 @@
 //! Rewriting: conditions and rules of `mod_rewrite`, collected in order, then written by [`crate::apache::rewrite_text`].
 
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::is_balanced;
 use crate::apache::rewrite_text;
-use crate::apache::rules::{Condition, Flags, Rule};
-use crate::apache::site::Entry;
-use crate::apache::state::Walk;
+use crate::apache::rules::{RewriteCondition, RewriteRule, RuleFlags};
+use crate::apache::site::TranslatedEntry;
+use crate::apache::state::ApacheWalk;
 
 /// Maximum number of rules; each is translated to several directives.
 const MOST: usize = 2000;
 
 /// Handles a directive of `mod_rewrite`; returns false for other directives.
-pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     match item.name.to_ascii_lowercase().as_str() {
         "rewriteengine" => {
             walk.rules.is_on = item.word(0).eq_ignore_ascii_case("on");
-            walk.rules.entries.push(Entry::new(
+            walk.rules.entries.push(TranslatedEntry::new(
                 item,
                 "Left out: nginx needs no switch for rewrite rules.",
                 Vec::new(),
@@ -27,13 +27,13 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
         "rewritebase" => {
             let base = format!("/{}/", item.word(0).trim_matches('/')).replace("//", "/");
             walk.rules.base = Some(base);
-            walk.rules.entries.push(Entry::new(
+            walk.rules.entries.push(TranslatedEntry::new(
                 item,
                 "Left out: the targets below are complete paths.",
                 Vec::new(),
             ));
         }
-        "rewriteoptions" => walk.rules.entries.push(Entry::new(
+        "rewriteoptions" => walk.rules.entries.push(TranslatedEntry::new(
             item,
             "Left out: it applies to .htaccess files of parent folders.",
             Vec::new(),
@@ -46,14 +46,14 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
     true
 }
 
-fn condition(walk: &mut Walk<'_>, item: &Item) {
+fn condition(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let flags = item.word(2).trim_start_matches('[').trim_end_matches(']').to_ascii_uppercase();
     let has = |names: &[&str]| flags.split(',').any(|flag| names.contains(&flag.trim()));
     let (pattern, negated) = match item.word(1).strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (item.word(1), false),
     };
-    let condition = Condition {
+    let condition = RewriteCondition {
         item: item.clone(),
         test: item.word(0).to_owned(),
         pattern: pattern.to_owned(),
@@ -69,14 +69,14 @@ fn condition(walk: &mut Walk<'_>, item: &Item) {
     walk.rules.conditions.push(condition);
 }
 
-fn rule(walk: &mut Walk<'_>, item: &Item) {
+fn rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let conditions = std::mem::take(&mut walk.rules.conditions);
     let broken = std::mem::take(&mut walk.rules.broken);
     let mut of: Vec<(usize, String)> =
         conditions.iter().map(|condition| (condition.item.line, condition.item.text.clone())).collect();
     of.push((item.line, item.text.clone()));
     if !walk.rules.is_on {
-        walk.rules.entries.push(Entry {
+        walk.rules.entries.push(TranslatedEntry {
             of,
             why: "Left out: RewriteEngine is not on here.".into(),
             lines: Vec::new(),
@@ -84,21 +84,21 @@ fn rule(walk: &mut Walk<'_>, item: &Item) {
         return;
     }
     walk.rules.count += 1;
-    let told = if broken {
+    let translated = if broken {
         Err("one of its conditions is not translated".to_owned())
     } else if walk.rules.count > MOST {
         Err("there are too many rules".to_owned())
     } else if !walk.guards.is_empty() && walk.folder.is_none() {
         Err("a rule in a section is not translated: write it in a location".to_owned())
     } else {
-        parsed(walk, item).and_then(|rule| {
+        parse_rule(walk, item).and_then(|rule| {
             rewrite_text::lines(walk, &rule, &conditions).map(|(why, lines)| (rule, why, lines))
         })
     };
-    match told {
+    match translated {
         Ok((rule, why, lines)) => {
             walk.rules.chained = rule.flags.chain;
-            walk.rules.entries.push(Entry { of, why, lines });
+            walk.rules.entries.push(TranslatedEntry { of, why, lines });
         }
         Err(reason) => {
             // Rules chained to a missing rule must not have an unintended effect.
@@ -108,7 +108,7 @@ fn rule(walk: &mut Walk<'_>, item: &Item) {
     }
 }
 
-fn parsed(walk: &mut Walk<'_>, item: &Item) -> Result<Rule, String> {
+fn parse_rule(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> Result<RewriteRule, String> {
     let (pattern, negated) = match item.word(0).strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (item.word(0), false),
@@ -121,7 +121,7 @@ fn parsed(walk: &mut Walk<'_>, item: &Item) -> Result<Rule, String> {
     if !is_balanced(&pattern) {
         return Err("the regex is invalid".into());
     }
-    Ok(Rule {
+    Ok(RewriteRule {
         number: walk.rules.count,
         pattern,
         negated,
@@ -130,8 +130,8 @@ fn parsed(walk: &mut Walk<'_>, item: &Item) -> Result<Rule, String> {
     })
 }
 
-fn flags(walk: &mut Walk<'_>, item: &Item) -> Result<Flags, String> {
-    let mut flags = Flags::default();
+fn flags(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> Result<RuleFlags, String> {
+    let mut flags = RuleFlags::default();
     let written = item.words.get(2..).unwrap_or_default().join(" ");
     let written = written.trim().trim_start_matches('[').trim_end_matches(']').to_owned();
     for flag in written.split(',').map(str::trim).filter(|flag| !flag.is_empty()) {
@@ -184,7 +184,7 @@ fn redirect(value: &str) -> Result<u16, String> {
 }
 
 /// Passes the rules to the parts of the server.
-pub(crate) fn finish(walk: &mut Walk<'_>) {
+pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     if let Some(condition) = walk.rules.conditions.first().cloned() {
         walk.missing(&condition.item, "no rule follows this condition");
     }
@@ -192,6 +192,6 @@ pub(crate) fn finish(walk: &mut Walk<'_>) {
     if walk.rules.count > 1 {
         let why = "After a rewrite with [L], Apache evaluates all rules of a folder again; here each rule is evaluated once, and \
              again after an internal redirect to an index file or an error page.";
-        walk.parts.rewrite.push(Entry { of: Vec::new(), why: why.into(), lines: Vec::new() });
+        walk.parts.rewrite.push(TranslatedEntry { of: Vec::new(), why: why.into(), lines: Vec::new() });
     }
 }

@@ -3,24 +3,24 @@
 //! A rule without conditions becomes a single `rewrite` or `if`. Otherwise `$rule` is 1 while all conditions hold: `if`
 //! of nginx takes a single condition and cannot be nested.
 
-use crate::apache::expand::{Captures, Expanded, bare, capture, env_variable, expand, is_variable};
+use crate::apache::expand::{CaptureStyle, ExpandedText, bare, capture, env_variable, expand, is_variable};
 use crate::apache::pattern::{is_any, is_balanced, quoted, whole, word};
-use crate::apache::rules::{Condition, Rule};
-use crate::apache::state::Walk;
+use crate::apache::rules::{RewriteCondition, RewriteRule};
+use crate::apache::state::ApacheWalk;
 
 /// Translated condition.
-enum Test {
+enum TranslatedCondition {
     /// Test by `if`, with the condition for success and for failure, and the regex if it is a match.
-    Asked { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
+    If { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
     /// Constant result.
     Always(bool),
 }
 
 /// Returns the explanation and the lines of a rule; the error is a sentence.
 pub(crate) fn lines(
-    walk: &mut Walk<'_>,
-    rule: &Rule,
-    conditions: &[Condition],
+    walk: &mut ApacheWalk<'_>,
+    rule: &RewriteRule,
+    conditions: &[RewriteCondition],
 ) -> Result<(String, Vec<String>), String> {
     let base = walk.folder.clone();
     // Outside of folders Apache matches whole paths.
@@ -33,7 +33,7 @@ pub(crate) fn lines(
     let tests = tests(walk, rule, conditions)?;
     let action = action(walk, rule, conditions, &tests, &regex)?;
     let why = action.why.clone();
-    let plain = tests.iter().all(|test| matches!(test, Test::Always(true)));
+    let plain = tests.iter().all(|test| matches!(test, TranslatedCondition::Always(true)));
     if plain
         && !walk.rules.chained
         && !rule.flags.chain
@@ -45,7 +45,7 @@ pub(crate) fn lines(
     if action.end.is_none() && action.sets.is_empty() && !rule.flags.chain {
         return Ok(("Left out: the rule has no effect.".into(), Vec::new()));
     }
-    let mut lines = begin(walk, rule, &regex, &action);
+    let mut lines = pattern_test(walk, rule, &regex, &action);
     conjunction(&mut lines, rule, conditions, tests, &action);
     if walk.rules.chained {
         lines.push("if ($chain = \"\") { set $rule \"\"; }".into());
@@ -62,7 +62,7 @@ pub(crate) fn lines(
 }
 
 /// Sets `$rule` by the pattern, with the captures that other parts use.
-fn begin(walk: &Walk<'_>, rule: &Rule, regex: &str, action: &Action) -> Vec<String> {
+fn pattern_test(walk: &ApacheWalk<'_>, rule: &RewriteRule, regex: &str, action: &RuleAction) -> Vec<String> {
     let sign = if rule.flags.no_case { "*" } else { "" };
     if rule.negated {
         return vec![
@@ -70,28 +70,29 @@ fn begin(walk: &Walk<'_>, rule: &Rule, regex: &str, action: &Action) -> Vec<Stri
             format!("if ($uri !~{sign} {}) {{ set $rule 1; }}", quoted(regex)),
         ];
     }
-    let keeps: Vec<String> = action
-        .keeps
+    let assignments: Vec<String> = action
+        .captures
         .iter()
         .map(|index| format!(" set ${} ${index};", capture(rule.number, false, *index)))
         .collect();
     let is_all = is_any(&rule.pattern) && walk.folder.as_deref().is_none_or(|base| base == "/");
-    if is_all && keeps.is_empty() {
+    if is_all && assignments.is_empty() {
         return vec!["set $rule 1;".into()];
     }
-    let none = action.keeps.iter().map(|index| format!("set ${} \"\";", capture(rule.number, false, *index)));
+    let none =
+        action.captures.iter().map(|index| format!("set ${} \"\";", capture(rule.number, false, *index)));
     let mut lines: Vec<String> = std::iter::once("set $rule \"\";".to_owned()).chain(none).collect();
-    lines.push(format!("if ($uri ~{sign} {}) {{ set $rule 1;{} }}", quoted(regex), keeps.concat()));
+    lines.push(format!("if ($uri ~{sign} {}) {{ set $rule 1;{} }}", quoted(regex), assignments.concat()));
     lines
 }
 
 /// Appends all conditions; those joined by `OR` are combined.
 fn conjunction(
     lines: &mut Vec<String>,
-    rule: &Rule,
-    conditions: &[Condition],
-    tests: Vec<Test>,
-    action: &Action,
+    rule: &RewriteRule,
+    conditions: &[RewriteCondition],
+    tests: Vec<TranslatedCondition>,
+    action: &RuleAction,
 ) {
     let last = tests.len().saturating_sub(1);
     let mut any: Vec<String> = Vec::new();
@@ -99,30 +100,30 @@ fn conjunction(
     for (at, test) in tests.into_iter().enumerate() {
         let joins = conditions[at].or;
         let in_group = joins || !any.is_empty() || (at > 0 && conditions[at - 1].or);
-        let keeps = |regex: &Option<String>| -> String {
+        let assignments = |regex: &Option<String>| -> String {
             if at != last || regex.is_none() {
                 return String::new();
             }
             let keep = |index: &usize| format!(" set ${} ${index};", capture(rule.number, true, *index));
-            action.condition_keeps.iter().map(keep).collect::<Vec<_>>().concat()
+            action.condition_captures.iter().map(keep).collect::<Vec<_>>().concat()
         };
         match test {
-            Test::Always(true) if in_group => any_holds = true,
-            Test::Always(false) if in_group => {}
-            Test::Always(true) => {}
-            Test::Always(false) => lines.push("set $rule \"\";".into()),
-            Test::Asked { before, holds, fails, regex } => {
-                let kept = keeps(&regex);
+            TranslatedCondition::Always(true) if in_group => any_holds = true,
+            TranslatedCondition::Always(false) if in_group => {}
+            TranslatedCondition::Always(true) => {}
+            TranslatedCondition::Always(false) => lines.push("set $rule \"\";".into()),
+            TranslatedCondition::If { before, holds, fails, regex } => {
+                let assigned = assignments(&regex);
                 if in_group {
                     any.extend(before);
-                    any.push(format!("if ({holds}) {{ set $any 1;{kept} }}"));
-                } else if kept.is_empty() {
+                    any.push(format!("if ({holds}) {{ set $any 1;{assigned} }}"));
+                } else if assigned.is_empty() {
                     lines.extend(before);
                     lines.push(format!("if ({fails}) {{ set $rule \"\"; }}"));
                 } else {
                     lines.extend(before);
                     lines.push("set $any \"\";".into());
-                    lines.push(format!("if ({holds}) {{ set $any 1;{kept} }}"));
+                    lines.push(format!("if ({holds}) {{ set $any 1;{assigned} }}"));
                     lines.push("if ($any = \"\") { set $rule \"\"; }".into());
                 }
             }
@@ -140,7 +141,11 @@ fn conjunction(
 }
 
 /// Translates the conditions.
-fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<Vec<Test>, String> {
+fn tests(
+    walk: &mut ApacheWalk<'_>,
+    rule: &RewriteRule,
+    conditions: &[RewriteCondition],
+) -> Result<Vec<TranslatedCondition>, String> {
     conditions
         .iter()
         .map(|condition| {
@@ -150,20 +155,24 @@ fn tests(walk: &mut Walk<'_>, rule: &Rule, conditions: &[Condition]) -> Result<V
         .collect()
 }
 
-fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test, String> {
-    let Condition { test, pattern, negated, .. } = condition;
+fn test(
+    walk: &mut ApacheWalk<'_>,
+    rule: &RewriteRule,
+    condition: &RewriteCondition,
+) -> Result<TranslatedCondition, String> {
+    let RewriteCondition { test, pattern, negated, .. } = condition;
     if test.eq_ignore_ascii_case("expr") {
         return Err("expressions have no counterpart".into());
     }
     // True for the first run of the rules, which is the only run here.
     if test.eq_ignore_ascii_case("%{ENV:REDIRECT_STATUS}") {
         let of_first = matches!(pattern.as_str(), "^$" | "=" | "=\"\"" | "");
-        return Ok(Test::Always(of_first != *negated));
+        return Ok(TranslatedCondition::Always(of_first != *negated));
     }
     if test.eq_ignore_ascii_case("%{IS_SUBREQ}") {
-        return Ok(Test::Always((pattern == "false" || pattern == "=false") != *negated));
+        return Ok(TranslatedCondition::Always((pattern == "false" || pattern == "=false") != *negated));
     }
-    let expanded = expand(test, Captures::Variables(rule.number))?;
+    let expanded = expand(test, CaptureStyle::Variables(rule.number))?;
     if !expanded.of_condition.is_empty() {
         return Err("%1 in a condition has no counterpart: the regex of the previous condition would have to be evaluated again".into());
     }
@@ -172,14 +181,14 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
     let files = |sign: &str| {
         let (holds, fails) = (format!("-{sign} {}", quoted(&text)), format!("!-{sign} {}", quoted(&text)));
         let (holds, fails) = if *negated { (fails, holds) } else { (holds, fails) };
-        Test::Asked { before: Vec::new(), holds, fails, regex: None }
+        TranslatedCondition::If { before: Vec::new(), holds, fails, regex: None }
     };
     match pattern.as_str() {
         "-f" | "-F" | "-s" => return Ok(files("f")),
         "-d" => return Ok(files("d")),
         "-x" => return Ok(files("x")),
         // -f and -d follow links and test their targets.
-        "-l" | "-h" | "-L" => return Ok(Test::Always(*negated)),
+        "-l" | "-h" | "-L" => return Ok(TranslatedCondition::Always(*negated)),
         "-U" => return Err("-U requires a subrequest of Apache".into()),
         _ => {}
     }
@@ -197,38 +206,38 @@ fn test(walk: &mut Walk<'_>, rule: &Rule, condition: &Condition) -> Result<Test,
         (vec![format!("set $text {};", quoted(&text))], "$text".to_owned())
     };
     if let Some(equal) = pattern.strip_prefix('=') {
-        let value = expand(equal.trim_matches('"'), Captures::None)?;
+        let value = expand(equal.trim_matches('"'), CaptureStyle::None)?;
         read(walk, &value);
         let (holds, fails) = (
             format!("{variable} = {}", quoted(&value.text)),
             format!("{variable} != {}", quoted(&value.text)),
         );
         let (holds, fails) = if *negated { (fails, holds) } else { (holds, fails) };
-        return Ok(Test::Asked { before, holds, fails, regex: None });
+        return Ok(TranslatedCondition::If { before, holds, fails, regex: None });
     }
     let regex = pattern.replace("\\ ", " ");
     if !is_balanced(&regex) {
         return Err("the regex is invalid".into());
     }
     if regex.is_empty() {
-        return Ok(Test::Always(!*negated));
+        return Ok(TranslatedCondition::Always(!*negated));
     }
     let sign = if condition.no_case { "*" } else { "" };
     let (holds, fails) =
         (format!("{variable} ~{sign} {}", quoted(&regex)), format!("{variable} !~{sign} {}", quoted(&regex)));
     let (holds, fails) = if *negated { (fails, holds) } else { (holds, fails) };
-    Ok(Test::Asked { before, holds, fails, regex: (!*negated).then_some(regex) })
+    Ok(TranslatedCondition::If { before, holds, fails, regex: (!*negated).then_some(regex) })
 }
 
 /// Records the variables that a text requires.
-fn read(walk: &mut Walk<'_>, expanded: &Expanded) {
+fn read(walk: &mut ApacheWalk<'_>, expanded: &ExpandedText) {
     walk.parts.uses_https |= expanded.https;
     walk.parts.env_read.extend(expanded.env.iter().map(|name| env_variable(name)));
 }
 
 /// Effect of a matching rule.
 #[derive(Default)]
-struct Action {
+struct RuleAction {
     why: String,
     /// Single directive for a rule without conditions.
     direct: Option<String>,
@@ -236,21 +245,21 @@ struct Action {
     sets: Vec<String>,
     end: Option<String>,
     /// Captures of the pattern and of the last condition that need a variable.
-    keeps: Vec<usize>,
-    condition_keeps: Vec<usize>,
+    captures: Vec<usize>,
+    condition_captures: Vec<usize>,
 }
 
 fn action(
-    walk: &mut Walk<'_>,
-    rule: &Rule,
-    conditions: &[Condition],
-    tests: &[Test],
+    walk: &mut ApacheWalk<'_>,
+    rule: &RewriteRule,
+    conditions: &[RewriteCondition],
+    tests: &[TranslatedCondition],
     regex: &str,
-) -> Result<Action, String> {
-    let mut action = Action::default();
+) -> Result<RuleAction, String> {
+    let mut action = RuleAction::default();
     for condition in conditions {
-        let expanded = expand(&condition.test, Captures::Variables(rule.number)).unwrap_or_default();
-        action.keeps.extend(expanded.of_rule);
+        let expanded = expand(&condition.test, CaptureStyle::Variables(rule.number)).unwrap_or_default();
+        action.captures.extend(expanded.of_rule);
     }
     for (name, value) in &rule.flags.env {
         environment(walk, rule, name, value, &mut action)?;
@@ -285,20 +294,20 @@ fn action(
     } else {
         target(walk, rule, conditions, tests, &own, &mut action)?;
     }
-    action.keeps.sort_unstable();
-    action.keeps.dedup();
-    action.condition_keeps.sort_unstable();
-    action.condition_keeps.dedup();
+    action.captures.sort_unstable();
+    action.captures.dedup();
+    action.condition_captures.sort_unstable();
+    action.condition_captures.dedup();
     Ok(action)
 }
 
 /// Translates `E=NAME:VALUE`.
 fn environment(
-    walk: &mut Walk<'_>,
-    rule: &Rule,
+    walk: &mut ApacheWalk<'_>,
+    rule: &RewriteRule,
     name: &str,
     value: &str,
-    action: &mut Action,
+    action: &mut RuleAction,
 ) -> Result<(), String> {
     // php-fpm passes this field to PHP like any other.
     if name.eq_ignore_ascii_case("HTTP_AUTHORIZATION") || name.eq_ignore_ascii_case("REMOTE_USER") {
@@ -307,10 +316,10 @@ fn environment(
     let (variable, value) = if let Some(name) = name.strip_prefix('!') {
         (env_variable(name), String::new())
     } else {
-        let expanded = expand(value, Captures::Variables(rule.number))?;
+        let expanded = expand(value, CaptureStyle::Variables(rule.number))?;
         read(walk, &expanded);
-        action.keeps.extend(&expanded.of_rule);
-        action.condition_keeps.extend(&expanded.of_condition);
+        action.captures.extend(&expanded.of_rule);
+        action.condition_captures.extend(&expanded.of_condition);
         (env_variable(name), expanded.text)
     };
     walk.parts.env_set.insert(variable.clone());
@@ -320,12 +329,12 @@ fn environment(
 
 /// Translates the target: another path, or a redirect.
 fn target(
-    walk: &mut Walk<'_>,
-    rule: &Rule,
-    conditions: &[Condition],
-    tests: &[Test],
+    walk: &mut ApacheWalk<'_>,
+    rule: &RewriteRule,
+    conditions: &[RewriteCondition],
+    tests: &[TranslatedCondition],
     own: &str,
-    action: &mut Action,
+    action: &mut RuleAction,
 ) -> Result<(), String> {
     let is_url = rule.target.contains("://") && !rule.target.starts_with('/');
     let status = rule.flags.status.or(is_url.then_some(302));
@@ -336,13 +345,15 @@ fn target(
             format!("Redirects to the same path at another host or scheme ({}).", status.unwrap_or(302));
         action.direct = Some(format!("if ($uri ~ {}) {{ {line} }}", quoted(own))).filter(|_| !rule.negated);
         action.end = Some(line);
-        action.condition_keeps.extend(&head.of_condition);
+        action.condition_captures.extend(&head.of_condition);
         read(walk, &head);
         return Ok(());
     }
     // A capture of the path is written with the regex of its condition, so that it is escaped as a path in a redirect.
     let of_path = conditions.last().zip(tests.last()).and_then(|(condition, test)| match test {
-        Test::Asked { regex: Some(regex), .. } if condition.test.eq_ignore_ascii_case("%{REQUEST_URI}") => {
+        TranslatedCondition::If { regex: Some(regex), .. }
+            if condition.test.eq_ignore_ascii_case("%{REQUEST_URI}") =>
+        {
             Some(format!("{}{regex}", if condition.no_case { "(?i)" } else { "" }))
         }
         _ => None,
@@ -350,8 +361,8 @@ fn target(
     let uses_condition =
         rule.target.as_bytes().windows(2).any(|pair| pair[0] == b'%' && pair[1].is_ascii_digit());
     let (regex, expanded) = match of_path.filter(|_| uses_condition) {
-        Some(of_path) => (of_path, expand(&rule.target, Captures::OfCondition)?),
-        None => (own.to_owned(), expand(&rule.target, Captures::Direct(rule.number))?),
+        Some(of_path) => (of_path, expand(&rule.target, CaptureStyle::OfCondition)?),
+        None => (own.to_owned(), expand(&rule.target, CaptureStyle::Direct(rule.number))?),
     };
     read(walk, &expanded);
     if rule.negated && !expanded.of_rule.is_empty() {
@@ -365,7 +376,7 @@ fn target(
         );
     }
     if regex == own {
-        action.condition_keeps.extend(&expanded.of_condition);
+        action.condition_captures.extend(&expanded.of_condition);
     }
     let path = placed(walk, rule, &expanded.text, is_url, regex != own);
     let path = query(rule, path);
@@ -401,19 +412,19 @@ fn target(
 
 /// Translates `https://%{HTTP_HOST}%{REQUEST_URI}`, which redirects with the original path and query. Returns the
 /// directive and the text before the path.
-fn whole_request(rule: &Rule, status: Option<u16>) -> Option<(String, Expanded)> {
+fn whole_request(rule: &RewriteRule, status: Option<u16>) -> Option<(String, ExpandedText)> {
     let head = rule
         .target
         .strip_suffix("%{REQUEST_URI}")
         .filter(|head| !head.contains('?') && head.contains("://"))?;
-    let head = expand(head, Captures::Direct(rule.number)).ok()?;
+    let head = expand(head, CaptureStyle::Direct(rule.number)).ok()?;
     let is_plain = !head.has_path && head.of_rule.is_empty() && head.env.is_empty();
     let line = format!("return {} {};", status?, word(&format!("{}$request_uri", head.text)));
     is_plain.then_some((line, head))
 }
 
 /// Returns whether captures of the last condition are parts of the decoded path, which is unsafe in a header field.
-fn is_of_path(conditions: &[Condition]) -> bool {
+fn is_of_path(conditions: &[RewriteCondition]) -> bool {
     conditions.last().is_some_and(|condition| {
         let test = condition.test.to_ascii_uppercase();
         test.contains("%{REQUEST_URI}")
@@ -423,7 +434,13 @@ fn is_of_path(conditions: &[Condition]) -> bool {
     })
 }
 
-fn other_status(rule: &Rule, status: u16, path: &str, own: &str, action: &mut Action) -> Result<(), String> {
+fn other_status(
+    rule: &RewriteRule,
+    status: u16,
+    path: &str,
+    own: &str,
+    action: &mut RuleAction,
+) -> Result<(), String> {
     let path = match path.strip_suffix('?') {
         Some(path) => path.to_owned(),
         None if path.contains('?') => {
@@ -440,7 +457,7 @@ fn other_status(rule: &Rule, status: u16, path: &str, own: &str, action: &mut Ac
 }
 
 /// Returns the target as a whole path.
-fn placed(walk: &Walk<'_>, rule: &Rule, text: &str, is_url: bool, of_path: bool) -> String {
+fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, of_path: bool) -> String {
     // The folder in the file system is the root of the site.
     let text = text.strip_prefix("${document_root}").unwrap_or(text);
     let is_path =
@@ -454,7 +471,7 @@ fn placed(walk: &Walk<'_>, rule: &Rule, text: &str, is_url: bool, of_path: bool)
 
 /// Adapts the query: nginx appends the query of the request unless the target has a trailing `?`, Apache only if the
 /// target has no query.
-fn query(rule: &Rule, path: String) -> String {
+fn query(rule: &RewriteRule, path: String) -> String {
     let has_own = path.contains('?');
     let bare = path.ends_with('?');
     if bare && !rule.flags.append_query {

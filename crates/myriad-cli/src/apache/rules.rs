@@ -1,26 +1,26 @@
 //! Parsed conditions and rules of `mod_rewrite`.
 
-use crate::apache::lines::Item;
-use crate::apache::site::Entry;
+use crate::apache::lines::ApacheItem;
+use crate::apache::site::TranslatedEntry;
 
 /// State of the parsed conditions and rules.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct ModRewriteState {
     pub(crate) is_on: bool,
     pub(crate) base: Option<String>,
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) conditions: Vec<RewriteCondition>,
     pub(crate) count: usize,
     /// True if the previous rule had the flag `C`.
     pub(crate) chained: bool,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TranslatedEntry>,
     /// True if a condition was rejected, so that the following rule cannot be translated.
     pub(crate) broken: bool,
 }
 
 /// Directive `RewriteCond`.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition {
-    pub(crate) item: Item,
+pub(crate) struct RewriteCondition {
+    pub(crate) item: ApacheItem,
     pub(crate) test: String,
     /// Pattern without its `!`.
     pub(crate) pattern: String,
@@ -32,17 +32,17 @@ pub(crate) struct Condition {
 
 /// Directive `RewriteRule`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rule {
+pub(crate) struct RewriteRule {
     pub(crate) number: usize,
     pub(crate) pattern: String,
     pub(crate) negated: bool,
     pub(crate) target: String,
-    pub(crate) flags: Flags,
+    pub(crate) flags: RuleFlags,
 }
 
 /// Flags of a rule that have a counterpart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags {
+pub(crate) struct RuleFlags {
     pub(crate) no_case: bool,
     pub(crate) last: bool,
     pub(crate) append_query: bool,

@@ -1,12 +1,12 @@
 //! Settings of files, types, compression, errors and PHP, and the addresses of virtual hosts.
 
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{quoted, word};
-use crate::apache::site::Entry;
-use crate::apache::state::Walk;
+use crate::apache::site::TranslatedEntry;
+use crate::apache::state::ApacheWalk;
 
 /// Handles a directive of these settings; returns false for other directives.
-pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
+pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let name = item.name.to_ascii_lowercase();
     if !walk.guards.is_empty() && !matches!(name.as_str(), "php_value" | "php_flag" | "serversignature") {
         walk.missing(item, "not translated in a section: write it in a location");
@@ -74,7 +74,7 @@ pub(crate) fn take(walk: &mut Walk<'_>, item: &Item) -> bool {
 }
 
 /// Translates a directive that only a server has. `name` is in lower case. Returns false for an unknown directive.
-fn take_of_server(walk: &mut Walk<'_>, item: &Item, name: &str) -> bool {
+fn take_of_server(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> bool {
     match name {
         "servername" | "serveralias" if walk.folder.is_none() => {
             names(walk, item);
@@ -108,7 +108,7 @@ fn take_of_server(walk: &mut Walk<'_>, item: &Item, name: &str) -> bool {
 }
 
 /// Reads the addresses of `<VirtualHost>`.
-pub(crate) fn addresses(walk: &mut Walk<'_>, item: &Item) {
+pub(crate) fn addresses(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let inner = item.inner.as_deref().unwrap_or_default();
     let tls = inner.iter().any(|item| item.is("SSLEngine") && item.word(0).eq_ignore_ascii_case("on"));
     for address in &item.words {
@@ -125,7 +125,7 @@ pub(crate) fn addresses(walk: &mut Walk<'_>, item: &Item) {
 }
 
 /// Reads the names of a virtual host. A leading `~` is rejected, as it would start a regex in nginx.
-fn names(walk: &mut Walk<'_>, item: &Item) {
+fn names(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     for name in &item.words {
         let name = name.rsplit_once("://").map_or(name.as_str(), |(_, rest)| rest);
         let name = name.split(':').next().unwrap_or_default();
@@ -137,25 +137,26 @@ fn names(walk: &mut Walk<'_>, item: &Item) {
     }
 }
 
-fn push(walk: &mut Walk<'_>, item: &Item, why: &str, line: String) {
+fn push(walk: &mut ApacheWalk<'_>, item: &ApacheItem, why: &str, line: String) {
     if item.words.iter().any(|word| word.contains('$')) {
         return walk.missing(item, "a \"$\" cannot be written in nginx's language");
     }
     // The last of repeated directives applies.
     let directive = line.split(' ').next().unwrap_or_default().to_owned();
     if directive != "error_page" && directive != "location" {
-        let is_same =
-            |entry: &Entry| entry.lines.iter().any(|line| line.starts_with(&format!("{directive} ")));
+        let is_same = |entry: &TranslatedEntry| {
+            entry.lines.iter().any(|line| line.starts_with(&format!("{directive} ")))
+        };
         walk.parts.settings.retain(|entry| !is_same(entry));
     }
-    walk.parts.settings.push(Entry::new(item, why, vec![line]));
+    walk.parts.settings.push(TranslatedEntry::new(item, why, vec![line]));
 }
 
-fn nothing(walk: &mut Walk<'_>, item: &Item, reason: &str) {
-    walk.parts.settings.push(Entry::new(item, &format!("Left out: {reason}."), Vec::new()));
+fn nothing(walk: &mut ApacheWalk<'_>, item: &ApacheItem, reason: &str) {
+    walk.parts.settings.push(TranslatedEntry::new(item, &format!("Left out: {reason}."), Vec::new()));
 }
 
-fn options(walk: &mut Walk<'_>, item: &Item) {
+fn options(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let mut lists = None;
     for option in &item.words {
         let (name, on) = match option.split_at_checked(1) {
@@ -188,7 +189,7 @@ fn options(walk: &mut Walk<'_>, item: &Item) {
     }
 }
 
-fn error_document(walk: &mut Walk<'_>, item: &Item) {
+fn error_document(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let (status, target) = (item.word(0), item.word(1));
     if !status.parse::<u16>().is_ok_and(|status| (400..600).contains(&status)) {
         return walk.missing(item, "the status is not an error status (400 to 599)");
@@ -211,10 +212,10 @@ fn error_document(walk: &mut Walk<'_>, item: &Item) {
             quoted(target.trim_start_matches('"'))
         ),
     ];
-    walk.parts.settings.push(Entry::new(item, "Text for this error.", lines));
+    walk.parts.settings.push(TranslatedEntry::new(item, "Text for this error.", lines));
 }
 
-fn add_type(walk: &mut Walk<'_>, item: &Item) {
+fn add_type(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let media = item.word(0).to_owned();
     let extensions: Vec<String> =
         item.words.iter().skip(1).map(|word| word.trim_start_matches('.').to_ascii_lowercase()).collect();
@@ -235,10 +236,10 @@ fn add_type(walk: &mut Walk<'_>, item: &Item) {
     if is_first {
         lines.insert(0, "include mime.types;".into());
     }
-    walk.parts.settings.push(Entry::new(item, "Media type of files with these extensions.", lines));
+    walk.parts.settings.push(TranslatedEntry::new(item, "Media type of files with these extensions.", lines));
 }
 
-fn compress(walk: &mut Walk<'_>, item: &Item) {
+fn compress(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let filters = item.word(0).to_ascii_uppercase();
     if !filters.split(';').any(|filter| filter == "DEFLATE" || filter == "BROTLI_COMPRESS") {
         return walk.missing(item, "only DEFLATE has a counterpart");
@@ -248,14 +249,14 @@ fn compress(walk: &mut Walk<'_>, item: &Item) {
 }
 
 /// Adds to the compressed types, which are in a single directive.
-fn gzip(walk: &mut Walk<'_>, item: &Item, types: &[String]) {
+fn gzip(walk: &mut ApacheWalk<'_>, item: &ApacheItem, types: &[String]) {
     let sound = |text: &&String| {
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/+-.*".contains(&byte)) && !text.is_empty()
     };
     // HTML is always compressed.
     let new: Vec<String> =
         types.iter().filter(sound).filter(|media| *media != "text/html").cloned().collect();
-    let is_gzip = |entry: &&mut Entry| entry.lines.first().is_some_and(|line| line == "gzip on;");
+    let is_gzip = |entry: &&mut TranslatedEntry| entry.lines.first().is_some_and(|line| line == "gzip on;");
     if let Some(entry) = walk.parts.settings.iter_mut().find(is_gzip) {
         entry.of.push((item.line, item.text.clone()));
         let known = entry.lines.get(2).cloned().unwrap_or_else(|| "gzip_types;".into());
@@ -276,14 +277,14 @@ fn gzip(walk: &mut Walk<'_>, item: &Item, types: &[String]) {
     if !new.is_empty() {
         lines.push(format!("gzip_types {};", new.join(" ")));
     }
-    walk.parts.settings.push(Entry::new(
+    walk.parts.settings.push(TranslatedEntry::new(
         item,
         "Compresses these types if the client accepts it; HTML is always included.",
         lines,
     ));
 }
 
-fn fallback(walk: &mut Walk<'_>, item: &Item) {
+fn fallback(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let path = item.word(0);
     if path.eq_ignore_ascii_case("disabled") {
         return nothing(walk, item, "it is the default");
@@ -294,11 +295,14 @@ fn fallback(walk: &mut Walk<'_>, item: &Item) {
     let base = walk.folder.clone().unwrap_or_else(|| "/".into());
     let path = if path.starts_with('/') { path.to_owned() } else { format!("{base}{path}") };
     walk.parts.fallback_path = word(&format!("{path}$is_args$args"));
-    walk.parts.fallback =
-        Some(Entry::new(item, "Serves this path if neither a file nor a folder matches.", Vec::new()));
+    walk.parts.fallback = Some(TranslatedEntry::new(
+        item,
+        "Serves this path if neither a file nor a folder matches.",
+        Vec::new(),
+    ));
 }
 
-fn php(walk: &mut Walk<'_>, item: &Item) {
+fn php(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let (name, value) = (item.word(0), item.words.get(1..).unwrap_or_default().join(" "));
     let is_name =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
@@ -320,6 +324,6 @@ fn php(walk: &mut Walk<'_>, item: &Item) {
         entry.lines[0] = format!("{known}\\n{line}\";");
     } else {
         let lines = vec![format!("fastcgi_param PHP_VALUE \"{line}\";")];
-        walk.parts.php.push(Entry::new(item, "PHP settings of this site.", lines));
+        walk.parts.php.push(TranslatedEntry::new(item, "PHP settings of this site.", lines));
     }
 }

@@ -7,7 +7,7 @@ use crate::apache::pattern::word;
 
 /// Values that the text does not contain.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TranslationOptions {
     /// Name of the file, for the header of the translation.
     pub source: String,
     /// Folder of the site; `/var/www/html` if neither this nor the text specifies one.
@@ -22,7 +22,7 @@ pub struct Options {
     pub base: String,
 }
 
-impl Default for Options {
+impl Default for TranslationOptions {
     fn default() -> Self {
         Self {
             source: ".htaccess".into(),
@@ -76,7 +76,7 @@ impl Translation {
 
 /// Lines of Apache with their translation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct TranslatedEntry {
     /// Line numbers and texts.
     pub(crate) of: Vec<(usize, String)>,
     /// Explanation in one sentence.
@@ -87,23 +87,23 @@ pub(crate) struct Entry {
 
 /// Server, in the order in which its parts are written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
-    pub(crate) http: Vec<Entry>,
-    pub(crate) settings: Vec<Entry>,
-    pub(crate) env: Vec<Entry>,
-    pub(crate) access: Vec<Entry>,
+pub(crate) struct TranslatedServer {
+    pub(crate) http: Vec<TranslatedEntry>,
+    pub(crate) settings: Vec<TranslatedEntry>,
+    pub(crate) env: Vec<TranslatedEntry>,
+    pub(crate) access: Vec<TranslatedEntry>,
     /// Variables that are empty if the client is denied.
     pub(crate) access_variables: Vec<&'static str>,
-    pub(crate) redirects: Vec<Entry>,
-    pub(crate) headers: Vec<Entry>,
-    pub(crate) rewrite: Vec<Entry>,
+    pub(crate) redirects: Vec<TranslatedEntry>,
+    pub(crate) headers: Vec<TranslatedEntry>,
+    pub(crate) rewrite: Vec<TranslatedEntry>,
     /// Lines in the location of PHP.
-    pub(crate) php: Vec<Entry>,
+    pub(crate) php: Vec<TranslatedEntry>,
     pub(crate) listens: Vec<String>,
     pub(crate) names: Vec<String>,
     pub(crate) root: Option<String>,
     /// Translation of `FallbackResource`.
-    pub(crate) fallback: Option<Entry>,
+    pub(crate) fallback: Option<TranslatedEntry>,
     pub(crate) fallback_path: String,
     /// True if a variable must contain `on` or `off` for TLS.
     pub(crate) uses_https: bool,
@@ -115,9 +115,9 @@ pub(crate) struct Parts {
     pub(crate) has_index: bool,
 }
 
-impl Parts {
+impl TranslatedServer {
     /// Returns the lists that a section may extend.
-    pub(crate) fn lists(&mut self) -> [&mut Vec<Entry>; 6] {
+    pub(crate) fn lists(&mut self) -> [&mut Vec<TranslatedEntry>; 6] {
         [
             &mut self.settings,
             &mut self.env,
@@ -131,17 +131,17 @@ impl Parts {
 
 /// Results of a walk.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) servers: Vec<Parts>,
+pub(crate) struct WalkResult {
+    pub(crate) servers: Vec<TranslatedServer>,
     pub(crate) remarks: Vec<Remark>,
 }
 
 /// Writes the translation.
-pub(crate) fn write(found: Found, options: &Options) -> Translation {
+pub(crate) fn write(found: WalkResult, options: &TranslationOptions) -> Translation {
     let mut text = format!(
         "# Translated by `myriad import` from {}. Comments show the original lines with their numbers.\n# It is a \
              complete server, for a folder that nginx.conf includes; test it with `myriad -t`.\n",
-        shown(&options.source)
+        single_line(&options.source)
     );
     let mut remarks = found.remarks;
     remarks.sort_by_key(|remark| remark.line);
@@ -151,8 +151,8 @@ pub(crate) fn write(found: Found, options: &Options) -> Translation {
             text,
             "#\n# {kind}, line {}: {}\n#   {}\n",
             remark.line,
-            shown(&remark.text),
-            shown(&remark.reason)
+            single_line(&remark.text),
+            single_line(&remark.reason)
         );
     }
     for parts in &found.servers {
@@ -171,7 +171,7 @@ const FILE: &str = r#"    # The file's name; of /a.php/b it is a.php.
 
 "#;
 
-fn server(text: &mut String, parts: &Parts, options: &Options) {
+fn server(text: &mut String, parts: &TranslatedServer, options: &TranslationOptions) {
     text.push_str("server {\n");
     let listens =
         if parts.listens.is_empty() { std::slice::from_ref(&options.listen) } else { &parts.listens };
@@ -215,7 +215,7 @@ fn server(text: &mut String, parts: &Parts, options: &Options) {
     text.push_str("}\n");
 }
 
-fn locations(text: &mut String, parts: &Parts, options: &Options) {
+fn locations(text: &mut String, parts: &TranslatedServer, options: &TranslationOptions) {
     if let Some(entry) = &parts.fallback {
         entries(text, std::slice::from_ref(entry), "    ");
     }
@@ -242,13 +242,13 @@ fn locations(text: &mut String, parts: &Parts, options: &Options) {
     let _ = write!(text, "        fastcgi_pass {};\n    }}\n", word(&address));
 }
 
-fn entries(text: &mut String, entries: &[Entry], indent: &str) {
+fn entries(text: &mut String, entries: &[TranslatedEntry], indent: &str) {
     for entry in entries {
         for (line, of) in &entry.of {
-            let _ = writeln!(text, "{indent}# {line}: {}", shown(of));
+            let _ = writeln!(text, "{indent}# {line}: {}", single_line(of));
         }
         if !entry.why.is_empty() {
-            let _ = writeln!(text, "{indent}# -> {}", shown(&entry.why));
+            let _ = writeln!(text, "{indent}# -> {}", single_line(&entry.why));
         }
         for line in &entry.lines {
             let _ = writeln!(text, "{indent}{line}");
@@ -258,6 +258,6 @@ fn entries(text: &mut String, entries: &[Entry], indent: &str) {
 }
 
 /// Converts a text to a single line for a comment.
-fn shown(text: &str) -> String {
+fn single_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

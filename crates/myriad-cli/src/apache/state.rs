@@ -1,33 +1,33 @@
 //! State of a walk: the parsed directives, the open sections, and the results.
 
-use crate::apache::lines::Item;
-use crate::apache::rules::Rules;
-use crate::apache::site::{Entry, Options, Parts, Remark};
+use crate::apache::lines::ApacheItem;
+use crate::apache::rules::ModRewriteState;
+use crate::apache::site::{Remark, TranslatedEntry, TranslatedServer, TranslationOptions};
 
 /// Condition of `if` under which a section applies, and its opposite.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Guard {
+pub(crate) struct SectionGuard {
     pub(crate) holds: String,
     pub(crate) fails: String,
 }
 
 /// State of a walk.
-pub(crate) struct Walk<'o> {
-    pub(crate) options: &'o Options,
-    pub(crate) parts: Parts,
+pub(crate) struct ApacheWalk<'o> {
+    pub(crate) options: &'o TranslationOptions,
+    pub(crate) parts: TranslatedServer,
     pub(crate) remarks: Vec<Remark>,
-    pub(crate) guards: Vec<Guard>,
-    pub(crate) rules: Rules,
-    pub(crate) expires: Expires,
+    pub(crate) guards: Vec<SectionGuard>,
+    pub(crate) rules: ModRewriteState,
+    pub(crate) expires: ExpiresState,
     /// Current values of `Auth*`, which sections inherit.
-    pub(crate) auth: Auth,
+    pub(crate) auth: AuthState,
     /// Path of the current folder, with a leading and a trailing `/`. `None` outside of folders, where rules match
     /// whole paths.
     pub(crate) folder: Option<String>,
     /// Lines of the open sections, the innermost last.
     pub(crate) around: Vec<(usize, String)>,
     /// Sections that are handled after all folders.
-    pub(crate) later: Vec<Later<'o>>,
+    pub(crate) later: Vec<DeferredSection<'o>>,
     /// True while these sections are handled.
     pub(crate) is_late: bool,
     /// Counter for the names of variables.
@@ -35,18 +35,18 @@ pub(crate) struct Walk<'o> {
 }
 
 /// `<Files>` or `<Location>`, with its context.
-pub(crate) struct Later<'o> {
-    pub(crate) item: &'o Item,
-    pub(crate) guards: Vec<Guard>,
+pub(crate) struct DeferredSection<'o> {
+    pub(crate) item: &'o ApacheItem,
+    pub(crate) guards: Vec<SectionGuard>,
     pub(crate) folder: Option<String>,
     pub(crate) around: Vec<(usize, String)>,
     /// Set if the sections around it have guards: their `Auth*` values apply only there.
-    pub(crate) auth: Option<Auth>,
+    pub(crate) auth: Option<AuthState>,
 }
 
 /// Lifetimes collected so far.
 #[derive(Debug, Default)]
-pub(crate) struct Expires {
+pub(crate) struct ExpiresState {
     pub(crate) of: Vec<(usize, String)>,
     pub(crate) off: bool,
     pub(crate) default: Option<u64>,
@@ -55,23 +55,23 @@ pub(crate) struct Expires {
 
 /// Values of `AuthType`, `AuthName`, `AuthUserFile`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Auth {
+pub(crate) struct AuthState {
     pub(crate) of: Vec<(usize, String)>,
     pub(crate) kind: String,
     pub(crate) name: Option<String>,
     pub(crate) file: Option<String>,
 }
 
-impl<'o> Walk<'o> {
-    pub(crate) fn new(options: &'o Options, folder: Option<String>) -> Self {
+impl<'o> ApacheWalk<'o> {
+    pub(crate) fn new(options: &'o TranslationOptions, folder: Option<String>) -> Self {
         Self {
             options,
-            parts: Parts::default(),
+            parts: TranslatedServer::default(),
             remarks: Vec::new(),
             guards: Vec::new(),
-            rules: Rules::default(),
-            expires: Expires::default(),
-            auth: Auth::default(),
+            rules: ModRewriteState::default(),
+            expires: ExpiresState::default(),
+            auth: AuthState::default(),
             folder,
             around: Vec::new(),
             later: Vec::new(),
@@ -102,18 +102,18 @@ impl<'o> Walk<'o> {
         self.count
     }
 
-    pub(crate) fn missing(&mut self, item: &Item, reason: &str) {
+    pub(crate) fn missing(&mut self, item: &ApacheItem, reason: &str) {
         self.remarks.push(Remark::missing(item.line, &item.text, reason));
     }
 
-    pub(crate) fn note(&mut self, item: &Item, reason: &str) {
+    pub(crate) fn note(&mut self, item: &ApacheItem, reason: &str) {
         self.remarks.push(Remark::note(item.line, &item.text, reason));
     }
 }
 
-impl Entry {
+impl TranslatedEntry {
     /// Creates the translation of a line.
-    pub(crate) fn new(item: &Item, why: &str, lines: Vec<String>) -> Self {
+    pub(crate) fn new(item: &ApacheItem, why: &str, lines: Vec<String>) -> Self {
         Self { of: vec![(item.line, item.text.clone())], why: why.to_owned(), lines }
     }
 }

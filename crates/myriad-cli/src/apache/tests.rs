@@ -1,26 +1,29 @@
 use super::*;
 
-fn told(text: &str) -> Translation {
-    translate(text, &Options { php: Some("/run/php.sock".into()), ..Options::default() })
+fn translated(text: &str) -> Translation {
+    translate(
+        text,
+        &TranslationOptions { php: Some("/run/php.sock".into()), ..TranslationOptions::default() },
+    )
 }
 
 /// Returns the untranslated lines as `LINE: REASON`.
 fn missing(text: &str) -> Vec<String> {
-    let remarks = told(text).remarks.into_iter().filter(|remark| remark.is_missing);
+    let remarks = translated(text).remarks.into_iter().filter(|remark| remark.is_missing);
     remarks.map(|remark| format!("{}: {}", remark.line, remark.reason)).collect()
 }
 
 #[test]
 fn translated_rules_follow_their_source_lines() {
     let text = "RewriteEngine On\n# comment\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n";
-    let told = told(text);
-    assert!(told.is_whole(), "{:?}", told.remarks);
+    let translation = translated(text);
+    assert!(translation.is_whole(), "{:?}", translation.remarks);
     for part in [
         "    # 3: RewriteCond %{REQUEST_FILENAME} !-f\n    # 4: RewriteRule ^item/([0-9]+)$ item.php?id=$1 [L,QSA]\n    # -> Replaces the path",
         "if (-f \"$request_filename\") { set $rule \"\"; }",
         "if ($rule) { rewrite \"^/item/([0-9]+)$\" /item.php?id=$1 last; }",
     ] {
-        assert!(told.text.contains(part), "{part}\n{}", told.text);
+        assert!(translation.text.contains(part), "{part}\n{}", translation.text);
     }
 }
 
@@ -43,16 +46,16 @@ fn query_is_retained_replaced_or_dropped_as_in_apache() {
         ("RewriteRule ^a[^]|]$|b$ c", "rewrite \"^/a[^]|]$|^/.*?b$\" /c;"),
         ("RewriteRule ^a|b$ c", "rewrite \"^/a|^/.*?b$\" /c;"),
     ] {
-        let told = told(&format!("RewriteEngine On\n{rule}\n"));
-        assert!(told.is_whole() && told.text.contains(line), "{rule}\n{}", told.text);
+        let translation = translated(&format!("RewriteEngine On\n{rule}\n"));
+        assert!(translation.is_whole() && translation.text.contains(line), "{rule}\n{}", translation.text);
     }
 }
 
 #[test]
 fn folder_of_the_file_stands_before_patterns_and_targets() {
-    let options = Options { base: "/blog/".into(), ..Options::default() };
-    let told = translate("RewriteEngine On\nRewriteRule ^a$ b [L]\n", &options);
-    assert!(told.text.contains("rewrite \"^/blog/a$\" /blog/b last;"), "{}", told.text);
+    let options = TranslationOptions { base: "/blog/".into(), ..TranslationOptions::default() };
+    let translation = translate("RewriteEngine On\nRewriteRule ^a$ b [L]\n", &options);
+    assert!(translation.text.contains("rewrite \"^/blog/a$\" /blog/b last;"), "{}", translation.text);
 }
 
 #[test]
@@ -92,12 +95,12 @@ fn untranslatable_access_rules_deny_all() {
         "<RequireNone>\nRequire valid-user\n</RequireNone>",
         "Require env",
     ] {
-        let told = told(text);
-        assert!(!told.is_whole(), "{text}");
+        let translation = translated(text);
+        assert!(!translation.is_whole(), "{text}");
         assert!(
-            told.text.contains("set $access \"\";") && told.text.contains("return 403"),
+            translation.text.contains("set $access \"\";") && translation.text.contains("return 403"),
             "{text}\n{}",
-            told.text
+            translation.text
         );
     }
 }
@@ -106,7 +109,7 @@ fn untranslatable_access_rules_deny_all() {
 fn both_kinds_of_access_have_to_be_satisfied() {
     let text = "Order allow,deny\nAllow from 10.0.0.0/8\nRequire ip 192.168.0.0/16\n\
                 <Files a>\nOrder deny,allow\n</Files>\n<Files b>\nRequire all granted\n</Files>\n";
-    let both = told(text);
+    let both = translated(text);
     assert!(both.is_whole(), "{:?}", both.remarks);
     for part in [
         "set $allowed \"\";\n    if ($among_1) { set $allowed 1; }",
@@ -119,7 +122,7 @@ fn both_kinds_of_access_have_to_be_satisfied() {
         assert!(both.text.contains(part), "{part}\n{}", both.text);
     }
     // A module with an untranslated directive does not affect the other module.
-    let closed = told("Allow from 10.0.0.0/8\nDeny from all\nRequire host a.test\n");
+    let closed = translated("Allow from 10.0.0.0/8\nDeny from all\nRequire host a.test\n");
     for part in ["set $allowed \"\";\n    if ($among_1) { set $allowed 1; }", "set $access \"\";"] {
         assert!(closed.text.contains(part), "{part}\n{}", closed.text);
     }
@@ -127,28 +130,33 @@ fn both_kinds_of_access_have_to_be_satisfied() {
 
 #[test]
 fn password_is_combined_with_address_rules() {
-    let told = told("AuthUserFile /etc/users\nDeny from all\nAllow from 10.0.0.0/8\nRequire valid-user\n");
-    assert!(told.is_whole(), "{:?}", told.remarks);
+    let translation =
+        translated("AuthUserFile /etc/users\nDeny from all\nAllow from 10.0.0.0/8\nRequire valid-user\n");
+    assert!(translation.is_whole(), "{:?}", translation.remarks);
     for part in ["auth_basic_user_file /etc/users;", "if ($among_1) { set $allowed 1; }"] {
-        assert!(told.text.contains(part), "{part}\n{}", told.text);
+        assert!(translation.text.contains(part), "{part}\n{}", translation.text);
     }
 }
 
 #[test]
 fn require_all_granted_has_no_effect_within_require_all() {
-    let told = told(
+    let translation = translated(
         "<RequireAll>\nRequire all granted\nRequire ip 10.0.0.0/8\nRequire not ip 10.1.0.0/16\n</RequireAll>\n",
     );
     let part =
         "set $access \"\";\n    if ($among_1) { set $access 1; }\n    if ($among_2) { set $access \"\"; }";
-    assert!(told.is_whole() && told.text.contains(part), "{}", told.text);
+    assert!(translation.is_whole() && translation.text.contains(part), "{}", translation.text);
 }
 
 #[test]
 fn access_rules_in_ifmodule_are_translated_or_reported_missing() {
     for module in ["mod_access_compat.c", "access_compat_module", "mod_authz_user.c", "authz_user_module"] {
-        let told = told(&format!("<IfModule {module}>\nDeny from all\n</IfModule>\n"));
-        assert!(told.is_whole() && told.text.contains("set $allowed \"\";"), "{module}\n{}", told.text);
+        let translation = translated(&format!("<IfModule {module}>\nDeny from all\n</IfModule>\n"));
+        assert!(
+            translation.is_whole() && translation.text.contains("set $allowed \"\";"),
+            "{module}\n{}",
+            translation.text
+        );
     }
     for line in [
         "Require all denied",
@@ -163,7 +171,7 @@ fn access_rules_in_ifmodule_are_translated_or_reported_missing() {
             "{line}: {missing:?}"
         );
     }
-    assert!(told("<IfModule mod_strange.c>\nStrange On\n</IfModule>\n").is_whole());
+    assert!(translated("<IfModule mod_strange.c>\nStrange On\n</IfModule>\n").is_whole());
 }
 
 #[test]
@@ -184,9 +192,13 @@ fn every_word_of_a_line_counts() {
             &["if ($env_a) { set $access \"\"; }", "if ($env_b) { set $access \"\"; }"],
         ),
     ] {
-        let told = told(text);
+        let translation = translated(text);
         for part in parts {
-            assert!(told.is_whole() && told.text.contains(part), "{text}: {part}\n{}", told.text);
+            assert!(
+                translation.is_whole() && translation.text.contains(part),
+                "{text}: {part}\n{}",
+                translation.text
+            );
         }
     }
     assert_eq!(missing("Deny from env=a host.test").len(), 1);
@@ -194,8 +206,9 @@ fn every_word_of_a_line_counts() {
 
 #[test]
 fn networks_are_written_as_prefixes() {
-    let told =
-        told("Order Deny,Allow\nDeny from all\nAllow from 10.1 192.168.0.0/255.255.0.0 ::1 127.0.0.1\n");
+    let translation = translated(
+        "Order Deny,Allow\nDeny from all\nAllow from 10.1 192.168.0.0/255.255.0.0 ::1 127.0.0.1\n",
+    );
     for part in [
         "    10.1.0.0/16 1;",
         "    192.168.0.0/16 1;",
@@ -204,13 +217,13 @@ fn networks_are_written_as_prefixes() {
         "set $allowed \"\";",
         "if ($among_1) { set $allowed 1; }",
     ] {
-        assert!(told.text.contains(part), "{part}\n{}", told.text);
+        assert!(translation.text.contains(part), "{part}\n{}", translation.text);
     }
 }
 
 #[test]
 fn virtual_hosts_are_servers_of_their_own() {
-    let told = told(
+    let translation = translated(
         "<VirtualHost *:80>\nServerName a.test\nServerAlias www.a.test\nDocumentRoot /srv/a\n<Directory /srv/a>\nRequire all granted\nOptions -Indexes\n</Directory>\n</VirtualHost>\n\
          <VirtualHost *:443>\nServerName b.test\nSSLEngine on\nSSLCertificateFile /etc/b.pem\nSSLCertificateKeyFile /etc/b.key\nRewriteEngine On\nRewriteRule ^/a$ /b [L]\n</VirtualHost>\n",
     );
@@ -220,15 +233,19 @@ fn virtual_hosts_are_servers_of_their_own() {
         "rewrite \"^/a$\" /b last;",
         "autoindex off;",
     ] {
-        assert!(told.text.contains(part), "{part}\n{}", told.text);
+        assert!(translation.text.contains(part), "{part}\n{}", translation.text);
     }
-    assert!(told.is_whole(), "{:?}", told.remarks);
+    assert!(translation.is_whole(), "{:?}", translation.remarks);
 }
 
 #[test]
 fn tab_after_backslash_does_not_terminate_word() {
-    let told = told("Header set X \"a\\\t\\\"; allow all; #\"\n");
-    assert!(told.text.contains(r#"more_set_headers "X: a\\\"; allow all; #";"#), "{}", told.text);
+    let translation = translated("Header set X \"a\\\t\\\"; allow all; #\"\n");
+    assert!(
+        translation.text.contains(r#"more_set_headers "X: a\\\"; allow all; #";"#),
+        "{}",
+        translation.text
+    );
 }
 
 #[test]
@@ -240,14 +257,18 @@ fn files_are_asked_by_the_name_of_the_file() {
         ("Files ~ \"\\.inc$\"", "$apache_file ~ \"\\.inc$\""),
     ] {
         let end = section.split(' ').next().unwrap_or_default();
-        let told = told(&format!("SetEnv A b\n<{section}>\nRequire all denied\n</{end}>\n"));
-        assert!(told.is_whole(), "{section} {:?}", told.remarks);
+        let translation = translated(&format!("SetEnv A b\n<{section}>\nRequire all denied\n</{end}>\n"));
+        assert!(translation.is_whole(), "{section} {:?}", translation.remarks);
         let line = format!("if ({guard}) {{ set $access \"\"; }}");
-        assert!(told.text.contains(&line), "{line}\n{}", told.text);
-        assert_eq!(told.text.matches("(?<apache_file>[^/]*)").count(), 1, "{}", told.text);
-        assert!(told.text.find("(?<apache_file>") < told.text.find("set $env_a"), "{}", told.text);
+        assert!(translation.text.contains(&line), "{line}\n{}", translation.text);
+        assert_eq!(translation.text.matches("(?<apache_file>[^/]*)").count(), 1, "{}", translation.text);
+        assert!(
+            translation.text.find("(?<apache_file>") < translation.text.find("set $env_a"),
+            "{}",
+            translation.text
+        );
     }
-    assert!(!told("Require all granted").text.contains("$apache_file"));
+    assert!(!translated("Require all granted").text.contains("$apache_file"));
 }
 
 #[test]
@@ -265,9 +286,13 @@ fn wildcards_and_ends_of_paths_are_those_of_apache() {
         let text = format!(
             "<VirtualHost *:80>\nDocumentRoot /srv/a\n<{section}>\nRequire all denied\n</{end}>\n</VirtualHost>\n"
         );
-        let told = told(&text);
+        let translation = translated(&text);
         let line = format!("if ({guard}) {{ set $access \"\"; }}");
-        assert!(told.is_whole() && told.text.contains(&line), "{section}: {line}\n{}", told.text);
+        assert!(
+            translation.is_whole() && translation.text.contains(&line),
+            "{section}: {line}\n{}",
+            translation.text
+        );
     }
     for (section, part) in [
         ("Files \"*.[ps]hp\"", "3: only the wildcards * and ?"),
@@ -303,8 +328,8 @@ fn sections_come_in_the_order_of_apache() {
                 <Directory /srv/a/longer-name>\nRequire all granted\n</Directory>\n\
                 <Directory /srv/a/*/x>\nRequire all denied\n</Directory>\n\
                 <Directory /srv/a>\nRequire all granted\n</Directory>\n</VirtualHost>\n";
-    let told = told(text);
-    assert!(told.is_whole(), "{:?}", told.remarks);
+    let translation = translated(text);
+    assert!(translation.is_whole(), "{:?}", translation.remarks);
     let mut at = 0;
     for part in [
         "# 24: <Directory /srv/a>\n",
@@ -319,8 +344,8 @@ fn sections_come_in_the_order_of_apache() {
         "if ($apache_file !~ \"^secret$\") { set $section \"\"; }",
         "if ($uri ~ \"^/private(/|$)\") { set $access \"\"; }",
     ] {
-        let found = told.text[at..].find(part);
-        assert!(found.is_some(), "{part}\n{}", told.text);
+        let found = translation.text[at..].find(part);
+        assert!(found.is_some(), "{part}\n{}", translation.text);
         at += found.unwrap_or_default() + part.len();
     }
 }
@@ -330,10 +355,14 @@ fn password_of_a_folder_is_that_of_its_files_alone() {
     let text = "<VirtualHost *:80>\nDocumentRoot /srv/a\n\
                 <Directory /srv/a/x>\nAuthUserFile /etc/users\n<Files a>\nRequire valid-user\n</Files>\n</Directory>\n\
                 <Files b>\nRequire valid-user\n</Files>\n</VirtualHost>\n";
-    let told = told(text);
-    assert!(told.text.contains("auth_basic_user_file /etc/users;"), "{}", told.text);
-    assert!(told.text.contains("if ($apache_file ~ \"^b$\") { set $access \"\"; }"), "{}", told.text);
-    assert!(!told.is_whole());
+    let translation = translated(text);
+    assert!(translation.text.contains("auth_basic_user_file /etc/users;"), "{}", translation.text);
+    assert!(
+        translation.text.contains("if ($apache_file ~ \"^b$\") { set $access \"\"; }"),
+        "{}",
+        translation.text
+    );
+    assert!(!translation.is_whole());
 }
 
 #[test]
@@ -347,7 +376,7 @@ fn dollar_in_a_name_is_refused() {
     ] {
         let missing = missing(text);
         assert!(missing.iter().any(|line| line.starts_with(part)), "{text}: {missing:?}");
-        let code: Vec<String> = told(text)
+        let code: Vec<String> = translated(text)
             .text
             .lines()
             .filter(|line| !line.trim_start().starts_with('#'))
@@ -357,14 +386,15 @@ fn dollar_in_a_name_is_refused() {
             assert!(!code.iter().any(|line| line.contains(part)), "{text}\n{}", code.join("\n"));
         }
     }
-    assert!(told("AuthUserFile /$x\nRequire valid-user").text.contains("set $access \"\";"));
+    assert!(translated("AuthUserFile /$x\nRequire valid-user").text.contains("set $access \"\";"));
 }
 
 #[test]
 fn realm_named_off_still_requires_password() {
     for name in ["off", "o$ff", "\"o\tff\"", "\"\""] {
-        let told =
-            told(&format!("AuthType Basic\nAuthName {name}\nAuthUserFile /etc/users\nRequire valid-user\n"));
-        assert!(told.text.contains("auth_basic \"restricted\";"), "{name}\n{}", told.text);
+        let translation = translated(&format!(
+            "AuthType Basic\nAuthName {name}\nAuthUserFile /etc/users\nRequire valid-user\n"
+        ));
+        assert!(translation.text.contains("auth_basic \"restricted\";"), "{name}\n{}", translation.text);
     }
 }

@@ -1,12 +1,12 @@
 //! Conditions of `<IfVersion>`, evaluated as by a current release of Apache 2.4.
 
-use crate::apache::lines::Item;
+use crate::apache::lines::ApacheItem;
 
 /// Version that conditions are evaluated for.
 const VERSION: [u32; 3] = [2, 4, 71];
 
 /// Returns whether the condition of an `<IfVersion>` holds; `None` if it is a regex or cannot be parsed.
-pub(crate) fn holds(item: &Item) -> Option<bool> {
+pub(crate) fn holds(item: &ApacheItem) -> Option<bool> {
     let (operator, version) = match &item.words[..] {
         [version] => ("=", version),
         [operator, version] => (operator.as_str(), version),

@@ -1,10 +1,10 @@
 //! Walk through directives and sections: passes each directive to its module, with the guards of the sections.
 
-use crate::apache::access::Access;
-use crate::apache::lines::Item;
-use crate::apache::pattern::{escaped, is_balanced, is_glob, of_glob, quoted};
-use crate::apache::site::{Found, Options, Remark};
-use crate::apache::state::{Guard, Later, Walk};
+use crate::apache::access::AccessRules;
+use crate::apache::lines::ApacheItem;
+use crate::apache::pattern::{escaped, glob_regex, is_balanced, is_glob, quoted};
+use crate::apache::site::{Remark, TranslationOptions, WalkResult};
+use crate::apache::state::{ApacheWalk, DeferredSection, SectionGuard};
 use crate::apache::{access, env, expires, headers, redirects, rewrite, settings, version};
 
 /// Modules of Apache whose directives are translated; `<IfModule>` with one of them is read.
@@ -34,13 +34,17 @@ const MODULES: [&str; 22] = [
 ];
 
 /// Walks through a text.
-pub(crate) fn walk<'o>(items: &'o [Item], options: &'o Options, remarks: Vec<Remark>) -> Found {
-    let mut found = Found { servers: Vec::new(), remarks };
-    let hosts: Vec<&'o Item> = items.iter().filter(|item| item.is("VirtualHost")).collect();
+pub(crate) fn walk<'o>(
+    items: &'o [ApacheItem],
+    options: &'o TranslationOptions,
+    remarks: Vec<Remark>,
+) -> WalkResult {
+    let mut found = WalkResult { servers: Vec::new(), remarks };
+    let hosts: Vec<&'o ApacheItem> = items.iter().filter(|item| item.is("VirtualHost")).collect();
     if hosts.is_empty() {
-        let mut walk = Walk::new(options, Some(options.base.clone()));
+        let mut walk = ApacheWalk::new(options, Some(options.base.clone()));
         walk.scope(items);
-        walk.late();
+        walk.handle_deferred();
         walk.finish(&mut found);
         return found;
     }
@@ -54,17 +58,17 @@ pub(crate) fn walk<'o>(items: &'o [Item], options: &'o Options, remarks: Vec<Rem
         }
     }
     for host in hosts {
-        let mut walk = Walk::new(options, None);
+        let mut walk = ApacheWalk::new(options, None);
         settings::addresses(&mut walk, host);
         walk.scope(host.inner.as_deref().unwrap_or_default());
-        walk.late();
+        walk.handle_deferred();
         walk.finish(&mut found);
     }
     found
 }
 
-impl<'o> Walk<'o> {
-    fn finish(mut self, found: &mut Found) {
+impl<'o> ApacheWalk<'o> {
+    fn finish(mut self, found: &mut WalkResult) {
         expires::finish(&mut self);
         rewrite::finish(&mut self);
         found.servers.push(self.parts);
@@ -72,8 +76,8 @@ impl<'o> Walk<'o> {
     }
 
     /// Handles the contents of a section with its own access control, or of the whole file.
-    fn scope(&mut self, items: &'o [Item]) {
-        let mut access = Access::default();
+    fn scope(&mut self, items: &'o [ApacheItem]) {
+        let mut access = AccessRules::default();
         let mut sections = Vec::new();
         self.items(items, &mut access, &mut sections);
         access::emit(self, access);
@@ -85,7 +89,7 @@ impl<'o> Walk<'o> {
                 self.section(section);
                 continue;
             }
-            let later = Later {
+            let later = DeferredSection {
                 item: section,
                 guards: self.guards.clone(),
                 folder: self.folder.clone(),
@@ -97,23 +101,28 @@ impl<'o> Walk<'o> {
     }
 
     /// Handles the sections that Apache evaluates after all folders: those of files, then those of locations.
-    fn late(&mut self) {
+    fn handle_deferred(&mut self) {
         self.is_late = true;
         let mut sections = std::mem::take(&mut self.later);
         sections.sort_by_key(|section| rank(section.item));
-        for Later { item, guards, folder, around, auth } in sections {
+        for DeferredSection { item, guards, folder, around, auth } in sections {
             let before = (self.folder.clone(), self.auth.clone());
             (self.guards, self.folder) = (guards, folder);
             self.auth = auth.unwrap_or_else(|| before.1.clone());
             let lengths = self.lengths();
             self.section(item);
-            self.told_under(lengths, &around);
+            self.prepend_section_lines(lengths, &around);
             self.guards.clear();
             (self.folder, self.auth) = before;
         }
     }
 
-    fn items(&mut self, items: &'o [Item], access: &mut Access, sections: &mut Vec<&'o Item>) {
+    fn items(
+        &mut self,
+        items: &'o [ApacheItem],
+        access: &mut AccessRules,
+        sections: &mut Vec<&'o ApacheItem>,
+    ) {
         for item in items {
             let Some(inner) = &item.inner else {
                 self.directive(item, access);
@@ -137,7 +146,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    pub(crate) fn has_module(&mut self, item: &Item) -> bool {
+    pub(crate) fn has_module(&mut self, item: &ApacheItem) -> bool {
         let written = item.word(0).to_ascii_lowercase();
         let name = written
             .trim_start_matches('!')
@@ -147,7 +156,7 @@ impl<'o> Walk<'o> {
             .to_owned();
         let is_known = MODULES.contains(&name.as_str());
         if !is_known && !written.starts_with('!') {
-            if asks_who(item) {
+            if has_access_directives(item) {
                 let reason =
                     "Myriad has no such module: the section is left out, although it contains access rules";
                 self.missing(item, reason);
@@ -158,7 +167,7 @@ impl<'o> Walk<'o> {
         is_known != written.starts_with('!')
     }
 
-    fn directive(&mut self, item: &Item, access: &mut Access) {
+    fn directive(&mut self, item: &ApacheItem, access: &mut AccessRules) {
         let is_done = access.take(self, item)
             || rewrite::take(self, item)
             || redirects::take(self, item)
@@ -171,7 +180,7 @@ impl<'o> Walk<'o> {
         }
     }
 
-    fn section(&mut self, item: &'o Item) {
+    fn section(&mut self, item: &'o ApacheItem) {
         let inner = item.inner.as_deref().unwrap_or_default();
         let before = (self.guards.len(), self.folder.clone(), self.auth.clone());
         let lengths = self.lengths();
@@ -193,7 +202,7 @@ impl<'o> Walk<'o> {
         }
         self.guards.truncate(before.0);
         self.folder = before.1;
-        self.told_under(lengths, &[line]);
+        self.prepend_section_lines(lengths, &[line]);
     }
 
     fn lengths(&mut self) -> [usize; 6] {
@@ -201,7 +210,7 @@ impl<'o> Walk<'o> {
     }
 
     /// Adds the lines of the sections around them to entries that were added after the lists had these lengths.
-    fn told_under(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
+    fn prepend_section_lines(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
         for (list, length) in self.parts.lists().into_iter().zip(lengths) {
             for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {
                 entry.of.splice(0..0, around.iter().cloned());
@@ -210,7 +219,7 @@ impl<'o> Walk<'o> {
     }
 
     /// Returns the guard of a section; `None` if it applies to all requests.
-    fn guard(&mut self, item: &Item) -> Result<Option<Guard>, String> {
+    fn guard(&mut self, item: &ApacheItem) -> Result<Option<SectionGuard>, String> {
         let is_regex = item.word(0) == "~";
         let first = item.word(usize::from(is_regex)).to_owned();
         let name = item.name.to_ascii_lowercase();
@@ -221,7 +230,7 @@ impl<'o> Walk<'o> {
                 // files.
                 self.folder = None;
                 let is_glob = name == "files" && !is_regex;
-                let regex = if is_glob { format!("^{}$", of_glob(&first)?) } else { first };
+                let regex = if is_glob { format!("^{}$", glob_regex(&first)?) } else { first };
                 matching("$apache_file", &regex)
             }
             "limit" | "limitexcept" => {
@@ -232,9 +241,9 @@ impl<'o> Walk<'o> {
                 let (holds, fails) =
                     (format!("$request_method ~ {regex}"), format!("$request_method !~ {regex}"));
                 let guard = if name == "limit" {
-                    Guard { holds, fails }
+                    SectionGuard { holds, fails }
                 } else {
-                    Guard { holds: fails, fails: holds }
+                    SectionGuard { holds: fails, fails: holds }
                 };
                 Ok(Some(guard))
             }
@@ -257,7 +266,7 @@ impl<'o> Walk<'o> {
 
     /// Returns the guard of `<Directory>`: none for the folder of the site or a parent folder, the paths below for a
     /// subfolder.
-    fn directory(&mut self, path: &str) -> Result<Option<Guard>, String> {
+    fn directory(&mut self, path: &str) -> Result<Option<SectionGuard>, String> {
         let root =
             self.options.root.clone().or(self.parts.root.clone()).unwrap_or_else(|| "/var/www/html".into());
         let (path, root) = (path.trim_end_matches('/'), root.trim_end_matches('/'));
@@ -273,12 +282,12 @@ impl<'o> Walk<'o> {
             });
         };
         self.folder = Some(format!("{below}/")).filter(|_| !is_glob(below));
-        matching("$uri", &format!("^{}/", of_glob(below)?))
+        matching("$uri", &format!("^{}/", glob_regex(below)?))
     }
 }
 
 /// Returns the rank of a section among those that are handled after all folders.
-fn rank(item: &Item) -> Option<u8> {
+fn rank(item: &ApacheItem) -> Option<u8> {
     match item.name.to_ascii_lowercase().as_str() {
         "files" | "filesmatch" => Some(0),
         "location" | "locationmatch" => Some(1),
@@ -287,7 +296,7 @@ fn rank(item: &Item) -> Option<u8> {
 }
 
 /// Returns the depth of a folder, by which Apache sorts them; 0 for other sections.
-fn depth(item: &Item) -> usize {
+fn depth(item: &ApacheItem) -> usize {
     if !item.is("Directory") {
         return 0;
     }
@@ -304,22 +313,22 @@ fn location(path: &str) -> Result<String, String> {
         _ if path.ends_with('/') => "",
         _ => "(/|$)",
     };
-    Ok(format!("^{}{end}", of_glob(path)?))
+    Ok(format!("^{}{end}", glob_regex(path)?))
 }
 
 /// Returns whether a section contains access directives at any depth.
-fn asks_who(item: &Item) -> bool {
+fn has_access_directives(item: &ApacheItem) -> bool {
     item.inner.iter().flatten().any(|inner| {
         let name = inner.name.to_ascii_lowercase();
         let is_access = ["require", "order", "deny", "allow", "satisfy"].contains(&name.as_str());
-        is_access || name.starts_with("auth") || asks_who(inner)
+        is_access || name.starts_with("auth") || has_access_directives(inner)
     })
 }
 
-fn matching(variable: &str, regex: &str) -> Result<Option<Guard>, String> {
+fn matching(variable: &str, regex: &str) -> Result<Option<SectionGuard>, String> {
     if !is_balanced(regex) {
         return Err("the regex is invalid".into());
     }
     let regex = quoted(regex);
-    Ok(Some(Guard { holds: format!("{variable} ~ {regex}"), fails: format!("{variable} !~ {regex}") }))
+    Ok(Some(SectionGuard { holds: format!("{variable} ~ {regex}"), fails: format!("{variable} !~ {regex}") }))
 }

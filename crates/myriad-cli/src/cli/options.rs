@@ -10,7 +10,7 @@ use crate::wordpress;
 
 /// Request of `-s` to the running supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum SignalRequest {
     /// Fast shutdown.
     Stop,
     /// Graceful shutdown.
@@ -21,7 +21,7 @@ pub enum Request {
     Reload,
 }
 
-impl Request {
+impl SignalRequest {
     /// Returns the signal that sends the request.
     pub fn signal(self) -> Signal {
         match self {
@@ -35,7 +35,7 @@ impl Request {
 
 /// Options of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ServerOptions {
     /// `-h`, `-?`, `--help`.
     pub help: bool,
     /// `-v`, `--version`.
@@ -49,9 +49,9 @@ pub struct Options {
     /// `-q`.
     pub quiet: bool,
     /// `--explain`; implies `test`.
-    pub explain: Option<Asked>,
+    pub explain: Option<ExplainRequest>,
     /// `-s`.
-    pub request: Option<Request>,
+    pub request: Option<SignalRequest>,
     /// `-p`, `--prefix`.
     pub prefix: Option<PathBuf>,
     /// `-e`.
@@ -63,12 +63,12 @@ pub struct Options {
     /// `myriad certificates …`: list them and exit.
     pub certificates: bool,
     /// `myriad wordpress …`.
-    pub wordpress: Option<wordpress::Options>,
+    pub wordpress: Option<wordpress::SiteOptions>,
 }
 
 /// Request that `--explain` explains; its URL is parsed when all options are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ExplainRequest {
     /// URL, or path on the first server.
     pub url: String,
     /// Value of `--method`.
@@ -77,7 +77,7 @@ pub struct Asked {
     pub fields: Vec<String>,
 }
 
-impl Options {
+impl ServerOptions {
     /// Reads `--explain URL`, `-H "Name: value"` and `--method NAME`.
     pub fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
         let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());

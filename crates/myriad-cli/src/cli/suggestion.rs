@@ -4,24 +4,24 @@ use super::usage::{COMMANDS, LONG};
 
 /// Returns a message about an unknown option, with the most similar known one.
 pub fn invalid<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    told(word, myriad_conf::nearest(word, known))
+    invalid_option(word, myriad_conf::nearest(word, known))
 }
 
 /// Returns the message of [`invalid`] for a first word, which may be a command of init scripts or of another server.
 pub(super) fn invalid_first(word: &str) -> String {
     match word {
-        "stop" => told(word, Some("-s stop")),
-        "quit" => told(word, Some("-s quit")),
-        "reopen" => told(word, Some("-s reopen")),
-        "reload" => told(word, Some("-s reload")),
-        "configtest" | "test" => told(word, Some("-t")),
-        "version" => told(word, Some("--version")),
-        "help" => told(word, Some("--help")),
+        "stop" => invalid_option(word, Some("-s stop")),
+        "quit" => invalid_option(word, Some("-s quit")),
+        "reopen" => invalid_option(word, Some("-s reopen")),
+        "reload" => invalid_option(word, Some("-s reload")),
+        "configtest" | "test" => invalid_option(word, Some("-t")),
+        "version" => invalid_option(word, Some("--version")),
+        "help" => invalid_option(word, Some("--help")),
         _ => invalid(word, COMMANDS.into_iter().chain(LONG)),
     }
 }
 
-fn told(word: &str, near: Option<&str>) -> String {
+fn invalid_option(word: &str, near: Option<&str>) -> String {
     match near {
         Some(near) => format!("invalid option: \"{word}\", did you mean \"{near}\"?"),
         None => format!("invalid option: \"{word}\""),

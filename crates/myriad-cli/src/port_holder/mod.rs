@@ -24,7 +24,7 @@ const ACCEPTING: u32 = 0x1_0000;
 
 /// Socket that prevents an address from being bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Socket {
+struct BoundSocket {
     inode: u64,
     /// User who created it; for Unix sockets the owner of the file.
     uid: Option<u32>,
@@ -32,7 +32,7 @@ struct Socket {
 
 /// Process that has such a socket open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Process {
+struct SocketHolder {
     pid: u32,
     parent: u32,
     command: String,
@@ -76,14 +76,14 @@ pub fn is_held_by(pid: Pid, conf: &ListenConf) -> bool {
     let Ok(of_server) = fs::metadata(format!("/proc/{pid}")).map(|known| known.uid()) else { return false };
     sockets(conf).iter().any(|socket| {
         let processes = processes(socket.inode);
-        let is_ours = |process: &Process| process.pid == pid || process.parent == pid;
+        let is_ours = |process: &SocketHolder| process.pid == pid || process.parent == pid;
         processes.iter().any(is_ours) || (processes.is_empty() && socket.uid == Some(of_server))
     })
 }
 
 /// Returns a sentence about the process that has bound an address.
 fn held(conf: &ListenConf) -> String {
-    let look = look_up(conf);
+    let look = lookup_command(conf);
     if let ListenAddress::Unix(path) = &conf.address
         && let Ok(known) = fs::symlink_metadata(std::ffi::OsStr::from_bytes(path))
         && !known.file_type().is_socket()
@@ -105,7 +105,7 @@ fn held(conf: &ListenConf) -> String {
                 1 => " and one child process".to_owned(),
                 more => format!(" and {more} child processes"),
             };
-            let takeover = takeover::of(&first.command).unwrap_or_default();
+            let takeover = takeover::advice_for(&first.command).unwrap_or_default();
             format!(
                 "the address is in use by process {} ({}){others}: stop it, or listen on another address{takeover}",
                 first.pid, first.command
@@ -124,7 +124,7 @@ fn held(conf: &ListenConf) -> String {
 }
 
 /// Returns a command that shows the process that has bound an address.
-fn look_up(conf: &ListenConf) -> String {
+fn lookup_command(conf: &ListenConf) -> String {
     match &conf.address {
         ListenAddress::Ip(address) if conf.quic => format!("ss -lunp 'sport = :{}'", address.port()),
         ListenAddress::Ip(address) => format!("ss -ltnp 'sport = :{}'", address.port()),
@@ -134,7 +134,7 @@ fn look_up(conf: &ListenConf) -> String {
 }
 
 /// Returns the sockets that prevent an address from being bound, the likeliest first.
-fn sockets(conf: &ListenConf) -> Vec<Socket> {
+fn sockets(conf: &ListenConf) -> Vec<BoundSocket> {
     match &conf.address {
         ListenAddress::Ip(address) => {
             let tables = if conf.quic { ["udp", "udp6"] } else { ["tcp", "tcp6"] };
@@ -145,7 +145,7 @@ fn sockets(conf: &ListenConf) -> Vec<Socket> {
             let path = Path::new(std::ffi::OsStr::from_bytes(path));
             let uid = fs::metadata(path).ok().map(|known| known.uid());
             let inode = unix_socket(&read("/proc/net/unix"), path);
-            inode.map(|inode| Socket { inode, uid }).into_iter().collect()
+            inode.map(|inode| BoundSocket { inode, uid }).into_iter().collect()
         }
         ListenAddress::Host(..) => Vec::new(),
     }
@@ -157,22 +157,22 @@ fn read(path: &str) -> String {
 
 /// Returns sockets of `/proc/net/tcp` and similar files that conflict with an address. Listening sockets precede
 /// others, and the same address precedes wildcards.
-fn internet_sockets(tables: &[String], wanted: SocketAddr) -> Vec<Socket> {
-    let mut found: Vec<((bool, bool), Socket)> = Vec::new();
+fn internet_sockets(tables: &[String], wanted: SocketAddr) -> Vec<BoundSocket> {
+    let mut found: Vec<((bool, bool), BoundSocket)> = Vec::new();
     for line in tables.iter().flat_map(|table| table.lines().skip(1)) {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let [_, local, _, state, _, _, _, uid, _, inode, ..] = fields[..] else { continue };
-        let Some(address) = address(local).filter(|address| clash(*address, wanted)) else { continue };
+        let Some(address) = address(local).filter(|address| conflicts(*address, wanted)) else { continue };
         // A connection that is closing belongs to no process.
         let Some(inode) = inode.parse().ok().filter(|inode| *inode != 0) else { continue };
         let is_other = address.ip().to_canonical() != wanted.ip().to_canonical();
-        found.push(((state != LISTENING, is_other), Socket { inode, uid: uid.parse().ok() }));
+        found.push(((state != LISTENING, is_other), BoundSocket { inode, uid: uid.parse().ok() }));
     }
     found.sort_by_key(|(rank, _)| *rank);
     found.into_iter().map(|(_, socket)| socket).collect()
 }
 
-fn clash(one: SocketAddr, other: SocketAddr) -> bool {
+fn conflicts(one: SocketAddr, other: SocketAddr) -> bool {
     let (a, b) = (one.ip().to_canonical(), other.ip().to_canonical());
     one.port() == other.port() && (a == b || a.is_unspecified() || b.is_unspecified())
 }
@@ -210,7 +210,7 @@ fn unix_socket(table: &str, path: &Path) -> Option<u64> {
 }
 
 /// Returns the processes that have a socket open, if their open files can be read.
-fn processes(inode: u64) -> Vec<Process> {
+fn processes(inode: u64) -> Vec<SocketHolder> {
     let link = format!("socket:[{inode}]");
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -222,7 +222,7 @@ fn has_open(pid: u32, link: &str) -> bool {
     files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == link))
 }
 
-fn process(pid: u32) -> Option<Process> {
+fn process(pid: u32) -> Option<SocketHolder> {
     let status = read(&format!("/proc/{pid}/status"));
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let parent = field("PPid:")?.parse().ok()?;
@@ -232,7 +232,7 @@ fn process(pid: u32) -> Option<Process> {
         nothing if nothing.is_empty() => field("Name:").unwrap_or("?").to_owned(),
         command => command,
     };
-    Some(Process { pid, parent, command })
+    Some(SocketHolder { pid, parent, command })
 }
 
 /// Converts bytes of another program to text for the terminal.
@@ -298,8 +298,8 @@ mod tests {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a socket");
         let conf = ListenConf::new(ListenAddress::Ip(socket.local_addr().expect("address")), <_>::default());
         assert!(is_held_by(rustix::process::getpid(), &conf));
-        let said = held(&conf);
-        assert!(said.contains(&format!("process {} (", std::process::id())), "{said}");
+        let sentence = held(&conf);
+        assert!(sentence.contains(&format!("process {} (", std::process::id())), "{sentence}");
         let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let address = datagrams.local_addr().expect("address");
         let quic = ListenConf { quic: true, ..ListenConf::new(ListenAddress::Ip(address), <_>::default()) };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Web server that Myriad may replace.
-struct Server {
+struct WebServer {
     /// First words of its command.
     commands: &'static [&'static str],
     name: &'static str,
@@ -13,8 +13,8 @@ struct Server {
     carry: &'static [&'static str],
 }
 
-const SERVERS: [Server; 3] = [
-    Server {
+const SERVERS: [WebServer; 3] = [
+    WebServer {
         commands: &["nginx"],
         name: "nginx",
         service: "nginx",
@@ -26,7 +26,7 @@ const SERVERS: [Server; 3] = [
                  old ones, which are not changed",
         ],
     },
-    Server {
+    WebServer {
         commands: &["apache2", "httpd"],
         name: "Apache",
         service: "apache2",
@@ -37,7 +37,7 @@ const SERVERS: [Server; 3] = [
             "rewrite rules of .htaccess are not read: the preset contains those of WordPress; myriad import translates others",
         ],
     },
-    Server {
+    WebServer {
         commands: &["varnishd"],
         name: "Varnish",
         service: "varnish",
@@ -52,10 +52,10 @@ const SERVERS: [Server; 3] = [
 
 /// Returns lines about the process that has bound an address, for output after a sentence; `None` if it is not a known
 /// web server.
-pub(super) fn of(command: &str) -> Option<String> {
+pub(super) fn advice_for(command: &str) -> Option<String> {
     let program = command.split([' ', ':']).next()?.rsplit('/').next()?;
     let server = SERVERS.iter().find(|server| server.commands.contains(&program))?;
-    let Server { name, service, carry, .. } = server;
+    let WebServer { name, service, carry, .. } = server;
     let mut lines = format!(
         "\nto take over from {name}:\n\x20 first test next to {name}: --listen 127.0.0.1:8080, and curl -I -H 'Host: \
              example.com' http://127.0.0.1:8080/"
@@ -84,14 +84,14 @@ mod tests {
             ("httpd -DFOREGROUND", "apache2"),
             ("/usr/sbin/varnishd -a :80", "varnish"),
         ] {
-            let text = of(command).expect(command);
+            let text = advice_for(command).expect(command);
             assert!(
                 text.contains(&format!("systemctl disable --now {service}")) && text.contains("to revert"),
                 "{text}"
             );
         }
         for other in ["", "python3 nginx.py", "myriad wordpress", "nginxx"] {
-            assert_eq!(of(other), None, "{other}");
+            assert_eq!(advice_for(other), None, "{other}");
         }
     }
 }

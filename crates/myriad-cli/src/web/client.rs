@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use myriad_http::h1::{
-    ChunkedDecoder, HeadLimits, Parsed, ResponseFraming, parse_response, response_framing,
+    ChunkedDecoder, HeadLimits, ParseStatus, ResponseFraming, parse_response, response_framing,
     response_keeps_alive,
 };
 use myriad_http::{Fields, Method, ResponseHead};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use super::Target;
+use super::WebTarget;
 use crate::pidfile::reason;
 
 /// Maximum time for a connection, and for a whole response: PHP may take the time for which Myriad waits for it.
@@ -35,7 +35,7 @@ const HEAD: HeadLimits = HeadLimits {
 
 /// Response of a server.
 #[derive(Debug)]
-pub struct Answer {
+pub struct WebAnswer {
     /// Status code.
     pub status: u16,
     /// Header fields.
@@ -46,7 +46,7 @@ pub struct Answer {
     pub first_byte: Duration,
 }
 
-impl Answer {
+impl WebAnswer {
     /// Returns the first header field with this name, as text.
     pub fn field(&self, name: &str) -> Option<String> {
         self.fields.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value).into_owned())
@@ -55,14 +55,14 @@ impl Answer {
 
 /// Reason for a missing response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum WebFailure {
     /// No server listens at the address, or its name cannot be resolved.
     NotReached(String),
     /// The server was reached and sent no complete response.
     Broken(String),
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for WebFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotReached(why) | Self::Broken(why) => f.write_str(why),
@@ -71,31 +71,31 @@ impl std::fmt::Display for Failure {
 }
 
 /// Client of one server.
-pub struct Client {
+pub struct WebClient {
     /// Address to connect to, independent of the name of the site; `None` for loopback and the port of the URL.
     at: Option<String>,
     agent: &'static str,
     tls: Option<Arc<ClientConfig>>,
-    kept: Option<(bool, String, Stream)>,
+    idle_connection: Option<(bool, String, WebStream)>,
 }
 
-enum Stream {
+enum WebStream {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-impl Client {
+impl WebClient {
     /// Creates a client that connects to an address, `HOST:PORT`, and sends `agent` as user agent.
     pub fn new(at: Option<&str>, agent: &'static str) -> Self {
-        Self { at: at.map(str::to_owned), agent, tls: None, kept: None }
+        Self { at: at.map(str::to_owned), agent, tls: None, idle_connection: None }
     }
 
-    fn address(&self, target: &Target) -> String {
-        self.at.clone().unwrap_or_else(|| target.here())
+    fn address(&self, target: &WebTarget) -> String {
+        self.at.clone().unwrap_or_else(|| target.loopback_address())
     }
 
     /// Requests a page with additional header fields.
-    pub fn get(&mut self, target: &Target, fields: &[(&str, &str)]) -> Result<Answer, Failure> {
+    pub fn get(&mut self, target: &WebTarget, fields: &[(&str, &str)]) -> Result<WebAnswer, WebFailure> {
         let mut request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: text/html,*/*;q=0.8\r\n",
             target.path, target.authority, self.agent
@@ -104,8 +104,11 @@ impl Client {
             let _ = write!(request, "{name}: {value}\r\n");
         }
         request.push_str("\r\n");
-        let kept = self.kept.take().filter(|(tls, name, _)| *tls == target.tls && *name == target.authority);
-        if let Some((_, _, stream)) = kept {
+        let idle = self
+            .idle_connection
+            .take()
+            .filter(|(tls, name, _)| *tls == target.tls && *name == target.authority);
+        if let Some((_, _, stream)) = idle {
             // The server may have closed the connection meanwhile; a new one is opened then.
             if let Ok(answer) = self.exchange(stream, &request, target) {
                 return Ok(answer);
@@ -113,15 +116,15 @@ impl Client {
         }
         let stream = self.connect(target)?;
         self.exchange(stream, &request, target).map_err(|error| {
-            Failure::Broken(format!("{target} at {}: {}", self.address(target), reason(&error)))
+            WebFailure::Broken(format!("{target} at {}: {}", self.address(target), reason(&error)))
         })
     }
 
-    fn connect(&mut self, target: &Target) -> Result<Stream, Failure> {
+    fn connect(&mut self, target: &WebTarget) -> Result<WebStream, WebFailure> {
         let at = self.address(target);
         let not_reached = |error: &io::Error| {
             let why = reason(error);
-            Failure::NotReached(format!(
+            WebFailure::NotReached(format!(
                 "connect() to {at} failed ({why}): check that Myriad is running, or give its address with --at HOST:PORT"
             ))
         };
@@ -141,36 +144,41 @@ impl Client {
         let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
         set.and_then(|()| stream.set_write_timeout(Some(PATIENCE))).map_err(|error| not_reached(&error))?;
         if !target.tls {
-            return Ok(Stream::Plain(stream));
+            return Ok(WebStream::Plain(stream));
         }
-        let broken = |why: String| Failure::Broken(format!("{at}: TLS: {why}"));
+        let broken = |why: String| WebFailure::Broken(format!("{at}: TLS: {why}"));
         if self.tls.is_none() {
-            self.tls = Some(myriad_tls::believing_any().map_err(|error| broken(error.to_string()))?);
+            self.tls = Some(myriad_tls::accepting_any().map_err(|error| broken(error.to_string()))?);
         }
         let config = self.tls.clone().ok_or_else(|| broken("no settings".to_owned()))?;
         let name = ServerName::try_from(target.host().trim_matches(['[', ']']).to_owned());
         let name = name.map_err(|error| broken(error.to_string()))?;
         let connection = ClientConnection::new(config, name).map_err(|error| broken(error.to_string()))?;
-        Ok(Stream::Tls(Box::new(StreamOwned::new(connection, stream))))
+        Ok(WebStream::Tls(Box::new(StreamOwned::new(connection, stream))))
     }
 
     /// Sends a request and reads the response; the stream is retained if the server keeps it open.
-    fn exchange(&mut self, mut stream: Stream, request: &str, target: &Target) -> io::Result<Answer> {
+    fn exchange(
+        &mut self,
+        mut stream: WebStream,
+        request: &str,
+        target: &WebTarget,
+    ) -> io::Result<WebAnswer> {
         let start = Instant::now();
         stream.write_all(request.as_bytes())?;
-        let mut reader = Reader { stream, buffer: Vec::new(), deadline: start + PATIENCE };
-        reader.more()?;
+        let mut reader = AnswerReader { stream, buffer: Vec::new(), deadline: start + PATIENCE };
+        reader.read_more()?;
         let first_byte = start.elapsed();
         let head = reader.head()?;
         let (body, is_whole) = reader.body(&head)?;
         if is_whole && response_keeps_alive(&head) {
-            self.kept = Some((target.tls, target.authority.clone(), reader.stream));
+            self.idle_connection = Some((target.tls, target.authority.clone(), reader.stream));
         }
-        Ok(Answer { status: head.status, fields: head.fields, body, first_byte })
+        Ok(WebAnswer { status: head.status, fields: head.fields, body, first_byte })
     }
 }
 
-impl Read for Stream {
+impl Read for WebStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(buffer),
@@ -179,7 +187,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for WebStream {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.write(buffer),
@@ -195,17 +203,17 @@ impl Write for Stream {
     }
 }
 
-struct Reader {
-    stream: Stream,
+struct AnswerReader {
+    stream: WebStream,
     /// Received bytes that are not parsed yet.
     buffer: Vec<u8>,
     deadline: Instant,
 }
 
-impl Reader {
+impl AnswerReader {
     /// Reads more bytes; the end of the stream is an error.
-    fn more(&mut self) -> io::Result<()> {
-        if self.some()? == 0 {
+    fn read_more(&mut self) -> io::Result<()> {
+        if self.read_some()? == 0 {
             return Err(io::Error::new(
                 ErrorKind::UnexpectedEof,
                 "the server closed the connection before the response was complete",
@@ -214,7 +222,7 @@ impl Reader {
         Ok(())
     }
 
-    fn some(&mut self) -> io::Result<usize> {
+    fn read_some(&mut self) -> io::Result<usize> {
         if Instant::now() > self.deadline {
             return Err(io::Error::new(
                 ErrorKind::TimedOut,
@@ -242,16 +250,16 @@ impl Reader {
         loop {
             let mut head = ResponseHead::default();
             match parse_response(&self.buffer, &HEAD, &mut head).map_err(invalid)? {
-                Parsed::Complete(length) => {
+                ParseStatus::Complete(length) => {
                     self.buffer.drain(..length);
                     if head.status >= 200 {
                         return Ok(head);
                     }
                     if self.buffer.is_empty() {
-                        self.more()?;
+                        self.read_more()?;
                     }
                 }
-                Parsed::Partial => self.more()?,
+                ParseStatus::Partial => self.read_more()?,
             }
         }
     }
@@ -263,7 +271,7 @@ impl Reader {
             ResponseFraming::Length(length) => {
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 while self.buffer.len() < length.min(LARGEST) {
-                    self.more()?;
+                    self.read_more()?;
                 }
                 let is_whole = self.buffer.len() == length;
                 self.buffer.truncate(length.min(LARGEST));
@@ -271,14 +279,14 @@ impl Reader {
             }
             ResponseFraming::Chunked => self.chunked(),
             ResponseFraming::UntilClose => {
-                while self.buffer.len() < LARGEST && self.some()? > 0 {}
+                while self.buffer.len() < LARGEST && self.read_some()? > 0 {}
                 Ok((std::mem::take(&mut self.buffer), false))
             }
         }
     }
 
     fn chunked(&mut self) -> io::Result<(Vec<u8>, bool)> {
-        let (mut decoder, mut body) = (ChunkedDecoder::of_origin(), Vec::new());
+        let (mut decoder, mut body) = (ChunkedDecoder::for_origin(), Vec::new());
         loop {
             while !self.buffer.is_empty() && !decoder.is_done() {
                 let chunk = decoder.decode(&self.buffer).map_err(invalid)?;
@@ -291,7 +299,7 @@ impl Reader {
             if body.len() > LARGEST {
                 return Ok((body, false));
             }
-            self.more()?;
+            self.read_more()?;
         }
     }
 }

@@ -6,5 +6,5 @@
 mod client;
 mod target;
 
-pub use client::{Answer, Client, Failure};
-pub use target::Target;
+pub use client::{WebAnswer, WebClient, WebFailure};
+pub use target::WebTarget;

@@ -2,7 +2,7 @@
 
 /// Page that a command requests: scheme, public host, path with its query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct WebTarget {
     /// Set for https.
     pub tls: bool,
     /// Host, with the port unless it is the default of the scheme; the value of the field `Host`.
@@ -11,7 +11,7 @@ pub struct Target {
     pub path: String,
 }
 
-impl Target {
+impl WebTarget {
     /// Parses `http://host[:port]/path?query`; a host without a scheme counts as `http://`. The error is a sentence.
     pub fn parse(url: &str) -> Result<Self, String> {
         let refused =
@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// Returns the address on this machine: loopback, and the port of the URL.
-    pub fn here(&self) -> String {
+    pub fn loopback_address(&self) -> String {
         format!("127.0.0.1:{}", self.port().unwrap_or(80))
     }
 
@@ -75,7 +75,7 @@ impl Target {
     }
 }
 
-impl std::fmt::Display for Target {
+impl std::fmt::Display for WebTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}://{}{}", if self.tls { "https" } else { "http" }, self.authority, self.path)
     }
@@ -107,8 +107,12 @@ mod tests {
             ("http://[::1]:81/a b\u{e9}", "http://[::1]:81/a%20b%C3%A9", "127.0.0.1:81"),
             ("http://[::1]/", "http://[::1]/", "127.0.0.1:80"),
         ] {
-            let target = Target::parse(url).expect(url);
-            assert_eq!((target.to_string().as_str(), target.here().as_str()), (written, here), "{url}");
+            let target = WebTarget::parse(url).expect(url);
+            assert_eq!(
+                (target.to_string().as_str(), target.loopback_address().as_str()),
+                (written, here),
+                "{url}"
+            );
         }
         for bad in [
             "",
@@ -120,8 +124,8 @@ mod tests {
             "http://a b/",
             "http://a\r\nX: y/",
         ] {
-            assert!(Target::parse(bad).expect_err(bad).contains("write http://"), "{bad}");
+            assert!(WebTarget::parse(bad).expect_err(bad).contains("write http://"), "{bad}");
         }
-        assert_eq!(Target::parse("http://[::1]:81/").expect("v6").host(), "[::1]");
+        assert_eq!(WebTarget::parse("http://[::1]:81/").expect("v6").host(), "[::1]");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::kind::Kind;
-use super::object_cache_change::ObjectCache;
-use super::options::Options;
-use super::placement::Placement;
+use super::kind::SiteKind;
+use super::object_cache_change::ObjectCacheChange;
+use super::options::SiteOptions;
+use super::placement::PluginPlacement;
 use super::values;
 use crate::cli;
 
@@ -13,13 +13,19 @@ use crate::cli;
 const COMMANDS: [&str; 3] = ["status", "reload", "stop"];
 
 /// Parses the arguments after the word `wordpress` or `php`.
-pub fn parse(kind: Kind, arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
-    parsed(kind, arguments).map_err(|error| kind.worded(error))
+pub fn parse(
+    kind: SiteKind,
+    arguments: impl Iterator<Item = OsString>,
+) -> Result<cli::ServerOptions, String> {
+    parsed(kind, arguments).map_err(|error| kind.adapt_message(error))
 }
 
-fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<cli::Options, String> {
-    let mut site = Options { kind, ..Options::default() };
-    let mut options = cli::Options::default();
+fn parsed(
+    kind: SiteKind,
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Result<cli::ServerOptions, String> {
+    let mut site = SiteOptions { kind, ..SiteOptions::default() };
+    let mut options = cli::ServerOptions::default();
     let mut given = Vec::new();
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy().into_owned();
@@ -29,9 +35,9 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
         };
         match name {
             "--print" => site.print = true,
-            "--install-plugin" => site.install = Some(site.install.unwrap_or(Placement::Plugin)),
-            "--must-use" => site.install = Some(Placement::MustUse),
-            "--remove-object-cache" => site.object_cache = Some(ObjectCache::Remove),
+            "--install-plugin" => site.install = Some(site.install.unwrap_or(PluginPlacement::Plugin)),
+            "--must-use" => site.install = Some(PluginPlacement::MustUse),
+            "--remove-object-cache" => site.object_cache = Some(ObjectCacheChange::Remove),
             "--php-later" => site.php_later = true,
             "--self-signed" => site.https.self_signed = true,
             "--acme-staging" => site.https.staging = true,
@@ -64,7 +70,7 @@ fn parsed(kind: Kind, mut arguments: impl Iterator<Item = OsString>) -> Result<c
                 once(name, &mut given)?;
                 let is_glued = glued.is_some();
                 let value = glued.or_else(|| arguments.next().and_then(|value| value.into_string().ok()));
-                site.set(name, values::given(name, value, is_glued)?)?;
+                site.set(name, values::option_value(name, value, is_glued)?)?;
             }
             _ => {
                 let known = COMMANDS.into_iter().chain(cli::options_in(cli::USAGE));
@@ -97,8 +103,8 @@ fn once(name: &str, given: &mut Vec<String>) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn arguments(words: &[&str]) -> Result<cli::Options, String> {
-        parse(Kind::WordPress, words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
+    fn arguments(words: &[&str]) -> Result<cli::ServerOptions, String> {
+        parse(SiteKind::WordPress, words.iter().map(OsString::from).collect::<Vec<_>>().into_iter())
     }
 
     #[test]
@@ -113,8 +119,8 @@ mod tests {
             (&["--php=/q"], "--php"),
             (&["--https-listen=443", "--https-listen=444"], "--https-listen"),
         ] {
-            let said = with(more).expect_err(option);
-            assert_eq!(said, format!("wordpress: {option} is given more than once"));
+            let error = with(more).expect_err(option);
+            assert_eq!(error, format!("wordpress: {option} is given more than once"));
         }
         let short = with(&["-p", "/a"]).expect("short").wordpress.expect("site");
         assert_eq!(short.prefix.as_deref(), Some("/a".as_ref()));
@@ -122,14 +128,14 @@ mod tests {
 
     #[test]
     fn near_options_are_suggested() {
-        let said =
-            |words: &[&str]| parse(Kind::WordPress, words.iter().map(OsString::from)).expect_err("none");
+        let error_of =
+            |words: &[&str]| parse(SiteKind::WordPress, words.iter().map(OsString::from)).expect_err("none");
         assert_eq!(
-            said(&["--rot", "/x"]),
+            error_of(&["--rot", "/x"]),
             "invalid option: \"--rot\", did you mean \"--root\"? (see myriad -h)"
         );
-        assert!(said(&["--self-singed"]).contains("did you mean \"--self-signed\"?"));
-        assert!(said(&["stauts"]).contains("did you mean \"status\"?"));
+        assert!(error_of(&["--self-singed"]).contains("did you mean \"--self-signed\"?"));
+        assert!(error_of(&["stauts"]).contains("did you mean \"status\"?"));
     }
 
     #[test]
@@ -157,10 +163,10 @@ mod tests {
 
     #[test]
     fn php_takes_the_same_but_what_is_wordpress_s() {
-        let said = |words: &[&str]| parse(Kind::Php, words.iter().map(OsString::from));
-        let options = said(&["--root=/srv", "--php=/p", "--set", "validity=5s"]).expect("sound");
-        assert_eq!(options.wordpress.expect("site").kind, Kind::Php);
-        assert!(said(&["--print"]).expect("alone").wordpress.expect("site").is_template());
+        let parsed_php = |words: &[&str]| parse(SiteKind::Php, words.iter().map(OsString::from));
+        let options = parsed_php(&["--root=/srv", "--php=/p", "--set", "validity=5s"]).expect("sound");
+        assert_eq!(options.wordpress.expect("site").kind, SiteKind::Php);
+        assert!(parsed_php(&["--print"]).expect("alone").wordpress.expect("site").is_template());
         for (words, part) in [
             (&["--php=/p"][..], "php: --root is missing"),
             (
@@ -169,7 +175,7 @@ mod tests {
             ),
             (&["--root=/srv", "--install-plugin"], "php: --install-plugin is only available for WordPress"),
         ] {
-            let error = said(words).expect_err("refused");
+            let error = parsed_php(words).expect_err("refused");
             assert!(error.starts_with(part), "{error}");
         }
     }

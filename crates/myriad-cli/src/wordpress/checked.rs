@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::denied::Denied;
-use super::kind::Kind;
-use super::layout::Layout;
-use super::options::Options;
-use super::php_name::PhpName;
-use super::settings::Settings;
+use super::denied::DeniedSitePaths;
+use super::kind::SiteKind;
+use super::layout::SiteLayout;
+use super::options::SiteOptions;
+use super::php_name::PhpServerName;
+use super::settings::SiteSettings;
 use super::{layout, php_listener, sites, values};
 use crate::accounts;
 use crate::site_folder::SiteFolder;
@@ -19,26 +19,26 @@ const MAX_LINK_WARNINGS: usize = 5;
 
 /// Site with checked values.
 #[derive(Clone, Debug)]
-pub(super) struct Checked {
-    pub(super) kind: Kind,
+pub(super) struct CheckedSite {
+    pub(super) kind: SiteKind,
     pub(super) names: Vec<String>,
     pub(super) domains: Vec<String>,
     pub(super) root: PathBuf,
-    pub(super) layout: Layout,
+    pub(super) layout: SiteLayout,
     pub(super) php: String,
     /// Name of php-fpm that is resolved again while the server runs, if it has one.
-    pub(super) php_name: Option<PhpName>,
+    pub(super) php_name: Option<PhpServerName>,
     pub(super) zone: String,
-    pub(super) settings: Settings,
+    pub(super) settings: SiteSettings,
     /// Paths that `.htaccess` files deny.
-    pub(super) denied: Denied,
+    pub(super) denied: DeniedSitePaths,
 }
 
 /// Sites of a configuration.
 #[derive(Debug)]
 pub(super) struct CheckedSites {
     /// Sites that are served; at least one.
-    pub(super) served: Vec<Checked>,
+    pub(super) served: Vec<CheckedSite>,
     /// Sites whose check failed, of several.
     pub(super) failed: Vec<FailedSite>,
 }
@@ -53,7 +53,7 @@ pub(super) struct FailedSite {
     pub(super) php: String,
 }
 
-impl Options {
+impl SiteOptions {
     /// Checks the sites that the options name. Of several sites, those that fail are reported in the warnings.
     ///
     /// # Errors
@@ -70,11 +70,11 @@ impl Options {
             let at =
                 |text: &str| format!("wordpress: {}: {}", line.place, text.trim_start_matches("wordpress: "));
             self.kind.allows(&line.settings).map_err(|error| at(&error))?;
-            let mut said = Vec::new();
-            match self.checked_line(&line, zone, &unresolved, &mut said) {
+            let mut site_warnings = Vec::new();
+            match self.checked_line(&line, zone, &unresolved, &mut site_warnings) {
                 Ok(site) => {
                     served.push(site);
-                    warnings.extend(said.iter().map(|text| at(text)));
+                    warnings.extend(site_warnings.iter().map(|text| at(text)));
                 }
                 Err(error) => {
                     errors.push(at(&error));
@@ -97,7 +97,7 @@ impl Options {
     }
 
     /// Checks the site of `--root` and `--php`.
-    fn checked_single(&self, warnings: &mut Vec<String>) -> Result<Checked, String> {
+    fn checked_single(&self, warnings: &mut Vec<String>) -> Result<CheckedSite, String> {
         warnings.extend(self.https.uncovered(&self.names));
         let domains = self.https.domains.clone();
         let mut names = self.names.clone();
@@ -107,10 +107,10 @@ impl Options {
         let unresolved = php_listener::unresolved(std::iter::once(self.php.as_str()));
         let layout = checked_layout(self.kind, &self.root, "--root")?;
         warn_of_links(&layout, warnings);
-        warnings.extend(layout.notice(&self.root).filter(|_| self.kind == Kind::WordPress));
-        let denied = Denied::find(&layout, self.kind, warnings);
+        warnings.extend(layout.notice(&self.root).filter(|_| self.kind == SiteKind::WordPress));
+        let denied = DeniedSitePaths::find(&layout, self.kind, warnings);
         let (php, php_name) = php_address(&self.php, "--php", &unresolved, warnings)?;
-        Ok(Checked {
+        Ok(CheckedSite {
             kind: self.kind,
             names,
             domains,
@@ -127,17 +127,17 @@ impl Options {
     /// Checks the site of a line.
     fn checked_line(
         &self,
-        line: &sites::Line,
+        line: &sites::SiteLine,
         zone: String,
         unresolved: &HashMap<String, String>,
         warnings: &mut Vec<String>,
-    ) -> Result<Checked, String> {
+    ) -> Result<CheckedSite, String> {
         let layout = checked_layout(self.kind, &line.root, "folder")?;
         warn_of_links(&layout, warnings);
-        warnings.extend(layout.notice(&line.root).filter(|_| self.kind == Kind::WordPress));
-        let denied = Denied::find(&layout, self.kind, warnings);
+        warnings.extend(layout.notice(&line.root).filter(|_| self.kind == SiteKind::WordPress));
+        let denied = DeniedSitePaths::find(&layout, self.kind, warnings);
         let (php, php_name) = php_address(&line.php, "php", unresolved, warnings)?;
-        Ok(Checked {
+        Ok(CheckedSite {
             kind: self.kind,
             names: line.names.clone(),
             domains: if line.https { line.names.clone() } else { Vec::new() },
@@ -146,13 +146,13 @@ impl Options {
             php,
             php_name,
             zone,
-            settings: line.settings.before(&self.settings),
+            settings: line.settings.merged_over(&self.settings),
             denied,
         })
     }
 }
 
-impl Options {
+impl SiteOptions {
     /// Returns the addresses of php-fpm, as `fastcgi_pass` takes them, each with the option or the line that names it.
     pub(super) fn php_addresses(&self) -> Result<Vec<(String, String)>, String> {
         if !self.is_several() {
@@ -172,15 +172,15 @@ impl Options {
 }
 
 /// Returns the layout of a site; `option` is the option that named the folder.
-pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<Layout, String> {
+pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Result<SiteLayout, String> {
     let failed = |error: std::io::Error| {
         format!(
             "wordpress: {option} {}: {error}; set it to the document root, which contains index.php",
             folder.display()
         )
     };
-    if kind == Kind::WordPress {
-        return Layout::find(folder).map_err(failed)?.ok_or_else(|| {
+    if kind == SiteKind::WordPress {
+        return SiteLayout::find(folder).map_err(failed)?.ok_or_else(|| {
             format!(
                 "wordpress: {} contains no WordPress; set {option} to the folder with index.php, which contains wp-includes or \
                      loads wp-blog-header.php from a subfolder, or to a project such as Bedrock with that folder in web, public or \
@@ -196,17 +196,17 @@ pub(super) fn checked_layout(kind: Kind, folder: &Path, option: &str) -> Result<
             root.display()
         ));
     }
-    Ok(Layout::usual(root))
+    Ok(SiteLayout::usual(root))
 }
 
 /// Returns the content folder of a WordPress for files that `option` writes, as [`Layout::writable_content`] does.
 pub(super) fn content_of(option: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
-    let layout = checked_layout(Kind::WordPress, root, "--root")?;
+    let layout = checked_layout(SiteKind::WordPress, root, "--root")?;
     layout.writable_content().map_err(|why| format!("wordpress: {option}: {why}"))
 }
 
 /// Warns of links that are not followed in the usual locations of links, such as uploads on another disk.
-fn warn_of_links(layout: &Layout, warnings: &mut Vec<String>) {
+fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
     let site = SiteFolder::new(&layout.root);
     let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));
     for link in refused.take(MAX_LINK_WARNINGS) {
@@ -230,10 +230,10 @@ fn php_address(
     option: &str,
     unresolved: &HashMap<String, String>,
     warnings: &mut Vec<String>,
-) -> Result<(String, Option<PhpName>), String> {
+) -> Result<(String, Option<PhpServerName>), String> {
     let address = php_form(given, option)?;
     let Some(path) = address.strip_prefix("unix:") else {
-        let name = PhpName::of(given);
+        let name = PhpServerName::from_address(given);
         return match unresolved.get(given) {
             None => Ok((given.to_owned(), name)),
             // A container that does not run yet has no name.
@@ -277,7 +277,7 @@ mod tests {
     fn a_folder_without_wordpress_is_refused_with_a_remedy() {
         let folder = std::env::temp_dir().join(format!("myriad-no-wordpress-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
-        let error = checked_layout(Kind::WordPress, &folder, "--root").expect_err("refused");
+        let error = checked_layout(SiteKind::WordPress, &folder, "--root").expect_err("refused");
         assert!(error.contains("contains no WordPress") && error.contains("set --root to"), "{error}");
         std::fs::remove_dir_all(&folder).expect("clean");
     }

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::dashboard_place::{Dashboard, Purpose};
-use super::options::Options;
+use super::dashboard_place::{ConfigurationPurpose, DashboardAccess};
+use super::options::SiteOptions;
 use super::prefix::{pid_file, prefix};
-use super::site_files::{Folder, hex, random};
+use super::site_files::{WritableFolder, hex, random};
 use crate::pidfile::{self, reason};
 use crate::site_folder::read_named;
 
@@ -29,40 +29,43 @@ const PORTS: std::ops::Range<u16> = 9199..9219;
 /// Length of the secret in bytes; short, because people type or copy it.
 const SECRET_BYTES: usize = 16;
 
-impl Options {
+impl SiteOptions {
     /// Chooses the port, and at a start stores it with a secret. A stored port is used again while the server runs or
     /// for printing, and a stored secret is retained.
     ///
     /// Returns warnings as well, because a site is also served without its dashboard.
-    pub fn with_dashboard(mut self, purpose: Purpose) -> (Self, Vec<String>) {
-        let said = self.settings.get("dashboard").to_owned();
-        if said == "off" {
+    pub fn with_dashboard(mut self, purpose: ConfigurationPurpose) -> (Self, Vec<String>) {
+        let setting = self.settings.get("dashboard").to_owned();
+        if setting == "off" {
             return (self, Vec::new());
         }
         let folder = folder(self.prefix.as_deref());
-        let runs = runs(&pid_file(self.prefix.as_deref()));
-        let kept = text(&folder.join("port")).and_then(|text| text.trim().parse().ok());
-        let port = match (said.parse().ok(), kept.filter(|_| runs || purpose == Purpose::Print)) {
+        let runs = is_running(&pid_file(self.prefix.as_deref()));
+        let stored_port = text(&folder.join("port")).and_then(|text| text.trim().parse().ok());
+        let port = match (
+            setting.parse().ok(),
+            stored_port.filter(|_| runs || purpose == ConfigurationPurpose::Print),
+        ) {
             (Some(port), _) | (None, Some(port)) => port,
             (None, None) => {
-                let Some(port) = free_port(kept, self.prefix.is_some()) else {
-                    return (self, vec![taken()]);
+                let Some(port) = free_port(stored_port, self.prefix.is_some()) else {
+                    return (self, vec![ports_taken_warning()]);
                 };
                 port
             }
         };
-        if purpose == Purpose::Start
+        if purpose == ConfigurationPurpose::Start
             && let Err(warning) = write(&folder, port)
         {
             return (self, vec![warning]);
         }
-        self.dashboard = Some(Dashboard { port, hash: hash(&folder) });
+        self.dashboard = Some(DashboardAccess { port, hash: hash(&folder) });
         (self, Vec::new())
     }
 
     /// Returns the server block of the dashboard; an empty text if it is off, a comment if it has no secret yet.
     pub(super) fn dashboard_server(&self) -> String {
-        let Some(Dashboard { port, hash }) = &self.dashboard else { return String::new() };
+        let Some(DashboardAccess { port, hash }) = &self.dashboard else { return String::new() };
         let Some(hash) = hash else {
             return "# The secret of the dashboard is generated at the first start: print the configuration again afterwards.".to_owned();
         };
@@ -75,14 +78,14 @@ impl Options {
 }
 
 /// Returns whether the server of this pid file, or the old one of an upgrade, runs: it uses the stored port.
-fn runs(pid: &Path) -> bool {
+fn is_running(pid: &Path) -> bool {
     let old = pid.with_extension("pid.oldbin");
     let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
     lives(pid) || lives(&old)
 }
 
 /// Returns the warning if all ports are taken.
-fn taken() -> String {
+fn ports_taken_warning() -> String {
     let (first, last) = (PORTS.start, PORTS.end - 1);
     format!(
         "wordpress: dashboard disabled: the ports {first} to {last} are in use; set another port with --set dashboard=PORT"
@@ -113,7 +116,7 @@ fn text(path: &Path) -> Option<String> {
 
 /// Stores the port, and a secret if none is stored.
 fn write(folder: &Path, port: u16) -> Result<(), String> {
-    let told = |error: io::Error| {
+    let describe_error = |error: io::Error| {
         format!(
             "wordpress: dashboard disabled, because its secret cannot be stored: {}: {}; set a writable folder with \
                  --prefix, or --set dashboard=off",
@@ -121,17 +124,17 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
             reason(&error)
         )
     };
-    let opened = Folder::of_server(folder).map_err(told)?;
-    opened.replace("port", &format!("{port}\n"), 0o644).map_err(told)?;
+    let opened = WritableFolder::of_server(folder).map_err(describe_error)?;
+    opened.replace("port", &format!("{port}\n"), 0o644).map_err(describe_error)?;
     if hash(folder).is_none() {
         let secret = random::<SECRET_BYTES>("the dashboard")?;
-        opened.replace("secret", &format!("{secret}\n"), 0o600).map_err(told)?;
+        opened.replace("secret", &format!("{secret}\n"), 0o600).map_err(describe_error)?;
     }
     Ok(())
 }
 
 /// Address of a served dashboard.
-pub(super) struct Greeting {
+pub(super) struct DashboardGreeting {
     /// Address on which it listens.
     pub(super) address: String,
     /// Text for people: the address, and the path of the secret.
@@ -145,12 +148,12 @@ pub(super) fn link(prefix: &Path, address: &str) -> Option<String> {
 }
 
 /// Returns the address of the dashboard of this prefix, if it is one of these addresses.
-pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<Greeting> {
+pub(super) fn greeting(prefix: &Path, listens: &[String]) -> Option<DashboardGreeting> {
     let folder = prefix.join("dashboard");
     let port = text(&folder.join("port"))?;
     let address = format!("http://127.0.0.1:{}", port.trim());
     let text = format!("{address}/, on this machine only; its secret: {}", folder.join("secret").display());
-    listens.contains(&address).then_some(Greeting { address, text })
+    listens.contains(&address).then_some(DashboardGreeting { address, text })
 }
 
 #[cfg(test)]
@@ -159,8 +162,8 @@ mod tests {
 
     use super::*;
 
-    fn options(prefix: &Path, settings: &[&str]) -> Options {
-        let mut options = Options { prefix: Some(prefix.to_owned()), ..Options::default() };
+    fn options(prefix: &Path, settings: &[&str]) -> SiteOptions {
+        let mut options = SiteOptions { prefix: Some(prefix.to_owned()), ..SiteOptions::default() };
         for text in settings {
             options.settings.add(text).expect("sound");
         }
@@ -170,7 +173,8 @@ mod tests {
     #[test]
     fn dashboard_is_on_loopback_with_a_secret_that_the_configuration_does_not_hold() {
         let prefix = std::env::temp_dir().join(format!("myriad-dashboard-{}", std::process::id()));
-        let (made, warnings) = options(&prefix, &["dashboard=9321"]).with_dashboard(Purpose::Start);
+        let (made, warnings) =
+            options(&prefix, &["dashboard=9321"]).with_dashboard(ConfigurationPurpose::Start);
         assert_eq!(warnings, Vec::<String>::new());
         let secret = fs::read_to_string(prefix.join("dashboard/secret")).expect("a secret");
         let text = made.dashboard_server();
@@ -180,7 +184,7 @@ mod tests {
         assert!(!text.contains(secret.trim()), "{text}");
         // The next start has the same secret; the printed configuration has the earlier port even if another process
         // listens there.
-        let (again, _) = options(&prefix, &[]).with_dashboard(Purpose::Print);
+        let (again, _) = options(&prefix, &[]).with_dashboard(ConfigurationPurpose::Print);
         assert_eq!(again.dashboard, made.dashboard);
         let line = greeting(&prefix, &["http://127.0.0.1:9321".to_owned()]).expect("a line").text;
         assert!(line.starts_with("http://127.0.0.1:9321/, on this machine only"), "{line}");
@@ -193,7 +197,7 @@ mod tests {
     #[test]
     fn no_dashboard_is_served_without_a_secret() {
         let prefix = std::env::temp_dir().join(format!("myriad-dashboard-print-{}", std::process::id()));
-        for purpose in [Purpose::Print, Purpose::Test] {
+        for purpose in [ConfigurationPurpose::Print, ConfigurationPurpose::Test] {
             let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(purpose);
             assert_eq!((warnings.len(), prefix.exists()), (0, false), "nothing is written");
             let text = made.dashboard_server();
@@ -201,7 +205,8 @@ mod tests {
         }
         fs::create_dir_all(&prefix).expect("folder");
         fs::write(prefix.join("dashboard"), "no folder").expect("written");
-        let (made, warnings) = options(&prefix, &["dashboard=9322"]).with_dashboard(Purpose::Start);
+        let (made, warnings) =
+            options(&prefix, &["dashboard=9322"]).with_dashboard(ConfigurationPurpose::Start);
         assert!(made.dashboard_server().is_empty(), "{}", made.dashboard_server());
         assert!(
             warnings[0].contains("dashboard disabled, because its secret cannot be stored"),
@@ -213,7 +218,7 @@ mod tests {
     #[test]
     fn off_is_no_server_and_a_taken_port_leads_to_the_next() {
         let prefix = std::env::temp_dir().join(format!("myriad-dashboard-off-{}", std::process::id()));
-        let (made, _) = options(&prefix, &["dashboard=off"]).with_dashboard(Purpose::Start);
+        let (made, _) = options(&prefix, &["dashboard=off"]).with_dashboard(ConfigurationPurpose::Start);
         assert_eq!((made.dashboard_server(), prefix.exists()), (String::new(), false));
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = taken.local_addr().expect("its address").port();

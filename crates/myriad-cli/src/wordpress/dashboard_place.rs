@@ -2,7 +2,7 @@
 
 /// Port and secret of the dashboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Dashboard {
+pub(super) struct DashboardAccess {
     /// Port on loopback.
     pub(super) port: u16,
     /// SHA-256 of the secret in hexadecimal digits; `None` before the first start, when no dashboard exists.
@@ -11,7 +11,7 @@ pub(super) struct Dashboard {
 
 /// Purpose of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum ConfigurationPurpose {
     /// Printing (`--print`): no socket is opened and no file is written.
     Print,
     /// Test (`-t`): its addresses are opened, no file is written.

@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use crate::apache::{Cycle, Denials, Partly, denials, denied_paths};
+use crate::apache::{AccessDenials, Cycle, PartialAccess, denials, denied_paths};
 use myriad_script::Regex;
 
-use super::kind::Kind;
-use super::layout::Layout;
+use super::kind::SiteKind;
+use super::layout::SiteLayout;
 use crate::site_folder::SiteFolder;
 
 /// Folders in which `.htaccess` files are looked for.
-struct Search {
+struct HtaccessSearch {
     /// Relative to the root.
     start: String,
     /// Maximum number of folders read.
@@ -23,7 +23,7 @@ struct Search {
     except: Vec<String>,
 }
 
-impl Search {
+impl HtaccessSearch {
     fn new(start: &str, folders: usize, except: &[&str]) -> Self {
         let except = except.iter().map(|folder| (*folder).trim_start_matches('/').to_owned()).collect();
         Self { start: start.to_owned(), folders, except }
@@ -31,8 +31,8 @@ impl Search {
 
     /// Returns the searches of a site. Uploads come first, so that no limit on other folders applies to them. The files of WordPress
     /// itself have no such rules.
-    fn of(layout: &Layout, kind: Kind) -> Vec<Self> {
-        if kind == Kind::Php {
+    fn of(layout: &SiteLayout, kind: SiteKind) -> Vec<Self> {
+        if kind == SiteKind::Php {
             return vec![Self::new("", 5_000, &[])];
         }
         let (core, content) = (&layout.core, layout.content.as_str());
@@ -62,9 +62,9 @@ const NAME: &str = ".htaccess";
 
 /// Denied paths of a site.
 #[derive(Clone, Debug, Default)]
-pub struct Denied {
+pub struct DeniedSitePaths {
     /// Folders that have a `.htaccess`, by their URL paths with a `/` on both sides.
-    folders: Vec<(String, Denials)>,
+    folders: Vec<(String, AccessDenials)>,
     /// Regexes of the denied URL paths.
     regexes: Vec<String>,
     /// Regexes of the folders that the preset does not deny by name: their `.htaccess` replaces its rule.
@@ -73,15 +73,15 @@ pub struct Denied {
     remarks: Vec<String>,
 }
 
-impl Denied {
+impl DeniedSitePaths {
     /// Reads the `.htaccess` files below the folder of a site. Lines that are not obeyed, and limits that are reached, are warnings.
-    pub fn find(layout: &Layout, kind: Kind, warnings: &mut Vec<String>) -> Self {
+    pub fn find(layout: &SiteLayout, kind: SiteKind, warnings: &mut Vec<String>) -> Self {
         let root = &layout.root;
         let site = SiteFolder::new(root);
         let mut folders = Vec::new();
         let (mut remarks, mut cycles) = (Vec::new(), Vec::new());
         let mut is_cut = false;
-        for search in Search::of(layout, kind) {
+        for search in HtaccessSearch::of(layout, kind) {
             let Ok(files) = site.files(&search.start, search.folders) else { continue };
             let mut files = files.named(NAME).except(&search.except).following_links();
             while let Some(file) = files.next() {
@@ -187,10 +187,10 @@ impl Denied {
 /// because the regexes would be too long. Only the folders that the preset denies by name, and folders below them, are considered:
 /// a `.htaccess` in an outer folder, such as `uploads`, does not admit clients to them. A folder below another of the result needs no
 /// regex. `content` is the regex for the name of `wp-content`.
-fn admitted(folders: &[(String, Denials)], content: &str) -> (Vec<String>, usize) {
+fn admitted(folders: &[(String, AccessDenials)], content: &str) -> (Vec<String>, usize) {
     let protected = format!("^/(?:.*/)?{content}/uploads/(?:sites/[0-9]+/)?(?:{PROTECTED})/");
     let Ok(protected) = Regex::without_captures(&protected) else { return (Vec::new(), 0) };
-    let is_admitted = |(path, denials): &&(String, Denials)| {
+    let is_admitted = |(path, denials): &&(String, AccessDenials)| {
         let is_protected = protected.is_match(path.as_bytes()).unwrap_or(false);
         is_protected && !denials.denies_folder() && !path.contains(char::is_control)
     };
@@ -233,7 +233,7 @@ fn url_path(folder: &str) -> String {
 }
 
 /// Returns the rules of the `.htaccess` of a folder. One that cannot be read denies the folder, as in Apache.
-fn read(text: io::Result<Vec<u8>>, folder: &str) -> Denials {
+fn read(text: io::Result<Vec<u8>>, folder: &str) -> AccessDenials {
     match text {
         Ok(text) => parse(&String::from_utf8_lossy(&text), folder),
         Err(error) => parse("Require all denied", folder).with_remark(format!(
@@ -243,12 +243,12 @@ fn read(text: io::Result<Vec<u8>>, folder: &str) -> Denials {
 }
 
 /// Parses the `.htaccess` of a folder.
-fn parse(text: &str, folder: &str) -> Denials {
+fn parse(text: &str, folder: &str) -> AccessDenials {
     if folder.is_empty() {
         // A denial of the site's own folder would deny every page.
-        return denials(text, Partly::Admitted).without_folder();
+        return denials(text, PartialAccess::Admitted).without_folder();
     }
-    denials(text, Partly::Denied)
+    denials(text, PartialAccess::Denied)
 }
 
 #[cfg(test)]
@@ -275,7 +275,8 @@ mod tests {
         fs::write(root.join("wp-content/plugins/a/logs/a\nb.log"), "").expect("a file");
         std::os::unix::fs::symlink("a", root.join("wp-content/plugins/link")).expect("a link");
         let mut warnings = Vec::new();
-        let denied = Denied::find(&Layout::usual(root.clone()), Kind::WordPress, &mut warnings);
+        let denied =
+            DeniedSitePaths::find(&SiteLayout::usual(root.clone()), SiteKind::WordPress, &mut warnings);
         let examples = denied.examples(&root, 9);
         fs::remove_dir_all(&root).expect("clean");
         let mut paths: Vec<_> = denied.folders.iter().map(|(path, _)| path.as_str()).collect();
@@ -297,7 +298,7 @@ mod tests {
         );
         let admitted = denied.admitted();
         assert_eq!(admitted, "(?-x:^(?:/wp-content/uploads/edd/))");
-        assert_eq!(Denied::default().admitted(), "(?!)");
+        assert_eq!(DeniedSitePaths::default().admitted(), "(?!)");
     }
 
     #[test]
@@ -312,7 +313,7 @@ mod tests {
             fs::write(root.join(folder).join(NAME), text).expect("a file");
         }
         let mut warnings = Vec::new();
-        let denied = Denied::find(&Layout::usual(root.clone()), Kind::Php, &mut warnings);
+        let denied = DeniedSitePaths::find(&SiteLayout::usual(root.clone()), SiteKind::Php, &mut warnings);
         fs::remove_dir_all(&root).expect("clean");
         assert_eq!(denied.remarks().len(), 5, "{:?}", denied.remarks());
         let is_told = |part: &str| denied.remarks().iter().any(|remark| remark.contains(part));
@@ -344,7 +345,8 @@ mod tests {
         symlink(shared.join("foreign"), uploads.join("foreign")).expect("a link");
         let is_root = lchown(uploads.join("foreign"), Some(1), None).is_ok();
         let mut warnings = Vec::new();
-        let denied = Denied::find(&Layout::usual(root.clone()), Kind::WordPress, &mut warnings);
+        let denied =
+            DeniedSitePaths::find(&SiteLayout::usual(root.clone()), SiteKind::WordPress, &mut warnings);
         fs::remove_dir_all(&top).expect("clean");
         assert_eq!(warnings, Vec::<String>::new());
         let regexes: Vec<_> =
@@ -368,9 +370,9 @@ mod tests {
     fn by_name(folders: &[(&str, &str)]) -> (Regex, usize) {
         let folders = folders.iter().map(|(path, text)| ((*path).to_owned(), parse(text, path)));
         let (admitted, left_out) = admitted(&folders.collect::<Vec<_>>(), "wp-content");
-        let denied = Denied { admitted, ..Denied::default() };
+        let denied = DeniedSitePaths { admitted, ..DeniedSitePaths::default() };
         let (_, rest) =
-            Kind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
+            SiteKind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
         let regex = rest.split('"').nth(1).expect("a regex");
         let regex = regex.replace("{{admitted}}", &denied.admitted()).replace("{{content}}", "wp-content");
         (Regex::without_captures(&regex).expect("it compiles"), left_out)
@@ -406,7 +408,7 @@ mod tests {
     #[test]
     fn names_of_protected_folders_are_those_of_the_preset() {
         let (_, rest) =
-            Kind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
+            SiteKind::WordPress.preset().split_once("# Files that plugins deliver themselves").expect("it");
         let regex: String = rest.split('"').nth(1).expect("a regex").split_whitespace().collect();
         let names = PROTECTED.strip_suffix("|edd").expect("a name with exceptions");
         assert!(regex.contains(&format!("(?:(?:{names})/|edd/(?!")), "{regex}");

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
 use myriad_conf::registry::BuildFeature;
-use myriad_tls::acme_client::{Facts, SigningKey, csr};
+use myriad_tls::acme_client::{CertificateInfo, SigningKey, csr};
 
 use super::authorities::{LETS_ENCRYPT, STAGING};
 use super::quoting::quoted;
@@ -30,7 +30,7 @@ const MODERN: &str = "        ssl_prefer_server_ciphers on;
 
 /// Options of HTTPS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Https {
+pub(super) struct HttpsOptions {
     pub(super) domains: Vec<String>,
     pub(super) email: Option<String>,
     pub(super) directory: Option<String>,
@@ -47,7 +47,7 @@ pub struct SelfSigned {
     names: Vec<String>,
 }
 
-impl Https {
+impl HttpsOptions {
     /// Sets an option; returns `false` if it is not an option of HTTPS.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
@@ -247,10 +247,10 @@ impl SelfSigned {
     pub fn make(&self) -> io::Result<()> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let identifiers = self.identifiers();
-        let known = fs::read(&self.path).ok().and_then(|text| Facts::from_pem(&text));
-        let fits = |known: Facts| {
+        let known = fs::read(&self.path).ok().and_then(|text| CertificateInfo::from_pem(&text));
+        let fits = |known: CertificateInfo| {
             known.not_after_s > now_s + FEW_DAYS * 86_400
-                && identifiers.iter().all(|identifier| known.is_for(&identifier.to_string()))
+                && identifiers.iter().all(|identifier| known.is_valid_for(&identifier.to_string()))
         };
         if known.is_some_and(fits) {
             return Ok(());
@@ -294,19 +294,19 @@ mod tests {
     fn server_names_not_covered_by_certificate_are_reported() {
         let of = |domains: &[&str], names: &[&str]| {
             let owned = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-            Https { domains: owned(domains), ..Https::default() }.uncovered(&owned(names))
+            HttpsOptions { domains: owned(domains), ..HttpsOptions::default() }.uncovered(&owned(names))
         };
         for names in [&["example.com", "WWW.example.com", ".example.com", "_"][..], &[]] {
             assert_eq!(of(&[".example.com"], names), None, "{names:?}");
         }
         assert_eq!(of(&[], &["example.com"]), None, "nothing is said where no certificate is asked for");
-        let told =
+        let warning =
             of(&["example.com"], &["example.com", "www.example.com", "*.example.com", "www."]).unwrap();
-        assert!(told.contains("does not include www.example.com, *.example.com, www.,"), "{told}");
+        assert!(warning.contains("does not include www.example.com, *.example.com, www.,"), "{warning}");
     }
 
-    fn https(options: &[(&str, &str)]) -> Https {
-        let mut https = Https::default();
+    fn https(options: &[(&str, &str)]) -> HttpsOptions {
+        let mut https = HttpsOptions::default();
         for (name, value) in options {
             assert!(https.set(name, value), "{name}");
         }
@@ -335,7 +335,7 @@ mod tests {
         }
         let has_http3 = BuildFeature::missing("http3").is_none();
         assert_eq!(server.contains("listen 8443 quic reuseport;\n"), has_http3, "{server}");
-        let none = Https::default();
+        let none = HttpsOptions::default();
         assert!(none.listens(true).is_empty() && none.issuers(prefix).expect("none").is_empty());
         assert_eq!(https.server(prefix, &https.listens(true), &[]).as_deref(), Ok(""));
     }
@@ -349,10 +349,10 @@ mod tests {
                 .contains("--email requires --domain")
         );
         assert!(https(&[("--https-listen", "443")]).check().is_err());
-        let both = Https { self_signed: true, ..https(&[("--domain", "a.test")]) };
+        let both = HttpsOptions { self_signed: true, ..https(&[("--domain", "a.test")]) };
         assert!(both.check().is_err());
         let staging =
-            Https { staging: true, ..https(&[("--domain", "a"), ("--acme-directory", "https://x/")]) };
+            HttpsOptions { staging: true, ..https(&[("--domain", "a"), ("--acme-directory", "https://x/")]) };
         assert!(staging.check().is_err());
         assert!(https(&[("--domain", "a.test")]).check().is_ok());
         for (option, value) in [
@@ -381,13 +381,13 @@ mod tests {
             fs::read(&path).expect("read")
         };
         let first = make("_");
-        let facts = Facts::from_pem(&first).expect("facts");
+        let facts = CertificateInfo::from_pem(&first).expect("facts");
         assert_eq!(facts.names, ["localhost", "127.0.0.1", "::1"]);
         assert!(facts.self_signed && SigningKey::from_pem(&first).is_some());
         assert_eq!(make("_"), first);
         let second = make("a.test");
         assert_ne!(second, first);
-        assert!(Facts::from_pem(&second).expect("facts").is_for("a.test"));
+        assert!(CertificateInfo::from_pem(&second).expect("facts").is_valid_for("a.test"));
         fs::remove_dir_all(&folder).expect("clean");
     }
 }

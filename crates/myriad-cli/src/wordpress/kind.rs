@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::settings::Settings;
+use super::settings::SiteSettings;
 
 /// Kind of the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum SiteKind {
     /// WordPress (`myriad wordpress`).
     #[default]
     WordPress,
@@ -18,7 +18,7 @@ pub enum Kind {
 const WORDPRESS: &str = include_str!("../../../../presets/wordpress.conf");
 const PHP: &str = include_str!("../../../../presets/php.conf");
 
-impl Kind {
+impl SiteKind {
     /// Returns the word on the command line.
     pub fn word(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Kind {
     }
 
     /// Returns the kind for a word of the command line.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         [Self::WordPress, Self::Php].into_iter().find(|kind| kind.word() == word)
     }
 
@@ -49,7 +49,7 @@ impl Kind {
     }
 
     /// Checks that the settings are valid for sites of this kind.
-    pub(super) fn allows(self, settings: &Settings) -> Result<(), String> {
+    pub(super) fn allows(self, settings: &SiteSettings) -> Result<(), String> {
         match settings.of_wordpress().filter(|_| self == Self::Php) {
             Some(name) => Err(format!("wordpress: the setting {name} is only available for WordPress")),
             None => Ok(()),
@@ -57,7 +57,7 @@ impl Kind {
     }
 
     /// Adapts a message that starts with `wordpress: ` to this command.
-    pub fn worded<'a>(self, text: impl Into<Cow<'a, str>>) -> String {
+    pub fn adapt_message<'a>(self, text: impl Into<Cow<'a, str>>) -> String {
         let text = text.into();
         match text.strip_prefix("wordpress: ") {
             Some(rest) => format!("{}: {rest}", self.word()),

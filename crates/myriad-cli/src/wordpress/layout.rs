@@ -13,7 +13,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::php_code::{PhpCode, Token};
+use super::php_code::{PhpCode, PhpToken};
 use crate::accounts;
 use crate::pidfile::reason;
 use crate::site_folder::SiteFolder;
@@ -40,7 +40,7 @@ const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
 
 /// Layout of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct SiteLayout {
     /// Document root, an absolute path. A link to the current release is not resolved.
     pub root: PathBuf,
     /// URL path of the core folder: empty, or `/wp`.
@@ -55,7 +55,7 @@ pub struct Layout {
     configuration: Option<PathBuf>,
 }
 
-impl Layout {
+impl SiteLayout {
     /// Finds the layout of the site in a folder or in a usual location below it; `None` if it contains no WordPress.
     ///
     /// # Errors
@@ -103,14 +103,15 @@ impl Layout {
     fn find_content(&mut self, site: &SiteFolder) {
         let code = PhpCode::new(&self.configuration_text());
         let defined =
-            code.defined("WP_CONTENT_DIR").and_then(|value| value.iter().rev().find_map(Token::text));
-        let beside = self.configuration.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+            code.defined("WP_CONTENT_DIR").and_then(|value| value.iter().rev().find_map(PhpToken::text));
+        let configuration_folder =
+            self.configuration.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let is_folder = |path: &Path| site.metadata(path).is_ok_and(|known| known.is_dir());
         if let Some(defined) = defined {
             let relative = Path::new(defined.trim_start_matches('/'));
             let places = [
                 Path::new(&defined).strip_prefix(&self.root).ok().map(Path::to_owned),
-                Some(beside.join(relative)),
+                Some(configuration_folder.join(relative)),
                 Some(relative.to_owned()),
             ];
             let below = places.into_iter().flatten().map(|path| collapsed(&path));

@@ -2,12 +2,12 @@
 
 use crate::apache::escaped;
 
-use super::layout::Layout;
+use super::layout::SiteLayout;
 use super::php_code::PhpCode;
 
 /// Returns the rules for a network of sites in folders: `/name/wp-admin/` and similar paths are files of the same
 /// WordPress.
-fn folders(layout: &Layout) -> String {
+fn folders(layout: &SiteLayout) -> String {
     let comment = "# Network of sites in subdirectories: /name/wp-admin/ and similar paths are files of the same WordPress.";
     let (core, content) = (&layout.core, &layout.content);
     let rewrites = if core.is_empty() && content == "wp-content" {
@@ -30,7 +30,7 @@ fn folders(layout: &Layout) -> String {
 }
 
 /// Returns the rule for networks from before WordPress 3.5, which store uploads in `wp-content/blogs.dir`.
-fn files(layout: &Layout) -> String {
+fn files(layout: &SiteLayout) -> String {
     format!(
         "# Uploads of an old network.
         rewrite ^(?:/[_0-9a-zA-Z-]+)?/files/(.+)$ {}/wp-includes/ms-files.php?file=$1 last;",
@@ -40,7 +40,7 @@ fn files(layout: &Layout) -> String {
 
 /// Returns the rules of a server for a network; `kind` is the value of the setting, empty to read it from
 /// `wp-config.php`.
-pub(super) fn rules(kind: &str, layout: &Layout) -> String {
+pub(super) fn rules(kind: &str, layout: &SiteLayout) -> String {
     let kind = if kind.is_empty() { kind_of(layout) } else { kind };
     let folders = (kind == "subdirectories").then(|| folders(layout));
     let files = (kind != "off" && layout.has_content_folder("blogs.dir")).then(|| files(layout));
@@ -48,12 +48,12 @@ pub(super) fn rules(kind: &str, layout: &Layout) -> String {
 }
 
 /// Returns whether a site is a network; `kind` as for [`rules`].
-pub(super) fn is_network(kind: &str, layout: &Layout) -> bool {
+pub(super) fn is_network(kind: &str, layout: &SiteLayout) -> bool {
     (if kind.is_empty() { kind_of(layout) } else { kind }) != "off"
 }
 
 /// Returns the host of a network's main site, as `wp-config.php` defines it (`DOMAIN_CURRENT_SITE`).
-pub(super) fn main_host(layout: &Layout) -> Option<String> {
+pub(super) fn main_host(layout: &SiteLayout) -> Option<String> {
     let code = PhpCode::new(&layout.configuration_text());
     let host = match code.defined("DOMAIN_CURRENT_SITE")? {
         [host] => host.text()?,
@@ -64,7 +64,7 @@ pub(super) fn main_host(layout: &Layout) -> Option<String> {
 }
 
 /// Returns the kind of network that `wp-config.php` defines; "off" if the file cannot be read.
-fn kind_of(layout: &Layout) -> &'static str {
+fn kind_of(layout: &SiteLayout) -> &'static str {
     let code = PhpCode::new(&layout.configuration_text());
     match (code.is_true("MULTISITE"), code.is_true("SUBDOMAIN_INSTALL")) {
         (false, _) => "off",
@@ -82,10 +82,10 @@ mod tests {
         let root = std::env::temp_dir().join(format!("myriad-network-{}", std::process::id()));
         std::fs::create_dir_all(root.join("wp-includes")).expect("folder");
         std::fs::write(root.join("index.php"), "<?php").expect("file");
-        assert_eq!(rules("", &Layout::usual(root.clone())), "");
+        assert_eq!(rules("", &SiteLayout::usual(root.clone())), "");
         std::fs::write(root.join("wp-config.php"), "<?php\ndefine(\n  'MULTISITE',\n  true\n);\n")
             .expect("file");
-        let layout = Layout::find(&root).expect("a folder").expect("WordPress");
+        let layout = SiteLayout::find(&root).expect("a folder").expect("WordPress");
         assert!(
             rules("", &layout).contains("!-e $request_filename") && !rules("", &layout).contains("ms-files")
         );
@@ -101,8 +101,8 @@ mod tests {
         }
         let mut bedrock = layout.clone();
         (bedrock.core, bedrock.content) = ("/wp".to_owned(), "app".to_owned());
-        let told = rules("subdirectories", &bedrock);
-        assert!(told.contains("(/app/.*)$ $1 last") && told.contains(".php)$ /wp$1 last"), "{told}");
+        let text = rules("subdirectories", &bedrock);
+        assert!(text.contains("(/app/.*)$ $1 last") && text.contains(".php)$ /wp$1 last"), "{text}");
         std::fs::create_dir_all(root.join("app/blogs.dir")).expect("folder");
         let told = rules("subdomains", &bedrock);
         assert!(told.contains("/files/(.+)$ /wp/wp-includes/ms-files.php?file=$1 last"), "{told}");

@@ -10,9 +10,9 @@
 use std::io;
 
 use super::checked::content_of;
-use super::object_cache_change::ObjectCache;
-use super::options::Options;
-use super::site_files::{Folder, as_owner, random};
+use super::object_cache_change::ObjectCacheChange;
+use super::options::SiteOptions;
+use super::site_files::{WritableFolder, as_owner, random};
 
 /// Lists the files of the drop-in, which are part of the program.
 macro_rules! files {
@@ -46,14 +46,14 @@ const FOLDER: &str = "myriad-object-cache";
 /// Length of a salt, in bytes.
 const SALT_BYTES: usize = 8;
 
-impl Options {
+impl SiteOptions {
     /// Writes the object cache to the folders of the sites, or removes it. Returns a description of the changes, one
     /// line each.
     ///
     /// # Errors
     /// Returns a sentence with the file that could not be written and the user who may write it, or with the plugin
     /// that owns the existing file.
-    pub(super) fn change_object_cache(&self, change: &ObjectCache) -> Result<Vec<String>, String> {
+    pub(super) fn change_object_cache(&self, change: &ObjectCacheChange) -> Result<Vec<String>, String> {
         let option = change.option();
         let mut done = Vec::new();
         for (root, _) in self.roots()? {
@@ -66,7 +66,7 @@ impl Options {
                     file.display()
                 ));
             }
-            if let ObjectCache::Install(address) = change {
+            if let ObjectCacheChange::Install(address) = change {
                 let salt = random::<SALT_BYTES>(option)?;
                 as_owner(option, &content, |content| write(content, &connection(address, &salt)))?;
                 done.push(format!("the object cache was installed as {}", file.display()));
@@ -80,7 +80,7 @@ impl Options {
 }
 
 /// Returns whether WordPress loads another object cache; also true if the file is not a regular file.
-fn is_foreign(content: &Folder) -> io::Result<bool> {
+fn is_foreign(content: &WritableFolder) -> io::Result<bool> {
     match content.text(DROP_IN_NAME) {
         Ok(text) => Ok(text.is_some_and(|text| !text.contains(OURS))),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
@@ -97,8 +97,8 @@ fn connection(address: &str, salt: &str) -> String {
 }
 
 /// Writes the files; the file that WordPress loads is the last.
-fn write(content: &Folder, connection: &str) -> io::Result<()> {
-    let folder = content.made(FOLDER)?;
+fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
+    let folder = content.make_folder(FOLDER)?;
     for (name, text) in FILES {
         folder.replace(name, text, 0o644)?;
     }
@@ -107,7 +107,7 @@ fn write(content: &Folder, connection: &str) -> io::Result<()> {
 }
 
 /// Removes the files; the file that WordPress loads is the first. Other files remain, and with them the folder.
-fn remove(content: &Folder) -> io::Result<()> {
+fn remove(content: &WritableFolder) -> io::Result<()> {
     content.remove(DROP_IN_NAME)?;
     let folder = match content.folder(FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -146,19 +146,19 @@ mod tests {
             fs::create_dir_all(top.join(folder)).expect("folder");
         }
         fs::write(top.join("index.php"), "<?php").expect("index");
-        let options = Options { root: top.clone(), ..Options::default() };
-        let install = ObjectCache::install("redis:/run/r.sock".to_owned()).expect("an address");
+        let options = SiteOptions { root: top.clone(), ..SiteOptions::default() };
+        let install = ObjectCacheChange::install("redis:/run/r.sock".to_owned()).expect("an address");
         options.change_object_cache(&install).expect("installed");
         assert!(content.join("object-cache.php").is_file());
         let connection =
             fs::read_to_string(content.join("myriad-object-cache/connection.php")).expect("file");
         assert!(connection.contains("'redis:/run/r.sock'"), "{connection}");
         fs::write(content.join("myriad-object-cache/outage"), "").expect("outage");
-        options.change_object_cache(&ObjectCache::Remove).expect("removed");
-        options.change_object_cache(&ObjectCache::Remove).expect("removed twice");
+        options.change_object_cache(&ObjectCacheChange::Remove).expect("removed");
+        options.change_object_cache(&ObjectCacheChange::Remove).expect("removed twice");
         assert_eq!(fs::read_dir(&content).expect("folder").count(), 0);
         fs::write(content.join("object-cache.php"), "<?php // of another").expect("file");
-        for change in [install, ObjectCache::Remove] {
+        for change in [install, ObjectCacheChange::Remove] {
             assert!(options.change_object_cache(&change).expect_err("refused").contains("another plugin"));
         }
         fs::remove_dir_all(&top).expect("clean");

@@ -2,13 +2,13 @@
 
 /// Change of the object cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ObjectCache {
+pub(super) enum ObjectCacheChange {
     /// Installation, for the server at this address.
     Install(String),
     Remove,
 }
 
-impl ObjectCache {
+impl ObjectCacheChange {
     /// Parses the address of a server.
     ///
     /// # Errors
@@ -57,17 +57,17 @@ mod tests {
         for address in
             ["redis:/run/r.sock", "redis://h:1/2", "rediss://:p@h", "memcached://h", "memcached:/m", "apcu"]
         {
-            assert!(ObjectCache::install(address.to_owned()).is_ok(), "{address}");
+            assert!(ObjectCacheChange::install(address.to_owned()).is_ok(), "{address}");
         }
         for address in ["unix:/run/r.sock", "unix:///run/r.sock", "/run/r.sock"] {
-            let read = ObjectCache::install(address.to_owned());
-            assert_eq!(read, Ok(ObjectCache::Install("redis:/run/r.sock".to_owned())), "{address}");
+            let read = ObjectCacheChange::install(address.to_owned());
+            assert_eq!(read, Ok(ObjectCacheChange::Install("redis:/run/r.sock".to_owned())), "{address}");
         }
         for address in
             ["", "redis", "redis:", "redis://", "redis:run/r.sock", "apcu:x", "http://h", "redis://h'"]
         {
-            let said = ObjectCache::install(address.to_owned()).expect_err(address);
-            assert!(said.contains("redis:/run/redis/redis.sock"), "{said}");
+            let error = ObjectCacheChange::install(address.to_owned()).expect_err(address);
+            assert!(error.contains("redis:/run/redis/redis.sock"), "{error}");
         }
     }
 }

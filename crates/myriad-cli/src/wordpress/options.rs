@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::dashboard_place::Dashboard;
-use super::https::Https;
-use super::kind::Kind;
-use super::object_cache_change::ObjectCache;
-use super::placement::Placement;
+use super::dashboard_place::DashboardAccess;
+use super::https::HttpsOptions;
+use super::kind::SiteKind;
+use super::object_cache_change::ObjectCacheChange;
+use super::placement::PluginPlacement;
 use super::prefix::{IN_HOME, default_prefix};
-use super::settings::Settings;
-use super::user::Choice;
+use super::settings::SiteSettings;
+use super::user::UserChoice;
 use super::{children, proxies, values};
 use crate::accounts;
 
 /// Options after `myriad wordpress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct SiteOptions {
     /// Kind of the sites.
-    pub kind: Kind,
+    pub kind: SiteKind,
     pub(super) root: PathBuf,
     pub(super) php: String,
     pub(super) children: Option<u32>,
@@ -30,25 +30,25 @@ pub struct Options {
     pub(super) user: Option<String>,
     /// Networks of `--trusted-proxy`.
     pub(super) trusted_proxies: Vec<String>,
-    pub(super) https: Https,
+    pub(super) https: HttpsOptions,
     /// Values of `--site`, each in the form of a line of the file of `--sites`.
     pub(super) sites: Vec<String>,
     pub(super) sites_file: Option<PathBuf>,
     /// Values of `--set`, for all sites.
-    pub(super) settings: Settings,
+    pub(super) settings: SiteSettings,
     /// User of the workers that already serve at a reload; another user could not use the cache.
-    pub(super) serving: Option<Choice>,
+    pub(super) serving: Option<UserChoice>,
     /// Dashboard of the sites; `None` if it is off.
-    pub(super) dashboard: Option<Dashboard>,
+    pub(super) dashboard: Option<DashboardAccess>,
     /// `--install-plugin`: write the plugin to the sites instead of serving them.
-    pub(super) install: Option<Placement>,
+    pub(super) install: Option<PluginPlacement>,
     /// `--install-object-cache`, `--remove-object-cache`: write or remove the object cache instead of serving.
-    pub(super) object_cache: Option<ObjectCache>,
+    pub(super) object_cache: Option<ObjectCacheChange>,
     /// `--print`: print the configuration instead of running it.
     pub print: bool,
 }
 
-impl Options {
+impl SiteOptions {
     /// Returns whether `--print` is the only option: without a site the preset is printed with its tokens.
     pub fn is_template(&self) -> bool {
         self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
@@ -113,7 +113,7 @@ impl Options {
             ("--install-plugin", self.install.is_some()),
             ("--install-object-cache", self.object_cache.is_some()),
         ];
-        if let Some((option, _)) = writes.iter().find(|(_, given)| *given && self.kind == Kind::Php) {
+        if let Some((option, _)) = writes.iter().find(|(_, given)| *given && self.kind == SiteKind::Php) {
             return Err(format!("wordpress: {option} is only available for WordPress"));
         }
         self.names.iter().try_for_each(|name| values::name(name))?;
@@ -150,7 +150,7 @@ impl Options {
             "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
             "--trusted-proxy" => proxies::add(&mut self.trusted_proxies, &value)?,
             "--sites" => self.sites_file = Some(value.into()),
-            "--install-object-cache" => self.object_cache = Some(ObjectCache::install(value)?),
+            "--install-object-cache" => self.object_cache = Some(ObjectCacheChange::install(value)?),
             _ => self.user = Some(value),
         }
         Ok(())

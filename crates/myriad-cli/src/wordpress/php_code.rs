@@ -2,7 +2,7 @@
 
 /// Token of PHP code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum PhpToken {
     /// String in single or double quotes, without escapes.
     Text(String),
     /// Name, number or keyword.
@@ -11,7 +11,7 @@ pub(super) enum Token {
     Sign(char),
 }
 
-impl Token {
+impl PhpToken {
     /// Returns the string.
     pub(super) fn text(&self) -> Option<String> {
         match self {
@@ -26,7 +26,7 @@ impl Token {
 }
 
 /// PHP code.
-pub(super) struct PhpCode(Vec<Token>);
+pub(super) struct PhpCode(Vec<PhpToken>);
 
 impl PhpCode {
     /// Parses code; an unclosed comment or string extends to the end of the text.
@@ -34,23 +34,23 @@ impl PhpCode {
         let (mut tokens, mut rest) = (Vec::new(), text);
         while let Some(first) = rest.chars().next() {
             rest = match first {
-                '#' if !rest.starts_with("#[") => behind(rest, "\n"),
-                '/' if rest.starts_with("//") => behind(rest, "\n"),
-                '/' if rest.starts_with("/*") => behind(&rest[2..], "*/"),
+                '#' if !rest.starts_with("#[") => text_after(rest, "\n"),
+                '/' if rest.starts_with("//") => text_after(rest, "\n"),
+                '/' if rest.starts_with("/*") => text_after(&rest[2..], "*/"),
                 '\'' | '"' => {
                     let (text, rest) = string(&rest[1..], first);
-                    tokens.push(Token::Text(text));
+                    tokens.push(PhpToken::Text(text));
                     rest
                 }
                 _ if first.is_alphanumeric() || first == '_' => {
                     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
                     let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-                    tokens.push(Token::Word(rest[..end].to_owned()));
+                    tokens.push(PhpToken::Word(rest[..end].to_owned()));
                     &rest[end..]
                 }
                 _ => {
                     if !first.is_whitespace() {
-                        tokens.push(Token::Sign(first));
+                        tokens.push(PhpToken::Sign(first));
                     }
                     &rest[first.len_utf8()..]
                 }
@@ -61,24 +61,24 @@ impl PhpCode {
 
     /// Returns the strings.
     pub(super) fn texts(&self) -> impl Iterator<Item = String> + '_ {
-        self.0.iter().filter_map(Token::text)
+        self.0.iter().filter_map(PhpToken::text)
     }
 
     /// Returns the value of a constant, as tokens: of the first `define('NAME', VALUE)` or `const NAME = VALUE`.
-    pub(super) fn defined(&self, name: &str) -> Option<&[Token]> {
-        let is = |at: usize, token: &Token| self.0.get(at) == Some(token);
+    pub(super) fn defined(&self, name: &str) -> Option<&[PhpToken]> {
+        let is = |at: usize, token: &PhpToken| self.0.get(at) == Some(token);
         let starts = (0..self.0.len()).filter_map(|at| {
-            let is_text = |at: usize| matches!(&self.0.get(at), Some(Token::Text(text)) if text == name);
+            let is_text = |at: usize| matches!(&self.0.get(at), Some(PhpToken::Text(text)) if text == name);
             if self.0[at].is_word("define")
-                && is(at + 1, &Token::Sign('('))
+                && is(at + 1, &PhpToken::Sign('('))
                 && is_text(at + 2)
-                && is(at + 3, &Token::Sign(','))
+                && is(at + 3, &PhpToken::Sign(','))
             {
                 return Some(at + 4);
             }
             let is_constant = self.0[at].is_word("const")
-                && is(at + 1, &Token::Word(name.to_owned()))
-                && is(at + 2, &Token::Sign('='));
+                && is(at + 1, &PhpToken::Word(name.to_owned()))
+                && is(at + 2, &PhpToken::Sign('='));
             is_constant.then_some(at + 3)
         });
         starts.map(|start| value(&self.0[start..])).next()
@@ -91,24 +91,24 @@ impl PhpCode {
 }
 
 /// Returns the tokens of an expression, up to the terminating `,`, `)` or `;`.
-fn value(tokens: &[Token]) -> &[Token] {
+fn value(tokens: &[PhpToken]) -> &[PhpToken] {
     let mut depth = 0_usize;
     let end = tokens.iter().position(|token| match token {
-        Token::Sign('(' | '[') => {
+        PhpToken::Sign('(' | '[') => {
             depth += 1;
             false
         }
-        Token::Sign(')' | ']') if depth > 0 => {
+        PhpToken::Sign(')' | ']') if depth > 0 => {
             depth -= 1;
             false
         }
-        Token::Sign(sign) => depth == 0 && matches!(sign, ')' | ']' | ',' | ';'),
+        PhpToken::Sign(sign) => depth == 0 && matches!(sign, ')' | ']' | ',' | ';'),
         _ => false,
     });
     &tokens[..end.unwrap_or(tokens.len())]
 }
 
-fn behind<'t>(text: &'t str, end: &str) -> &'t str {
+fn text_after<'t>(text: &'t str, end: &str) -> &'t str {
     text.split_once(end).map_or("", |(_, rest)| rest)
 }
 
@@ -151,7 +151,7 @@ mod tests {
             assert!(!code.is_true(name), "{name}");
         }
         let value = code.defined("DIR").expect("a value");
-        assert_eq!(value.last(), Some(&Token::Text("/content".to_owned())));
+        assert_eq!(value.last(), Some(&PhpToken::Text("/content".to_owned())));
         assert!(PhpCode::new("<?php define('X', 'it\\'s').\"open").texts().any(|text| text == "it's"));
     }
 }

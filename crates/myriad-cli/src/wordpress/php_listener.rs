@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use myriad_upstream::fastcgi_protocol::record::{PADDING, VERSION};
 use myriad_upstream::fastcgi_protocol::{Header, RecordType};
 
-use super::options::Options;
+use super::options::SiteOptions;
 use crate::pidfile::reason;
 
 /// Maximum time for a connection, and for a response.
@@ -37,7 +37,7 @@ const SHOWN: usize = 4;
 
 /// Kind of the listener at an address.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Listener {
+pub(super) enum PhpListener {
     /// php-fpm, or another program that speaks FastCGI.
     FastCgi,
     /// No listener, or no access to it, with the reason.
@@ -46,31 +46,31 @@ pub(super) enum Listener {
     Other(&'static str),
 }
 
-trait Connection: Read + Write {}
-impl Connection for UnixStream {}
-impl Connection for TcpStream {}
+trait PhpStream: Read + Write {}
+impl PhpStream for UnixStream {}
+impl PhpStream for TcpStream {}
 
 /// Tests an address in the form of `fastcgi_pass`.
-pub(super) fn try_address(php: &str) -> Listener {
+pub(super) fn try_address(php: &str) -> PhpListener {
     // A server with a line protocol may wait for a line feed, which the FastCGI record does not contain.
     for question in [&question()[..], LINE] {
-        match ask(php, question) {
+        match send_question(php, question) {
             Ok(None) => {}
             // A child of php-fpm that has become free closes the connection after the line.
             Ok(Some(answer)) if answer.is_empty() && question == LINE => break,
-            Ok(Some(answer)) => return kind_of(&answer),
+            Ok(Some(answer)) => return classify_answer(&answer),
             // The worker may run as a user with that permission.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => break,
-            Err(error) => return Listener::Absent(reason(&error)),
+            Err(error) => return PhpListener::Absent(reason(&error)),
         }
     }
     // All children may be busy.
-    Listener::FastCgi
+    PhpListener::FastCgi
 }
 
 /// Sends a request and returns the first bytes of the response: none if the connection is closed, `None` if no bytes
 /// arrive in time.
-fn ask(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
+fn send_question(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut connection = connect(php)?;
     // If the server sends a greeting and closes, the write fails, but the greeting can be read.
     let _ = connection.write_all(question);
@@ -88,7 +88,7 @@ fn ask(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(answer))
 }
 
-fn connect(php: &str) -> io::Result<Box<dyn Connection>> {
+fn connect(php: &str) -> io::Result<Box<dyn PhpStream>> {
     if let Some(path) = php.strip_prefix("unix:") {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -110,18 +110,18 @@ fn question() -> Vec<u8> {
 }
 
 /// Returns the kind of a server that sent these bytes first, or closed the connection.
-fn kind_of(answer: &[u8]) -> Listener {
+fn classify_answer(answer: &[u8]) -> PhpListener {
     let has = |part: &str| String::from_utf8_lossy(answer).to_ascii_lowercase().contains(part);
     match answer {
-        [] => Listener::Other("a server that closes the connection without a response"),
-        [VERSION, kind, ..] if RecordType::from_number(*kind).is_some() => Listener::FastCgi,
+        [] => PhpListener::Other("a server that closes the connection without a response"),
+        [VERSION, kind, ..] if RecordType::from_number(*kind).is_some() => PhpListener::FastCgi,
         // Length, sequence number 0, protocol version or an error (MySQL protocol).
-        [_, _, _, 0, 10 | 255, ..] => Listener::Other("MariaDB or MySQL"),
-        _ if has("mariadb") || has("mysql") => Listener::Other("MariaDB or MySQL"),
-        _ if answer.starts_with(b"HTTP/") || has("<html") => Listener::Other("an HTTP server"),
-        [b'-' | b'+', ..] => Listener::Other("Redis or Valkey"),
-        _ if answer.starts_with(b"ERROR") => Listener::Other("memcached"),
-        _ => Listener::Other("a server that does not speak FastCGI"),
+        [_, _, _, 0, 10 | 255, ..] => PhpListener::Other("MariaDB or MySQL"),
+        _ if has("mariadb") || has("mysql") => PhpListener::Other("MariaDB or MySQL"),
+        _ if answer.starts_with(b"HTTP/") || has("<html") => PhpListener::Other("an HTTP server"),
+        [b'-' | b'+', ..] => PhpListener::Other("Redis or Valkey"),
+        _ if answer.starts_with(b"ERROR") => PhpListener::Other("memcached"),
+        _ => PhpListener::Other("a server that does not speak FastCGI"),
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
     ))
 }
 
-impl Options {
+impl SiteOptions {
     /// Tests the addresses of php-fpm before a start, each once and all in parallel, and returns warnings. If one of
     /// several sites has no php-fpm, the others are served nevertheless.
     ///
@@ -220,11 +220,11 @@ pub fn php_complaint(php: &str) -> Option<String> {
 }
 
 /// Returns the address and the reason why its listener is not php-fpm; `None` if it speaks FastCGI.
-fn reason_against(php: &str, listener: &Listener) -> Option<String> {
+fn reason_against(php: &str, listener: &PhpListener) -> Option<String> {
     let why = match listener {
-        Listener::FastCgi => return None,
-        Listener::Absent(why) => format!("nothing listens on this address ({why})"),
-        Listener::Other(what) => format!("{what} listens on this address instead of php-fpm"),
+        PhpListener::FastCgi => return None,
+        PhpListener::Absent(why) => format!("nothing listens on this address ({why})"),
+        PhpListener::Other(what) => format!("{what} listens on this address instead of php-fpm"),
     };
     Some(format!("{}: {why}", shown(php)))
 }
@@ -235,7 +235,7 @@ fn shown(php: &str) -> &str {
 }
 
 /// Returns the error for an address where php-fpm does not listen; `None` if it does.
-fn complaint(option: &str, php: &str, listener: &Listener) -> Option<String> {
+fn complaint(option: &str, php: &str, listener: &PhpListener) -> Option<String> {
     let why = reason_against(php, listener)?;
     Some(format!(
         "wordpress: {option} {why}; start php-fpm, or give its address (`listen =` in the file of its pool{}); \
@@ -293,14 +293,14 @@ mod tests {
     #[test]
     fn server_kinds_are_recognized_by_their_response() {
         for (answer, kind) in [
-            (&b"\x01\x0a\0\0\0\x12\x06\0rest"[..], Listener::FastCgi),
-            (b"J\0\0\x00\x0a5.5.5-10.11.6-MariaDB\0", Listener::Other("MariaDB or MySQL")),
-            (b"\x45\0\0\x00\xff\x6a\x04Host is not allowed", Listener::Other("MariaDB or MySQL")),
-            (b"HTTP/1.1 400 Bad Request\r\n", Listener::Other("an HTTP server")),
-            (b"-ERR unknown command\r\n", Listener::Other("Redis or Valkey")),
-            (b"ERROR\r\n", Listener::Other("memcached")),
-            (b"SSH-2.0-x\r\n", Listener::Other("a server that does not speak FastCGI")),
-            (b"", Listener::Other("a server that closes the connection without a response")),
+            (&b"\x01\x0a\0\0\0\x12\x06\0rest"[..], PhpListener::FastCgi),
+            (b"J\0\0\x00\x0a5.5.5-10.11.6-MariaDB\0", PhpListener::Other("MariaDB or MySQL")),
+            (b"\x45\0\0\x00\xff\x6a\x04Host is not allowed", PhpListener::Other("MariaDB or MySQL")),
+            (b"HTTP/1.1 400 Bad Request\r\n", PhpListener::Other("an HTTP server")),
+            (b"-ERR unknown command\r\n", PhpListener::Other("Redis or Valkey")),
+            (b"ERROR\r\n", PhpListener::Other("memcached")),
+            (b"SSH-2.0-x\r\n", PhpListener::Other("a server that does not speak FastCGI")),
+            (b"", PhpListener::Other("a server that closes the connection without a response")),
         ] {
             let (address, served) = server(answer);
             assert_eq!(try_address(&address), kind);
@@ -324,11 +324,11 @@ mod tests {
     #[test]
     fn addresses_are_tested_once_in_parallel_within_a_total_limit() {
         static TESTS: AtomicUsize = AtomicUsize::new(0);
-        let test: fn(&str) -> Listener = |php| {
+        let test: fn(&str) -> PhpListener = |php| {
             TESTS.fetch_add(1, Ordering::Relaxed);
             // A test that does not end while the limit applies.
             thread::sleep(if php == "slow" { Duration::from_mins(1) } else { Duration::from_millis(20) });
-            Listener::FastCgi
+            PhpListener::FastCgi
         };
         let begun = Instant::now();
         let addresses = (0..300).map(|number| format!("127.0.0.1:{}", number % 100));
@@ -347,10 +347,10 @@ mod tests {
             ("fcgi://php:9000/", "for example php:9000,"),
             ("tcp://", "for example 127.0.0.1:9000,"),
         ] {
-            let said = check_form("--php", given).expect_err(given);
+            let error = check_form("--php", given).expect_err(given);
             assert!(
-                said.starts_with(&format!("wordpress: --php {given}: ")) && said.contains(form),
-                "{said}"
+                error.starts_with(&format!("wordpress: --php {given}: ")) && error.contains(form),
+                "{error}"
             );
         }
         for given in ["/run/php.sock", "unix:/run/php.sock", "127.0.0.1:9000", "[::1]:9000"] {

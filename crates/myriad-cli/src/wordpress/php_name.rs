@@ -16,18 +16,18 @@ const VALID: &str = "10s";
 
 /// Configuration of a server whose name is resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PhpName {
+pub(super) struct PhpServerName {
     /// Server with its complete domain name and its port.
     pub(super) server: String,
     resolver: String,
 }
 
-impl PhpName {
+impl PhpServerName {
     /// Returns the name in an address of php-fpm, if name servers can resolve it.
     ///
     /// Returns `None` for a socket, a numeric address, and a name that only the system can resolve. A name that cannot
     /// be resolved yet is used unchanged.
-    pub(super) fn of(php: &str) -> Option<Self> {
+    pub(super) fn from_address(php: &str) -> Option<Self> {
         let (host, port) = php.rsplit_once(':')?;
         if !is_name(host)
             || host.parse::<IpAddr>().is_ok()
@@ -36,7 +36,7 @@ impl PhpName {
         {
             return None;
         }
-        let system = System::read(&fs::read_to_string(FILE).ok()?);
+        let system = SystemResolver::read(&fs::read_to_string(FILE).ok()?);
         // A name with a trailing dot is neither completed nor searched in /etc/hosts.
         let is_known = |name: &str| format!("{name}.:{port}").to_socket_addrs().is_ok();
         let whole = system.names(host).into_iter().find(|name| is_known(name));
@@ -62,13 +62,13 @@ fn is_name(text: &str) -> bool {
 
 /// Name server settings of the system.
 #[derive(Debug, Default)]
-struct System {
+struct SystemResolver {
     servers: Vec<IpAddr>,
     /// Domains that complete a name.
     search: Vec<String>,
 }
 
-impl System {
+impl SystemResolver {
     /// Parses the relevant lines; other lines are ignored, as in the C library.
     fn read(text: &str) -> Self {
         let mut system = Self::default();
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn resolv_conf_yields_name_servers_and_search_domains() {
-        let system = System::read(
+        let system = SystemResolver::read(
             "# a comment\nnameserver 127.0.0.11\n nameserver 2001:db8::1 \nnameserver fe80::1%eth0\nnameserver nonsense\n\
              domain one.test\nsearch two.test. three.test $x ;\noptions ndots:0\nnameserver 192.0.2.1\nnameserver 192.0.2.2\nx",
         );
         assert_eq!(system.resolver().as_deref(), Some("127.0.0.11 [2001:db8::1] 192.0.2.1"));
         assert_eq!(system.names("db"), ["db", "db.two.test", "db.three.test"]);
-        assert_eq!(System::read("search x").resolver(), None);
+        assert_eq!(SystemResolver::read("search x").resolver(), None);
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
             "x:y",
             "$x:1",
         ] {
-            assert_eq!(PhpName::of(php), None, "{php}");
+            assert_eq!(PhpServerName::from_address(php), None, "{php}");
         }
     }
 }

@@ -12,19 +12,19 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use sha2::{Digest, Sha256};
 
-use super::checked::{Checked, content_of};
+use super::checked::{CheckedSite, content_of};
 use super::network;
-use super::options::Options;
-use super::placement::Placement;
+use super::options::SiteOptions;
+use super::placement::PluginPlacement;
 use super::prefix::prefix;
 use super::quoting::quoted;
-use super::site_files::{Folder, as_owner, hex, random};
+use super::site_files::{WritableFolder, as_owner, hex, random};
 use crate::instance::holder;
 use crate::pidfile::reason;
-use crate::report::say;
+use crate::report::print_message;
 use crate::site_folder::read_named;
 
 /// File of the plugin: its name below the plugin's folder, and its text.
@@ -84,7 +84,7 @@ pub(super) fn hash_of(prefix: &Path, zone: &str) -> Option<String> {
 }
 
 /// Groups and the server of the plugins: it listens on a socket that no visitor reaches. Nothing if no site has the plugin.
-pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String> {
+pub(super) fn server(prefix: &Path, sites: &[CheckedSite]) -> Result<String, String> {
     let (mut groups, mut places) = (String::new(), String::new());
     for site in sites {
         let zone = &site.zone;
@@ -114,7 +114,7 @@ pub(super) fn server(prefix: &Path, sites: &[Checked]) -> Result<String, String>
 
 /// Location by which the main site of a network has run what is due in another: the plugin asks for it, with the other's host, and
 /// its folder in the argument `site`. `wp-cron.php` answers before it begins to work.
-fn clock_of_others(site: &Checked) -> Result<String, String> {
+fn clock_of_others(site: &CheckedSite) -> Result<String, String> {
     let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
     let https = if site.domains.is_empty() { "\"\"" } else { "on" };
     Ok(format!(
@@ -140,7 +140,7 @@ fn clock_of_others(site: &Checked) -> Result<String, String> {
 
 /// Location that runs what is due in a site: WordPress's own clock goes on by visits that reach PHP, and stored pages do not. A check
 /// of a group that nobody else asks is a request at even intervals, of one worker, beside those of visitors.
-fn clock(site: &Checked) -> Result<String, String> {
+fn clock(site: &CheckedSite) -> Result<String, String> {
     let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
     let is_network = network::is_network(site.settings.get("multisite"), &site.layout);
     let main = is_network.then(|| network::main_host(&site.layout)).flatten();
@@ -174,12 +174,12 @@ fn socket(prefix: &Path) -> PathBuf {
     prefix.join("plugins/plugin.sock")
 }
 
-impl Options {
+impl SiteOptions {
     /// Writes the plugin into the folders of the sites and returns lines that describe the result. Warns if no server uses the prefix.
     ///
     /// # Errors
     /// A sentence that names what could not be written, and who may.
-    pub fn install_plugin(&self, placement: Placement) -> Result<Vec<String>, String> {
+    pub fn install_plugin(&self, placement: PluginPlacement) -> Result<Vec<String>, String> {
         let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;
         let mut done = Vec::new();
@@ -195,14 +195,14 @@ impl Options {
             done.push(format!("the plugin was installed in {}", plugin.display()));
         }
         done.push(match placement {
-            Placement::Plugin => {
+            PluginPlacement::Plugin => {
                 "activate it: wp plugin activate myriad-cache, or in Plugins of the WordPress admin"
                     .to_owned()
             }
-            Placement::MustUse => "as a must-use plugin, it is active".to_owned(),
+            PluginPlacement::MustUse => "as a must-use plugin, it is active".to_owned(),
         });
         if let Ok(None) = holder(&prefix) {
-            say(Level::Warn, &no_server(&prefix));
+            print_message(LogLevel::Warn, &no_server(&prefix));
         } else {
             done.push(format!("reload Myriad: myriad wordpress reload --prefix {}", prefix.display()));
         }
@@ -220,8 +220,8 @@ fn no_server(prefix: &Path) -> String {
 }
 
 /// Opens the folder of the hashes of secrets.
-fn hashes(prefix: &Path) -> Result<Folder, String> {
-    Folder::of_server(&prefix.join("plugins")).map_err(|error| unwritable(prefix, &error))
+fn hashes(prefix: &Path) -> Result<WritableFolder, String> {
+    WritableFolder::of_server(&prefix.join("plugins")).map_err(|error| unwritable(prefix, &error))
 }
 
 /// Returns the error for a folder of hashes that cannot be written.
@@ -234,7 +234,7 @@ fn unwritable(prefix: &Path, error: &io::Error) -> String {
 }
 
 /// Stores the hash of a secret for the next start. Returns the text that it replaces, if there was any.
-fn keep_hash(hashes: &Folder, zone: &str, secret: &str) -> io::Result<Option<String>> {
+fn keep_hash(hashes: &WritableFolder, zone: &str, secret: &str) -> io::Result<Option<String>> {
     let previous = hashes.text(zone)?;
     let hash = hex(&Sha256::digest(secret.as_bytes()));
     hashes.replace(zone, &format!("{hash}\n"), 0o600)?;
@@ -243,7 +243,12 @@ fn keep_hash(hashes: &Folder, zone: &str, secret: &str) -> io::Result<Option<Str
 
 /// Restores the hash of the secret that the plugin still has, because a new secret could not be written: returns that
 /// error.
-fn restore_hash(hashes: &Folder, zone: &str, previous: Option<&str>, failed: String) -> Result<(), String> {
+fn restore_hash(
+    hashes: &WritableFolder,
+    zone: &str,
+    previous: Option<&str>,
+    failed: String,
+) -> Result<(), String> {
     let restored = match previous {
         Some(previous) => hashes.replace(zone, previous, 0o600),
         None => hashes.remove(zone),
@@ -272,16 +277,16 @@ fn connection(prefix: &Path, zone: &str, secret: &str) -> Result<String, String>
 
 /// Writes the files; the last is that with the secret, so that the previous secret remains if another file cannot be
 /// written.
-fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io::Result<()> {
-    let above = content.made(placement.folder())?;
-    let folder = above.made(NAME)?;
+fn write_plugin(content: &WritableFolder, placement: PluginPlacement, connection: &str) -> io::Result<()> {
+    let above = content.make_folder(placement.folder())?;
+    let folder = above.make_folder(NAME)?;
     for (name, text) in FILES {
         match name.split_once('/') {
-            Some((inner, name)) => folder.made(inner)?.replace(name, text, 0o644)?,
+            Some((inner, name)) => folder.make_folder(inner)?.replace(name, text, 0o644)?,
             None => folder.replace(name, text, 0o644)?,
         }
     }
-    if placement == Placement::MustUse {
+    if placement == PluginPlacement::MustUse {
         above.replace("myriad-cache.php", LOADER, 0o644)?;
     }
     folder.replace("connection.php", connection, 0o640)
@@ -291,9 +296,9 @@ fn write_plugin(content: &Folder, placement: Placement, connection: &str) -> io:
 mod tests {
     use std::fs;
 
-    use super::super::denied::Denied;
-    use super::super::kind::Kind;
-    use super::super::layout::Layout;
+    use super::super::denied::DeniedSitePaths;
+    use super::super::kind::SiteKind;
+    use super::super::layout::SiteLayout;
     use super::*;
 
     #[test]
@@ -319,21 +324,22 @@ mod tests {
             fs::create_dir_all(root.join(folder)).expect("folder");
         }
         fs::write(root.join("index.php"), "<?php").expect("index");
-        let options = Options { root: root.clone(), prefix: Some(top.join("prefix")), ..Options::default() };
-        let sites = [Checked {
-            kind: Kind::WordPress,
+        let options =
+            SiteOptions { root: root.clone(), prefix: Some(top.join("prefix")), ..SiteOptions::default() };
+        let sites = [CheckedSite {
+            kind: SiteKind::WordPress,
             names: vec!["a.test".to_owned()],
             domains: Vec::new(),
             root: root.clone(),
-            layout: Layout::usual(root.clone()),
+            layout: SiteLayout::usual(root.clone()),
             php: "127.0.0.1:9000".to_owned(),
             php_name: None,
             zone: "wordpress".to_owned(),
-            settings: super::super::settings::Settings::default(),
-            denied: Denied::default(),
+            settings: super::super::settings::SiteSettings::default(),
+            denied: DeniedSitePaths::default(),
         }];
         assert_eq!(server(&top.join("prefix"), &sites), Ok(String::new()));
-        options.install_plugin(Placement::MustUse).expect("installed");
+        options.install_plugin(PluginPlacement::MustUse).expect("installed");
         let folder = root.join("wp-content/mu-plugins");
         let connection = fs::read_to_string(folder.join("myriad-cache/connection.php")).expect("connection");
         let secret = connection.split("'secret' => '").nth(1).and_then(|rest| rest.split('\'').next());
@@ -343,7 +349,7 @@ mod tests {
         assert!(text.contains(&hex(&Sha256::digest(secret.as_bytes()))) && !text.contains(secret), "{text}");
         assert!(folder.join("myriad-cache.php").is_file());
         // A second time all is written anew.
-        options.install_plugin(Placement::Plugin).expect("installed");
+        options.install_plugin(PluginPlacement::Plugin).expect("installed");
         assert!(
             !fs::read_to_string(root.join("wp-content/plugins/myriad-cache/connection.php"))
                 .expect("file")
@@ -359,20 +365,21 @@ mod tests {
         fs::create_dir_all(root.join("wp-includes")).expect("folder");
         fs::create_dir_all(root.join("wp-content/mu-plugins/myriad-cache")).expect("folder");
         fs::write(root.join("index.php"), "<?php").expect("index");
-        let options = Options { root: root.clone(), prefix: Some(prefix.clone()), ..Options::default() };
+        let options =
+            SiteOptions { root: root.clone(), prefix: Some(prefix.clone()), ..SiteOptions::default() };
         // A folder in place of the file that loads the plugin.
         let blocked = root.join("wp-content/mu-plugins/myriad-cache.php");
         fs::create_dir(&blocked).expect("a folder");
-        options.install_plugin(Placement::MustUse).expect_err("not written");
+        options.install_plugin(PluginPlacement::MustUse).expect_err("not written");
         assert_eq!(hash_of(&prefix, "wordpress"), None);
         fs::remove_dir(&blocked).expect("removed");
-        options.install_plugin(Placement::MustUse).expect("installed");
+        options.install_plugin(PluginPlacement::MustUse).expect("installed");
         let connection = root.join("wp-content/mu-plugins/myriad-cache/connection.php");
         let known = || (hash_of(&prefix, "wordpress"), fs::read_to_string(&connection).expect("connection"));
         let before = known();
         fs::remove_file(&blocked).expect("removed");
         fs::create_dir(&blocked).expect("a folder");
-        options.install_plugin(Placement::MustUse).expect_err("not written");
+        options.install_plugin(PluginPlacement::MustUse).expect_err("not written");
         assert_eq!(known(), before);
         assert!(before.0.is_some());
         fs::remove_dir_all(&top).expect("clean");
@@ -380,7 +387,9 @@ mod tests {
 
     #[test]
     fn folder_without_wordpress_is_rejected() {
-        let options = Options { root: "/nowhere".into(), ..Options::default() };
-        assert!(options.install_plugin(Placement::Plugin).expect_err("refused").contains("--root /nowhere"));
+        let options = SiteOptions { root: "/nowhere".into(), ..SiteOptions::default() };
+        assert!(
+            options.install_plugin(PluginPlacement::Plugin).expect_err("refused").contains("--root /nowhere")
+        );
     }
 }

@@ -15,7 +15,7 @@ const FILE_BYTES: u64 = 256 << 10;
 
 /// Pool of php-fpm.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pool {
+pub(super) struct FpmPool {
     /// Value of `pm.max_children`.
     pub(super) children: Option<u32>,
     /// Value of `user`: the user that runs PHP.
@@ -26,13 +26,13 @@ pub(super) struct Pool {
 
 /// Returns the pool that listens on an address (in the form of `fastcgi_pass`), by the files of the installed versions.
 /// Files that cannot be read are skipped.
-fn installed(php: &str) -> Option<Pool> {
+fn installed(php: &str) -> Option<FpmPool> {
     of_versions(Path::new(FOLDERS), php)
 }
 
 /// Returns the pool that listens on an address, first by the files of the php-fpm masters that root or the current user
 /// runs: another user could name any file in the title of a process.
-pub(super) fn running(php: &str) -> Option<Pool> {
+pub(super) fn running(php: &str) -> Option<FpmPool> {
     let own = rustix::process::geteuid().as_raw();
     let is_trusted = |process: &Path, _: &Path| {
         std::fs::metadata(process).is_ok_and(|known| [0, own].contains(&known.uid()))
@@ -42,7 +42,7 @@ pub(super) fn running(php: &str) -> Option<Pool> {
 
 /// Returns the pool that listens on an address, only by files that only root can write, of masters that root runs: any
 /// user can give a process this title.
-pub(super) fn of_administrator(php: &str) -> Option<Pool> {
+pub(super) fn of_administrator(php: &str) -> Option<FpmPool> {
     let is_root = |process: &Path, file: &Path| {
         std::fs::metadata(process).is_ok_and(|process| process.uid() == 0)
             && matches!(path_walk::trusted_stat(file), Ok(Some(known)) if known.st_uid == 0 && known.st_mode & 0o022 == 0)
@@ -50,7 +50,7 @@ pub(super) fn of_administrator(php: &str) -> Option<Pool> {
     of_masters(php, is_root).or_else(|| installed(php))
 }
 
-fn of_masters(php: &str, accepts: impl Fn(&Path, &Path) -> bool) -> Option<Pool> {
+fn of_masters(php: &str, accepts: impl Fn(&Path, &Path) -> bool) -> Option<FpmPool> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let files = processes.filter_map(|process| {
         let line = std::fs::read(process.join("cmdline")).ok()?;
@@ -82,7 +82,7 @@ fn file_of_master(line: &str, folder: &Path) -> Option<PathBuf> {
 
 /// Returns the pool that listens on an address, by the files below a folder of versions. The files of a version are
 /// joined, because a later one may add settings to a pool.
-fn of_versions(folder: &Path, php: &str) -> Option<Pool> {
+fn of_versions(folder: &Path, php: &str) -> Option<FpmPool> {
     let versions = below(folder).into_iter().map(|version| pools(&version.join("fpm/pool.d")));
     versions.filter(|files| !files.is_empty()).find_map(|files| of_text(&text_of(&files), php))
 }
@@ -122,13 +122,13 @@ fn read(path: &Path) -> Option<String> {
 
 /// Returns the pool that listens on an address, from configuration text of php-fpm. Sections are pools and `;` starts a
 /// comment. A repeated section adds to its pool, and the last value of a setting applies.
-fn of_text(text: &str, php: &str) -> Option<Pool> {
-    let mut pools: Vec<(&str, bool, Pool)> = Vec::new();
+fn of_text(text: &str, php: &str) -> Option<FpmPool> {
+    let mut pools: Vec<(&str, bool, FpmPool)> = Vec::new();
     let mut at = None;
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             at = pools.iter().position(|(known, ..)| *known == name).or_else(|| {
-                pools.push((name, false, Pool::default()));
+                pools.push((name, false, FpmPool::default()));
                 Some(pools.len() - 1)
             });
         } else if let (Some((key, value)), Some(at)) = (line.split_once('='), at) {

@@ -4,7 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::kind::Kind;
+use super::kind::SiteKind;
 
 /// Returns the prefix: the value of `--prefix`, or its default.
 pub fn prefix(said: Option<&Path>) -> PathBuf {
@@ -54,6 +54,6 @@ pub fn prepare(prefix: &Path) -> std::io::Result<()> {
 }
 
 /// Returns the file name of the preset in diagnostics.
-pub fn name(kind: Kind, prefix: &Path) -> PathBuf {
+pub fn name(kind: SiteKind, prefix: &Path) -> PathBuf {
     prefix.join(kind.word()).with_extension("conf")
 }

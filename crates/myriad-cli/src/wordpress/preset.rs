@@ -1,26 +1,26 @@
 //! Running preset, and the options from which a reload generates it again.
 
-use super::kind::Kind;
-use super::options::Options;
-use super::site::Site;
+use super::kind::SiteKind;
+use super::options::SiteOptions;
+use super::site::PresetSite;
 
 /// Main configuration of a `myriad wordpress`: the text, and the options from which a reload generates it again.
 #[derive(Clone, Debug)]
 pub struct Preset {
     /// Configuration of the preset, with the settings filled in.
     pub text: Vec<u8>,
-    options: Options,
+    options: SiteOptions,
 }
 
 impl Preset {
     /// Creates the preset of a site that was generated from these options.
-    pub fn new(site: &Site, options: &Options) -> Self {
-        let options = Options { serving: site.choice.clone(), ..options.clone() };
+    pub fn new(site: &PresetSite, options: &SiteOptions) -> Self {
+        let options = SiteOptions { serving: site.choice.clone(), ..options.clone() };
         Self { text: site.text.clone(), options }
     }
 
     /// Returns the kind of its sites.
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> SiteKind {
         self.options.kind
     }
 

@@ -7,24 +7,24 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use myriad_admin::protocol::{Reply, Request, RequestCounts, StatsRequest, render};
+use myriad_admin::protocol::{AdminReply, AdminRequest, RequestCounts, StatsRequest, render};
 use myriad_conf::Model;
 use myriad_conf::model::{ListenAddress, ListenConf, MainConf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use super::dashboard;
-use super::kind::Kind;
+use super::kind::SiteKind;
 use super::prefix::{pid_file, prefix};
 use super::preset::Preset;
 use crate::accounts;
-use crate::admin::{Running, Words, help};
-use crate::configuration::Origin;
-use crate::instance::{Holder, held, holder};
-use crate::paths::Paths;
+use crate::admin::{CommandWords, RunningServer, help};
+use crate::configuration::ConfigurationSource;
+use crate::instance::{LockHolder, holder, holder_or_error};
+use crate::paths::ServerPaths;
 use crate::pidfile::reason;
 use crate::servers;
-use crate::servers::Named;
+use crate::servers::SelectedServer;
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -56,7 +56,7 @@ const NOT_RUNNING: u8 = 3;
 
 /// Command to the running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum InstanceCommand {
     /// Print the state of the server.
     Status,
     /// Load the configuration again.
@@ -65,11 +65,11 @@ pub enum Command {
     Stop,
 }
 
-impl Command {
+impl InstanceCommand {
     /// Returns the command that the first two arguments name.
-    pub fn named(arguments: &[OsString]) -> Option<Self> {
+    pub fn from_arguments(arguments: &[OsString]) -> Option<Self> {
         let [first, second, ..] = arguments else { return None };
-        Kind::named(first.to_str()?)?;
+        SiteKind::from_name(first.to_str()?)?;
         match second.to_str()? {
             "status" => Some(Self::Status),
             "reload" => Some(Self::Reload),
@@ -87,7 +87,7 @@ impl Command {
     }
 
     fn tried(self, arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-        let words = Words::parse(arguments, &[])?;
+        let words = CommandWords::parse(arguments, &[])?;
         if words.help {
             return Ok(help(USAGE));
         }
@@ -96,11 +96,11 @@ impl Command {
         {
             return Err("select the server by its prefix: --prefix DIR".to_owned());
         }
-        let prefix = match Named::preset_of(&words.server) {
+        let prefix = match SelectedServer::preset_of(&words.server) {
             Some(prefix) => std::path::absolute(prefix).map_err(|error| error.to_string())?,
             None => prefix(None),
         };
-        let Some(holder) = held(&prefix)? else {
+        let Some(holder) = holder_or_error(&prefix)? else {
             eprintln!("myriad: wordpress: no server is running on {}{}", prefix.display(), servers::hint());
             return Ok(ExitCode::from(NOT_RUNNING));
         };
@@ -114,24 +114,24 @@ impl Command {
 }
 
 /// Requests the server to reload its configuration, and waits for the result.
-fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
+fn reload(holder: &LockHolder, prefix: &Path) -> Result<(), String> {
     let process = holder.signal(Signal::HUP)?;
     let pid = holder.pid;
     let Some(before) = &holder.reloads else {
-        tell(&format!("process {pid} reloads the configuration and logs the result"));
+        print_line(&format!("process {pid} reloads the configuration and logs the result"));
         return Ok(());
     };
     // A reload in progress does not count as the requested one.
-    let asked = before.begun.saturating_add(1);
+    let asked = before.started.saturating_add(1);
     let deadline = Instant::now() + LONGEST_RELOAD;
     let mut polled = [PollFd::new(&process, PollFlags::IN)];
     while Instant::now() < deadline {
         // A lock that is being written contains no result.
         let now = self::holder(prefix).ok().flatten().filter(|now| now.pid == pid);
         let reloads = now.and_then(|now| now.reloads);
-        match reloads.filter(|reloads| reloads.ended >= asked) {
+        match reloads.filter(|reloads| reloads.finished >= asked) {
             Some(reloads) if reloads.refused.is_empty() => {
-                tell(&format!("process {pid} reloaded the configuration"));
+                print_line(&format!("process {pid} reloaded the configuration"));
                 return Ok(());
             }
             Some(reloads) => {
@@ -141,8 +141,8 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
             }
             None => {}
         }
-        let ended = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&PAUSE)));
-        if ended.map_err(|error| format!("process {pid}: {}", reason(&error.into())))? > 0 {
+        let exited = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&PAUSE)));
+        if exited.map_err(|error| format!("process {pid}: {}", reason(&error.into())))? > 0 {
             return Err(format!("process {pid} has exited"));
         }
     }
@@ -150,7 +150,7 @@ fn reload(holder: &Holder, prefix: &Path) -> Result<(), String> {
 }
 
 /// Stops the server and waits until it has exited.
-fn stop(holder: &Holder) -> Result<(), String> {
+fn stop(holder: &LockHolder) -> Result<(), String> {
     let pid = holder.pid;
     let failed = |error: rustix::io::Errno| format!("process {pid}: {}", reason(&io::Error::from(error)));
     let process = holder.signal(Signal::TERM)?;
@@ -159,27 +159,27 @@ fn stop(holder: &Holder) -> Result<(), String> {
     if rustix::io::retry_on_intr(|| poll(&mut polled, Some(&limit))).map_err(failed)? == 0 {
         return Err(format!("process {pid} has not exited after {LONGEST_END_S} s"));
     }
-    tell(&format!("process {pid} has exited"));
+    print_line(&format!("process {pid} has exited"));
     Ok(())
 }
 
 /// Writes a line to standard output; a closed output causes no error.
-fn tell(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
 /// Prints the state of the server. Fails if the worker process does not respond.
-fn status(holder: &Holder, prefix: &Path) -> ExitCode {
+fn status(holder: &LockHolder, prefix: &Path) -> ExitCode {
     let up = holder.since.elapsed().unwrap_or_default();
     let up = render::duration(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
     let (text, code) = match hits(prefix) {
         Ok(text) => (text, ExitCode::SUCCESS),
         Err(error) => (format!("unknown: {error}"), ExitCode::FAILURE),
     };
-    tell(&format!(
+    print_line(&format!(
         "{}{}{}",
         row("runs", &format!("process {}, for {up}", holder.pid)),
-        with_link(&holder.told, prefix),
+        with_link(&holder.facts, prefix),
         row("hits", &text).trim_end()
     ));
     code
@@ -187,15 +187,15 @@ fn status(holder: &Holder, prefix: &Path) -> ExitCode {
 
 /// Returns the hit rate of all zones.
 fn hits(prefix: &Path) -> Result<String, String> {
-    let running = Running::beside(&pid_file(Some(prefix)));
+    let running = RunningServer::next_to_pid_file(&pid_file(Some(prefix)));
     let mut sum = RequestCounts::default();
-    running.ask(&Request::Stats(StatsRequest::default()), |reply| {
-        if let Reply::Zone(zone) = reply {
+    running.send_request(&AdminRequest::Stats(StatsRequest::default()), |reply| {
+        if let AdminReply::Zone(zone) = reply {
             sum = sum.plus(&zone.requests);
         }
         Ok(true)
     })?;
-    let (served, asked) = (sum.served(), sum.asked());
+    let (served, asked) = (sum.served(), sum.total());
     let rate = sum.hit_rate().map(|rate| format!(" ({:.1} %)", rate * 100.0)).unwrap_or_default();
     let (served, asked) = (render::count(served), render::count(asked));
     Ok(format!("{served} of {asked} pages from the cache{rate}, {} bypassed it", render::count(sum.bypass)))
@@ -207,7 +207,7 @@ fn row(name: &str, value: &str) -> String {
 }
 
 /// Returns the facts of a running server, for the terminal on which it was started and for `status`.
-pub fn facts(model: &Model, paths: &Paths) -> String {
+pub fn facts(model: &Model, paths: &ServerPaths) -> String {
     let mut text = String::new();
     let Some(http) = &model.http else { return text };
     let mut addresses: Vec<String> = Vec::new();
@@ -263,7 +263,7 @@ fn with_link(facts: &str, prefix: &Path) -> String {
 ///
 /// On a terminal the link to the dashboard contains the secret. Output to a file or a journal, which others may read,
 /// contains the path of the secret.
-pub fn greeting(facts: &str, origin: &Origin) -> String {
+pub fn greeting(facts: &str, origin: &ConfigurationSource) -> String {
     let prefix = &origin.paths.prefix;
     let option = if *prefix == super::prefix::prefix(None) {
         String::new()
@@ -275,7 +275,7 @@ pub fn greeting(facts: &str, origin: &Origin) -> String {
     for line in shown.lines() {
         let _ = writeln!(text, "  {line}");
     }
-    let kind = origin.preset.as_ref().map_or(Kind::WordPress, Preset::kind);
+    let kind = origin.preset.as_ref().map_or(SiteKind::WordPress, Preset::kind);
     let stop = format!("Ctrl-C, or: myriad {} stop{option}", kind.word());
     let _ = writeln!(text, "  {}", row("stop", &stop).trim_end());
     text

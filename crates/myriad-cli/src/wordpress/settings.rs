@@ -1,15 +1,15 @@
 //! Settings of sites: `--set NAME=VALUE` for all sites, and words in the line of a site for that site.
 
 /// Available setting.
-struct Known {
+struct KnownSetting {
     name: &'static str,
     /// Default value; empty if it depends on the site.
     default: &'static str,
-    takes: Takes,
+    takes: AcceptedValues,
 }
 
 /// Values that a setting accepts.
-enum Takes {
+enum AcceptedValues {
     /// One of these words.
     Word(&'static [&'static str]),
     /// Size in the form of the configuration: a number of bytes, or a number with `k`, `m` or `g`.
@@ -26,24 +26,24 @@ enum Takes {
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [Known; 17] = [
-    known("search", "off", Takes::Word(ON_OFF)),
-    known("rest", "off", Takes::Word(ON_OFF)),
-    known("multisite", "", Takes::Word(&["off", "subdirectories", "subdomains"])),
-    known("plugin_pages", "", Takes::Word(ON_OFF)),
-    known("link_previews", "shared", Takes::Word(&["shared", "fresh"])),
-    known("xmlrpc", "on", Takes::Word(ON_OFF)),
-    known("purge", "on", Takes::Word(ON_OFF)),
-    known("frames", "same", Takes::Word(&["same", "any"])),
-    known("validity", "1m", Takes::Time),
-    known("uploads", "64m", Takes::Size),
-    known("disk", "1g", Takes::Size),
-    known("memory", "", Takes::Size),
-    known("children", "", Takes::Number(100_000)),
-    known("queue", "256", Takes::Number(100_000)),
-    known("status", "", Takes::Path),
-    known("log", "off", Takes::Word(&["off", "combined", "json"])),
-    known("dashboard", "", Takes::Port),
+const KNOWN: [KnownSetting; 17] = [
+    known("search", "off", AcceptedValues::Word(ON_OFF)),
+    known("rest", "off", AcceptedValues::Word(ON_OFF)),
+    known("multisite", "", AcceptedValues::Word(&["off", "subdirectories", "subdomains"])),
+    known("plugin_pages", "", AcceptedValues::Word(ON_OFF)),
+    known("link_previews", "shared", AcceptedValues::Word(&["shared", "fresh"])),
+    known("xmlrpc", "on", AcceptedValues::Word(ON_OFF)),
+    known("purge", "on", AcceptedValues::Word(ON_OFF)),
+    known("frames", "same", AcceptedValues::Word(&["same", "any"])),
+    known("validity", "1m", AcceptedValues::Time),
+    known("uploads", "64m", AcceptedValues::Size),
+    known("disk", "1g", AcceptedValues::Size),
+    known("memory", "", AcceptedValues::Size),
+    known("children", "", AcceptedValues::Number(100_000)),
+    known("queue", "256", AcceptedValues::Number(100_000)),
+    known("status", "", AcceptedValues::Path),
+    known("log", "off", AcceptedValues::Word(&["off", "combined", "json"])),
+    known("dashboard", "", AcceptedValues::Port),
 ];
 
 /// Returns the maximum request length of a site without another setting.
@@ -55,15 +55,15 @@ fn default_of(name: &str) -> &'static str {
     KNOWN.iter().find(|known| known.name == name).map_or("", |known| known.default)
 }
 
-const fn known(name: &'static str, default: &'static str, takes: Takes) -> Known {
-    Known { name, default, takes }
+const fn known(name: &'static str, default: &'static str, takes: AcceptedValues) -> KnownSetting {
+    KnownSetting { name, default, takes }
 }
 
 /// Given settings, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Settings(Vec<(&'static str, String)>);
+pub(super) struct SiteSettings(Vec<(&'static str, String)>);
 
-impl Settings {
+impl SiteSettings {
     /// Adds a setting in the form `NAME=VALUE`.
     ///
     /// # Errors
@@ -82,8 +82,8 @@ impl Settings {
     }
 
     /// Merges the settings of a site with those of all sites, which they override.
-    pub(super) fn before(&self, of_all: &Settings) -> Settings {
-        Settings(of_all.0.iter().chain(&self.0).cloned().collect())
+    pub(super) fn merged_over(&self, of_all: &SiteSettings) -> SiteSettings {
+        SiteSettings(of_all.0.iter().chain(&self.0).cloned().collect())
     }
 
     /// Returns the value of a setting: the last given value, else its default.
@@ -105,7 +105,7 @@ impl Settings {
     }
 }
 
-impl Takes {
+impl AcceptedValues {
     fn allows(&self, value: &str) -> bool {
         let units = |letters: &[char]| {
             let digits = value.strip_suffix(letters).unwrap_or(value);
@@ -113,27 +113,29 @@ impl Takes {
             is_number && digits.parse::<u32>().is_ok_and(|number| number > 0)
         };
         match self {
-            Takes::Word(words) => words.contains(&value),
-            Takes::Size => units(&['k', 'm', 'g', 'K', 'M', 'G']),
-            Takes::Time => units(&['s', 'm', 'h', 'd']),
-            Takes::Number(most) => units(&[]) && value.parse::<u32>().is_ok_and(|number| number <= *most),
-            Takes::Path => {
+            AcceptedValues::Word(words) => words.contains(&value),
+            AcceptedValues::Size => units(&['k', 'm', 'g', 'K', 'M', 'G']),
+            AcceptedValues::Time => units(&['s', 'm', 'h', 'd']),
+            AcceptedValues::Number(most) => {
+                units(&[]) && value.parse::<u32>().is_ok_and(|number| number <= *most)
+            }
+            AcceptedValues::Path => {
                 let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
                 value.len() > 1 && value.starts_with('/') && value.bytes().all(is_plain)
             }
-            Takes::Port => value == "off" || (units(&[]) && value.parse::<u16>().is_ok()),
+            AcceptedValues::Port => value == "off" || (units(&[]) && value.parse::<u16>().is_ok()),
         }
     }
 
     /// Describes the accepted values.
     fn words(&self) -> String {
         match self {
-            Takes::Word(words) => words.join(" or "),
-            Takes::Size => "a size such as 64m, 512k or 2g".to_owned(),
-            Takes::Time => "a time such as 30s, 1m or 1d".to_owned(),
-            Takes::Number(most) => format!("a number from 1 to {most}"),
-            Takes::Path => "a path such as /fpm-status, pm.status_path of the pool".to_owned(),
-            Takes::Port => "a port of this machine or off".to_owned(),
+            AcceptedValues::Word(words) => words.join(" or "),
+            AcceptedValues::Size => "a size such as 64m, 512k or 2g".to_owned(),
+            AcceptedValues::Time => "a time such as 30s, 1m or 1d".to_owned(),
+            AcceptedValues::Number(most) => format!("a number from 1 to {most}"),
+            AcceptedValues::Path => "a path such as /fpm-status, pm.status_path of the pool".to_owned(),
+            AcceptedValues::Port => "a port of this machine or off".to_owned(),
         }
     }
 }
@@ -142,8 +144,8 @@ impl Takes {
 mod tests {
     use super::*;
 
-    fn given(texts: &[&str]) -> Result<Settings, String> {
-        let mut settings = Settings::default();
+    fn given(texts: &[&str]) -> Result<SiteSettings, String> {
+        let mut settings = SiteSettings::default();
         texts.iter().try_for_each(|text| settings.add(text)).map(|()| settings)
     }
 
@@ -151,7 +153,7 @@ mod tests {
     fn the_last_value_counts_and_those_of_a_site_come_before_those_of_all() {
         let of_all = given(&["disk=2g", "queue=10", "disk=3g"]).expect("sound");
         assert_eq!((of_all.get("disk"), of_all.get("queue"), of_all.get("uploads")), ("3g", "10", "64m"));
-        let own = given(&["queue=20"]).expect("sound").before(&of_all);
+        let own = given(&["queue=20"]).expect("sound").merged_over(&of_all);
         assert_eq!((own.get("disk"), own.get("queue")), ("3g", "20"));
         assert!(own.has("disk") && !own.has("rest"));
     }

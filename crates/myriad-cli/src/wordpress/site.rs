@@ -4,18 +4,18 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::checked::{Checked, CheckedSites, FailedSite};
-use super::https::{self, Https, SelfSigned};
-use super::options::Options;
+use super::checked::{CheckedSite, CheckedSites, FailedSite};
+use super::https::{self, HttpsOptions, SelfSigned};
+use super::options::SiteOptions;
 use super::plugin;
 use super::prefix::{default_prefix, pid_file};
 use super::quoting::quoted;
-use super::user::{self, Choice, Need};
+use super::user::{self, RequiredRights, UserChoice};
 use crate::accounts;
 
 /// Configuration generated from the options.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct PresetSite {
     /// Text of the configuration, as `--print` shows it: the directives of the process, then the preset with its
     /// values.
     pub text: Vec<u8>,
@@ -26,18 +26,18 @@ pub struct Site {
     /// Certificate to create before the start.
     pub self_signed: Option<SelfSigned>,
     /// User of the workers; `None` unless root starts the server.
-    pub(super) choice: Option<Choice>,
+    pub(super) choice: Option<UserChoice>,
 }
 
-impl Options {
+impl SiteOptions {
     /// Checks the sites and generates the configuration. An error includes a remedy.
-    pub fn site(&self) -> Result<Site, String> {
+    pub fn site(&self) -> Result<PresetSite, String> {
         let mut warnings = Vec::new();
         let sites = self.checked(&mut warnings)?;
         let CheckedSites { served, failed } = &sites;
         let of_failed = failed.iter().flat_map(|site| site.domains.clone());
         let domains = served.iter().flat_map(|site| site.domains.clone()).chain(of_failed).collect();
-        let https = Https { domains, ..self.https.clone() };
+        let https = HttpsOptions { domains, ..self.https.clone() };
         https.check()?;
         let as_root = rustix::process::geteuid().is_root();
         let prefix = std::path::absolute(self.prefix.clone().unwrap_or_else(|| default_prefix(as_root)))
@@ -63,11 +63,11 @@ impl Options {
         let of_failed = failed.iter().flat_map(|site| site.names.clone());
         let names: Vec<String> = served.iter().flat_map(|site| site.names.clone()).chain(of_failed).collect();
         let self_signed = https.self_signed(&prefix, &names);
-        Ok(Site { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
+        Ok(PresetSite { text: (process + &preset).into_bytes(), prefix, warnings, self_signed, choice })
     }
 
     /// Returns the addresses for HTTP.
-    fn plain_listens(&self, https: &Https, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
+    fn plain_listens(&self, https: &HttpsOptions, as_root: bool, warnings: &mut Vec<String>) -> Vec<String> {
         let usual = if as_root { "80" } else { "8080" };
         let mut listens = self.listens.clone();
         if listens.is_empty() {
@@ -100,13 +100,14 @@ impl Options {
 
     /// Returns the user of the workers: `--user`, else the user that already serves, else a user who may connect to PHP
     /// and read the sites.
-    fn worker_user(&self, sites: &CheckedSites, warnings: &mut Vec<String>) -> Choice {
-        if let Some(choice) = self.user.as_deref().map(Choice::of).or_else(|| self.serving.clone()) {
+    fn worker_user(&self, sites: &CheckedSites, warnings: &mut Vec<String>) -> UserChoice {
+        if let Some(choice) = self.user.as_deref().map(UserChoice::of).or_else(|| self.serving.clone()) {
             return choice;
         }
-        let served = |site: &Checked| Need { php: site.php.clone(), layout: Some(site.layout.clone()) };
+        let served =
+            |site: &CheckedSite| RequiredRights { php: site.php.clone(), layout: Some(site.layout.clone()) };
         // The user remains after a reload at which these sites are served, too.
-        let failed = |site: &FailedSite| Need { php: site.php.clone(), layout: None };
+        let failed = |site: &FailedSite| RequiredRights { php: site.php.clone(), layout: None };
         let needs = sites.served.iter().map(served).chain(sites.failed.iter().map(failed));
         user::choose(&needs.collect::<Vec<_>>(), warnings)
     }
@@ -114,7 +115,7 @@ impl Options {
 
 /// Returns the directives of the process: in the foreground, errors to standard error, a pid file, and the user of the
 /// workers if root starts it.
-fn process_directives(prefix: &Path, user: Option<&Choice>, level: &str) -> Result<String, String> {
+fn process_directives(prefix: &Path, user: Option<&UserChoice>, level: &str) -> Result<String, String> {
     let pid = quoted(&pid_file(Some(prefix)))?;
     let mut text = format!("daemon off;\nerror_log stderr {level};\npid {pid};\n");
     if let Some(user) = user {
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_the_process_needs_is_one_directive_a_line() {
-        let choice = Choice { user: "myriad".into(), group: Some("www-data".into()) };
+        let choice = UserChoice { user: "myriad".into(), group: Some("www-data".into()) };
         let text = process_directives(Path::new("/srv/my site"), Some(&choice), "warn").expect("text");
         assert_eq!(
             text,

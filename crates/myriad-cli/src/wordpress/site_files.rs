@@ -13,14 +13,14 @@ use myriad_files::{Draft, read_at};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::options::Options;
+use super::options::SiteOptions;
 use super::sites;
 use crate::accounts::Account;
-use crate::path_walk::{Missing, PathWalk};
+use crate::path_walk::{MissingFolder, PathWalk};
 use crate::pidfile::reason;
 use crate::site_folder::{FILE_BYTES, SiteFolder};
 
-impl Options {
+impl SiteOptions {
     /// Returns the folders of the sites, and the names of their zones.
     pub(super) fn roots(&self) -> Result<Vec<(PathBuf, String)>, String> {
         if !self.is_several() {
@@ -50,7 +50,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Open folder for writing.
-pub(super) struct Folder {
+pub(super) struct WritableFolder {
     opened: OwnedFd,
     /// Set if links to folders of the same owner are followed; false for root, whose access the system does not check.
     follows_own: bool,
@@ -65,7 +65,7 @@ pub(super) struct Folder {
 pub(super) fn as_owner<T: Send>(
     option: &str,
     (folder, owner): &(PathBuf, Option<u32>),
-    run: impl FnOnce(&Folder) -> io::Result<T> + Send,
+    run: impl FnOnce(&WritableFolder) -> io::Result<T> + Send,
 ) -> Result<T, String> {
     let failed = |error: io::Error| {
         let remedy = match Errno::from_io_error(&error) {
@@ -87,20 +87,20 @@ pub(super) fn as_owner<T: Send>(
     if !is_root || known.st_uid == 0 {
         // Another user may have moved a link of root here.
         let opened = if is_root { site.folder_without_links("").map_err(failed)? } else { opened };
-        return run(&Folder { opened, follows_own: !is_root }).map_err(failed);
+        return run(&WritableFolder { opened, follows_own: !is_root }).map_err(failed);
     }
     let account = Account { uid: known.st_uid, gid: known.st_gid, groups: vec![known.st_gid] };
     // Only this thread has the rights of the owner, and it terminates after the work.
     std::thread::scope(|scope| {
-        let folder = Folder { opened, follows_own: true };
-        let work = scope.spawn(move || account.assume().and_then(|()| run(&folder)));
+        let folder = WritableFolder { opened, follows_own: true };
+        let work = scope.spawn(move || account.switch_process().and_then(|()| run(&folder)));
         work.join()
             .unwrap_or_else(|_| Err(io::Error::other("the thread that writes the files has stopped")))
             .map_err(failed)
     })
 }
 
-impl Folder {
+impl WritableFolder {
     /// Opens a folder of the server; creates it if it does not exist. Root follows only links that only root could have
     /// created.
     ///
@@ -112,13 +112,13 @@ impl Folder {
             std::fs::create_dir_all(path)?;
             return Ok(Self { opened: File::open(path)?.into(), follows_own: true });
         }
-        let walk = PathWalk::from_root()?.walk(path, Missing::Made)?;
+        let walk = PathWalk::from_root()?.walk(path, MissingFolder::Made)?;
         let at = walk.ok_or(io::ErrorKind::PermissionDenied)?.at;
         Ok(Self { opened: at.into(), follows_own: false })
     }
 
     /// Opens a subfolder; creates it if it does not exist.
-    pub(super) fn made(&self, name: &str) -> io::Result<Self> {
+    pub(super) fn make_folder(&self, name: &str) -> io::Result<Self> {
         match mkdirat(&self.opened, name, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => self.folder(name),
             Err(error) => Err(error.into()),
@@ -159,19 +159,19 @@ impl Folder {
 
     /// Removes a file or a link. A missing file causes no error.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-        done(unlinkat(&self.opened, name, AtFlags::empty()))
+        io_result(unlinkat(&self.opened, name, AtFlags::empty()))
     }
 
     /// Removes an empty folder. A missing folder or one that is not empty causes no error.
     pub(super) fn remove_folder(&self, name: &str) -> io::Result<()> {
         match unlinkat(&self.opened, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
-            outcome => done(outcome),
+            outcome => io_result(outcome),
         }
     }
 }
 
-fn done(outcome: Result<(), Errno>) -> io::Result<()> {
+fn io_result(outcome: Result<(), Errno>) -> io::Result<()> {
     match outcome {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::settings::Settings;
+use super::settings::SiteSettings;
 use super::values;
 
 /// Form of a line, for messages.
@@ -18,7 +18,7 @@ const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, followed by `https` for
 
 /// Line of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct SiteLine {
     /// Position of the line, for messages: `FILE:LINE`, or `--site` with its number.
     pub(super) place: String,
     /// Host names.
@@ -30,18 +30,18 @@ pub struct Line {
     /// Set if a certificate is issued for its names.
     pub(super) https: bool,
     /// Settings of this site only.
-    pub(super) settings: Settings,
+    pub(super) settings: SiteSettings,
 }
 
 /// Reads the values of `--site` and the file of `--sites`.
 ///
 /// # Errors
 /// Returns a sentence that starts with the position if the file cannot be read or a line is invalid.
-pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
+pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<SiteLine>, String> {
     let mut lines = Vec::new();
     for (index, text) in said.iter().enumerate() {
         let place = format!("--site {}", index + 1);
-        let line = Line::parse(text, &place, Path::new(""))?;
+        let line = SiteLine::parse(text, &place, Path::new(""))?;
         lines.push(line.ok_or_else(|| format!("wordpress: {place}: no site: {FORM}"))?);
     }
     if let Some(path) = file {
@@ -49,7 +49,7 @@ pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
         let text = fs::read_to_string(path).map_err(|error| format!("wordpress: --sites {name}: {error}"))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for (index, text) in text.lines().enumerate() {
-            lines.extend(Line::parse(text, &format!("{name}:{}", index + 1), folder)?);
+            lines.extend(SiteLine::parse(text, &format!("{name}:{}", index + 1), folder)?);
         }
         if lines.is_empty() {
             return Err(format!("wordpress: --sites {name}: no site: {FORM}"));
@@ -60,7 +60,7 @@ pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<Line>, String> {
 }
 
 /// Checks that no name is in two lines.
-fn each_name_once(lines: &[Line]) -> Result<(), String> {
+fn each_name_once(lines: &[SiteLine]) -> Result<(), String> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for line in lines {
         for name in &line.names {
@@ -74,7 +74,7 @@ fn each_name_once(lines: &[Line]) -> Result<(), String> {
     Ok(())
 }
 
-impl Line {
+impl SiteLine {
     /// Parses a line; `None` for an empty one. Relative paths start at `folder`.
     fn parse(text: &str, place: &str, folder: &Path) -> Result<Option<Self>, String> {
         let failed = |why: String| format!("wordpress: {place}: {}", why.trim_start_matches("wordpress: "));
@@ -84,7 +84,7 @@ impl Line {
             [names, root, php, more @ ..] => (names, root, php, more),
             [..] => return Err(failed(format!("the line is incomplete: {FORM}"))),
         };
-        let (https, settings) = behind(more).map_err(&failed)?;
+        let (https, settings) = parse_after_php(more).map_err(&failed)?;
         let mut names = Vec::new();
         values::add_names(&mut names, list);
         if let Some(name) = names.iter().find(|name| *name == "_") {
@@ -107,8 +107,8 @@ impl Line {
 }
 
 /// Parses the words after the PHP address of a site: `https` for a certificate, and the settings of the site.
-fn behind(words: &[String]) -> Result<(bool, Settings), String> {
-    let (mut https, mut settings) = (false, Settings::default());
+fn parse_after_php(words: &[String]) -> Result<(bool, SiteSettings), String> {
+    let (mut https, mut settings) = (false, SiteSettings::default());
     for word in words {
         match &**word {
             "https" => https = true,
@@ -139,7 +139,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
 
 /// Returns the names of the zones and their folders: the first name of each site, without characters that are invalid
 /// in a folder or a zone.
-pub(super) fn zones(lines: &[Line]) -> Vec<String> {
+pub(super) fn zones(lines: &[SiteLine]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
     for line in lines {
         let first = line.names[0].to_ascii_lowercase();
@@ -154,7 +154,7 @@ pub(super) fn zones(lines: &[Line]) -> Vec<String> {
 }
 
 /// Returns a `listen` without the options of its socket, which only the server of unknown names sets.
-pub(super) fn bare(listen: &str) -> String {
+pub(super) fn without_options(listen: &str) -> String {
     let mut words = listen.split(' ');
     let address = words.next().unwrap_or_default().to_owned();
     words.filter(|word| matches!(*word, "ssl" | "quic")).fold(address, |all, word| all + " " + word)
@@ -194,8 +194,8 @@ pub(super) fn failed_site(listen: &str, https: &str, names: &[String]) -> String
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Option<Line>, String> {
-        Line::parse(text, "sites:7", Path::new("/etc/myriad"))
+    fn parsed(text: &str) -> Result<Option<SiteLine>, String> {
+        SiteLine::parse(text, "sites:7", Path::new("/etc/myriad"))
     }
 
     #[test]
@@ -240,19 +240,20 @@ mod tests {
 
     #[test]
     fn name_leads_to_one_site_and_zones_have_names_of_their_own() {
-        let said = ["a.test,b.test /a /b", "c.test,B.test /c /d"].map(str::to_owned);
-        let error = read(&said, None).expect_err("twice");
+        let lines_given = ["a.test,b.test /a /b", "c.test,B.test /c /d"].map(str::to_owned);
+        let error = read(&lines_given, None).expect_err("twice");
         assert_eq!(error, "wordpress: --site 2: \"B.test\" is also a name of --site 1");
-        let said = ["A.test /a /b", ".a.test /a /b", "*.a.test /a /b", "[::1] /a /b"].map(str::to_owned);
-        let lines = read(&said, None).expect("sound");
+        let lines_given =
+            ["A.test /a /b", ".a.test /a /b", "*.a.test /a /b", "[::1] /a /b"].map(str::to_owned);
+        let lines = read(&lines_given, None).expect("sound");
         assert_eq!(zones(&lines), ["a.test", "a.test-2", "_.a.test", "__1"]);
     }
 
     #[test]
     fn socket_options_are_written_once() {
-        assert_eq!(bare("443 quic reuseport"), "443 quic");
-        assert_eq!(bare("[::]:443 ssl"), "[::]:443 ssl");
-        assert_eq!(bare("80 backlog=5"), "80");
+        assert_eq!(without_options("443 quic reuseport"), "443 quic");
+        assert_eq!(without_options("[::]:443 ssl"), "[::]:443 ssl");
+        assert_eq!(without_options("80 backlog=5"), "80");
         let text = unknown_names(&["80".into(), "443 ssl".into(), "443 quic reuseport".into()]);
         assert_eq!(text.matches(" default_server;").count(), 3, "{text}");
         assert!(text.contains("ssl_reject_handshake on;") && text.contains("return 421;"), "{text}");

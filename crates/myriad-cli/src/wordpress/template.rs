@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::checked::{Checked, CheckedSites};
-use super::https::Https;
-use super::kind::Kind;
-use super::options::Options;
+use super::checked::{CheckedSite, CheckedSites};
+use super::https::HttpsOptions;
+use super::kind::SiteKind;
+use super::options::SiteOptions;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::written_pages;
@@ -19,19 +19,19 @@ const EACH_SITE: &str = "{{each site}}";
 const END: &str = "{{end}}";
 
 /// Tokens of the preset, each with the text that replaces it.
-type Values<'a> = Vec<(&'a str, String)>;
+type TokenValues<'a> = Vec<(&'a str, String)>;
 
-impl Options {
+impl SiteOptions {
     /// Returns the preset with the values of these sites; `listens` are the addresses for HTTP and for HTTPS.
     pub(super) fn filled(
         &self,
         CheckedSites { served: sites, failed }: &CheckedSites,
-        https: &Https,
+        https: &HttpsOptions,
         prefix: &Path,
         (plain, tls): &(Vec<String>, Vec<String>),
     ) -> Result<String, String> {
         let bare = |listens: &[String]| -> Vec<String> {
-            listens.iter().map(|listen| sites::bare(listen)).collect()
+            listens.iter().map(|listen| sites::without_options(listen)).collect()
         };
         let (mut unknown_names, plain, tls) = if self.is_several() {
             (sites::unknown_names(&[&plain[..], &tls[..]].concat()), bare(plain), bare(tls))
@@ -45,13 +45,13 @@ impl Options {
         }
         let cache = prefix.join("cache");
         let pools = pools(sites);
-        let has_plugin = |site: &Checked| plugin::hash_of(prefix, &site.zone).is_some();
+        let has_plugin = |site: &CheckedSite| plugin::hash_of(prefix, &site.zone).is_some();
         // Of several sites none may purge pages of another: sites with the plugin can only purge with its secret.
         let is_closed =
-            |site: &Checked| site.settings.get("purge") == "off" || sites.len() > 1 && has_plugin(site);
+            |site: &CheckedSite| site.settings.get("purge") == "off" || sites.len() > 1 && has_plugin(site);
         let purgers =
-            |site: &Checked| if is_closed(site) { (" from 0.0.0.0", "deny all;") } else { ("", "") };
-        let of_site = |site: &Checked| -> Result<Vec<(&str, String)>, String> {
+            |site: &CheckedSite| if is_closed(site) { (" from 0.0.0.0", "deny all;") } else { ("", "") };
+        let of_site = |site: &CheckedSite| -> Result<Vec<(&str, String)>, String> {
             let names = if site.names.is_empty() { "_".to_owned() } else { site.names.join(" ") };
             let pool = pool_name(&pools, &site.php);
             let mut values = site.chosen(&pool, self.children_of(&site.php), has_plugin(site));
@@ -86,7 +86,7 @@ impl Options {
     }
 
     /// Returns the access log of a site, if it is configured.
-    fn log(&self, site: &Checked, prefix: &Path) -> Result<String, String> {
+    fn log(&self, site: &CheckedSite, prefix: &Path) -> Result<String, String> {
         let format = site.settings.get("log");
         if format == "off" {
             return Ok(String::new());
@@ -98,7 +98,12 @@ impl Options {
     }
 
     /// Returns the values of a pool of php-fpm.
-    fn of_pool<'a>(&self, sites: &[Checked], pools: &[&str], php: &str) -> Result<Values<'a>, String> {
+    fn of_pool<'a>(
+        &self,
+        sites: &[CheckedSite],
+        pools: &[&str],
+        php: &str,
+    ) -> Result<TokenValues<'a>, String> {
         let name = sites.iter().find(|site| site.php == php).and_then(|site| site.php_name.as_ref());
         let pool = pool_name(pools, php);
         Ok(vec![
@@ -115,12 +120,12 @@ impl Options {
     }
 }
 
-impl Checked {
+impl CheckedSite {
     /// Returns the tokens that depend on the settings of the site.
     ///
     /// `children` is the number of children of its pool of php-fpm. With the Myriad plugin, pages that other plugins
     /// have written are not served, because the Myriad plugin is not notified of their removal.
-    fn chosen<'a>(&self, pool: &str, children: u32, has_plugin: bool) -> Values<'a> {
+    fn chosen<'a>(&self, pool: &str, children: u32, has_plugin: bool) -> TokenValues<'a> {
         let settings = &self.settings;
         let is = |name: &str, value: &str| settings.get(name) == value;
         let or_nothing = |holds: bool, text: &str| if holds { text } else { "" }.to_owned();
@@ -134,7 +139,7 @@ impl Checked {
         let written = written_pages::paths(&self.layout.content, &self.cache_plugins(has_plugin));
         // A plugin removes the file of a changed page, but the copy here is older and must expire soon.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
-            (true, false) if self.kind == Kind::Php => ("10s", "10s"),
+            (true, false) if self.kind == SiteKind::Php => ("10s", "10s"),
             (true, _) => (settings.get("validity"), "10m"),
             (false, true) => (settings.get("validity"), "1s"),
             (false, false) => (written_pages::WRITTEN_VALIDITY, "1s"),
@@ -191,7 +196,7 @@ fn trusted(root: &Path) -> Result<String, String> {
 }
 
 /// Returns the addresses of the pools of php-fpm, each once.
-fn pools(sites: &[Checked]) -> Vec<&str> {
+fn pools(sites: &[CheckedSite]) -> Vec<&str> {
     let mut pools: Vec<&str> = Vec::new();
     for site in sites {
         if !pools.contains(&&*site.php) {
@@ -210,7 +215,7 @@ fn pool_name(pools: &[&str], php: &str) -> String {
 }
 
 /// Replaces the tokens of the preset: outside the parts by `of_all`, and each part once for every list of values.
-fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[Values<'_>])]) -> String {
+fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[TokenValues<'_>])]) -> String {
     let mut text = String::with_capacity(preset.len() + 4096);
     let mut lines = preset.split_inclusive('\n');
     while let Some(line) = lines.next() {
@@ -261,14 +266,14 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::denied::Denied;
-    use super::super::layout::Layout;
-    use super::super::settings::Settings;
+    use super::super::denied::DeniedSitePaths;
+    use super::super::layout::SiteLayout;
+    use super::super::settings::SiteSettings;
     use super::*;
 
     #[test]
     fn every_token_of_the_presets_is_filled_in() {
-        for kind in [Kind::WordPress, Kind::Php] {
+        for kind in [SiteKind::WordPress, SiteKind::Php] {
             let text = filled_in(kind);
             let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
             let count = |wanted: &str| code.iter().filter(|line| line.trim() == wanted).count();
@@ -285,7 +290,7 @@ mod tests {
     }
 
     /// Returns the preset of two sites with one pool.
-    fn filled_in(kind: Kind) -> String {
+    fn filled_in(kind: SiteKind) -> String {
         let names = [
             ("listen", "L"),
             ("https", "H;"),
@@ -302,17 +307,17 @@ mod tests {
             ("clock", "K;"),
             ("log", "L;"),
         ];
-        let checked = Checked {
+        let checked = CheckedSite {
             kind,
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::from("/nowhere"),
-            layout: Layout::usual(PathBuf::from("/nowhere")),
+            layout: SiteLayout::usual(PathBuf::from("/nowhere")),
             php: "P".to_owned(),
             php_name: None,
             zone: "Z".to_owned(),
-            settings: Settings::default(),
-            denied: Denied::default(),
+            settings: SiteSettings::default(),
+            denied: DeniedSitePaths::default(),
         };
         let owned = |values: Vec<(&'static str, &str)>| -> Vec<_> {
             values.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
@@ -336,24 +341,24 @@ mod tests {
         let root = std::env::temp_dir().join(format!("myriad-written-{}", std::process::id()));
         std::fs::create_dir_all(root.join("wp-content/cache/supercache")).expect("folder");
         let site = |settings: &[&str]| {
-            let mut given = Settings::default();
+            let mut given = SiteSettings::default();
             for text in settings {
                 given.add(text).expect("sound");
             }
-            Checked {
-                kind: Kind::WordPress,
+            CheckedSite {
+                kind: SiteKind::WordPress,
                 names: Vec::new(),
                 domains: Vec::new(),
                 root: root.clone(),
-                layout: Layout::usual(root.clone()),
+                layout: SiteLayout::usual(root.clone()),
                 php: "P".to_owned(),
                 php_name: None,
                 zone: "Z".to_owned(),
                 settings: given,
-                denied: Denied::default(),
+                denied: DeniedSitePaths::default(),
             }
         };
-        let value = |site: &Checked, has_plugin: bool, name: &str| {
+        let value = |site: &CheckedSite, has_plugin: bool, name: &str| {
             let values = site.chosen("php", 8, has_plugin);
             values.into_iter().find(|(known, _)| *known == name).expect(name).1
         };
@@ -388,17 +393,17 @@ mod tests {
 
     #[test]
     fn sites_with_one_pool_share_its_group() {
-        let site = |php: &str| Checked {
-            kind: Kind::WordPress,
+        let site = |php: &str| CheckedSite {
+            kind: SiteKind::WordPress,
             names: Vec::new(),
             domains: Vec::new(),
             root: PathBuf::new(),
-            layout: Layout::usual(PathBuf::new()),
+            layout: SiteLayout::usual(PathBuf::new()),
             php: php.to_owned(),
             php_name: None,
             zone: String::new(),
-            settings: Settings::default(),
-            denied: Denied::default(),
+            settings: SiteSettings::default(),
+            denied: DeniedSitePaths::default(),
         };
         let sites = ["unix:/a", "unix:/b", "unix:/a"].map(site);
         let pools = pools(&sites);

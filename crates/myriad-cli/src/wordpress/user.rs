@@ -15,8 +15,8 @@ use std::path::Path;
 
 use rustix::fs::Stat;
 
-use super::layout::Layout;
-use super::pool::{self, Pool};
+use super::layout::SiteLayout;
+use super::pool::{self, FpmPool};
 use crate::accounts::{self, Account};
 use crate::path_walk;
 use crate::site_folder::SiteFolder;
@@ -31,22 +31,22 @@ const ENTER: u32 = 1;
 
 /// Rights of the user that a site requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Need {
+pub(super) struct RequiredRights {
     /// Address of php-fpm, in the form of `fastcgi_pass`.
     pub(super) php: String,
     /// Layout of the site; `None` if its check failed, so that only access to PHP is required.
-    pub(super) layout: Option<Layout>,
+    pub(super) layout: Option<SiteLayout>,
 }
 
 /// Values of the directive `user`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct UserChoice {
     pub(super) user: String,
     /// Group, if it is not the primary group of the user.
     pub(super) group: Option<String>,
 }
 
-impl Choice {
+impl UserChoice {
     /// Creates a choice of a user with its primary group.
     pub(super) fn of(user: &str) -> Self {
         Self { user: user.to_owned(), group: None }
@@ -59,24 +59,24 @@ impl Choice {
 }
 
 /// Properties of a site that an administrator controls.
-struct Site<'a> {
-    need: &'a Need,
+struct SiteRights<'a> {
+    need: &'a RequiredRights,
     /// Configuration of the pool of php-fpm, if it was found.
-    pool: Option<Pool>,
+    pool: Option<FpmPool>,
     /// Owner and group of the socket, and of the folder of the site, if only root can replace them.
     socket: Option<Stat>,
     root: Option<Stat>,
 }
 
 /// Chooses the user for these sites, and adds to the warnings.
-pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
-    let sites: Vec<_> = needs.iter().map(Site::of).collect();
+pub(super) fn choose(needs: &[RequiredRights], warnings: &mut Vec<String>) -> UserChoice {
+    let sites: Vec<_> = needs.iter().map(SiteRights::of).collect();
     let own = OWN.into_iter().find(|name| Account::find(name, None).is_ok());
     let Some(own) = own else { return of_php(&sites) };
     let tried = groups(&sites).into_iter().filter_map(|group| {
         let account = Account::find(own, group.as_deref()).ok()?;
-        let unmet = needs.iter().filter_map(|need| need.unmet(&account)).collect::<Vec<_>>();
-        Some((Choice { user: own.to_owned(), group }, unmet))
+        let unmet = needs.iter().filter_map(|need| need.missing_right(&account)).collect::<Vec<_>>();
+        Some((UserChoice { user: own.to_owned(), group }, unmet))
     });
     // The choice with the fewest unmet needs; the first of several.
     let Some((choice, unmet)) = tried.min_by_key(|(_, unmet)| unmet.len()) else { return of_php(&sites) };
@@ -106,7 +106,7 @@ pub(super) fn choose(needs: &[Need], warnings: &mut Vec<String>) -> Choice {
 ///
 /// If a socket does not exist yet the primary group is the last, because the socket will likely have the group of its
 /// pool or of the site.
-fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
+fn groups(sites: &[SiteRights<'_>]) -> Vec<Option<String>> {
     let is_unknown = sites.iter().any(|site| site.need.socket().is_some_and(|socket| !socket.exists()));
     let named = |gid: u32| accounts::group_name_of(gid).unwrap_or_else(|| gid.to_string());
     let of = |stat: &Option<Stat>| {
@@ -129,8 +129,8 @@ fn groups(sites: &[Site<'_>]) -> Vec<Option<String>> {
 }
 
 /// Returns the user of PHP: that of the pool, else the owner of the socket or of the folder of the site.
-fn of_php(sites: &[Site<'_>]) -> Choice {
-    let of_pool = |site: &Site<'_>| {
+fn of_php(sites: &[SiteRights<'_>]) -> UserChoice {
+    let of_pool = |site: &SiteRights<'_>| {
         let user = site.pool.as_ref()?.user.clone()?;
         Account::find(&user, None)
             .is_ok_and(|account| accounts::is_user_of_sites(account.uid))
@@ -143,14 +143,14 @@ fn of_php(sites: &[Site<'_>]) -> Choice {
     let named = sites
         .iter()
         .find_map(|site| of_pool(site).or_else(|| of_file(&site.socket)).or_else(|| of_file(&site.root)));
-    Choice::of(&named.unwrap_or_else(|| {
+    UserChoice::of(&named.unwrap_or_else(|| {
         let www_data = Account::find("www-data", None).is_ok();
         if www_data { "www-data" } else { "nobody" }.to_owned()
     }))
 }
 
-impl<'a> Site<'a> {
-    fn of(need: &'a Need) -> Self {
+impl<'a> SiteRights<'a> {
+    fn of(need: &'a RequiredRights) -> Self {
         let stat = |path: &Path| path_walk::trusted_stat(path).ok().flatten();
         Self {
             need,
@@ -161,14 +161,14 @@ impl<'a> Site<'a> {
     }
 }
 
-impl Need {
+impl RequiredRights {
     /// Returns the socket of php-fpm, if it is a file.
     fn socket(&self) -> Option<&Path> {
         self.php.strip_prefix("unix:").map(Path::new)
     }
 
     /// Returns the first right that the account lacks, as the beginning of a sentence.
-    fn unmet(&self, account: &Account) -> Option<String> {
+    fn missing_right(&self, account: &Account) -> Option<String> {
         // Links in the path of the socket are followed; /var/run is a link.
         let socket = self.socket().and_then(|socket| socket.canonicalize().ok());
         if let Some(socket) = socket.filter(|socket| !may(account, socket, WRITE)) {
@@ -188,7 +188,7 @@ impl Need {
         ];
         // A link that is not followed, and a missing part, require no right.
         let is_closed =
-            |part: &Path, wanted| site.metadata(part).is_ok_and(|known| !account.may(&known, wanted));
+            |part: &Path, wanted| site.metadata(part).is_ok_and(|known| !account.has_right(&known, wanted));
         let (path, _) = parts.into_iter().find(|(part, wanted)| is_closed(part, *wanted))?;
         Some(format!("{} is not readable for user {}", path.display(), name(account)))
     }
@@ -200,7 +200,7 @@ fn name(account: &Account) -> String {
 
 /// Returns whether an account has a right to a file, and may search all folders above it.
 fn may(account: &Account, path: &Path, wanted: u32) -> bool {
-    let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.may(&known, right));
+    let allows = |path: &Path, right| metadata(path).is_ok_and(|known| account.has_right(&known, right));
     allows(path, wanted) && path.ancestors().skip(1).all(|folder| allows(folder, ENTER))
 }
 
@@ -210,12 +210,12 @@ mod tests {
 
     #[test]
     fn system_users_and_groups_of_a_pool_are_not_used() {
-        let layout = Some(Layout::usual(std::env::temp_dir()));
-        let need = Need { php: "127.0.0.1:9000".to_owned(), layout };
+        let layout = Some(SiteLayout::usual(std::env::temp_dir()));
+        let need = RequiredRights { php: "127.0.0.1:9000".to_owned(), layout };
         let site = |user: &str, group: &str| {
             let pool =
-                Pool { user: Some(user.to_owned()), groups: vec![group.to_owned()], ..Pool::default() };
-            Site { need: &need, pool: Some(pool), socket: None, root: None }
+                FpmPool { user: Some(user.to_owned()), groups: vec![group.to_owned()], ..FpmPool::default() };
+            SiteRights { need: &need, pool: Some(pool), socket: None, root: None }
         };
         // `daemon` is the user and the group 1 or 2 of each distribution.
         for (user, group) in [("daemon", "daemon"), ("root", "root"), ("0", "0"), ("1", "1")] {
@@ -240,8 +240,8 @@ mod tests {
             std::fs::create_dir_all(root.join(file).parent().expect("a folder")).expect("folders");
             std::fs::write(root.join(file), text).expect("a file");
         }
-        let layout = Layout::find(&root).expect("a folder");
-        let need = Need { php: "127.0.0.1:9000".to_owned(), layout };
+        let layout = SiteLayout::find(&root).expect("a folder");
+        let need = RequiredRights { php: "127.0.0.1:9000".to_owned(), layout };
         let account = Account { uid: 54_321, gid: 54_321, groups: vec![54_321] };
         let chmod = |folder: &str, mode| {
             let mode = std::fs::Permissions::from_mode(mode);
@@ -249,11 +249,11 @@ mod tests {
         };
         for folder in ["wp/wp-includes", "app"] {
             chmod(folder, 0o700);
-            let unmet = need.unmet(&account).expect("no access");
+            let unmet = need.missing_right(&account).expect("no access");
             assert!(unmet.contains(&format!("/{folder} is not readable")), "{unmet}");
             chmod(folder, 0o755);
         }
-        assert_eq!(need.unmet(&account), None);
+        assert_eq!(need.missing_right(&account), None);
         std::fs::remove_dir_all(&root).expect("clean");
     }
 }

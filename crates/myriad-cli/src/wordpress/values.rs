@@ -18,7 +18,7 @@ const LONGEST_LABEL: usize = 63;
 const ADDRESSES: &str = "use a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
 
 /// Returns the value of an option on the command line; an error if it is missing or is the next option.
-pub(super) fn given(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
+pub(super) fn option_value(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
     let value = value.filter(|value| !value.is_empty());
     let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;
     if !is_glued && value.starts_with('-') {
@@ -165,13 +165,17 @@ mod tests {
 
     #[test]
     fn an_option_is_no_value_of_another() {
-        assert_eq!(given("--domain", Some("a.test".into()), false).as_deref(), Ok("a.test"));
+        assert_eq!(option_value("--domain", Some("a.test".into()), false).as_deref(), Ok("a.test"));
         assert!(
-            given("--domain", Some("-t".into()), false).expect_err("option").contains("\"-t\" is another")
+            option_value("--domain", Some("-t".into()), false)
+                .expect_err("option")
+                .contains("\"-t\" is another")
         );
-        assert_eq!(given("--prefix", Some("-x".into()), true).as_deref(), Ok("-x"));
+        assert_eq!(option_value("--prefix", Some("-x".into()), true).as_deref(), Ok("-x"));
         for absent in [None, Some(String::new())] {
-            assert!(given("--email", absent, true).expect_err("absent").contains("\"--email\" requires"));
+            assert!(
+                option_value("--email", absent, true).expect_err("absent").contains("\"--email\" requires")
+            );
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::checked::Checked;
-use super::kind::Kind;
-use super::layout::Layout;
+use super::checked::CheckedSite;
+use super::kind::SiteKind;
+use super::layout::SiteLayout;
 
 /// Validity of the copies of Myriad: a cache plugin removes the file of a changed page without notifying Myriad.
 pub(super) const WRITTEN_VALIDITY: &str = "10s";
@@ -52,13 +52,13 @@ pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
     },
 ];
 
-impl Checked {
+impl CheckedSite {
     /// Returns the cache plugins whose files are served: the active one, or those that the setting `plugin_pages`
     /// chooses. The Myriad plugin is not notified when such files are removed.
     pub(super) fn cache_plugins(&self, has_plugin: bool) -> Vec<&'static CachePlugin> {
         match self.settings.get("plugin_pages") {
             "on" => CACHE_PLUGINS.iter().collect(),
-            "" if !has_plugin && self.kind == Kind::WordPress => {
+            "" if !has_plugin && self.kind == SiteKind::WordPress => {
                 let drop_in = drop_in(&self.layout).unwrap_or_default();
                 CACHE_PLUGINS.iter().filter(|plugin| drop_in.contains(plugin.mark)).collect()
             }
@@ -87,7 +87,7 @@ impl Checked {
 
 /// Returns the text of `advanced-cache.php` in lower case; `None` if it does not exist or is not read, by the rules of
 /// [`SiteFolder::text`].
-fn drop_in(layout: &Layout) -> Option<String> {
+fn drop_in(layout: &SiteLayout) -> Option<String> {
     layout.drop_in_text(DROP_IN).ok().map(|text| text.to_ascii_lowercase())
 }
 
@@ -117,7 +117,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("myriad-drop-in-{}", std::process::id()));
         let content = folder.join("wp-content");
         std::fs::create_dir_all(&content).expect("a folder");
-        let layout = Layout::usual(folder.clone());
+        let layout = SiteLayout::usual(folder.clone());
         let file = content.join("advanced-cache.php");
         assert_eq!(drop_in(&layout), None);
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)

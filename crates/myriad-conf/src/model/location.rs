@@ -127,7 +127,7 @@ pub enum RewriteStep {
 #[derive(Clone, Debug)]
 pub struct IfBlock {
     /// Condition.
-    pub condition: Condition,
+    pub condition: ConditionConf,
     /// Settings of the outer level with those of the block applied.
     pub settings: Settings,
     /// True if the block contains directives other than rewrite steps.
@@ -162,7 +162,7 @@ pub enum FileTest {
 
 /// Condition in the parentheses of `if`. Variables are named without `$`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum ConditionConf {
     /// `($variable)`: the value is neither empty nor `0`.
     True(Text),
     /// `($variable = value)`.

@@ -19,13 +19,15 @@ pub use blocks::{
     GeoConf, GeoEntry, LogEscape, LogFormat, MapConf, MapEntry, MapKey, SplitClientsConf, SplitShare,
 };
 pub use location::{
-    Condition, FileTest, IfBlock, LimitExcept, LocationConf, MakeFunction, Matcher, RewriteFlag, RewriteStep,
-    StringTest,
+    ConditionConf, FileTest, IfBlock, LimitExcept, LocationConf, MakeFunction, Matcher, RewriteFlag,
+    RewriteStep, StringTest,
 };
 pub use main_conf::{ControlSocket, HistoryFile, MainConf, MemoryLimit, WorkerProcesses};
 pub use server::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf, ServerName};
 pub use sticky::{Sticky, StickyCookie, StickyExpiry, StickyLearn};
-pub use upstream::{Balance, Least, Moment, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer};
+pub use upstream::{
+    Balance, LeastMeasure, MeasuredUntil, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer,
+};
 pub use zone::CacheZoneConf;
 
 use crate::{diagnostic::Diagnostic, settings::Settings};

@@ -68,29 +68,29 @@ pub enum Balance {
     /// `least_time`: the server that would finish first, by its average time up to a moment and its current load.
     LeastTime {
         /// Moment up to which the time of a request counts.
-        moment: Moment,
+        moment: MeasuredUntil,
         /// `inflight`: the elapsed time of requests in flight counts if it is larger.
         inflight: bool,
     },
     /// `random [two [METHOD]]`: random selection by weight.
     Random {
         /// `two`: the server with the smaller value of this measure among two random servers.
-        two: Option<Least>,
+        two: Option<LeastMeasure>,
     },
 }
 
 /// Measure by which the smaller of two servers is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Least {
+pub enum LeastMeasure {
     /// Requests in flight relative to the weight (`least_conn`).
     Connections,
     /// Expected time to finish (`least_time`).
-    Time(Moment),
+    Time(MeasuredUntil),
 }
 
 /// Moment up to which the time of a request or session counts (`least_time`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum MeasuredUntil {
     /// The connection is established (`connect`, only in `stream`).
     Connect,
     /// The response head has arrived (`header`); in `stream`, the first byte (`first_byte`).
@@ -103,7 +103,7 @@ pub enum Moment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamQueue {
     /// Maximum number of waiting requests.
-    pub most: u32,
+    pub max: u32,
     /// `timeout=`: maximum wait, in milliseconds.
     pub timeout_ms: u64,
 }

@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use super::{MAX_DEPTH, parse};
-use crate::{BuiltinFile, MemoryLoader, Node, Parsed, dump};
+use crate::{BuiltinFile, MemoryLoader, Node, ParsedConfiguration, dump};
 
 const MAIN: &str = "/etc/nginx/nginx.conf";
 
-fn read(text: impl Into<Vec<u8>>) -> Parsed {
+fn read(text: impl Into<Vec<u8>>) -> ParsedConfiguration {
     parse(&MemoryLoader::with(MAIN, text), Path::new(MAIN), b"", &[])
 }
 

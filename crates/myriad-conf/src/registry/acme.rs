@@ -1,8 +1,8 @@
 //! `acme_issuer` and its directives, `acme_certificate`: nginx's module for automatic certificates.
 
 use super::{
-    Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, block,
-    exactly,
+    Arguments, Arity, BlockKind, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, at_least, between,
+    block, exactly,
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -19,7 +19,7 @@ const ISSUER: Contexts = Contexts::ACME_ISSUER;
 const fn inside(
     name: &'static str,
     arity: Arity,
-    set: fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> Done,
+    set: fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> SetterResult,
     doc: &'static str,
 ) -> Directive {
     Directive::new(name, ISSUER, arity, Set::AcmeIssuer(set), doc)
@@ -30,7 +30,7 @@ pub(super) static ROWS: &[Directive] = &[
         "acme_issuer",
         Contexts::HTTP,
         block(1, 1),
-        Set::Block(Block::AcmeIssuer),
+        Set::Block(BlockKind::AcmeIssuer),
         "Defines an ACME certificate authority.",
     )
     .repeats()
@@ -112,7 +112,7 @@ pub(super) static ROWS: &[Directive] = &[
         .no_effect("certificates need no zone of a fixed size: all workers are threads of one process"),
 ];
 
-fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     let text = args.text(0)?;
     let is_url = text.value.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https://"))
         && text.value.len() > 8
@@ -146,7 +146,7 @@ fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<Ac
     Ok(kind)
 }
 
-fn account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     issuer.account_key = match key_kind(args, 0, args.bytes(0))? {
         Some(kind) => AccountKeyConf::Kind(kind),
         None => AccountKeyConf::File(args.text(0)?),
@@ -154,7 +154,7 @@ fn account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn challenge(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn challenge(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     issuer.challenge = match args.bytes(0) {
         b"http" | b"http-01" => AcmeChallenge::Http01,
         b"tls-alpn" | b"tls-alpn-01" => AcmeChallenge::TlsAlpn01,
@@ -166,7 +166,7 @@ fn challenge(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn contact(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn contact(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     for index in 0..args.len() {
         let mut text = args.text(index)?;
         if text.value.is_empty() || text.value.iter().any(|byte| !byte.is_ascii_graphic()) {
@@ -180,7 +180,7 @@ fn contact(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn external_account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn external_account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     let (kid, key) = (args.text(0)?, args.text(1)?);
     for (index, text) in [&kid, &key].into_iter().enumerate() {
         if text.value.is_empty() {
@@ -191,7 +191,7 @@ fn external_account_key(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -
     Ok(())
 }
 
-fn profile(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn profile(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     let required = args.len() == 2;
     if required && args.bytes(1) != b"require" {
         return Err(args.invalid(1, "`require` or omitted"));
@@ -200,13 +200,13 @@ fn profile(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn state_path(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> Done {
+fn state_path(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
     let text = args.text(0)?;
     issuer.state_path = (text.value != b"off").then_some(text);
     Ok(())
 }
 
-fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResult {
     let mut certificate = AcmeCertificateConf {
         issuer: args.text(0)?,
         written: Vec::new(),
@@ -228,7 +228,7 @@ fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn shared_zone(_: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn shared_zone(_: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     let Some(zone) = args.bytes(0).strip_prefix(b"zone=") else {
         let message = "\"acme_shared_zone\" must have \"zone\" parameter";
         return Err(args.error(0, message).help("write zone=NAME:256k"));

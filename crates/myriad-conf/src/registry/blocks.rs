@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::collections::HashSet;
 
 use super::{
-    Arguments, Contexts, Directive, Done, Set, block,
+    Arguments, Contexts, Directive, Set, SetterResult, block,
     network::{mask, parse_cidr},
 };
 use crate::{
@@ -57,7 +57,7 @@ fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
     }
 }
 
-fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     let mut map = MapConf {
         source: args.text(0)?,
         variable: args.variable(1)?,
@@ -125,7 +125,7 @@ impl MapKey {
     }
 }
 
-fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     let last = args.len() - 1;
     let mut geo = GeoConf {
         source: if last > 0 { Some(args.variable(0)?) } else { None },
@@ -145,7 +145,7 @@ fn geo(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn geo_line(geo: &mut GeoConf, line: &Node) -> Done {
+fn geo_line(geo: &mut GeoConf, line: &Node) -> SetterResult {
     if line.args.is_empty() && line.block.is_none() {
         match line.name.text.as_slice() {
             b"ranges" if geo.entries.is_empty() => geo.ranges = true,
@@ -210,7 +210,7 @@ fn last_of(first: IpAddr, bits: u8) -> IpAddr {
     }
 }
 
-fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     let mut shares: Vec<SplitShare> = Vec::new();
     let mut total = 0;
     for line in lines(args) {

@@ -1,6 +1,6 @@
 //! Reading from and writing to the client: limits, timeouts, keep-alive.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, between, set};
+use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, between, set};
 use crate::settings::{BodyInFile, LargeBuffers, Lingering, MinRate, Settings, TempPath};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
@@ -237,7 +237,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("on"),
 ];
 
-fn large_client_header_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn large_client_header_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let buffers = LargeBuffers { count: args.count(0)?, size: args.size(1)? };
     if buffers.count == 0 || buffers.size == 0 {
         return Err(args.invalid(0, "at least one buffer of at least one byte"));
@@ -246,19 +246,19 @@ fn large_client_header_buffers(settings: &mut Settings, args: &mut Arguments<'_>
     Ok(())
 }
 
-fn client_body_in_file_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn client_body_in_file_only(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [("off", BodyInFile::Off), ("clean", BodyInFile::Clean), ("on", BodyInFile::On)];
     settings.client.body_in_file_only = args.choice(0, &choices)?;
     Ok(())
 }
 
-fn client_body_temp_path(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn client_body_temp_path(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let levels = (1..args.len()).map(|index| args.within(index, 1, 3)).collect::<Result<_, _>>()?;
     settings.client.body_temp_path = TempPath { path: args.text(0)?, levels };
     Ok(())
 }
 
-fn client_min_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn client_min_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if args.bytes(0) == b"off" {
         settings.client.min_rate = None;
         return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "omitted after `off`")) };
@@ -278,13 +278,13 @@ fn client_min_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn keepalive_timeout(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn keepalive_timeout(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.client.keepalive_timeout = args.millis(0)?;
     settings.client.keepalive_header_s = if args.len() > 1 { Some(args.millis(1)? / 1000) } else { None };
     Ok(())
 }
 
-fn keepalive_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn keepalive_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut client = settings.client.clone();
     if args.first {
         client.keepalive_disable_msie6 = false;
@@ -301,7 +301,7 @@ fn keepalive_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done 
     Ok(())
 }
 
-fn lingering_close(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn lingering_close(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [("off", Lingering::Off), ("on", Lingering::On), ("always", Lingering::Always)];
     settings.client.lingering_close = args.choice(0, &choices)?;
     Ok(())

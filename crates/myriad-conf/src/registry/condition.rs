@@ -2,14 +2,14 @@
 
 use crate::{
     diagnostic::Diagnostic,
-    model::{Condition, FileTest, StringTest},
+    model::{ConditionConf, FileTest, StringTest},
     parsed::Node,
     span::Span,
     text::Text,
 };
 
 /// Parses the arguments of `if`. Spaces inside the parentheses separate words as usual.
-pub(crate) fn parse_condition(node: &Node) -> Result<Condition, Diagnostic> {
+pub(crate) fn parse_condition(node: &Node) -> Result<ConditionConf, Diagnostic> {
     let invalid = |span: Span| {
         Diagnostic::error(span, "invalid condition").help(
             "write ($variable), ($variable = text), ($variable ~ regex) or (-f path), with `!` to negate",
@@ -26,7 +26,7 @@ pub(crate) fn parse_condition(node: &Node) -> Result<Condition, Diagnostic> {
         return Err(invalid(first.span));
     };
     match &words[1..] {
-        [path] => Ok(Condition::Test { test, negated, path: path.clone() }),
+        [path] => Ok(ConditionConf::Test { test, negated, path: path.clone() }),
         _ => Err(invalid(node.span)),
     }
 }
@@ -52,13 +52,13 @@ fn variable_condition(
     variable: Text,
     rest: &[Text],
     invalid: impl Fn(Span) -> Diagnostic,
-) -> Result<Condition, Diagnostic> {
+) -> Result<ConditionConf, Diagnostic> {
     let Some(operator) = rest.first() else {
-        return Ok(Condition::True(variable));
+        return Ok(ConditionConf::True(variable));
     };
-    let compare = |test, variable, value| Condition::Compare { variable, test, value };
+    let compare = |test, variable, value| ConditionConf::Compare { variable, test, value };
     let matches =
-        |caseless, negated, variable, pattern| Condition::Match { variable, pattern, caseless, negated };
+        |caseless, negated, variable, pattern| ConditionConf::Match { variable, pattern, caseless, negated };
     let operand = match rest {
         [_, operand] => operand.clone(),
         _ => return Err(invalid(rest[rest.len() - 1].span)),

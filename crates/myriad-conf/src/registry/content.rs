@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use myriad_policy::IfModifiedSince;
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, block, exactly, set};
+use super::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, at_least, block, exactly, set,
+};
 use crate::{
     parsed::Node,
     settings::{
@@ -179,7 +181,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn root(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn root(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     forbid_roots(args)?;
     settings.content.root = args.text(0)?;
     settings.content.alias = false;
@@ -187,7 +189,7 @@ fn root(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     forbid_roots(args)?;
     settings.content.root = args.text(0)?;
     settings.content.alias = true;
@@ -196,7 +198,7 @@ fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 
 /// Rejects `$document_root` and `$realpath_root` in the paths that define them, as nginx does: this would be a circular
 /// definition.
-fn forbid_roots(args: &Arguments<'_>) -> Done {
+fn forbid_roots(args: &Arguments<'_>) -> SetterResult {
     let text = args.bytes(0);
     for name in ["$document_root", "$realpath_root", "${document_root}", "${realpath_root}"] {
         if text.windows(name.len()).any(|part| part == name.as_bytes()) {
@@ -207,7 +209,7 @@ fn forbid_roots(args: &Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn index(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn index(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut settings.content.index);
     for (position, word) in args.words().iter().enumerate() {
         if word.text.is_empty() {
@@ -222,7 +224,7 @@ fn index(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn try_files(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn try_files(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let last = args.len() - 1;
     let word = &args.words()[last];
     let end = match word.text.as_slice() {
@@ -246,7 +248,7 @@ fn read_code(
         .ok_or_else(|| args.invalid(index, format!("a status from {} to {}", range.start(), range.end())))
 }
 
-fn error_page(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn error_page(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut settings.content.error_pages);
     let last = args.len() - 1;
     let mut codes_end = last;
@@ -273,7 +275,7 @@ fn error_page(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut types = if args.first { Types::new() } else { Types::clone(&settings.content.types) };
     for line in args.node.block.as_deref().unwrap_or_default() {
         add_type_line(&mut types, line, args)?;
@@ -282,7 +284,7 @@ fn types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn add_type_line(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Done {
+fn add_type_line(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> SetterResult {
     use crate::diagnostic::Diagnostic;
     let media_type = &line.name.text;
     if line.block.is_some() {
@@ -305,12 +307,12 @@ fn add_type_line(types: &mut Types, line: &Node, args: &mut Arguments<'_>) -> Do
     Ok(())
 }
 
-fn internal(settings: &mut Settings, _args: &mut Arguments<'_>) -> Done {
+fn internal(settings: &mut Settings, _args: &mut Arguments<'_>) -> SetterResult {
     settings.content.internal = true;
     Ok(())
 }
 
-fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.content.output_buffers = LargeBuffers { count: args.count(0)?, size: args.size(1)? };
     Ok(())
 }
@@ -324,17 +326,17 @@ pub(super) fn size_text(args: &Arguments<'_>, index: usize) -> Result<Text, crat
     Ok(Text::new(args.size(index)?.to_string(), text.span))
 }
 
-fn limit_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn limit_rate(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.content.limit_rate = size_text(args, 0)?;
     Ok(())
 }
 
-fn limit_rate_after(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn limit_rate_after(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.content.limit_rate_after = size_text(args, 0)?;
     Ok(())
 }
 
-fn if_modified_since(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn if_modified_since(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [
         ("off", IfModifiedSince::Off),
         ("exact", IfModifiedSince::Exact),
@@ -344,7 +346,7 @@ fn if_modified_since(settings: &mut Settings, args: &mut Arguments<'_>) -> Done 
     Ok(())
 }
 
-fn server_tokens(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn server_tokens(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [("on", 0), ("off", 1), ("build", 2)];
     settings.content.server_tokens = match args.choice(0, &choices)? {
         0 => ServerTokens::On,

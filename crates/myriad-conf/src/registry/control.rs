@@ -1,6 +1,6 @@
 //! Directives for inspecting and controlling a running server.
 
-use super::{Arguments, Contexts, Directive, Done, ONE, Set};
+use super::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use crate::model::{ControlSocket, HistoryFile, MainConf};
 
 pub(super) static ROWS: &[Directive] = &[
@@ -25,12 +25,12 @@ pub(super) static ROWS: &[Directive] = &[
 .own(),
 ];
 
-fn history(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn history(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.history = if args.bytes(0) == b"off" { HistoryFile::Off } else { HistoryFile::At(args.text(0)?) };
     Ok(())
 }
 
-fn control_socket(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn control_socket(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.control_socket =
         if args.bytes(0) == b"off" { ControlSocket::Off } else { ControlSocket::At(args.text(0)?) };
     Ok(())

@@ -23,14 +23,14 @@ pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     let path = Path::new("defaults");
     let mut nodes = parse(&MemoryLoader::with(path, file), path, b"", &[]).nodes;
     debug_assert_eq!(nodes.len(), rows.len(), "a default must be a single directive");
-    nodes.iter_mut().for_each(take_place);
+    nodes.iter_mut().for_each(clear_positions);
     rows.into_iter().zip(nodes).collect()
 }
 
 /// Removes the positions, because a default belongs to no file.
-fn take_place(node: &mut Node) {
+fn clear_positions(node: &mut Node) {
     let words = std::iter::once(&mut node.name).chain(&mut node.args);
     words.for_each(|Word { span, .. }| *span = Span::default());
     node.span = Span::default();
-    node.block.iter_mut().flatten().for_each(take_place);
+    node.block.iter_mut().flatten().for_each(clear_positions);
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{arity::Arity, contexts::Contexts, used::Use};
+use super::{arity::Arity, contexts::Contexts, used::NameUse};
 use crate::{
     diagnostic::Diagnostic,
     model::{AcmeIssuerConf, HttpConf, MainConf, RewriteStep, ServerConf, UpstreamConf},
@@ -12,7 +12,7 @@ use crate::{
 
 /// Support status of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum DirectiveStatus {
     /// Behaves as documented by nginx.
     Same,
     /// Supported, but different from nginx as described in the note.
@@ -41,7 +41,7 @@ pub enum DefaultValue {
 
 /// Block that the builder processes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
+pub enum BlockKind {
     /// `events`.
     Events,
     /// `http`.
@@ -68,23 +68,23 @@ pub enum Set {
     /// No setter: the directive is accepted without effect, or rejected.
     Nothing,
     /// Process settings: directives outside of `http`, or in `events`.
-    Main(fn(&mut MainConf, &mut Arguments<'_>) -> Done),
+    Main(fn(&mut MainConf, &mut Arguments<'_>) -> SetterResult),
     /// Parts that exist once per `http`: zones, maps, formats.
-    Http(fn(&mut HttpConf, &mut Arguments<'_>) -> Done),
+    Http(fn(&mut HttpConf, &mut Arguments<'_>) -> SetterResult),
     /// `server` block.
-    Server(fn(&mut ServerConf, &mut Arguments<'_>) -> Done),
+    Server(fn(&mut ServerConf, &mut Arguments<'_>) -> SetterResult),
     /// Settings of a level, inherited by inner levels; also the settings of features ([`Settings::feature_mut`]).
-    Settings(fn(&mut Settings, &mut Arguments<'_>) -> Done),
+    Settings(fn(&mut Settings, &mut Arguments<'_>) -> SetterResult),
     /// Settings of origins, for the protocol whose prefix the name has.
-    Origin(fn(&mut OriginSettings, &mut Arguments<'_>) -> Done),
+    Origin(fn(&mut OriginSettings, &mut Arguments<'_>) -> SetterResult),
     /// `acme_issuer` block.
-    AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> Done),
+    AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> SetterResult),
     /// `upstream` block.
-    Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> Done),
+    Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> SetterResult),
     /// Step of the rewrite module. The order of steps is preserved.
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
     /// Block that the builder processes.
-    Block(Block),
+    Block(BlockKind),
 }
 
 /// Row of the registry: a directive.
@@ -105,7 +105,7 @@ pub struct Directive {
     /// Default value.
     pub default: DefaultValue,
     /// Support status.
-    pub status: Status,
+    pub status: DirectiveStatus,
     /// Description in one line.
     pub doc: &'static str,
     /// Protocol whose prefix the name has, for directives of origins.
@@ -131,7 +131,7 @@ impl Directive {
             repeats: false,
             group: None,
             default: DefaultValue::None,
-            status: Status::Same,
+            status: DirectiveStatus::Same,
             doc,
             protocol: None,
             set,
@@ -169,40 +169,40 @@ impl Directive {
     /// Sets [`Status::Differs`].
     #[must_use]
     pub const fn differs(mut self, note: &'static str) -> Self {
-        self.status = Status::Differs(note);
+        self.status = DirectiveStatus::Differs(note);
         self
     }
 
     /// Sets [`Status::NoEffect`].
     #[must_use]
     pub const fn no_effect(mut self, note: &'static str) -> Self {
-        self.status = Status::NoEffect(note);
+        self.status = DirectiveStatus::NoEffect(note);
         self
     }
 
     /// Sets [`Status::Later`].
     #[must_use]
     pub const fn later(mut self, note: &'static str) -> Self {
-        self.status = Status::Later(note);
+        self.status = DirectiveStatus::Later(note);
         self
     }
 
     /// Sets [`Status::Refused`].
     #[must_use]
     pub const fn refused(mut self, reason: &'static str) -> Self {
-        self.status = Status::Refused(reason);
+        self.status = DirectiveStatus::Refused(reason);
         self
     }
 
     /// Sets [`Status::Own`].
     #[must_use]
     pub const fn own(mut self) -> Self {
-        self.status = Status::Own;
+        self.status = DirectiveStatus::Own;
         self
     }
 
     /// Returns the key by which repetitions are counted: the group, or else the name.
-    pub(crate) fn counted_as(&self) -> &str {
+    pub(crate) fn group_or_name(&self) -> &str {
         self.group.unwrap_or(&self.name)
     }
 }
@@ -211,7 +211,7 @@ impl Directive {
 pub const NOT_YET: &str = "not supported yet by this version of Myriad";
 
 /// Result of a setter.
-pub type Done = Result<(), Diagnostic>;
+pub type SetterResult = Result<(), Diagnostic>;
 
 /// Directive passed to its setter. Indexes count arguments from 0; the arity is already checked.
 pub struct Arguments<'a> {
@@ -222,7 +222,7 @@ pub struct Arguments<'a> {
     /// True if this is the first occurrence of the directive (or its group) on this level.
     pub first: bool,
     /// Names that must be defined elsewhere. The setter adds the names that it reads.
-    pub uses: &'a mut Vec<Use>,
+    pub uses: &'a mut Vec<NameUse>,
     /// Warnings added by the setter.
     pub warnings: &'a mut Vec<Diagnostic>,
 }

@@ -15,7 +15,7 @@ use crate::{
 
 /// Family of directives: a group defined by this crate, by a feature or by a protocol.
 #[derive(Clone, Copy)]
-pub struct Family {
+pub struct DirectiveFamily {
     /// Name of the family, used as a section of the docs.
     pub name: &'static str,
     /// Directives with fixed names, in the order of the docs.
@@ -41,7 +41,7 @@ pub type ExamineLocation = fn(&LocationConf, &mut Vec<Diagnostic>);
 /// Checks the whole configuration after everything has been read, and adds its findings.
 pub type ExamineHttp = fn(&HttpConf, &mut Vec<Diagnostic>);
 
-impl Family {
+impl DirectiveFamily {
     /// Creates a family of directives with fixed names.
     pub const fn new(name: &'static str, rows: &'static [Directive]) -> Self {
         Self { name, rows, of_origins: &[], examine_block: None, examine_location: None, examine_http: None }
@@ -80,14 +80,14 @@ impl Family {
 /// Row of an origin directive: the name after the prefix of a protocol, and the protocol features it requires.
 pub struct FamilyRow {
     row: Directive,
-    needs: Needs,
+    needs: RowRequirement,
     /// Default that depends on the protocol, for the docs.
     computed: Option<fn(Protocol) -> Option<&'static str>>,
 }
 
 /// Protocol feature that a row requires.
 #[derive(Clone, Copy)]
-enum Needs {
+enum RowRequirement {
     Nothing,
     Tls,
     Fields,
@@ -96,17 +96,17 @@ enum Needs {
 impl FamilyRow {
     /// Creates a row for all protocols.
     pub const fn new(row: Directive) -> Self {
-        Self { row, needs: Needs::Nothing, computed: None }
+        Self { row, needs: RowRequirement::Nothing, computed: None }
     }
 
     /// Creates a row for protocols that support TLS.
     pub const fn secure(row: Directive) -> Self {
-        Self { row, needs: Needs::Tls, computed: None }
+        Self { row, needs: RowRequirement::Tls, computed: None }
     }
 
     /// Creates a row for protocols whose requests have header fields instead of a CGI environment.
     pub const fn with_fields(row: Directive) -> Self {
-        Self { row, needs: Needs::Fields, computed: None }
+        Self { row, needs: RowRequirement::Fields, computed: None }
     }
 
     /// Sets a [`DefaultValue::Computed`] that depends on the protocol. If `sentence` returns `None`, the default of the
@@ -120,16 +120,16 @@ impl FamilyRow {
     /// Returns the directive for a protocol, or `None` if the protocol lacks a required feature or the directive.
     pub(super) fn named_for(&self, protocol: Protocol, family: &'static str) -> Option<Directive> {
         let has_it = match self.needs {
-            Needs::Nothing => true,
-            Needs::Tls => protocol.may_be_secure(),
-            Needs::Fields => !protocol.has_environment(),
+            RowRequirement::Nothing => true,
+            RowRequirement::Tls => protocol.may_be_secure(),
+            RowRequirement::Fields => !protocol.has_environment(),
         };
         if !has_it || !protocol.has(&self.row.name) {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
         // TLS connections of `stream` to its peers are configured by the directives of HTTP origins.
-        let of_streams = matches!(self.needs, Needs::Tls) && protocol.serves_streams();
+        let of_streams = matches!(self.needs, RowRequirement::Tls) && protocol.serves_streams();
         let contexts = self.row.contexts;
         let contexts = if of_streams { contexts.or(Contexts::STREAM_LEVELS) } else { contexts };
         let sentence = self.computed.and_then(|sentence| sentence(protocol));
@@ -144,7 +144,7 @@ pub struct ProtocolLanguage {
     /// The protocol.
     pub protocol: Protocol,
     /// Directives specific to the protocol, starting with its `*_pass`.
-    pub families: &'static [Family],
+    pub families: &'static [DirectiveFamily],
     /// Built-in files that configurations include and that may not exist on a machine: `fastcgi_params` and similar.
     pub files: &'static [BuiltinFile],
     /// Returns a hint for a location that uses these origin settings and this target. Each hint is given once per
@@ -154,7 +154,7 @@ pub struct ProtocolLanguage {
 
 impl ProtocolLanguage {
     /// Creates a protocol with specific directives, and nothing else.
-    pub const fn new(protocol: Protocol, families: &'static [Family]) -> Self {
+    pub const fn new(protocol: Protocol, families: &'static [DirectiveFamily]) -> Self {
         Self { protocol, families, files: &[], hint: |_, _, _| None }
     }
 }

@@ -1,6 +1,6 @@
 //! nginx's HTTP/2 module, including the directives that nginx has deprecated.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, set};
+use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, set};
 use crate::settings::Settings;
 
 const HTTP: Contexts = Contexts::HTTP;
@@ -76,7 +76,7 @@ pub(super) static ROWS: &[Directive] = &[
     obsolete("http2_push_preload", HSL, "HTTP/2 server push, which browsers no longer support."),
 ];
 
-fn max_streams(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn max_streams(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     match args.count(0)? {
         0 => Err(args.invalid(0, "at least 1")),
         count => {
@@ -86,7 +86,7 @@ fn max_streams(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     }
 }
 
-fn preread(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn preread(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let size = args.size(0)?;
     settings.http2.preread = match u32::try_from(size) {
         Ok(bytes) if size <= MAX_WINDOW => bytes,
@@ -95,7 +95,7 @@ fn preread(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn receive_buffer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn receive_buffer(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.http2.receive_buffer = args.size(0)?;
     if settings.http2.receive_buffer < LEAST_BUFFER {
         return Err(args.invalid(0, format!("at least {LEAST_BUFFER}")));
@@ -103,7 +103,7 @@ fn receive_buffer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn chunk(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn chunk(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let size = args.size(0)?;
     settings.http2.chunk = match u32::try_from(size) {
         Ok(bytes @ 1..) if size <= MAX_FRAME => bytes,
@@ -112,7 +112,7 @@ fn chunk(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn warn_obsolete(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn warn_obsolete(_: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = &args.directive.name;
     let instead = match &**name {
         "http2_idle_timeout" => Some("keepalive_timeout"),

@@ -1,6 +1,6 @@
 //! `http3*`, `quic_*`: HTTP/3 over QUIC.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, set};
+use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, set};
 use crate::settings::Settings;
 
 const HS: Contexts = Contexts::HTTP_SERVER;
@@ -81,7 +81,7 @@ pub(super) static ROWS: &[Directive] = &[
         .no_effect("the connection ID identifies the worker; packets that another worker receives are forwarded within the process"),
 ];
 
-fn hq(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn hq(_: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if !args.flag(0)? {
         return Ok(());
     }
@@ -90,7 +90,7 @@ fn hq(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Err(args.error(0, message).help("browsers and curl use HTTP/3: write \"http3 on\""))
 }
 
-fn streams(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn streams(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let count = args.count(0)?;
     if count == 0 || count > MOST_STREAMS {
         return Err(args.invalid(0, format!("between 1 and {MOST_STREAMS}")));
@@ -99,7 +99,7 @@ fn streams(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn buffer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn buffer(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let size = args.size(0)?;
     if size == 0 || size > MOST_BUFFER {
         return Err(args.invalid(0, "between 1 and 1g"));
@@ -108,6 +108,6 @@ fn buffer(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn limit(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn limit(_: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.count(0).map(drop)
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use super::{Arguments, BuildFeature, Done};
+use super::{Arguments, BuildFeature, SetterResult};
 use crate::{
     diagnostic::Diagnostic,
     model::{KeepAliveProbe, ListenAddress, ListenConf, ServerConf},
 };
 
-pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResult {
     let addresses = addresses(args)?;
     let mut conf = ListenConf::new(addresses[0].clone(), args.node.span);
     for index in 1..args.len() {
@@ -23,7 +23,7 @@ pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done 
 }
 
 /// Parses `listen` of a server in `stream`, which has no default port and no HTTP parameters.
-pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResult {
     let addresses = addresses(args)?;
     let word = String::from_utf8_lossy(args.bytes(0));
     if !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none()) {
@@ -50,7 +50,7 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
 }
 
 /// Rejects parameters that have no meaning for UDP, as nginx does.
-fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> Done {
+fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     let incompatible = [
         ("backlog", conf.backlog.is_some()),
         ("deferred", conf.deferred),
@@ -70,7 +70,7 @@ fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> Done {
 }
 
 /// Rejects parameters that have no meaning for QUIC datagrams, as nginx does.
-fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> Done {
+fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     let incompatible = [
         ("fastopen", conf.fastopen.is_some()),
         ("backlog", conf.backlog.is_some()),
@@ -92,7 +92,7 @@ fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> Done {
+fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
     match word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value))) {
         ("default_server" | "default", None) => conf.default_server = true,

@@ -1,8 +1,8 @@
 //! nginx's log module, and switches for messages in the error log.
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, Names, Set, Use, at_least, between, process::level_error_log,
-    set, syslog,
+    Arguments, Contexts, Directive, FLAG, NameKind, NameUse, Set, SetterResult, at_least, between,
+    process::level_error_log, set, syslog,
 };
 use crate::{
     model::{HttpConf, LogEscape, LogFormat},
@@ -21,7 +21,7 @@ const COMBINED: &str = concat!(
 );
 
 /// Log formats, as referenced by `access_log`.
-static FORMATS: Names = Names {
+static FORMATS: NameKind = NameKind {
     kind: "log format",
     defined: |http| http.log_formats.iter().map(|format| format.name.as_str()).collect(),
     example: |name| format!("log_format {name} \"…\";"),
@@ -91,7 +91,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
     let mine = |format: &LogFormat| format.name == JSON_FORMAT && format.format.span == Span::default();
     http.log_formats.retain(|format| format.name != name || !mine(format));
@@ -153,7 +153,7 @@ fn joined(parts: &[Word]) -> Text {
     Text::new(value, span)
 }
 
-fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut settings.log.access);
     if args.bytes(0) == b"off" {
         if args.len() > 1 {
@@ -175,7 +175,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let has_format = args.len() > 1 && !is_option(args.bytes(1));
     if has_format {
         log.format = args.name(1)?;
-        args.uses.push(Use { name: args.text(1)?, of: &FORMATS });
+        args.uses.push(NameUse { name: args.text(1)?, of: &FORMATS });
     }
     for index in if has_format { 2 } else { 1 }..args.len() {
         access_log_option(&mut log, args, index)?;
@@ -191,7 +191,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 /// Default buffer size of a compressed log, as in nginx.
 const GZIP_BUFFER: u64 = 64 << 10;
 
-fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> Done {
+fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> SetterResult {
     let buffered = log.buffer.is_some() || log.gzip.is_some();
     if log.flush.is_some() && !buffered {
         return Err(args
@@ -214,7 +214,7 @@ fn is_option(word: &[u8]) -> bool {
             .any(|name| word.starts_with(name))
 }
 
-fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) -> Done {
+fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) -> SetterResult {
     let word = args.bytes(index);
     if word.starts_with(b"buffer=") {
         log.buffer = Some(args.size_after(index, 7)?);
@@ -238,7 +238,7 @@ fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) ->
     Ok(())
 }
 
-fn open_log_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn open_log_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if args.bytes(0) == b"off" {
         settings.log.open_files = None;
         return Ok(());

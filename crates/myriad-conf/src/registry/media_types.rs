@@ -1,9 +1,9 @@
 //! Lists of media types.
 
-use super::{Arguments, Done};
+use super::{Arguments, SetterResult};
 
 /// Adds media types to a list, in lower case, always including `text/html`. `*` matches every type.
-pub fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> Done {
+pub fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> SetterResult {
     if args.first || types.is_empty() {
         *types = vec!["text/html".to_owned()];
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use myriad_policy::IgnoreHeaders;
 
 use super::{
-    Arguments, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, TWO, at_least, between,
+    Arguments, Contexts, Directive, FLAG, FamilyRow, ONE, Set, SetterResult, TWO, at_least, between,
     content::size_text, set,
 };
 use crate::{
@@ -203,19 +203,19 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-fn hide_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn hide_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut origin.answer.hide);
     origin.answer.hide.push(args.text(0)?);
     Ok(())
 }
 
-fn pass_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn pass_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut origin.answer.pass);
     origin.answer.pass.push(args.text(0)?);
     Ok(())
 }
 
-fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn ignore_headers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     if args.first {
         (origin.answer.ignore, origin.answer.ignore_accel) =
             (IgnoreHeaders::default(), AcceleratorHeaders::default());
@@ -255,12 +255,12 @@ fn not_zero(args: &Arguments<'_>, index: usize) -> Result<u64, Diagnostic> {
     args.size(index)?.checked_sub(1).map(|less| less + 1).ok_or_else(|| args.invalid(index, "more than 0"))
 }
 
-fn buffer_size(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn buffer_size(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.buffering.head_size = not_zero(args, 0)?;
     Ok(())
 }
 
-fn buffers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn buffers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let buffers = Buffers { count: args.count(0)?, size: not_zero(args, 1)? };
     if buffers.count < 2 {
         return Err(args.invalid(0, "at least 2"));
@@ -269,12 +269,12 @@ fn buffers(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn limit_rate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn limit_rate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.buffering.limit_rate = size_text(args, 0)?;
     Ok(())
 }
 
-fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let address = args.text(0)?;
     if args.len() > 1 {
         args.choice(1, &[("transparent", ())])?;
@@ -293,7 +293,7 @@ fn bind(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let before = origin.next_upstream;
     let none = NextUpstream { tries: before.tries, timeout_ms: before.timeout_ms, ..NextUpstream::OFF };
     let mut next = if args.first { none } else { before };
@@ -329,7 +329,7 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done 
     Ok(())
 }
 
-fn next_upstream_tries(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn next_upstream_tries(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.next_upstream.tries = u32::try_from(args.number(0)?).unwrap_or(u32::MAX);
     Ok(())
 }

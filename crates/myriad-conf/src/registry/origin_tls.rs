@@ -2,7 +2,8 @@
 
 use super::tls::{cache_of_certificates, versions};
 use super::{
-    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, TWO, at_least, between, set,
+    Arguments, Arity, Contexts, Directive, FLAG, FamilyRow, ONE, Set, SetterResult, TWO, at_least, between,
+    set,
 };
 use crate::settings::OriginSettings;
 use crate::text::Text;
@@ -120,12 +121,12 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-fn protocols(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn protocols(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     (origin.tls.tls12, origin.tls.tls13) = versions(args, (origin.tls.tls12, origin.tls.tls13))?;
     Ok(())
 }
 
-fn command(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn command(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut origin.tls.commands);
     origin.tls.commands.push((args.text(0)?, args.text(1)?));
     Ok(())
@@ -136,17 +137,17 @@ fn named(text: Text) -> Option<Text> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn trusted_certificate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn trusted_certificate(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.tls.trusted_certificate = named(args.text(0)?);
     Ok(())
 }
 
-fn crl(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn crl(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.tls.crl = named(args.text(0)?);
     Ok(())
 }
 
-fn certificate_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn certificate_cache(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.tls.certificate_cache = cache_of_certificates(args)?;
     Ok(())
 }

@@ -1,33 +1,33 @@
 //! Directive families of the language itself.
 
 use super::{
-    acme, blocks, client, content, control, family::Family, http2, log, origin, origin_tls, process, rewrite,
-    server, tls, tuning, upstream, zone,
+    acme, blocks, client, content, control, family::DirectiveFamily, http2, log, origin, origin_tls, process,
+    rewrite, server, tls, tuning, upstream, zone,
 };
 
 /// Families of directives with fixed names.
-pub(super) const FAMILIES: &[Family] = &[
-    Family::new("process", process::ROWS),
-    Family::new("control", control::ROWS),
-    Family::new("server", server::ROWS),
-    Family::new("client", client::ROWS),
-    Family::new("content", content::ROWS),
-    Family::new("rewrite", rewrite::ROWS),
-    Family::new("log", log::ROWS),
-    Family::new("blocks", blocks::ROWS),
-    Family::new("upstream", upstream::ROWS),
-    Family::new("tls", tls::ROWS),
-    Family::new("http2", http2::ROWS),
-    Family::new("acme", acme::ROWS),
+pub(super) const FAMILIES: &[DirectiveFamily] = &[
+    DirectiveFamily::new("process", process::ROWS),
+    DirectiveFamily::new("control", control::ROWS),
+    DirectiveFamily::new("server", server::ROWS),
+    DirectiveFamily::new("client", client::ROWS),
+    DirectiveFamily::new("content", content::ROWS),
+    DirectiveFamily::new("rewrite", rewrite::ROWS),
+    DirectiveFamily::new("log", log::ROWS),
+    DirectiveFamily::new("blocks", blocks::ROWS),
+    DirectiveFamily::new("upstream", upstream::ROWS),
+    DirectiveFamily::new("tls", tls::ROWS),
+    DirectiveFamily::new("http2", http2::ROWS),
+    DirectiveFamily::new("acme", acme::ROWS),
     #[cfg(feature = "http3")]
-    Family::new("http3", super::http3::ROWS),
-    Family::new("tuning", tuning::ROWS),
+    DirectiveFamily::new("http3", super::http3::ROWS),
+    DirectiveFamily::new("tuning", tuning::ROWS),
 ];
 
 /// Families whose directives exist once per origin protocol.
-pub(super) const OF_ORIGINS: [Family; 4] = [
-    Family::of_origins("origin", origin::ROWS),
-    Family::of_origins("origin_tls", origin_tls::ROWS),
-    Family::of_origins("cache", zone::OF_ORIGINS),
-    Family::of_origins("tuning", tuning::ORIGIN),
+pub(super) const OF_ORIGINS: [DirectiveFamily; 4] = [
+    DirectiveFamily::of_origins("origin", origin::ROWS),
+    DirectiveFamily::of_origins("origin_tls", origin_tls::ROWS),
+    DirectiveFamily::of_origins("cache", zone::OF_ORIGINS),
+    DirectiveFamily::of_origins("tuning", tuning::ORIGIN),
 ];

@@ -1,6 +1,6 @@
 //! Rows that protocols define separately, but with a common parser: `*_pass`, `*_param`.
 
-use super::{Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, between};
+use super::{Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, between};
 use crate::{
     settings::{Handler, OriginSettings, Parameter, Settings},
     text::Text,
@@ -35,7 +35,7 @@ pub const PARAM: FamilyRow = FamilyRow::new(
     .repeats(),
 );
 
-fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let protocol = args.protocol();
     let target = args.text(0)?;
     if target.is_empty() {
@@ -57,7 +57,7 @@ fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn param(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn param(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut origin.request.parameters);
     let if_not_empty = args.len() > 2;
     if if_not_empty {

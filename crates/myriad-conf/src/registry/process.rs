@@ -2,11 +2,12 @@
 
 use super::network;
 use super::{
-    Arguments, Arity, Block, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, block, set, syslog,
+    Arguments, Arity, BlockKind, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between, block,
+    set, syslog,
 };
 use crate::{
     model::{MainConf, MemoryLimit, WorkerProcesses},
-    settings::{ErrorLog, Level, Settings},
+    settings::{ErrorLog, LogLevel, Settings},
 };
 
 const MAIN: Contexts = Contexts::MAIN;
@@ -14,9 +15,9 @@ const EVENTS: Contexts = Contexts::EVENTS;
 const BLOCK: Arity = block(0, 0);
 
 pub(super) static ROWS: &[Directive] = &[
-    Directive::new("events", MAIN, BLOCK, Set::Block(Block::Events), "Contains settings for connections."),
-    Directive::new("http", MAIN, BLOCK, Set::Block(Block::Http), "Contains the HTTP servers."),
-    Directive::new("stream", MAIN, BLOCK, Set::Block(Block::Stream), "Contains the TCP and UDP servers."),
+    Directive::new("events", MAIN, BLOCK, Set::Block(BlockKind::Events), "Contains settings for connections."),
+    Directive::new("http", MAIN, BLOCK, Set::Block(BlockKind::Http), "Contains the HTTP servers."),
+    Directive::new("stream", MAIN, BLOCK, Set::Block(BlockKind::Stream), "Contains the TCP and UDP servers."),
     Directive::new("user", MAIN, between(1, 2), Set::Main(user), "User and group of the workers."),
     Directive::new("pid", MAIN, ONE, set!(Main.text => pid), "File with the process ID.")
         .default("logs/nginx.pid"),
@@ -142,7 +143,7 @@ const BUILT_IN: [&str; 4] = [
 
 /// Distributions load more modules than a site uses, so unknown modules are accepted here. Their directives are
 /// rejected where they are used.
-fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let path = String::from_utf8_lossy(args.bytes(0));
     let file = path.rsplit('/').next().unwrap_or_default();
     let name = file.strip_suffix(".so").unwrap_or(file);
@@ -152,18 +153,18 @@ fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn debug_connection(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn debug_connection(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.debug_connections.push(network(args, 0, args.bytes(0))?);
     Ok(())
 }
 
-fn user(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn user(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.user = Some(args.text(0)?);
     main.group = if args.len() > 1 { Some(args.text(1)?) } else { None };
     Ok(())
 }
 
-fn worker_processes(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn worker_processes(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.worker_processes = if args.bytes(0) == b"auto" {
         WorkerProcesses::Auto
     } else {
@@ -175,7 +176,7 @@ fn worker_processes(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn memory_limit(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn memory_limit(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let word = args.bytes(0);
     let must_be = || {
         format!("\"off\", a percentage from 1% to 100%, or a size of {}m or more", MemoryLimit::LEAST >> 20)
@@ -194,27 +195,27 @@ fn memory_limit(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn env(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn env(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.env.push(args.text(0)?);
     Ok(())
 }
 
-const LEVELS: [(&str, Level); 15] = [
-    ("emerg", Level::Emerg),
-    ("alert", Level::Alert),
-    ("crit", Level::Crit),
-    ("error", Level::Error),
-    ("warn", Level::Warn),
-    ("notice", Level::Notice),
-    ("info", Level::Info),
-    ("debug", Level::Debug),
-    ("debug_core", Level::Debug),
-    ("debug_alloc", Level::Debug),
-    ("debug_mutex", Level::Debug),
-    ("debug_event", Level::Debug),
-    ("debug_http", Level::Debug),
-    ("debug_mail", Level::Debug),
-    ("debug_stream", Level::Debug),
+const LEVELS: [(&str, LogLevel); 15] = [
+    ("emerg", LogLevel::Emerg),
+    ("alert", LogLevel::Alert),
+    ("crit", LogLevel::Crit),
+    ("error", LogLevel::Error),
+    ("warn", LogLevel::Warn),
+    ("notice", LogLevel::Notice),
+    ("info", LogLevel::Info),
+    ("debug", LogLevel::Debug),
+    ("debug_core", LogLevel::Debug),
+    ("debug_alloc", LogLevel::Debug),
+    ("debug_mutex", LogLevel::Debug),
+    ("debug_event", LogLevel::Debug),
+    ("debug_http", LogLevel::Debug),
+    ("debug_mail", LogLevel::Debug),
+    ("debug_stream", LogLevel::Debug),
 ];
 
 fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::Diagnostic> {
@@ -238,17 +239,17 @@ fn read_error_log(args: &Arguments<'_>) -> Result<ErrorLog, crate::diagnostic::D
         let message = "\"memory:\" is not supported: nginx has it in debugging builds only";
         return Err(args.error(0, message).help("use a file, \"stderr\" or \"syslog:server=ADDRESS\""));
     }
-    let level = level.unwrap_or(Level::Error);
+    let level = level.unwrap_or(LogLevel::Error);
     Ok(ErrorLog { target: args.text(0)?, syslog: syslog::read(args, 0)?, level, is_json, repeats_all })
 }
 
-fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> Done {
+fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     main.error_logs.push(read_error_log(args)?);
     Ok(())
 }
 
 /// `error_log` inside `http` or `stream`.
-pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut settings.log.error);
     settings.log.error.push(read_error_log(args)?);
     Ok(())
@@ -256,29 +257,29 @@ pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>)
 
 #[cfg(test)]
 mod tests {
-    use super::{LEVELS, Level};
+    use super::{LEVELS, LogLevel};
 
-    const ALL: [Level; 8] = [
-        Level::Emerg,
-        Level::Alert,
-        Level::Crit,
-        Level::Error,
-        Level::Warn,
-        Level::Notice,
-        Level::Info,
-        Level::Debug,
+    const ALL: [LogLevel; 8] = [
+        LogLevel::Emerg,
+        LogLevel::Alert,
+        LogLevel::Crit,
+        LogLevel::Error,
+        LogLevel::Warn,
+        LogLevel::Notice,
+        LogLevel::Info,
+        LogLevel::Debug,
     ];
 
-    fn read(name: &str) -> Option<Level> {
+    fn read(name: &str) -> Option<LogLevel> {
         LEVELS.iter().find(|(known, _)| *known == name).map(|(_, level)| *level)
     }
 
     #[test]
     fn levels_are_named_as_the_directive_names_them() {
-        assert_eq!(read("warn"), Some(Level::Warn));
-        assert_eq!(read("debug_http"), Some(Level::Debug));
+        assert_eq!(read("warn"), Some(LogLevel::Warn));
+        assert_eq!(read("debug_http"), Some(LogLevel::Debug));
         assert_eq!(read("loud"), None);
-        assert!(Level::Emerg < Level::Debug);
+        assert!(LogLevel::Emerg < LogLevel::Debug);
     }
 
     #[test]

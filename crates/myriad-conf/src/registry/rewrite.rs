@@ -1,6 +1,6 @@
 //! nginx's rewrite module.
 
-use super::{Arguments, Block, Contexts, Directive, FLAG, Set, TWO, between, block, exactly, set};
+use super::{Arguments, BlockKind, Contexts, Directive, FLAG, Set, TWO, between, block, exactly, set};
 use crate::{
     diagnostic::Diagnostic,
     model::{MakeFunction, RewriteFlag, RewriteStep},
@@ -16,7 +16,7 @@ pub(super) static ROWS: &[Directive] = &[
         "if",
         BLOCK_WHERE,
         block(1, usize::MAX),
-        Set::Block(Block::If),
+        Set::Block(BlockKind::If),
         "Applies directives if a condition is true.",
     )
     .repeats(),
@@ -63,9 +63,9 @@ pub(super) static ROWS: &[Directive] = &[
     .default("on"),
 ];
 
-type Step = Result<RewriteStep, Diagnostic>;
+type StepResult = Result<RewriteStep, Diagnostic>;
 
-fn set_variable(args: &mut Arguments<'_>) -> Step {
+fn set_variable(args: &mut Arguments<'_>) -> StepResult {
     Ok(RewriteStep::Set { variable: args.variable(0)?, value: args.text(1)? })
 }
 
@@ -89,7 +89,7 @@ fn is_url(text: &[u8]) -> bool {
     [b"http://".as_slice(), b"https://", b"$scheme"].iter().any(|start| text.starts_with(start))
 }
 
-fn rewrite(args: &mut Arguments<'_>) -> Step {
+fn rewrite(args: &mut Arguments<'_>) -> StepResult {
     let mut flag = RewriteFlag::None;
     if args.len() > 2 {
         flag = args.choice(
@@ -116,7 +116,7 @@ fn rewrite(args: &mut Arguments<'_>) -> Step {
     })
 }
 
-fn return_(args: &mut Arguments<'_>) -> Step {
+fn return_(args: &mut Arguments<'_>) -> StepResult {
     let span = args.node.span;
     let text = if args.len() > 1 { Some(args.text(1)?) } else { None };
     match parse_number(args.bytes(0)).ok().and_then(|code| u16::try_from(code).ok()) {
@@ -134,6 +134,6 @@ fn return_(args: &mut Arguments<'_>) -> Step {
     }
 }
 
-fn break_(args: &mut Arguments<'_>) -> Step {
+fn break_(args: &mut Arguments<'_>) -> StepResult {
     Ok(RewriteStep::Break { span: args.node.span })
 }

@@ -1,7 +1,7 @@
 //! `server`, `listen`, `server_name`, `location`, `limit_except`.
 
 use super::{
-    Arguments, Block, Contexts, Directive, Done, Set, at_least, block,
+    Arguments, BlockKind, Contexts, Directive, Set, SetterResult, at_least, block,
     listen::{listen, stream_listen},
 };
 use crate::{diagnostic::Diagnostic, model::ServerConf, model::ServerName, text::Text};
@@ -13,7 +13,7 @@ pub(super) static ROWS: &[Directive] = &[
         "server",
         Contexts::HTTP.or(Contexts::STREAM),
         block(0, 0),
-        Set::Block(Block::Server),
+        Set::Block(BlockKind::Server),
         "A virtual server.",
     )
     .repeats(),
@@ -41,7 +41,7 @@ pub(super) static ROWS: &[Directive] = &[
         "location",
         SERVER.or(Contexts::LOCATION),
         block(1, 2),
-        Set::Block(Block::Location),
+        Set::Block(BlockKind::Location),
         "Settings for matching URIs.",
     )
     .repeats(),
@@ -49,12 +49,12 @@ pub(super) static ROWS: &[Directive] = &[
         "limit_except",
         Contexts::LOCATION,
         block(1, usize::MAX),
-        Set::Block(Block::LimitExcept),
+        Set::Block(BlockKind::LimitExcept),
         "Settings for all methods except those listed.",
     ),
 ];
 
-fn server_name(server: &mut ServerConf, args: &mut Arguments<'_>) -> Done {
+fn server_name(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut server.names);
     for index in 0..args.len() {
         let name = read_name(args, index)?;

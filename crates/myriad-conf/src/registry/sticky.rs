@@ -1,6 +1,6 @@
 //! `sticky` of `upstream`.
 
-use super::{Arguments, Done};
+use super::{Arguments, SetterResult};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Sticky, StickyCookie, StickyExpiry, StickyLearn, UpstreamConf};
 use crate::text::Text;
@@ -9,7 +9,7 @@ use crate::text::Text;
 const SMALLEST_ZONE: u64 = 32 << 10;
 
 /// Setter of the row.
-pub(super) fn sticky(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+pub(super) fn sticky(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     upstream.sticky = Some(match args.bytes(0) {
         b"cookie" => Sticky::Cookie(Box::new(cookie(args)?)),
         b"route" => {
@@ -41,7 +41,7 @@ fn cookie(args: &Arguments<'_>) -> Result<StickyCookie, Diagnostic> {
     };
     for index in 2..args.len() {
         let word = args.bytes(index);
-        let behind = |prefix: &[u8]| {
+        let value_after = |prefix: &[u8]| {
             let mut text = args.text(index)?;
             text.value.drain(..prefix.len());
             if text.value.is_empty() || !text.value.iter().copied().all(is_in_attribute) {
@@ -54,11 +54,11 @@ fn cookie(args: &Arguments<'_>) -> Result<StickyCookie, Diagnostic> {
         } else if word.starts_with(b"expires=") {
             cookie.expires = Some(StickyExpiry::Seconds(args.millis_after(index, 8)? / 1000));
         } else if word.starts_with(b"domain=") {
-            cookie.domain = Some(behind(b"domain=")?);
+            cookie.domain = Some(value_after(b"domain=")?);
         } else if word.starts_with(b"path=") {
-            cookie.path = Some(behind(b"path=")?.lossy().into_owned());
+            cookie.path = Some(value_after(b"path=")?.lossy().into_owned());
         } else if word.starts_with(b"samesite=") {
-            let text = behind(b"samesite=")?;
+            let text = value_after(b"samesite=")?;
             let known = [&b"strict"[..], b"lax", b"none"];
             if !text.has_variables() && !known.iter().any(|known| text.value.eq_ignore_ascii_case(known)) {
                 return Err(args.invalid(index, "samesite=strict, lax, none or a variable"));

@@ -10,8 +10,8 @@ use std::{
 use super::{
     build_features::BuildFeature,
     default,
-    directive::{DefaultValue, Directive, Status},
-    family::{ExamineBlock, ExamineHttp, ExamineLocation, Family, ProtocolLanguage},
+    directive::{DefaultValue, Directive, DirectiveStatus},
+    family::{DirectiveFamily, ExamineBlock, ExamineHttp, ExamineLocation, ProtocolLanguage},
     known::{self, known},
     own,
     suggest::nearest,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     builtin::BuiltinFile,
     parse::parse,
-    parsed::{Node, Parsed},
+    parsed::{Node, ParsedConfiguration},
     settings::{Protocol, Settings},
     source::Loader,
 };
@@ -41,10 +41,10 @@ pub struct Registry {
 impl Registry {
     /// Creates a registry with the directives of the language, of features and of origin protocols.
     pub fn new(
-        features: impl IntoIterator<Item = Family>,
+        features: impl IntoIterator<Item = DirectiveFamily>,
         protocols: impl IntoIterator<Item = ProtocolLanguage>,
     ) -> Self {
-        let features: Vec<Family> = features.into_iter().collect();
+        let features: Vec<DirectiveFamily> = features.into_iter().collect();
         let protocols: Vec<ProtocolLanguage> = protocols.into_iter().collect();
         let of_protocols = protocols.iter().flat_map(|language| language.families);
         let mut directives: Vec<Directive> = Vec::new();
@@ -58,7 +58,9 @@ impl Registry {
             http_examinations.extend(family.examine_http);
         }
         for ProtocolLanguage { protocol, families, .. } in &protocols {
-            for Family { name, of_origins, .. } in families.iter().chain(&own::OF_ORIGINS).chain(&features) {
+            for DirectiveFamily { name, of_origins, .. } in
+                families.iter().chain(&own::OF_ORIGINS).chain(&features)
+            {
                 directives.extend(of_origins.iter().filter_map(|row| row.named_for(*protocol, name)));
             }
         }
@@ -88,7 +90,7 @@ impl Registry {
     /// Parses a configuration and all files that it includes. A missing file of a protocol is replaced by its built-in
     /// text. Relative includes are resolved against the folder of `path`. `globals` contains the directives of `-g`, or
     /// is empty. Never fails: errors are in [`Parsed::errors`].
-    pub fn parse(&self, loader: &dyn Loader, path: &Path, globals: &[u8]) -> Parsed {
+    pub fn parse(&self, loader: &dyn Loader, path: &Path, globals: &[u8]) -> ParsedConfiguration {
         let files: Vec<BuiltinFile> =
             self.protocols.iter().flat_map(|language| language.files).copied().collect();
         parse(loader, path, globals, &files)
@@ -137,7 +139,7 @@ impl Registry {
     }
 
     /// Returns whether a word is the name of a directive, including rejected directives.
-    pub(crate) fn knows(&self, name: &str) -> bool {
+    pub(crate) fn is_known(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
             || known(name).is_some()
             || BuildFeature::missing_for_directive(name).is_some()
@@ -150,8 +152,8 @@ impl Registry {
     }
 
     /// Returns the whole registry for the docs: all directives, then all known names that are rejected.
-    pub fn rows(&self) -> Vec<Row> {
-        let implemented = self.directives.iter().map(|directive| Row {
+    pub fn rows(&self) -> Vec<DirectiveRow> {
+        let implemented = self.directives.iter().map(|directive| DirectiveRow {
             name: directive.name.clone().into_owned(),
             family: directive.family,
             contexts: directive.contexts.to_string(),
@@ -159,21 +161,21 @@ impl Registry {
             status: directive.status,
             doc: directive.doc,
         });
-        let refused = known::all().map(|directive| Row {
+        let refused = known::all().map(|directive| DirectiveRow {
             name: directive.name.to_owned(),
             family: directive.module,
             contexts: String::new(),
             default: DefaultValue::None,
-            status: Status::Refused(directive.reason),
+            status: DirectiveStatus::Refused(directive.reason),
             doc: "",
         });
         // `include` is processed by the parser.
-        let include = Row {
+        let include = DirectiveRow {
             name: "include".to_owned(),
             family: "process",
             contexts: "any".to_owned(),
             default: DefaultValue::None,
-            status: Status::Same,
+            status: DirectiveStatus::Same,
             doc: "Includes other files; the path may contain `*`, `?` and `[ ]`.",
         };
         std::iter::once(include).chain(implemented).chain(refused).collect()
@@ -182,7 +184,7 @@ impl Registry {
 
 /// Row of the directive table in the docs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct DirectiveRow {
     /// Name of the directive.
     pub name: String,
     /// Family, or nginx's module for names that are only rejected.
@@ -192,7 +194,7 @@ pub struct Row {
     /// Default value.
     pub default: DefaultValue,
     /// Support status.
-    pub status: Status,
+    pub status: DirectiveStatus,
     /// Description; empty for names that are only rejected.
     pub doc: &'static str,
 }

@@ -1,8 +1,8 @@
 //! `ssl_*`, implemented with rustls.
 
-use super::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, TWO, at_least, between, set};
+use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, at_least, between, set};
 use crate::diagnostic::Diagnostic;
-use crate::settings::{AskOcsp, CertificateCache, OcspCache, SessionCache, Settings, VerifyClient};
+use crate::settings::{CertificateCache, OcspCache, OcspCheck, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
 /// Servers of HTTP and `stream`.
@@ -247,7 +247,7 @@ pub(super) static ROWS: &[Directive] = &[
         ),
 ];
 
-fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.tls.on = args.flag(0)?;
     let message = "the \"ssl\" directive is deprecated, use the \"listen ... ssl\" directive instead";
     args.warn(0, message);
@@ -265,21 +265,21 @@ fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     Ok(text)
 }
 
-fn certificate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn certificate(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let file = file(args)?;
     args.start(&mut settings.tls.certificates);
     settings.tls.certificates.push(file);
     Ok(())
 }
 
-fn key(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn key(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let file = file(args)?;
     args.start(&mut settings.tls.keys);
     settings.tls.keys.push(file);
     Ok(())
 }
 
-fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     (settings.tls.tls12, settings.tls.tls13) = versions(args, (settings.tls.tls12, settings.tls.tls13))?;
     Ok(())
 }
@@ -322,18 +322,18 @@ pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<Certi
     if cache.max == 0 { Err(args.invalid(0, MUST_BE)) } else { Ok(Some(cache)) }
 }
 
-fn curves(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn curves(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let text = args.text(0)?;
     settings.tls.curves = (text.bytes() != b"auto").then_some(text);
     Ok(())
 }
 
-fn buffer_size(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn buffer_size(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.tls.buffer_size = Some(args.size(0)?);
     if settings.tls.buffer_size == Some(0) { Err(args.invalid(0, "at least 1")) } else { Ok(()) }
 }
 
-fn verify_client(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn verify_client(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let words = [
         ("off", VerifyClient::Off),
         ("on", VerifyClient::On),
@@ -344,13 +344,13 @@ fn verify_client(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn ocsp(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let words = [("off", AskOcsp::Off), ("on", AskOcsp::Chain), ("leaf", AskOcsp::Leaf)];
+fn ocsp(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    let words = [("off", OcspCheck::Off), ("on", OcspCheck::Chain), ("leaf", OcspCheck::Leaf)];
     settings.tls.ocsp = args.choice(0, &words)?;
     Ok(())
 }
 
-fn ocsp_responder(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ocsp_responder(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let url = args.text(0)?;
     if url.has_variables() || !url.bytes().starts_with(b"http://") {
         return Err(args.invalid(0, "a URL that starts with http://"));
@@ -359,7 +359,7 @@ fn ocsp_responder(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn ocsp_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ocsp_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(0)).into_owned();
     let parts: Vec<&str> = word.split(':').collect();
     settings.tls.ocsp_cache = match parts[..] {
@@ -377,25 +377,25 @@ fn ocsp_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn ticket_key(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ticket_key(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let file = args.text(0)?;
     args.start(&mut settings.tls.ticket_keys);
     settings.tls.ticket_keys.push(file);
     Ok(())
 }
 
-fn certificate_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn certificate_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.tls.certificate_cache = cache_of_certificates(args)?;
     Ok(())
 }
 
-fn command(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn command(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut settings.tls.commands);
     settings.tls.commands.push((args.text(0)?, args.text(1)?));
     Ok(())
 }
 
-fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut cache = if args.first { SessionCache::Off } else { settings.tls.session_cache.clone() };
     for index in 0..args.len() {
         let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
@@ -412,7 +412,7 @@ fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         };
         // If both are set, the shared cache is used: it is shared by all workers of nginx.
         if sessions > 0 {
-            cache = SessionCache::Kept { name: name.to_owned(), sessions };
+            cache = SessionCache::Stored { name: name.to_owned(), sessions };
         }
     }
     settings.tls.session_cache = cache;

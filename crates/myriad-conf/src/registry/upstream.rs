@@ -3,13 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::{
-    Arguments, Block, Contexts, Directive, Done, ONE, Set, at_least, between, block, exactly,
+    Arguments, BlockKind, Contexts, Directive, ONE, Set, SetterResult, at_least, between, block, exactly,
     listen::{is_host_name, split_port},
     set, sticky,
 };
 use crate::{
     diagnostic::Diagnostic,
-    model::{Balance, Least, Moment, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer},
+    model::{
+        Balance, LeastMeasure, MeasuredUntil, UpstreamAddress, UpstreamConf, UpstreamQueue, UpstreamServer,
+    },
 };
 
 const UPSTREAM: Contexts = Contexts::UPSTREAM;
@@ -21,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[
         "upstream",
         Contexts::HTTP.or(Contexts::STREAM),
         block(1, 1),
-        Set::Block(Block::Upstream),
+        Set::Block(BlockKind::Upstream),
         "Defines a group of upstream servers.",
     )
     .repeats(),
@@ -158,7 +160,7 @@ pub(super) static ROWS: &[Directive] = &[
     .differs("a background refresh of a stale page does not wait; if only failed servers are left, 502 is returned immediately"),
 ];
 
-fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let mut server = UpstreamServer {
         address: address(args, 0)?,
         name: args.text(0)?,
@@ -227,7 +229,7 @@ fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
 
 /// Checks that a server with `service=` has `resolve` and is a host name without a port, because the service records
 /// contain the ports.
-fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> Done {
+fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(0));
     if !server.resolve {
         let message = format!("service upstream \"{word}\" requires \"resolve\" parameter");
@@ -256,7 +258,7 @@ fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
 }
 
 /// Parses a server of a `stream` group, which has no default port.
-fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(0));
     let lacks_port = !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none());
     let is_service = (1..args.len()).any(|index| args.bytes(index).starts_with(b"service="));
@@ -309,7 +311,7 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
 }
 
 /// Sets the balancing method. The last method applies, as in nginx.
-fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balance) -> Done {
+fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balance) -> SetterResult {
     if !args.first {
         args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
     }
@@ -317,25 +319,25 @@ fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balanc
     Ok(())
 }
 
-fn zone(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn zone(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     upstream.zone = Some(String::from_utf8_lossy(args.bytes(0)).into_owned());
     Ok(())
 }
 
-fn state(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn state(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     upstream.state = Some(args.text(0)?);
     Ok(())
 }
 
-fn ip_hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn ip_hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     balance(upstream, args, Balance::IpHash)
 }
 
-fn least_conn(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn least_conn(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     balance(upstream, args, Balance::LeastConnections)
 }
 
-fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let consistent = args.len() > 1;
     if consistent {
         args.choice(1, &[("consistent", ())])?;
@@ -346,20 +348,28 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
 }
 
 /// Names of the moments in HTTP.
-const OF_HTTP: &[(&str, Moment)] = &[("header", Moment::First), ("last_byte", Moment::Last)];
+const OF_HTTP: &[(&str, MeasuredUntil)] =
+    &[("header", MeasuredUntil::First), ("last_byte", MeasuredUntil::Last)];
 /// Names of the moments in `stream` connections.
-const OF_STREAM: &[(&str, Moment)] =
-    &[("connect", Moment::Connect), ("first_byte", Moment::First), ("last_byte", Moment::Last)];
+const OF_STREAM: &[(&str, MeasuredUntil)] = &[
+    ("connect", MeasuredUntil::Connect),
+    ("first_byte", MeasuredUntil::First),
+    ("last_byte", MeasuredUntil::Last),
+];
 
-fn least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     by_time(upstream, args, OF_HTTP)
 }
 
-fn stream_least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn stream_least_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     by_time(upstream, args, OF_STREAM)
 }
 
-fn by_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(&str, Moment)]) -> Done {
+fn by_time(
+    upstream: &mut UpstreamConf,
+    args: &mut Arguments<'_>,
+    moments: &[(&str, MeasuredUntil)],
+) -> SetterResult {
     let moment = args.choice(0, moments)?;
     let inflight = args.len() > 1;
     if inflight {
@@ -368,25 +378,29 @@ fn by_time(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(&s
     balance(upstream, args, Balance::LeastTime { moment, inflight })
 }
 
-fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     by_chance(upstream, args, OF_HTTP)
 }
 
-fn stream_random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn stream_random(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     by_chance(upstream, args, OF_STREAM)
 }
 
-fn by_chance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(&str, Moment)]) -> Done {
+fn by_chance(
+    upstream: &mut UpstreamConf,
+    args: &mut Arguments<'_>,
+    moments: &[(&str, MeasuredUntil)],
+) -> SetterResult {
     if args.is_empty() {
         return balance(upstream, args, Balance::Random { two: None });
     }
     args.choice(0, &[("two", ())])?;
-    let mut least = Least::Connections;
+    let mut least = LeastMeasure::Connections;
     if args.len() > 1 && args.bytes(1) != b"least_conn" {
         let word = String::from_utf8_lossy(args.bytes(1));
         let moment = word.strip_prefix("least_time=");
         let found = moments.iter().find(|(name, _)| Some(*name) == moment);
-        least = found.map(|(_, moment)| Least::Time(*moment)).ok_or_else(|| {
+        least = found.map(|(_, moment)| LeastMeasure::Time(*moment)).ok_or_else(|| {
             let names: Vec<_> = moments.iter().map(|(name, _)| format!("least_time={name}")).collect();
             args.invalid(1, format!("least_conn, {}", names.join(" or ")))
         })?;
@@ -394,12 +408,12 @@ fn by_chance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, moments: &[(
     balance(upstream, args, Balance::Random { two: Some(least) })
 }
 
-fn queue(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn queue(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let most = args.count(0)?;
     if most == 0 {
         return Err(args.invalid(0, "at least 1"));
     }
-    let mut queue = UpstreamQueue { most, timeout_ms: 60_000 };
+    let mut queue = UpstreamQueue { max: most, timeout_ms: 60_000 };
     if args.len() > 1 {
         let prefix = b"timeout=";
         if !args.bytes(1).starts_with(prefix) {
@@ -411,7 +425,7 @@ fn queue(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn keepalive(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> Done {
+fn keepalive(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let count = args.count(0)?;
     if args.len() > 1 {
         args.choice(1, &[("local", ())])?;

@@ -3,15 +3,15 @@
 use crate::{model::HttpConf, text::Text};
 
 /// Name that must be defined elsewhere; checked after the whole configuration has been read.
-pub struct Use {
+pub struct NameUse {
     /// Name. Setters do not add names with variables.
     pub name: Text,
     /// Kind of the name.
-    pub of: &'static Names,
+    pub of: &'static NameKind,
 }
 
 /// Kind of names that are defined in `http`.
-pub struct Names {
+pub struct NameKind {
     /// Kind in the form used by errors: `log format`.
     pub kind: &'static str,
     /// Returns the defined names.

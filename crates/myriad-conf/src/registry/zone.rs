@@ -1,6 +1,6 @@
 //! `*_cache_path`: cache zones.
 
-use super::{Arguments, Contexts, Directive, Done, FamilyRow, Names, Set, Use, at_least};
+use super::{Arguments, Contexts, Directive, FamilyRow, NameKind, NameUse, Set, SetterResult, at_least};
 use crate::{
     diagnostic::Diagnostic,
     model::{CacheZoneConf, HttpConf},
@@ -21,7 +21,7 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
 ];
 
 /// Cache zones, as referenced by directives.
-static ZONES: Names = Names {
+static ZONES: NameKind = NameKind {
     kind: "cache zone",
     defined: |http| http.cache_zones.iter().map(|zone| zone.name.as_str()).collect(),
     example: |name| format!("fastcgi_cache_path PATH keys_zone={name}:10m;"),
@@ -31,11 +31,11 @@ static ZONES: Names = Names {
 /// not recorded.
 pub fn use_cache_zone(args: &mut Arguments<'_>, zone: &Text) {
     if !zone.has_variables() {
-        args.uses.push(Use { name: zone.clone(), of: &ZONES });
+        args.uses.push(NameUse { name: zone.clone(), of: &ZONES });
     }
 }
 
-fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
+fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     let mut zone = CacheZoneConf {
         name: String::new(),
         protocol: args.protocol(),
@@ -72,7 +72,7 @@ fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> Done {
+fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> SetterResult {
     let word = args.bytes(index);
     let equals = word.iter().position(|&byte| byte == b'=');
     let (name, skip) = equals.map_or((word, word.len()), |at| (&word[..at], at + 1));
@@ -130,7 +130,7 @@ fn levels(text: &[u8]) -> Option<Vec<u8>> {
     parts.filter(|parts| parts.len() <= 3)
 }
 
-fn keys_zone(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize, text: &[u8]) -> Done {
+fn keys_zone(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize, text: &[u8]) -> SetterResult {
     let invalid = || {
         let word = String::from_utf8_lossy(args.bytes(index));
         args.error(index, format!("invalid keys zone size \"{word}\"")).help("write `keys_zone=NAME:10m`")

@@ -74,8 +74,8 @@ impl Builder<'_> {
             if inherited.contains(&text.span) {
                 continue;
             }
-            let said = self.findings.iter().any(|finding| finding.span == text.span);
-            if !said {
+            let is_reported = self.findings.iter().any(|finding| finding.span == text.span);
+            if !is_reported {
                 let message =
                     format!("\"{}\" is used in a server without \"acme_certificate\"", text.lossy());
                 self.findings.push(Diagnostic::error(text.span, message).help(help));

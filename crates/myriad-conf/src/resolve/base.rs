@@ -3,7 +3,7 @@
 
 use crate::{
     model::{AcmeIssuerConf, HttpConf, MainConf, ServerConf, UpstreamConf},
-    registry::{Arguments, Done, Registry, Set},
+    registry::{Arguments, Registry, Set, SetterResult},
     settings::Settings,
     span::Span,
     text::Text,
@@ -13,13 +13,13 @@ use crate::{
 pub fn defaults(registry: &Registry) -> &Settings {
     registry.outermost.get_or_init(|| {
         let mut settings = Settings::blank(registry.protocols());
-        lay_defaults(registry, |args| lay(&mut settings, args));
+        lay_defaults(registry, |args| apply_setting(&mut settings, args));
         settings
     })
 }
 
 /// Applies a plain directive to the settings of its level.
-pub(super) fn lay(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+pub(super) fn apply_setting(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     match args.directive.set {
         Set::Settings(set) => set(settings, args),
         Set::Origin(set) => set(settings.origin_mut(args.protocol()), args),
@@ -116,7 +116,7 @@ pub(super) fn acme_issuer(registry: &Registry, name: String, span: Span) -> Acme
     issuer
 }
 
-fn lay_defaults(registry: &Registry, mut lay: impl FnMut(&mut Arguments<'_>) -> Done) {
+fn lay_defaults(registry: &Registry, mut lay: impl FnMut(&mut Arguments<'_>) -> SetterResult) {
     for (directive, node) in registry.defaults() {
         let (mut uses, mut warnings) = (Vec::new(), Vec::new());
         let mut args = Arguments { node, directive, first: true, uses: &mut uses, warnings: &mut warnings };

@@ -2,16 +2,16 @@
 
 use crate::{
     diagnostic::Diagnostic,
-    parsed::Parsed,
-    registry::{Registry, Use},
+    parsed::ParsedConfiguration,
+    registry::{NameUse, Registry},
 };
 
 /// State for resolving a configuration: its syntax tree, the registry, the findings so far, and the names in use.
 pub(super) struct Builder<'p> {
-    pub(super) parsed: &'p Parsed,
+    pub(super) parsed: &'p ParsedConfiguration,
     pub(super) registry: &'p Registry,
     pub(super) findings: Vec<Diagnostic>,
-    pub(super) uses: Vec<Use>,
+    pub(super) uses: Vec<NameUse>,
 }
 
 impl Builder<'_> {

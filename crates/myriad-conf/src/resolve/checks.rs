@@ -6,7 +6,7 @@ use super::Builder;
 use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName},
-    registry::{Use, nearest},
+    registry::{NameUse, nearest},
     settings::{Handler, Settings},
     span::Span,
     text::Text,
@@ -15,7 +15,7 @@ use crate::{
 impl Builder<'_> {
     /// Checks that every name used by a directive is defined.
     pub(super) fn check_uses(&mut self, http: &HttpConf, block: &str) {
-        for Use { name: used, of } in std::mem::take(&mut self.uses) {
+        for NameUse { name: used, of } in std::mem::take(&mut self.uses) {
             let (name, defined) = (used.lossy(), (of.defined)(http));
             if defined.contains(&&*name) {
                 continue;

@@ -23,7 +23,7 @@ impl Builder<'_> {
             let (shown, name, of) = (path.display(), &zone.name, &first.name);
             let (message, help) = if other == path {
                 let shared = "is used by the cache zones";
-                (format!("the same path name \"{shown}\" {shared} \"{of}\" and \"{name}\""), BESIDE)
+                (format!("the same path name \"{shown}\" {shared} \"{of}\" and \"{name}\""), SEPARATE_FOLDERS)
             } else if path.starts_with(other) {
                 let outer = other.display();
                 let lies = "is inside the folder of zone";
@@ -50,7 +50,7 @@ impl Builder<'_> {
     }
 }
 
-const BESIDE: &str = "use a separate folder for each zone";
+const SEPARATE_FOLDERS: &str = "use a separate folder for each zone";
 const OTHER_NAME: &str = "move it outside of that folder, or rename the subfolder: its name needs a character other than a to f and \
      digits, and no leading dot";
 

@@ -2,14 +2,14 @@
 
 use super::{
     Builder, OpenLevel,
-    base::{self, lay},
-    location::{Laid, Pending, lay_or_step},
+    base::{self, apply_setting},
+    location::{AppliedDirective, PendingRewrite, apply_or_step},
 };
 use crate::{
     diagnostic::Diagnostic,
     model::{Balance, HttpConf, ServerConf, Sticky, UpstreamConf},
     parsed::Node,
-    registry::{Block, Contexts, Set},
+    registry::{BlockKind, Contexts, Set},
     settings::Settings,
 };
 
@@ -29,14 +29,14 @@ impl Builder<'_> {
                     let step = read(&mut args);
                     http.idle_steps.extend(self.note(step));
                 }
-                Set::Block(Block::Server) => servers.push(node),
-                Set::Block(Block::AcmeIssuer) => {
+                Set::Block(BlockKind::Server) => servers.push(node),
+                Set::Block(BlockKind::AcmeIssuer) => {
                     let issuer = self.acme_issuer(node, &http);
                     http.acme_issuers.extend(issuer);
                 }
-                Set::Block(Block::Upstream) => upstreams.push(node),
+                Set::Block(BlockKind::Upstream) => upstreams.push(node),
                 _ => {
-                    let done = lay(&mut http.settings, &mut args);
+                    let done = apply_setting(&mut http.settings, &mut args);
                     self.note(done);
                 }
             }
@@ -61,12 +61,12 @@ impl Builder<'_> {
                     let done = set(&mut server, &mut args);
                     self.note(done);
                 }
-                Set::Block(Block::Location) => locations.push(node),
+                Set::Block(BlockKind::Location) => locations.push(node),
                 _ => {
-                    let laid = lay_or_step(&mut server.settings, &mut args);
+                    let laid = apply_or_step(&mut server.settings, &mut args);
                     match self.note(laid) {
-                        Some(Laid::Step(step)) => steps.push(Pending::Step(step)),
-                        Some(Laid::If) => steps.push(Pending::If(node)),
+                        Some(AppliedDirective::Step(step)) => steps.push(PendingRewrite::Step(step)),
+                        Some(AppliedDirective::If) => steps.push(PendingRewrite::If(node)),
                         _ => {}
                     }
                 }
@@ -75,7 +75,7 @@ impl Builder<'_> {
         if server.settings.tls.on {
             server.listens.iter_mut().filter(|listen| !listen.quic).for_each(|listen| listen.ssl = true);
         }
-        let obeyed = server.settings.tls.obey();
+        let obeyed = server.settings.tls.apply_openssl_commands();
         self.note(obeyed);
         server.rewrite = self.steps(steps, &server.settings, Contexts::SERVER_IF);
         for node in locations {
@@ -103,7 +103,7 @@ impl Builder<'_> {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             let done = match args.directive.set {
                 Set::Upstream(set) => set(&mut upstream, &mut args),
-                _ => lay(&mut upstream.settings, &mut args),
+                _ => apply_setting(&mut upstream.settings, &mut args),
             };
             self.note(done);
         }

@@ -8,7 +8,8 @@ use crate::{
     diagnostic::Diagnostic,
     parsed::{Node, Word},
     registry::{
-        Arguments, Arity, BuildFeature, Contexts, Directive, KnownDirective, NOT_YET, Registry, Status, known,
+        Arguments, Arity, BuildFeature, Contexts, Directive, DirectiveStatus, KnownDirective, NOT_YET,
+        Registry, known,
     },
     span::Span,
 };
@@ -52,7 +53,7 @@ impl<'p> Builder<'p> {
         if directive.arity.max == usize::MAX {
             self.swallowed_line(node);
         }
-        let counted_as = directive.counted_as();
+        let counted_as = directive.group_or_name();
         if let Some(&first) = level.seen.get(counted_as)
             && !directive.repeats
         {
@@ -103,7 +104,7 @@ fn find<'r>(
     let Some(row) = here.or(rows.clone().next()) else {
         return Err(Box::new(unknown(registry, node, &name, suggests)));
     };
-    if let Status::Refused(reason) = row.status {
+    if let DirectiveStatus::Refused(reason) = row.status {
         let message = format!("\"{name}\" is a known directive, not supported by Myriad: {reason}");
         return Err(Box::new(Diagnostic::error(node.name.span, message)));
     }
@@ -186,5 +187,5 @@ fn missing_semicolon(registry: &Registry, node: &Node, diagnostic: Diagnostic) -
 }
 
 fn is_directive(registry: &Registry, word: &Word) -> bool {
-    !word.quoted && std::str::from_utf8(&word.text).is_ok_and(|name| registry.knows(name))
+    !word.quoted && std::str::from_utf8(&word.text).is_ok_and(|name| registry.is_known(name))
 }

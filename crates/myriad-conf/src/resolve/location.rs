@@ -2,26 +2,26 @@
 
 use super::{
     Builder, OpenLevel,
-    base::{defaults, lay},
+    base::{apply_setting, defaults},
 };
 use crate::{
     diagnostic::Diagnostic,
     model::{IfBlock, LimitExcept, LocationConf, Matcher, RewriteStep},
     parsed::{Node, Word},
-    registry::{Arguments, Block, Contexts, Set, parse_condition},
+    registry::{Arguments, BlockKind, Contexts, Set, parse_condition},
     settings::{FeatureHandler, Handler, Settings},
     span::Span,
     text::Text,
 };
 
 /// Rewrite step at its position. An `if` is resolved later, when the settings around it are complete.
-pub(super) enum Pending<'n> {
+pub(super) enum PendingRewrite<'n> {
     Step(RewriteStep),
     If(&'n Node),
 }
 
 /// Kind of a plain directive: settings or a rewrite step.
-pub(super) enum Laid {
+pub(super) enum AppliedDirective {
     Settings,
     Step(RewriteStep),
     If,
@@ -29,25 +29,28 @@ pub(super) enum Laid {
 }
 
 /// Applies a directive of a server, location or `if`.
-pub(super) fn lay_or_step(settings: &mut Settings, args: &mut Arguments<'_>) -> Result<Laid, Diagnostic> {
+pub(super) fn apply_or_step(
+    settings: &mut Settings,
+    args: &mut Arguments<'_>,
+) -> Result<AppliedDirective, Diagnostic> {
     match args.directive.set {
-        Set::Rewrite(read) => read(args).map(Laid::Step),
-        Set::Block(Block::If) => Ok(Laid::If),
-        Set::Block(Block::LimitExcept) => Ok(Laid::LimitExcept),
-        _ => lay(settings, args).map(|()| Laid::Settings),
+        Set::Rewrite(read) => read(args).map(AppliedDirective::Step),
+        Set::Block(BlockKind::If) => Ok(AppliedDirective::If),
+        Set::Block(BlockKind::LimitExcept) => Ok(AppliedDirective::LimitExcept),
+        _ => apply_setting(settings, args).map(|()| AppliedDirective::Settings),
     }
 }
 
 impl Builder<'_> {
     pub(super) fn steps(
         &mut self,
-        pending: Vec<Pending<'_>>,
+        pending: Vec<PendingRewrite<'_>>,
         around: &Settings,
         inside: Contexts,
     ) -> Vec<RewriteStep> {
         let step = |step| match step {
-            Pending::Step(step) => Some(step),
-            Pending::If(node) => {
+            PendingRewrite::Step(step) => Some(step),
+            PendingRewrite::If(node) => {
                 self.if_block(node, around, inside).map(|block| RewriteStep::If(Box::new(block)))
             }
         };
@@ -62,9 +65,9 @@ impl Builder<'_> {
         let mut changes_settings = false;
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
-            let laid = lay_or_step(&mut settings, &mut args);
+            let laid = apply_or_step(&mut settings, &mut args);
             match self.note(laid) {
-                Some(Laid::Step(step)) => rewrite.push(step),
+                Some(AppliedDirective::Step(step)) => rewrite.push(step),
                 Some(_) => changes_settings = true,
                 None => {}
             }
@@ -106,19 +109,19 @@ impl Builder<'_> {
         let mut alias = None;
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
-            if let Set::Block(Block::Location) = args.directive.set {
+            if let Set::Block(BlockKind::Location) = args.directive.set {
                 locations.push(node);
                 continue;
             }
             if args.directive.name == "alias" {
                 alias = Some(node);
             }
-            let laid = lay_or_step(&mut location.settings, &mut args);
+            let laid = apply_or_step(&mut location.settings, &mut args);
             match self.note(laid) {
-                Some(Laid::Step(step)) => steps.push(Pending::Step(step)),
-                Some(Laid::If) => steps.push(Pending::If(node)),
-                Some(Laid::LimitExcept) => limit_except = Some(node),
-                Some(Laid::Settings) | None => {}
+                Some(AppliedDirective::Step(step)) => steps.push(PendingRewrite::Step(step)),
+                Some(AppliedDirective::If) => steps.push(PendingRewrite::If(node)),
+                Some(AppliedDirective::LimitExcept) => limit_except = Some(node),
+                Some(AppliedDirective::Settings) | None => {}
             }
         }
         if let Some(alias) = alias {
@@ -194,7 +197,7 @@ impl Builder<'_> {
         let mut level = OpenLevel::new(Contexts::LIMIT_EXCEPT);
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
-            let done = lay(&mut settings, &mut args);
+            let done = apply_setting(&mut settings, &mut args);
             self.note(done);
         }
         self.check_pass_uri(&settings, around);
@@ -250,13 +253,13 @@ fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
             })?;
             (found, pattern.to_text())
         }
-        [word, ..] => glued(word),
+        [word, ..] => split_glued(word),
         [] => return Err(Diagnostic::error(node.span, "a location requires a pattern")),
     };
     Ok((matcher, pattern))
 }
 
-fn glued(word: &Word) -> (Matcher, Text) {
+fn split_glued(word: &Word) -> (Matcher, Text) {
     let text = |bytes: &[u8]| Text::new(bytes, word.span);
     match word.text.as_slice() {
         [b'=', rest @ ..] => (Matcher::Exact, text(rest)),

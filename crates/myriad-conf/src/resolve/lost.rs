@@ -4,15 +4,15 @@
 use std::collections::HashSet;
 
 use crate::{
-    diagnostic::{Diagnostic, Doubt, Severity},
-    parsed::{Node, Parsed},
+    diagnostic::{Diagnostic, PossibleCause, Severity},
+    parsed::{Node, ParsedConfiguration},
     span::{FileId, Span},
 };
 
 /// Parts of a configuration that are unknown because of errors. Used to suppress errors that only follow from other
 /// errors.
 #[derive(Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct LostDefinitions {
     /// Words of the rejected directives, in lower case, split at `$` and other signs.
     names: HashSet<Vec<u8>>,
     /// Set if text could not be parsed: it may have defined any name.
@@ -22,9 +22,9 @@ pub(super) struct Lost {
     unfinished: Vec<Span>,
 }
 
-impl Lost {
+impl LostDefinitions {
     /// Collects the lost information from the findings, which include those of the parser.
-    pub(super) fn by(parsed: &Parsed, findings: &[Diagnostic]) -> Self {
+    pub(super) fn by(parsed: &ParsedConfiguration, findings: &[Diagnostic]) -> Self {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
         // A directive rejected because of an undefined name is not counted as a lost definition.
         let at = errors.filter(|error| error.doubt.is_none()).map(|error| error.span);
@@ -54,10 +54,10 @@ impl Lost {
             return true;
         }
         match finding.doubt.as_deref() {
-            Some(Doubt::Name(name)) => {
+            Some(PossibleCause::Name(name)) => {
                 self.is_anything || self.names.contains(&name.to_ascii_lowercase().into_bytes())
             }
-            Some(Doubt::Context) => self.unbalanced.contains(&finding.span.file),
+            Some(PossibleCause::Context) => self.unbalanced.contains(&finding.span.file),
             None => false,
         }
     }

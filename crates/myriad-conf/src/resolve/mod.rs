@@ -19,26 +19,26 @@ mod survey;
 use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, MainConf, Model},
-    parsed::{Node, Parsed},
-    registry::{Block, Contexts, Registry, Set},
+    parsed::{Node, ParsedConfiguration},
+    registry::{BlockKind, Contexts, Registry, Set},
 };
 pub use base::defaults;
 use builder::Builder;
 use level::OpenLevel;
-use lost::Lost;
+use lost::LostDefinitions;
 pub use survey::Survey;
-use survey::{MAX_FINDINGS, bound};
+use survey::{MAX_FINDINGS, truncate};
 
 /// Checks a configuration against the registry and resolves it. Reports the errors of all files together.
 ///
 /// # Errors
 /// Returns all findings if one of them is an error.
-pub fn build(parsed: &Parsed, registry: &Registry) -> Result<Model, Vec<Diagnostic>> {
+pub fn build(parsed: &ParsedConfiguration, registry: &Registry) -> Result<Model, Vec<Diagnostic>> {
     survey(parsed, registry).into_model()
 }
 
 /// Resolves a configuration like [`build`], but returns the valid parts even if errors were found.
-pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
+pub fn survey(parsed: &ParsedConfiguration, registry: &Registry) -> Survey {
     let mut builder = Builder { parsed, registry, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, mut http, stream) = builder.main(&parsed.nodes);
     if let Some(http) = &mut http {
@@ -54,12 +54,12 @@ pub fn survey(parsed: &Parsed, registry: &Registry) -> Survey {
         builder.check_stream(stream, http.as_ref());
     }
     let mut findings = builder.findings;
-    let lost = Lost::by(parsed, &findings);
+    let lost = LostDefinitions::by(parsed, &findings);
     // Parser errors come first and are never consequences of other errors.
     let own = findings.split_off(parsed.errors.len());
     findings.extend(own.into_iter().filter(|finding| !lost.explains(finding)));
     findings.sort_by_key(|finding| finding.span);
-    let uncounted = bound(&mut findings, MAX_FINDINGS);
+    let uncounted = truncate(&mut findings, MAX_FINDINGS);
     Survey { model: Model { main, http, stream, warnings: Vec::new() }, findings, lost, uncounted }
 }
 
@@ -75,9 +75,9 @@ impl Builder<'_> {
                     let done = set(&mut main, &mut args);
                     self.note(done);
                 }
-                Set::Block(Block::Events) => self.events(node, &mut main),
-                Set::Block(Block::Http) => http = Some(self.http(node)),
-                Set::Block(Block::Stream) => stream = Some(self.stream(node)),
+                Set::Block(BlockKind::Events) => self.events(node, &mut main),
+                Set::Block(BlockKind::Http) => http = Some(self.http(node)),
+                Set::Block(BlockKind::Stream) => stream = Some(self.stream(node)),
                 _ => {}
             }
         }

@@ -2,14 +2,14 @@
 
 use super::{
     Builder, OpenLevel,
-    base::{self, lay},
+    base::{self, apply_setting},
     checks::Endpoint,
 };
 use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, ServerConf},
     parsed::Node,
-    registry::{Block, Contexts, Set},
+    registry::{BlockKind, Contexts, Set},
     settings::Settings,
 };
 
@@ -32,10 +32,10 @@ impl Builder<'_> {
                     let done = set(&mut stream, &mut args);
                     self.note(done);
                 }
-                Set::Block(Block::Server) => servers.push(node),
-                Set::Block(Block::Upstream) => upstreams.push(node),
+                Set::Block(BlockKind::Server) => servers.push(node),
+                Set::Block(BlockKind::Upstream) => upstreams.push(node),
                 _ => {
-                    let done = lay(&mut stream.settings, &mut args);
+                    let done = apply_setting(&mut stream.settings, &mut args);
                     self.note(done);
                 }
             }
@@ -58,11 +58,11 @@ impl Builder<'_> {
             let Some(mut args) = self.accept(node, &mut level) else { continue };
             let done = match args.directive.set {
                 Set::Server(set) => set(&mut server, &mut args),
-                _ => lay(&mut server.settings, &mut args),
+                _ => apply_setting(&mut server.settings, &mut args),
             };
             self.note(done);
         }
-        let obeyed = server.settings.tls.obey();
+        let obeyed = server.settings.tls.apply_openssl_commands();
         self.note(obeyed);
         server
     }

@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use super::lost::Lost;
+use super::lost::LostDefinitions;
 use crate::{
     diagnostic::{Diagnostic, Severity},
     model::Model,
@@ -13,7 +13,7 @@ use crate::{
 /// Maximum number of stored findings.
 pub(super) const MAX_FINDINGS: usize = 200;
 /// Maximum number of reported errors. The number of further errors is reported as a count.
-const MAX_TOLD: usize = 50;
+const MAX_REPORTED: usize = 50;
 
 /// Result of resolving a configuration that may contain errors, so that later stages can find more of them.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Survey {
     pub model: Model,
     /// All findings, sorted by position.
     pub findings: Vec<Diagnostic>,
-    pub(super) lost: Lost,
+    pub(super) lost: LostDefinitions,
     /// Number of errors beyond the stored findings.
     pub(super) uncounted: usize,
 }
@@ -42,7 +42,7 @@ impl Survey {
         let new: Vec<Diagnostic> = found.filter(|finding| known.insert(of(finding))).collect();
         self.findings.extend(new);
         self.findings.sort_by_key(|finding| finding.span);
-        self.uncounted += bound(&mut self.findings, MAX_FINDINGS);
+        self.uncounted += truncate(&mut self.findings, MAX_FINDINGS);
     }
 
     /// Returns the model with its warnings and hints.
@@ -51,11 +51,11 @@ impl Survey {
     /// Returns all findings if one of them is an error.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
         let Self { model, findings, uncounted, .. } = self;
-        let mut findings = gathered(findings);
+        let mut findings = merge_repeats(findings);
         if !has_errors(&findings) {
             return Ok(Model { warnings: findings, ..model });
         }
-        let more = uncounted + bound(&mut findings, MAX_TOLD);
+        let more = uncounted + truncate(&mut findings, MAX_REPORTED);
         if more > 0 {
             let message = format!("{more} more errors are not shown");
             findings.push(Diagnostic::error(Span::default(), message));
@@ -65,7 +65,7 @@ impl Survey {
 }
 
 /// Merges findings with the same cause into the first of them, which lists the positions of the others.
-fn gathered(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn merge_repeats(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut first: HashMap<(u8, String), usize> = HashMap::new();
     let mut gathered: Vec<Diagnostic> = Vec::with_capacity(findings.len());
     for finding in findings {
@@ -96,7 +96,7 @@ fn has_errors(findings: &[Diagnostic]) -> bool {
 }
 
 /// Reduces the findings to at most `most`. Returns the number of removed errors.
-pub(super) fn bound(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
+pub(super) fn truncate(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
     if has_errors(findings) {
         // Hints are only useful for a valid configuration.
         findings.retain(|finding| finding.severity != Severity::Hint);

@@ -6,7 +6,7 @@ use crate::text::Text;
 /// Severity of a line in the error log, most severe first: the levels of `error_log`. The values are the severities of
 /// syslog (RFC 3164 section 4.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LogLevel {
     /// `emerg`: the server cannot run.
     #[default]
     Emerg,
@@ -26,7 +26,7 @@ pub enum Level {
     Debug,
 }
 
-impl Level {
+impl LogLevel {
     /// Returns the word between brackets in a log line, as in nginx.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ pub struct ErrorLog {
     /// Server named by `syslog:…`.
     pub syslog: Option<SyslogConf>,
     /// Messages at this level or more severe are written.
-    pub level: Level,
+    pub level: LogLevel,
     /// `format=json`: each line is a JSON object.
     pub is_json: bool,
     /// `repeat=all`: all repetitions of a message are written. By default, repetitions after the first ten within ten

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::Shared;
+use super::CopyOnWrite;
 
 /// Settings of a feature on a level. Implemented by [`feature_settings!`](crate::feature_settings).
 pub trait FeatureSettings: Any + Clone + Debug + Default + PartialEq + Send + Sync {
@@ -40,25 +40,25 @@ macro_rules! feature_settings {
 }
 
 /// Object-safe form of [`FeatureSettings`].
-trait Stored: Any + Debug + Send + Sync {
-    fn within(&self) -> Option<Arc<dyn Stored>>;
+trait ErasedSettings: Any + Debug + Send + Sync {
+    fn within(&self) -> Option<Arc<dyn ErasedSettings>>;
 
-    fn equals(&self, other: &dyn Stored) -> bool;
+    fn equals(&self, other: &dyn ErasedSettings) -> bool;
 }
 
-impl<T: FeatureSettings> Stored for T {
-    fn within(&self) -> Option<Arc<dyn Stored>> {
-        FeatureSettings::within(self).map(|settings| Arc::new(settings) as Arc<dyn Stored>)
+impl<T: FeatureSettings> ErasedSettings for T {
+    fn within(&self) -> Option<Arc<dyn ErasedSettings>> {
+        FeatureSettings::within(self).map(|settings| Arc::new(settings) as Arc<dyn ErasedSettings>)
     }
 
-    fn equals(&self, other: &dyn Stored) -> bool {
+    fn equals(&self, other: &dyn ErasedSettings) -> bool {
         cast::<T>(other).is_some_and(|other| self == other)
     }
 }
 
 /// Settings of the features used on a level or its outer levels. A copy shares them until one of the two is changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Features(Shared<Vec<(TypeId, Arc<dyn Stored>)>>);
+pub(super) struct Features(CopyOnWrite<Vec<(TypeId, Arc<dyn ErasedSettings>)>>);
 
 impl Features {
     pub(super) fn get<T: FeatureSettings>(&self) -> &T {
@@ -109,7 +109,7 @@ impl PartialEq for Features {
 
 impl Eq for Features {}
 
-fn cast<T: FeatureSettings>(settings: &dyn Stored) -> Option<&T> {
+fn cast<T: FeatureSettings>(settings: &dyn ErasedSettings) -> Option<&T> {
     (settings as &dyn Any).downcast_ref()
 }
 

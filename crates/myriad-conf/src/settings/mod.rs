@@ -27,7 +27,7 @@ mod tls;
 
 pub use client::{BodyInFile, ClientSettings, LargeBuffers, Lingering, MinRate, TempPath};
 pub use content::{ContentSettings, ErrorPage, ErrorPageCode, ServerTokens, TryFiles, TryFilesEnd, Types};
-pub use error_log::{ErrorLog, Level};
+pub use error_log::{ErrorLog, LogLevel};
 pub use feature_handler::{FeatureHandler, HandlerPlan};
 pub use features::FeatureSettings;
 pub use health_check::{GrpcHealth, HealthCheck};
@@ -43,10 +43,10 @@ pub use origin_parts::{
 };
 pub use origin_tls::OriginTlsSettings;
 pub use syslog::{SyslogConf, SyslogServer};
-pub use tls::{AskOcsp, CertificateCache, OcspCache, SessionCache, TlsSettings, VerifyClient};
+pub use tls::{CertificateCache, OcspCache, OcspCheck, SessionCache, TlsSettings, VerifyClient};
 
 pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};
-pub use shared::Shared;
+pub use shared::CopyOnWrite;
 
 use std::sync::Arc;
 
@@ -76,19 +76,19 @@ pub struct Settings {
     /// Content handler; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
     pub handler: Option<Handler>,
     /// Reading from and writing to the client.
-    pub client: Shared<ClientSettings>,
+    pub client: CopyOnWrite<ClientSettings>,
     /// Files, types, error pages.
-    pub content: Shared<ContentSettings>,
+    pub content: CopyOnWrite<ContentSettings>,
     /// Access log, error log.
-    pub log: Shared<LogSettings>,
+    pub log: CopyOnWrite<LogSettings>,
     /// Origin settings by [`Protocol`], shared between levels with equal settings.
-    origins: Shared<Vec<Arc<OriginSettings>>>,
+    origins: CopyOnWrite<Vec<Arc<OriginSettings>>>,
     /// `ssl_*`.
-    pub tls: Shared<TlsSettings>,
+    pub tls: CopyOnWrite<TlsSettings>,
     /// `http2*`.
-    pub http2: Shared<Http2Settings>,
+    pub http2: CopyOnWrite<Http2Settings>,
     /// `http3*`, `quic_*`.
-    pub http3: Shared<Http3Settings>,
+    pub http3: CopyOnWrite<Http3Settings>,
     features: Features,
 }
 

@@ -30,18 +30,18 @@ const WITHOUT_EFFECT: [&str; 21] = [
     "UnsafeLegacyServerConnect",
 ];
 
-type Version = u8;
+type TlsVersion = u8;
 
 /// Settings of a server or an origin that options may change.
 #[derive(Debug, Default)]
-struct Options {
+struct OpensslOptions {
     session_ticket: Option<bool>,
     server_preference: Option<bool>,
     prioritize_chacha: bool,
     certificate_compression: Option<bool>,
 }
 
-impl Options {
+impl OpensslOptions {
     /// Applies a list of option names. A leading `-` switches an option off.
     fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
         for (word, on) in words(&list.lossy()) {
@@ -72,7 +72,7 @@ fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// Parses a protocol version into a number: 0 for SSLv3, 3 for TLS 1.2, 4 for TLS 1.3.
-fn version(word: &str, value: &Text) -> Result<Version, Diagnostic> {
+fn version(word: &str, value: &Text) -> Result<TlsVersion, Diagnostic> {
     Ok(match word {
         "SSLv3" => 0,
         "TLSv1" => 1,
@@ -118,8 +118,8 @@ fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) ->
 impl TlsSettings {
     /// Applies the commands that correspond to directives. Commands about cipher suites and groups remain in
     /// `commands`.
-    pub(crate) fn obey(&mut self) -> Result<(), Diagnostic> {
-        let mut options = Options::default();
+    pub(crate) fn apply_openssl_commands(&mut self) -> Result<(), Diagnostic> {
+        let mut options = OpensslOptions::default();
         for (name, value) in std::mem::take(&mut self.commands) {
             match name.lossy().to_ascii_lowercase().as_str() {
                 "options" => options.take(&value)?,
@@ -149,8 +149,8 @@ impl OriginTlsSettings {
     ///
     /// # Errors
     /// Returns an error for an unknown option or version, or if no supported version remains.
-    pub fn obey(&mut self) -> Result<(), Diagnostic> {
-        let mut options = Options::default();
+    pub fn apply_openssl_commands(&mut self) -> Result<(), Diagnostic> {
+        let mut options = OpensslOptions::default();
         for (name, value) in std::mem::take(&mut self.commands) {
             match name.lossy().to_ascii_lowercase().as_str() {
                 "options" => options.take(&value)?,
@@ -170,7 +170,7 @@ mod tests {
         let mut settings = TlsSettings { tls12: true, tls13: true, ..TlsSettings::default() };
         settings.commands =
             commands.iter().map(|(name, value)| (Text::builtin(name), Text::builtin(value))).collect();
-        settings.obey().map(|()| settings).map_err(|error| error.message)
+        settings.apply_openssl_commands().map(|()| settings).map_err(|error| error.message)
     }
 
     #[test]

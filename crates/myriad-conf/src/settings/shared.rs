@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// Copy-on-write group of settings. A copy is shared until one of the two is changed, so that a location only uses
 /// memory for the groups that it changes. With fifty thousand locations, most change few groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shared<T>(Arc<T>);
+pub struct CopyOnWrite<T>(Arc<T>);
 
-impl<T> Deref for Shared<T> {
+impl<T> Deref for CopyOnWrite<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -16,13 +16,13 @@ impl<T> Deref for Shared<T> {
     }
 }
 
-impl<T: Clone> DerefMut for Shared<T> {
+impl<T: Clone> DerefMut for CopyOnWrite<T> {
     fn deref_mut(&mut self) -> &mut T {
         Arc::make_mut(&mut self.0)
     }
 }
 
-impl<T> From<T> for Shared<T> {
+impl<T> From<T> for CopyOnWrite<T> {
     fn from(group: T) -> Self {
         Self(Arc::new(group))
     }
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn level_shares_group_until_it_changes_it() {
-        let outer = Shared::from(vec![1]);
+        let outer = CopyOnWrite::from(vec![1]);
         let mut inner = outer.clone();
         assert!(Arc::ptr_eq(&inner.0, &outer.0));
         inner.push(2);

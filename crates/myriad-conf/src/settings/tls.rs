@@ -9,7 +9,7 @@ pub enum SessionCache {
     #[default]
     Off,
     /// `builtin`, `shared`.
-    Kept {
+    Stored {
         /// Name; servers that use the same name share the cache.
         name: String,
         /// Maximum number of sessions: 4000 per megabyte, as in nginx.
@@ -33,7 +33,7 @@ pub enum VerifyClient {
 
 /// `ssl_ocsp`: client certificates whose revocation status is queried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AskOcsp {
+pub enum OcspCheck {
     /// None.
     #[default]
     Off,
@@ -105,7 +105,7 @@ pub struct TlsSettings {
     /// `ssl_crl`: file with revocation lists.
     pub crl: Option<Text>,
     /// `ssl_ocsp`.
-    pub ocsp: AskOcsp,
+    pub ocsp: OcspCheck,
     /// `ssl_ocsp_responder`: a URL.
     pub ocsp_responder: Option<Text>,
     /// `ssl_ocsp_cache`; `None` for `off`.

@@ -1,5 +1,5 @@
 use myriad_conf::model::{LogEscape, MapKey};
-use myriad_conf::settings::Level;
+use myriad_conf::settings::LogLevel;
 
 use crate::{http, settings};
 
@@ -114,7 +114,8 @@ fn error_log_format_json_and_level_are_independent() {
         .error
         .clone();
     let seen: Vec<_> = logs.iter().map(|log| (log.level, log.is_json, log.repeats_all)).collect();
-    let expected = [(Level::Error, true, false), (Level::Warn, true, true), (Level::Error, false, false)];
+    let expected =
+        [(LogLevel::Error, true, false), (LogLevel::Warn, true, true), (LogLevel::Error, false, false)];
     assert_eq!(seen, expected);
 }
 

@@ -1,6 +1,6 @@
 use myriad_conf::{
     Text,
-    model::{Balance, Least, UpstreamAddress, UpstreamQueue},
+    model::{Balance, LeastMeasure, UpstreamAddress, UpstreamQueue},
     settings::{Handler, NextUpstream},
     testing::{ENVIRONMENT, URL},
 };
@@ -108,8 +108,8 @@ fn upstreams_hold_servers_balance_and_keepalive() {
          upstream d { ip_hash; server 127.0.0.1; } upstream e { random two least_conn; server 127.0.0.1; }",
     );
     let a = &http.upstreams[0];
-    assert_eq!(a.queue, Some(UpstreamQueue { most: 9, timeout_ms: 5_000 }));
-    assert_eq!(http.upstreams[1].queue, Some(UpstreamQueue { most: 1, timeout_ms: 60_000 }));
+    assert_eq!(a.queue, Some(UpstreamQueue { max: 9, timeout_ms: 5_000 }));
+    assert_eq!(http.upstreams[1].queue, Some(UpstreamQueue { max: 1, timeout_ms: 60_000 }));
     assert_eq!(http.upstreams[2].queue, None);
     assert_eq!(a.servers[0].address, UpstreamAddress::Ip("127.0.0.1:80".parse().unwrap()));
     assert_eq!(a.servers[1].address, UpstreamAddress::Host("php.example".into(), 9000));
@@ -125,5 +125,5 @@ fn upstreams_hold_servers_balance_and_keepalive() {
     assert_eq!(balances[2], Balance::Hash { consistent: true });
     let keys = http.upstreams.iter().map(|upstream| upstream.hash_key.as_ref().map(Text::bytes));
     assert_eq!(keys.collect::<Vec<_>>(), [None, None, Some(&b"$uri"[..]), None, None]);
-    assert_eq!(balances[3..], [Balance::IpHash, Balance::Random { two: Some(Least::Connections) }]);
+    assert_eq!(balances[3..], [Balance::IpHash, Balance::Random { two: Some(LeastMeasure::Connections) }]);
 }

@@ -1,12 +1,12 @@
 use myriad_conf::{
-    model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest},
+    model::{ConditionConf, FileTest, RewriteFlag, RewriteStep, StringTest},
     settings::{ErrorPageCode, TryFilesEnd},
 };
 
 use crate::{location, refusal, server, settings, texts};
 
 #[track_caller]
-fn condition(text: &str) -> Condition {
+fn condition(text: &str) -> ConditionConf {
     match server(&format!("if {text} {{ return 403; }}")).rewrite.remove(0) {
         RewriteStep::If(block) => block.condition,
         other => panic!("{other:?}"),
@@ -15,7 +15,7 @@ fn condition(text: &str) -> Condition {
 
 #[test]
 fn if_has_every_operator_with_spaces_anywhere() {
-    let show = |condition: Condition| format!("{condition:?}");
+    let show = |condition: ConditionConf| format!("{condition:?}");
     assert_eq!(show(condition("($a)")), "True(\"a\")");
     assert_eq!(show(condition("( $a )")), "True(\"a\")");
     for (text, test, value) in [
@@ -26,7 +26,7 @@ fn if_has_every_operator_with_spaces_anywhere() {
         ("($a = \"x)\")", StringTest::Equal, "x)"),
     ] {
         match condition(text) {
-            Condition::Compare { variable, test: found, value: operand } => {
+            ConditionConf::Compare { variable, test: found, value: operand } => {
                 assert_eq!(
                     (variable.bytes(), found, &*operand.lossy()),
                     (b"a".as_slice(), test, value),
@@ -40,7 +40,7 @@ fn if_has_every_operator_with_spaces_anywhere() {
         [("~", (false, false)), ("~*", (true, false)), ("!~", (false, true)), ("!~*", (true, true))]
     {
         match condition(&format!("($a {text} ^(b|c)$)")) {
-            Condition::Match { pattern, caseless, negated, .. } => {
+            ConditionConf::Match { pattern, caseless, negated, .. } => {
                 assert_eq!((caseless, negated), expected);
                 assert_eq!(pattern.bytes(), b"^(b|c)$");
             }
@@ -55,7 +55,7 @@ fn if_has_every_operator_with_spaces_anywhere() {
         ("-x", FileTest::Executable, false),
     ] {
         match condition(&format!("({text} $document_root/x)")) {
-            Condition::Test { test, negated, path } => {
+            ConditionConf::Test { test, negated, path } => {
                 assert_eq!((test, negated, path.bytes()), (expected, not, b"$document_root/x".as_slice()));
             }
             other => panic!("{text}: {other:?}"),

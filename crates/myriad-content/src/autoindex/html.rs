@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use myriad_base::calendar::format_time_local;
-use myriad_http::uri::{Escape, escape};
+use myriad_http::uri::{EscapeKind, escape};
 use myriad_log::local_time;
 
-use crate::folder::{Item, ItemKind};
+use crate::folder::{DirectoryItem, ItemKind};
 
 use super::settings::AutoindexSettings;
 
@@ -16,19 +16,19 @@ const WIDTH: usize = 50;
 const SHORTENED: usize = WIDTH - 3;
 
 /// Layout of the page.
-pub(super) struct Look {
+pub(super) struct AutoindexLayout {
     /// Set if the page is in UTF-8: characters are counted instead of bytes.
     pub(super) utf8: bool,
     pub(super) rules: AutoindexSettings,
 }
 
 /// Returns the page of a directory.
-pub(super) fn page(uri: &[u8], items: &[Item], look: &Look) -> Vec<u8> {
+pub(super) fn page(uri: &[u8], items: &[DirectoryItem], look: &AutoindexLayout) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + items.len() * 160);
     out.extend_from_slice(b"<html>\r\n<head><title>Index of ");
-    escape(uri, Escape::Html, &mut out);
+    escape(uri, EscapeKind::Html, &mut out);
     out.extend_from_slice(b"</title></head>\r\n<body>\r\n<h1>Index of ");
-    escape(uri, Escape::Html, &mut out);
+    escape(uri, EscapeKind::Html, &mut out);
     out.extend_from_slice(b"</h1><hr><pre><a href=\"../\">../</a>\r\n");
     for item in items {
         line(item, look, &mut out);
@@ -37,14 +37,14 @@ pub(super) fn page(uri: &[u8], items: &[Item], look: &Look) -> Vec<u8> {
     out
 }
 
-fn line(item: &Item, look: &Look, out: &mut Vec<u8>) {
+fn line(item: &DirectoryItem, look: &AutoindexLayout, out: &mut Vec<u8>) {
     let slash: &[u8] = if item.kind == ItemKind::Directory { b"/" } else { b"" };
     out.extend_from_slice(b"<a href=\"");
-    escape(&item.name, Escape::UriComponent, out);
+    escape(&item.name, EscapeKind::UriComponent, out);
     out.extend_from_slice(slash);
     out.extend_from_slice(b"\">");
-    let (shown, width) = shown(&item.name, look.utf8);
-    escape(shown, Escape::Html, out);
+    let (shown, width) = displayed_name(&item.name, look.utf8);
+    escape(shown, EscapeKind::Html, out);
     if shown.len() < item.name.len() {
         out.extend_from_slice(b"..&gt;</a>");
     } else {
@@ -65,7 +65,7 @@ fn line(item: &Item, look: &Look, out: &mut Vec<u8>) {
 }
 
 /// Returns the displayed part of a name, and its width in columns.
-fn shown(name: &[u8], utf8: bool) -> (&[u8], usize) {
+fn displayed_name(name: &[u8], utf8: bool) -> (&[u8], usize) {
     let text = if utf8 { std::str::from_utf8(name).ok() } else { None };
     let Some(text) = text else {
         let length = if name.len() > WIDTH { SHORTENED } else { name.len() };
@@ -103,8 +103,8 @@ mod tests {
     use super::super::settings::AutoindexFormat;
     use super::*;
 
-    fn item(kind: ItemKind, name: &str, size: u64) -> Item {
-        Item { kind, name: name.into(), modified_s: 23_328_000, size }
+    fn item(kind: ItemKind, name: &str, size: u64) -> DirectoryItem {
+        DirectoryItem { kind, name: name.into(), modified_s: 23_328_000, size }
     }
 
     fn rules(exact_size: bool) -> AutoindexSettings {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn page_is_laid_out_in_columns() {
         let items = [item(ItemKind::Directory, "a<b", 0), item(ItemKind::File, "c d", 12)];
-        let page = page(b"/x&y/", &items, &Look { utf8: false, rules: rules(true) });
+        let page = page(b"/x&y/", &items, &AutoindexLayout { utf8: false, rules: rules(true) });
         let expected = format!(
             "<html>\r\n<head><title>Index of /x&amp;y/</title></head>\r\n<body>\r\n<h1>Index of /x&amp;y/</h1><hr><pre>\
              <a href=\"../\">../</a>\r\n\
@@ -129,11 +129,11 @@ mod tests {
     #[test]
     fn long_names_are_shortened_by_characters_where_these_are_known() {
         let long = "ä".repeat(51);
-        assert_eq!(shown(long.as_bytes(), true), (&long.as_bytes()[..94], 47));
-        assert_eq!(shown(long.as_bytes(), false), (&long.as_bytes()[..47], 47));
-        assert_eq!(shown(&long.as_bytes()[..100], true).1, 50);
+        assert_eq!(displayed_name(long.as_bytes(), true), (&long.as_bytes()[..94], 47));
+        assert_eq!(displayed_name(long.as_bytes(), false), (&long.as_bytes()[..47], 47));
+        assert_eq!(displayed_name(&long.as_bytes()[..100], true).1, 50);
         let plain = "x".repeat(50);
-        assert_eq!(shown(plain.as_bytes(), false), (plain.as_bytes(), 50));
+        assert_eq!(displayed_name(plain.as_bytes(), false), (plain.as_bytes(), 50));
     }
 
     #[test]

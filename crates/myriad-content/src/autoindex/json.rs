@@ -6,10 +6,10 @@ use myriad_base::calendar::write_http_date;
 use myriad_conf::model::LogEscape;
 use myriad_log::write_escaped;
 
-use crate::folder::{Item, ItemKind};
+use crate::folder::{DirectoryItem, ItemKind};
 
 /// Returns the array, wrapped in a call of `callback` if given.
-pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {
+pub(super) fn array(items: &[DirectoryItem], callback: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + items.len() * 120);
     if let Some(callback) = callback {
         // A script must not start with bytes that the client has chosen.
@@ -29,7 +29,7 @@ pub(super) fn array(items: &[Item], callback: Option<&[u8]>) -> Vec<u8> {
     out
 }
 
-fn object(item: &Item, out: &mut Vec<u8>) {
+fn object(item: &DirectoryItem, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{ \"name\":\"");
     write_escaped(LogEscape::Json, &item.name, out);
     // Writing to memory does not fail.
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn folder_is_an_array_or_a_call() {
-        let item = |kind, name: &str| Item { kind, name: name.into(), modified_s: 0, size: 7 };
+        let item = |kind, name: &str| DirectoryItem { kind, name: name.into(), modified_s: 0, size: 7 };
         let items = [item(ItemKind::Directory, "a\"\u{1}"), item(ItemKind::File, "b")];
         let expected = "[\r\n{ \"name\":\"a\\\"\\u0001\", \"type\":\"directory\", \"mtime\":\"Thu, 01 Jan 1970 00:00:00 GMT\" },\r\n\
                         { \"name\":\"b\", \"type\":\"file\", \"mtime\":\"Thu, 01 Jan 1970 00:00:00 GMT\", \"size\":7 }\r\n]";

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use myriad_conf::settings::Settings;
 use myriad_http::uri;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 
-use crate::folder::{Item, ItemKind, Selection, read};
+use crate::folder::{DirectoryItem, ItemKind, ItemSelection, read};
 
 use super::settings::{AutoindexFormat, AutoindexSettings};
 use super::{html, json, xml};
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::FolderHandler;
-use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::{Exchange, Pending, Waiting};
+use myriad_exchange::exchange::PhaseStep;
+use myriad_exchange::exchange::{Exchange, PendingStep, StepFuture};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_output::{self};
 
@@ -26,23 +26,23 @@ const LONGEST_CALLBACK: usize = 128;
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let rules = *settings.feature::<AutoindexSettings>();
     if rules.on {
-        features.keep::<Box<dyn FolderHandler>>(Box::new(rules));
+        features.insert::<Box<dyn FolderHandler>>(Box::new(rules));
     }
 }
 
 impl FolderHandler for AutoindexSettings {
-    fn begin(&self, folder: &Path) -> Step {
-        Step::Wait(Box::new(List { rules: *self, folder: folder.to_owned() }))
+    fn begin(&self, folder: &Path) -> PhaseStep {
+        PhaseStep::Wait(Box::new(AutoindexListing { rules: *self, folder: folder.to_owned() }))
     }
 }
 
-struct List {
+struct AutoindexListing {
     rules: AutoindexSettings,
     folder: PathBuf,
 }
 
-impl Pending for List {
-    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+impl PendingStep for AutoindexListing {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_> {
         Box::pin(list(exchange, self.rules, self.folder))
     }
 
@@ -60,29 +60,29 @@ impl Pending for List {
 }
 
 /// Lists a directory.
-async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf) -> Step {
+async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf) -> PhaseStep {
     let mut callback = None;
     if rules.format == AutoindexFormat::Jsonp {
-        let Ok(name) = callback_of(&exchange.request.route.args) else {
-            exchange.request.log(Level::Info, format_args!("client sent invalid callback name"));
-            return Step::Error(400);
+        let Ok(name) = json_callback(&exchange.request.route.args) else {
+            exchange.request.log(LogLevel::Info, format_args!("client sent invalid callback name"));
+            return PhaseStep::Error(400);
         };
         callback = name.map(<[u8]>::to_vec);
     }
-    let selection = Selection { hidden: false, links: true };
+    let selection = ItemSelection { hidden: false, links: true };
     match read(exchange, folder, selection).await {
         Ok(mut items) => {
             sort(&mut items);
-            Step::Answer(answer(exchange, rules, callback.as_deref(), &items))
+            PhaseStep::Answer(answer(exchange, rules, callback.as_deref(), &items))
         }
         Err(step) => step,
     }
 }
 
 /// Sorts by name, directories first.
-fn sort(items: &mut [Item]) {
+fn sort(items: &mut [DirectoryItem]) {
     items.sort_unstable_by(|a, b| {
-        let is_file = |item: &Item| item.kind != ItemKind::Directory;
+        let is_file = |item: &DirectoryItem| item.kind != ItemKind::Directory;
         is_file(a).cmp(&is_file(b)).then_with(|| a.name.cmp(&b.name))
     });
 }
@@ -91,13 +91,13 @@ fn answer(
     exchange: &mut Exchange,
     rules: AutoindexSettings,
     callback: Option<&[u8]>,
-    items: &[Item],
-) -> Answer {
+    items: &[DirectoryItem],
+) -> ContentResponse {
     let uri = exchange.request.route.uri.clone();
     let (media_type, text): (&'static [u8], _) = match (rules.format, callback) {
         (AutoindexFormat::Html, _) => {
             let utf8 = myriad_output::names_utf8(exchange, b"text/html");
-            (b"text/html", html::page(&uri, items, &html::Look { utf8, rules }))
+            (b"text/html", html::page(&uri, items, &html::AutoindexLayout { utf8, rules }))
         }
         (AutoindexFormat::Xml, _) => (b"text/xml; charset=utf-8", xml::document(items)),
         (AutoindexFormat::Json, _) | (AutoindexFormat::Jsonp, None) => {
@@ -105,14 +105,14 @@ fn answer(
         }
         (AutoindexFormat::Jsonp, callback) => (b"application/javascript", json::array(items, callback)),
     };
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(media_type.into());
     answer.compressible = true;
     answer
 }
 
 /// Returns the argument `callback`; an error if it is not a harmless name in a script.
-fn callback_of(args: &[u8]) -> Result<Option<&[u8]>, ()> {
+fn json_callback(args: &[u8]) -> Result<Option<&[u8]>, ()> {
     let Some(name) = uri::arg(args, b"callback").filter(|name| !name.is_empty()) else { return Ok(None) };
     let plain = name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
     if plain && name.len() <= LONGEST_CALLBACK { Ok(Some(name)) } else { Err(()) }
@@ -124,16 +124,16 @@ mod tests {
 
     #[test]
     fn function_names_hold_no_code() {
-        assert_eq!(callback_of(b""), Ok(None));
-        assert_eq!(callback_of(b"callback="), Ok(None));
-        assert_eq!(callback_of(b"a=1&callback=My.call_2"), Ok(Some(&b"My.call_2"[..])));
-        assert_eq!(callback_of(b"callback=alert(1)"), Err(()));
-        assert_eq!(callback_of(format!("callback={}", "a".repeat(129)).as_bytes()), Err(()));
+        assert_eq!(json_callback(b""), Ok(None));
+        assert_eq!(json_callback(b"callback="), Ok(None));
+        assert_eq!(json_callback(b"a=1&callback=My.call_2"), Ok(Some(&b"My.call_2"[..])));
+        assert_eq!(json_callback(b"callback=alert(1)"), Err(()));
+        assert_eq!(json_callback(format!("callback={}", "a".repeat(129)).as_bytes()), Err(()));
     }
 
     #[test]
     fn folders_stand_first() {
-        let item = |kind, name: &str| Item { kind, name: name.into(), modified_s: 0, size: 0 };
+        let item = |kind, name: &str| DirectoryItem { kind, name: name.into(), modified_s: 0, size: 0 };
         let mut items =
             [item(ItemKind::File, "b"), item(ItemKind::Directory, "zoo"), item(ItemKind::Other, "a")];
         sort(&mut items);

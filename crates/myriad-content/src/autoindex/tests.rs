@@ -1,12 +1,12 @@
-use super::html::{Look, page};
-use crate::folder::{Item, ItemKind};
+use super::html::{AutoindexLayout, page};
+use crate::folder::{DirectoryItem, ItemKind};
 
 use super::settings::AutoindexSettings;
 use super::{json, xml};
-use myriad_serve::testing::{Reached, TestFolder, TestSite, ask};
+use myriad_serve::testing::{PhaseResult, TestFolder, TestSite, send_request};
 
 /// Returns the listing of a directory with these files, in a format. The target is appended to the directory's slash.
-fn listed(name: &str, files: &[&str], format: &str, target: &str) -> Reached {
+fn listed(name: &str, files: &[&str], format: &str, target: &str) -> PhaseResult {
     let folder = TestFolder::new(&format!("autoindex-{name}"));
     let shown = folder.0.join("a<b>&");
     std::fs::create_dir_all(&shown).expect("a folder");
@@ -15,15 +15,15 @@ fn listed(name: &str, files: &[&str], format: &str, target: &str) -> Reached {
     }
     let site =
         TestSite::in_folder(&folder.0, "root .; autoindex on;", &format!("autoindex_format {format};"));
-    ask(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
+    send_request(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
 }
 
-fn file(name: &[u8]) -> Item {
-    Item { kind: ItemKind::File, name: name.to_vec(), modified_s: 0, size: 1 }
+fn file(name: &[u8]) -> DirectoryItem {
+    DirectoryItem { kind: ItemKind::File, name: name.to_vec(), modified_s: 0, size: 1 }
 }
 
 fn html(name: &[u8], utf8: bool) -> String {
-    let look = Look { utf8, rules: AutoindexSettings::default() };
+    let look = AutoindexLayout { utf8, rules: AutoindexSettings::default() };
     String::from_utf8_lossy(&page(b"/", &[file(name)], &look)).into_owned()
 }
 
@@ -99,11 +99,11 @@ fn folder_without_index_is_listed_for_get_and_head_only() {
     folder.write("a.txt", "a");
     let rules = "autoindex on; location /closed/ { autoindex off; alias ./; }";
     let site = TestSite::in_folder(&folder.0, "root .;", rules);
-    let status = |line: &str| ask(&site, line, &[]).status;
+    let status = |line: &str| send_request(&site, line, &[]).status;
     assert_eq!((status("GET /"), status("HEAD /")), (200, 200));
     assert_eq!(status("POST /"), 403, "as in nginx, whose list is for GET and HEAD");
     assert_eq!(status("DELETE /"), 405);
     assert_eq!((status("GET /closed/"), status("GET /none/")), (403, 404));
     folder.write("index.html", "index");
-    assert_eq!(ask(&site, "GET /", &[]).text, "index");
+    assert_eq!(send_request(&site, "GET /", &[]).text, "index");
 }

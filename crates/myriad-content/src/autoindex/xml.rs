@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use myriad_base::calendar::format_time_iso8601;
-use myriad_http::uri::{Escape, escape};
+use myriad_http::uri::{EscapeKind, escape};
 
-use crate::folder::{Item, ItemKind};
+use crate::folder::{DirectoryItem, ItemKind};
 
 /// Returns the document.
-pub(super) fn document(items: &[Item]) -> Vec<u8> {
+pub(super) fn document(items: &[DirectoryItem]) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\r\n<list>\r\n".to_vec();
     for item in items {
         element(item, &mut out);
@@ -17,7 +17,7 @@ pub(super) fn document(items: &[Item]) -> Vec<u8> {
     out
 }
 
-fn element(item: &Item, out: &mut Vec<u8>) {
+fn element(item: &DirectoryItem, out: &mut Vec<u8>) {
     let kind = item.kind.as_str();
     // Writing to memory does not fail.
     let _ = write!(out, "<{kind} mtime=\"");
@@ -28,7 +28,7 @@ fn element(item: &Item, out: &mut Vec<u8>) {
         let _ = write!(out, " size=\"{}\"", item.size);
     }
     out.push(b'>');
-    escape(&item.name, Escape::Html, out);
+    escape(&item.name, EscapeKind::Html, out);
     let _ = write!(out, "</{kind}>\r\n");
 }
 
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_an_element() {
-        let item = |kind, name: &str| Item { kind, name: name.into(), modified_s: 1, size: 7 };
+        let item = |kind, name: &str| DirectoryItem { kind, name: name.into(), modified_s: 1, size: 7 };
         let items = [item(ItemKind::Directory, "a&b"), item(ItemKind::File, "c"), item(ItemKind::Other, "d")];
         let expected = "<?xml version=\"1.0\"?>\r\n<list>\r\n\
                         <directory mtime=\"1970-01-01T00:00:01Z\">a&amp;b</directory>\r\n\

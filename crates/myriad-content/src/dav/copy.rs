@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_files::{Draft, as_path};
 use myriad_http::{Known, Method};
 use rustix::fs::{AtFlags, renameat, unlinkat};
@@ -13,42 +13,42 @@ use super::answer::{self, Depth};
 use super::delete::{is_folder, remove};
 use super::destination::destination;
 use super::ext::{self, LockZone};
-use super::failure::{Done, Failure};
-use super::settings::{Access, DavSettings};
-use super::target::{Place, Target};
-use super::tree::{self, Extent};
+use super::failure::{DavFailure, DavResult};
+use super::settings::{DavAccess, DavSettings};
+use super::target::{DavTarget, NameInFolder};
+use super::tree::{self, CopyDepth};
 
 /// Requested operation.
-struct Order {
-    source: Target,
-    destination: Target,
+struct CopyRequest {
+    source: DavTarget,
+    destination: DavTarget,
     moves: bool,
     overwrites: bool,
-    extent: Extent,
-    access: Access,
+    extent: CopyDepth,
+    access: DavAccess,
 }
 
-pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> PhaseStep {
     let request = &exchange.request;
     let moves = request.received.head.method() == Method::Move;
     let asked = destination(request).and_then(|uri| Ok((uri, extent(request, moves)?, overwrites(request)?)));
     let (uri, extent, overwrites) = match asked {
         Ok(asked) => asked,
-        Err(failure) => return failure.answer(&mut exchange.request),
+        Err(failure) => return failure.into_step(&mut exchange.request),
     };
     let own = request.route.uri.clone();
-    let targets = Target::of(exchange, &own).and_then(|own| Ok((own, Target::of(exchange, &uri)?)));
+    let targets = DavTarget::of(exchange, &own).and_then(|own| Ok((own, DavTarget::of(exchange, &uri)?)));
     let (source, destination) = match targets {
         Ok(targets) => targets,
-        Err(failure) => return failure.answer(&mut exchange.request),
+        Err(failure) => return failure.into_step(&mut exchange.request),
     };
-    let order = Order { source, destination, moves, overwrites, extent, access: rules.access };
+    let order = CopyRequest { source, destination, moves, overwrites, extent, access: rules.access };
     if let Err(failure) = order.check() {
-        return failure.answer(&mut exchange.request);
+        return failure.into_step(&mut exchange.request);
     }
     let changed = vec![order.source.path.clone(), order.destination.path.clone()];
     let at_ms = exchange.request.received.at_ms;
-    answer::wait(changed, move || {
+    answer::run_and_respond(changed, move || {
         let done = order.run()?;
         if moves {
             ext::forget(zone.as_ref(), at_ms, &order.source.path);
@@ -57,70 +57,75 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     })
 }
 
-fn extent(request: &Request, moves: bool) -> Done<Extent> {
+fn extent(request: &Request, moves: bool) -> DavResult<CopyDepth> {
     match answer::depth(request, Depth::Infinity)? {
-        Depth::Infinity => Ok(Extent::All),
-        Depth::Zero if !moves => Ok(Extent::FolderAlone),
-        _ if moves => Err(Failure::new(400, "\"Depth\" header must be infinity")),
-        _ => Err(Failure::new(400, "\"Depth\" header must be 0 or infinity")),
+        Depth::Infinity => Ok(CopyDepth::All),
+        Depth::Zero if !moves => Ok(CopyDepth::FolderAlone),
+        _ if moves => Err(DavFailure::new(400, "\"Depth\" header must be infinity")),
+        _ => Err(DavFailure::new(400, "\"Depth\" header must be 0 or infinity")),
     }
 }
 
 /// Parses `Overwrite` (RFC 4918 section 10.6).
-fn overwrites(request: &Request) -> Done<bool> {
+fn overwrites(request: &Request) -> DavResult<bool> {
     match request.received.head.known(Known::Overwrite) {
         None | Some(b"T" | b"t") => Ok(true),
         Some(b"F" | b"f") => Ok(false),
         Some(value) => {
             let value = String::from_utf8_lossy(value);
-            Err(Failure::new(400, format!("client sent invalid \"Overwrite\" header: \"{value}\"")))
+            Err(DavFailure::new(400, format!("client sent invalid \"Overwrite\" header: \"{value}\"")))
         }
     }
 }
 
-impl Order {
+impl CopyRequest {
     /// Rejects an operation whose source and destination contain each other, or that would replace or move the root.
-    fn check(&self) -> Done<()> {
+    fn check(&self) -> DavResult<()> {
         let (source, destination) = (&self.source, &self.destination);
-        let inside = |one: &Target, other: &Target| {
+        let inside = |one: &DavTarget, other: &DavTarget| {
             one.path.strip_prefix(&*other.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
         };
         if inside(source, destination) || inside(destination, source) {
-            return Err(self.refusal(403, "one of the paths is inside the other"));
+            return Err(self.failure_because(403, "one of the paths is inside the other"));
         }
         if destination.is_root || source.is_root && self.moves {
-            return Err(self.refusal(403, "the root must not be moved or replaced"));
+            return Err(self.failure_because(403, "the root must not be moved or replaced"));
         }
         Ok(())
     }
 
-    fn refusal(&self, status: u16, why: &str) -> Failure {
+    fn failure_because(&self, status: u16, why: &str) -> DavFailure {
         let verb = if self.moves { "MOVE" } else { "COPY" };
         let [source, destination] =
             [&self.source, &self.destination].map(|target| String::from_utf8_lossy(&target.path));
-        Failure::new(status, format!("{verb} \"{source}\" to \"{destination}\" failed: {why}"))
+        DavFailure::new(status, format!("{verb} \"{source}\" to \"{destination}\" failed: {why}"))
     }
 
-    fn failed(&self, error: &io::Error) -> Failure {
-        Failure::of(error, 409, if self.moves { "MOVE to" } else { "COPY to" }, &self.destination.path)
+    fn failed(&self, error: &io::Error) -> DavFailure {
+        DavFailure::from_io_error(
+            error,
+            409,
+            if self.moves { "MOVE to" } else { "COPY to" },
+            &self.destination.path,
+        )
     }
 
-    fn run(&self) -> Done {
-        let from = self.source.place(404)?;
-        let found = from.look()?.ok_or_else(|| self.refusal(404, "not found"))?;
+    fn run(&self) -> DavResult {
+        let from = self.source.open_folder(404)?;
+        let found = from.status()?.ok_or_else(|| self.failure_because(404, "not found"))?;
         let folder = is_folder(&found);
         if folder != self.source.is_collection {
             let status = if folder { 400 } else { 404 };
-            return Err(self.refusal(status, "only the URI of a collection ends with a slash"));
+            return Err(self.failure_because(status, "only the URI of a collection ends with a slash"));
         }
         let to = self.place_of_destination(folder)?;
-        if let Some(there) = to.look()? {
+        if let Some(there) = to.status()? {
             let is_folder = is_folder(&there);
             if is_folder && !self.destination.is_collection {
-                return Err(self.refusal(409, "the destination is a collection"));
+                return Err(self.failure_because(409, "the destination is a collection"));
             }
             if !self.overwrites {
-                return Err(self.refusal(412, "the destination exists, and \"Overwrite\" is \"F\""));
+                return Err(self.failure_because(412, "the destination exists, and \"Overwrite\" is \"F\""));
             }
             if folder || is_folder {
                 remove(&to, is_folder, &self.destination.path)?;
@@ -132,28 +137,28 @@ impl Order {
     }
 
     /// Returns the destination. As in nginx, missing parent directories are created if a file is moved.
-    fn place_of_destination(&self, folder: bool) -> Done<Place<'_>> {
+    fn place_of_destination(&self, folder: bool) -> DavResult<NameInFolder<'_>> {
         if self.moves && !folder {
-            self.destination.place_made(self.access)
+            self.destination.open_or_create_folder(self.access)
         } else {
-            self.destination.place(409)
+            self.destination.open_folder(409)
         }
     }
 
-    fn folder(&self, from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
-        if self.moves && renamed(from, to)? {
+    fn folder(&self, from: &NameInFolder<'_>, to: &NameInFolder<'_>) -> io::Result<()> {
+        if self.moves && try_rename(from, to)? {
             return Ok(());
         }
         tree::copy((&from.folder, from.name), (&to.folder, to.name), self.extent)?;
         if self.moves { tree::remove(&from.folder, from.name) } else { Ok(()) }
     }
 
-    fn file(&self, from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
-        if self.moves && renamed(from, to)? {
+    fn file(&self, from: &NameInFolder<'_>, to: &NameInFolder<'_>) -> io::Result<()> {
+        if self.moves && try_rename(from, to)? {
             return Ok(());
         }
         let mut source = tree::open_file(&from.folder, from.name, self.source.follows_links())?;
-        copied(&mut source, to)?;
+        copy_contents(&mut source, to)?;
         if self.moves {
             unlinkat(&from.folder, as_path(from.name), AtFlags::empty())?;
         }
@@ -162,7 +167,7 @@ impl Order {
 }
 
 /// Renames; returns false if the destination is on another file system, which requires a copy.
-fn renamed(from: &Place<'_>, to: &Place<'_>) -> io::Result<bool> {
+fn try_rename(from: &NameInFolder<'_>, to: &NameInFolder<'_>) -> io::Result<bool> {
     match renameat(&from.folder, as_path(from.name), &to.folder, as_path(to.name)) {
         Ok(()) => Ok(true),
         Err(Errno::XDEV) => Ok(false),
@@ -172,7 +177,7 @@ fn renamed(from: &Place<'_>, to: &Place<'_>) -> io::Result<bool> {
 
 /// Copies a file with its permissions and its modification time. An existing file is replaced after the copy is
 /// complete.
-fn copied(source: &mut File, to: &Place<'_>) -> io::Result<()> {
+fn copy_contents(source: &mut File, to: &NameInFolder<'_>) -> io::Result<()> {
     let found = rustix::fs::fstat(&*source)?;
     let mut draft = Draft::begin(&to.folder)?;
     io::copy(source, draft.file())?;

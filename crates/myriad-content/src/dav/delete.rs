@@ -1,29 +1,29 @@
 //! DELETE: removes a file, or a directory with its contents (RFC 4918 section 9.6).
 
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_files::as_path;
 use rustix::fs::{AtFlags, FileType, Stat, unlinkat};
 
 use super::answer::{self, Depth};
 use super::ext::{self, LockZone};
-use super::failure::{Done, Failure};
+use super::failure::{DavFailure, DavResult};
 use super::settings::DavSettings;
-use super::target::{Place, Target};
+use super::target::{DavTarget, NameInFolder};
 use super::tree;
 
-pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     if let Some(depth) = too_shallow(&uri, rules.min_delete_depth) {
         let text = format!("insufficient URI depth:{depth} to DELETE");
-        return Failure::new(409, text).answer(&mut exchange.request);
+        return DavFailure::new(409, text).into_step(&mut exchange.request);
     }
-    let target = match Target::of(exchange, &uri) {
+    let target = match DavTarget::of(exchange, &uri) {
         Ok(target) => target,
-        Err(failure) => return failure.answer(&mut exchange.request),
+        Err(failure) => return failure.into_step(&mut exchange.request),
     };
     let request = &exchange.request;
     if target.is_root {
-        return Failure::new(403, "the root must not be deleted").answer(&mut exchange.request);
+        return DavFailure::new(403, "the root must not be deleted").into_step(&mut exchange.request);
     }
     // The default of `Depth` depends on the kind of the resource.
     let depths = answer::depth(request, Depth::Infinity).and_then(|of_folder| {
@@ -31,8 +31,8 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
         Ok((of_folder, of_file))
     });
     let at_ms = request.received.at_ms;
-    answer::wait(vec![target.path.clone()], move || {
-        let done = deleted(&target, depths)?;
+    answer::run_and_respond(vec![target.path.clone()], move || {
+        let done = delete_target(&target, depths)?;
         ext::forget(zone.as_ref(), at_ms, &target.path);
         Ok(done)
     })
@@ -54,22 +54,22 @@ fn too_shallow(uri: &[u8], least: u64) -> Option<u64> {
     Some(depth)
 }
 
-fn deleted(target: &Target, depths: Done<(Depth, Depth)>) -> Done {
-    let place = target.place(404)?;
+fn delete_target(target: &DavTarget, depths: DavResult<(Depth, Depth)>) -> DavResult {
+    let place = target.open_folder(404)?;
     let shown = || String::from_utf8_lossy(&target.path);
-    let Some(found) = place.look()? else {
-        return Err(Failure::new(404, format!("DELETE \"{}\" failed (not found)", shown())));
+    let Some(found) = place.status()? else {
+        return Err(DavFailure::new(404, format!("DELETE \"{}\" failed (not found)", shown())));
     };
     let is_folder = is_folder(&found);
     if is_folder != target.is_collection {
-        return Err(Failure::new(409, format!("DELETE \"{}\" failed", shown())));
+        return Err(DavFailure::new(409, format!("DELETE \"{}\" failed", shown())));
     }
     let (of_folder, of_file) = depths?;
     if is_folder && of_folder != Depth::Infinity {
-        return Err(Failure::new(400, "\"Depth\" header must be infinity"));
+        return Err(DavFailure::new(400, "\"Depth\" header must be infinity"));
     }
     if !is_folder && of_file == Depth::One {
-        return Err(Failure::new(400, "\"Depth\" header must be 0 or infinity"));
+        return Err(DavFailure::new(400, "\"Depth\" header must be 0 or infinity"));
     }
     remove(&place, is_folder, &target.path)?;
     Ok(204)
@@ -80,13 +80,13 @@ pub(super) fn is_folder(found: &Stat) -> bool {
 }
 
 /// Removes a directory with its contents, or a file. A link itself is removed.
-pub(super) fn remove(place: &Place<'_>, is_folder: bool, path: &[u8]) -> Done<()> {
+pub(super) fn remove(place: &NameInFolder<'_>, is_folder: bool, path: &[u8]) -> DavResult<()> {
     let removed = if is_folder {
         tree::remove(&place.folder, place.name)
     } else {
         unlinkat(&place.folder, as_path(place.name), AtFlags::empty()).map_err(Into::into)
     };
-    removed.map_err(|error| Failure::of(&error, 404, "DELETE", path))
+    removed.map_err(|error| DavFailure::from_io_error(&error, 404, "DELETE", path))
 }
 
 #[cfg(test)]

@@ -5,19 +5,19 @@ use myriad_exchange::runtime::Rooting;
 use myriad_http::Known;
 use myriad_http::uri::{normalize_path, parse_host, split_target, unescape};
 
-use super::failure::{Done, Failure};
+use super::failure::{DavFailure, DavResult};
 
 /// Returns the decoded URI: a path, or the path of a URL with the same host and scheme.
-pub(super) fn destination(request: &Request) -> Done<Vec<u8>> {
+pub(super) fn destination(request: &Request) -> DavResult<Vec<u8>> {
     let head = &request.received.head;
     let Some(value) = head.known(Known::Destination) else {
-        return Err(Failure::new(400, "client sent no \"Destination\" header"));
+        return Err(DavFailure::new(400, "client sent no \"Destination\" header"));
     };
     let shown = String::from_utf8_lossy(value);
-    let invalid = || Failure::new(400, format!("client sent invalid \"Destination\" header: \"{shown}\""));
+    let invalid = || DavFailure::new(400, format!("client sent invalid \"Destination\" header: \"{shown}\""));
     let target = split_target(value).map_err(|_| invalid())?;
     if let Some(authority) = target.authority {
-        let scheme = if request.came_by_https() { "https" } else { "http" };
+        let scheme = if request.is_https_from_client() { "https" } else { "http" };
         let is_ours = target.scheme.is_some_and(|said| said.eq_ignore_ascii_case(scheme.as_bytes()));
         // A URL without a path names no file.
         if !is_ours || !value.ends_with(target.path) && target.query.is_none() {
@@ -28,7 +28,7 @@ pub(super) fn destination(request: &Request) -> Done<Vec<u8>> {
             let text = format!(
                 "\"Destination\" URI \"{shown}\" is handled by different repository than the source URI"
             );
-            return Err(Failure::new(400, text));
+            return Err(DavFailure::new(400, text));
         }
     }
     let mut decoded = Vec::new();
@@ -44,18 +44,18 @@ pub(super) fn destination(request: &Request) -> Done<Vec<u8>> {
         let source = String::from_utf8_lossy(&request.route.uri);
         let what = "should be either collections or non-collections";
         let text = format!("both URI \"{source}\" and \"Destination\" URI \"{shown}\" {what}");
-        return Err(Failure::new(409, text));
+        return Err(DavFailure::new(409, text));
     }
     Ok(uri)
 }
 
 /// Checks that a destination is below the location prefix if `alias` is used, since the alias only replaces this
 /// prefix.
-fn within_alias(request: &Request, uri: &[u8], shown: &str) -> Done<()> {
+fn within_alias(request: &Request, uri: &[u8], shown: &str) -> DavResult<()> {
     let Rooting::Alias(prefix) = request.place().files.rooting else { return Ok(()) };
     if uri.len() >= prefix && uri.get(..prefix) == request.route.uri.get(..prefix) {
         return Ok(());
     }
     let what = "must be within location prefix when using \"alias\"";
-    Err(Failure::new(400, format!("\"Destination\" URI \"{shown}\" {what}")))
+    Err(DavFailure::new(400, format!("\"Destination\" URI \"{shown}\" {what}")))
 }

@@ -1,13 +1,13 @@
 //! Directive table.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between, permissions,
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between, permissions,
 };
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 use myriad_http::{Method, MethodSet};
 
-use super::settings::{Access, DavSettings};
+use super::settings::{DavAccess, DavSettings};
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -54,7 +54,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("user:rw"),
 ];
 
-fn dav_methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn dav_methods(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [
         ("off", MethodSet::default()),
         ("PUT", MethodSet::of(&[Method::Put])),
@@ -72,7 +72,7 @@ fn dav_methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn dav_access(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    settings.feature_mut::<DavSettings>().access = Access(permissions(args)?);
+fn dav_access(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    settings.feature_mut::<DavSettings>().access = DavAccess(permissions(args)?);
     Ok(())
 }

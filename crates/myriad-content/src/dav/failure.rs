@@ -2,40 +2,40 @@
 
 use std::io;
 
-use myriad_exchange::exchange::{Request, Step};
+use myriad_exchange::exchange::{PhaseStep, Request};
 use myriad_files::SystemError;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use rustix::io::Errno;
 
 use crate::files::method_not_allowed;
 
 /// Error of a file operation: a status and a message for the error log.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct DavFailure {
     pub(super) status: u16,
     text: String,
 }
 
 /// Result of a method.
-pub(super) type Done<T = u16> = Result<T, Failure>;
+pub(super) type DavResult<T = u16> = Result<T, DavFailure>;
 
-impl Failure {
+impl DavFailure {
     pub(super) fn new(status: u16, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
     }
 
     /// Converts a system error; `absent` is the status for a missing file.
-    pub(super) fn of(error: &io::Error, absent: u16, what: &str, path: &[u8]) -> Self {
+    pub(super) fn from_io_error(error: &io::Error, absent: u16, what: &str, path: &[u8]) -> Self {
         let shown = SystemError::of(error);
         let path = String::from_utf8_lossy(path);
         Self::new(status(Errno::from_io_error(error), absent), format!("{what} \"{path}\" failed ({shown})"))
     }
 
     /// Logs the failure and returns the error to answer with.
-    pub(super) fn answer(self, request: &mut Request) -> Step {
-        let level = if matches!(self.status, 500 | 507) { Level::Crit } else { Level::Error };
+    pub(super) fn into_step(self, request: &mut Request) -> PhaseStep {
+        let level = if matches!(self.status, 500 | 507) { LogLevel::Crit } else { LogLevel::Error };
         request.log(level, format_args!("{}", self.text));
-        if self.status == 405 { method_not_allowed(request) } else { Step::Error(self.status) }
+        if self.status == 405 { method_not_allowed(request) } else { PhaseStep::Error(self.status) }
     }
 }
 

@@ -1,15 +1,15 @@
 //! Dispatch and validation of requests before any file is changed.
 
 use myriad_conf::settings::Settings;
-use myriad_exchange::exchange::{Exchange, MethodHandler, Request, Step};
+use myriad_exchange::exchange::{Exchange, MethodHandler, PhaseStep, Request};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::{Method, MethodSet};
 
 use super::destination::destination;
-use super::ext::{self, Change, ExtSettings, LockZone, LockZones};
-use super::failure::{Done, Failure};
+use super::ext::{self, ChangeScope, ExtSettings, LockZone, LockZones};
+use super::failure::{DavFailure, DavResult};
 use super::settings::DavSettings;
-use super::target::Target;
+use super::target::DavTarget;
 use super::{copy, delete, mkcol, put};
 
 /// Handler of a place.
@@ -29,7 +29,7 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
     let zones = &compile.model().settings.feature::<LockZones>().0;
     let zone = ext.zone.as_ref().and_then(|name| zones.iter().find(|zone| zone.name.bytes() == name.bytes()));
     let zone = zone.cloned();
-    features.keep::<Box<dyn MethodHandler>>(Box::new(DavHandler { rules, ext, zone }));
+    features.insert::<Box<dyn MethodHandler>>(Box::new(DavHandler { rules, ext, zone }));
 }
 
 impl MethodHandler for DavHandler {
@@ -42,7 +42,7 @@ impl MethodHandler for DavHandler {
         self.rules.methods.union(self.ext.methods)
     }
 
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         let method = exchange.request.received.head.method();
         match method {
             Method::Propfind => return ext::propfind(exchange, &self.ext),
@@ -50,7 +50,7 @@ impl MethodHandler for DavHandler {
             Method::Lock | Method::Unlock => {
                 let Some(zone) = &self.zone else {
                     let text = format!("{} requires a lock zone (dav_ext_lock)", method.as_str());
-                    return Failure::new(501, text).answer(&mut exchange.request);
+                    return DavFailure::new(501, text).into_step(&mut exchange.request);
                 };
                 return if method == Method::Lock {
                     ext::lock(exchange, zone, self.rules.access)
@@ -62,10 +62,10 @@ impl MethodHandler for DavHandler {
         }
         if method != Method::Put && has_body(&exchange.request) {
             let text = format!("{} with body is unsupported", method.as_str());
-            return Failure::new(415, text).answer(&mut exchange.request);
+            return DavFailure::new(415, text).into_step(&mut exchange.request);
         }
         if let Err(failure) = self.is_unlocked(exchange, method) {
-            return failure.answer(&mut exchange.request);
+            return failure.into_step(&mut exchange.request);
         }
         match method {
             Method::Put => put::begin(exchange, &self.rules, self.zone.clone()),
@@ -78,29 +78,29 @@ impl MethodHandler for DavHandler {
 
 impl DavHandler {
     /// Rejects a change of resources that other clients have locked.
-    fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> Done<()> {
+    fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> DavResult<()> {
         if self.zone.is_none() {
             return Ok(());
         }
         let uri = exchange.request.route.uri.clone();
-        let own = Target::of(exchange, &uri)?.path;
+        let own = DavTarget::of(exchange, &uri)?.path;
         let mut changes = Vec::new();
         match method {
-            Method::Put | Method::Mkcol => changes.push((&own[..], Change::Alone)),
-            Method::Delete | Method::Move => changes.push((&own[..], Change::Below)),
+            Method::Put | Method::Mkcol => changes.push((&own[..], ChangeScope::Alone)),
+            Method::Delete | Method::Move => changes.push((&own[..], ChangeScope::Below)),
             _ => {}
         }
         let other;
         if matches!(method, Method::Copy | Method::Move) {
             let uri = destination(&exchange.request)?;
-            other = Target::of(exchange, &uri)?.path;
-            changes.push((&other[..], Change::Below));
+            other = DavTarget::of(exchange, &uri)?.path;
+            changes.push((&other[..], ChangeScope::Below));
         }
-        ext::allowed(&exchange.request, self.zone.as_ref(), &changes)
+        ext::check_locks(&exchange.request, self.zone.as_ref(), &changes)
     }
 }
 
 fn has_body(request: &Request) -> bool {
-    let gathered = request.upload.gathered.as_ref();
+    let gathered = request.upload.buffered.as_ref();
     !request.upload.body.is_empty() || gathered.is_some_and(|gathered| gathered.length() > 0)
 }

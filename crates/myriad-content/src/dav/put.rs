@@ -5,57 +5,57 @@ use std::io::Write;
 
 use bytes::Bytes;
 use myriad_base::calendar::parse_http_date;
-use myriad_exchange::exchange::{Exchange, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_files::Draft;
 use myriad_http::Known;
 use rustix::fs::Timespec;
 
-use super::answer::{answered, blocking};
+use super::answer::{blocking, respond_after_change};
 use super::body::body;
 use super::delete::is_folder;
-use super::ext::{self, Change, LockZone};
-use super::failure::{Done, Failure};
+use super::ext::{self, ChangeScope, LockZone};
+use super::failure::{DavFailure, DavResult};
 use super::settings::DavSettings;
-use super::target::{Place, Target};
+use super::target::{DavTarget, NameInFolder};
 
 /// Minimum size of a write, except the last, in bytes.
 const LEAST_WRITE: usize = 64 << 10;
 
-pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> Step {
+pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> PhaseStep {
     let request = &exchange.request;
     let uri = request.route.uri.clone();
     if uri.ends_with(b"/") {
-        return Failure::new(409, "cannot PUT to a collection").answer(&mut exchange.request);
+        return DavFailure::new(409, "cannot PUT to a collection").into_step(&mut exchange.request);
     }
     if request.received.head.known(Known::ContentRange).is_some() {
-        return Failure::new(501, "PUT with range is unsupported").answer(&mut exchange.request);
+        return DavFailure::new(501, "PUT with range is unsupported").into_step(&mut exchange.request);
     }
     let rules = *rules;
-    match Target::of(exchange, &uri) {
-        Ok(target) => Step::wait(async move |exchange| {
+    match DavTarget::of(exchange, &uri) {
+        Ok(target) => PhaseStep::wait(async move |exchange| {
             let path = target.path.clone();
-            let done = written(exchange, rules, target, zone).await;
-            answered(exchange, vec![path], done)
+            let done = write_body(exchange, rules, target, zone).await;
+            respond_after_change(exchange, vec![path], done)
         }),
-        Err(failure) => failure.answer(&mut exchange.request),
+        Err(failure) => failure.into_step(&mut exchange.request),
     }
 }
 
-async fn written(
+async fn write_body(
     exchange: &mut Exchange,
     rules: DavSettings,
-    target: Target,
+    target: DavTarget,
     zone: Option<LockZone>,
-) -> Done {
+) -> DavResult {
     let head = &exchange.request.received.head;
     let now_s = exchange.request.received.at_ms / 1000;
     let date = head.known(Known::Date).and_then(|date| parse_http_date(date, now_s));
     let modified = date.and_then(|date| i64::try_from(date).ok());
     let modified = modified.map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 });
     let path = target.path.clone();
-    let failed = move |error: &std::io::Error| Failure::of(error, 409, "PUT", &path);
+    let failed = move |error: &std::io::Error| DavFailure::from_io_error(error, 409, "PUT", &path);
     let (target, mut draft) = blocking(move || {
-        let draft = begun(&place(&target, rules)?, &target.path)?;
+        let draft = create_draft(&place(&target, rules)?, &target.path)?;
         Ok((target, draft))
     })
     .await?;
@@ -63,25 +63,25 @@ async fn written(
     let (mut held, mut length) = (Vec::new(), 0);
     loop {
         let piece = poll_fn(|cx| body.as_mut().poll_data(cx)).await.transpose();
-        let piece =
-            piece.map_err(|error| Failure::new(error.status(), format!("request body failed ({error})")))?;
-        let ended = piece.is_none();
+        let piece = piece
+            .map_err(|error| DavFailure::new(error.status(), format!("request body failed ({error})")))?;
+        let is_last = piece.is_none();
         length += piece.as_ref().map_or(0, Bytes::len);
         held.extend(piece);
-        if length >= LEAST_WRITE || ended {
+        if length >= LEAST_WRITE || is_last {
             let (pieces, failed) = (std::mem::take(&mut held), failed.clone());
             draft = blocking(move || write(draft, &pieces).map_err(|error| failed(&error))).await?;
             length = 0;
         }
-        if ended {
+        if is_last {
             break;
         }
     }
     // Another client may have locked it while the body was received.
-    ext::allowed(&exchange.request, zone.as_ref(), &[(&target.path, Change::Alone)])?;
+    ext::check_locks(&exchange.request, zone.as_ref(), &[(&target.path, ChangeScope::Alone)])?;
     blocking(move || {
         // Checked again: another request may have created it while the body was received.
-        let place = target.place(409)?;
+        let place = target.open_folder(409)?;
         let status = status(&place, &target.path)?;
         draft.place(place.name, rules.access.0, modified).map_err(|error| failed(&error))?;
         Ok(status)
@@ -89,22 +89,22 @@ async fn written(
     .await
 }
 
-fn place(target: &Target, rules: DavSettings) -> Done<Place<'_>> {
-    if rules.full_path { target.place_made(rules.access) } else { target.place(409) }
+fn place(target: &DavTarget, rules: DavSettings) -> DavResult<NameInFolder<'_>> {
+    if rules.full_path { target.open_or_create_folder(rules.access) } else { target.open_folder(409) }
 }
 
-fn begun(place: &Place<'_>, path: &[u8]) -> Done<Draft> {
+fn create_draft(place: &NameInFolder<'_>, path: &[u8]) -> DavResult<Draft> {
     status(place, path)?;
-    Draft::begin(&place.folder).map_err(|error| Failure::of(&error, 409, "open()", path))
+    Draft::begin(&place.folder).map_err(|error| DavFailure::from_io_error(&error, 409, "open()", path))
 }
 
 /// Returns 201 for a new file, 204 for a replaced one. A directory is not replaced.
-fn status(place: &Place<'_>, path: &[u8]) -> Done {
-    match place.look()? {
+fn status(place: &NameInFolder<'_>, path: &[u8]) -> DavResult {
+    match place.status()? {
         None => Ok(201),
         Some(found) if is_folder(&found) => {
             let path = String::from_utf8_lossy(path);
-            Err(Failure::new(409, format!("\"{path}\" could not be created: it is a directory")))
+            Err(DavFailure::new(409, format!("\"{path}\" could not be created: it is a directory")))
         }
         Some(_) => Ok(204),
     }

@@ -13,18 +13,18 @@ pub(super) struct DavSettings {
     /// `min_delete_depth`.
     pub min_delete_depth: u64,
     /// `dav_access`.
-    pub access: Access,
+    pub access: DavAccess,
 }
 
 myriad_conf::feature_settings!(DavSettings);
 
 /// Permissions of new files (`dav_access`), as the bits of a mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Access(pub u32);
+pub(super) struct DavAccess(pub u32);
 
-impl Access {
+impl DavAccess {
     /// Returns the permissions of new directories.
-    pub(super) fn of_folder(self) -> u32 {
+    pub(super) fn folder_mode(self) -> u32 {
         folder_permissions(self.0)
     }
 }

@@ -5,22 +5,22 @@ use std::os::fd::OwnedFd;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::paths;
 use myriad_exchange::runtime::Rooting;
-use myriad_files::{Walk, as_path, split};
+use myriad_files::{PathResolution, as_path, split};
 use rustix::fs::{AtFlags, Stat, statat};
 use rustix::io::Errno;
 
-use super::failure::{Done, Failure};
-use super::settings::Access;
+use super::failure::{DavFailure, DavResult};
+use super::settings::DavAccess;
 
 /// Maximum number of directories created for one file.
 const MAX_FOLDERS: usize = 32;
 
 /// Path of a request, and the rules for following links on it.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct DavTarget {
     /// Path without trailing and repeated slashes.
     pub(super) path: Vec<u8>,
-    walk: Walk,
+    walk: PathResolution,
     /// Set if the URI has a trailing slash.
     pub(super) is_collection: bool,
     /// Set if the path is the root, which is configured and cannot be changed by clients.
@@ -28,25 +28,25 @@ pub(super) struct Target {
 }
 
 /// Name in an open directory.
-pub(super) struct Place<'a> {
+pub(super) struct NameInFolder<'a> {
     pub(super) folder: OwnedFd,
     pub(super) name: &'a [u8],
 }
 
-impl Target {
+impl DavTarget {
     /// Returns the target of `uri` at the place of the request.
-    pub(super) fn of(exchange: &mut Exchange, uri: &[u8]) -> Done<Self> {
+    pub(super) fn of(exchange: &mut Exchange, uri: &[u8]) -> DavResult<Self> {
         let Exchange { request, frame } = exchange;
         let (mut path, mut root) = (Vec::new(), Vec::new());
-        let told = paths::of_uri(request, uri, frame, &mut path)
+        let resolved = paths::of_uri(request, uri, frame, &mut path)
             .and_then(|()| paths::root(request, frame, &mut root));
-        told.map_err(|error| Failure::new(500, error.to_string()))?;
-        let path = plain(&path);
-        let is_root = request.place().files.rooting != Rooting::Whole && path == plain(&root);
+        resolved.map_err(|error| DavFailure::new(500, error.to_string()))?;
+        let path = without_extra_slashes(&path);
+        let is_root = request.place().files.rooting != Rooting::Whole && path == without_extra_slashes(&root);
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         // No file has such a name; `.` and `..` are directories themselves.
         if path.contains(&0) || matches!(name, b"" | b"." | b"..") {
-            return Err(Failure::new(
+            return Err(DavFailure::new(
                 404,
                 format!("\"{}\" is not the name of a file", String::from_utf8_lossy(uri)),
             ));
@@ -60,42 +60,42 @@ impl Target {
     }
 
     /// Opens the directory. Blocks, like all file operations of this module.
-    pub(super) fn place(&self, absent: u16) -> Done<Place<'_>> {
+    pub(super) fn open_folder(&self, absent: u16) -> DavResult<NameInFolder<'_>> {
         let (folder, name) = self.split();
         match self.walk.folder(folder) {
-            Ok(folder) => Ok(Place { folder, name }),
-            Err(error) => Err(Failure::of(&error, absent, "open()", folder)),
+            Ok(folder) => Ok(NameInFolder { folder, name }),
+            Err(error) => Err(DavFailure::from_io_error(&error, absent, "open()", folder)),
         }
     }
 
     /// Like [`Target::place`], but creates missing directories.
-    pub(super) fn place_made(&self, access: Access) -> Done<Place<'_>> {
+    pub(super) fn open_or_create_folder(&self, access: DavAccess) -> DavResult<NameInFolder<'_>> {
         let (folder, name) = self.split();
-        match self.walk.made_folder(folder, access.of_folder(), MAX_FOLDERS) {
-            Ok(folder) => Ok(Place { folder, name }),
-            Err(error) => Err(Failure::of(&error, 409, "mkdir()", folder)),
+        match self.walk.create_folders(folder, access.folder_mode(), MAX_FOLDERS) {
+            Ok(folder) => Ok(NameInFolder { folder, name }),
+            Err(error) => Err(DavFailure::from_io_error(&error, 409, "mkdir()", folder)),
         }
     }
 
     /// Returns whether links on the path are followed without restrictions.
     pub(super) fn follows_links(&self) -> bool {
-        self.walk == Walk::Free
+        self.walk == PathResolution::Free
     }
 }
 
-impl Place<'_> {
+impl NameInFolder<'_> {
     /// Returns the status of the entry, without following a link; `None` if it does not exist.
-    pub(super) fn look(&self) -> Done<Option<Stat>> {
+    pub(super) fn status(&self) -> DavResult<Option<Stat>> {
         match statat(&self.folder, as_path(self.name), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(Failure::of(&error.into(), 404, "lstat()", self.name)),
+            Err(error) => Err(DavFailure::from_io_error(&error.into(), 404, "lstat()", self.name)),
         }
     }
 }
 
 /// Returns a path without trailing and repeated slashes.
-fn plain(path: &[u8]) -> Vec<u8> {
+fn without_extra_slashes(path: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::with_capacity(path.len());
     for byte in path {
         if *byte != b'/' || out.last() != Some(&b'/') {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn paths_are_a_folder_and_a_name() {
-        assert_eq!(split(&plain(b"/srv//a///b//")), (&b"/srv/a"[..], &b"b"[..]));
-        assert_eq!(plain(b"//"), b"/");
+        assert_eq!(split(&without_extra_slashes(b"/srv//a///b//")), (&b"/srv/a"[..], &b"b"[..]));
+        assert_eq!(without_extra_slashes(b"//"), b"/");
     }
 }

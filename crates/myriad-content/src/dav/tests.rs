@@ -1,8 +1,10 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use myriad_exchange::exchange::Gathered;
-use myriad_http::Version;
-use myriad_serve::testing::{Reached, TestFolder, TestSite, ask, go, go_meanwhile};
+use myriad_exchange::exchange::BufferedBody;
+use myriad_http::HttpVersion;
+use myriad_serve::testing::{
+    PhaseResult, TestFolder, TestSite, run_exchange, run_exchange_meanwhile, send_request,
+};
 
 const ALL: &str = "dav_methods PUT DELETE MKCOL COPY MOVE;";
 
@@ -12,14 +14,14 @@ fn site(folder: &TestFolder, rules: &str) -> TestSite {
     TestSite::in_folder(&folder.0, "root html; absolute_redirect off;", &format!("{ALL} {rules}"))
 }
 
-fn put(site: &TestSite, uri: &str, body: &'static str, fields: &[(&str, &str)]) -> Reached {
-    let mut exchange = site.received(Version::Http11, ("PUT", uri), fields);
-    exchange.request.upload.gathered = Some(Gathered::Memory(body.into()));
-    go(exchange)
+fn put(site: &TestSite, uri: &str, body: &'static str, fields: &[(&str, &str)]) -> PhaseResult {
+    let mut exchange = site.received_request(HttpVersion::Http11, ("PUT", uri), fields);
+    exchange.request.upload.buffered = Some(BufferedBody::Memory(body.into()));
+    run_exchange(exchange)
 }
 
 fn status(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> u16 {
-    ask(site, line, fields).status
+    send_request(site, line, fields).status
 }
 
 fn copy(site: &TestSite, line: &str, destination: &str) -> u16 {
@@ -33,14 +35,14 @@ fn file_is_written_replaced_and_deleted_and_each_time_seen_at_once() {
     assert_eq!(status(&site, "GET /a%20b.txt", &[]), 404);
     let made = put(&site, "/a%20b.txt", "one", &[("Date", "Sun, 06 Nov 1994 08:49:37 GMT")]);
     assert_eq!((made.status, made.location()), (201, Some("/a%20b.txt")));
-    assert_eq!(ask(&site, "GET /a%20b.txt", &[]).text, "one");
+    assert_eq!(send_request(&site, "GET /a%20b.txt", &[]).text, "one");
     let file = folder.0.join("html/a b.txt");
     let found = std::fs::metadata(&file).expect("the file");
     assert_eq!(found.permissions().mode() & 0o777, 0o600);
     let modified = found.modified().expect("a time").duration_since(std::time::UNIX_EPOCH).expect("a time");
     assert_eq!(modified.as_secs(), 784_111_777);
     assert_eq!(put(&site, "/a%20b.txt", "two", &[]).status, 204);
-    assert_eq!(ask(&site, "GET /a%20b.txt", &[]).text, "two");
+    assert_eq!(send_request(&site, "GET /a%20b.txt", &[]).text, "two");
     assert_eq!(status(&site, "DELETE /a%20b.txt", &[]), 204);
     assert_eq!(status(&site, "GET /a%20b.txt", &[]), 404);
     assert_eq!(std::fs::read_dir(folder.0.join("html")).expect("the root").count(), 0, "no draft is left");
@@ -120,8 +122,8 @@ fn file_and_folder_are_copied_and_moved() {
     assert_eq!((text("shallow/b/c").as_deref(), text("a/b/c")), (Some("deep"), None));
     assert_eq!(copy(&site, "MOVE /f", "/made/on/the/way"), 204);
     assert_eq!((text("made/on/the/way").as_deref(), text("f")), (Some("file"), None));
-    let keeps = [("Destination", "/g%20h"), ("Overwrite", "F")];
-    assert_eq!(status(&site, "COPY /made/on/the/way", &keeps), 412);
+    let no_overwrite = [("Destination", "/g%20h"), ("Overwrite", "F")];
+    assert_eq!(status(&site, "COPY /made/on/the/way", &no_overwrite), 412);
     assert_eq!(status(&site, "COPY /g%20h", &[("Destination", "/x"), ("Overwrite", "yes")]), 400);
     assert_eq!(copy(&site, "COPY /g%20h", "/none/x"), 409);
     assert_eq!(copy(&site, "COPY /none", "/x"), 404);
@@ -203,14 +205,14 @@ fn symlinks_in_dav_paths_obey_disable_symlinks() {
 fn folder_is_made_where_there_is_none() {
     let folder = TestFolder::new("dav-mkcol");
     let site = site(&folder, "");
-    let made = ask(&site, "MKCOL /a/", &[]);
+    let made = send_request(&site, "MKCOL /a/", &[]);
     assert_eq!((made.status, made.location()), (201, Some("/a/")));
     assert_eq!(status(&site, "MKCOL /a/", &[]), 405);
     assert_eq!(status(&site, "MKCOL /b", &[]), 409);
     assert_eq!(status(&site, "MKCOL /none/b/", &[]), 409);
-    let mut exchange = site.received(Version::Http11, ("MKCOL", "/c/"), &[]);
-    exchange.request.upload.gathered = Some(Gathered::Memory("x".into()));
-    assert_eq!(go(exchange).status, 415);
+    let mut exchange = site.received_request(HttpVersion::Http11, ("MKCOL", "/c/"), &[]);
+    exchange.request.upload.buffered = Some(BufferedBody::Memory("x".into()));
+    assert_eq!(run_exchange(exchange).status, 415);
     assert!(!folder.0.join("html/c").exists());
 }
 
@@ -229,16 +231,16 @@ fn sent(
     uri: &str,
     body: &'static str,
     fields: &[(&str, &str)],
-) -> Reached {
-    let mut exchange = site.received(Version::Http11, (method, uri), fields);
-    exchange.request.upload.gathered = Some(Gathered::Memory(body.into()));
-    go(exchange)
+) -> PhaseResult {
+    let mut exchange = site.received_request(HttpVersion::Http11, (method, uri), fields);
+    exchange.request.upload.buffered = Some(BufferedBody::Memory(body.into()));
+    run_exchange(exchange)
 }
 
 const LOCK: &str = "<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>me</owner></lockinfo>";
 
 /// Returns the token in a response to LOCK.
-fn token(answer: &Reached) -> String {
+fn token(answer: &PhaseResult) -> String {
     let (_, rest) = answer.text.split_once("<D:locktoken><D:href>").expect("a token");
     rest.split_once('<').expect("its end").0.to_owned()
 }
@@ -249,8 +251,8 @@ fn propfind_returns_properties_of_folder_and_its_members() {
     let site = locking(&folder, "propfind");
     std::fs::write(folder.0.join("html/a & b.txt"), "12345").expect("a file");
     std::fs::write(folder.0.join("html/.myriad-0000000000000000"), "draft").expect("a draft");
-    let told = sent(&site, "PROPFIND", "/", "", &[("Depth", "1")]);
-    assert_eq!(told.status, 207);
+    let listing = sent(&site, "PROPFIND", "/", "", &[("Depth", "1")]);
+    assert_eq!(listing.status, 207);
     for part in [
         "<D:href>/</D:href>",
         "<D:href>/a%20&amp;%20b.txt</D:href>",
@@ -259,16 +261,16 @@ fn propfind_returns_properties_of_folder_and_its_members() {
         "<D:href>/dir/</D:href>",
         "<D:collection/>",
     ] {
-        assert!(told.text.contains(part), "{part} in {}", told.text);
+        assert!(listing.text.contains(part), "{part} in {}", listing.text);
     }
-    assert!(!told.text.contains("myriad"), "{}", told.text);
+    assert!(!listing.text.contains("myriad"), "{}", listing.text);
     let alone = sent(&site, "PROPFIND", "/", "", &[("Depth", "0")]);
     assert!(!alone.text.contains("/dir/"));
     let named = "<propfind xmlns='DAV:'><prop><getetag/><x xmlns='urn:&quot;'/></prop></propfind>";
-    let told = sent(&site, "PROPFIND", "/dir/", named, &[("Depth", "0")]).text;
+    let properties = sent(&site, "PROPFIND", "/dir/", named, &[("Depth", "0")]).text;
     assert!(
-        told.contains("<getetag xmlns=\"DAV:\"/>") && told.contains("<x xmlns=\"urn:&quot;\"/>"),
-        "{told}"
+        properties.contains("<getetag xmlns=\"DAV:\"/>") && properties.contains("<x xmlns=\"urn:&quot;\"/>"),
+        "{properties}"
     );
     for (uri, depth, body, status) in
         [("/", "infinity", "", 403), ("/none", "0", "", 404), ("/", "2", "", 400), ("/", "0", "<a>", 400)]
@@ -291,11 +293,11 @@ fn answer_to_a_long_list_of_properties_is_bounded() {
         let body = format!("<propfind xmlns='DAV:'><prop xmlns:x='{space}'>{names}</prop></propfind>");
         &*body.leak()
     };
-    let told = |depth, space: &str| sent(&site, "PROPFIND", "/dir/", body(space), &[("Depth", depth)]);
-    assert_eq!(told("0", &space).status, 207);
-    assert_eq!(told("1", &space.repeat(2)).status, 207);
-    assert_eq!(told("1", &space.repeat(4)).status, 507);
-    assert_eq!(told("0", &space.repeat(5)).status, 400, "a namespace that is said 256 times");
+    let propfind = |depth, space: &str| sent(&site, "PROPFIND", "/dir/", body(space), &[("Depth", depth)]);
+    assert_eq!(propfind("0", &space).status, 207);
+    assert_eq!(propfind("1", &space.repeat(2)).status, 207);
+    assert_eq!(propfind("1", &space.repeat(4)).status, 507);
+    assert_eq!(propfind("0", &space.repeat(5)).status, 400, "a namespace that is said 256 times");
 }
 
 #[test]
@@ -320,8 +322,12 @@ fn locked_resource_is_changed_only_with_its_lock_token() {
     assert_eq!(put(&site, "/dir/a.txt", "mine", &[("If", &held)]).status, 204);
     assert_eq!(sent(&site, "LOCK", "/dir/a.txt", "", &[("If", other)]).status, 412);
     assert_eq!(sent(&site, "LOCK", "/dir/a.txt", "", &[("If", &held)]).status, 200);
-    let told = sent(&site, "PROPFIND", "/dir/a.txt", "", &[("Depth", "0")]);
-    assert!(told.text.contains(&token) && told.text.contains("<D:owner>me</D:owner>"), "{}", told.text);
+    let properties = sent(&site, "PROPFIND", "/dir/a.txt", "", &[("Depth", "0")]);
+    assert!(
+        properties.text.contains(&token) && properties.text.contains("<D:owner>me</D:owner>"),
+        "{}",
+        properties.text
+    );
     let bare = format!("<{token}>");
     assert_eq!(status(&site, "UNLOCK /dir/a.txt", &[("Lock-Token", "<urn:uuid:other>")]), 409);
     assert_eq!(status(&site, "UNLOCK /dir/a.txt", &[("Lock-Token", &bare)]), 204);
@@ -337,10 +343,10 @@ fn lock_stays_where_its_holder_fails_to_delete_or_to_move() {
     let held = format!("(<{token}>)");
     assert_eq!(status(&site, "DELETE /dir/a.txt", &[("If", &held), ("Depth", "1")]), 400);
     assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
-    let kept = [("If", &*held), ("Destination", "/b.txt"), ("Overwrite", "F")];
-    assert_eq!(status(&site, "MOVE /dir/a.txt", &kept), 412);
+    let without_overwrite = [("If", &*held), ("Destination", "/b.txt"), ("Overwrite", "F")];
+    assert_eq!(status(&site, "MOVE /dir/a.txt", &without_overwrite), 412);
     assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 423);
-    assert_eq!(status(&site, "MOVE /dir/a.txt", &kept[..2]), 204);
+    assert_eq!(status(&site, "MOVE /dir/a.txt", &without_overwrite[..2]), 204);
     assert_eq!(put(&site, "/dir/a.txt", "x", &[]).status, 201, "nothing is locked where nothing is");
 }
 
@@ -348,10 +354,10 @@ fn lock_stays_where_its_holder_fails_to_delete_or_to_move() {
 fn file_that_is_locked_while_a_body_comes_is_not_replaced() {
     let folder = TestFolder::new("dav-ext-race");
     let site = locking(&folder, "race");
-    let mut upload = site.received(Version::Http11, ("PUT", "/dir/a.txt"), &[]);
-    upload.request.upload.gathered = Some(Gathered::Memory("late".into()));
+    let mut upload = site.received_request(HttpVersion::Http11, ("PUT", "/dir/a.txt"), &[]);
+    upload.request.upload.buffered = Some(BufferedBody::Memory("late".into()));
     let lock = || assert_eq!(sent(&site, "LOCK", "/dir/a.txt", LOCK, &[]).status, 201);
-    assert_eq!(go_meanwhile(upload, lock).status, 423);
+    assert_eq!(run_exchange_meanwhile(upload, lock).status, 423);
     assert_eq!(std::fs::read(folder.0.join("html/dir/a.txt")).expect("the file of the lock"), b"");
 }
 
@@ -369,6 +375,6 @@ fn folder_is_locked_with_what_is_in_it() {
 #[test]
 fn options_name_what_may_be_done() {
     let folder = TestFolder::new("dav-ext-options");
-    let answer = ask(&locking(&folder, "options"), "OPTIONS /", &[]);
+    let answer = send_request(&locking(&folder, "options"), "OPTIONS /", &[]);
     assert_eq!(answer.status, 200);
 }

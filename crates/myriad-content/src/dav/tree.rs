@@ -16,7 +16,7 @@ const DEEPEST: usize = 128;
 
 /// Extent of a directory copy (`Depth`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum CopyDepth {
     /// The directory without its contents.
     FolderAlone,
     /// The directory with its contents.
@@ -59,8 +59,8 @@ fn remove_within(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> 
 }
 
 /// Copies a directory to an unused name. As in nginx, neither links nor devices are copied.
-pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: Extent) -> io::Result<()> {
-    let depth = if extent == Extent::All { DEEPEST } else { 0 };
+pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: CopyDepth) -> io::Result<()> {
+    let depth = if extent == CopyDepth::All { DEEPEST } else { 0 };
     copy_within(from, to, (depth, extent), None)
 }
 
@@ -68,7 +68,7 @@ pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: Exten
 fn copy_within(
     from: (&OwnedFd, &[u8]),
     to: (&OwnedFd, &[u8]),
-    (depth, extent): (usize, Extent),
+    (depth, extent): (usize, CopyDepth),
     whole: Option<(u64, u64)>,
 ) -> io::Result<()> {
     let source = open_folder(from.0, from.1, DEEPEST)?;
@@ -77,7 +77,7 @@ fn copy_within(
     let target = open_folder(to.0, to.1, DEEPEST)?;
     let of_target = fstat(&target)?;
     let whole = whole.or(Some((of_target.st_dev, of_target.st_ino)));
-    let inner = if extent == Extent::All { names(&source)? } else { Vec::new() };
+    let inner = if extent == CopyDepth::All { names(&source)? } else { Vec::new() };
     for name in inner {
         let found = statat(&source, as_path(&name), AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = FileType::from_raw_mode(found.st_mode);
@@ -89,7 +89,7 @@ fn copy_within(
         }
     }
     fchmod(&target, Mode::from_raw_mode(of_source.st_mode & 0o777))?;
-    stamp(&target, &of_source)
+    copy_attributes(&target, &of_source)
 }
 
 fn copy_file(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<()> {
@@ -99,10 +99,10 @@ fn copy_file(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<()> 
     let mut to = File::from(openat(target, as_path(name), flags, Mode::RUSR | Mode::WUSR)?);
     io::copy(&mut from, &mut to)?;
     fchmod(&to, Mode::from_raw_mode(found.st_mode & 0o777))?;
-    stamp(&to, &found)
+    copy_attributes(&to, &found)
 }
 
-fn stamp(target: impl std::os::fd::AsFd, found: &Stat) -> io::Result<()> {
+fn copy_attributes(target: impl std::os::fd::AsFd, found: &Stat) -> io::Result<()> {
     let modified = modified(found);
     Ok(futimens(target, &Timestamps { last_access: modified, last_modification: modified })?)
 }

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 use myriad_http::body::{Body, BodyError, BoxBody};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
-use super::command::{Command, Failed, count, duration_ms, line, value};
+use super::command::{CommandFailed, EchoCommand, count, duration_ms, line, value};
 
 /// Number of bytes of repeated text that are generated at a time.
 const PIECE: usize = 16 << 10;
@@ -22,7 +22,7 @@ const PIECE: usize = 16 << 10;
 /// Next --echo_duplicate--> Repeat --> Next
 /// Next --echo_location--> Wait --> Answered --> Next
 /// ```
-enum State {
+enum EchoState {
     /// Execute the next command.
     Next,
     /// Text that is sent for the remaining number of times.
@@ -38,63 +38,64 @@ enum State {
 pub(super) struct EchoBody {
     /// Copy with the lifetime of the body.
     exchange: Box<Exchange>,
-    commands: Arc<[Command]>,
+    commands: Arc<[EchoCommand]>,
     next: usize,
-    state: State,
+    state: EchoState,
 }
 
 impl EchoBody {
-    pub(super) fn new(exchange: Box<Exchange>, commands: Arc<[Command]>) -> Self {
-        Self { exchange, commands, next: 0, state: State::Next }
+    pub(super) fn new(exchange: Box<Exchange>, commands: Arc<[EchoCommand]>) -> Self {
+        Self { exchange, commands, next: 0, state: EchoState::Next }
     }
 
     /// Executes the next command. Output that is available at once is returned.
-    fn run(&mut self) -> Result<Option<Vec<u8>>, Failed> {
+    fn run(&mut self) -> Result<Option<Vec<u8>>, CommandFailed> {
         let commands = Arc::clone(&self.commands);
         let Some(command) = commands.get(self.next) else {
-            self.state = State::Over;
+            self.state = EchoState::Over;
             return Ok(None);
         };
         self.next += 1;
         let exchange = &mut *self.exchange;
         match command {
-            Command::Line(words, newline) => {
+            EchoCommand::Line(words, newline) => {
                 let mut text = Vec::new();
                 line(exchange, words, *newline, &mut text)?;
                 return Ok(Some(text));
             }
-            Command::Duplicate(times, text) => {
+            EchoCommand::Duplicate(times, text) => {
                 let times = count(exchange, times)?;
-                self.state = State::Repeat(value(exchange, text)?.into(), times);
+                self.state = EchoState::Repeat(value(exchange, text)?.into(), times);
             }
-            Command::Sleep(seconds) => {
+            EchoCommand::Sleep(seconds) => {
                 let wait = tokio::time::sleep(Duration::from_millis(duration_ms(exchange, seconds)?));
-                self.state = State::Wait(Box::pin(async move {
+                self.state = EchoState::Wait(Box::pin(async move {
                     wait.await;
                     None
                 }));
             }
-            Command::ResetTimer => exchange.request.received.at_ms = myriad_net::clock::now_ms(),
-            Command::Location(uri, args) => {
+            EchoCommand::ResetTimer => exchange.request.received.at_ms = myriad_net::clock::now_ms(),
+            EchoCommand::Location(uri, args) => {
                 let (uri, args) = (value(exchange, uri)?, value(exchange, args)?);
-                self.ask(&uri, &args)?;
+                self.start_subrequest(&uri, &args)?;
             }
             // Not reachable: such a command redirects before anything is sent.
-            Command::Exec(..) => return Err(Failed),
+            EchoCommand::Exec(..) => return Err(CommandFailed),
         }
         Ok(None)
     }
 
-    fn ask(&mut self, uri: &[u8], args: &[u8]) -> Result<(), Failed> {
+    fn start_subrequest(&mut self, uri: &[u8], args: &[u8]) -> Result<(), CommandFailed> {
         let Some((path, own)) = subrequest::target(uri) else {
             let uri = uri.escape_ascii();
             let message = format_args!("echo_location sees unsafe uri: \"{uri}\"");
-            self.exchange.request.log(Level::Error, message);
-            return Err(Failed);
+            self.exchange.request.log(LogLevel::Error, message);
+            return Err(CommandFailed);
         };
         let args = if args.is_empty() { own } else { args };
-        let child = subrequest::begin(&mut self.exchange, &path, args).map_err(|_| Failed)?;
-        self.state = State::Wait(Box::pin(async move { Some(subrequest::ask(child).await.into_body()) }));
+        let child = subrequest::begin(&mut self.exchange, &path, args).map_err(|_| CommandFailed)?;
+        self.state =
+            EchoState::Wait(Box::pin(async move { Some(subrequest::execute(child).await.into_body()) }));
         Ok(())
     }
 }
@@ -111,34 +112,34 @@ impl Body for EchoBody {
         let this = &mut *self;
         loop {
             match &mut this.state {
-                State::Next => match this.run() {
+                EchoState::Next => match this.run() {
                     Ok(Some(text)) if !text.is_empty() => return Poll::Ready(Some(Ok(text.into()))),
                     Ok(_) => {}
-                    Err(Failed) => {
-                        this.state = State::Over;
+                    Err(CommandFailed) => {
+                        this.state = EchoState::Over;
                         return Poll::Ready(Some(Err(BodyError::Aborted)));
                     }
                 },
-                State::Repeat(_, 0) => this.state = State::Next,
-                State::Repeat(text, _) if text.is_empty() => this.state = State::Next,
-                State::Repeat(text, left) => {
+                EchoState::Repeat(_, 0) => this.state = EchoState::Next,
+                EchoState::Repeat(text, _) if text.is_empty() => this.state = EchoState::Next,
+                EchoState::Repeat(text, left) => {
                     let (piece, times) = piece(text, *left);
                     *left -= times;
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                State::Wait(wait) => {
-                    this.state = ready!(wait.as_mut().poll(cx)).map_or(State::Next, State::Answered);
+                EchoState::Wait(wait) => {
+                    this.state = ready!(wait.as_mut().poll(cx)).map_or(EchoState::Next, EchoState::Answered);
                 }
-                State::Answered(body) => match ready!(body.as_mut().poll_data(cx)) {
+                EchoState::Answered(body) => match ready!(body.as_mut().poll_data(cx)) {
                     Some(Ok(piece)) if piece.is_empty() => {}
                     Some(Ok(piece)) => return Poll::Ready(Some(Ok(piece))),
                     Some(Err(error)) => {
-                        this.state = State::Over;
+                        this.state = EchoState::Over;
                         return Poll::Ready(Some(Err(error)));
                     }
-                    None => this.state = State::Next,
+                    None => this.state = EchoState::Next,
                 },
-                State::Over => return Poll::Ready(None),
+                EchoState::Over => return Poll::Ready(None),
             }
         }
     }

@@ -3,7 +3,7 @@
 use myriad_conf::Text;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::SettingsCompiler;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
 
 use super::settings::CommandConf;
@@ -12,7 +12,7 @@ use super::settings::CommandConf;
 const LONGEST_MS: u64 = 600_000;
 
 /// [`CommandConf`] with compiled texts.
-pub(super) enum Command {
+pub(super) enum EchoCommand {
     /// Words separated by blanks; the flag is set if a line feed follows.
     Line(Vec<Template>, bool),
     Duplicate(Template, Template),
@@ -23,11 +23,11 @@ pub(super) enum Command {
 }
 
 /// Error of a command that is invalid for this request; it has been logged.
-pub(super) struct Failed;
+pub(super) struct CommandFailed;
 
-impl Command {
+impl EchoCommand {
     pub(super) fn compile(conf: &CommandConf, compiler: &mut dyn SettingsCompiler) -> Self {
-        let mut text = |text: &Text| compiler.apart_template(text);
+        let mut text = |text: &Text| compiler.origin_template(text);
         match conf {
             CommandConf::Line { words, newline } => Self::Line(words.iter().map(text).collect(), *newline),
             CommandConf::Duplicate { count, text: repeated } => Self::Duplicate(text(count), text(repeated)),
@@ -40,14 +40,14 @@ impl Command {
 }
 
 /// Evaluates a text for this request.
-pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>, Failed> {
+pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>, CommandFailed> {
     let mut value = Vec::new();
     let Exchange { request, frame } = exchange;
     match text.eval(&*request, frame, &mut value) {
         Ok(()) => Ok(value),
         Err(error) => {
-            request.log(Level::Error, format_args!("{error}"));
-            Err(Failed)
+            request.log(LogLevel::Error, format_args!("{error}"));
+            Err(CommandFailed)
         }
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn line(
     words: &[Template],
     newline: bool,
     out: &mut Vec<u8>,
-) -> Result<(), Failed> {
+) -> Result<(), CommandFailed> {
     for (index, word) in words.iter().enumerate() {
         if index > 0 {
             out.push(b' ');
@@ -72,22 +72,22 @@ pub(super) fn line(
 }
 
 /// Evaluates a delay in milliseconds.
-pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result<u64, Failed> {
+pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result<u64, CommandFailed> {
     let text = value(exchange, seconds)?;
     read_seconds(&text).map(|ms| ms.min(LONGEST_MS)).ok_or_else(|| {
         let text = text.escape_ascii();
-        exchange.request.log(Level::Error, format_args!("invalid sleep duration \"{text}\""));
-        Failed
+        exchange.request.log(LogLevel::Error, format_args!("invalid sleep duration \"{text}\""));
+        CommandFailed
     })
 }
 
 /// Evaluates a number of repetitions. Digits may be separated by `_`.
-pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Failed> {
+pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, CommandFailed> {
     let text = value(exchange, count)?;
     read_count(&text).ok_or_else(|| {
         let text = text.escape_ascii();
-        exchange.request.log(Level::Error, format_args!("invalid size specified: \"{text}\""));
-        Failed
+        exchange.request.log(LogLevel::Error, format_args!("invalid size specified: \"{text}\""));
+        CommandFailed
     })
 }
 

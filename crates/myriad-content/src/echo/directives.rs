@@ -1,9 +1,11 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least, between, exactly};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least, between, exactly,
+};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
-use myriad_exchange::feature::planned;
+use myriad_exchange::feature::plan_handler;
 
 use super::command::{read_count, read_seconds};
 use super::settings::{CommandConf, EchoSettings};
@@ -86,7 +88,7 @@ pub(super) static ROWS: &[Directive] = &[
 ];
 
 /// Adds a command, and sets the commands so far as the content of the level.
-fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> Done {
+fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> SetterResult {
     let echo = settings.feature_mut::<EchoSettings>();
     if matches!(command, CommandConf::Exec { .. }) && echo.commands.iter().any(CommandConf::answers) {
         let message = "\"echo_exec\" follows directives that produce output";
@@ -95,7 +97,7 @@ fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> 
             .help("remove those directives; the target location produces the response"));
     }
     echo.commands.push(command);
-    settings.handler = Some(planned(echo.clone()));
+    settings.handler = Some(plan_handler(echo.clone()));
     Ok(())
 }
 
@@ -121,7 +123,7 @@ fn words(args: &Arguments<'_>) -> Result<(Vec<Text>, bool), Diagnostic> {
     Ok((words, newline))
 }
 
-fn duplicate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn duplicate(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let (count, text) = (args.text(0)?, args.text(1)?);
     if !count.has_variables() && read_count(count.bytes()).is_none() {
         return Err(args.invalid(0, "a number"));
@@ -129,7 +131,7 @@ fn duplicate(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     push(settings, args, CommandConf::Duplicate { count, text })
 }
 
-fn sleep(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn sleep(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let seconds = args.text(0)?;
     if !seconds.has_variables() && read_seconds(seconds.bytes()).is_none() {
         return Err(args.invalid(0, "seconds, with at most three decimal places"));
@@ -137,7 +139,7 @@ fn sleep(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     push(settings, args, CommandConf::Sleep(seconds))
 }
 
-fn location(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn location(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let (uri, args_of) = target(args)?;
     push(settings, args, CommandConf::Location { uri, args: args_of })
 }
@@ -148,13 +150,13 @@ fn target(args: &Arguments<'_>) -> Result<(Text, Text), Diagnostic> {
     Ok((args.text(0)?, given))
 }
 
-fn status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn status(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let status = u16::try_from(args.small(0, 0)?).ok().filter(|status| (200..=599).contains(status));
     let status = status.ok_or_else(|| args.invalid(0, "a status from 200 to 599"))?;
     let echo = settings.feature_mut::<EchoSettings>();
     echo.status = Some(status);
     if !echo.commands.is_empty() {
-        settings.handler = Some(planned(echo.clone()));
+        settings.handler = Some(plan_handler(echo.clone()));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-use myriad_serve::testing::{TestSite, ask};
+use myriad_serve::testing::{TestSite, send_request};
 
 fn answer(rules: &str, target: &str) -> (u16, String) {
-    let answer = ask(&TestSite::new("", rules), &format!("GET {target}"), &[]);
+    let answer = send_request(&TestSite::new("", rules), &format!("GET {target}"), &[]);
     (answer.status, answer.text)
 }
 

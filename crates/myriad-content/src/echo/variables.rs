@@ -1,20 +1,25 @@
 //! Variables of the echo module.
 
-use myriad_conf::registry::Status::Differs;
+use myriad_conf::registry::DirectiveStatus::Differs;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::{Moment, RequestLine, Uri};
-use myriad_exchange::runtime::Value::{Made, Ready};
+use myriad_exchange::runtime::RowValue::{Made, Ready};
 
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new("echo", "echo_request_uri", &[Uri], Ready(|request| Some(&request.route.uri))),
-    Row::new("echo", "echo_cacheable_request_uri", &[Uri], Ready(|request| Some(&request.route.uri))),
-    Row::new("echo", "echo_request_method", &[RequestLine], Ready(method)),
-    Row::new("echo", "echo_timer_elapsed", &[Moment], Made(elapsed)),
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("echo", "echo_request_uri", &[Uri], Ready(|request| Some(&request.route.uri))),
+    RequestVariable::new(
+        "echo",
+        "echo_cacheable_request_uri",
+        &[Uri],
+        Ready(|request| Some(&request.route.uri)),
+    ),
+    RequestVariable::new("echo", "echo_request_method", &[RequestLine], Ready(method)),
+    RequestVariable::new("echo", "echo_timer_elapsed", &[Moment], Made(elapsed)),
     // The value depends on all fields, so it is treated as time-dependent: requests that read it do not use the
     // shortcut.
-    Row::new("echo", "echo_client_request_headers", &[Moment], Made(head))
-        .fares(Differs("in a subrequest it shows the headers of the subrequest")),
+    RequestVariable::new("echo", "echo_client_request_headers", &[Moment], Made(head))
+        .with_status(Differs("in a subrequest it assert_variables the headers of the subrequest")),
 ];
 
 fn method(request: &Request) -> Option<&[u8]> {
@@ -43,13 +48,13 @@ fn head(request: &Request, out: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, shown, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_variables, variable_value};
 
     #[test]
     fn request_is_shown() {
-        let mut exchange = Case { fields: &[("X-A", "1")], ..Case::default() }.begin();
-        let uri = shown(&mut exchange, "uri").expect("a URI");
-        shows(
+        let mut exchange = VariableCase { fields: &[("X-A", "1")], ..VariableCase::default() }.begin();
+        let uri = variable_value(&mut exchange, "uri").expect("a URI");
+        assert_variables(
             &mut exchange,
             &[
                 ("echo_request_method", "GET"),
@@ -57,9 +62,9 @@ mod tests {
                 ("echo_cacheable_request_uri", &uri),
             ],
         );
-        let head = shown(&mut exchange, "echo_client_request_headers").expect("a head");
+        let head = variable_value(&mut exchange, "echo_client_request_headers").expect("a head");
         assert!(head.starts_with("GET /") && head.contains("\r\nX-A: 1\r\n"), "{head}");
-        let elapsed = shown(&mut exchange, "echo_timer_elapsed").expect("a time");
+        let elapsed = variable_value(&mut exchange, "echo_timer_elapsed").expect("a time");
         assert!(elapsed.split_once('.').is_some_and(|(_, part)| part.len() == 3), "{elapsed}");
     }
 }

@@ -5,8 +5,8 @@ use myriad_conf::registry::{Contexts, Directive, Set, exactly};
 use myriad_net::ResponseBody;
 
 use super::image::IMAGE;
-use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Handler, Step};
-use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, PhaseStep};
+use myriad_exchange::feature::{PlannedHandler, plan_handler};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// Modification time of the image in nginx.
@@ -17,7 +17,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     Contexts::LOCATION,
     exactly(0),
     Set::Settings(|settings, _| {
-        settings.handler = Some(planned(EmptyGif));
+        settings.handler = Some(plan_handler(EmptyGif));
         Ok(())
     }),
     "Serves a transparent GIF of one pixel.",
@@ -34,13 +34,13 @@ impl PlannedHandler for EmptyGif {
 }
 
 impl Handler for EmptyGif {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         if !GET_HEAD.contains(exchange.request.received.head.method()) {
-            return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
+            return PhaseStep::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
-        let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from_static(IMAGE)));
+        let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from_static(IMAGE)));
         answer.media_type = Some(b"image/gif"[..].into());
         answer.field(b"Last-Modified", MODIFIED);
-        Step::Answer(answer)
+        PhaseStep::Answer(answer)
     }
 }

@@ -1,11 +1,13 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
+};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
 
-use super::order::{By, Order};
-use super::settings::{FancyindexSettings, Insert};
+use super::order::{SortKey, SortOrder};
+use super::settings::{FancyindexSettings, PageInsert};
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -146,14 +148,14 @@ pub(super) static ROWS: &[Directive] = &[
         .no_effect("the page shortens names to the width of their column, as the module does since it removed the directive"),
 ];
 
-fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [
-        ("name", Order::new(By::Name, false)),
-        ("size", Order::new(By::Size, false)),
-        ("date", Order::new(By::Date, false)),
-        ("name_desc", Order::new(By::Name, true)),
-        ("size_desc", Order::new(By::Size, true)),
-        ("date_desc", Order::new(By::Date, true)),
+        ("name", SortOrder::new(SortKey::Name, false)),
+        ("size", SortOrder::new(SortKey::Size, false)),
+        ("date", SortOrder::new(SortKey::Date, false)),
+        ("name_desc", SortOrder::new(SortKey::Name, true)),
+        ("size_desc", SortOrder::new(SortKey::Size, true)),
+        ("date_desc", SortOrder::new(SortKey::Date, true)),
     ];
     settings.feature_mut::<FancyindexSettings>().order = args.choice(0, &choices)?;
     Ok(())
@@ -162,7 +164,7 @@ fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 /// Maximum length of a time format, in bytes: each file of a directory has a date.
 const LONGEST_FORMAT: usize = 256;
 
-fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let format = args.text(0)?;
     if format.bytes().len() > LONGEST_FORMAT {
         let message = format!("\"fancyindex_time_format\" is longer than {LONGEST_FORMAT} bytes");
@@ -173,24 +175,24 @@ fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 /// Parses a path and its source; an empty path means none.
-fn insert(args: &Arguments<'_>) -> Result<Insert, Diagnostic> {
+fn insert(args: &Arguments<'_>) -> Result<PageInsert, Diagnostic> {
     let path = args.text(0)?;
     let local = args.len() > 1 && args.choice(1, &[("subrequest", false), ("local", true)])?;
     Ok(match (path.is_empty(), local) {
-        (true, _) => Insert::Own,
-        (false, true) => Insert::Local(path),
-        (false, false) => Insert::Subrequest(path),
+        (true, _) => PageInsert::BuiltIn,
+        (false, true) => PageInsert::Local(path),
+        (false, false) => PageInsert::Subrequest(path),
     })
 }
 
-fn show_path(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn show_path(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let fancyindex = settings.feature_mut::<FancyindexSettings>();
     fancyindex.show_path = args.flag(0)?;
     fancyindex.show_path_at = args.node.span;
     Ok(())
 }
 
-fn ignore(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ignore(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let patterns = (0..args.len()).map(|index| args.text(index)).collect::<Result<Vec<_>, _>>()?;
     let ignore = &mut settings.feature_mut::<FancyindexSettings>().ignore;
     if args.first {

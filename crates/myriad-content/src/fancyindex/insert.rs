@@ -5,50 +5,50 @@ use std::path::PathBuf;
 
 use myriad_exchange::exchange::{Exchange, paths};
 use myriad_exchange::subrequest;
-use myriad_files::Walk;
-use myriad_log::Level;
+use myriad_files::PathResolution;
+use myriad_log::LogLevel;
 
-use super::settings::Insert;
+use super::settings::PageInsert;
 
 /// Maximum size of a file or a response, in bytes. Longer texts are omitted, and the default header or footer is used.
 const MOST: usize = 1 << 20;
 
 /// Returns the configured text. `None` for the default text, and if the text cannot be read, which is logged.
-pub(super) async fn text(exchange: &mut Exchange, insert: &Insert) -> Option<Vec<u8>> {
+pub(super) async fn text(exchange: &mut Exchange, insert: &PageInsert) -> Option<Vec<u8>> {
     let (shown, got) = match insert {
-        Insert::Own => return None,
-        Insert::Local(path) => {
+        PageInsert::BuiltIn => return None,
+        PageInsert::Local(path) => {
             let path = exchange.request.runtime().prefix.join(&*path.lossy());
             let Exchange { request, frame } = &mut *exchange;
             let walk = paths::walk_to_named(request, frame, path.as_os_str().as_encoded_bytes());
-            (path.display().to_string(), local(path, walk).await)
+            (path.display().to_string(), read_local_file(path, walk).await)
         }
-        Insert::Subrequest(uri) => {
+        PageInsert::Subrequest(uri) => {
             let mut whole = Vec::new();
             if !uri.bytes().starts_with(b"/") {
                 whole.extend_from_slice(&exchange.request.route.uri);
             }
             whole.extend_from_slice(uri.bytes());
-            (String::from_utf8_lossy(&whole).into_owned(), asked(exchange, &whole).await)
+            (String::from_utf8_lossy(&whole).into_owned(), fetch_subrequest(exchange, &whole).await)
         }
     };
     got.map_err(|reason| {
         let message = format_args!("\"{shown}\" is omitted from a directory listing: {reason}");
-        exchange.request.log(Level::Error, message);
+        exchange.request.log(LogLevel::Error, message);
     })
     .ok()
 }
 
-async fn local(path: PathBuf, walk: Walk) -> Result<Vec<u8>, String> {
+async fn read_local_file(path: PathBuf, walk: PathResolution) -> Result<Vec<u8>, String> {
     let read = move || walk.read(path.as_os_str().as_encoded_bytes(), MOST as u64);
     let read = tokio::task::spawn_blocking(read).await;
     read.map_err(|_| "reading was aborted".to_owned())?.map_err(|error| error.to_string())
 }
 
-async fn asked(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
+async fn fetch_subrequest(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
     let child = subrequest::begin(exchange, uri, b"").map_err(|_| "subrequests cycle".to_owned())?;
-    let answer = subrequest::ask(child).await;
-    let status = answer.answer.status;
+    let answer = subrequest::execute(child).await;
+    let status = answer.response.status;
     if status != 200 {
         return Err(format!("the response status is {status}"));
     }
@@ -56,11 +56,11 @@ async fn asked(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
         text.extend_from_slice(&piece.map_err(|error| error.to_string())?);
-        text = bounded(text)?;
+        text = check_length(text)?;
     }
     Ok(text)
 }
 
-fn bounded(text: Vec<u8>) -> Result<Vec<u8>, String> {
+fn check_length(text: Vec<u8>) -> Result<Vec<u8>, String> {
     if text.len() > MOST { Err(format!("it is longer than {MOST} bytes")) } else { Ok(text) }
 }

@@ -9,17 +9,19 @@ use myriad_conf::settings::Settings;
 use myriad_net::ResponseBody;
 use myriad_script::Regex;
 
-use myriad_exchange::exchange::{Answer, Exchange, FolderHandler, Pending, Step, Waiting};
+use myriad_exchange::exchange::{
+    ContentResponse, Exchange, FolderHandler, PendingStep, PhaseStep, StepFuture,
+};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-use super::order::Order;
-use super::settings::{FancyindexSettings, Insert};
+use super::order::SortOrder;
+use super::settings::{FancyindexSettings, PageInsert};
 use super::{insert, page};
-use crate::folder::{Selection, read};
+use crate::folder::{ItemSelection, read};
 
 /// Rules of a place.
-struct Rules {
-    written: FancyindexSettings,
+struct FancyindexRules {
+    settings: FancyindexSettings,
     ignore: Vec<Regex>,
 }
 
@@ -29,7 +31,7 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
     if !written.on {
         return;
     }
-    if !written.show_path && written.header == Insert::Own {
+    if !written.show_path && written.header == PageInsert::BuiltIn {
         let message = "\"fancyindex_show_path off\" requires \"fancyindex_header\"";
         compile.report(
             Diagnostic::error(written.show_path_at, message)
@@ -37,25 +39,25 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
         );
     }
     let ignore = written.ignore.iter().filter_map(|pattern| compile.regex(pattern)).collect();
-    let rules = Arc::new(Rules { written: written.clone(), ignore });
-    features.keep::<Box<dyn FolderHandler>>(Box::new(Handler(rules)));
+    let rules = Arc::new(FancyindexRules { settings: written.clone(), ignore });
+    features.insert::<Box<dyn FolderHandler>>(Box::new(FancyindexHandler(rules)));
 }
 
-struct Handler(Arc<Rules>);
+struct FancyindexHandler(Arc<FancyindexRules>);
 
-impl FolderHandler for Handler {
-    fn begin(&self, folder: &Path) -> Step {
-        Step::Wait(Box::new(List { rules: Arc::clone(&self.0), folder: folder.to_owned() }))
+impl FolderHandler for FancyindexHandler {
+    fn begin(&self, folder: &Path) -> PhaseStep {
+        PhaseStep::Wait(Box::new(FancyindexListing { rules: Arc::clone(&self.0), folder: folder.to_owned() }))
     }
 }
 
-struct List {
-    rules: Arc<Rules>,
+struct FancyindexListing {
+    rules: Arc<FancyindexRules>,
     folder: PathBuf,
 }
 
-impl Pending for List {
-    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+impl PendingStep for FancyindexListing {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_> {
         Box::pin(list(exchange, self.rules, self.folder))
     }
 
@@ -72,15 +74,15 @@ impl Pending for List {
     }
 }
 
-async fn list(exchange: &mut Exchange, rules: Arc<Rules>, folder: PathBuf) -> Step {
-    let written = &rules.written;
-    let selection = Selection { hidden: written.show_hidden, links: !written.hide_links };
+async fn list(exchange: &mut Exchange, rules: Arc<FancyindexRules>, folder: PathBuf) -> PhaseStep {
+    let written = &rules.settings;
+    let selection = ItemSelection { hidden: written.show_hidden, links: !written.hide_links };
     let mut items = match read(exchange, folder, selection).await {
         Ok(items) => items,
         Err(step) => return step,
     };
     items.retain(|item| !rules.ignores(&item.name));
-    let order = Order::asked(&exchange.request.route.args).unwrap_or(written.order);
+    let order = SortOrder::parse_arguments(&exchange.request.route.args).unwrap_or(written.order);
     order.sort(&mut items, written.case_sensitive, written.directories_first);
     let uri = exchange.request.route.uri.clone();
     let mut text = insert::text(exchange, &written.header).await.unwrap_or_else(|| {
@@ -94,13 +96,13 @@ async fn list(exchange: &mut Exchange, rules: Arc<Rules>, folder: PathBuf) -> St
         Some(footer) => text.extend_from_slice(&footer),
         None => page::foot(&mut text),
     }
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(b"text/html"[..].into());
     answer.compressible = true;
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
-impl Rules {
+impl FancyindexRules {
     /// Returns whether a name is omitted, also if matching a regular expression fails.
     fn ignores(&self, name: &[u8]) -> bool {
         self.ignore.iter().any(|regex| regex.is_match(name).unwrap_or(true))

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::folder::{Item, ItemKind};
+use crate::folder::{DirectoryItem, ItemKind};
 
 /// Sort key of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum SortKey {
     #[default]
     Name,
     Size,
@@ -15,27 +15,27 @@ pub(super) enum By {
 
 /// Sort order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Order {
-    pub by: By,
+pub(super) struct SortOrder {
+    pub by: SortKey,
     pub descending: bool,
 }
 
-impl Order {
-    pub(super) const fn new(by: By, descending: bool) -> Self {
+impl SortOrder {
+    pub(super) const fn new(by: SortKey, descending: bool) -> Self {
         Self { by, descending }
     }
 
     /// Returns the order in the arguments, if any.
-    pub(super) fn asked(args: &[u8]) -> Option<Self> {
+    pub(super) fn parse_arguments(args: &[u8]) -> Option<Self> {
         let (by, descending) = match args {
             [b'C', b'=', by] => (by, false),
             [b'C', b'=', by, b'&', b'O', b'=', direction] => (by, *direction == b'D'),
             _ => return None,
         };
         let by = match by {
-            b'S' => By::Size,
-            b'M' => By::Date,
-            _ => By::Name,
+            b'S' => SortKey::Size,
+            b'M' => SortKey::Date,
+            _ => SortKey::Name,
         };
         Some(Self { by, descending })
     }
@@ -43,32 +43,33 @@ impl Order {
     /// Returns the arguments of the order, escaped for an attribute.
     pub(super) fn arguments(self) -> &'static str {
         match (self.by, self.descending) {
-            (By::Name, false) => "?C=N&amp;O=A",
-            (By::Name, true) => "?C=N&amp;O=D",
-            (By::Size, false) => "?C=S&amp;O=A",
-            (By::Size, true) => "?C=S&amp;O=D",
-            (By::Date, false) => "?C=M&amp;O=A",
-            (By::Date, true) => "?C=M&amp;O=D",
+            (SortKey::Name, false) => "?C=N&amp;O=A",
+            (SortKey::Name, true) => "?C=N&amp;O=D",
+            (SortKey::Size, false) => "?C=S&amp;O=A",
+            (SortKey::Size, true) => "?C=S&amp;O=D",
+            (SortKey::Date, false) => "?C=M&amp;O=A",
+            (SortKey::Date, true) => "?C=M&amp;O=D",
         }
     }
 
     /// Sorts a listing; equal entries are ordered by name.
-    pub(super) fn sort(self, items: &mut [Item], case_sensitive: bool, directories_first: bool) {
-        let by_name = |one: &Item, two: &Item| {
-            let folded = |item: &Item| item.name.to_ascii_lowercase();
+    pub(super) fn sort(self, items: &mut [DirectoryItem], case_sensitive: bool, directories_first: bool) {
+        let by_name = |one: &DirectoryItem, two: &DirectoryItem| {
+            let folded = |item: &DirectoryItem| item.name.to_ascii_lowercase();
             let loosely = if case_sensitive { Ordering::Equal } else { folded(one).cmp(&folded(two)) };
             loosely.then_with(|| one.name.cmp(&two.name))
         };
         items.sort_unstable_by(|one, two| {
             let ordered = match self.by {
-                By::Name => by_name(one, two),
-                By::Size => one.size.cmp(&two.size),
-                By::Date => one.modified_s.cmp(&two.modified_s),
+                SortKey::Name => by_name(one, two),
+                SortKey::Size => one.size.cmp(&two.size),
+                SortKey::Date => one.modified_s.cmp(&two.modified_s),
             };
             let ordered = if self.descending { ordered.reverse() } else { ordered };
-            let is_file = |item: &Item| item.kind != ItemKind::Directory;
-            let apart = if directories_first { is_file(one).cmp(&is_file(two)) } else { Ordering::Equal };
-            apart.then(ordered).then_with(|| by_name(one, two))
+            let is_file = |item: &DirectoryItem| item.kind != ItemKind::Directory;
+            let kind_ordering =
+                if directories_first { is_file(one).cmp(&is_file(two)) } else { Ordering::Equal };
+            kind_ordering.then(ordered).then_with(|| by_name(one, two))
         });
     }
 }
@@ -77,8 +78,9 @@ impl Order {
 mod tests {
     use super::*;
 
-    fn sorted(order: Order, case_sensitive: bool, directories_first: bool) -> String {
-        let item = |kind, name: &str, size, modified_s| Item { kind, name: name.into(), modified_s, size };
+    fn sorted(order: SortOrder, case_sensitive: bool, directories_first: bool) -> String {
+        let item =
+            |kind, name: &str, size, modified_s| DirectoryItem { kind, name: name.into(), modified_s, size };
         let mut items = [
             item(ItemKind::File, "b", 3, 1),
             item(ItemKind::Directory, "d", 9, 9),
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_by_what_is_asked_for() {
-        let order = |text: &str| Order::asked(text.as_bytes()).expect("an order");
+        let order = |text: &str| SortOrder::parse_arguments(text.as_bytes()).expect("an order");
         assert_eq!(sorted(order("C=N&O=A"), true, true), "AdCab");
         assert_eq!(sorted(order("C=N&O=A"), false, true), "AdabC");
         assert_eq!(sorted(order("C=N&O=D"), true, true), "dAbaC");
@@ -105,9 +107,9 @@ mod tests {
     #[test]
     fn other_arguments_ask_for_no_order() {
         for args in ["", "C=", "C=NN", "C=N&O=", "x&C=N", "C=N&O=A&x", "c=n"] {
-            assert_eq!(Order::asked(args.as_bytes()), None, "{args}");
+            assert_eq!(SortOrder::parse_arguments(args.as_bytes()), None, "{args}");
         }
-        let asked = |args: &[u8]| Order::asked(args).map(Order::arguments);
+        let asked = |args: &[u8]| SortOrder::parse_arguments(args).map(SortOrder::arguments);
         assert_eq!(asked(b"C=\"&O=>"), Some("?C=N&amp;O=A"), "nothing that was sent is shown");
         assert_eq!(asked(b"C=M&O=D"), Some("?C=M&amp;O=D"));
     }

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use myriad_base::calendar::{Offset, offset_name, write_time};
-use myriad_http::uri::{Escape, escape};
+use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
+use myriad_http::uri::{EscapeKind, escape};
 use myriad_log::local_time;
 
-use super::order::{By, Order};
+use super::order::{SortKey, SortOrder};
 use super::settings::FancyindexSettings;
-use crate::folder::{Item, ItemKind};
+use crate::folder::{DirectoryItem, ItemKind};
 
 /// Default style of the page without `fancyindex_css_href`. Names that do not fit are truncated with an ellipsis.
 const STYLE: &str = "\
@@ -45,11 +45,11 @@ pub(super) fn head(uri: &[u8], css: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"</style>\n");
     if !css.is_empty() {
         out.extend_from_slice(b"<link rel=\"stylesheet\" href=\"");
-        escape(css, Escape::Html, out);
+        escape(css, EscapeKind::Html, out);
         out.extend_from_slice(b"\">\n");
     }
     out.extend_from_slice(b"<title>Index of ");
-    escape(uri, Escape::Html, out);
+    escape(uri, EscapeKind::Html, out);
     out.extend_from_slice(b"</title>\n</head>\n<body>\n<h1>Index of ");
 }
 
@@ -61,19 +61,21 @@ pub(super) fn foot(out: &mut Vec<u8>) {
 /// Appends the path and the table.
 pub(super) fn table(
     uri: &[u8],
-    items: &[Item],
-    (rules, order): (&FancyindexSettings, Order),
+    items: &[DirectoryItem],
+    (rules, order): (&FancyindexSettings, SortOrder),
     out: &mut Vec<u8>,
 ) {
     if rules.show_path {
-        escape(uri, Escape::Html, out);
+        escape(uri, EscapeKind::Html, out);
         out.extend_from_slice(b"</h1>\n");
     }
     out.extend_from_slice(b"<table id=\"list\">\n<thead>\n<tr>");
-    for (by, span, title) in
-        [(By::Name, " colspan=\"2\"", "File Name"), (By::Size, "", "File Size"), (By::Date, "", "Date")]
-    {
-        let (up, down) = (Order::new(by, false).arguments(), Order::new(by, true).arguments());
+    for (by, span, title) in [
+        (SortKey::Name, " colspan=\"2\"", "File Name"),
+        (SortKey::Size, "", "File Size"),
+        (SortKey::Date, "", "Date"),
+    ] {
+        let (up, down) = (SortOrder::new(by, false).arguments(), SortOrder::new(by, true).arguments());
         let cell = format!(
             "<th{span}><a href=\"{up}\">{title}</a>&nbsp;<a href=\"{down}\">&nbsp;&darr;&nbsp;</a></th>"
         );
@@ -81,32 +83,32 @@ pub(super) fn table(
     }
     out.extend_from_slice(b"</tr>\n</thead>\n<tbody>\n");
     // Links to directories contain the requested order.
-    let kept = if order == rules.order { "" } else { order.arguments() };
+    let order_arguments = if order == rules.order { "" } else { order.arguments() };
     if uri.len() > 1 && !rules.hide_parent {
         let row = format!(
-            "<tr><td colspan=\"2\" class=\"link\"><a href=\"../{kept}\">Parent directory/</a></td>\
+            "<tr><td colspan=\"2\" class=\"link\"><a href=\"../{order_arguments}\">Parent directory/</a></td>\
              <td class=\"size\">-</td><td class=\"date\">-</td></tr>\n"
         );
         out.extend_from_slice(row.as_bytes());
     }
     for item in items {
-        row(item, rules, kept, out);
+        row(item, rules, order_arguments, out);
     }
     out.extend_from_slice(b"</tbody>\n</table>\n");
 }
 
-fn row(item: &Item, rules: &FancyindexSettings, kept: &str, out: &mut Vec<u8>) {
+fn row(item: &DirectoryItem, rules: &FancyindexSettings, kept: &str, out: &mut Vec<u8>) {
     let is_folder = item.kind == ItemKind::Directory;
     out.extend_from_slice(b"<tr><td colspan=\"2\" class=\"link\"><a href=\"");
-    escape(&item.name, Escape::UriComponent, out);
+    escape(&item.name, EscapeKind::UriComponent, out);
     if is_folder {
         out.push(b'/');
         out.extend_from_slice(kept.as_bytes());
     }
     out.extend_from_slice(b"\" title=\"");
-    escape(&item.name, Escape::Html, out);
+    escape(&item.name, EscapeKind::Html, out);
     out.extend_from_slice(b"\">");
-    escape(&item.name, Escape::Html, out);
+    escape(&item.name, EscapeKind::Html, out);
     out.extend_from_slice(if is_folder { b"/" } else { b"" });
     out.extend_from_slice(b"</a></td><td class=\"size\">");
     // Writing to memory does not fail.
@@ -124,8 +126,8 @@ fn date(modified_s: u64, rules: &FancyindexSettings, out: &mut Vec<u8>) {
     let minutes = if rules.local_time { local_time::offset_minutes(modified_s) } else { 0 };
     let name = if rules.local_time { offset_name(minutes) } else { "GMT".to_owned() };
     let mut text = Vec::new();
-    write_time(rules.time_format.bytes(), modified_s, Offset { minutes, name: &name }, &mut text);
-    escape(&text, Escape::Html, out);
+    write_time(rules.time_format.bytes(), modified_s, ZoneOffset { minutes, name: &name }, &mut text);
+    escape(&text, EscapeKind::Html, out);
 }
 
 /// Formats a size in the largest possible unit, with one decimal.

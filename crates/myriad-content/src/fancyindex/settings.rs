@@ -2,14 +2,14 @@
 
 use myriad_conf::{Span, Text};
 
-use super::order::Order;
+use super::order::SortOrder;
 
 /// Header or footer of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Insert {
+pub(super) enum PageInsert {
     /// Default text.
     #[default]
-    Own,
+    BuiltIn,
     /// Response of a URI of this server; without a leading slash it is relative to the directory.
     Subrequest(Text),
     /// File; a relative path is below the server's prefix.
@@ -28,7 +28,7 @@ pub(super) struct FancyindexSettings {
     /// `fancyindex_time_format`.
     pub time_format: Text,
     /// `fancyindex_default_sort`.
-    pub order: Order,
+    pub order: SortOrder,
     /// `fancyindex_case_sensitive`.
     pub case_sensitive: bool,
     /// `fancyindex_directories_first`.
@@ -36,9 +36,9 @@ pub(super) struct FancyindexSettings {
     /// `fancyindex_css_href`; empty for none.
     pub css: Text,
     /// `fancyindex_header`.
-    pub header: Insert,
+    pub header: PageInsert,
     /// `fancyindex_footer`.
-    pub footer: Insert,
+    pub footer: PageInsert,
     /// `fancyindex_ignore`: regular expressions, case-insensitive.
     pub ignore: Vec<Text>,
     /// `fancyindex_hide_symlinks`.

@@ -1,7 +1,7 @@
-use myriad_serve::testing::{Reached, TestFolder, TestSite, ask};
+use myriad_serve::testing::{PhaseResult, TestFolder, TestSite, send_request};
 
 /// Returns the listing of a directory with these files and directives. The target is appended to the directory's slash.
-fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> Reached {
+fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> PhaseResult {
     let folder = TestFolder::new(&format!("fancyindex-{name}"));
     let shown = folder.0.join("a<b>&");
     std::fs::create_dir_all(shown.join("inner")).expect("a folder");
@@ -9,11 +9,11 @@ fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> Reached {
         std::fs::write(shown.join(file), file).expect("a file");
     }
     let site = TestSite::in_folder(&folder.0, "root .; fancyindex on;", rules);
-    ask(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
+    send_request(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
 }
 
 /// Returns the names of a listing in their order.
-fn names(page: &Reached) -> Vec<&str> {
+fn names(page: &PhaseResult) -> Vec<&str> {
     page.text.split("title=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
@@ -69,7 +69,7 @@ fn header_and_footer_are_files_or_answers() {
     let prefix = folder.0.display();
     let rules = rules.replace("head.html", &format!("{prefix}/head.html"));
     let site = TestSite::in_folder(&folder.0, "root .; fancyindex on;", &rules);
-    let text = ask(&site, "GET /", &[]).text;
+    let text = send_request(&site, "GET /", &[]).text;
     assert!(text.starts_with("<p>local</p><table"), "{text}");
     assert!(text.ends_with("</body>\n</html>\n"), "what is not there leaves the page its own: {text}");
     assert!(!text.contains("Parent"), "nothing is above the root: {text}");
@@ -85,10 +85,10 @@ fn headers_that_ask_for_themselves_come_to_an_end() {
 fn fancyindex_goes_before_autoindex_and_after_an_index() {
     let folder = TestFolder::new("fancyindex-both");
     let site = TestSite::in_folder(&folder.0, "root .; autoindex on; fancyindex on;", "");
-    assert!(ask(&site, "GET /", &[]).text.contains("id=\"list\""));
-    assert_eq!(ask(&site, "POST /", &[]).status, 403, "lists are for GET and HEAD");
+    assert!(send_request(&site, "GET /", &[]).text.contains("id=\"list\""));
+    assert_eq!(send_request(&site, "POST /", &[]).status, 403, "lists are for GET and HEAD");
     folder.write("index.html", "index");
-    assert_eq!(ask(&site, "GET /", &[]).text, "index");
+    assert_eq!(send_request(&site, "GET /", &[]).text, "index");
 }
 
 #[test]

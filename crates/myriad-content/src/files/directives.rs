@@ -1,6 +1,6 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between, exactly};
+use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, between, exactly};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
@@ -92,7 +92,7 @@ pub(super) static ZSTD_STATIC: &[Directive] =
     &[Directive::new("zstd_static", HSL, ONE, Set::Settings(zstd_static), "Sends FILE.zst instead of FILE.")
         .default("off")];
 
-fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut rule = None;
     let mut from = None;
     for index in 0..args.len() {
@@ -117,7 +117,7 @@ fn disable_symlinks(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn open_file_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if args.bytes(0) == b"off" {
         settings.feature_mut::<OpenFileSettings>().cache = Some(None);
         return Ok(());
@@ -151,17 +151,17 @@ fn static_mode(args: &Arguments<'_>) -> Result<StaticMode, Diagnostic> {
     args.choice(0, &[("off", StaticMode::Off), ("on", StaticMode::On), ("always", StaticMode::Always)])
 }
 
-fn gzip_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn gzip_static(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<PrecompressedSettings>().gzip = static_mode(args)?;
     Ok(())
 }
 
-fn brotli_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn brotli_static(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<PrecompressedSettings>().brotli = static_mode(args)?;
     Ok(())
 }
 
-fn zstd_static(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn zstd_static(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<PrecompressedSettings>().zstd = static_mode(args)?;
     Ok(())
 }

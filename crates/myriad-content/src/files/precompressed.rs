@@ -3,30 +3,30 @@
 use std::sync::Arc;
 
 use myriad_encode::Coding;
-use myriad_files::Entry;
+use myriad_files::PathEntry;
 use myriad_script::Frame;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::paths::look;
+use myriad_exchange::exchange::paths::look_up;
 use myriad_store::page::ProxiedFacts;
 
 /// Result of the lookup.
 #[derive(Default)]
-pub(super) struct Packed {
+pub(super) struct PrecompressedFile {
     /// Best existing file that the client accepts.
-    pub file: Option<(Arc<Entry>, Coding)>,
+    pub file: Option<(Arc<PathEntry>, Coding)>,
     /// Set if other clients may receive another file.
     pub varies: bool,
 }
 
 /// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`; `path` becomes the path of the file found. The uncompressed file need
 /// not exist, as in nginx.
-pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> Packed {
+pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> PrecompressedFile {
     let place = request.place();
-    let mut packed = Packed::default();
+    let mut packed = PrecompressedFile::default();
     if request.route.form.packed {
         path.extend_from_slice(extension(Coding::Gzip));
-        packed.file = Some((look(request, frame, path), Coding::Gzip));
+        packed.file = Some((look_up(request, frame, path), Coding::Gzip));
         packed.varies = true;
         return packed;
     }
@@ -42,7 +42,7 @@ pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> 
             continue;
         }
         path.extend_from_slice(extension(*coding));
-        let entry = look(request, frame, path);
+        let entry = look_up(request, frame, path);
         if entry.file().is_some() {
             packed.varies |= !always;
             if taken {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_encode::{Coding, CodingSet, Level, compress};
-use myriad_files::{Entry, FileCache, FileEntry, Kind, SystemError, as_path};
+use myriad_encode::{Coding, CodingSet, CompressionLevel, compress};
+use myriad_files::{FileCache, FileEntry, PathEntry, PathKind, SystemError, as_path};
 use myriad_http::{Known, Method};
-use myriad_log::Level as LogLevel;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 use myriad_script::Frame;
 use myriad_upstream::with_descriptor;
@@ -15,11 +15,11 @@ use myriad_upstream::with_descriptor;
 use crate::files::precompressed;
 use crate::random_index;
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::paths::{believes_no_absence, look, look_for_certain, of_uri};
+use myriad_exchange::exchange::paths::{look_up, look_up_rechecking_absence, of_uri, rechecks_absence};
 use myriad_exchange::exchange::shortcut;
-use myriad_exchange::exchange::{Answer, MadeFrom, media_type_of};
-use myriad_exchange::exchange::{Exchange, Handler, Pending, Request, Waiting, scratch};
-use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, Step};
+use myriad_exchange::exchange::{ContentResponse, ResponseSource, media_type_of};
+use myriad_exchange::exchange::{Exchange, Handler, PendingStep, Request, StepFuture, scratch};
+use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, PhaseStep};
 use myriad_store::page::ProxiedFacts;
 
 /// Handler of files under the root, the default of a place without another handler.
@@ -29,35 +29,35 @@ pub struct FileHandler {
 }
 
 impl Handler for FileHandler {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         begin(exchange, self.other_methods)
     }
 
-    fn shortcut(&self, exchange: &mut Exchange) -> Option<Step> {
+    fn shortcut(&self, exchange: &mut Exchange) -> Option<PhaseStep> {
         shortcut(exchange)
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         true
     }
 }
 
 /// Serves the file of the URI, the index of a directory, or a redirect to it.
-fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
+fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseStep {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     let posts = request.received.head.method() == Method::Post;
     // The result of `try_files` may have another form: it is empty for the root itself.
     let begins = match request.route.uri.first() {
-        Some(first) => *first == b'/' || request.route.form.behind_alias,
+        Some(first) => *first == b'/' || request.route.form.below_alias,
         None => true,
     };
     if request.route.uri.contains(&0) || !begins {
-        return Step::Error(404);
+        return PhaseStep::Error(404);
     }
     if !reads
         && !posts
-        && let Some(step) = written(exchange)
+        && let Some(step) = handle_write_method(exchange)
     {
         return step;
     }
@@ -78,33 +78,33 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> Step {
         Ok((found, _)) if !reads && found.entry.file().is_some() => method_not_allowed(&mut exchange.request),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
-                shortcut::keep(&exchange.request);
+                shortcut::store(&exchange.request);
             }
             serve(exchange, &found)
         }
-        Ok((found, Some(path))) => Step::Wait(Box::new(Load { found, path })),
+        Ok((found, Some(path))) => PhaseStep::Wait(Box::new(FileLoad { found, path })),
         Err(error) => {
             exchange.request.log(LogLevel::Error, format_args!("{error}"));
-            Step::Error(500)
+            PhaseStep::Error(500)
         }
     }
 }
 
 /// Answers 405 with the methods of files and those of the place's handler (`dav_methods`).
-pub(crate) fn method_not_allowed(request: &mut Request) -> Step {
+pub(crate) fn method_not_allowed(request: &mut Request) -> PhaseStep {
     let own = request.place().features.get::<Box<dyn MethodHandler>>().map(|handler| handler.methods());
-    Step::method_not_allowed(request, GET_HEAD.union(own.unwrap_or_default()))
+    PhaseStep::method_not_allowed(request, GET_HEAD.union(own.unwrap_or_default()))
 }
 
 /// Runs the place's handler of other methods (`dav_methods`), if it supports the request.
-fn written(exchange: &mut Exchange) -> Option<Step> {
+fn handle_write_method(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let writes = site.runtime.place(exchange.request.route.place).features.get::<Box<dyn MethodHandler>>()?;
     writes.takes(&exchange.request).then(|| writes.begin(exchange))
 }
 
 /// Serves the file of the URI if it is in memory. The place is the result of rules evaluated for an earlier request.
-fn shortcut(exchange: &mut Exchange) -> Option<Step> {
+fn shortcut(exchange: &mut Exchange) -> Option<PhaseStep> {
     match find(exchange) {
         Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),
         _ => None,
@@ -112,7 +112,7 @@ fn shortcut(exchange: &mut Exchange) -> Option<Step> {
 }
 
 /// Returns the entry of the URI's path, and the path if the file has to be loaded.
-fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_script::EvalError> {
+fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_script::EvalError> {
     scratch::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
         of_uri(request, &request.route.uri, frame, file)?;
@@ -120,29 +120,29 @@ fn find(exchange: &mut Exchange) -> Result<(Found, Option<PathBuf>), myriad_scri
         let varies = packed.varies;
         let (entry, coding) = match packed.file {
             Some(found) => found,
-            None => (look_for_certain(request, frame, file), Coding::Identity),
+            None => (look_up_rechecking_absence(request, frame, file), Coding::Identity),
         };
         let to_load = entry.file().is_some_and(|file| !file.is_loaded()).then(|| as_path(file).to_owned());
-        Ok((Found { entry, coding, varies }, to_load))
+        Ok((FoundFile { entry, coding, varies }, to_load))
     })
 }
 
 /// Entry and its coding: identity, except for a precompressed file.
-struct Found {
-    entry: Arc<Entry>,
+struct FoundFile {
+    entry: Arc<PathEntry>,
     coding: Coding,
     /// Set if other clients may receive another file.
     varies: bool,
 }
 
 /// File to load.
-struct Load {
-    found: Found,
+struct FileLoad {
+    found: FoundFile,
     path: PathBuf,
 }
 
-impl Pending for Load {
-    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_> {
+impl PendingStep for FileLoad {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_> {
         Box::pin(load(exchange, self.found, self.path))
     }
 
@@ -156,28 +156,28 @@ impl Pending for Load {
 
 /// Reads a file on the blocking thread pool, then serves it. A file that was replaced meanwhile is looked up once
 /// again.
-async fn load(exchange: &mut Exchange, mut found: Found, path: PathBuf) -> Step {
+async fn load(exchange: &mut Exchange, mut found: FoundFile, path: PathBuf) -> PhaseStep {
     let mut loaded = read(exchange, &found, &path).await;
     if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
         let key = path.as_os_str().as_encoded_bytes();
         FileCache::forget(&found.entry);
-        found.entry = look(&exchange.request, &mut exchange.frame, key);
+        found.entry = look_up(&exchange.request, &mut exchange.frame, key);
         loaded = read(exchange, &found, &path).await;
     }
     let error = match loaded {
         Ok(()) => return serve(exchange, &found),
         Err(error) => error,
     };
-    not_opened(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
+    open_failure(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
 }
 
 /// Opens the file, and reads it if it is small. If the process has no descriptors left, others are released first.
-async fn read(exchange: &Exchange, found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+async fn read(exchange: &Exchange, found: &FoundFile, path: &std::path::Path) -> std::io::Result<()> {
     let make_descriptors = || exchange.request.site.worker.make_descriptors();
     with_descriptor(async || read_once(found, path).await, make_descriptors).await
 }
 
-async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()> {
+async fn read_once(found: &FoundFile, path: &std::path::Path) -> std::io::Result<()> {
     let loading = Arc::clone(&found.entry);
     let named = path.to_owned();
     let loaded = tokio::task::spawn_blocking(move || match loading.file() {
@@ -189,45 +189,45 @@ async fn read_once(found: &Found, path: &std::path::Path) -> std::io::Result<()>
 }
 
 /// Serves a directory: a random file (`random_index`), or the first existing file of `index`.
-fn index(exchange: &mut Exchange) -> Step {
+fn index(exchange: &mut Exchange) -> PhaseStep {
     if random_index::is_on(&exchange.request) {
         let mut folder = Vec::new();
         let Exchange { request, frame } = exchange;
         if of_uri(request, &request.route.uri, frame, &mut folder).is_err() {
-            return Step::Error(500);
+            return PhaseStep::Error(500);
         }
         let folder = as_path(&folder).to_owned();
-        return Step::Wait(Box::new(random_index::Draw { folder, otherwise: first_index }));
+        return PhaseStep::Wait(Box::new(random_index::RandomFile { folder, fallback: first_index }));
     }
     first_index(exchange)
 }
 
-fn first_index(exchange: &mut Exchange) -> Step {
-    if let Some(step) = find_index(exchange, look) {
+fn first_index(exchange: &mut Exchange) -> PhaseStep {
+    if let Some(step) = find_index(exchange, look_up) {
         return step;
     }
     // Absence is verified by a second lookup.
-    let again = believes_no_absence(&exchange.request).then(|| find_index(exchange, look_for_certain));
+    let again = rechecks_absence(&exchange.request).then(|| find_index(exchange, look_up_rechecking_absence));
     again.flatten().unwrap_or_else(|| directory_without_index(exchange))
 }
 
-type Look = fn(&Request, &mut Frame, &[u8]) -> Arc<Entry>;
+type LookupFn = fn(&Request, &mut Frame, &[u8]) -> Arc<PathEntry>;
 
 /// Redirects to the first existing index of the directory.
-fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
+fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     for template in &place.files.index {
         let mut target = Vec::new();
         let Exchange { request, frame } = exchange;
         if template.eval(request, frame, &mut target).is_err() {
-            return Some(Step::Error(500));
+            return Some(PhaseStep::Error(500));
         }
         if target.starts_with(b"/") {
             let args = std::mem::take(&mut request.route.args);
             redirect::local_redirect(request, &target);
             request.route.args = args;
-            return Some(Step::Redirect);
+            return Some(PhaseStep::Redirect);
         }
         let found = scratch::with_buffer(|file| {
             of_uri(request, &request.route.uri, frame, file).ok()?;
@@ -238,34 +238,34 @@ fn find_index(exchange: &mut Exchange, look: Look) -> Option<Step> {
         });
         if found.is_some() {
             request.route.uri.extend_from_slice(&target);
-            return Some(Step::Redirect);
+            return Some(PhaseStep::Redirect);
         }
     }
     None
 }
 
-fn directory_without_index(exchange: &mut Exchange) -> Step {
+fn directory_without_index(exchange: &mut Exchange) -> PhaseStep {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|file| {
         let _ = of_uri(request, &request.route.uri, frame, file);
-        let entry = look(request, frame, file);
+        let entry = look_up(request, frame, file);
         let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);
         let shown = String::from_utf8_lossy(&file[..shown]);
         match &entry.kind {
-            Kind::Directory => {
+            PathKind::Directory => {
                 if let Some(folders) = folders(request) {
                     return folders.begin(as_path(file));
                 }
                 request.log(LogLevel::Error, format_args!("directory index of \"{shown}/\" is forbidden"));
-                Step::Error(403)
+                PhaseStep::Error(403)
             }
-            Kind::Missing(error) => {
+            PathKind::Missing(error) => {
                 if request.place().logs.not_found || !error.is_absence() {
                     request.log(LogLevel::Error, format_args!("\"{shown}/\" is not found ({error})"));
                 }
-                Step::Error(error.status())
+                PhaseStep::Error(error.status())
             }
-            Kind::File(_) | Kind::Other => Step::Error(404),
+            PathKind::File(_) | PathKind::Other => PhaseStep::Error(404),
         }
     })
 }
@@ -276,34 +276,34 @@ fn folders(request: &Request) -> Option<&dyn FolderHandler> {
     request.place().features.get::<Box<dyn FolderHandler>>().map(|folders| &**folders).filter(|_| reads)
 }
 
-fn serve(exchange: &mut Exchange, found: &Found) -> Step {
+fn serve(exchange: &mut Exchange, found: &FoundFile) -> PhaseStep {
     match &found.entry.kind {
-        Kind::File(file) if found.coding != Coding::Identity => coded(exchange, found, file),
-        Kind::File(file) => answer(exchange, found, file),
-        Kind::Directory => redirect::add_slash(exchange),
-        Kind::Other => Step::Error(404),
-        Kind::Missing(error) => {
+        PathKind::File(file) if found.coding != Coding::Identity => serve_encoded(exchange, found, file),
+        PathKind::File(file) => answer(exchange, found, file),
+        PathKind::Directory => redirect::add_slash(exchange),
+        PathKind::Other => PhaseStep::Error(404),
+        PathKind::Missing(error) => {
             let Exchange { request, frame } = exchange;
             let mut file = Vec::new();
             if of_uri(request, &request.route.uri, frame, &mut file).is_err() {
-                return Step::Error(500);
+                return PhaseStep::Error(500);
             }
-            not_opened(request, &file, *error)
+            open_failure(request, &file, *error)
         }
     }
 }
 
 /// Logs the error of a file, and returns its status.
-fn not_opened(request: &Request, file: &[u8], error: SystemError) -> Step {
+fn open_failure(request: &Request, file: &[u8], error: SystemError) -> PhaseStep {
     if request.place().logs.not_found || !error.is_absence() {
         let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
         let file = String::from_utf8_lossy(file);
         request.log(level, format_args!("open() \"{file}\" failed ({error})"));
     }
-    Step::Error(error.status())
+    PhaseStep::Error(error.status())
 }
 
-fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
+fn answer(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -> PhaseStep {
     let request = &exchange.request;
     let entry = &found.entry;
     let media_type = media_type_of(request, &request.route.uri);
@@ -314,14 +314,15 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
     let is_plain = !myriad_output::is_compressed(status);
     let whole = filtered || is_plain || request.received.head.fields().has(Known::Range);
     let encodings = myriad_output::encodings(request, &media_type, Some(file.length), facts, false);
-    let mut answer = Answer::new(200, ResponseBody::None);
+    let mut answer = ContentResponse::new(200, ResponseBody::None);
     answer.varies_by_encoding = encodings.varies && !is_plain || found.varies;
     answer.media_type = Some(media_type);
-    answer.made_from = MadeFrom::File(Arc::clone(entry));
+    answer.source = ResponseSource::File(Arc::clone(entry));
     answer.ranges = true;
     match file.contents() {
         Some(contents) => {
-            let encoded = if whole { None } else { encoded(request, entry, file, contents, &encodings) };
+            let encoded =
+                if whole { None } else { best_encoding(request, entry, file, contents, &encodings) };
             answer.uncompressed = if encoded.is_some() { file.length } else { 0 };
             let (coding, bytes) = encoded.unwrap_or_else(|| (Coding::Identity, contents.clone()));
             answer.coding = coding;
@@ -335,35 +336,35 @@ fn answer(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
                 answer.body =
                     ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length };
             }
-            None => return Step::Error(500),
+            None => return PhaseStep::Error(500),
         },
     }
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
 /// Serves a precompressed file unchanged.
-fn coded(exchange: &mut Exchange, found: &Found, file: &FileEntry) -> Step {
+fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -> PhaseStep {
     let request = &exchange.request;
-    let mut answer = Answer::new(200, ResponseBody::None);
+    let mut answer = ContentResponse::new(200, ResponseBody::None);
     answer.media_type = Some(media_type_of(request, &request.route.uri));
     answer.varies_by_encoding = found.varies;
     answer.coding = found.coding;
-    answer.made_from = MadeFrom::File(Arc::clone(&found.entry));
+    answer.source = ResponseSource::File(Arc::clone(&found.entry));
     answer.ranges = true;
     answer.body = match (file.contents(), file.descriptor()) {
         (Some(contents), _) => ResponseBody::Full(contents.clone()),
         (None, Some(descriptor)) => {
             ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length }
         }
-        (None, None) => return Step::Error(500),
+        (None, None) => return PhaseStep::Error(500),
     };
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
 /// Returns the best available encoding. A better permitted encoding is created once in the background.
-fn encoded(
+fn best_encoding(
     request: &Request,
-    entry: &Arc<Entry>,
+    entry: &Arc<PathEntry>,
     file: &FileEntry,
     contents: &Bytes,
     encodings: &myriad_output::Encodings,
@@ -375,9 +376,13 @@ fn encoded(
     if let Some((_, bytes)) = file.encoded(wanted) {
         return (bytes.len() < contents.len()).then_some((wanted, bytes));
     }
-    let kept = Arc::clone(entry);
+    let entry_to_encode = Arc::clone(entry);
     let key = Arc::as_ptr(entry) as u64 ^ ((wanted as u64) << 60);
-    request.site.worker.encoder.submit(key, move || make(&kept, wanted, Level::Strong));
+    request
+        .site
+        .worker
+        .encoder
+        .submit(key, move || add_encoding(&entry_to_encode, wanted, CompressionLevel::Strong));
     let mut available = CodingSet::EMPTY.with(Coding::Identity);
     for coding in [Coding::Gzip, Coding::Brotli, Coding::Zstd] {
         if file.encoded(coding).is_some() {
@@ -388,7 +393,7 @@ fn encoded(
         Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
         // If none is available, gzip at its fast level costs less than sending identity to a phone.
         _ if encodings.takes(Coding::Gzip) && contents.len() <= INLINE => {
-            make(entry, Coding::Gzip, Level::Fast);
+            add_encoding(entry, Coding::Gzip, CompressionLevel::Fast);
             file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))
         }
         _ => None,
@@ -398,7 +403,7 @@ fn encoded(
 /// Maximum size of contents that are compressed on the worker thread, in bytes.
 const INLINE: usize = 256 << 10;
 
-fn make(entry: &Entry, coding: Coding, level: Level) {
+fn add_encoding(entry: &PathEntry, coding: Coding, level: CompressionLevel) {
     let Some(file) = entry.file() else { return };
     let Some(contents) = file.contents() else { return };
     if let Ok(encoded) = compress(coding, level, contents) {

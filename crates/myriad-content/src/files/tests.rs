@@ -1,4 +1,4 @@
-use myriad_serve::testing::{Reached, ask};
+use myriad_serve::testing::{PhaseResult, send_request};
 use myriad_serve::testing::{TestFolder, TestSite};
 
 /// Returns a site whose root contains the file `page.txt`, a directory `with` an index and a directory `without`.
@@ -13,17 +13,17 @@ fn site(name: &str, rules: &str) -> (TestFolder, TestSite) {
     (folder, site)
 }
 
-fn told(reached: &Reached) -> (u16, &str) {
+fn status_and_text(reached: &PhaseResult) -> (u16, &str) {
     (reached.status, &reached.text)
 }
 
 #[test]
 fn file_is_read_once_and_sent_from_memory_then() {
     let (_folder, site) = site("file-once", "open_file_cache max=10; open_file_cache_valid 60s;");
-    let first = ask(&site, "GET /page.txt", &[]);
-    assert_eq!((told(&first), first.waited), ((200, "the page"), true));
-    let second = ask(&site, "GET /page.txt", &[]);
-    assert_eq!((told(&second), second.waited), ((200, "the page"), false));
+    let first = send_request(&site, "GET /page.txt", &[]);
+    assert_eq!((status_and_text(&first), first.waited), ((200, "the page"), true));
+    let second = send_request(&site, "GET /page.txt", &[]);
+    assert_eq!((status_and_text(&second), second.waited), ((200, "the page"), false));
 }
 
 #[test]
@@ -37,19 +37,19 @@ fn only_get_and_head_take_a_file() {
         ("DELETE /none.txt", 405),
         ("DELETE /with/", 405),
     ] {
-        assert_eq!(ask(&site, line, &[]).status, status, "{line}");
+        assert_eq!(send_request(&site, line, &[]).status, status, "{line}");
     }
 }
 
 #[test]
 fn folder_is_its_index_or_forbidden() {
     let (_folder, site) = site("file-folders", "");
-    let index = ask(&site, "GET /with/", &[]);
-    assert_eq!((told(&index), index.uri().as_str()), ((200, "the index"), "/with/index.html"));
-    assert_eq!(ask(&site, "GET /without/", &[]).status, 403);
-    assert_eq!(ask(&site, "GET /none/", &[]).status, 404);
-    assert_eq!(ask(&site, "GET /page.txt/", &[]).status, 404);
-    let slashless = ask(&site, "GET /with?a", &[("Host", "a.test")]);
+    let index = send_request(&site, "GET /with/", &[]);
+    assert_eq!((status_and_text(&index), index.uri().as_str()), ((200, "the index"), "/with/index.html"));
+    assert_eq!(send_request(&site, "GET /without/", &[]).status, 403);
+    assert_eq!(send_request(&site, "GET /none/", &[]).status, 404);
+    assert_eq!(send_request(&site, "GET /page.txt/", &[]).status, 404);
+    let slashless = send_request(&site, "GET /with?a", &[("Host", "a.test")]);
     assert_eq!((slashless.status, slashless.location()), (301, Some("http://a.test:8080/with/?a")));
 }
 
@@ -57,21 +57,21 @@ fn folder_is_its_index_or_forbidden() {
 fn index_that_is_a_uri_leads_there_with_the_arguments() {
     let (_folder, site) =
         site("file-index", "index none.html /app; location = /app { return 200 $uri?$args; }");
-    assert_eq!(ask(&site, "GET /without/?a=b", &[]).text, "/app?a=b");
+    assert_eq!(send_request(&site, "GET /without/?a=b", &[]).text, "/app?a=b");
 }
 
 #[test]
 fn post_to_folder_reaches_its_index_script() {
     let (_folder, site) = site("file-form", "location ~ html$ { return 200 script; }");
-    assert_eq!(told(&ask(&site, "POST /with/", &[])), (200, "script"));
+    assert_eq!(status_and_text(&send_request(&site, "POST /with/", &[])), (200, "script"));
 }
 
 #[test]
 fn compressed_copy_is_sent_to_clients_accepting_it() {
     let (folder, site) = site("file-copy", "gzip_static on;");
     folder.write("page.txt.gz", "the copy");
-    assert_eq!(ask(&site, "GET /page.txt", &[("Accept-Encoding", "gzip")]).text, "the copy");
-    assert_eq!(ask(&site, "GET /page.txt", &[]).text, "the page");
+    assert_eq!(send_request(&site, "GET /page.txt", &[("Accept-Encoding", "gzip")]).text, "the copy");
+    assert_eq!(send_request(&site, "GET /page.txt", &[]).text, "the page");
 }
 
 #[test]
@@ -81,9 +81,17 @@ fn purge_of_a_file_is_for_the_zones_of_its_server() {
     folder.write("page.txt", "the page");
     let rules = "location /app { proxy_pass http://127.0.0.1:1; proxy_cache z; proxy_cache_purge DELETE from 127.0.0.1; }";
     let site = TestSite::in_folder(&folder.0, &format!("root .; {zone}"), rules);
-    assert_eq!(ask(&site, "DELETE /page.txt", &[("Host", "localhost")]).status, 412, "nothing was stored");
-    assert_eq!(ask(&site, "PUT /page.txt", &[("Host", "localhost")]).status, 405);
-    assert_eq!(ask(&site, "DELETE /without/", &[("Host", "localhost")]).status, 404, "the index is sought");
+    assert_eq!(
+        send_request(&site, "DELETE /page.txt", &[("Host", "localhost")]).status,
+        412,
+        "nothing was stored"
+    );
+    assert_eq!(send_request(&site, "PUT /page.txt", &[("Host", "localhost")]).status, 405);
+    assert_eq!(
+        send_request(&site, "DELETE /without/", &[("Host", "localhost")]).status,
+        404,
+        "the index is sought"
+    );
 }
 
 mod said {
@@ -120,8 +128,8 @@ mod said {
 
     #[test]
     fn each_static_directive_sets_mode_of_its_coding() {
-        let said = settings::<PrecompressedSettings>("gzip_static always; zstd_static on;");
-        assert_eq!((said.gzip, said.brotli), (StaticMode::Always, StaticMode::Off));
-        assert_eq!(said.zstd, StaticMode::On);
+        let configured = settings::<PrecompressedSettings>("gzip_static always; zstd_static on;");
+        assert_eq!((configured.gzip, configured.brotli), (StaticMode::Always, StaticMode::Off));
+        assert_eq!(configured.zstd, StaticMode::On);
     }
 }

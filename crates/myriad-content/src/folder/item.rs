@@ -2,7 +2,7 @@
 
 /// Entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct DirectoryItem {
     pub kind: ItemKind,
     pub name: Vec<u8>,
     pub modified_s: u64,

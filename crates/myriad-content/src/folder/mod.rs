@@ -3,5 +3,5 @@
 mod item;
 mod read;
 
-pub(crate) use item::{Item, ItemKind};
-pub(crate) use read::{Selection, read};
+pub(crate) use item::{DirectoryItem, ItemKind};
+pub(crate) use read::{ItemSelection, read};

@@ -5,17 +5,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use myriad_exchange::exchange::{Exchange, Step, paths};
-use myriad_files::{SystemError, Walk, as_path};
-use myriad_log::Level;
+use myriad_exchange::exchange::{Exchange, PhaseStep, paths};
+use myriad_files::{PathResolution, SystemError, as_path};
+use myriad_log::LogLevel;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::item::{Item, ItemKind};
+use super::item::{DirectoryItem, ItemKind};
 
 /// Selection of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Selection {
+pub(crate) struct ItemSelection {
     /// Set if names with a leading dot are included.
     pub(crate) hidden: bool,
     /// Set if symbolic links are included; they are listed as their targets.
@@ -26,22 +26,22 @@ pub(crate) struct Selection {
 pub(crate) async fn read(
     exchange: &mut Exchange,
     folder: PathBuf,
-    selection: Selection,
-) -> Result<Vec<Item>, Step> {
+    selection: ItemSelection,
+) -> Result<Vec<DirectoryItem>, PhaseStep> {
     let Exchange { request, frame } = exchange;
     let walk = paths::walk(request, frame, folder.as_os_str().as_bytes());
     let shown = folder.clone();
     let read = tokio::task::spawn_blocking(move || items(&folder, walk, selection)).await;
     read.unwrap_or_else(|_| Err(io::Error::other("reading was aborted"))).map_err(|error| {
         let error = SystemError::of(&error);
-        let level = if error.status() == 500 { Level::Crit } else { Level::Error };
+        let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
         let folder = shown.display();
         exchange.request.log(level, format_args!("opendir() \"{folder}\" failed ({error})"));
-        Step::Error(error.status())
+        PhaseStep::Error(error.status())
     })
 }
 
-fn items(folder: &Path, walk: Walk, selection: Selection) -> io::Result<Vec<Item>> {
+fn items(folder: &Path, walk: PathResolution, selection: ItemSelection) -> io::Result<Vec<DirectoryItem>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = openat(walk.folder(folder.as_os_str().as_bytes())?, ".", flags, Mode::empty())?;
     let mut items = Vec::new();
@@ -59,7 +59,12 @@ fn items(folder: &Path, walk: Walk, selection: Selection) -> io::Result<Vec<Item
 /// Returns an entry, as the target of a link. `None` for omitted entries: links that are not selected, entries without
 /// permission, and entries removed meanwhile. A link whose target is missing or may not be followed is listed as a
 /// link.
-fn item(folder: &OwnedFd, name: &[u8], walk: Walk, selection: Selection) -> io::Result<Option<Item>> {
+fn item(
+    folder: &OwnedFd,
+    name: &[u8],
+    walk: PathResolution,
+    selection: ItemSelection,
+) -> io::Result<Option<DirectoryItem>> {
     let stat = |flags| match statat(folder, as_path(name), flags) {
         Ok(found) => Ok(Some(found)),
         Err(Errno::NOENT | Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::NOTDIR) => Ok(None),
@@ -76,7 +81,7 @@ fn item(folder: &OwnedFd, name: &[u8], walk: Walk, selection: Selection) -> io::
             _ => {}
         }
     }
-    Ok(Some(Item {
+    Ok(Some(DirectoryItem {
         kind: match FileType::from_raw_mode(found.st_mode) {
             FileType::Directory => ItemKind::Directory,
             FileType::RegularFile => ItemKind::File,
@@ -103,7 +108,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("nowhere", folder.join("link")).unwrap();
         let names = |hidden, links| {
-            let mut items = items(&folder, Walk::Free, Selection { hidden, links }).unwrap();
+            let mut items = items(&folder, PathResolution::Free, ItemSelection { hidden, links }).unwrap();
             items.sort_by(|one, two| one.name.cmp(&two.name));
             items
                 .into_iter()
@@ -129,8 +134,8 @@ mod tests {
         // Only root can change the owner of files.
         let is_root = lchown(folder.join("foreign"), Some(54_321), None).is_ok();
         let kind = |rule: Option<LinkRule>, name: &str| {
-            let walk = rule.map_or(Walk::Free, |rule| Walk::Checked(rule, 0));
-            let items = items(&folder, walk, Selection { hidden: false, links: true }).unwrap();
+            let walk = rule.map_or(PathResolution::Free, |rule| PathResolution::Checked(rule, 0));
+            let items = items(&folder, walk, ItemSelection { hidden: false, links: true }).unwrap();
             items.into_iter().find(|item| item.name == name.as_bytes()).expect(name).kind
         };
         let foreign = |rule| if is_root { kind(rule, "foreign") } else { ItemKind::Other };

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, between};
 use myriad_net::ResponseBody;
 
-use myriad_exchange::exchange::Answer;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::ContentResponse;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, GET_HEAD, Handler};
-use myriad_exchange::feature::{PlannedHandler, planned};
+use myriad_exchange::feature::{PlannedHandler, plan_handler};
 use myriad_exchange::runtime::SettingsCompiler;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
@@ -16,7 +16,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     // An argument, as required by older versions of nginx, is ignored.
     between(0, 1),
     Set::Settings(|settings, _| {
-        settings.handler = Some(planned(StubStatus));
+        settings.handler = Some(plan_handler(StubStatus));
         Ok(())
     }),
     "Serves counts of connections and requests.",
@@ -34,17 +34,17 @@ impl PlannedHandler for StubStatus {
 }
 
 impl Handler for StubStatus {
-    fn begin(&self, exchange: &mut Exchange) -> Step {
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep {
         begin(exchange)
     }
 }
 
 /// Returns the connections of all workers.
-fn begin(exchange: &mut Exchange) -> Step {
+fn begin(exchange: &mut Exchange) -> PhaseStep {
     if !GET_HEAD.contains(exchange.request.received.head.method()) {
-        return Step::method_not_allowed(&mut exchange.request, GET_HEAD);
+        return PhaseStep::method_not_allowed(&mut exchange.request, GET_HEAD);
     }
-    let now = exchange.request.site.worker.everybody();
+    let now = exchange.request.site.worker.total();
     let (accepted, requests) = (now.accepted, now.begun);
     let (active, reading, writing, waiting) = (now.active(), now.reading, now.writing(), now.waiting());
     let text = format!(
@@ -53,7 +53,7 @@ fn begin(exchange: &mut Exchange) -> Step {
          {accepted} {accepted} {requests} \n\
          Reading: {reading} Writing: {writing} Waiting: {waiting} \n"
     );
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(text)));
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(b"text/plain"[..].into());
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

@@ -1,46 +1,46 @@
 //! `$connections_*`: connections of all workers.
 
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Moment;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 /// Numbers of connections, as on the page.
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new(
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new(
         "stub_status",
         "connections_active",
         &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().active())),
+        Made(|request, out| show(out, request.site.worker.total().active())),
     ),
-    Row::new(
+    RequestVariable::new(
         "stub_status",
         "connections_reading",
         &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().reading)),
+        Made(|request, out| show(out, request.site.worker.total().reading)),
     ),
-    Row::new(
+    RequestVariable::new(
         "stub_status",
         "connections_writing",
         &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().writing())),
+        Made(|request, out| show(out, request.site.worker.total().writing())),
     ),
-    Row::new(
+    RequestVariable::new(
         "stub_status",
         "connections_waiting",
         &[Moment],
-        Made(|request, out| show(out, request.site.worker.everybody().waiting())),
+        Made(|request, out| show(out, request.site.worker.total().waiting())),
     ),
 ];
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_variables};
 
     #[test]
     fn connection_counts_are_zero_without_sockets() {
-        shows(
-            &mut Case::default().begin(),
+        assert_variables(
+            &mut VariableCase::default().begin(),
             &[
                 ("connections_active", "0"),
                 ("connections_reading", "0"),

@@ -1,25 +1,25 @@
 //! Addition and removal of files.
 
-use crate::index::{Name, Standing};
+use crate::index::{EvictionPosition, FileName};
 
-use super::{Catalogue, Filed, Marker, Role, halves};
+use super::{FileIndex, FileRole, IndexedFile, VariantMarker, split_hash};
 use crate::file_labels::mark_of;
 
 /// Number of pairs of label and file that each change examines, to remove stale pairs. A change with more labels
 /// examines twice the number of its labels, so that stale pairs remain few.
-const TIDIED: usize = 32;
+const LABEL_PAIRS_SCANNED: usize = 32;
 
 /// Number of labels included in the size of a file (`keys_zone`): those of its URL. [`LABELS_OF_ONE`] further labels,
 /// of about 32 bytes each, count as one more file.
-const LABELS_WITHIN: usize = 2;
-const LABELS_OF_ONE: usize = 4;
+const FREE_LABELS: usize = 2;
+const LABELS_PER_SHARE: usize = 4;
 
 /// Returns the number of additional files that a file with `labels` labels counts as.
 fn share_of(labels: usize) -> u8 {
-    u8::try_from(labels.saturating_sub(LABELS_WITHIN).div_ceil(LABELS_OF_ONE)).unwrap_or(u8::MAX)
+    u8::try_from(labels.saturating_sub(FREE_LABELS).div_ceil(LABELS_PER_SHARE)).unwrap_or(u8::MAX)
 }
 
-impl Catalogue {
+impl FileIndex {
     /// Reserves blocks for a file that is about to be written.
     pub(crate) fn take_blocks(&mut self, blocks: u32) {
         self.used_blocks += u64::from(blocks);
@@ -33,27 +33,32 @@ impl Catalogue {
 
     /// Adds a file whose blocks are already reserved, with the labels of its page. The blocks of a former file with the
     /// name are released, because it is about to be replaced.
-    pub(crate) fn enter(&mut self, filed: Filed, labels: &[u64]) {
-        self.enter_as(Filed { share: share_of(labels.len()), ..filed }, labels, None);
+    pub(crate) fn insert(&mut self, filed: IndexedFile, labels: &[u64]) {
+        self.insert_with(IndexedFile { share: share_of(labels.len()), ..filed }, labels, None);
     }
 
-    pub(super) fn enter_as(&mut self, filed: Filed, labels: &[u64], standing: Option<Standing>) {
+    pub(super) fn insert_with(
+        &mut self,
+        filed: IndexedFile,
+        labels: &[u64],
+        standing: Option<EvictionPosition>,
+    ) {
         if let Some((_, blocks)) = self.doomed.remove(&filed.name) {
             self.return_blocks(blocks);
         }
-        let slot = self.enter_filed(filed, standing);
+        let slot = self.insert_entry(filed, standing);
         for label in labels {
             self.labels.insert(*label, slot, filed.generation);
         }
-        self.tidy_labels(TIDIED.max(2 * labels.len()));
+        self.tidy_labels(LABEL_PAIRS_SCANNED.max(2 * labels.len()));
     }
 
-    fn enter_filed(&mut self, filed: Filed, standing: Option<Standing>) -> u32 {
+    fn insert_entry(&mut self, filed: IndexedFile, standing: Option<EvictionPosition>) -> u32 {
         self.shares += usize::from(filed.share);
         if let Some(slot) = self.find(filed.name) {
             if let Some(known) = self.queue.at_mut(slot) {
                 let former = *known;
-                *known = Filed { used_s: known.used_s.max(filed.used_s), ..filed };
+                *known = IndexedFile { used_s: known.used_s.max(filed.used_s), ..filed };
                 self.return_blocks(former.blocks);
                 self.shares -= usize::from(former.share);
                 if former.hash != filed.hash {
@@ -79,14 +84,14 @@ impl Catalogue {
 
     /// Moves a file to the hash of another key. Two keys can have the same file name, because keys with equal MD5 are
     /// easy to create.
-    fn rehash(&mut self, slot: u32, former: &Filed, filed: &Filed) {
+    fn rehash(&mut self, slot: u32, former: &IndexedFile, filed: &IndexedFile) {
         if let Ok(found) = self.by_hash.find_entry(former.hash[0], |&other| other == slot) {
             found.remove();
         }
         let queue = &self.queue;
         let by_hash = |&slot: &u32| queue.at(slot).map_or(0, |filed| filed.hash[0]);
         self.by_hash.insert_unique(filed.hash[0], slot, by_hash);
-        if former.role == Role::Marker {
+        if former.role == FileRole::Marker {
             self.doom_variants(former.key_hash());
         }
     }
@@ -100,8 +105,8 @@ impl Catalogue {
     }
 
     /// Records the contents of a key's marker. The variants of other families are doomed.
-    pub(crate) fn mark(&mut self, name: Name, hash: u128, selector: &[u8], family: u64) {
-        let marker = Marker { selector: selector.into(), family };
+    pub(crate) fn set_marker(&mut self, name: FileName, hash: u128, selector: &[u8], family: u64) {
+        let marker = VariantMarker { selector: selector.into(), family };
         let former = self.markers.insert(name, marker);
         if former.is_some_and(|former| former.family != family || *former.selector != *selector) {
             self.doom_variants(hash);
@@ -110,14 +115,14 @@ impl Catalogue {
 
     /// Dooms the known variants of a key.
     pub(crate) fn doom_variants(&mut self, hash: u128) {
-        let names: Vec<Name> = self.variants(hash).map(|filed| filed.name).collect();
+        let names: Vec<FileName> = self.variants(hash).map(|filed| filed.name).collect();
         for name in names {
             self.doom(name);
         }
     }
 
     /// Records that a key has no variants any more.
-    pub(crate) fn unmark(&mut self, name: Name, hash: u128) {
+    pub(crate) fn clear_marker(&mut self, name: FileName, hash: u128) {
         self.markers.remove(&name);
         self.doom_variants(hash);
     }
@@ -125,7 +130,7 @@ impl Catalogue {
     /// Dooms a marker after its last variant has been removed.
     pub(super) fn doom_idle_marker(&mut self, hash: u128) {
         if self.variants(hash).next().is_none()
-            && let Some(marker) = self.of_key(hash).filter(|filed| filed.role == Role::Marker)
+            && let Some(marker) = self.key_file(hash).filter(|filed| filed.role == FileRole::Marker)
         {
             self.doom(marker.name);
         }
@@ -133,7 +138,7 @@ impl Catalogue {
 
     /// Removes a file whose blocks remain accounted. The variants of a marker are removed with it, and a marker with
     /// its last variant.
-    fn take(&mut self, name: Name) -> Option<Filed> {
+    fn remove_entry(&mut self, name: FileName) -> Option<IndexedFile> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
         self.shares -= usize::from(filed.share);
@@ -144,51 +149,51 @@ impl Catalogue {
             found.remove();
         }
         match filed.role {
-            Role::Marker => self.unmark(name, filed.key_hash()),
+            FileRole::Marker => self.clear_marker(name, filed.key_hash()),
             // Until all files are known, other variants may exist.
-            Role::Variant if self.complete => self.doom_idle_marker(filed.key_hash()),
-            Role::Variant | Role::Plain => {}
+            FileRole::Variant if self.complete => self.doom_idle_marker(filed.key_hash()),
+            FileRole::Variant | FileRole::Plain => {}
         }
         self.softened.remove(name);
-        self.tidy_labels(TIDIED);
+        self.tidy_labels(LABEL_PAIRS_SCANNED);
         Some(filed)
     }
 
     /// Dooms a file: it counts as removed from now on, although it still exists.
-    pub(crate) fn doom(&mut self, name: Name) {
-        if let Some(filed) = self.take(name) {
+    pub(crate) fn doom(&mut self, name: FileName) {
+        if let Some(filed) = self.remove_entry(name) {
             self.doomed.insert(name, (filed.hash, filed.blocks));
         }
     }
 
     /// Like [`Self::doom`], for a file that may exist although it is not known.
-    pub(crate) fn doom_unknown(&mut self, name: Name, hash: u128) {
+    pub(crate) fn doom_unknown(&mut self, name: FileName, hash: u128) {
         self.doom(name);
-        self.doomed.entry(name).or_insert((halves(hash), 0));
+        self.doomed.entry(name).or_insert((split_hash(hash), 0));
     }
 
     /// Removes a file that no longer exists.
-    pub(crate) fn forget(&mut self, name: Name) -> Option<Filed> {
-        let filed = self.take(name)?;
+    pub(crate) fn forget(&mut self, name: FileName) -> Option<IndexedFile> {
+        let filed = self.remove_entry(name)?;
         self.return_blocks(filed.blocks);
         Some(filed)
     }
 
     /// Records that a doomed file has been removed.
-    pub(crate) fn buried(&mut self, name: Name) {
+    pub(crate) fn forget_doomed(&mut self, name: FileName) {
         if let Some((_, blocks)) = self.doomed.remove(&name) {
             self.return_blocks(blocks);
         }
     }
 
     /// Returns the next file to evict.
-    pub(crate) fn victim(&mut self) -> Option<Filed> {
+    pub(crate) fn next_victim(&mut self) -> Option<IndexedFile> {
         let slot = self.queue.victim(|filed| u64::from(filed.blocks), |_| 0)?;
         self.queue.at(slot).copied()
     }
 
     /// Like [`Self::doom`], to free space.
-    pub(crate) fn evict(&mut self, name: Name) {
+    pub(crate) fn evict(&mut self, name: FileName) {
         if let Some(slot) = self.find(name) {
             self.queue.remember(slot, name.table_hash());
         }
@@ -196,7 +201,7 @@ impl Catalogue {
     }
 
     /// Records a use of a file.
-    pub(crate) fn touch(&mut self, name: Name, used_s: u32) {
+    pub(crate) fn touch(&mut self, name: FileName, used_s: u32) {
         if let Some(slot) = self.find(name)
             && let Some(filed) = self.queue.hit(slot, 1)
         {
@@ -206,7 +211,7 @@ impl Catalogue {
 
     /// Records a use of a key's page in memory.
     pub(crate) fn touch_key(&mut self, hash: u128, used_s: u32) {
-        let halves = halves(hash);
+        let halves = split_hash(hash);
         let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
         for slot in slots {
             if self.queue.at(slot).is_some_and(|filed| filed.hash == halves)
@@ -220,13 +225,13 @@ impl Catalogue {
     /// Dooms all files of a key and cancels its writes. Returns the number of objects.
     pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
         self.writes.remove_key(hash);
-        let count = match self.of_key(hash) {
+        let count = match self.key_file(hash) {
             None => 0,
-            Some(filed) if filed.role == Role::Marker => self.variants(hash).count(),
+            Some(filed) if filed.role == FileRole::Marker => self.variants(hash).count(),
             Some(_) => 1,
         };
-        if count > 0 || !self.complete || self.of_key(hash).is_some() {
-            self.doom_unknown(Name::of_key(key), hash);
+        if count > 0 || !self.complete || self.key_file(hash).is_some() {
+            self.doom_unknown(FileName::of_key(key), hash);
         }
         count
     }
@@ -235,7 +240,7 @@ impl Catalogue {
     pub(crate) fn remove_all(&mut self) -> usize {
         self.writes.clear();
         let slots = 0..self.queue.slots();
-        let is_page = |filed: &&Filed| filed.role != Role::Marker;
+        let is_page = |filed: &&IndexedFile| filed.role != FileRole::Marker;
         let count = slots.clone().filter_map(|slot| self.queue.at(slot)).filter(is_page).count();
         for slot in slots {
             if let Some(filed) = self.queue.at(slot).copied() {
@@ -246,7 +251,7 @@ impl Catalogue {
     }
 
     /// Takes some files that are not marked as stale yet.
-    pub(crate) fn take_softened(&mut self, most: usize) -> Vec<Filed> {
+    pub(crate) fn take_softened(&mut self, most: usize) -> Vec<IndexedFile> {
         let names = self.softened.take_unwritten(most);
         names.into_iter().filter_map(|name| self.get(name)).collect()
     }

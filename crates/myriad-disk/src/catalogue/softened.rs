@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use crate::index::Name;
+use crate::index::FileName;
 
 /// Pages covered by soft purges, by their files, until no purge counts them any more.
 #[derive(Debug, Default)]
-pub(crate) struct SoftenedPages {
+pub(crate) struct SoftPurgedPages {
     /// Newest soft purge that covers each.
-    newest: HashMap<Name, u64>,
+    newest: HashMap<FileName, u64>,
     /// Files that are not marked as stale yet.
-    unwritten: Vec<Name>,
+    unwritten: Vec<FileName>,
 }
 
-impl SoftenedPages {
+impl SoftPurgedPages {
     /// Records that a soft purge covers a page. Returns whether it is newer than the recorded purge.
-    pub(crate) fn note(&mut self, name: Name, number: u64) -> bool {
+    pub(crate) fn note(&mut self, name: FileName, number: u64) -> bool {
         let former = self.newest.insert(name, number).unwrap_or(0);
         if former == 0 {
             self.unwritten.push(name);
@@ -27,12 +27,12 @@ impl SoftenedPages {
     }
 
     /// Returns the newest soft purge known to cover a page, or zero.
-    pub(crate) fn newest(&self, name: Name) -> u64 {
+    pub(crate) fn newest(&self, name: FileName) -> u64 {
         self.newest.get(&name).copied().unwrap_or(0)
     }
 
     /// Takes up to `most` files that are not marked as stale yet.
-    pub(crate) fn take_unwritten(&mut self, most: usize) -> Vec<Name> {
+    pub(crate) fn take_unwritten(&mut self, most: usize) -> Vec<FileName> {
         let rest = self.unwritten.len().saturating_sub(most);
         let mut names = self.unwritten.split_off(rest);
         names.retain(|name| self.newest.contains_key(name));
@@ -45,7 +45,7 @@ impl SoftenedPages {
     }
 
     /// Removes a file that contains another page from now on, or none.
-    pub(crate) fn remove(&mut self, name: Name) {
+    pub(crate) fn remove(&mut self, name: FileName) {
         self.newest.remove(&name);
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::filed::{Filed, Role};
+use super::filed::{FileRole, IndexedFile};
 use crate::format::variant_hash;
 
 /// Write in progress.
 #[derive(Clone, Copy, Debug)]
-struct Write {
+struct PendingWrite {
     /// Hash of the variant ([`variant_hash`]); 0 for a key without variants.
     variant: u64,
     number: u64,
@@ -17,24 +17,24 @@ struct Write {
 
 /// Writes in progress in a zone, by the hash of their key. A page has at most one.
 #[derive(Debug)]
-pub(crate) struct Writes {
-    by_key: HashMap<u128, Vec<Write>>,
+pub(crate) struct PendingWrites {
+    by_key: HashMap<u128, Vec<PendingWrite>>,
     /// Number of the next write.
     next: u64,
 }
 
-impl Default for Writes {
+impl Default for PendingWrites {
     fn default() -> Self {
         Self { by_key: HashMap::new(), next: 1 }
     }
 }
 
-impl Writes {
+impl PendingWrites {
     /// Registers a write and returns its number. It replaces an earlier write of the same page; `None` if that write
     /// has a later generation.
     pub(crate) fn begin(&mut self, hash: u128, variant: Option<&[u8]>, generation: u64) -> Option<u64> {
         let number = self.next;
-        let write = Write { variant: variant_hash(variant), number, generation };
+        let write = PendingWrite { variant: variant_hash(variant), number, generation };
         let of_key = self.by_key.entry(hash).or_default();
         match of_key.iter_mut().find(|other| other.variant == write.variant) {
             Some(other) if other.generation > generation => return None,
@@ -51,14 +51,14 @@ impl Writes {
             return false;
         }
         let variant = variant_hash(variant);
-        let is_it = |write: &Write| write.variant == variant && write.generation > generation;
+        let is_it = |write: &PendingWrite| write.variant == variant && write.generation > generation;
         self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
     }
 
     /// Returns whether a write may still take effect: no purge or later write has cancelled it.
-    pub(crate) fn is_wanted(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
+    pub(crate) fn is_current(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
         let variant = variant_hash(variant);
-        let is_it = |write: &Write| write.variant == variant && write.number == number;
+        let is_it = |write: &PendingWrite| write.variant == variant && write.number == number;
         self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
     }
 
@@ -76,16 +76,17 @@ impl Writes {
 
     /// Cancels the writes in place of a file whose fetch began before `number`: of the file's variant, or of all pages
     /// of the key if the file is not a variant.
-    pub(crate) fn cancel_before(&mut self, filed: &Filed, number: u64) {
-        let is_other = |write: &Write| filed.role == Role::Variant && write.variant as u32 != filed.variant;
+    pub(crate) fn cancel_before(&mut self, filed: &IndexedFile, number: u64) {
+        let is_other =
+            |write: &PendingWrite| filed.role == FileRole::Variant && write.variant as u32 != filed.variant;
         self.retain(filed.key_hash(), |write| write.generation >= number || is_other(write));
     }
 
     /// Retains some of a key's writes. Returns whether others were removed.
-    fn retain(&mut self, hash: u128, is_kept: impl Fn(&Write) -> bool) -> bool {
+    fn retain(&mut self, hash: u128, predicate: impl Fn(&PendingWrite) -> bool) -> bool {
         let Some(of_key) = self.by_key.get_mut(&hash) else { return false };
         let before = of_key.len();
-        of_key.retain(is_kept);
+        of_key.retain(predicate);
         let went = of_key.len() < before;
         if of_key.is_empty() {
             self.by_key.remove(&hash);

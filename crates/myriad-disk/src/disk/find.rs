@@ -3,110 +3,116 @@
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::index::{Hashed, Name, Verdict};
+use crate::index::{FileName, HashedKeyRef, PurgeVerdict};
 
-use super::Disk;
-use crate::catalogue::{Filed, Role, blocks_of, halves};
-use crate::format::{FormatError, Kind, variant_hash};
-use crate::load::{self, Loaded};
+use super::DiskStore;
+use crate::catalogue::{FileRole, IndexedFile, blocks_of, split_hash};
+use crate::format::{ContentKind, FormatError, variant_hash};
+use crate::load::{self, LoadedFile};
 use crate::page::{PageBody, PageId, ReadPage};
-use crate::read::{self, Unread};
+use crate::read::{self, ReadFailure};
 
-impl Disk {
+impl DiskStore {
     /// Returns the file that may contain the page for a request; `None` if no file can. `variant` derives the request's
     /// variant from a selector.
-    pub fn seek(&self, key: Hashed<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<Name> {
-        if !self.shelf.health.has_begun() {
+    pub fn seek(&self, key: HashedKeyRef<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<FileName> {
+        if !self.file_store.health.has_begun() {
             return None;
         }
-        self.shelf.catalogue.lock().seek(key.bytes(), key.hash(), variant)
+        self.file_store.file_index.lock().seek(key.bytes(), key.hash(), variant)
     }
 
     /// Returns the key of the page in a file.
-    pub fn key_in(&self, name: Name) -> Option<Box<[u8]>> {
-        load::load(&self.shelf, name, 0).ok().map(|loaded| loaded.key)
+    pub fn key_in(&self, name: FileName) -> Option<Box<[u8]>> {
+        load::load(&self.file_store, name, 0).ok().map(|loaded| loaded.key)
     }
 
     /// Reads the page of a key from a file. A body of more than `most_in_memory` bytes remains in the file. A file that
     /// cannot be that page is forgotten, removed or quarantined.
-    pub fn read(&self, name: Name, most_in_memory: u64, now: u64, key: Hashed<'_>) -> Option<ReadPage> {
-        let shelf = &self.shelf;
+    pub fn read(
+        &self,
+        name: FileName,
+        most_in_memory: u64,
+        now: u64,
+        key: HashedKeyRef<'_>,
+    ) -> Option<ReadPage> {
+        let file_store = &self.file_store;
         let hash = key.hash();
-        let loaded = match load::load(shelf, name, most_in_memory) {
+        let loaded = match load::load(file_store, name, most_in_memory) {
             Ok(loaded) => loaded,
-            Err(Unread::Missing) => {
-                shelf.check_presence(name);
+            Err(ReadFailure::Missing) => {
+                file_store.check_presence(name);
                 return None;
             }
-            Err(Unread::Unfit(why)) => {
-                let _stripe = shelf.stripe(hash);
+            Err(ReadFailure::Invalid(why)) => {
+                let _stripe = file_store.stripe(hash);
                 // It may have been replaced by an intact file during the read.
-                if load::load(shelf, name, most_in_memory).is_err() {
-                    shelf.quarantine(name, why);
+                if load::load(file_store, name, most_in_memory).is_err() {
+                    file_store.quarantine(name, why);
                 }
                 return None;
             }
-            Err(Unread::Failed(error)) => {
-                shelf.unreadable(name, hash, error);
+            Err(ReadFailure::Failed(error)) => {
+                file_store.record_unreadable(name, hash, error);
                 return None;
             }
         };
-        shelf.counts.reads.fetch_add(1, Relaxed);
+        file_store.counts.reads.fetch_add(1, Relaxed);
         if loaded.key[..] != key.bytes()[..] {
             // Two keys with the same MD5: the page belongs to another key.
             return None;
         }
-        let is_void = loaded.header.generation < shelf.files.barrier.load(Relaxed)
-            || shelf.memory.upgrade().is_none_or(|memory| loaded.header.generation >= memory.sequence());
+        let is_void = loaded.header.generation < file_store.files.barrier.load(Relaxed)
+            || file_store.memory.upgrade().is_none_or(|memory| loaded.header.generation >= memory.sequence());
         if is_void {
-            shelf.catalogue.lock().doom_unknown(name, hash);
-            shelf.bury(name, hash);
+            file_store.file_index.lock().doom_unknown(name, hash);
+            file_store.remove_doomed(name, hash);
             return None;
         }
         self.note_read(name, hash, &loaded, now)?;
-        (loaded.header.kind != Kind::Marker).then(|| loaded.into_page(&self.shelf.health))
+        (loaded.header.kind != ContentKind::Marker).then(|| loaded.into_page(&self.file_store.health))
     }
 
     /// Quarantines a file whose metadata the caller cannot read.
-    pub fn refuse(&self, name: Name, hash: u128) {
-        let _stripe = self.shelf.stripe(hash);
-        self.shelf.quarantine(name, FormatError::Foreign);
+    pub fn quarantine_unreadable(&self, name: FileName, hash: u128) {
+        let _stripe = self.file_store.stripe(hash);
+        self.file_store.quarantine(name, FormatError::Foreign);
     }
 
     /// Returns the body of the page in a file if it belongs to this fetch. A long body remains in the file.
-    pub fn body_of(&self, name: Name, generation: u64) -> Option<PageBody> {
-        let loaded = load::load(&self.shelf, name, 0).ok()?;
+    pub fn body_of(&self, name: FileName, generation: u64) -> Option<PageBody> {
+        let loaded = load::load(&self.file_store, name, 0).ok()?;
         (loaded.header.generation == generation).then_some(loaded.body)
     }
 
     /// Adds a file that was read to the catalogue, unless it has been removed meanwhile.
-    fn note_read(&self, name: Name, key_hash: u128, loaded: &Loaded, now: u64) -> Option<()> {
-        let shelf = &self.shelf;
-        let main = Name::of_key(&loaded.key);
+    fn note_read(&self, name: FileName, key_hash: u128, loaded: &LoadedFile, now: u64) -> Option<()> {
+        let file_store = &self.file_store;
+        let main = FileName::of_key(&loaded.key);
         let role = match loaded.header.kind {
-            Kind::Marker => Role::Marker,
-            Kind::Object if name == main => Role::Plain,
-            Kind::Object => Role::Variant,
+            ContentKind::Marker => FileRole::Marker,
+            ContentKind::Object if name == main => FileRole::Plain,
+            ContentKind::Object => FileRole::Variant,
         };
-        let stripe = shelf.stripe(key_hash);
+        let stripe = file_store.stripe(key_hash);
         // Watched first, then checked, so that a removal between the two is noticed.
-        shelf.files.watch(name);
-        if fs::symlink_metadata(shelf.files.path(name)).is_err() {
+        file_store.files.watch(name);
+        if fs::symlink_metadata(file_store.files.path(name)).is_err() {
             drop(stripe);
-            shelf.check_presence(name);
+            file_store.check_presence(name);
             return None;
         }
-        let mut catalogue = shelf.catalogue.lock();
-        if catalogue.is_doomed(name) {
+        let mut file_index = file_store.file_index.lock();
+        if file_index.is_doomed(name) {
             return None;
         }
         let generation = loaded.header.generation;
-        if !catalogue.see(name) {
+        if !file_index.mark_seen(name) {
             let blocks = blocks_of(loaded.len);
-            catalogue.take_blocks(blocks);
-            let (hash, used_s) = (halves(key_hash), (now / 1000) as u32);
-            let variant = variant_hash((role == Role::Variant).then_some(&loaded.variant)) as u32;
-            let filed = Filed {
+            file_index.take_blocks(blocks);
+            let (hash, used_s) = (split_hash(key_hash), (now / 1000) as u32);
+            let variant = variant_hash((role == FileRole::Variant).then_some(&loaded.variant)) as u32;
+            let filed = IndexedFile {
                 name,
                 hash,
                 generation,
@@ -114,65 +120,78 @@ impl Disk {
                 blocks,
                 used_s,
                 role,
-                seen: true,
-                sure: true,
+                was_seen: true,
+                is_trusted: true,
                 share: 0,
             };
-            catalogue.enter(filed, &loaded.labels);
+            file_index.insert(filed, &loaded.labels);
         }
-        if role != Role::Marker && catalogue.get(name).is_some_and(|filed| filed.generation != generation) {
+        if role != FileRole::Marker
+            && file_index.get(name).is_some_and(|filed| filed.generation != generation)
+        {
             // It was replaced during the read, or a power loss restored a former file, which no index has.
-            let is_replaced = read::open(&shelf.files, name).is_ok_and(|file| {
-                read::header(&shelf.files, &file).is_ok_and(|(header, _)| header.generation != generation)
+            let is_replaced = read::open(&file_store.files, name).is_ok_and(|file| {
+                read::header(&file_store.files, &file)
+                    .is_ok_and(|(header, _)| header.generation != generation)
             });
             if !is_replaced {
-                catalogue.doom(name);
+                file_index.doom(name);
             }
             return None;
         }
-        catalogue.touch(name, (now / 1000) as u32);
-        if role == Role::Marker {
-            catalogue.mark(name, key_hash, &loaded.selector, loaded.header.family);
+        file_index.touch(name, (now / 1000) as u32);
+        if role == FileRole::Marker {
+            file_index.set_marker(name, key_hash, &loaded.selector, loaded.header.family);
         }
         Some(())
     }
 
     /// Returns the number of the newest soft purge that has counted the page in a file. Purges up to this number do not
     /// count it again.
-    pub fn counted_upto(&self, name: Name) -> u64 {
-        self.shelf.catalogue.lock().softened.newest(name)
+    pub fn counted_upto(&self, name: FileName) -> u64 {
+        self.file_store.file_index.lock().softened.newest(name)
     }
 
     /// Applies the verdict of the purges up to `number` to a file. Returns whether the page remains.
-    pub fn obey(&self, name: Name, page: &PageId<'_>, verdict: Verdict, number: u64) -> bool {
-        let filed = self.shelf.catalogue.lock().get(name);
+    pub fn apply_verdict(
+        &self,
+        name: FileName,
+        page: &PageId<'_>,
+        verdict: PurgeVerdict,
+        number: u64,
+    ) -> bool {
+        let filed = self.file_store.file_index.lock().get(name);
         if let Some(filed) = filed.filter(|filed| filed.generation == page.generation) {
-            self.shelf.obey(&filed, verdict, number);
-            if verdict == Verdict::Goes {
-                self.shelf.bury(name, page.hash);
+            self.file_store.apply_verdict(&filed, verdict, number);
+            if verdict == PurgeVerdict::Removed {
+                self.file_store.remove_doomed(name, page.hash);
             }
         }
-        verdict != Verdict::Goes
+        verdict != PurgeVerdict::Removed
     }
 
     /// Returns the verdict of `judge` on the page in a file, by its key and metadata. A page that cannot be checked is
     /// removed.
-    pub fn ask_file(&self, filed: &Filed, judge: impl FnOnce(&[u8], &[u8]) -> Verdict) -> Verdict {
-        let asked = read::head(&self.shelf.files, filed.name, |header, head| {
+    pub fn judge_file_with(
+        &self,
+        filed: &IndexedFile,
+        judge: impl FnOnce(&[u8], &[u8]) -> PurgeVerdict,
+    ) -> PurgeVerdict {
+        let asked = read::head(&self.file_store.files, filed.name, |header, head| {
             // Another generation: replaced by a page that was checked when it was written, or different from its
             // catalogue entry.
             (header.generation == filed.generation).then(|| judge(head.key, head.meta))
         });
         match asked {
             Ok(Some(verdict)) => verdict,
-            Err(Unread::Missing) => Verdict::Stays,
+            Err(ReadFailure::Missing) => PurgeVerdict::Unaffected,
             // A page that has replaced it remains, because generations are compared when the verdict is applied.
-            Ok(None) | Err(Unread::Unfit(_) | Unread::Failed(_)) => Verdict::Goes,
+            Ok(None) | Err(ReadFailure::Invalid(_) | ReadFailure::Failed(_)) => PurgeVerdict::Removed,
         }
     }
 
     /// Records a use of a key's page in memory, in seconds since the epoch.
     pub fn touch_key(&self, hash: u128, used_s: u32) {
-        self.shelf.catalogue.lock().touch_key(hash, used_s);
+        self.file_store.file_index.lock().touch_key(hash, used_s);
     }
 }

@@ -3,87 +3,92 @@
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::index::Name;
+use crate::index::FileName;
 
-use super::Disk;
-use crate::catalogue::Role;
-use crate::format::{HEADER, Kind, Sections};
+use super::DiskStore;
+use crate::catalogue::FileRole;
+use crate::format::{ContentKind, HEADER, Sections};
 use crate::page::{PageId, PageParts};
-use crate::stage::{Placing, Stage, Unwritten};
+use crate::stage::{FileCompletion, StagedFile, WriteFailure};
 
 /// Delay until a page with a new encoding is written again, in milliseconds.
-const CHANGED_AFTER_MS: u64 = 2000;
+const REWRITE_DELAY_MS: u64 = 2000;
 /// Maximum number of pages that wait to be written again.
-const CHANGED: usize = 4096;
+const MAX_CHANGED: usize = 4096;
 /// Maximum number of files that are doomed without a check whether they exist. Beyond it the disk is checked first.
-pub(crate) const UNASKED: usize = 1 << 14;
+pub(crate) const MAX_UNCHECKED_DOOMED: usize = 1 << 14;
 
-impl Disk {
+impl DiskStore {
     /// Returns whether this page, or a later page in its place, is in its file.
     pub fn has_file_of(&self, page: &PageId<'_>) -> bool {
-        let catalogue = self.shelf.catalogue.lock();
-        catalogue.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
+        let file_index = self.file_store.file_index.lock();
+        file_index.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
     }
 
     /// Returns whether a later page is in its file, or is being written.
     pub fn has_or_writes_newer(&self, page: &PageId<'_>) -> bool {
-        let catalogue = self.shelf.catalogue.lock();
-        catalogue.writes.has_newer(page.hash, page.variant(), page.generation)
-            || catalogue.has_page(page.hash, page.variant(), |generation| generation > page.generation)
+        let file_index = self.file_store.file_index.lock();
+        file_index.writes.has_newer(page.hash, page.variant(), page.generation)
+            || file_index.has_page(page.hash, page.variant(), |generation| generation > page.generation)
     }
 
     /// Registers the write of a page and returns its number. From now on its former file is not read, and a purge
     /// cancels the write. `None` if a later page is being written in the same place.
     pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
-        self.shelf.catalogue.lock().writes.begin(page.hash, page.variant(), page.generation)
+        self.file_store.file_index.lock().writes.begin(page.hash, page.variant(), page.generation)
     }
 
     /// Removes a write that turned out to be unnecessary.
     pub fn end_write(&self, page: &PageId<'_>, number: u64) {
-        self.shelf.catalogue.lock().writes.end(page.hash, page.variant(), number);
+        self.file_store.file_index.lock().writes.end(page.hash, page.variant(), number);
     }
 
     /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If this is not possible, the page waits
     /// in the backlog.
     pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
-        let shelf = &self.shelf;
-        let may_write = shelf.health.has_begun() && shelf.may_write();
-        if may_write && shelf.pool.write(weight, job).is_ok() {
+        let file_store = &self.file_store;
+        let may_write = file_store.health.has_begun() && file_store.may_write();
+        if may_write && file_store.pool.write(weight, job).is_ok() {
             return;
         }
-        self.abandon(page, number);
+        self.finish_failed_write(page, number);
         // Another process has the lease, and may shut down before this process.
-        let is_early = shelf.health.has_begun() && !shelf.lease.is_held();
+        let is_early = file_store.health.has_begun() && !file_store.lease.is_held();
         if !(may_write || is_early) || !self.backlog.push(page.hash) {
-            shelf.counts.dropped.fetch_add(1, Relaxed);
+            file_store.counts.dropped.fetch_add(1, Relaxed);
         }
     }
 
     /// Begins the file of a page with a body of `body_len` bytes.
-    pub fn begin_file(&self, page: &PageId<'_>, number: u64, body_len: u64) -> Result<Stage, Unwritten> {
-        if !self.shelf.catalogue.lock().writes.is_wanted(page.hash, page.variant(), number) {
-            return Err(Unwritten::Unwanted);
+    pub fn begin_file(
+        &self,
+        page: &PageId<'_>,
+        number: u64,
+        body_len: u64,
+    ) -> Result<StagedFile, WriteFailure> {
+        if !self.file_store.file_index.lock().writes.is_current(page.hash, page.variant(), number) {
+            return Err(WriteFailure::Cancelled);
         }
-        Stage::begin(&self.shelf, HEADER as u64 + body_len)
+        StagedFile::begin(&self.file_store, HEADER as u64 + body_len)
     }
 
     /// Completes a file whose body is written, and renames it to its name.
-    pub fn place(
+    pub fn commit_file(
         &self,
-        file: Stage,
+        file: StagedFile,
         page: &PageId<'_>,
         parts: &PageParts<'_>,
         number: u64,
-    ) -> Result<Name, Unwritten> {
-        file.place(Placing {
+    ) -> Result<FileName, WriteFailure> {
+        file.commit(FileCompletion {
             sections: Sections {
-                kind: Kind::Object,
-                version: self.shelf.files.version,
+                kind: ContentKind::Object,
+                version: self.file_store.files.version,
                 generation: page.generation,
                 family: 0,
                 stored_at: parts.stored_at,
                 fresh_until: parts.fresh_until,
-                clock: self.shelf.health.clock_reference(),
+                clock: self.file_store.health.clock_reference(),
                 labels: parts.labels,
                 key: page.key,
                 key_hash: page.hash,
@@ -100,59 +105,59 @@ impl Disk {
 
     /// Records that a page was not written. It waits in the backlog if another process has taken the lease meanwhile,
     /// because the lease may return.
-    pub fn write_failed(&self, page: &PageId<'_>, number: u64, why: &Unwritten) {
-        if matches!(why, Unwritten::Unwanted) {
+    pub fn write_failed(&self, page: &PageId<'_>, number: u64, why: &WriteFailure) {
+        if matches!(why, WriteFailure::Cancelled) {
             return;
         }
-        self.abandon(page, number);
-        if !self.shelf.lease.is_lost() || !self.backlog.push(page.hash) {
-            self.shelf.counts.dropped.fetch_add(1, Relaxed);
+        self.finish_failed_write(page, number);
+        if !self.file_store.lease.is_lost() || !self.backlog.push(page.hash) {
+            self.file_store.counts.dropped.fetch_add(1, Relaxed);
         }
     }
 
     /// Like [`Self::write_failed`], for a page whose body is not in memory, so that it cannot be written later.
-    pub fn spill_failed(&self, page: &PageId<'_>, number: u64, why: &Unwritten) {
-        if !matches!(why, Unwritten::Unwanted) {
-            self.shelf.counts.dropped.fetch_add(1, Relaxed);
-            self.abandon(page, number);
+    pub fn spill_failed(&self, page: &PageId<'_>, number: u64, why: &WriteFailure) {
+        if !matches!(why, WriteFailure::Cancelled) {
+            self.file_store.counts.dropped.fetch_add(1, Relaxed);
+            self.finish_failed_write(page, number);
         }
     }
 
     /// Finishes a failed write: the file that it was to replace is older than the page in memory, and is removed.
-    pub(crate) fn abandon(&self, page: &PageId<'_>, number: u64) {
-        let shelf = &self.shelf;
-        let main = Name::of_key(page.key);
+    pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
+        let file_store = &self.file_store;
+        let main = FileName::of_key(page.key);
         let name = {
-            let mut catalogue = shelf.catalogue.lock();
-            if !catalogue.writes.end(page.hash, page.variant(), number) {
+            let mut file_index = file_store.file_index.lock();
+            if !file_index.writes.end(page.hash, page.variant(), number) {
                 return;
             }
-            let name = match (page.selection, catalogue.marker(main)) {
+            let name = match (page.selection, file_index.marker(main)) {
                 (Some(own), Some(marker)) if own.selector == marker.selector => {
-                    Name::of_variant(page.key, marker.family, &own.variant)
+                    FileName::of_variant(page.key, marker.family, &own.variant)
                 }
                 // A marker that has not been read may have the same selector.
-                (Some(_), None) if catalogue.get(main).is_none_or(|filed| filed.role != Role::Plain) => {
+                (Some(_), None) if file_index.get(main).is_none_or(|filed| filed.role != FileRole::Plain) => {
                     return;
                 }
                 _ => main,
             };
-            match catalogue.get(name) {
+            match file_index.get(name) {
                 Some(filed) if filed.generation > page.generation => return,
-                Some(_) => return catalogue.doom(name),
-                None if catalogue.complete => return,
+                Some(_) => return file_index.doom(name),
+                None if file_index.complete => return,
                 // A worker does not wait for an overloaded disk: the removal soon determines whether the file exists.
-                None if shelf.lease.is_held() && catalogue.doomed() < UNASKED => {
-                    return catalogue.doom_unknown(name, page.hash);
+                None if file_store.lease.is_held() && file_index.doomed() < MAX_UNCHECKED_DOOMED => {
+                    return file_index.doom_unknown(name, page.hash);
                 }
                 None => name,
             }
         };
         // A missing file need not be recorded: clients control the number of such files.
-        if fs::symlink_metadata(shelf.files.path(name)).is_ok() {
-            let mut catalogue = shelf.catalogue.lock();
-            if catalogue.get(name).is_none_or(|filed| filed.generation <= page.generation) {
-                catalogue.doom_unknown(name, page.hash);
+        if fs::symlink_metadata(file_store.files.path(name)).is_ok() {
+            let mut file_index = file_store.file_index.lock();
+            if file_index.get(name).is_none_or(|filed| filed.generation <= page.generation) {
+                file_index.doom_unknown(name, page.hash);
             }
         }
     }
@@ -161,8 +166,8 @@ impl Disk {
     /// pages are recorded; others are not written again.
     pub fn note_changed(&self, page: &PageId<'_>, now: u64) {
         let mut changed = self.changed.lock();
-        if changed.len() < CHANGED {
-            let due = now.saturating_add(CHANGED_AFTER_MS);
+        if changed.len() < MAX_CHANGED {
+            let due = now.saturating_add(REWRITE_DELAY_MS);
             changed.entry((page.hash, page.generation)).or_insert(due);
         }
     }
@@ -181,17 +186,17 @@ impl Disk {
 
     /// Returns hashes of keys from the backlog, up to the current capacity of the write queue.
     pub fn take_backlog(&self) -> Vec<u128> {
-        if !self.shelf.may_write() {
+        if !self.file_store.may_write() {
             return Vec::new();
         }
-        self.backlog.take(self.shelf.pool.room_to_write())
+        self.backlog.take(self.file_store.pool.free_write_slots())
     }
 
     /// Records that memory has dropped a page of the backlog before it could be written.
-    pub fn backlog_lost(&self, hash: u128) {
+    pub fn note_backlog_dropped(&self, hash: u128) {
         // A key that was in the backlog twice already has a file.
-        if self.shelf.catalogue.lock().of_hash(hash).next().is_none() {
-            self.shelf.counts.dropped.fetch_add(1, Relaxed);
+        if self.file_store.file_index.lock().files_of_hash(hash).next().is_none() {
+            self.file_store.counts.dropped.fetch_add(1, Relaxed);
         }
     }
 }

@@ -3,19 +3,19 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::reader::Reader;
-use super::{FormatError, HEADER, Kind, PIECE};
+use super::{ContentKind, FormatError, HEADER, PIECE};
 use crate::clock_reference::ClockReference;
 
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
 /// Version of the format, incremented by every change that an older reader would misread.
 const FORMAT: u16 = 4;
 /// Maximum length of the labels, in bytes.
-pub(super) const MOST_LABELS: u32 = 64 << 10;
+pub(super) const MAX_LABELS_LEN: u32 = 64 << 10;
 
 /// Header of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     /// Caller's version of its metadata, and the tag of the seed of the key's hash.
     pub(crate) version: u32,
     /// Sequence number at the start of the fetch.
@@ -54,8 +54,8 @@ impl Header {
             return Err(FormatError::Damaged);
         }
         let kind = match reader.u16() {
-            1 => Kind::Object,
-            2 => Kind::Marker,
+            1 => ContentKind::Object,
+            2 => ContentKind::Marker,
             _ => return Err(FormatError::Foreign),
         };
         let header = Self {
@@ -85,7 +85,7 @@ impl Header {
         if header.version != version {
             return Err(FormatError::Foreign);
         }
-        if header.labels_len > MOST_LABELS || !header.labels_len.is_multiple_of(8) {
+        if header.labels_len > MAX_LABELS_LEN || !header.labels_len.is_multiple_of(8) {
             return Err(FormatError::Damaged);
         }
         if header.file_len() != Some(file_len) {
@@ -98,7 +98,7 @@ impl Header {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT.to_le_bytes());
-        out.extend_from_slice(&[if self.kind == Kind::Object { 1 } else { 2 }, 0]);
+        out.extend_from_slice(&[if self.kind == ContentKind::Object { 1 } else { 2 }, 0]);
         out.extend_from_slice(&self.version.to_le_bytes());
         let ClockReference { boot, boot_at_ms, epoch_at_ms } = self.clock;
         let clock = [boot, boot_at_ms.cast_unsigned(), epoch_at_ms.cast_unsigned()];

@@ -18,11 +18,11 @@ pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError
 }
 
 /// Encoding: its index, the caller's metadata, its bytes.
-pub(crate) type Encoding<'a> = (u8, &'a [u8], &'a [u8]);
+pub(crate) type EncodingParts<'a> = (u8, &'a [u8], &'a [u8]);
 
 /// Verified sections from the labels to the metadata.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Head<'a> {
+pub(crate) struct HeadSections<'a> {
     pub(crate) labels: Box<[u64]>,
     pub(crate) key: &'a [u8],
     pub(crate) selector: &'a [u8],
@@ -30,7 +30,7 @@ pub(crate) struct Head<'a> {
     pub(crate) meta: &'a [u8],
 }
 
-impl<'a> Head<'a> {
+impl<'a> HeadSections<'a> {
     /// Parses the bytes from the labels to the end of the metadata.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
@@ -52,12 +52,12 @@ impl<'a> Head<'a> {
 
 /// Verified sections after the body.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Tail<'a> {
-    pub(crate) head: Head<'a>,
-    pub(crate) encodings: Vec<Encoding<'a>>,
+pub(crate) struct TailSections<'a> {
+    pub(crate) head: HeadSections<'a>,
+    pub(crate) encodings: Vec<EncodingParts<'a>>,
 }
 
-impl<'a> Tail<'a> {
+impl<'a> TailSections<'a> {
     /// Parses the bytes from the labels to the end of the file.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let head_len = usize::try_from(header.head_len()).unwrap_or(usize::MAX);
@@ -65,7 +65,7 @@ impl<'a> Tail<'a> {
         if encodings.len() as u64 != u64::from(header.encodings_len) {
             return Err(FormatError::Length);
         }
-        let head = Head::parse(header, head)?;
+        let head = HeadSections::parse(header, head)?;
         if xxh3_64(encodings) != header.encodings_sum {
             return Err(FormatError::Damaged);
         }
@@ -74,7 +74,7 @@ impl<'a> Tail<'a> {
     }
 }
 
-fn read_encodings(bytes: &[u8]) -> Option<Vec<Encoding<'_>>> {
+fn read_encodings(bytes: &[u8]) -> Option<Vec<EncodingParts<'_>>> {
     let mut reader = Reader(bytes);
     let mut encodings = Vec::new();
     while !reader.0.is_empty() {
@@ -112,26 +112,26 @@ pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError
 /// Parses a whole file like a look-up, for tests with arbitrary bytes. Returns the length of the body, or an error if
 /// the parts are not exactly those that were written.
 pub fn examine(bytes: &[u8], version: u32) -> Result<u64, FormatError> {
-    let whole = Whole::parse(bytes, version)?;
+    let whole = WholeFile::parse(bytes, version)?;
     Ok(whole.body.len() as u64)
 }
 
 /// Verified file that is completely in memory.
 #[derive(Debug)]
-pub(crate) struct Whole<'a> {
+pub(crate) struct WholeFile<'a> {
     pub(crate) header: Header,
     pub(crate) body: &'a [u8],
-    pub(crate) tail: Tail<'a>,
+    pub(crate) tail: TailSections<'a>,
 }
 
-impl<'a> Whole<'a> {
+impl<'a> WholeFile<'a> {
     pub(crate) fn parse(bytes: &'a [u8], version: u32) -> Result<Self, FormatError> {
         let first = bytes.first_chunk::<HEADER>().ok_or(FormatError::Length)?;
         let header = Header::parse(first, bytes.len() as u64, version)?;
         let body = &bytes[HEADER..header.pieces_at() as usize];
         let sums = read_pieces(&header, &bytes[header.pieces_at() as usize..header.head_at() as usize])?;
         check_pieces(body, &sums)?;
-        let tail = Tail::parse(&header, &bytes[header.head_at() as usize..])?;
+        let tail = TailSections::parse(&header, &bytes[header.head_at() as usize..])?;
         Ok(Self { header, body, tail })
     }
 }

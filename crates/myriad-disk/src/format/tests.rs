@@ -16,7 +16,7 @@ fn file(body: &[u8]) -> Vec<u8> {
     write_encoding(0, b"meta of gzip", b"bytes of gzip", &mut encodings);
     write_encoding(3, b"", b"", &mut encodings);
     let sections = Sections {
-        kind: Kind::Object,
+        kind: ContentKind::Object,
         version: 5,
         generation: 1 << 40,
         family: 77,
@@ -43,7 +43,7 @@ fn what_was_written_is_read() {
     for len in [0, 1, 1000, PIECE as usize - 1, PIECE as usize, PIECE as usize + 1, 3 * PIECE as usize] {
         let body = content(3, len);
         let bytes = file(&body);
-        let whole = Whole::parse(&bytes, 5).unwrap();
+        let whole = WholeFile::parse(&bytes, 5).unwrap();
         assert_eq!(whole.body, body);
         assert_eq!((whole.header.generation, whole.header.family), (1 << 40, 77));
         let header = &whole.header;
@@ -106,9 +106,9 @@ fn random_bytes_never_pass_and_never_panic() {
         let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..HEADER - 8]);
         bytes[HEADER - 8..HEADER].copy_from_slice(&sum.to_le_bytes());
         if examine(&bytes, 5).is_ok() {
-            let whole = Whole::parse(&bytes, 5).unwrap();
-            let sections = |w: &Whole<'_>| [w.body, w.tail.head.key, w.tail.head.meta].concat();
-            assert_eq!(sections(&whole), sections(&Whole::parse(&good, 5).unwrap()), "seed {seed}");
+            let whole = WholeFile::parse(&bytes, 5).unwrap();
+            let sections = |w: &WholeFile<'_>| [w.body, w.tail.head.key, w.tail.head.meta].concat();
+            assert_eq!(sections(&whole), sections(&WholeFile::parse(&good, 5).unwrap()), "seed {seed}");
         }
     }
 }

@@ -4,13 +4,13 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::clock_reference::ClockReference;
 
-use super::header::{Header, MOST_LABELS};
-use super::{HEADER, Kind, PIECE, variant_hash};
+use super::header::{Header, MAX_LABELS_LEN};
+use super::{ContentKind, HEADER, PIECE, variant_hash};
 
 /// Sections of a file without its body.
 #[derive(Debug)]
 pub(crate) struct Sections<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     pub(crate) version: u32,
     pub(crate) generation: u64,
     pub(crate) family: u64,
@@ -35,11 +35,11 @@ impl Sections<'_> {
     }
 
     fn labels_len(&self) -> usize {
-        if self.kind == Kind::Object { self.labels.len() * 8 + 16 } else { 0 }
+        if self.kind == ContentKind::Object { self.labels.len() * 8 + 16 } else { 0 }
     }
 
     fn write_labels(&self, out: &mut Vec<u8>) {
-        if self.kind == Kind::Marker {
+        if self.kind == ContentKind::Marker {
             return;
         }
         let at = out.len();
@@ -80,7 +80,7 @@ impl Sections<'_> {
             variant_len: length(self.variant)?,
             meta_len: length(self.meta)?,
             encodings_len: length(self.encodings)?,
-            labels_len: u32::try_from(self.labels_len()).ok().filter(|&len| len <= MOST_LABELS)?,
+            labels_len: u32::try_from(self.labels_len()).ok().filter(|&len| len <= MAX_LABELS_LEN)?,
             body_len,
             head_sum,
             encodings_sum: xxh3_64(self.encodings),

@@ -7,18 +7,18 @@
 const WAYS: usize = 8;
 
 /// Part of a hash, and the sequence number of the value's insertion. A hash of zero marks a vacant place.
-type Place = (u32, u32);
+type GhostEntry = (u32, u32);
 
 #[derive(Debug, Default)]
-pub(crate) struct Ghost {
+pub(crate) struct GhostTable {
     /// Places of a power of two of buckets, or none before the first value.
-    places: Vec<Place>,
+    places: Vec<GhostEntry>,
     clock: u32,
 }
 
-impl Ghost {
+impl GhostTable {
     /// Maximum number of bytes per remembered value.
-    pub(crate) const BYTES: usize = 8 * size_of::<Place>() / 3;
+    pub(crate) const BYTES: usize = 8 * size_of::<GhostEntry>() / 3;
 
     /// Remembers a value that leaves the queue. `most` is the current maximum number of remembered values.
     pub(crate) fn remember(&mut self, hash: u64, most: usize) {
@@ -35,11 +35,11 @@ impl Ghost {
         let (part, clock) = (part(hash), self.clock);
         let Some(place) = self.bucket(part).iter_mut().find(|place| place.0 == part) else { return false };
         let age = clock.wrapping_sub(place.1);
-        *place = Place::default();
+        *place = GhostEntry::default();
         (age as usize) < most
     }
 
-    fn bucket(&mut self, part: u32) -> &mut [Place] {
+    fn bucket(&mut self, part: u32) -> &mut [GhostEntry] {
         if self.places.is_empty() {
             return &mut [];
         }
@@ -47,10 +47,10 @@ impl Ghost {
         &mut self.places[bucket * WAYS..][..WAYS]
     }
 
-    fn put(&mut self, place: Place) {
+    fn put(&mut self, place: GhostEntry) {
         let clock = self.clock;
         // The place of the same value, a vacant place, or the oldest place.
-        let age = |other: &Place| match other.0 {
+        let age = |other: &GhostEntry| match other.0 {
             same if same == place.0 => u64::MAX,
             0 => u64::MAX - 1,
             _ => u64::from(clock.wrapping_sub(other.1)),
@@ -61,7 +61,7 @@ impl Ghost {
     }
 
     fn grow(&mut self, places: usize) {
-        let former = std::mem::replace(&mut self.places, vec![Place::default(); places]);
+        let former = std::mem::replace(&mut self.places, vec![GhostEntry::default(); places]);
         former.into_iter().filter(|place| place.0 != 0).for_each(|place| self.put(place));
     }
 }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_left_last_is_remembered_and_what_left_long_ago_is_not() {
-        let mut ghost = Ghost::default();
+        let mut ghost = GhostTable::default();
         assert!(!ghost.recall(hash(0), 100));
         for n in 0..1000 {
             ghost.remember(hash(n), 100);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn growing_forgets_nothing_that_still_counts() {
-        let mut ghost = Ghost::default();
+        let mut ghost = GhostTable::default();
         for n in 0..1000 {
             ghost.remember(hash(n), n as usize + 1);
         }
@@ -104,10 +104,10 @@ mod tests {
 
     #[test]
     fn ghost_table_stays_within_stated_size() {
-        let mut ghost = Ghost::default();
+        let mut ghost = GhostTable::default();
         for most in [1, 5, 100, 1000, 1025, 5000] {
             ghost.remember(hash(most as u64), most);
-            assert!(ghost.places.len() * size_of::<Place>() <= (most.max(WAYS) + 1) * Ghost::BYTES);
+            assert!(ghost.places.len() * size_of::<GhostEntry>() <= (most.max(WAYS) + 1) * GhostTable::BYTES);
         }
     }
 }

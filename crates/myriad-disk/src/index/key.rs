@@ -44,8 +44,8 @@ impl Seed {
 
     /// Returns a key with its hash.
     #[inline]
-    pub fn hashed(self, key: &[u8]) -> Hashed<'_> {
-        Hashed { hash: self.hash(key), bytes: key }
+    pub fn hashed(self, key: &[u8]) -> HashedKeyRef<'_> {
+        HashedKeyRef { hash: self.hash(key), bytes: key }
     }
 
     /// Returns a tag that distinguishes files whose keys were hashed with this seed from others; never zero.
@@ -56,12 +56,12 @@ impl Seed {
 
 /// Owned key with its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct HashedKey {
     hash: u128,
     bytes: Arc<[u8]>,
 }
 
-impl Key {
+impl HashedKey {
     /// Returns the bytes of the key.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
@@ -69,25 +69,25 @@ impl Key {
 
     /// Borrows the key.
     #[inline]
-    pub fn as_ref(&self) -> Hashed<'_> {
-        Hashed { hash: self.hash, bytes: &self.bytes }
+    pub fn as_ref(&self) -> HashedKeyRef<'_> {
+        HashedKeyRef { hash: self.hash, bytes: &self.bytes }
     }
 
     /// Returns whether both are the same key.
     #[inline]
-    pub fn matches(&self, key: Hashed<'_>) -> bool {
+    pub fn matches(&self, key: HashedKeyRef<'_>) -> bool {
         self.hash == key.hash && *self.bytes == *key.bytes
     }
 }
 
 /// Borrowed key with its XXH3-128 under the zone's seed.
 #[derive(Clone, Copy, Debug)]
-pub struct Hashed<'a> {
+pub struct HashedKeyRef<'a> {
     hash: u128,
     bytes: &'a [u8],
 }
 
-impl<'a> Hashed<'a> {
+impl<'a> HashedKeyRef<'a> {
     /// Returns the bytes of the key.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
@@ -101,8 +101,8 @@ impl<'a> Hashed<'a> {
     }
 
     /// Copies the key.
-    pub fn to_owned(self) -> Key {
-        Key { hash: self.hash, bytes: self.bytes.into() }
+    pub fn to_owned(self) -> HashedKey {
+        HashedKey { hash: self.hash, bytes: self.bytes.into() }
     }
 
     /// Returns the half of the hash that determines the place of a key in its table. The other half selects the shard,

@@ -5,30 +5,30 @@ use std::collections::BTreeSet;
 /// Ordered pairs of label and slot: the slots of a label are adjacent, and removing a slot costs the same for any
 /// number of slots.
 #[derive(Debug, Default)]
-pub struct Labels(BTreeSet<Pair>);
+pub struct LabelIndex(BTreeSet<LabelSlot>);
 
 /// Halves of a label, and a slot: twelve bytes, where the alignment of a whole label would require sixteen.
-type Pair = (u32, u32, u32);
+type LabelSlot = (u32, u32, u32);
 
-fn pair(label: u64, slot: u32) -> Pair {
+fn pair(label: u64, slot: u32) -> LabelSlot {
     ((label >> 32) as u32, label as u32, slot)
 }
 
 /// Progress of a walk over the slots of some labels.
 #[derive(Debug, Default)]
-pub struct Walk {
+pub struct LabelWalk {
     label: usize,
     after: Option<u32>,
 }
 
-impl Walk {
+impl LabelWalk {
     /// Returns whether the walk has finished all `labels`, which must be the same in each step.
     pub fn is_over(&self, labels: &[u64]) -> bool {
         self.label >= labels.len()
     }
 }
 
-impl Labels {
+impl LabelIndex {
     /// Number of bytes per pair, including the overhead and the unused space of the tree.
     pub const BYTES: usize = 32;
 
@@ -44,7 +44,7 @@ impl Labels {
 
     /// Returns up to `most` next slots whose entries have one of `labels`, after a search of up to `most` labels. It is
     /// called until the walk is complete. Entries may be added and removed between the calls.
-    pub fn next(&self, labels: &[u64], walk: &mut Walk, most: usize) -> Vec<u32> {
+    pub fn next(&self, labels: &[u64], walk: &mut LabelWalk, most: usize) -> Vec<u32> {
         let mut slots = Vec::new();
         for label in labels.iter().skip(walk.label).take(most) {
             let first = walk.after.map_or(0, |after| after.saturating_add(1));
@@ -54,7 +54,7 @@ impl Labels {
                 walk.after = slots.last().copied();
                 return slots;
             }
-            *walk = Walk { label: walk.label + 1, after: None };
+            *walk = LabelWalk { label: walk.label + 1, after: None };
         }
         slots
     }
@@ -73,11 +73,11 @@ mod tests {
     fn a_walk_comes_to_all_slots_in_batches_whatever_leaves_meanwhile() {
         let labels = [1, 2, 3, 4, 5];
         for (each, most) in [(100, 64), (64, 64), (1, 2), (0, 1), (7, 1000)] {
-            let mut index = Labels::default();
+            let mut index = LabelIndex::default();
             for label in [1, 2, 4] {
                 (0..each).for_each(|slot| index.insert(label, slot));
             }
-            let (mut walk, mut found) = (Walk::default(), Vec::new());
+            let (mut walk, mut found) = (LabelWalk::default(), Vec::new());
             while !walk.is_over(&labels) {
                 let slots = index.next(&labels, &mut walk, most);
                 assert!(slots.len() <= most);

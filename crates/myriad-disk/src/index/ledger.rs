@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Bytes are reserved before they are used and released after they are dropped from the zone, so the count is never too
 /// low. It excludes memory that readers still use of an object that has left the zone.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct ZoneBudget {
     used: AtomicUsize,
     /// Part of `used` for arriving bodies.
     arriving: AtomicUsize,
     limit: AtomicUsize,
 }
 
-impl Ledger {
+impl ZoneBudget {
     /// Creates a ledger with a limit of `limit` bytes and no bytes in use.
     pub fn new(limit: usize) -> Self {
         Self { used: AtomicUsize::new(0), arriving: AtomicUsize::new(0), limit: AtomicUsize::new(limit) }
@@ -50,7 +50,7 @@ impl Ledger {
 
     /// Counts `bytes` of an arriving body. Returns false if arriving bodies would use more than half of the cap, so
     /// that a burst of misses cannot evict every stored page.
-    pub fn try_arrive(&self, bytes: usize) -> bool {
+    pub fn try_reserve_arriving(&self, bytes: usize) -> bool {
         let limit = self.limit() / 2;
         let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= limit);
         self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
@@ -58,14 +58,14 @@ impl Ledger {
 
     /// Like [`Ledger::try_arrive`], for a body too long for memory that is passed on to disk and readers. Returns false
     /// if arriving bodies would use more than a quarter of the cap, so that shorter bodies have room.
-    pub fn try_pass(&self, bytes: usize) -> bool {
+    pub fn try_reserve_streamed(&self, bytes: usize) -> bool {
         let limit = self.limit() / 4;
         let fits = |sum: usize| sum.checked_add(bytes).filter(|&sum| sum <= limit);
         self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
     }
 
     /// Subtracts bytes from the count of arriving bytes. They remain in use.
-    pub fn arrived(&self, bytes: usize) {
+    pub fn finish_arriving(&self, bytes: usize) {
         let before = self.arriving.fetch_sub(bytes, Relaxed);
         debug_assert!(before >= bytes, "{bytes} bytes arrived of {before}");
     }

@@ -28,17 +28,18 @@ mod selection;
 mod table;
 mod ticket;
 
-pub use key::{Hashed, Key, KeyRef, Seed};
-pub use labels::{Labels, Walk};
-pub use ledger::Ledger;
-pub use metadata::{Covers, Metadata};
-pub use name::Name;
-pub use notes::Notes;
+pub use key::{HashedKey, HashedKeyRef, KeyRef, Seed};
+pub use labels::{LabelIndex, LabelWalk};
+pub use ledger::ZoneBudget;
+pub use metadata::{Metadata, PurgePredicate};
+pub use name::FileName;
+pub use notes::KeyNotes;
 pub use purge::{
-    Book, Count, Covered, ExactPurge, Judged, LivePurges, MOST_RULE, Numbers, Purge, PurgeError, PurgeRecord,
-    Purged, Purging, Reading, Retired, RulePurge, Softened, Verdict, examine_purges,
+    ExactPurge, FinishedPurge, LivePurges, LoggedPurge, MAX_RULE_LEN, PurgeCount, PurgeError, PurgeFuture,
+    PurgeKind, PurgeLogContents, PurgeNumbers, PurgeRecord, PurgeScope, PurgeSet, PurgeVerdict, Purgeable,
+    RulePurge, SoftPurgedPage, examine_purges,
 };
-pub use s3_fifo::{Lane, S3Fifo, Standing};
+pub use s3_fifo::{EvictionPosition, Lane, S3Fifo};
 pub use selection::Selection;
-pub use table::Index;
-pub use ticket::{Giver, Ticket, ticket};
+pub use table::SlotTable;
+pub use ticket::{ValueReceiver, ValueSender, value_channel};

@@ -7,9 +7,9 @@ use md5::{Digest, Md5};
 
 /// Name of a file in a zone's folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(pub [u8; 16]);
+pub struct FileName(pub [u8; 16]);
 
-impl Name {
+impl FileName {
     /// Returns the name of a key's file, which cache-clearing plugins and administrators look for.
     pub fn of_key(key: &[u8]) -> Self {
         Self(Md5::digest(key).into())
@@ -67,7 +67,7 @@ impl Name {
     }
 }
 
-impl std::fmt::Debug for Name {
+impl std::fmt::Debug for FileName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text())
     }
@@ -89,31 +89,31 @@ mod tests {
     #[test]
     fn files_are_named_and_placed_as_nginx_does() {
         // The example of nginx's documentation: /data/nginx/cache/c/29/b7f54b2df7773722d382f4809d65029c
-        let name = Name::parse(b"b7f54b2df7773722d382f4809d65029c").unwrap();
+        let name = FileName::parse(b"b7f54b2df7773722d382f4809d65029c").unwrap();
         let path = |levels: &[u8]| name.path(Path::new("/cache"), levels).to_str().unwrap().to_owned();
         assert_eq!(path(&[1, 2]), "/cache/c/29/b7f54b2df7773722d382f4809d65029c");
         assert_eq!(path(&[2, 2, 1]), "/cache/9c/02/5/b7f54b2df7773722d382f4809d65029c");
         assert_eq!(path(&[]), "/cache/b7f54b2df7773722d382f4809d65029c");
-        assert_eq!(Name::of_key(b"abc"), Name::parse(b"900150983cd24fb0d6963f7d28e17f72").unwrap());
+        assert_eq!(FileName::of_key(b"abc"), FileName::parse(b"900150983cd24fb0d6963f7d28e17f72").unwrap());
     }
 
     #[test]
     fn what_is_no_name_of_ours_is_not_read_as_one() {
         for text in ["", "b7f54b2df7773722d382f4809d65029", "B7F54B2DF7773722D382F4809D65029C", ".tmp"] {
-            assert!(Name::parse(text.as_bytes()).is_none(), "{text}");
+            assert!(FileName::parse(text.as_bytes()).is_none(), "{text}");
         }
-        assert!(Name::parse(b"b7f54b2df7773722d382f4809d65029cc").is_none());
-        assert!(Name::parse(b"b7f54b2df7773722d382f4809d65029g").is_none());
+        assert!(FileName::parse(b"b7f54b2df7773722d382f4809d65029cc").is_none());
+        assert!(FileName::parse(b"b7f54b2df7773722d382f4809d65029g").is_none());
     }
 
     #[test]
     fn a_variant_s_name_follows_from_key_family_and_variant() {
         let names = [
-            Name::of_variant(b"k", 1, b"v"),
-            Name::of_variant(b"k", 2, b"v"),
-            Name::of_variant(b"k", 1, b"w"),
-            Name::of_variant(b"l", 1, b"v"),
-            Name::of_key(b"k"),
+            FileName::of_variant(b"k", 1, b"v"),
+            FileName::of_variant(b"k", 2, b"v"),
+            FileName::of_variant(b"k", 1, b"w"),
+            FileName::of_variant(b"l", 1, b"v"),
+            FileName::of_key(b"k"),
         ];
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name));

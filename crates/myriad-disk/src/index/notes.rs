@@ -7,7 +7,7 @@
 const WAYS: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Note {
+struct KeyNote {
     tag: u64,
     touched: u64,
     pass_until: u64,
@@ -16,17 +16,17 @@ struct Note {
 
 /// Fixed number of notes on keys.
 #[derive(Debug)]
-pub struct Notes {
+pub struct KeyNotes {
     /// Empty until the first note.
-    table: Vec<Note>,
+    table: Vec<KeyNote>,
     sets: usize,
     /// Number of notes used at least once. The others occupy no memory yet.
     taken: usize,
 }
 
-impl Notes {
+impl KeyNotes {
     /// Size of a set, the unit of capacity, in bytes.
-    pub const SET_BYTES: usize = WAYS * size_of::<Note>();
+    pub const SET_BYTES: usize = WAYS * size_of::<KeyNote>();
 
     /// Creates a table of `sets` sets, at least one. It occupies no memory before its first note.
     pub fn new(sets: usize) -> Self {
@@ -35,7 +35,7 @@ impl Notes {
 
     /// Returns the number of bytes that are reserved for notes and unused.
     pub fn unused_bytes(&self) -> usize {
-        (self.sets * WAYS).saturating_sub(self.taken) * size_of::<Note>()
+        (self.sets * WAYS).saturating_sub(self.taken) * size_of::<KeyNote>()
     }
 
     fn set(&self, tag: u64) -> std::ops::Range<usize> {
@@ -43,14 +43,14 @@ impl Notes {
         start..start + WAYS
     }
 
-    fn find(&mut self, tag: u64) -> Option<&mut Note> {
+    fn find(&mut self, tag: u64) -> Option<&mut KeyNote> {
         let set = self.set(tag);
         self.table.get_mut(set)?.iter_mut().find(|n| n.tag == tag && n.touched != 0)
     }
 
-    fn find_or_take(&mut self, tag: u64) -> &mut Note {
+    fn find_or_take(&mut self, tag: u64) -> &mut KeyNote {
         if self.table.is_empty() {
-            self.table = vec![Note::default(); self.sets * WAYS];
+            self.table = vec![KeyNote::default(); self.sets * WAYS];
         }
         let set = self.set(tag);
         let set = &mut self.table[set];
@@ -59,7 +59,7 @@ impl Notes {
         let index = found.unwrap_or_else(oldest);
         if found.is_none() {
             self.taken += usize::from(set[index].touched == 0);
-            set[index] = Note { tag, ..Note::default() };
+            set[index] = KeyNote { tag, ..KeyNote::default() };
         }
         &mut set[index]
     }
@@ -96,7 +96,7 @@ impl Notes {
 
     /// Removes all notes.
     pub fn clear(&mut self) {
-        self.table.fill(Note::default());
+        self.table.fill(KeyNote::default());
         self.taken = 0;
     }
 }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn uses_are_counted_per_key_and_forgotten_after_inactivity() {
-        let mut notes = Notes::new(4);
+        let mut notes = KeyNotes::new(4);
         assert_eq!(notes.count(7, 1000, 500), 1);
         assert_eq!(notes.count(7, 1100, 500), 2);
         assert_eq!(notes.count(8, 1100, 500), 1);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn pass_ends_at_its_time_and_leaves_the_count() {
-        let mut notes = Notes::new(4);
+        let mut notes = KeyNotes::new(4);
         notes.count(7, 10, 500);
         notes.set_pass(7, 10, 20);
         assert!(notes.passes(7, 19));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_keys_takes_no_more_room_and_drops_the_oldest() {
-        let mut notes = Notes::new(2);
+        let mut notes = KeyNotes::new(2);
         for tag in 0..10_000 {
             notes.set_pass(tag, tag + 1, u64::MAX);
         }

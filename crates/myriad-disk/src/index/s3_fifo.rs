@@ -13,7 +13,7 @@
 //!
 //! The shares were selected by hit rates on eight traces, `bench/eviction`.
 
-use crate::index::ghost::Ghost;
+use crate::index::ghost::GhostTable;
 
 /// Number of slots in the first page; each further page has twice as many as its predecessor.
 ///
@@ -21,16 +21,16 @@ use crate::index::ghost::Ghost;
 /// the list of them remains in the processor's cache.
 const FIRST_PAGE: usize = 32;
 /// Divisor of the number of values: the share of new values while the main queue is not empty.
-const NEWCOMERS: usize = 20;
+const NEW_SHARE_DIVISOR: usize = 20;
 /// Maximum number of counted hits.
-const MOST_USES: u8 = 3;
+const MAX_USES: u8 = 3;
 /// Number of values in the mean weight, as a power of two.
 const MEAN_OVER: u32 = 6;
 
 const NIL: u32 = u32::MAX;
 
 #[derive(Debug)]
-struct Slot<T> {
+struct EvictionSlot<T> {
     /// Next slot towards the head (newer).
     newer: u32,
     /// Next slot towards the tail (older); for a vacant slot, the next vacant slot.
@@ -45,14 +45,14 @@ struct Slot<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Values without a hit.
-    Newcomers,
+    New,
     /// Values that were hit, or inserted again.
     Main,
 }
 
 /// Queue and hit count of a value. With the order of the values, a restart restores the queues from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct EvictionPosition {
     /// Queue of the value.
     pub lane: Lane,
     /// Number of counted hits.
@@ -61,19 +61,19 @@ pub struct Standing {
 
 /// Linked list through slots. Values are inserted at the head and checked at the tail.
 #[derive(Clone, Copy, Debug)]
-struct List {
+struct SlotList {
     head: u32,
     tail: u32,
     len: usize,
 }
 
-impl List {
+impl SlotList {
     const EMPTY: Self = Self { head: NIL, tail: NIL, len: 0 };
 }
 
 /// Returns the page of an index, and the position in it.
 #[inline]
-fn place(index: u32) -> (usize, usize) {
+fn locate(index: u32) -> (usize, usize) {
     let above = index as usize + FIRST_PAGE;
     let page = above.ilog2() - FIRST_PAGE.ilog2();
     (page as usize, above - (FIRST_PAGE << page))
@@ -82,23 +82,29 @@ fn place(index: u32) -> (usize, usize) {
 /// Values in the order of their eviction, each at a fixed index.
 #[derive(Debug)]
 pub struct S3Fifo<T> {
-    pages: Vec<Vec<Slot<T>>>,
+    pages: Vec<Vec<EvictionSlot<T>>>,
     vacant: u32,
-    lists: [List; 2],
-    ghost: Ghost,
+    lists: [SlotList; 2],
+    ghost: GhostTable,
     /// Mean weight of the values that reached a tail recently, times 2 to the power of [`MEAN_OVER`].
     mean: u64,
 }
 
 impl<T> Default for S3Fifo<T> {
     fn default() -> Self {
-        Self { pages: Vec::new(), vacant: NIL, lists: [List::EMPTY; 2], ghost: Ghost::default(), mean: 0 }
+        Self {
+            pages: Vec::new(),
+            vacant: NIL,
+            lists: [SlotList::EMPTY; 2],
+            ghost: GhostTable::default(),
+            mean: 0,
+        }
     }
 }
 
 impl<T> S3Fifo<T> {
     /// Number of bytes per value, including its size.
-    pub const SLOT_BYTES: usize = size_of::<Slot<T>>() + Ghost::BYTES * 7 / 10;
+    pub const SLOT_BYTES: usize = size_of::<EvictionSlot<T>>() + GhostTable::BYTES * 7 / 10;
 
     /// Returns the number of values.
     pub fn len(&self) -> usize {
@@ -116,50 +122,51 @@ impl<T> S3Fifo<T> {
         self.pages.last().map_or(0, |last| before(self.pages.len()) + last.len()) as u32
     }
 
-    fn slot(&self, index: u32) -> &Slot<T> {
-        let (page, at) = place(index);
+    fn slot(&self, index: u32) -> &EvictionSlot<T> {
+        let (page, at) = locate(index);
         &self.pages[page][at]
     }
 
-    fn slot_mut(&mut self, index: u32) -> &mut Slot<T> {
-        let (page, at) = place(index);
+    fn slot_mut(&mut self, index: u32) -> &mut EvictionSlot<T> {
+        let (page, at) = locate(index);
         &mut self.pages[page][at]
     }
 
     /// Returns the value at an index; `None` for a vacant or unused index.
     pub fn at(&self, index: u32) -> Option<&T> {
-        let (page, at) = place(index);
+        let (page, at) = locate(index);
         self.pages.get(page)?.get(at)?.value.as_ref()
     }
 
     /// Like [`Self::at`], for changes.
     pub fn at_mut(&mut self, index: u32) -> Option<&mut T> {
-        let (page, at) = place(index);
+        let (page, at) = locate(index);
         self.pages.get_mut(page)?.get_mut(at)?.value.as_mut()
     }
 
     /// Returns the value at an index after counting `times` hits on it.
     pub fn hit(&mut self, index: u32, times: u8) -> Option<&mut T> {
         let slot = self.slot_mut(index);
-        slot.uses = slot.uses.saturating_add(times).min(MOST_USES);
+        slot.uses = slot.uses.saturating_add(times).min(MAX_USES);
         slot.value.as_mut()
     }
 
     /// Returns the current number of evicted values to remember.
-    fn remembered(&self) -> usize {
+    fn ghost_capacity(&self) -> usize {
         self.len() * 7 / 10
     }
 
     /// Inserts a value. `hash` identifies it among the remembered values.
     pub fn insert(&mut self, value: T, hash: u64) -> u32 {
-        let most = self.remembered();
-        let lane = if self.ghost.recall(hash, most) { Lane::Main } else { Lane::Newcomers };
-        self.insert_as(value, Standing { lane, uses: 0 })
+        let most = self.ghost_capacity();
+        let lane = if self.ghost.recall(hash, most) { Lane::Main } else { Lane::New };
+        self.insert_as(value, EvictionPosition { lane, uses: 0 })
     }
 
     /// Inserts a value at its former position.
-    pub fn insert_as(&mut self, value: T, Standing { lane, uses }: Standing) -> u32 {
-        let slot = Slot { newer: NIL, older: NIL, uses: uses.min(MOST_USES), lane, value: Some(value) };
+    pub fn insert_as(&mut self, value: T, EvictionPosition { lane, uses }: EvictionPosition) -> u32 {
+        let slot =
+            EvictionSlot { newer: NIL, older: NIL, uses: uses.min(MAX_USES), lane, value: Some(value) };
         let index = if self.vacant == NIL {
             let index = self.slots();
             match self.pages.last_mut() {
@@ -196,7 +203,7 @@ impl<T> S3Fifo<T> {
 
     /// Removes a slot from its queue.
     fn unlink(&mut self, index: u32) {
-        let Slot { newer, older, lane, .. } = *self.slot(index);
+        let EvictionSlot { newer, older, lane, .. } = *self.slot(index);
         match newer {
             NIL => self.lists[lane as usize].head = older,
             newer => self.slot_mut(newer).older = older,
@@ -219,23 +226,23 @@ impl<T> S3Fifo<T> {
 
     /// Remembers a new value that is about to be evicted: if it is inserted again soon, it goes to the main queue.
     pub fn remember(&mut self, index: u32, hash: u64) {
-        if self.slot(index).lane == Lane::Newcomers {
-            let most = self.remembered();
+        if self.slot(index).lane == Lane::New {
+            let most = self.ghost_capacity();
             self.ghost.remember(hash, most);
         }
     }
 
     /// Returns the values, new values first and each queue from the oldest on.
-    pub fn in_order(&self) -> impl Iterator<Item = (&T, Standing)> {
+    pub fn in_order(&self) -> impl Iterator<Item = (&T, EvictionPosition)> {
         let walk = |lane: Lane| {
             let mut next = self.lists[lane as usize].tail;
             std::iter::from_fn(move || {
                 let slot = (next != NIL).then(|| self.slot(next))?;
                 next = slot.newer;
-                Some((slot.value.as_ref()?, Standing { lane, uses: slot.uses }))
+                Some((slot.value.as_ref()?, EvictionPosition { lane, uses: slot.uses }))
             })
         };
-        walk(Lane::Newcomers).chain(walk(Lane::Main))
+        walk(Lane::New).chain(walk(Lane::Main))
     }
 
     /// Sorts the values by a key, with the least as the oldest. All become new values.
@@ -243,9 +250,9 @@ impl<T> S3Fifo<T> {
         let mut order: Vec<(K, u32)> =
             (0..self.slots()).filter_map(|index| Some((key(self.at(index)?), index))).collect();
         order.sort_unstable();
-        self.lists = [List::EMPTY; 2];
+        self.lists = [SlotList::EMPTY; 2];
         for (_, index) in order {
-            self.link(index, Lane::Newcomers);
+            self.link(index, Lane::New);
         }
     }
 
@@ -255,8 +262,8 @@ impl<T> S3Fifo<T> {
     pub fn victim(&mut self, weight: impl Fn(&T) -> u64, unseen: impl Fn(&T) -> u8) -> Option<u32> {
         loop {
             let [newcomers, main] = self.lists;
-            let lane = if newcomers.len * NEWCOMERS > self.len() || main.len == 0 {
-                Lane::Newcomers
+            let lane = if newcomers.len * NEW_SHARE_DIVISOR > self.len() || main.len == 0 {
+                Lane::New
             } else {
                 Lane::Main
             };
@@ -269,9 +276,9 @@ impl<T> S3Fifo<T> {
             self.hit(index, times);
             let slot = self.slot_mut(index);
             match lane {
-                Lane::Newcomers if slot.uses < cost => return Some(index),
+                Lane::New if slot.uses < cost => return Some(index),
                 Lane::Main if slot.uses == 0 => return Some(index),
-                Lane::Newcomers => slot.uses = 0,
+                Lane::New => slot.uses = 0,
                 Lane::Main => slot.uses = slot.uses.saturating_sub(cost),
             }
             self.unlink(index);

@@ -7,42 +7,42 @@
 use std::hash::{BuildHasher, RandomState};
 
 /// Maximum load of the table: four fifths of the places.
-const MOST: usize = 4;
-const MOST_OF: usize = 5;
+const MAX_LOAD_NUMERATOR: usize = 4;
+const MAX_LOAD_DENOMINATOR: usize = 5;
 /// Share of a grown table that is new: a quarter. Doubling the table would leave half of it vacant for a long time.
 const GROWTH_OF: usize = 4;
 
 /// Occupied place: half of a hash, a slot, and the visible part of its entry.
 #[derive(Debug)]
-struct Place<T> {
+struct TableEntry<T> {
     part: u32,
     slot: u32,
-    seen: T,
+    visible: T,
 }
 
 /// Hash table with open addressing and linear probing. A removed entry leaves no mark: the entries after it close the
 /// gap.
 #[derive(Debug)]
-pub struct Index<T> {
+pub struct SlotTable<T> {
     /// Places, of any number; none before the first entry. An entry's place is its part of the hash, scaled to their
     /// number.
-    places: Vec<Option<Place<T>>>,
+    places: Vec<Option<TableEntry<T>>>,
     len: usize,
     /// Odd number specific to this table, so that entries close to each other in one table are not close in another.
     /// The secret against crafted keys is the zone's seed.
     seed: u64,
 }
 
-impl<T> Default for Index<T> {
+impl<T> Default for SlotTable<T> {
     fn default() -> Self {
         Self { places: Vec::new(), len: 0, seed: RandomState::new().hash_one(0) | 1 }
     }
 }
 
-impl<T> Index<T> {
+impl<T> SlotTable<T> {
     /// Maximum number of bytes per entry in a table that is not small, reached just after the table has grown.
-    pub const BYTES: usize =
-        (size_of::<Option<Place<T>>>() * MOST_OF * GROWTH_OF).div_ceil(MOST * (GROWTH_OF - 1));
+    pub const BYTES: usize = (size_of::<Option<TableEntry<T>>>() * MAX_LOAD_DENOMINATOR * GROWTH_OF)
+        .div_ceil(MAX_LOAD_NUMERATOR * (GROWTH_OF - 1));
 
     /// Returns the stored half of a hash. It alone determines the place of an entry, so that a growing table needs no
     /// hashes.
@@ -52,7 +52,7 @@ impl<T> Index<T> {
     }
 
     #[inline]
-    fn home(&self, part: u32) -> usize {
+    fn home_position(&self, part: u32) -> usize {
         (part as usize * self.places.len()) >> 32
     }
 
@@ -74,10 +74,10 @@ impl<T> Index<T> {
             return None;
         }
         let part = self.part_of(hash);
-        let mut at = self.home(part);
+        let mut at = self.home_position(part);
         loop {
             let place = self.places[at].as_ref()?;
-            if place.part == part && is_it(place.slot, &place.seen) {
+            if place.part == part && is_it(place.slot, &place.visible) {
                 return Some(at);
             }
             at = self.after(at);
@@ -88,20 +88,20 @@ impl<T> Index<T> {
     #[inline]
     pub fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
         let at = self.position(hash, |_, seen| is_it(seen))?;
-        self.places[at].as_ref().map(|place| (place.slot, &place.seen))
+        self.places[at].as_ref().map(|place| (place.slot, &place.visible))
     }
 
     /// Inserts a slot that is not in the table.
     pub fn insert(&mut self, hash: u64, slot: u32, seen: T) {
-        if (self.len + 1) * MOST_OF > self.places.len() * MOST {
+        if (self.len + 1) * MAX_LOAD_DENOMINATOR > self.places.len() * MAX_LOAD_NUMERATOR {
             self.grow();
         }
-        self.put(Place { part: self.part_of(hash), slot, seen });
+        self.put(TableEntry { part: self.part_of(hash), slot, visible: seen });
         self.len += 1;
     }
 
-    fn put(&mut self, place: Place<T>) {
-        let mut at = self.home(place.part);
+    fn put(&mut self, place: TableEntry<T>) {
+        let mut at = self.home_position(place.part);
         while self.places[at].is_some() {
             at = self.after(at);
         }
@@ -118,7 +118,7 @@ impl<T> Index<T> {
     /// Replaces the visible part of a slot that was inserted with `hash`, and returns the former part.
     pub fn replace(&mut self, hash: u64, slot: u32, seen: T) -> Option<T> {
         let at = self.position(hash, |known, _| known == slot)?;
-        self.places[at].as_mut().map(|place| std::mem::replace(&mut place.seen, seen))
+        self.places[at].as_mut().map(|place| std::mem::replace(&mut place.visible, seen))
     }
 
     /// Removes a slot that was inserted with `hash`. Has no effect if it is not in the table.
@@ -136,7 +136,7 @@ impl<T> Index<T> {
         loop {
             at = self.after(at);
             let Some(place) = &self.places[at] else { return };
-            if self.steps(self.home(place.part), at) >= self.steps(gap, at) {
+            if self.steps(self.home_position(place.part), at) >= self.steps(gap, at) {
                 self.places.swap(gap, at);
                 gap = at;
             }
@@ -154,7 +154,7 @@ mod tests {
     fn index_matches_hash_map_through_random_changes() {
         let mut random = fastrand::Rng::with_seed(7);
         for bits in [2, 4, 10, 64] {
-            let (mut index, mut model) = (Index::<u32>::default(), HashMap::<u32, u64>::new());
+            let (mut index, mut model) = (SlotTable::<u32>::default(), HashMap::<u32, u64>::new());
             for _ in 0..20_000 {
                 let slot = random.u32(..500);
                 // With few bits most entries share their place.
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_is_seen_of_a_slot_can_be_changed() {
-        let mut index = Index::default();
+        let mut index = SlotTable::default();
         index.insert(1, 10, "a");
         index.insert(1, 11, "b");
         assert_eq!(index.replace(1, 11, "c"), Some("b"));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn an_empty_one_takes_no_memory_and_finds_nothing() {
-        let mut index = Index::<u32>::default();
+        let mut index = SlotTable::<u32>::default();
         assert_eq!(index.find(1, |_| true), None);
         index.remove(1, 1);
         assert_eq!(index.places.capacity(), 0);
@@ -199,13 +199,13 @@ mod tests {
 
     #[test]
     fn index_stays_within_stated_size() {
-        let mut index = Index::default();
+        let mut index = SlotTable::default();
         for slot in 0..10_000 {
             index.insert(u64::from(slot).wrapping_mul(0x9E37_79B9_7F4A_7C15), slot, ());
             if slot > 8 {
                 assert!(
-                    index.places.len() * size_of::<Option<Place<()>>>()
-                        <= (slot as usize + 1) * Index::<()>::BYTES + 16
+                    index.places.len() * size_of::<Option<TableEntry<()>>>()
+                        <= (slot as usize + 1) * SlotTable::<()>::BYTES + 16
                 );
             }
         }

@@ -7,62 +7,62 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-enum State<T> {
+enum ValueState<T> {
     Waiting(Option<Waker>),
-    Given(T),
+    Ready(T),
     /// The giver was dropped, or the value was taken.
     Gone,
 }
 
 /// Provider of the value. Dropping it completes the wait without a value.
-pub struct Giver<T>(Arc<Mutex<State<T>>>);
+pub struct ValueSender<T>(Arc<Mutex<ValueState<T>>>);
 
 /// Future of the value; `None` if the giver was dropped.
-pub struct Ticket<T>(Arc<Mutex<State<T>>>);
+pub struct ValueReceiver<T>(Arc<Mutex<ValueState<T>>>);
 
 /// Creates a giver of a value, and the ticket that waits for the value.
-pub fn ticket<T>() -> (Giver<T>, Ticket<T>) {
-    let state = Arc::new(Mutex::new(State::Waiting(None)));
-    (Giver(Arc::clone(&state)), Ticket(state))
+pub fn value_channel<T>() -> (ValueSender<T>, ValueReceiver<T>) {
+    let state = Arc::new(Mutex::new(ValueState::Waiting(None)));
+    (ValueSender(Arc::clone(&state)), ValueReceiver(state))
 }
 
-impl<T> Giver<T> {
+impl<T> ValueSender<T> {
     /// Provides the value and wakes the waiting task.
-    pub fn give(self, value: T) {
-        self.end(State::Given(value));
+    pub fn send(self, value: T) {
+        self.end(ValueState::Ready(value));
     }
 
-    fn end(&self, end: State<T>) {
+    fn end(&self, end: ValueState<T>) {
         let former = {
             let mut state = self.0.lock();
-            if !matches!(*state, State::Waiting(_)) {
+            if !matches!(*state, ValueState::Waiting(_)) {
                 return;
             }
             std::mem::replace(&mut *state, end)
         };
-        if let State::Waiting(Some(waker)) = former {
+        if let ValueState::Waiting(Some(waker)) = former {
             waker.wake();
         }
     }
 }
 
-impl<T> Drop for Giver<T> {
+impl<T> Drop for ValueSender<T> {
     fn drop(&mut self) {
-        self.end(State::Gone);
+        self.end(ValueState::Gone);
     }
 }
 
-impl<T> Future for Ticket<T> {
+impl<T> Future for ValueReceiver<T> {
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = self.0.lock();
-        if let State::Waiting(waker) = &mut *state {
+        if let ValueState::Waiting(waker) = &mut *state {
             *waker = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        match std::mem::replace(&mut *state, State::Gone) {
-            State::Given(value) => Poll::Ready(Some(value)),
+        match std::mem::replace(&mut *state, ValueState::Gone) {
+            ValueState::Ready(value) => Poll::Ready(Some(value)),
             _ => Poll::Ready(None),
         }
     }

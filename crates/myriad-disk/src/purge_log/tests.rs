@@ -1,19 +1,19 @@
 //! Purge log: written, read by another process, lost and damaged.
 
 use super::*;
-use crate::index::{Purge, RulePurge};
+use crate::index::{PurgeKind, RulePurge};
 use crate::testing::TempFolder as Folder;
 
 fn entry(number: u64) -> PurgeRecord {
     PurgeRecord::Exact {
         number,
-        purge: Purge::Hard,
+        purge: PurgeKind::Hard,
         keys: [u128::from(number)].into(),
         labels: [number; 3].into(),
     }
 }
 
-fn reopened(folder: &Folder) -> (Book, Found) {
+fn reopened(folder: &Folder) -> (PurgeSet, LogDefects) {
     let (log, found) = PurgeLog::open(folder.path()).unwrap();
     (log.book, found)
 }
@@ -22,8 +22,8 @@ fn reopened(folder: &Folder) -> (Book, Found) {
 fn purges_are_found_again_however_many_there_were() {
     let folder = Folder::new();
     let (mut log, found) = PurgeLog::open(folder.path()).unwrap();
-    assert_eq!(found, Found::default());
-    let mut book = Book::default();
+    assert_eq!(found, LogDefects::default());
+    let mut book = PurgeSet::default();
     for number in (1..3000).step_by(3) {
         let records = [entry(number), entry(number + 1), entry(number + 2)];
         for entry in &records {
@@ -31,7 +31,7 @@ fn purges_are_found_again_however_many_there_were() {
         }
         log.append(&records).unwrap();
     }
-    assert_eq!((reopened(&folder), book.len()), ((book, Found::default()), 6000));
+    assert_eq!((reopened(&folder), book.len()), ((book, LogDefects::default()), 6000));
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn what_could_not_be_written_is_written_with_what_follows() {
     let away = folder.path().with_extension("away");
     fs::rename(folder.path(), &away).unwrap();
     assert!(log.append(&[entry(1)]).is_err());
-    assert!(log.is_behind());
+    assert!(log.has_unwritten());
     fs::rename(&away, folder.path()).unwrap();
     log.append(&[entry(2)]).unwrap();
-    assert!(!log.is_behind());
+    assert!(!log.has_unwritten());
     assert_eq!(reopened(&folder).0.keys.len(), 2);
 }
 
@@ -68,7 +68,7 @@ fn what_another_process_adds_is_seen_whatever_its_length() {
     for number in 2..600 {
         let entry = PurgeRecord::Rule(RulePurge {
             number,
-            purge: Purge::Soft,
+            purge: PurgeKind::Soft,
             name: "by rule".into(),
             rule: Some([b'r'].repeat(usize::try_from(number).unwrap()).into()),
         });
@@ -97,13 +97,13 @@ fn older_and_newer(folder: &Folder) -> (PurgeLog, PurgeLog) {
 }
 
 fn of_key(number: u64) -> PurgeRecord {
-    PurgeRecord::Exact { number, purge: Purge::Hard, keys: [7].into(), labels: [].into() }
+    PurgeRecord::Exact { number, purge: PurgeKind::Hard, keys: [7].into(), labels: [].into() }
 }
 
 /// Returns whether the key has a new purge, and puts it in force under this number of the start.
-fn hears(log: &mut PurgeLog, number: u64) -> bool {
+fn receives(log: &mut PurgeLog, number: u64) -> bool {
     let news = log.take_news().unwrap();
-    let mut numbered = Book::default();
+    let mut numbered = PurgeSet::default();
     if !news.is_empty() {
         numbered.note(&of_key(log.epoch + number));
     }
@@ -122,19 +122,19 @@ fn older_process_receives_purge_of_key_it_has_also_purged() {
                 older.append(&[of_key(older.epoch + round)]).unwrap();
                 if is_heard {
                     number += 1;
-                    assert!(hears(&mut newer, number), "round {round}");
+                    assert!(receives(&mut newer, number), "round {round}");
                 }
                 number += 1;
                 newer.append(&[of_key(newer.epoch + number)]).unwrap();
                 if is_written_anew {
-                    newer.write_anew().unwrap();
+                    newer.rewrite().unwrap();
                 }
-                assert!(hears(&mut older, 9), "round {round}");
-                assert!(!hears(&mut older, 9), "it heard of it");
+                assert!(receives(&mut older, 9), "round {round}");
+                assert!(!receives(&mut older, 9), "it heard of it");
             }
             if is_heard && is_written_anew {
-                newer.write_anew().unwrap();
-                assert!(!hears(&mut older, 9), "it knew all of that");
+                newer.rewrite().unwrap();
+                assert!(!receives(&mut older, 9), "it knew all of that");
             }
         }
     }
@@ -148,16 +148,16 @@ fn what_the_newer_of_two_forgets_the_older_does_not_remember_to_have_heard() {
         let records: Vec<PurgeRecord> = (1..100).map(|n| entry(newer.epoch + round * 100 + n)).collect();
         newer.append(&records).unwrap();
         assert!(!older.take_news().unwrap().is_empty());
-        older.adopt(&Book::default());
-        assert_eq!(older.heard.len(), 198, "99 keys and as many labels");
+        older.adopt(&PurgeSet::default());
+        assert_eq!(older.received.len(), 198, "99 keys and as many labels");
         newer.book.drop_through(newer.epoch + round * 100 + 90);
-        newer.write_anew().unwrap();
+        newer.rewrite().unwrap();
         assert!(older.take_news().unwrap().is_empty(), "it knew what is left");
-        assert_eq!(older.heard.len(), 18);
+        assert_eq!(older.received.len(), 18);
         newer.book.drop_through(newer.epoch + round * 100 + 99);
-        newer.write_anew().unwrap();
+        newer.rewrite().unwrap();
         assert!(older.take_news().unwrap().is_empty());
-        assert_eq!(older.heard.len(), 0);
+        assert_eq!(older.received.len(), 0);
     }
 }
 
@@ -172,8 +172,8 @@ fn a_purge_is_news_though_one_of_the_same_number_is_about_to_hold() {
     newer.append(&[entry(newer.epoch + 1)]).unwrap();
     numbered.keys.values_mut().for_each(|numbers| numbers.hard = newer.epoch);
     newer.adopt(&numbered);
-    assert!(hears(&mut newer, 2), "numbers alone do not tell them apart");
-    assert!(!hears(&mut newer, 3));
+    assert!(receives(&mut newer, 2), "numbers alone do not tell them apart");
+    assert!(!receives(&mut newer, 3));
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn truncated_log_is_rewritten_by_purge_that_detects_it() {
         log.append(&[entry(2)]).unwrap();
         File::options().write(true).open(path(folder.path())).unwrap().set_len(len).unwrap();
         log.append(&[entry(3)]).unwrap();
-        assert!(!log.is_behind());
-        assert_eq!(reopened(&folder), (log.book.clone(), Found::default()), "{len} bytes were left");
+        assert!(!log.has_unwritten());
+        assert_eq!(reopened(&folder), (log.book.clone(), LogDefects::default()), "{len} bytes were left");
         assert_eq!(log.book.keys.len(), 3);
     }
 }
@@ -199,10 +199,10 @@ fn purges_of_a_moment_in_which_the_log_could_not_be_read_are_written_later() {
     fs::remove_file(path(folder.path())).unwrap();
     fs::create_dir(path(folder.path())).unwrap();
     assert!(log.append(&[entry(2)]).is_err());
-    assert!(log.is_behind(), "somebody must write what is in the book alone");
+    assert!(log.has_unwritten(), "somebody must write what is in the book alone");
     fs::remove_dir(path(folder.path())).unwrap();
-    log.write_anew().unwrap();
-    assert!(!log.is_behind());
+    log.rewrite().unwrap();
+    assert!(!log.has_unwritten());
     assert_eq!(reopened(&folder).0.keys.len(), 2);
 }
 
@@ -211,7 +211,7 @@ fn foreign_log_is_reported_lost_and_copied() {
     let folder = Folder::new();
     fs::write(path(folder.path()), b"anything").unwrap();
     let (log, found) = PurgeLog::open(folder.path()).unwrap();
-    assert_eq!((found, log.book.len()), (Found { is_damaged: true, is_lost: true }, 0));
-    assert!(log.is_behind(), "it says so until all that it could be of is purged");
+    assert_eq!((found, log.book.len()), (LogDefects { is_damaged: true, is_lost: true }, 0));
+    assert!(log.has_unwritten(), "it says so until all that it could be of is purged");
     assert_eq!(fs::read(folder.path().join(".purges.damaged")).unwrap(), b"anything");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::Purges;
-use super::round::{Round, Settling, Syncing};
+use super::round::{PurgeRound, Settling, Syncing};
 use crate::memory_tier::MemoryTier;
 use crate::purge_log;
 
@@ -14,12 +14,12 @@ const SETTLE_MS: u64 = 30_000;
 
 impl Purges {
     /// Forgets purges, step by step, once no page that they cover can reappear.
-    pub(super) fn settle(self: &Arc<Self>, round: &mut Round, memory: &dyn MemoryTier) {
+    pub(super) fn settle(self: &Arc<Self>, round: &mut PurgeRound, memory: &dyn MemoryTier) {
         match &mut round.settling {
             None => round.settling = self.begin_settling(round, memory),
             Some(settling) => match &settling.sync {
                 None => self.sync_when_gone(settling),
-                Some(sync) if sync.ended.load(SeqCst) => {
+                Some(sync) if sync.is_finished.load(SeqCst) => {
                     if sync.done.load(SeqCst) {
                         self.forget(settling.upto);
                     }
@@ -30,8 +30,8 @@ impl Purges {
         }
     }
 
-    fn begin_settling(&self, round: &mut Round, memory: &dyn MemoryTier) -> Option<Settling> {
-        let now = self.shelf.health.now();
+    fn begin_settling(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> Option<Settling> {
+        let now = self.file_store.health.now();
         if now < round.settle_at {
             return None;
         }
@@ -44,41 +44,41 @@ impl Purges {
             }
             log.book.oldest()?
         };
-        let upto = self.settled_upto(round, memory);
-        let catalogue = self.shelf.catalogue.lock();
-        if oldest > upto || !catalogue.complete || catalogue.softened.has_unwritten() {
+        let upto = self.forgettable_through(round, memory);
+        let file_index = self.file_store.file_index.lock();
+        if oldest > upto || !file_index.complete || file_index.softened.has_unwritten() {
             return None;
         }
-        let doomed = catalogue.some_doomed(usize::MAX).into_iter().map(|(name, _)| name).collect();
-        Some(Settling { upto, doomed, writes: catalogue.writes.next(), sync: None })
+        let doomed = file_index.first_doomed(usize::MAX).into_iter().map(|(name, _)| name).collect();
+        Some(Settling { upto, doomed, writes: file_index.writes.next(), sync: None })
     }
 
     /// Forgets purges only in memory, while another process has the lease: the log retains them until that process has
     /// removed the files.
-    pub(super) fn settle_in_memory(&self, round: &mut Round, memory: &dyn MemoryTier) {
-        if self.shelf.health.now() < round.settle_at {
+    pub(super) fn settle_in_memory(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) {
+        if self.file_store.health.now() < round.settle_at {
             return;
         }
-        let upto = self.settled_upto(round, memory);
-        let mut catalogue = self.shelf.catalogue.lock();
+        let upto = self.forgettable_through(round, memory);
+        let mut file_index = self.file_store.file_index.lock();
         // A file that is not known yet would be read by its name.
-        if catalogue.complete && !catalogue.softened.has_unwritten() {
-            catalogue.softened.forget(upto);
-            self.settled.fetch_max(upto, SeqCst);
+        if file_index.complete && !file_index.softened.has_unwritten() {
+            file_index.softened.forget(upto);
+            self.forgotten_through.fetch_max(upto, SeqCst);
         }
     }
 
     /// Returns the newest purge that has checked all pages in memory, in the catalogue or being written to disk.
-    fn settled_upto(&self, round: &mut Round, memory: &dyn MemoryTier) -> u64 {
-        round.settle_at = self.shelf.health.now().saturating_add(SETTLE_MS);
-        let asked = self.asked();
+    fn forgettable_through(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> u64 {
+        round.settle_at = self.file_store.health.now().saturating_add(SETTLE_MS);
+        let asked = self.checked_through();
         // A later purge gets a higher number.
         let newest = memory.sequence().saturating_sub(1);
         let upto = if memory.newest_rule() > asked { asked } else { newest };
         let tried_at = std::mem::replace(&mut round.tried_at, newest);
         if memory.is_crowded() {
             // A slow reader of a long body would prevent all purges from being forgotten.
-            memory.let_fetches_go(upto.min(tried_at));
+            memory.prevent_storing_before(upto.min(tried_at));
         }
         let upto = upto.min(memory.oldest_flight().saturating_sub(1));
         self.note_softened(memory);
@@ -88,9 +88,9 @@ impl Purges {
     /// Starts to sync the file system, once the files are removed and earlier writes have finished.
     fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
         {
-            let catalogue = self.shelf.catalogue.lock();
-            settling.doomed.retain(|name| catalogue.is_doomed(*name));
-            if !settling.doomed.is_empty() || catalogue.writes.oldest() < settling.writes {
+            let file_index = self.file_store.file_index.lock();
+            settling.doomed.retain(|name| file_index.is_doomed(*name));
+            if !settling.doomed.is_empty() || file_index.writes.oldest() < settling.writes {
                 return;
             }
         }
@@ -99,13 +99,13 @@ impl Purges {
         let (purges, for_job) = (Arc::clone(self), Arc::clone(&sync));
         let job = move || {
             let synced =
-                File::open(&purges.shelf.files.root).is_ok_and(|root| rustix::fs::syncfs(&root).is_ok());
+                File::open(&purges.file_store.files.root).is_ok_and(|root| rustix::fs::syncfs(&root).is_ok());
             purges.syncs.fetch_add(u64::from(synced), SeqCst);
             for_job.done.store(synced, SeqCst);
-            for_job.ended.store(true, SeqCst);
+            for_job.is_finished.store(true, SeqCst);
         };
-        if self.shelf.pool.write(0, Box::new(job)).is_err() {
-            sync.ended.store(true, SeqCst);
+        if self.file_store.pool.write(0, Box::new(job)).is_err() {
+            sync.is_finished.store(true, SeqCst);
         }
     }
 
@@ -115,11 +115,15 @@ impl Purges {
             let mut log = self.log.lock();
             let Some(log) = log.as_mut() else { return };
             log.book.drop_through(upto);
-            if let Err(error) = log.write_anew() {
-                self.shelf.health.failed("write()", &purge_log::path(&self.shelf.files.root), error);
+            if let Err(error) = log.rewrite() {
+                self.file_store.health.record_write_failure(
+                    "write()",
+                    &purge_log::path(&self.file_store.files.root),
+                    error,
+                );
             }
         }
-        self.shelf.catalogue.lock().softened.forget(upto);
-        self.settled.fetch_max(upto, SeqCst);
+        self.file_store.file_index.lock().softened.forget(upto);
+        self.forgotten_through.fetch_max(upto, SeqCst);
     }
 }

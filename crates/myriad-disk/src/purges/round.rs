@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::index::Name;
+use crate::index::FileName;
 
 /// State of the periodic work for purges.
 #[derive(Default)]
-pub(super) struct Round {
+pub(super) struct PurgeRound {
     /// Check of files in progress: the newest rule at its start, and the next slot of the catalogue.
-    pub(super) asking: Option<(u64, u32)>,
+    pub(super) file_check: Option<(u64, u32)>,
     /// Removal of obsolete purges in progress.
     pub(super) settling: Option<Settling>,
     /// Time of the next removal of purges, in milliseconds.
@@ -23,7 +23,7 @@ pub(super) struct Settling {
     /// Number of the newest of them.
     pub(super) upto: u64,
     /// Files that must be removed before.
-    pub(super) doomed: Vec<Name>,
+    pub(super) doomed: Vec<FileName>,
     /// Number below which writes must have finished before.
     pub(super) writes: u64,
     /// Sync of the file system, the last step.
@@ -33,7 +33,7 @@ pub(super) struct Settling {
 /// Sync of the file system, on a disk thread.
 #[derive(Default)]
 pub(super) struct Syncing {
-    pub(super) ended: AtomicBool,
+    pub(super) is_finished: AtomicBool,
     /// Set if it succeeded.
     pub(super) done: AtomicBool,
 }

@@ -5,110 +5,114 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use crate::index::Verdict;
+use crate::index::PurgeVerdict;
 
 use super::Purges;
-use super::round::Round;
-use crate::catalogue::{Filed, Role};
+use super::round::PurgeRound;
+use crate::catalogue::{FileRole, IndexedFile};
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
 /// Number of files marked as stale in one step.
-const SOFTENED: usize = 512;
+const SOFT_PURGED_PER_STEP: usize = 512;
 /// Maximum number of slots examined, maximum number of files read, and maximum duration of one step.
-const LOOKED_AT: u32 = 1 << 16;
-const READ: usize = 4096;
-const ASKING: Duration = Duration::from_millis(100);
+const SLOTS_PER_STEP: u32 = 1 << 16;
+const FILES_PER_STEP: usize = 4096;
+const STEP_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Purges {
     /// Checks files against rules. Returns whether more remain.
-    pub(super) fn ask_files(&self, round: &mut Round, memory: &dyn MemoryTier) -> bool {
-        let asked = self.asked();
-        if round.asking.is_none() {
+    pub(super) fn check_files(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> bool {
+        let asked = self.checked_through();
+        if round.file_check.is_none() {
             let newest = memory.newest_rule();
             // Memory is checked first, so that pages in memory and on disk are counted there.
-            let may_begin =
-                newest > asked && memory.asked_in_memory() >= newest && self.shelf.catalogue.lock().complete;
-            round.asking = may_begin.then_some((newest, 0));
+            let may_begin = newest > asked
+                && memory.checked_in_memory() >= newest
+                && self.file_store.file_index.lock().complete;
+            round.file_check = may_begin.then_some((newest, 0));
         }
-        let Some((upto, first)) = round.asking else { return false };
+        let Some((upto, first)) = round.file_check else { return false };
         let (began, mut read) = (Instant::now(), 0);
-        let last = self.shelf.catalogue.lock().slots();
-        let end = first.saturating_add(LOOKED_AT).min(last);
+        let last = self.file_store.file_index.lock().slots();
+        let end = first.saturating_add(SLOTS_PER_STEP).min(last);
         let mut slot = first;
-        while slot < end && read < READ && began.elapsed() < ASKING {
+        while slot < end && read < FILES_PER_STEP && began.elapsed() < STEP_TIMEOUT {
             let slots = slot..slot.saturating_add(64).min(end);
             slot = slots.end;
-            let files: Vec<(Filed, u64)> = {
-                let catalogue = self.shelf.catalogue.lock();
-                let files = slots.filter_map(|slot| catalogue.at(slot));
-                let old = files.filter(|filed| filed.role != Role::Marker && filed.generation < upto);
+            let files: Vec<(IndexedFile, u64)> = {
+                let file_index = self.file_store.file_index.lock();
+                let files = slots.filter_map(|slot| file_index.at(slot));
+                let old = files.filter(|filed| filed.role != FileRole::Marker && filed.generation < upto);
                 // A soft purge that has counted the page does not count it again.
-                old.map(|filed| (*filed, catalogue.softened.newest(filed.name))).collect()
+                old.map(|filed| (*filed, file_index.softened.newest(filed.name))).collect()
             };
             read += files.len();
             for (filed, counted) in files {
                 let since = filed.generation.max(asked);
                 let count = (!self.is_superseded(memory, &filed)).then_some(since.max(counted));
-                let (verdict, newest) = memory.ask_file(&filed, since, count);
+                let (verdict, newest) = memory.judge_file(&filed, since, count);
                 match verdict {
-                    Verdict::Stays => {}
+                    PurgeVerdict::Unaffected => {}
                     // A purge that is counting at this moment must not count it again.
-                    Verdict::Stale if memory.is_counting() => self.shelf.obey(&filed, verdict, newest),
-                    Verdict::Stale => self.expire(&filed),
-                    Verdict::Goes => {
-                        self.shelf.obey(&filed, Verdict::Goes, 0);
-                        self.shelf.bury(filed.name, filed.key_hash());
+                    PurgeVerdict::Stale if memory.is_counting() => {
+                        self.file_store.apply_verdict(&filed, verdict, newest)
+                    }
+                    PurgeVerdict::Stale => self.expire(&filed),
+                    PurgeVerdict::Removed => {
+                        self.file_store.apply_verdict(&filed, PurgeVerdict::Removed, 0);
+                        self.file_store.remove_doomed(filed.name, filed.key_hash());
                     }
                 }
             }
         }
-        round.asking = (slot < last).then_some((upto, slot));
-        if round.asking.is_none() {
-            self.asked.store(upto, SeqCst);
+        round.file_check = (slot < last).then_some((upto, slot));
+        if round.file_check.is_none() {
+            self.checked_through.store(upto, SeqCst);
         }
-        round.asking.is_some()
+        round.file_check.is_some()
     }
 
     /// Records the pages that soft purges have covered in memory at their files, if these belong to the same fetch.
     pub(super) fn note_softened(&self, memory: &dyn MemoryTier) {
         for softened in memory.take_softened() {
-            let mut catalogue = self.shelf.catalogue.lock();
-            let mut files = catalogue.of_hash(softened.key).filter(|filed| filed.role != Role::Marker);
+            let mut file_index = self.file_store.file_index.lock();
+            let mut files =
+                file_index.files_of_hash(softened.key).filter(|filed| filed.role != FileRole::Marker);
             let of_page = files.find(|filed| filed.generation == softened.generation).map(|filed| filed.name);
             drop(files);
-            of_page.inspect(|name| _ = catalogue.softened.note(*name, softened.number));
+            of_page.inspect(|name| _ = file_index.softened.note(*name, softened.number));
         }
     }
 
     /// Marks some files as stale. Returns whether more remain.
     pub(super) fn write_softened(&self) -> bool {
-        let softened = self.shelf.catalogue.lock().take_softened(SOFTENED);
+        let softened = self.file_store.file_index.lock().take_softened(SOFT_PURGED_PER_STEP);
         for filed in &softened {
             self.expire(filed);
         }
-        self.shelf.catalogue.lock().softened.has_unwritten()
+        self.file_store.file_index.lock().softened.has_unwritten()
     }
 
     /// Marks the page in a file as stale. On failure, or if another process may write the file, the file is removed.
-    fn expire(&self, filed: &Filed) {
-        let expired = self.shelf.lease.is_held() && {
-            let _stripe = self.shelf.stripe(filed.key_hash());
-            let now = self.shelf.catalogue.lock().get(filed.name);
+    fn expire(&self, filed: &IndexedFile) {
+        let expired = self.file_store.lease.is_held() && {
+            let _stripe = self.file_store.stripe(filed.key_hash());
+            let now = self.file_store.file_index.lock().get(filed.name);
             now.is_none_or(|now| now.generation != filed.generation) || self.write_expired(filed).is_some()
         };
         if !expired {
-            self.shelf.obey(filed, Verdict::Goes, 0);
-            self.shelf.bury(filed.name, filed.key_hash());
+            self.file_store.apply_verdict(filed, PurgeVerdict::Removed, 0);
+            self.file_store.remove_doomed(filed.name, filed.key_hash());
         }
     }
 
-    fn write_expired(&self, filed: &Filed) -> Option<()> {
+    fn write_expired(&self, filed: &IndexedFile) -> Option<()> {
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let mut open = File::options();
         let open = open.read(true).write(true).custom_flags(flags.bits() as i32);
-        let file = open.open(self.shelf.files.path(filed.name)).ok()?;
-        let (mut header, _) = read::header(&self.shelf.files, &file).ok()?;
+        let file = open.open(self.file_store.files.path(filed.name)).ok()?;
+        let (mut header, _) = read::header(&self.file_store.files, &file).ok()?;
         if header.generation != filed.generation {
             return None;
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const LEAST_RATE: f64 = 0.001;
 
 /// CPU budget of jobs; the caller passes the time, the clock is never read.
-pub(super) struct Budget {
+pub(super) struct CpuBudget {
     /// Rate in cores.
     rate: f64,
     /// Capacity of the bucket, in seconds of CPU time.
@@ -16,12 +16,12 @@ pub(super) struct Budget {
     filled: Instant,
 }
 
-impl Budget {
+impl CpuBudget {
     /// Creates a full bucket.
-    pub(super) fn new(rate: f64, burst: Duration, now: Instant) -> Budget {
+    pub(super) fn new(rate: f64, burst: Duration, now: Instant) -> CpuBudget {
         let rate = if rate.is_finite() { rate.max(LEAST_RATE) } else { LEAST_RATE };
         let burst = burst.as_secs_f64();
-        Budget { rate, burst, level: burst, filled: now }
+        CpuBudget { rate, burst, level: burst, filled: now }
     }
 
     /// Returns the pause before the next job; `None` if it may start.
@@ -51,7 +51,7 @@ mod tests {
             let rate = 0.01 + random.f64() * 1.5;
             let burst = Duration::from_millis(random.u64(0..500));
             let start = Instant::now();
-            let mut budget = Budget::new(rate, burst, start);
+            let mut budget = CpuBudget::new(rate, burst, start);
             let (mut now, mut used, mut dearest) = (start, 0.0, 0.0f64);
             for _ in 0..500 {
                 if let Some(pause) = budget.pause(now) {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_pause_is_exactly_what_pays_the_debt() {
         let start = Instant::now();
-        let mut budget = Budget::new(0.2, Duration::ZERO, start);
+        let mut budget = CpuBudget::new(0.2, Duration::ZERO, start);
         assert_eq!(budget.pause(start), None);
         budget.spend(Duration::from_millis(100));
         let pause = budget.pause(start).expect("in debt");
@@ -86,7 +86,7 @@ mod tests {
     fn a_senseless_rate_still_lets_jobs_run_in_the_end() {
         for rate in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
             let mut now = Instant::now();
-            let mut budget = Budget::new(rate, Duration::ZERO, now);
+            let mut budget = CpuBudget::new(rate, Duration::ZERO, now);
             budget.spend(Duration::from_millis(1));
             for _ in 0..3 {
                 if let Some(pause) = budget.pause(now) {

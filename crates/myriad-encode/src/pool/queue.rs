@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::budget::Budget;
+use super::budget::CpuBudget;
 
 /// Counters of a pool since its start, and its current jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,21 +27,21 @@ pub struct PoolCounters {
 }
 
 /// Job: it owns its input and delivers its result itself.
-pub(super) type Job = Box<dyn FnOnce() + Send>;
+pub(super) type CompressionJob = Box<dyn FnOnce() + Send>;
 
 /// State shared by the threads.
-pub(super) struct Shared {
-    pub(super) state: Mutex<State>,
+pub(super) struct PoolShared {
+    pub(super) state: Mutex<PoolState>,
     pub(super) wake: Condvar,
     pub(super) capacity: usize,
 }
 
 /// Queued and running jobs.
-pub(super) struct State {
-    pub(super) waiting: VecDeque<(u64, Job)>,
+pub(super) struct PoolState {
+    pub(super) waiting: VecDeque<(u64, CompressionJob)>,
     /// Keys of the running jobs; at most one per thread, so a list suffices.
     pub(super) running: Vec<u64>,
-    pub(super) budget: Budget,
+    pub(super) budget: CpuBudget,
     pub(super) counters: PoolCounters,
     pub(super) stopping: bool,
     /// Set while no job is accepted because of a memory shortage.

@@ -24,14 +24,14 @@ fn gate() -> (impl FnOnce() + Send + 'static, Receiver<()>, Sender<()>) {
 
 #[test]
 fn a_key_that_waits_or_runs_is_not_taken_again() {
-    let pool = Pool::start(&unlimited(1, 10)).unwrap();
+    let pool = CompressionPool::start(&unlimited(1, 10)).unwrap();
     let (job, has_begun, end) = gate();
-    assert_eq!(pool.submit(1, job), Submitted::Queued);
+    assert_eq!(pool.submit(1, job), SubmitResult::Queued);
     has_begun.recv_timeout(PATIENCE).unwrap();
     let (ran, has_run) = channel();
-    assert_eq!(pool.submit(2, move || ran.send(()).unwrap()), Submitted::Queued);
-    assert_eq!(pool.submit(1, || panic!("runs already")), Submitted::Duplicate);
-    assert_eq!(pool.submit(2, || panic!("waits already")), Submitted::Duplicate);
+    assert_eq!(pool.submit(2, move || ran.send(()).unwrap()), SubmitResult::Queued);
+    assert_eq!(pool.submit(1, || panic!("runs already")), SubmitResult::Duplicate);
+    assert_eq!(pool.submit(2, || panic!("waits already")), SubmitResult::Duplicate);
     let counters = pool.counters();
     assert_eq!((counters.waiting, counters.running, counters.duplicates), (1, 1, 2));
     end.send(()).unwrap();
@@ -41,8 +41,8 @@ fn a_key_that_waits_or_runs_is_not_taken_again() {
     loop {
         let ran = ran.clone();
         match pool.submit(1, move || ran.send(()).unwrap()) {
-            Submitted::Duplicate => std::thread::yield_now(),
-            other => break assert_eq!(other, Submitted::Queued),
+            SubmitResult::Duplicate => std::thread::yield_now(),
+            other => break assert_eq!(other, SubmitResult::Queued),
         }
     }
     has_run.recv_timeout(PATIENCE).unwrap();
@@ -50,15 +50,15 @@ fn a_key_that_waits_or_runs_is_not_taken_again() {
 
 #[test]
 fn a_full_queue_drops_and_counts_and_never_blocks() {
-    let pool = Pool::start(&unlimited(1, 3)).unwrap();
+    let pool = CompressionPool::start(&unlimited(1, 3)).unwrap();
     let (job, has_begun, end) = gate();
-    assert_eq!(pool.submit(0, job), Submitted::Queued);
+    assert_eq!(pool.submit(0, job), SubmitResult::Queued);
     has_begun.recv_timeout(PATIENCE).unwrap();
     for key in 1..=3 {
-        assert_eq!(pool.submit(key, || ()), Submitted::Queued);
+        assert_eq!(pool.submit(key, || ()), SubmitResult::Queued);
     }
     for key in 4..=8 {
-        assert_eq!(pool.submit(key, || ()), Submitted::Full);
+        assert_eq!(pool.submit(key, || ()), SubmitResult::Full);
     }
     let counters = pool.counters();
     assert_eq!((counters.waiting, counters.dropped), (3, 5));
@@ -67,7 +67,7 @@ fn a_full_queue_drops_and_counts_and_never_blocks() {
 
 #[test]
 fn stop_drops_what_waits_ends_what_runs_and_takes_no_more() {
-    let pool = Arc::new(Pool::start(&unlimited(1, 10)).unwrap());
+    let pool = Arc::new(CompressionPool::start(&unlimited(1, 10)).unwrap());
     let (job, has_begun, end) = gate();
     pool.submit(0, job);
     has_begun.recv_timeout(PATIENCE).unwrap();
@@ -81,7 +81,7 @@ fn stop_drops_what_waits_ends_what_runs_and_takes_no_more() {
         let pool = Arc::clone(&pool);
         move || pool.stop()
     });
-    while pool.submit(2, || ()) != Submitted::Stopped {
+    while pool.submit(2, || ()) != SubmitResult::Stopped {
         std::thread::yield_now();
     }
     assert!(!stopper.is_finished(), "a job still runs");
@@ -95,7 +95,7 @@ fn stop_drops_what_waits_ends_what_runs_and_takes_no_more() {
 
 #[test]
 fn a_panic_costs_one_job_not_the_thread() {
-    let pool = Pool::start(&unlimited(1, 10)).unwrap();
+    let pool = CompressionPool::start(&unlimited(1, 10)).unwrap();
     pool.submit(1, || panic!("a job's own defect"));
     let (ran, has_run) = channel();
     pool.submit(2, move || ran.send(()).unwrap());
@@ -110,7 +110,7 @@ fn every_job_runs_once_on_several_threads() {
     for seed in 0..10 {
         let mut random = fastrand::Rng::with_seed(seed);
         let (threads, jobs) = (random.usize(1..5), random.u64(1..200));
-        let pool = Pool::start(&unlimited(threads, 200)).unwrap();
+        let pool = CompressionPool::start(&unlimited(threads, 200)).unwrap();
         let count = Arc::new(AtomicUsize::new(0));
         let (ran, has_run) = channel();
         for key in 0..jobs {
@@ -119,7 +119,7 @@ fn every_job_runs_once_on_several_threads() {
                 count.fetch_add(1, Ordering::Relaxed);
                 ran.send(()).unwrap();
             };
-            assert_eq!(pool.submit(key, job), Submitted::Queued);
+            assert_eq!(pool.submit(key, job), SubmitResult::Queued);
         }
         for _ in 0..jobs {
             has_run.recv_timeout(PATIENCE).unwrap();
@@ -134,14 +134,16 @@ fn every_job_runs_once_on_several_threads() {
 fn the_budget_holds_a_busy_pool_back() {
     let budget = 0.25;
     let options = PoolOptions { budget, burst: Duration::ZERO, queue: 100, ..PoolOptions::default() };
-    let pool = Pool::start(&options).unwrap();
+    let pool = CompressionPool::start(&options).unwrap();
     let (ran, has_run) = channel();
     let start = Instant::now();
     for key in 0..20 {
         let ran = ran.clone();
         pool.submit(key, move || {
             let data = vec![key as u8; 400_000];
-            std::hint::black_box(crate::compress(crate::Coding::Gzip, crate::Level::Fast, &data).unwrap());
+            std::hint::black_box(
+                crate::compress(crate::Coding::Gzip, crate::CompressionLevel::Fast, &data).unwrap(),
+            );
             ran.send(()).unwrap();
         });
     }
@@ -159,7 +161,7 @@ fn the_budget_holds_a_busy_pool_back() {
 #[test]
 fn stop_does_not_wait_for_the_budget() {
     let options = PoolOptions { budget: 0.001, burst: Duration::ZERO, ..PoolOptions::default() };
-    let pool = Pool::start(&options).unwrap();
+    let pool = CompressionPool::start(&options).unwrap();
     let (ran, has_run) = channel();
     pool.submit(1, move || {
         let begin = Instant::now();
@@ -178,17 +180,17 @@ fn stop_does_not_wait_for_the_budget() {
 
 #[test]
 fn pool_that_rests_drops_what_waits_and_what_comes_until_it_goes_on() {
-    let pool = Pool::start(&unlimited(1, 10)).unwrap();
+    let pool = CompressionPool::start(&unlimited(1, 10)).unwrap();
     let (job, has_begun, end) = gate();
-    assert_eq!(pool.submit(1, job), Submitted::Queued);
+    assert_eq!(pool.submit(1, job), SubmitResult::Queued);
     has_begun.recv_timeout(PATIENCE).unwrap();
-    assert_eq!(pool.submit(2, || panic!("dropped")), Submitted::Queued);
-    pool.rest(true);
+    assert_eq!(pool.submit(2, || panic!("dropped")), SubmitResult::Queued);
+    pool.set_paused(true);
     assert_eq!(pool.counters().waiting, 0);
-    assert_eq!(pool.submit(3, || panic!("not taken")), Submitted::Resting);
+    assert_eq!(pool.submit(3, || panic!("not taken")), SubmitResult::Resting);
     end.send(()).unwrap();
-    pool.rest(false);
+    pool.set_paused(false);
     let (ran, has_run) = channel();
-    assert_eq!(pool.submit(3, move || ran.send(()).unwrap()), Submitted::Queued);
+    assert_eq!(pool.submit(3, move || ran.send(()).unwrap()), SubmitResult::Queued);
     has_run.recv_timeout(PATIENCE).unwrap();
 }

@@ -7,21 +7,21 @@ use parking_lot::MutexGuard;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::queue::{Job, Shared, State};
+use super::queue::{CompressionJob, PoolShared, PoolState};
 
 /// Runs jobs until the pool stops.
-pub(super) fn run(shared: &Shared, niceness: i32) {
+pub(super) fn run(shared: &PoolShared, niceness: i32) {
     lower_priority(niceness);
     let mut take_ins = 0;
     while let Some((key, job)) = next(shared, &mut take_ins) {
         let before = thread_cpu();
-        let ended = catch_unwind(AssertUnwindSafe(job)).is_ok();
+        let succeeded = catch_unwind(AssertUnwindSafe(job)).is_ok();
         let spent = thread_cpu().saturating_sub(before);
         let mut state = shared.state.lock();
         state.running.retain(|running| *running != key);
         state.budget.spend(spent);
         state.counters.cpu += spent;
-        if ended {
+        if succeeded {
             state.counters.done += 1;
         } else {
             state.counters.panicked += 1;
@@ -30,15 +30,15 @@ pub(super) fn run(shared: &Shared, niceness: i32) {
 }
 
 /// Waits for a job and for the budget to allow it; `None` when the pool stops.
-fn next(shared: &Shared, take_ins: &mut u64) -> Option<(u64, Job)> {
-    let mut state: MutexGuard<'_, State> = shared.state.lock();
+fn next(shared: &PoolShared, take_ins: &mut u64) -> Option<(u64, CompressionJob)> {
+    let mut state: MutexGuard<'_, PoolState> = shared.state.lock();
     loop {
         if state.stopping {
             return None;
         }
         if state.take_ins != *take_ins {
             *take_ins = state.take_ins;
-            MutexGuard::unlocked(&mut state, myriad_base::memory::take_in);
+            MutexGuard::unlocked(&mut state, myriad_base::memory::collect_freed_blocks);
             continue;
         }
         if state.waiting.is_empty() {

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use zstd::stream::raw::CParameter;
 
-use crate::{Coding, EncodeError, Level};
+use crate::{Coding, CompressionLevel, EncodeError};
 
 /// Window of a streamed brotli or zstd body, in bits. 256 KB is enough for any page, and limits one brotli or zstd
 /// stream to about one megabyte of memory, instead of several with their defaults.
@@ -17,9 +17,9 @@ const WINDOW_BITS: u8 = 18;
 const GZIP_STREAM_MAX: u8 = 9;
 
 /// Streaming encoder of a body that is not stored.
-pub struct StreamEncoder(Inner);
+pub struct StreamEncoder(EncoderKind);
 
-enum Inner {
+enum EncoderKind {
     Identity,
     Gzip(GzEncoder<Vec<u8>>),
     Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
@@ -28,58 +28,62 @@ enum Inner {
 
 impl StreamEncoder {
     /// Creates an encoder; gzip supports levels up to 9 here, as `gzip_comp_level` does.
-    pub fn new(coding: Coding, level: Level) -> Result<StreamEncoder, EncodeError> {
+    pub fn new(coding: Coding, level: CompressionLevel) -> Result<StreamEncoder, EncodeError> {
         let number = level.number(coding);
         Ok(StreamEncoder(match coding {
-            Coding::Identity => Inner::Identity,
+            Coding::Identity => EncoderKind::Identity,
             Coding::Gzip => {
                 let level = Compression::new(number.min(GZIP_STREAM_MAX).into());
-                Inner::Gzip(GzEncoder::new(Vec::new(), level))
+                EncoderKind::Gzip(GzEncoder::new(Vec::new(), level))
             }
-            Coding::Brotli => Inner::Brotli(Box::new(brotli::CompressorWriter::new(
+            Coding::Brotli => EncoderKind::Brotli(Box::new(brotli::CompressorWriter::new(
                 Vec::new(),
                 16 << 10,
                 number.into(),
                 WINDOW_BITS.into(),
             ))),
-            Coding::Zstd => Inner::Zstd(zstd_stream(number).map_err(encode_error)?),
+            Coding::Zstd => EncoderKind::Zstd(zstd_stream(number).map_err(encode_error)?),
         }))
     }
 
     /// Encodes `bytes` and appends the available output, possibly nothing, to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
-            Inner::Identity => {
+            EncoderKind::Identity => {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
-            Inner::Gzip(writer) => through(writer, GzEncoder::get_mut, out, |w| w.write_all(bytes)),
-            Inner::Brotli(writer) => through(&mut **writer, |w| w.get_mut(), out, |w| w.write_all(bytes)),
-            Inner::Zstd(writer) => through(writer, |w| w.get_mut(), out, |w| w.write_all(bytes)),
+            EncoderKind::Gzip(writer) => with_output(writer, GzEncoder::get_mut, out, |w| w.write_all(bytes)),
+            EncoderKind::Brotli(writer) => {
+                with_output(&mut **writer, |w| w.get_mut(), out, |w| w.write_all(bytes))
+            }
+            EncoderKind::Zstd(writer) => with_output(writer, |w| w.get_mut(), out, |w| w.write_all(bytes)),
         }
     }
 
     /// Appends the output required to decode all bytes pushed so far to `out`; reduces the compression.
     pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
-            Inner::Identity => Ok(()),
-            Inner::Gzip(writer) => through(writer, GzEncoder::get_mut, out, Write::flush),
-            Inner::Brotli(writer) => through(&mut **writer, |w| w.get_mut(), out, Write::flush),
-            Inner::Zstd(writer) => through(writer, |w| w.get_mut(), out, Write::flush),
+            EncoderKind::Identity => Ok(()),
+            EncoderKind::Gzip(writer) => with_output(writer, GzEncoder::get_mut, out, Write::flush),
+            EncoderKind::Brotli(writer) => with_output(&mut **writer, |w| w.get_mut(), out, Write::flush),
+            EncoderKind::Zstd(writer) => with_output(writer, |w| w.get_mut(), out, Write::flush),
         }
     }
 
     /// Finishes the body and appends the last bytes to `out`.
     pub fn finish(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self.0 {
-            Inner::Identity => Ok(()),
-            Inner::Gzip(mut writer) => through(&mut writer, GzEncoder::get_mut, out, GzEncoder::try_finish),
-            Inner::Brotli(mut writer) => {
+            EncoderKind::Identity => Ok(()),
+            EncoderKind::Gzip(mut writer) => {
+                with_output(&mut writer, GzEncoder::get_mut, out, GzEncoder::try_finish)
+            }
+            EncoderKind::Brotli(mut writer) => {
                 swap(writer.get_mut(), out);
                 *out = writer.into_inner();
                 Ok(())
             }
-            Inner::Zstd(mut writer) => {
+            EncoderKind::Zstd(mut writer) => {
                 swap(writer.get_mut(), out);
                 *out = writer.finish().map_err(encode_error)?;
                 Ok(())
@@ -89,7 +93,7 @@ impl StreamEncoder {
 }
 
 /// Runs `step` with the caller's buffer as the writer's buffer, so that encoded bytes are written to it directly.
-fn through<W>(
+fn with_output<W>(
     writer: &mut W,
     buffer: impl Fn(&mut W) -> &mut Vec<u8>,
     out: &mut Vec<u8>,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Coding, DecodeError, Level, compress, decompress};
+use crate::{Coding, CompressionLevel, ContentDecodeError, compress, decompress};
 
 const ENCODED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
@@ -28,10 +28,10 @@ fn body(random: &mut fastrand::Rng) -> Vec<u8> {
     }
 }
 
-fn level(random: &mut fastrand::Rng) -> Level {
+fn level(random: &mut fastrand::Rng) -> CompressionLevel {
     match random.u8(0..4) {
-        0 => Level::Number(random.u8(0..7)),
-        _ => Level::Fast,
+        0 => CompressionLevel::Number(random.u8(0..7)),
+        _ => CompressionLevel::Fast,
     }
 }
 
@@ -47,7 +47,12 @@ fn pieces<'a>(bytes: &'a [u8], random: &mut fastrand::Rng) -> Vec<&'a [u8]> {
     pieces
 }
 
-fn encode_streaming(coding: Coding, level: Level, body: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+fn encode_streaming(
+    coding: Coding,
+    level: CompressionLevel,
+    body: &[u8],
+    random: &mut fastrand::Rng,
+) -> Vec<u8> {
     let mut encoder = StreamEncoder::new(coding, level).unwrap();
     let mut out = b"before".to_vec();
     for piece in pieces(body, random) {
@@ -66,7 +71,7 @@ fn decode_streaming(
     bytes: &[u8],
     limit: u64,
     random: &mut fastrand::Rng,
-) -> Result<Vec<u8>, DecodeError> {
+) -> Result<Vec<u8>, ContentDecodeError> {
     let mut decoder = StreamDecoder::new(coding, limit)?;
     let mut out = Vec::new();
     for piece in pieces(bytes, random) {
@@ -109,8 +114,8 @@ fn strong_levels_survive_too_and_are_no_longer_than_fast_ones() {
         }
     };
     for coding in ENCODED {
-        let [fast, strong] =
-            [Level::Fast, Level::Strong].map(|level| compress(coding, level, &body).unwrap());
+        let [fast, strong] = [CompressionLevel::Fast, CompressionLevel::Strong]
+            .map(|level| compress(coding, level, &body).unwrap());
         assert!(strong.len() <= fast.len() && fast.len() < body.len(), "{coding:?}");
         assert_eq!(decompress(coding, &strong, body.len()).as_ref(), Ok(&body));
     }
@@ -119,7 +124,7 @@ fn strong_levels_survive_too_and_are_no_longer_than_fast_ones() {
 #[test]
 fn flushed_bytes_can_be_decoded_before_the_body_ends() {
     for coding in ENCODED {
-        let mut encoder = StreamEncoder::new(coding, Level::Fast).unwrap();
+        let mut encoder = StreamEncoder::new(coding, CompressionLevel::Fast).unwrap();
         let mut decoder = StreamDecoder::new(coding, 1000).unwrap();
         let mut seen = Vec::new();
         for part in [&b"first part, "[..], b"second part, ", b"third"] {
@@ -137,18 +142,22 @@ fn flushed_bytes_can_be_decoded_before_the_body_ends() {
 fn a_bomb_stops_at_the_limit() {
     let zeros = vec![0; 20 << 20];
     for coding in ENCODED {
-        let bomb = compress(coding, Level::Fast, &zeros).unwrap();
+        let bomb = compress(coding, CompressionLevel::Fast, &zeros).unwrap();
         assert!(bomb.len() < zeros.len() / 100, "{coding:?}");
         for limit in [0, 1, 100_000, zeros.len() - 1] {
-            assert_eq!(decompress(coding, &bomb, limit), Err(DecodeError::TooLong), "{coding:?} {limit}");
+            assert_eq!(
+                decompress(coding, &bomb, limit),
+                Err(ContentDecodeError::TooLong),
+                "{coding:?} {limit}"
+            );
             let mut decoder = StreamDecoder::new(coding, limit as u64).unwrap();
             let mut out = Vec::new();
-            assert_eq!(decoder.push(&bomb, &mut out), Err(DecodeError::TooLong));
+            assert_eq!(decoder.push(&bomb, &mut out), Err(ContentDecodeError::TooLong));
             assert!(out.len() <= limit && out.capacity() <= 2 * limit + (64 << 10), "{coding:?} {limit}");
         }
         assert_eq!(decompress(coding, &bomb, zeros.len()).map(|body| body.len()), Ok(zeros.len()));
     }
-    assert_eq!(decompress(Coding::Identity, b"four", 3), Err(DecodeError::TooLong));
+    assert_eq!(decompress(Coding::Identity, b"four", 3), Err(ContentDecodeError::TooLong));
 }
 
 #[test]
@@ -156,11 +165,11 @@ fn a_body_cut_short_is_truncated_never_whole() {
     let mut random = fastrand::Rng::with_seed(3);
     let body: Vec<u8> = (0..5000).map(|_| random.u8(b'a'..b'j')).collect();
     for coding in ENCODED {
-        let encoded = compress(coding, Level::Fast, &body).unwrap();
+        let encoded = compress(coding, CompressionLevel::Fast, &body).unwrap();
         for cut in [0, 1, 5, encoded.len() / 2, encoded.len() - 1] {
             assert_eq!(
                 decompress(coding, &encoded[..cut], 1 << 20),
-                Err(DecodeError::Truncated),
+                Err(ContentDecodeError::Truncated),
                 "{coding:?} {cut}"
             );
         }
@@ -172,7 +181,7 @@ fn noise_and_damage_give_errors_or_bytes_within_the_limit_never_a_panic() {
     for seed in 0..400 {
         let mut random = fastrand::Rng::with_seed(seed);
         let coding = ENCODED[random.usize(..3)];
-        let mut bytes = compress(coding, Level::Fast, &vec![b'x'; random.usize(0..3000)]).unwrap();
+        let mut bytes = compress(coding, CompressionLevel::Fast, &vec![b'x'; random.usize(0..3000)]).unwrap();
         for _ in 0..random.usize(1..4) {
             let at = random.usize(..bytes.len());
             bytes[at] = random.u8(..);
@@ -187,8 +196,8 @@ fn noise_and_damage_give_errors_or_bytes_within_the_limit_never_a_panic() {
 #[test]
 fn gzip_members_and_zstd_frames_in_a_row_are_one_body() {
     for coding in [Coding::Gzip, Coding::Zstd] {
-        let mut bytes = compress(coding, Level::Fast, b"one ").unwrap();
-        bytes.extend(compress(coding, Level::Fast, b"two").unwrap());
+        let mut bytes = compress(coding, CompressionLevel::Fast, b"one ").unwrap();
+        bytes.extend(compress(coding, CompressionLevel::Fast, b"two").unwrap());
         for seed in 0..50 {
             let mut random = fastrand::Rng::with_seed(seed);
             let decoded = decode_streaming(coding, &bytes, 100, &mut random);
@@ -200,8 +209,8 @@ fn gzip_members_and_zstd_frames_in_a_row_are_one_body() {
 #[test]
 fn trailing_bytes_are_corrupt() {
     for coding in ENCODED {
-        let mut bytes = compress(coding, Level::Fast, b"whole").unwrap();
+        let mut bytes = compress(coding, CompressionLevel::Fast, b"whole").unwrap();
         bytes.extend_from_slice(b"more");
-        assert_eq!(decompress(coding, &bytes, 100), Err(DecodeError::Corrupt), "{coding:?}");
+        assert_eq!(decompress(coding, &bytes, 100), Err(ContentDecodeError::Corrupt), "{coding:?}");
     }
 }

@@ -30,11 +30,11 @@ pub fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
 
 /// Returns whether the user agent is MSIE. Opera, which once used the same name, is excluded.
 pub fn is_msie(agent: &[u8]) -> bool {
-    says(agent, b"MSIE ") && !says(agent, b"Opera")
+    agent_contains(agent, b"MSIE ") && !agent_contains(agent, b"Opera")
 }
 
 /// Returns whether a `User-Agent` value contains the word.
-pub fn says(agent: &[u8], word: &[u8]) -> bool {
+pub fn agent_contains(agent: &[u8], word: &[u8]) -> bool {
     agent.windows(word.len()).any(|window| window == word)
 }
 

@@ -4,31 +4,31 @@ use std::io::Write;
 
 use bytes::Bytes;
 use myriad_http::Known;
-use myriad_http::uri::{Escape, escape, parse_host};
+use myriad_http::uri::{EscapeKind, escape, parse_host};
 use myriad_net::ResponseBody;
 
 use crate::answers::error_body::error_body;
 use crate::answers::error_pages::has_page_now;
 use crate::answers::msie;
-use crate::exchange::Answer;
-use crate::exchange::Step;
+use crate::exchange::ContentResponse;
+use crate::exchange::PhaseStep;
 use crate::exchange::{Exchange, Request};
 
 /// Returns a response that redirects the client to `url`. A path becomes an absolute URL if `absolute_redirect` is on.
-pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> Answer {
+pub fn redirect(request: &mut Request, status: u16, url: &[u8]) -> ContentResponse {
     let location = location(request, url);
     redirect_with(request, status, url, &location)
 }
 
 /// Returns the redirect; `location` is the value of `Location`.
-fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]) -> Answer {
+fn redirect_with(request: &mut Request, status: u16, url: &[u8], location: &[u8]) -> ContentResponse {
     request.errors.forced_status = None;
     if matches!(status, 301 | 302) && msie::wants_refresh(request) {
         return refresh(url);
     }
     let place = request.place();
     let body = error_body(status, &place.headers.own.server_name);
-    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(body)));
+    let mut answer = ContentResponse::new(status, ResponseBody::Full(Bytes::from(body)));
     answer.media_type = Some(b"text/html"[..].into());
     answer.field(b"Location", location);
     answer
@@ -46,39 +46,39 @@ pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the page for `msie_refresh`. It contains the URL unchanged; the browser resolves it.
-fn refresh(url: &[u8]) -> Answer {
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
+fn refresh(url: &[u8]) -> ContentResponse {
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
     answer.media_type = Some(b"text/html"[..].into());
     answer
 }
 
 /// Redirects like [`redirect`], but an `error_page` for the status takes precedence, as in nginx. Its response gets the
 /// `Location`.
-pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> Step {
+pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> PhaseStep {
     let location = location(&exchange.request, url);
     page_or_redirect(exchange, status, url, location)
 }
 
 /// Redirects like [`redirect_or_page`] to a path of this server. `Location` is the path, never an absolute URL: if this
 /// server runs after a proxy, its scheme and port are not those of the site.
-pub fn redirect_to_path(exchange: &mut Exchange, status: u16, path: &[u8]) -> Step {
+pub fn redirect_to_path(exchange: &mut Exchange, status: u16, path: &[u8]) -> PhaseStep {
     let location = path.iter().copied().filter(|byte| !byte.is_ascii_control()).collect();
     page_or_redirect(exchange, status, path, location)
 }
 
-fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: Vec<u8>) -> Step {
+fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: Vec<u8>) -> PhaseStep {
     if has_page_now(exchange, status) {
         exchange.request.errors.carried.get_or_insert_default().location = Some(location);
-        return Step::Error(status);
+        return PhaseStep::Error(status);
     }
-    Step::Answer(redirect_with(&mut exchange.request, status, url, &location))
+    PhaseStep::Answer(redirect_with(&mut exchange.request, status, url, &location))
 }
 
 /// Redirects to the same URI with a slash appended, like nginx.
-pub fn add_slash(exchange: &mut Exchange) -> Step {
+pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     let request = &exchange.request;
     let mut url = Vec::with_capacity(request.route.uri.len() + request.route.args.len() + 2);
-    escape(&request.route.uri, Escape::Uri, &mut url);
+    escape(&request.route.uri, EscapeKind::Uri, &mut url);
     url.push(b'/');
     if !request.route.args.is_empty() {
         url.push(b'?');
@@ -151,5 +151,5 @@ pub fn local_redirect_to(request: &mut Request, path: &[u8], args: &[u8]) {
     request.route.form.changed = true;
     request.route.form.off_location = false;
     (request.route.form.by_candidate, request.route.form.packed) = (false, false);
-    request.route.form.behind_alias = false;
+    request.route.form.below_alias = false;
 }

@@ -13,7 +13,7 @@ const SHOWN_LINE: usize = 2048;
 
 /// Description of a request for messages that are written after the request has proceeded. It is created for every
 /// request to an origin and rarely read, so all bytes are in one allocation and are converted to text only when read.
-pub struct Account {
+pub struct ErrorLogContext {
     client: Option<IpAddr>,
     /// Text between the client and the origin, followed by the text after the origin.
     text: Vec<u8>,
@@ -21,24 +21,24 @@ pub struct Account {
     host_at: usize,
 }
 
-impl Account {
+impl ErrorLogContext {
     /// Returns the client, the server and the request line: the text before the origin.
-    pub fn who(&self) -> String {
-        let mut who = b", client: ".to_vec();
-        address(&mut who, self.client);
-        who.extend_from_slice(&self.text[..self.host_at]);
-        String::from_utf8_lossy(&who).into_owned()
+    pub fn client_text(&self) -> String {
+        let mut line = b", client: ".to_vec();
+        address(&mut line, self.client);
+        line.extend_from_slice(&self.text[..self.host_at]);
+        String::from_utf8_lossy(&line).into_owned()
     }
 
     /// Returns the host and the referrer: the text after the origin.
-    pub fn host(&self) -> Cow<'_, str> {
+    pub fn referrer_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.text[self.host_at..])
     }
 }
 
 impl Request {
     /// Returns the description that nginx appends to messages about this request.
-    pub fn account(&self) -> Account {
+    pub fn error_log_context(&self) -> ErrorLogContext {
         let line = shortened(self.received.head.request_line());
         let server = &self.server().name[..];
         let fields = [(&b", host: \""[..], Known::Host), (b", referrer: \"", Known::Referer)];
@@ -61,7 +61,7 @@ impl Request {
                 }
             }
         }
-        Account { client: self.client(), text, host_at }
+        ErrorLogContext { client: self.client(), text, host_at }
     }
 }
 

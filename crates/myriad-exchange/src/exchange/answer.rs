@@ -6,30 +6,30 @@ use std::sync::Arc;
 
 use myriad_base::calendar::parse_http_date;
 use myriad_encode::Coding;
-use myriad_files::Entry;
+use myriad_files::PathEntry;
 use myriad_net::ResponseBody;
-use myriad_policy::{Encoding, EntityTag};
+use myriad_policy::{EntityTag, PageEncoding};
 
 use myriad_store::page::{Page, alternative};
 
 /// Source of the validators and fields of a response.
-pub enum MadeFrom {
+pub enum ResponseSource {
     /// Generated for this request.
     Plain,
     /// A stored page.
     Page(Page),
     /// A file.
-    File(Arc<Entry>),
+    File(Arc<PathEntry>),
 }
 
 /// Response.
-pub struct Answer {
+pub struct ContentResponse {
     /// Status code.
     pub status: u16,
     /// Reason phrase; `None` for the standard phrase.
     pub reason: Option<Box<str>>,
     /// Source of the response.
-    pub made_from: MadeFrom,
+    pub source: ResponseSource,
     /// `Content-Type`; `None` if it is among the field lines.
     pub media_type: Option<Cow<'static, [u8]>>,
     /// Further field lines, each terminated by CRLF.
@@ -54,7 +54,7 @@ pub struct Answer {
     pub own_head: bool,
     /// Set if the conditions of the request have been evaluated, by the origin that generated the response for this
     /// client, or for a representation that is assembled from pieces.
-    pub judged: bool,
+    pub conditions_evaluated: bool,
     /// Set if the origin did not send the length of the body, even if it is known now (`gzip_min_length`).
     pub unsized_by_origin: bool,
     /// Size of the body before compression by this server, in bytes; 0 if it was not compressed (`$gzip_ratio`).
@@ -73,13 +73,13 @@ pub struct Answer {
     pub limit_rate: Option<u64>,
 }
 
-impl Answer {
+impl ContentResponse {
     /// Creates a response with a body and no other properties.
     pub fn new(status: u16, body: ResponseBody) -> Self {
         Self {
             status,
             reason: None,
-            made_from: MadeFrom::Plain,
+            source: ResponseSource::Plain,
             media_type: None,
             lines: Vec::new(),
             body,
@@ -92,7 +92,7 @@ impl Answer {
             ranges: false,
             own_head: false,
             passes_trailers: false,
-            judged: false,
+            conditions_evaluated: false,
             unsized_by_origin: false,
             uncompressed: 0,
             compressible: false,
@@ -109,9 +109,9 @@ impl Answer {
 
     /// Removes the fields of the given names, which are in lower case.
     pub fn without(&mut self, names: &[&[u8]]) {
-        let mut kept = Vec::with_capacity(self.lines.len());
-        copy_lines(&self.lines, names, |line| kept.extend_from_slice(line));
-        self.lines = kept;
+        let mut retained = Vec::with_capacity(self.lines.len());
+        copy_lines(&self.lines, names, |line| retained.extend_from_slice(line));
+        self.lines = retained;
     }
 
     /// Returns `Content-Length`, if known.
@@ -121,18 +121,18 @@ impl Answer {
 
     /// Returns `Content-Type`, from the response or from the stored page.
     pub fn media_type(&self) -> Option<&[u8]> {
-        match (&self.media_type, &self.made_from) {
+        match (&self.media_type, &self.source) {
             (Some(media_type), _) => Some(media_type),
-            (None, MadeFrom::Page(page)) => line_named(page.meta().lines(), b"content-type"),
+            (None, ResponseSource::Page(page)) => line_named(page.meta().lines(), b"content-type"),
             (None, _) => None,
         }
     }
 
     /// Returns the media type without parameters; empty if there is none.
     pub fn bare_media_type(&self) -> &[u8] {
-        let media_type = match (&self.media_type, &self.made_from) {
+        let media_type = match (&self.media_type, &self.source) {
             (Some(media_type), _) => &**media_type,
-            (None, MadeFrom::Page(page)) => page.meta().media_type(),
+            (None, ResponseSource::Page(page)) => page.meta().media_type(),
             (None, _) => b"",
         };
         media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
@@ -140,23 +140,23 @@ impl Answer {
 
     /// Returns the coding of the body and its compression level, which distinguish its entity tag from those of other
     /// encodings.
-    pub fn encoding(&self) -> Encoding {
-        let level = match (&self.made_from, self.coding) {
+    pub fn encoding(&self) -> PageEncoding {
+        let level = match (&self.source, self.coding) {
             (_, Coding::Identity) => 0,
-            (MadeFrom::Page(page), coding) => {
+            (ResponseSource::Page(page), coding) => {
                 alternative(page, coding).map_or(0, |alternative| alternative.meta)
             }
             // The entity tag of a precompressed file identifies these exact bytes.
-            (MadeFrom::File(_), _) if self.uncompressed == 0 => return Encoding::IDENTITY,
+            (ResponseSource::File(_), _) if self.uncompressed == 0 => return PageEncoding::IDENTITY,
             _ => 0,
         };
-        Encoding { coding: self.coding, level }
+        PageEncoding { coding: self.coding, level }
     }
 
     /// Detaches the response from its page or file: their metadata become field lines, which a filter may change.
     pub fn detach(&mut self, etags: bool) {
         let mut lines = Vec::new();
-        if let MadeFrom::Page(page) = &self.made_from {
+        if let ResponseSource::Page(page) = &self.source {
             let meta = page.meta();
             if self.media_type.is_none() {
                 let media_type = line_named(meta.lines(), b"content-type");
@@ -164,10 +164,10 @@ impl Answer {
             }
             copy_lines(meta.lines(), &[b"content-type"], |line| lines.extend_from_slice(line));
         }
-        let modified = match &self.made_from {
-            MadeFrom::Page(page) => page.meta().last_modified().map(|(text, _)| text.to_vec()),
-            MadeFrom::File(entry) => entry.file().map(|file| file.modified.to_vec()),
-            MadeFrom::Plain => None,
+        let modified = match &self.source {
+            ResponseSource::Page(page) => page.meta().last_modified().map(|(text, _)| text.to_vec()),
+            ResponseSource::File(entry) => entry.file().map(|file| file.modified.to_vec()),
+            ResponseSource::Plain => None,
         };
         if let Some(text) = modified {
             push_line(&mut lines, b"Last-Modified", &text);
@@ -179,7 +179,7 @@ impl Answer {
         }
         lines.append(&mut self.lines);
         self.lines = lines;
-        self.made_from = MadeFrom::Plain;
+        self.source = ResponseSource::Plain;
     }
 
     /// Adjusts the entity tag after the body has changed: a strong tag becomes weak (RFC 9110 section 8.8.1), and an
@@ -197,9 +197,9 @@ impl Answer {
 
     /// Returns the value of a field, from the lines of the response or of its stored page. `name` is in lower case.
     pub fn line(&self, name: &[u8]) -> Option<&[u8]> {
-        let stored = match &self.made_from {
-            MadeFrom::Page(page) => page.meta().lines(),
-            MadeFrom::Plain | MadeFrom::File(_) => b"",
+        let stored = match &self.source {
+            ResponseSource::Page(page) => page.meta().lines(),
+            ResponseSource::Plain | ResponseSource::File(_) => b"",
         };
         line_named(&self.lines, name).or_else(|| line_named(stored, name))
     }
@@ -211,26 +211,26 @@ impl Answer {
 
     /// Returns the entity tag of the page or file.
     pub fn tag(&self, etags: bool) -> Option<&EntityTag> {
-        match &self.made_from {
-            MadeFrom::Plain => None,
-            MadeFrom::Page(page) => page.meta().facts.tag.as_ref(),
-            MadeFrom::File(entry) => entry.file().filter(|_| etags).map(|file| &file.tag),
+        match &self.source {
+            ResponseSource::Plain => None,
+            ResponseSource::Page(page) => page.meta().facts.tag.as_ref(),
+            ResponseSource::File(entry) => entry.file().filter(|_| etags).map(|file| &file.tag),
         }
     }
 
     /// Returns the entity tag from the field lines if the response was generated for this request.
     pub fn own_tag(&self) -> Option<EntityTag> {
-        let MadeFrom::Plain = &self.made_from else { return None };
+        let ResponseSource::Plain = &self.source else { return None };
         EntityTag::from_origin(line_named(&self.lines, b"etag")?, self.coding)
     }
 
     /// Returns the time of the last modification, in seconds since the epoch. `now_s` is needed for dates with
     /// two-digit years.
     pub fn modified_s(&self, now_s: u64) -> Option<u64> {
-        match &self.made_from {
-            MadeFrom::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),
-            MadeFrom::Page(page) => page.meta().last_modified().map(|(_, seconds)| seconds),
-            MadeFrom::File(entry) => entry.file().map(|file| file.modified_s),
+        match &self.source {
+            ResponseSource::Plain => parse_http_date(line_named(&self.lines, b"last-modified")?, now_s),
+            ResponseSource::Page(page) => page.meta().last_modified().map(|(_, seconds)| seconds),
+            ResponseSource::File(entry) => entry.file().map(|file| file.modified_s),
         }
     }
 }

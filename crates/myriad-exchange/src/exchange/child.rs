@@ -7,11 +7,11 @@ use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead};
 use myriad_net::RequestBody;
 
-use super::cache_facts::CacheFacts;
-use super::lineage::{DEEPEST, Lineage, TooMany};
+use super::cache_facts::CacheState;
+use super::lineage::{Lineage, MAX_DEPTH, TooMany};
 use super::parts::{Route, UriForm};
-use super::scratch::Scratch;
-use super::{Exchange, Gathered, Request, Slice};
+use super::scratch::ExchangeBuffers;
+use super::{BufferedBody, Exchange, Request, Slice};
 
 /// Fields removed from subrequests: those that would make the response partial, conditional, encoded or a tunnel, and
 /// those that describe the body, which remains with the original request.
@@ -32,7 +32,7 @@ const NOT_FOR_SUBREQUESTS: [Known; 12] = [
 
 /// Converts a request head into the head of a subrequest.
 fn strip(head: &mut RequestHead) {
-    head.ask_by_get();
+    head.set_method_get();
     for field in NOT_FOR_SUBREQUESTS {
         head.fields_mut().remove_known(field);
     }
@@ -46,7 +46,7 @@ impl Request {
     }
 
     /// Returns the state shared by SSI pages of this request and all requests that contain it.
-    pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_script::ssi::Shared>> {
+    pub fn shared_by_pages(&self) -> Rc<RefCell<myriad_script::ssi::SsiState>> {
         self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
     }
 
@@ -61,17 +61,17 @@ impl Exchange {
     /// are not checked again; its origin slots are counted separately.
     pub fn go_to_background(&mut self) {
         self.request.begin_lineage().in_background = true;
-        if let Some(visit) = &mut self.request.outcome.visit {
-            *visit = Rc::new(visit.apart());
+        if let Some(visit) = &mut self.request.outcome.limit_results {
+            *visit = Rc::new(visit.detached());
         }
     }
 
     /// Returns a copy that accompanies the request body, with the same lineage and under the client's limits.
-    pub fn companion(&mut self) -> Box<Self> {
+    pub fn body_companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();
-        let visit = Rc::clone(self.request.visit());
+        let visit = Rc::clone(self.request.limit_results());
         let mut copy = self.snapshot();
-        copy.request.outcome.visit = Some(visit);
+        copy.request.outcome.limit_results = Some(visit);
         copy
     }
 
@@ -79,27 +79,27 @@ impl Exchange {
     /// phase. Pieces are requested in sequence, so their number is not limited.
     pub fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
         let mut lineage = self.request.begin_lineage().clone();
-        if lineage.depth >= DEEPEST {
+        if lineage.depth >= MAX_DEPTH {
             return Err(TooMany);
         }
         lineage.depth += 1;
         lineage.errors_empty = true;
-        let mut piece = self.companion();
+        let mut piece = self.body_companion();
         let request = &mut piece.request;
         strip(&mut request.received.head);
         request.cache.slice.set(Some(slice));
         request.received.at_ms = myriad_net::clock::now_ms();
         request.route.internal = true;
-        request.shortcut.strayed.set(true);
+        request.shortcut.depends_on_more.set(true);
         request.received.lineage = Some(Box::new(lineage));
         Ok(piece)
     }
 
     /// Returns an anonymous request for the same URL: GET, without cookies, starting at the server's rules with no
     /// variables set. Errors produce empty responses. Returns `None` if the target is not a path.
-    pub fn stranger(&mut self) -> Option<Box<Self>> {
-        let mut stranger = self.companion();
-        let request = &mut stranger.request;
+    pub fn anonymous_request(&mut self) -> Option<Box<Self>> {
+        let mut anonymous = self.body_companion();
+        let request = &mut anonymous.request;
         strip(&mut request.received.head);
         request.received.head.fields_mut().remove_known(Known::Cookie);
         let split = split_target(request.received.head.target()).ok()?;
@@ -115,27 +115,27 @@ impl Exchange {
             form: UriForm { escaped, ..UriForm::default() },
             ..Route::default()
         };
-        request.cache = CacheFacts::default();
-        request.shortcut.strayed.set(true);
+        request.cache = CacheState::default();
+        request.shortcut.depends_on_more.set(true);
         request.leave_errors_empty();
-        stranger.frame = Box::default();
-        Some(stranger)
+        anonymous.frame = Box::default();
+        Some(anonymous)
     }
 
     /// Copies the method and fields of the client's request into this subrequest, and its body if `with_body` is set
     /// and the body has been buffered.
-    pub fn resemble(&mut self, visitors: &Self, with_body: bool) {
+    pub fn copy_client_request(&mut self, visitors: &Self, with_body: bool) {
         let mut head = visitors.request.received.head.clone();
         for field in [Known::Expect, Known::Te, Known::TransferEncoding, Known::Upgrade] {
             head.fields_mut().remove_known(field);
         }
-        let gathered = visitors.request.upload.gathered.clone().filter(|_| with_body);
+        let gathered = visitors.request.upload.buffered.clone().filter(|_| with_body);
         if gathered.is_none() {
             head.fields_mut().remove_known(Known::ContentLength);
         }
         self.request.received.head = head;
-        self.request.upload.length = gathered.as_ref().map(Gathered::length);
-        self.request.upload.gathered = gathered;
+        self.request.upload.length = gathered.as_ref().map(BufferedBody::length);
+        self.request.upload.buffered = gathered;
     }
 
     /// Creates a nested exchange for another URI of the same server: GET, without a body, with the client's fields and
@@ -145,7 +145,7 @@ impl Exchange {
         let lineage = parent.begin_lineage().child()?;
         let mut head = parent.received.head.clone();
         strip(&mut head);
-        let scratch = Scratch {
+        let scratch = ExchangeBuffers {
             head,
             uri: uri.to_vec(),
             args: args.to_vec(),
@@ -162,10 +162,10 @@ impl Exchange {
         request.route.internal = true;
         // The URI differs from the URI that the client sent.
         request.route.form.changed = true;
-        request.shortcut.strayed.set(true);
+        request.shortcut.depends_on_more.set(true);
         request.received.real = parent.received.real;
         request.received.trace.clone_from(&parent.received.trace);
-        request.outcome.visit.clone_from(&parent.outcome.visit);
+        request.outcome.limit_results.clone_from(&parent.outcome.limit_results);
         request.received.lineage = Some(Box::new(lineage));
         Ok(Box::new(Self { frame: self.frame.clone(), request }))
     }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use myriad_log::{Level, local_time};
-use myriad_script::functions::{Surroundings, Wrong};
+use myriad_log::{LogLevel, local_time};
+use myriad_script::functions::{FunctionError, FunctionInputs};
 use myriad_script::{Builtin, Environment, EvalError, FileTest, Frame, Trace};
 
 use super::{Request, paths};
@@ -38,15 +38,15 @@ impl Environment for Request {
         Ok(())
     }
 
-    fn returns(&mut self, status: u16) {
-        self.outcome.answered.status = self.errors.forced_status.unwrap_or(status);
+    fn note_return(&mut self, status: u16) {
+        self.outcome.head.status = self.errors.forced_status.unwrap_or(status);
     }
 
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
-        paths::look(self, frame, path).passes(test)
+        paths::look_up(self, frame, path).passes(test)
     }
 
-    fn surroundings(&self) -> &dyn Surroundings {
+    fn surroundings(&self) -> &dyn FunctionInputs {
         self
     }
 
@@ -74,23 +74,23 @@ impl Environment for Request {
 
     fn uninitialized(&self, name: &str) {
         if self.place().logs.uninitialized {
-            self.log(Level::Warn, format_args!("using uninitialized \"{name}\" variable"));
+            self.log(LogLevel::Warn, format_args!("using uninitialized \"{name}\" variable"));
         }
     }
 
     fn rewrite_log(&self) -> bool {
         let on = self.place().logs.rewrites;
         // Rewrites must be logged for each request, so each request must execute them.
-        self.shortcut.strayed.set(self.shortcut.strayed.get() || on);
+        self.shortcut.depends_on_more.set(self.shortcut.depends_on_more.get() || on);
         on
     }
 
     fn rewrite_notice(&self, message: fmt::Arguments<'_>) {
-        self.log(Level::Notice, message);
+        self.log(LogLevel::Notice, message);
     }
 }
 
-impl Surroundings for Request {
+impl FunctionInputs for Request {
     fn now_s(&self) -> u64 {
         self.received.wall_s()
     }
@@ -99,11 +99,11 @@ impl Surroundings for Request {
         local_time::offset_minutes(self.now_s())
     }
 
-    fn random(&self, bytes: &mut [u8]) -> Result<(), Wrong> {
+    fn random(&self, bytes: &mut [u8]) -> Result<(), FunctionError> {
         let wanted = bytes.len();
         match rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()) {
             Ok(given) if given == wanted => Ok(()),
-            outcome => Err(Wrong::new(format!("getrandom() failed ({outcome:?})"))),
+            outcome => Err(FunctionError::new(format!("getrandom() failed ({outcome:?})"))),
         }
     }
 }
@@ -113,13 +113,13 @@ impl Request {
     /// generated, returns the status of the error.
     pub fn status(&self) -> u16 {
         let errors = self.errors.forced_status.or(self.errors.status).unwrap_or(0);
-        let answered = self.outcome.answered.status;
+        let answered = self.outcome.head.status;
         if answered == 0 { errors } else { answered }
     }
 
     /// Writes to the error log of the place, followed by nginx's description of the request.
-    pub fn log(&self, level: Level, message: fmt::Arguments<'_>) {
-        if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= Level::Error) {
+    pub fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
+        if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= LogLevel::Error) {
             sink.note("log", message.to_string(), String::new(), None);
         }
         let log = &self.place().logs.errors;
@@ -129,8 +129,8 @@ impl Request {
         if !debugged && !log.enabled(level) {
             return;
         }
-        let account = self.account();
-        let (who, host) = (account.who(), account.host());
+        let account = self.error_log_context();
+        let (who, host) = (account.client_text(), account.referrer_text());
         let upstream = super::shown_upstream::shown_upstream(self);
         let context = format_args!("{who}{upstream}{host}");
         if debugged {
@@ -142,8 +142,8 @@ impl Request {
 
     /// Writes a debug message. `message` is evaluated only if a log records debug messages.
     pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
-        if self.place().logs.errors.enabled(Level::Debug) || !self.runtime().debugged.is_empty() {
-            message(self, &|text| self.log(Level::Debug, text));
+        if self.place().logs.errors.enabled(LogLevel::Debug) || !self.runtime().debugged.is_empty() {
+            message(self, &|text| self.log(LogLevel::Debug, text));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 
-use super::Answer;
+use super::ContentResponse;
 
 /// Filter with the settings of its place. The fixed order of filters is listed in `output/filters/order.rs`.
 pub trait Filter<X: 'static>: Any + Send + Sync {
@@ -26,7 +26,7 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
 
     /// Returns whether the settings of the filter may read response fields (`$sent_http_*`). If so, the current fields
     /// of the head are made available before the filter runs.
-    fn asks_of_head(&self) -> bool {
+    fn reads_response_head(&self) -> bool {
         false
     }
 
@@ -37,7 +37,7 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
 
     /// Returns whether requests may use the shortcut past this filter. The variables that its templates read were
     /// collected when they were compiled.
-    fn may_shorten(&self) -> bool;
+    fn allows_shortcut(&self) -> bool;
 
     /// Returns the size of the pieces in which long responses are requested, in bytes; 0 if they are requested in full.
     fn piece_size(&self) -> u64 {
@@ -46,7 +46,7 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
 
     /// Changes the response: adjusts its head, and wraps its body in a body that changes the bytes as they are pulled
     /// and buffers only a window of fixed size.
-    fn apply(&self, _: &mut X, _: &mut Answer) {}
+    fn apply(&self, _: &mut X, _: &mut ContentResponse) {}
 }
 
 /// Filters of a place, in order. A place without filters pays one branch per query.
@@ -100,8 +100,8 @@ impl<X: 'static> Filters<X> {
     }
 
     /// Returns whether requests may use the shortcut past all filters; see [`Filter::may_shorten`].
-    pub fn may_shorten(&self) -> bool {
-        self.list.iter().all(|filter| filter.may_shorten())
+    pub fn allows_shortcut(&self) -> bool {
+        self.list.iter().all(|filter| filter.allows_shortcut())
     }
 
     /// Returns the size of the pieces in which long responses are requested, in bytes; 0 if they are requested in full.

@@ -9,14 +9,14 @@ use myriad_upstream::RequestPayload;
 
 /// Complete body.
 #[derive(Clone)]
-pub enum Gathered {
+pub enum BufferedBody {
     /// In memory.
     Memory(Bytes),
     /// In a file, with its length in bytes.
     File(TempFile, u64),
 }
 
-impl Gathered {
+impl BufferedBody {
     /// Returns the length, in bytes.
     pub fn length(&self) -> u64 {
         match self {

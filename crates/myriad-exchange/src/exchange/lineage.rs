@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Maximum nesting depth of subrequests, as in nginx (one more than `NGX_HTTP_MAX_SUBREQUESTS`).
-pub(super) const DEEPEST: u8 = 51;
+pub(super) const MAX_DEPTH: u8 = 51;
 /// Maximum total number of subrequests of one request. nginx limits concurrent subrequests by a 16-bit counter; the
 /// total is limited here, so that pages that include each other twice terminate.
-const MOST: u32 = 4096;
+const MAX_SUBREQUESTS: u32 = 4096;
 
 /// State that an exchange shares with the exchanges it causes and with those that caused it.
 #[derive(Clone, Default)]
@@ -24,7 +24,7 @@ pub struct Lineage {
     /// client's request.
     pub own_head: bool,
     /// State shared by SSI pages.
-    pub(super) pages: Rc<RefCell<myriad_script::ssi::Shared>>,
+    pub(super) pages: Rc<RefCell<myriad_script::ssi::SsiState>>,
     /// Number of subrequests started so far for the client's request.
     begun: Rc<Cell<u32>>,
 }
@@ -41,7 +41,7 @@ impl Lineage {
 
     /// Creates the lineage of a request nested in this one.
     pub(super) fn child(&self) -> Result<Self, TooMany> {
-        if self.depth >= DEEPEST || self.begun.get() >= MOST {
+        if self.depth >= MAX_DEPTH || self.begun.get() >= MAX_SUBREQUESTS {
             return Err(TooMany);
         }
         self.begun.set(self.begun.get() + 1);
@@ -56,13 +56,13 @@ mod tests {
     #[test]
     fn depth_is_bounded_for_each_and_number_for_all() {
         let mut lineage = Lineage::default();
-        for depth in 1..=DEEPEST {
+        for depth in 1..=MAX_DEPTH {
             lineage = lineage.child().unwrap_or_else(|_| panic!("{depth}"));
         }
         assert!(lineage.child().is_err());
         let root = Lineage::default();
         let first = root.child().unwrap_or_else(|_| panic!("the first"));
-        for number in 1..MOST {
+        for number in 1..MAX_SUBREQUESTS {
             let parent = if number % 2 == 0 { &root } else { &first };
             assert!(parent.child().is_ok(), "{number}");
         }

@@ -35,28 +35,29 @@ mod visit;
 mod waits;
 mod watch;
 
-pub use account::Account;
-pub use answer::{Answer, MadeFrom};
-pub use cache_facts::{OtherCodings, Shown};
+pub use account::ErrorLogContext;
+pub use answer::{ContentResponse, ResponseSource};
+pub use cache_facts::{CacheReport, OtherCodings};
 pub use filter::{Filter, Filters};
-pub use gathered::Gathered;
+pub use gathered::BufferedBody;
 pub use lineage::{Lineage, TooMany};
 pub use media_type::media_type_of;
-pub use near::Stranger;
-pub use origin_facts::OriginFacts;
-pub use parts::{Carried, Tally};
-pub use pulled::pulled;
-pub use purpose::Purpose;
-pub use question::Question;
-pub use remembered::Remembered;
+pub use near::AdminDenied;
+pub use origin_facts::OriginState;
+pub use parts::{CarriedFields, EncodingSizes};
+pub use pulled::pull_body;
+pub use purpose::FetchPurpose;
+pub use question::ExplainedRequest;
+pub use remembered::FeatureState;
 pub use request::{Exchange, Request};
-pub use sink::{Line, Sink};
+pub use sink::{DecisionSink, ExplainedDecision};
 pub use slice::Slice;
 pub use step::{
-    AfterSent, Check, Counting, Engine, FolderHandler, GET_HEAD, Gate, Handler, HeadEdit, Hold,
-    MethodHandler, Pending, Start, Step, Tracing, Verdict, VisitorClasses, Waiting,
+    AccessGate, AfterSent, Check, CheckVerdict, Counting, Engine, FolderHandler, GET_HEAD, Handler, HeadEdit,
+    MethodHandler, PendingStep, PhaseStep, ResponseHold, StepFuture, SubrequestStart, Tracing,
+    VisitorClasses,
 };
 pub use stored_fields::{StoredFields, of_page};
-pub use traced::{Traced, Wait};
+pub use traced::{RecordedWait, RequestTrace};
 pub use variables::DocumentedVariable;
-pub use visit::{LimitStatus, Visit};
+pub use visit::{LimitResults, LimitStatus};

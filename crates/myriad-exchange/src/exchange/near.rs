@@ -10,24 +10,24 @@ use crate::runtime::Network;
 
 /// Reason why a request has no administrative access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stranger {
+pub enum AdminDenied {
     /// `from` does not contain the address of the socket's peer.
-    NotAmong,
+    NotInAllowList,
     /// `from` does not contain the client address reported by a proxy.
-    GivenNotAmong,
+    ForwardedNotInAllowList,
     /// The request comes from another machine.
-    Far,
+    NotLocal,
     /// The request was forwarded by a proxy.
-    PassedOn,
+    Proxied,
 }
 
-impl fmt::Display for Stranger {
+impl fmt::Display for AdminDenied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAmong => "\"from\" does not contain its address",
-            Self::GivenNotAmong => "\"from\" does not contain the client address that a proxy sent",
-            Self::Far => "its address is neither loopback nor an address of this server",
-            Self::PassedOn => "a proxy forwarded it, so its origin is unknown",
+            Self::NotInAllowList => "\"from\" does not contain its address",
+            Self::ForwardedNotInAllowList => "\"from\" does not contain the client address that a proxy sent",
+            Self::NotLocal => "its address is neither loopback nor an address of this server",
+            Self::Proxied => "a proxy forwarded it, so its origin is unknown",
         })
     }
 }
@@ -37,25 +37,27 @@ impl Request {
     /// and, if a proxy reported a client address (`realip`, the PROXY protocol), also this address. Without `from`,
     /// loopback and the server's own addresses have access, unless the request was forwarded: a tunnel or a proxy on
     /// the same machine looks like loopback.
-    pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), Stranger> {
+    pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), AdminDenied> {
         let peer = self.received.connection.peer.ip().map(|ip| ip.to_canonical());
         if let Some(networks) = from {
             let covered = |ip: Option<IpAddr>| networks.iter().any(|network| network.contains(ip));
             let given =
                 self.received.real.or(self.received.connection.proxied.get().map(|header| header.source));
             return match given {
-                _ if !covered(peer) => Err(Stranger::NotAmong),
-                Some(given) if !covered(Some(given.ip().to_canonical())) => Err(Stranger::GivenNotAmong),
+                _ if !covered(peer) => Err(AdminDenied::NotInAllowList),
+                Some(given) if !covered(Some(given.ip().to_canonical())) => {
+                    Err(AdminDenied::ForwardedNotInAllowList)
+                }
                 _ => Ok(()),
             };
         }
         let own = self.received.connection.local().map(|local| local.ip().to_canonical());
         if peer.is_some_and(|peer| !peer.is_loopback() && own != Some(peer)) {
-            return Err(Stranger::Far);
+            return Err(AdminDenied::NotLocal);
         }
         let passed_on = self.received.connection.proxied.get().is_some()
             || self.received.real.is_some()
             || is_forwarded(self.received.head.fields());
-        if passed_on { Err(Stranger::PassedOn) } else { Ok(()) }
+        if passed_on { Err(AdminDenied::Proxied) } else { Ok(()) }
     }
 }

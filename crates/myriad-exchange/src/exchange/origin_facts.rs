@@ -7,7 +7,7 @@ use myriad_upstream::{Attempt, Attempts, Trailers};
 
 /// Origin state of an exchange.
 #[derive(Default)]
-pub struct OriginFacts {
+pub struct OriginState {
     /// Attempts, updated while they run.
     pub attempts: Attempts,
     /// Response head of the origin, once received.
@@ -18,14 +18,14 @@ pub struct OriginFacts {
     pub prepared: Option<Box<dyn Any>>,
 }
 
-impl OriginFacts {
+impl OriginState {
     /// Appends one figure of every attempt in nginx's format: attempts are separated by commas, groups by colons.
     pub fn list(&self, out: &mut Vec<u8>, mut figure: impl FnMut(&Attempt, &mut String)) -> bool {
         let attempts = self.attempts.get();
         let mut text = String::new();
         for (index, attempt) in attempts.iter().enumerate() {
             if index > 0 {
-                text.push_str(if attempt.elsewhere { " : " } else { ", " });
+                text.push_str(if attempt.after_redirect { " : " } else { ", " });
             }
             figure(attempt, &mut text);
         }

@@ -6,15 +6,15 @@ use std::rc::Rc;
 
 use myriad_encode::Coding;
 use myriad_http::{MethodSet, RequestHead};
-use myriad_net::{Connection, RequestBody, Sent};
+use myriad_net::{Connection, RequestBody, SentReport};
 
-use super::{Gathered, Lineage, Remembered, Sink, Traced, Visit};
+use super::{BufferedBody, DecisionSink, FeatureState, LimitResults, Lineage, RequestTrace};
 use crate::runtime::{PlaceId, ServerId};
 
 /// Request before any processing: its connection, and its head as the client sent it; for a subrequest, a head
 /// derived from the client's.
 #[derive(Clone)]
-pub struct Received {
+pub struct IncomingRequest {
     /// Connection of the client.
     pub connection: Rc<Connection>,
     /// Number of the request on its connection.
@@ -30,12 +30,12 @@ pub struct Received {
     /// Position among subrequests; `None` for a request without subrequests.
     pub lineage: Option<Box<Lineage>>,
     /// Trace context of the request; set when it is first used.
-    pub trace: OnceCell<Rc<Traced>>,
+    pub trace: OnceCell<Rc<RequestTrace>>,
     /// Receiver of the processing steps, if the request is being explained.
-    pub sink: Option<Rc<dyn Sink>>,
+    pub sink: Option<Rc<dyn DecisionSink>>,
 }
 
-impl Received {
+impl IncomingRequest {
     /// Returns the time at which the head was complete, in seconds since the Unix epoch by the system clock, for dates.
     pub fn wall_s(&self) -> u64 {
         myriad_net::clock::to_wall_ms(self.at_ms) / 1000
@@ -73,7 +73,7 @@ impl Route {
         let form = UriForm {
             changed: self.form.changed,
             off_location: self.form.off_location,
-            behind_alias: self.form.behind_alias,
+            below_alias: self.form.below_alias,
             ..UriForm::default()
         };
         Self { internal: false, redirects: 0, form, ..self.clone() }
@@ -98,12 +98,12 @@ pub struct UriForm {
     /// True if the gzip copy next to the file at the URI is sent.
     pub packed: bool,
     /// True if the URI is a name that `try_files` found below the alias of a regular expression.
-    pub behind_alias: bool,
+    pub below_alias: bool,
 }
 
 /// Errors so far, and settings of an `error_page` for the next response.
 #[derive(Default)]
-pub struct Errors {
+pub struct ErrorState {
     /// Status of the error while its error page is generated.
     pub status: Option<u16>,
     /// True if a further error gets the built-in page, because an error page was used and `recursive_error_pages` was
@@ -114,12 +114,12 @@ pub struct Errors {
     /// Methods that the resource supports, if this server rejected the request's method (`Allow`); otherwise empty.
     pub supported: MethodSet,
     /// Media type and field lines carried over by an `X-Accel-Redirect`.
-    pub carried: Option<Box<Carried>>,
+    pub carried: Option<Box<CarriedFields>>,
 }
 
 /// Fields carried over from the redirecting response to the sent response.
 #[derive(Default)]
-pub struct Carried {
+pub struct CarriedFields {
     /// `Content-Type`.
     pub media_type: Option<Vec<u8>>,
     /// `Location`, if the response has none.
@@ -133,15 +133,15 @@ pub struct ShortcutFacts {
     /// Bytes of this request that the site's rules read, if it may use the shortcut; otherwise empty.
     pub read: Vec<u8>,
     /// Set if the result depends on anything other than these bytes.
-    pub strayed: Cell<bool>,
+    pub depends_on_more: Cell<bool>,
     /// Time until which the file tests made so far are valid, in milliseconds since the epoch.
-    pub believed_until_ms: Cell<u64>,
+    pub valid_until_ms: Cell<u64>,
 }
 
 impl ShortcutFacts {
     /// Creates the state before any byte was read. `read` is a buffer for reuse.
     pub(super) fn new(read: Vec<u8>) -> Self {
-        Self { read, strayed: Cell::new(false), believed_until_ms: Cell::new(u64::MAX) }
+        Self { read, depends_on_more: Cell::new(false), valid_until_ms: Cell::new(u64::MAX) }
     }
 }
 
@@ -158,16 +158,16 @@ pub struct Upload {
     /// Length of the body, in bytes, once it was buffered for an origin.
     pub length: Option<u64>,
     /// Buffered body: for an origin, or because it may be a part of the cache key (`*_cache_methods POST`).
-    pub gathered: Option<Gathered>,
+    pub buffered: Option<BufferedBody>,
 }
 
 /// Outcome of a request.
 #[derive(Default)]
-pub struct Outcome {
+pub struct RequestOutcome {
     /// Response head, once it was generated.
-    pub answered: Answered,
+    pub head: SentHead,
     /// Sent bytes and times; set when the exchange is finished.
-    pub sent: Sent,
+    pub sent: SentReport,
     /// True if the response was not available immediately.
     pub waited: bool,
     /// Time at which the exchange finished, in milliseconds since the epoch; 0 before.
@@ -178,12 +178,12 @@ pub struct Outcome {
     pub limit_rate: Option<u64>,
     /// Results of the client's limits, and the slots that the exchange occupies until it finishes; `None` if no limits
     /// were checked.
-    pub visit: Option<Rc<Visit>>,
+    pub limit_results: Option<Rc<LimitResults>>,
     /// Per-request state of features.
-    pub remembered: Remembered,
+    pub feature_state: FeatureState,
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// Records the time at which the exchange finished, unless it is already set.
     pub fn end(&mut self) {
         if self.finished_us == 0 {
@@ -195,7 +195,7 @@ impl Outcome {
 
 /// Head of the response.
 #[derive(Default)]
-pub struct Answered {
+pub struct SentHead {
     /// `$status`.
     pub status: u16,
     /// Field lines for `$sent_http_*`; stored only if a log format reads them.
@@ -209,12 +209,12 @@ pub struct Answered {
     /// Size before compression, in bytes, for `$gzip_ratio`; 0 without compression.
     pub uncompressed: u64,
     /// Sizes before and after compression of a body that is compressed during transmission.
-    pub tally: Option<Rc<Tally>>,
+    pub encoding_sizes: Option<Rc<EncodingSizes>>,
 }
 
 /// Number of bytes that an encoder has consumed and produced so far.
 #[derive(Default)]
-pub struct Tally {
+pub struct EncodingSizes {
     /// Consumed bytes.
     pub taken: Cell<u64>,
     /// Produced bytes.

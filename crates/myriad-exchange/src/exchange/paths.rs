@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_files::{Entry, FileCache, Walk};
+use myriad_files::{FileCache, PathEntry, PathResolution};
 use myriad_script::{EvalError, Frame};
 
 use super::{Request, scratch};
@@ -20,7 +20,7 @@ pub fn of_uri(request: &Request, uri: &[u8], frame: &mut Frame, out: &mut Vec<u8
     root(request, frame, out)?;
     match place.files.rooting {
         Rooting::Whole => {
-            if request.route.form.behind_alias {
+            if request.route.form.below_alias {
                 below_alias(uri, out);
             }
             return Ok(());
@@ -45,16 +45,18 @@ fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Returns how symbolic links are followed on a path, according to the settings of the place.
-pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
+pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     match &request.place().files.symlinks {
-        None => Walk::Free,
-        Some(symlinks) if let Some(from) = symlinks.from.as_static() => Walk::to(path, symlinks.rule, from),
+        None => PathResolution::Free,
+        Some(symlinks) if let Some(from) = symlinks.from.as_static() => {
+            PathResolution::to(path, symlinks.rule, from)
+        }
         Some(symlinks) => scratch::with_buffer(|from| {
             // If the prefix cannot be evaluated, no part of the path is trusted.
             if symlinks.from.eval(request, frame, from).is_err() {
                 from.clear();
             }
-            Walk::to(path, symlinks.rule, from)
+            PathResolution::to(path, symlinks.rule, from)
         }),
     }
 }
@@ -62,37 +64,37 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
 /// Returns how symbolic links are followed to a file named in the configuration. Below the trusted prefix
 /// (`disable_symlinks from=`) the settings of the place apply, since the owner of a site can replace the file there;
 /// elsewhere links are followed like the system does.
-pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> Walk {
-    let Some(symlinks) = &request.place().files.symlinks else { return Walk::Free };
+pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
+    let Some(symlinks) = &request.place().files.symlinks else { return PathResolution::Free };
     scratch::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
-        Ok(()) if !from.is_empty() && path.starts_with(from) => Walk::to(path, symlinks.rule, from),
-        _ => Walk::Free,
+        Ok(()) if !from.is_empty() && path.starts_with(from) => PathResolution::to(path, symlinks.rule, from),
+        _ => PathResolution::Free,
     })
 }
 
 /// Looks up a path, with the cache validity and the symbolic link settings of the place.
-pub fn look(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
+pub fn look_up(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEntry> {
     let files = &request.place().files;
     let walk = walk(request, frame, path);
-    let entry = request.site.worker.files.look(path, walk, files.validity, request.received.at_ms);
-    request.believes_until(files.validity.until_ms(&entry));
+    let entry = request.site.worker.files.lookup(path, walk, files.validity, request.received.at_ms);
+    request.limit_validity(files.validity.until_ms(&entry));
     entry
 }
 
 /// Looks up a path like [`look`], for a response that depends on the absence of a file: absence is checked again,
 /// unless the configuration caches it.
-pub fn look_for_certain(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<Entry> {
-    let entry = look(request, frame, path);
+pub fn look_up_rechecking_absence(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEntry> {
+    let entry = look_up(request, frame, path);
     // This includes lookups in the current millisecond: the file may have been created within it.
-    if entry.exists() || !believes_no_absence(request) {
+    if entry.exists() || !rechecks_absence(request) {
         return entry;
     }
     FileCache::forget(&entry);
-    look(request, frame, path)
+    look_up(request, frame, path)
 }
 
 /// Returns whether the place checks the file system before it reports that a file does not exist.
-pub fn believes_no_absence(request: &Request) -> bool {
+pub fn rechecks_absence(request: &Request) -> bool {
     request.place().files.validity.settling_ms > 0
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_http::body::{Body, BodyError, BoxBody, Empty, Full};
+use myriad_http::body::{Body, BodyError, BoxBody, EmptyBody, FullBody};
 use myriad_net::ResponseBody;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -17,22 +17,22 @@ use tokio::task::{JoinHandle, spawn_blocking};
 const PIECE: u64 = 64 << 10;
 
 /// Converts the body into a pulled body.
-pub fn pulled(body: ResponseBody) -> BoxBody {
+pub fn pull_body(body: ResponseBody) -> BoxBody {
     match body {
         // A tunnel has no body for filters.
-        ResponseBody::None | ResponseBody::Tunnel(_) => Box::pin(Empty),
-        ResponseBody::Full(bytes) => Box::pin(Full::new(bytes)),
-        ResponseBody::Parts(parts) => Box::pin(Parts(parts.into())),
+        ResponseBody::None | ResponseBody::Tunnel(_) => Box::pin(EmptyBody),
+        ResponseBody::Full(bytes) => Box::pin(FullBody::new(bytes)),
+        ResponseBody::Parts(parts) => Box::pin(SegmentsBody(parts.into())),
         ResponseBody::File { file, offset, length } => {
-            Box::pin(Reading { file, offset, left: length, under_way: None })
+            Box::pin(LongFileBody { file, offset, left: length, pending_read: None })
         }
         ResponseBody::Stream(body, _) => body,
     }
 }
 
-struct Parts(VecDeque<Bytes>);
+struct SegmentsBody(VecDeque<Bytes>);
 
-impl Body for Parts {
+impl Body for SegmentsBody {
     fn poll_data(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match self.0.pop_front() {
@@ -48,26 +48,26 @@ impl Body for Parts {
 }
 
 /// Long file that is read in pieces, on demand, on the pool for blocking operations.
-struct Reading {
+struct LongFileBody {
     file: Arc<OwnedFd>,
     offset: u64,
     left: u64,
-    under_way: Option<JoinHandle<io::Result<Bytes>>>,
+    pending_read: Option<JoinHandle<io::Result<Bytes>>>,
 }
 
-impl Body for Reading {
+impl Body for LongFileBody {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }
-        if self.under_way.is_none() {
+        if self.pending_read.is_none() {
             let (file, offset) = (Arc::clone(&self.file), self.offset);
             let length = self.left.min(PIECE) as usize;
-            self.under_way = Some(spawn_blocking(move || read_at(&file, offset, length)));
+            self.pending_read = Some(spawn_blocking(move || read_at(&file, offset, length)));
         }
-        let Some(reading) = self.under_way.as_mut() else { return Poll::Ready(None) };
+        let Some(reading) = self.pending_read.as_mut() else { return Poll::Ready(None) };
         let read = ready!(Pin::new(reading).poll(cx));
-        self.under_way = None;
+        self.pending_read = None;
         Poll::Ready(Some(match read {
             Ok(Ok(piece)) => {
                 self.offset += piece.len() as u64;

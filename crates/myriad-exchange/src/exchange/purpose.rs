@@ -7,7 +7,7 @@ use super::Request;
 
 /// Purpose of a request to an origin.
 #[derive(Clone, Copy)]
-pub enum Purpose<'a> {
+pub enum FetchPurpose<'a> {
     /// Response for one client: everything is forwarded.
     Visitor,
     /// Response to be stored: fields that request a part, a validation or an encoding are omitted, and HEAD becomes
@@ -16,19 +16,20 @@ pub enum Purpose<'a> {
         /// Page that the origin validates.
         confirms: Option<&'a Page>,
         /// Fields sent instead of the client's fields.
-        told: Option<&'a Fields>,
+        replacement_fields: Option<&'a Fields>,
     },
 }
 
-impl Purpose<'_> {
+impl FetchPurpose<'_> {
     /// Returns whether a field of the client is omitted.
-    pub fn leaves_out(self, known: Option<Known>) -> bool {
-        matches!(self, Purpose::Store { .. }) && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
+    pub fn omits(self, known: Option<Known>) -> bool {
+        matches!(self, FetchPurpose::Store { .. })
+            && known.is_some_and(|known| NOT_FOR_STORING.contains(&known))
     }
 
     /// Returns the codings sent to the origin in `Accept-Encoding`, if they are set here.
     pub fn codings(self, request: &Request) -> Option<&[u8]> {
-        if matches!(self, Purpose::Store { .. }) { request.cache.told_codings() } else { None }
+        if matches!(self, FetchPurpose::Store { .. }) { request.cache.forwarded_codings() } else { None }
     }
 
     /// Returns the client's fields or their replacement.
@@ -37,7 +38,7 @@ impl Purpose<'_> {
         Self: 'r,
     {
         match self {
-            Purpose::Store { told: Some(told), .. } => told,
+            FetchPurpose::Store { replacement_fields: Some(told), .. } => told,
             _ => request.received.head.fields(),
         }
     }
@@ -45,7 +46,7 @@ impl Purpose<'_> {
     /// Returns the conditions under which the origin need not send the page again.
     pub fn conditions(self) -> Conditions {
         match self {
-            Purpose::Store { confirms: Some(page), .. } => conditions(page),
+            FetchPurpose::Store { confirms: Some(page), .. } => conditions(page),
             _ => Conditions::new(),
         }
     }

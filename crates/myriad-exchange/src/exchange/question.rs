@@ -2,7 +2,7 @@
 
 /// Hypothetical request that is explained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct ExplainedRequest {
     /// Method; `GET` by default.
     pub method: String,
     /// Host of the URL; the first server's name if `None`.
@@ -17,7 +17,7 @@ pub struct Question {
     pub fields: Vec<(String, String)>,
 }
 
-impl Question {
+impl ExplainedRequest {
     /// Creates a GET request for a URL, or for a path on the first server. The error is a message for the user.
     pub fn of_url(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));

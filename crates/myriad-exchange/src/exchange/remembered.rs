@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 /// State that features store in a request between its steps, one value per type. Most requests have none.
 #[derive(Default)]
-pub struct Remembered(RefCell<Vec<(TypeId, Rc<dyn Any>)>>);
+pub struct FeatureState(RefCell<Vec<(TypeId, Rc<dyn Any>)>>);
 
-impl Remembered {
+impl FeatureState {
     /// Returns the value of type `T`, creating it if necessary.
     pub fn get_or_make<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
         let known =
@@ -24,11 +24,11 @@ impl Remembered {
 
 #[cfg(test)]
 mod tests {
-    use super::Remembered;
+    use super::FeatureState;
 
     #[test]
     fn first_value_of_each_type_is_retained() {
-        let remembered = Remembered::default();
+        let remembered = FeatureState::default();
         assert_eq!(*remembered.get_or_make(|| 1_u8), 1);
         assert_eq!(*remembered.get_or_make(|| 2_u8), 1);
         assert_eq!(*remembered.get_or_make(|| 2_u16), 2);

@@ -8,12 +8,12 @@ use myriad_http::{Known, Method, RequestHead};
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
-use super::cache_facts::CacheFacts;
-use super::parts::{Errors, Outcome, Received, Route, ShortcutFacts, Upload};
+use super::cache_facts::CacheState;
+use super::parts::{ErrorState, IncomingRequest, RequestOutcome, Route, ShortcutFacts, Upload};
 use super::scratch;
-use super::scratch::Scratch;
-use super::{OriginFacts, Visit};
-use crate::runtime::{Place, RealIp, Runtime, Server};
+use super::scratch::ExchangeBuffers;
+use super::{LimitResults, OriginState};
+use crate::runtime::{Place, RealIp, Runtime, VirtualServer};
 use crate::worker::Generation;
 
 /// Request with the memory of its scripts.
@@ -29,21 +29,21 @@ pub struct Request {
     /// Configuration generation at the start of the request.
     pub site: Rc<Generation>,
     /// Received head and connection.
-    pub received: Received,
+    pub received: IncomingRequest,
     /// Current server, place and URI.
     pub route: Route,
     /// Errors so far.
-    pub errors: Errors,
+    pub errors: ErrorState,
     /// Facts that decide whether similar requests may use the shortcut.
     pub shortcut: ShortcutFacts,
     /// Request body for an origin.
     pub upload: Upload,
     /// Cache state.
-    pub cache: CacheFacts,
+    pub cache: CacheState,
     /// Origin state.
-    pub origin: Option<Box<OriginFacts>>,
+    pub origin: Option<Box<OriginState>>,
     /// Outcome.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
 }
 
 impl Request {
@@ -51,11 +51,11 @@ impl Request {
         site: &Rc<Generation>,
         connection: &Rc<Connection>,
         body: RequestBody,
-        scratch: Scratch,
+        scratch: ExchangeBuffers,
     ) -> Self {
-        let Scratch { head, uri, args, host, key, read, frame: _ } = scratch;
+        let ExchangeBuffers { head, uri, args, host, key, read, frame: _ } = scratch;
         let at_us = myriad_net::clock::now_us();
-        let received = Received {
+        let received = IncomingRequest {
             connection: Rc::clone(connection),
             number: connection.requests.get(),
             head,
@@ -70,12 +70,12 @@ impl Request {
             site: Rc::clone(site),
             received,
             route: Route { uri, args, host, ..Route::default() },
-            errors: Errors::default(),
+            errors: ErrorState::default(),
             shortcut: ShortcutFacts::new(read),
-            upload: Upload { body, length: None, gathered: None },
-            cache: CacheFacts { key, ..CacheFacts::default() },
+            upload: Upload { body, length: None, buffered: None },
+            cache: CacheState { key, ..CacheState::default() },
             origin: None,
-            outcome: Outcome::default(),
+            outcome: RequestOutcome::default(),
         }
     }
 
@@ -84,14 +84,14 @@ impl Request {
     pub(super) fn snapshot(&self) -> Self {
         Self {
             site: Rc::clone(&self.site),
-            received: Received { sink: None, ..self.received.clone() },
+            received: IncomingRequest { sink: None, ..self.received.clone() },
             route: self.route.of_same_page(),
-            errors: Errors::default(),
+            errors: ErrorState::default(),
             shortcut: ShortcutFacts::default(),
-            upload: Upload { body: RequestBody::empty(), length: None, gathered: None },
+            upload: Upload { body: RequestBody::empty(), length: None, buffered: None },
             cache: self.cache.of_same_page(),
             origin: None,
-            outcome: Outcome::default(),
+            outcome: RequestOutcome::default(),
         }
     }
 
@@ -106,7 +106,7 @@ impl Request {
     }
 
     /// Returns the virtual server.
-    pub fn server(&self) -> &Server {
+    pub fn server(&self) -> &VirtualServer {
         self.site.runtime.server(self.route.server)
     }
 
@@ -116,7 +116,7 @@ impl Request {
     }
 
     /// Returns whether the client used https, to this server or to a proxy of `set_real_ip_from`.
-    pub fn came_by_https(&self) -> bool {
+    pub fn is_https_from_client(&self) -> bool {
         if self.is_https() {
             return true;
         }
@@ -125,9 +125,9 @@ impl Request {
         if !believed.from.iter().any(|network| network.contains(client)) {
             return false;
         }
-        let mut said = self.received.head.fields().get_all(b"X-Forwarded-Proto");
+        let mut values = self.received.head.fields().get_all(b"X-Forwarded-Proto");
         // Only a single value is trusted: with two, it is unclear which is correct.
-        said.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && said.next().is_none()
+        values.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && values.next().is_none()
     }
 
     /// Returns the client's address, from a trusted proxy or the socket; `None` on a Unix socket.
@@ -161,8 +161,8 @@ impl Request {
     }
 
     /// Returns the limit results of the client, creating them if necessary.
-    pub fn visit(&mut self) -> &Rc<Visit> {
-        self.outcome.visit.get_or_insert_default()
+    pub fn limit_results(&mut self) -> &Rc<LimitResults> {
+        self.outcome.limit_results.get_or_insert_default()
     }
 
     /// Counts a request to an origin. Also counts its sender if that is an untrusted proxy.
@@ -171,26 +171,26 @@ impl Request {
         let has_field = self.received.head.fields().has(Known::XForwardedFor);
         if has_field && self.received.real.is_none() && !self.is_subrequest() {
             let sender = self.received.connection.peer.ip().map(|sender| sender.to_canonical());
-            self.site.worker.sight.shared.senders.count(sender);
+            self.site.worker.observation.shared.senders.count(sender);
         }
     }
 
     /// Counts the cache status of a finished request, of whose body `bytes` were sent.
     pub fn count_cache_status(&self, bytes: u64) {
-        let Some(status) = self.cache.shown.status else { return };
-        if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.shown.zone)) {
+        let Some(status) = self.cache.report.status else { return };
+        if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.report.zone)) {
             zone.counts.add(self.site.worker.number, status, bytes);
         }
     }
 
     /// Returns the origin state, creating it if necessary.
-    pub fn origin_mut(&mut self) -> &mut OriginFacts {
+    pub fn origin_mut(&mut self) -> &mut OriginState {
         self.origin.get_or_insert_default()
     }
 
     /// Limits the validity of the rules' result to that of a file test, which is valid until `until_ms`.
-    pub fn believes_until(&self, until_ms: u64) {
-        self.shortcut.believed_until_ms.set(self.shortcut.believed_until_ms.get().min(until_ms));
+    pub fn limit_validity(&self, until_ms: u64) {
+        self.shortcut.valid_until_ms.set(self.shortcut.valid_until_ms.get().min(until_ms));
     }
 }
 
@@ -221,7 +221,7 @@ impl Exchange {
         if let Some(head) = self.request.origin.and_then(|origin| origin.head) {
             myriad_upstream::give_head(head);
         }
-        scratch::give(scratch::Scratch {
+        scratch::recycle(scratch::ExchangeBuffers {
             head: self.request.received.head,
             uri: self.request.route.uri,
             args: self.request.route.args,

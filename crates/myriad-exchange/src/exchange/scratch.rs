@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use myriad_http::RequestHead;
 use myriad_script::Frame;
 
-const KEEP: usize = 64;
-const KEEP_CAPACITY: usize = 16 * 1024;
+const MAX_POOLED: usize = 64;
+const MAX_POOLED_CAPACITY: usize = 16 * 1024;
 
 /// Buffers of an exchange.
 #[derive(Default)]
-pub struct Scratch {
+pub struct ExchangeBuffers {
     /// Empty head. It is boxed, like `frame`, because an exchange is moved several times.
     pub head: Box<RequestHead>,
     /// Buffer for the URI.
@@ -28,33 +28,33 @@ pub struct Scratch {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: RefCell<Vec<ExchangeBuffers>> = const { RefCell::new(Vec::new()) };
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Takes buffers from this thread's pool, or creates new buffers.
-pub fn take() -> Scratch {
+pub fn take() -> ExchangeBuffers {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
 /// Returns buffers to the pool.
-pub fn give(mut scratch: Scratch) {
+pub fn recycle(mut scratch: ExchangeBuffers) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();
     }
-    let Scratch { uri, args, host, key, read, .. } = &mut scratch;
+    let ExchangeBuffers { uri, args, host, key, read, .. } = &mut scratch;
     for buffer in [uri, args, host, key, read] {
         clear(buffer);
     }
     SCRATCH.with_borrow_mut(|pool| {
-        if pool.len() < KEEP {
+        if pool.len() < MAX_POOLED {
             pool.push(scratch);
         }
     });
 }
 
 /// Empties the pool. It is called on reload, because frames belong to a configuration.
-pub fn forget() {
+pub fn clear_pool() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }
 
@@ -64,7 +64,7 @@ pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let result = work(&mut buffer);
     clear(&mut buffer);
     BUFFERS.with_borrow_mut(|pool| {
-        if pool.len() < KEEP {
+        if pool.len() < MAX_POOLED {
             pool.push(buffer);
         }
     });
@@ -73,7 +73,7 @@ pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
 
 fn clear(buffer: &mut Vec<u8>) {
     buffer.clear();
-    if buffer.capacity() > KEEP_CAPACITY {
+    if buffer.capacity() > MAX_POOLED_CAPACITY {
         *buffer = Vec::new();
     }
 }

@@ -3,17 +3,17 @@
 use crate::exchange::Request;
 
 /// Stores the result of the rules for the request, which has just found its page or file.
-pub fn keep(request: &Request) {
-    let strayed = request.shortcut.strayed.get()
+pub fn store(request: &Request) {
+    let strayed = request.shortcut.depends_on_more.get()
         || request.errors.status.is_some()
         || request.outcome.limit_rate.is_some();
     // The key then depends on the codings, which the rules have not necessarily read.
-    let apart = request.cache.codings.is_some();
-    if request.shortcut.read.is_empty() || strayed || apart || !request.place().shortcut {
+    let has_other_codings = request.cache.codings.is_some();
+    if request.shortcut.read.is_empty() || strayed || has_other_codings || !request.place().shortcut {
         return;
     }
-    let until_ms = request.shortcut.believed_until_ms.get();
-    request.site.shortcuts.keep(&request.shortcut.read, request.received.at_ms, until_ms, |way| {
+    let until_ms = request.shortcut.valid_until_ms.get();
+    request.site.shortcuts.store(&request.shortcut.read, request.received.at_ms, until_ms, |way| {
         way.server = request.route.server;
         way.place = request.route.place;
         way.uri.extend_from_slice(&request.route.uri);

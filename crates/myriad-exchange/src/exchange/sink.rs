@@ -4,7 +4,7 @@ use myriad_conf::Span;
 
 /// Decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ExplainedDecision {
     /// Subject: `server`, `rule`, `location`, ...
     pub topic: &'static str,
     /// Condition that was checked; empty if the directive at `span` is sufficient.
@@ -18,12 +18,12 @@ pub struct Line {
 /// Receives the decisions in the order in which the steps of a request make them.
 ///
 /// A request with a sink is explained: it is processed like any other, up to the first step with an effect.
-pub trait Sink {
+pub trait DecisionSink {
     /// Receives a decision.
-    fn take(&self, line: Line);
+    fn take(&self, line: ExplainedDecision);
 }
 
-impl dyn Sink + '_ {
+impl dyn DecisionSink + '_ {
     /// Reports a decision and the directive that caused it.
     pub fn note(
         &self,
@@ -32,6 +32,6 @@ impl dyn Sink + '_ {
         outcome: impl Into<String>,
         span: Option<Span>,
     ) {
-        self.take(Line { topic, text: text.into(), outcome: outcome.into(), span });
+        self.take(ExplainedDecision { topic, text: text.into(), outcome: outcome.into(), span });
     }
 }

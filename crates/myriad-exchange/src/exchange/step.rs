@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use myriad_http::body::BoxBody;
 use myriad_http::{Method, MethodSet};
-use myriad_net::Head;
+use myriad_net::ResponseText;
 use myriad_script::Frame;
 
-use super::{Answer, Exchange, Line, Question, Request};
+use super::{ContentResponse, Exchange, ExplainedDecision, ExplainedRequest, Request};
 use crate::runtime::Runtime;
 
 /// Result of a phase or a handler.
-pub enum Step {
+pub enum PhaseStep {
     /// Response.
-    Answer(Answer),
+    Answer(ContentResponse),
     /// Asynchronous operation to wait for.
-    Wait(Box<dyn Pending>),
+    Wait(Box<dyn PendingStep>),
     /// The client is admitted: the content of the place is next.
     Enter,
     /// The URI has changed: an internal redirect.
@@ -30,7 +30,7 @@ pub enum Step {
     Error(u16),
 }
 
-impl Step {
+impl PhaseStep {
     /// Creates a wait for an asynchronous closure, which owns the state that it needs to continue.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
@@ -47,22 +47,22 @@ impl Step {
 pub const GET_HEAD: MethodSet = MethodSet::of(&[Method::Get, Method::Head]);
 
 /// Future of the next step or of a verdict. It is not `Send`: an exchange remains on its worker.
-pub type Waiting<'a, T = Step> = Pin<Box<dyn Future<Output = T> + 'a>>;
+pub type StepFuture<'a, T = PhaseStep> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Operation that a request waits for: reading a file, a request to an origin, a page being fetched.
 ///
 /// It owns the results determined before the wait, so that they are not computed again afterwards. Dropping it has no
 /// effect.
-pub trait Pending<T = Step> {
+pub trait PendingStep<T = PhaseStep> {
     /// Waits and returns how the request continues.
-    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T>;
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_, T>;
 
     /// Reports the operation to the sink of a request that is only explained.
     fn explain(&self, _: &mut Exchange) {}
 }
 
-impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> Pending<T> for F {
-    fn wait(self: Box<Self>, exchange: &mut Exchange) -> Waiting<'_, T> {
+impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> PendingStep<T> for F {
+    fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_, T> {
         // Allocating first lets the future, which has some kilobytes, be constructed in place.
         let room = Box::new_uninit();
         let future = Box::write(room, (*self)(exchange));
@@ -73,16 +73,16 @@ impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> Pending<T> for F {
 /// Content handler of a place.
 pub trait Handler: Send + Sync {
     /// Starts the response. It must not block: operations that take time return [`Step::Wait`].
-    fn begin(&self, exchange: &mut Exchange) -> Step;
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep;
 
     /// Returns the response to a request that matches an earlier request, with known place and key: a fresh page or a
     /// file in memory. With `None` the request is processed in full.
-    fn shortcut(&self, _: &mut Exchange) -> Option<Step> {
+    fn shortcut(&self, _: &mut Exchange) -> Option<PhaseStep> {
         None
     }
 
     /// Returns whether the handler permits the shortcut for its requests.
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         false
     }
 
@@ -98,7 +98,7 @@ pub trait Handler: Send + Sync {
 }
 
 /// Access checks of a place, which run before its content handler. A place without checks has no gate.
-pub struct Gate {
+pub struct AccessGate {
     /// Checks, in order of execution.
     pub checks: Vec<Box<dyn Check>>,
     /// `satisfy any`: one check that admits the client is sufficient.
@@ -107,7 +107,7 @@ pub struct Gate {
     pub delay_ms: u64,
 }
 
-impl Gate {
+impl AccessGate {
     /// Returns whether a check identifies users: see [`Check::identifies`].
     pub fn identifies(&self) -> bool {
         self.checks.iter().any(|check| check.identifies())
@@ -130,11 +130,11 @@ pub trait Check: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Checks a request. It must not block: operations that take time return [`Verdict::Wait`].
-    fn judge(&self, exchange: &mut Exchange) -> Verdict;
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict;
 
     /// Returns the explanation for a request that is only explained, and the verdict with which it continues. It has no
     /// effect: nothing is counted and no other server is contacted. An empty explanation is not shown.
-    fn explain(&self, request: &Request) -> (String, Verdict);
+    fn explain(&self, request: &Request) -> (String, CheckVerdict);
 
     /// Returns whether the check also runs for subrequests. Otherwise only the client's request is checked.
     fn judges_subrequests(&self) -> bool {
@@ -142,7 +142,7 @@ pub trait Check: Send + Sync {
     }
 
     /// Returns whether the check runs after all others, only for admitted clients, and only observes them.
-    fn is_told_of_the_admitted(&self) -> bool {
+    fn observes_admitted(&self) -> bool {
         false
     }
 
@@ -162,21 +162,27 @@ pub trait Check: Send + Sync {
 /// A feature stores it in the place as `Box<dyn HeadEdit>`.
 pub trait HeadEdit: Send + Sync {
     /// Sets the media type, before the filters that depend on it.
-    fn settle_type(&self, exchange: &mut Exchange, answer: &mut Answer);
+    fn set_media_type(&self, exchange: &mut Exchange, answer: &mut ContentResponse);
 
     /// Changes the other fields, before `add_header`. `answer` is the response with its status before a range was
     /// applied.
-    fn edit(&self, request: &mut Request, frame: &mut Frame, answer: (&Answer, u16), head: &mut Head);
+    fn edit(
+        &self,
+        request: &mut Request,
+        frame: &mut Frame,
+        answer: (&ContentResponse, u16),
+        head: &mut ResponseText,
+    );
 }
 
 /// Delays a response whose status can still change (`image_filter`).
 ///
 /// A feature stores it in the place as `Box<dyn Hold>`.
-pub trait Hold: Send + Sync {
+pub trait ResponseHold: Send + Sync {
     /// Returns the response if it can be sent, otherwise the step to run first. It is called again with the responses
     /// of that step, including error pages, so the implementation must record its state.
     #[expect(clippy::result_large_err, reason = "nothing fails: a step is the other way on")]
-    fn hold(&self, exchange: &mut Exchange, answer: Answer) -> Result<Answer, Step>;
+    fn hold(&self, exchange: &mut Exchange, answer: ContentResponse) -> Result<ContentResponse, PhaseStep>;
 }
 
 /// Counts the finished requests of a place. A feature stores it in the place as `Box<dyn Counting>`.
@@ -211,7 +217,7 @@ pub trait AfterSent: Send + Sync {
 }
 
 /// Result of a check.
-pub enum Verdict {
+pub enum CheckVerdict {
     /// The check has no opinion.
     Pass,
     /// The client is admitted.
@@ -223,10 +229,10 @@ pub enum Verdict {
     /// The request fails with this status, independently of `satisfy`.
     Fail(u16),
     /// The verdict is available after a wait.
-    Wait(Box<dyn Pending<Verdict>>),
+    Wait(Box<dyn PendingStep<CheckVerdict>>),
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// Creates a wait for the verdict of an asynchronous closure, which owns the state that it needs.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
@@ -245,18 +251,18 @@ pub trait MethodHandler: Send + Sync {
     }
 
     /// Starts the response, like [`Handler::begin`].
-    fn begin(&self, exchange: &mut Exchange) -> Step;
+    fn begin(&self, exchange: &mut Exchange) -> PhaseStep;
 }
 
 /// Handler of folders without an index file.
 pub trait FolderHandler: Send + Sync {
     /// Starts the response, like [`Handler::begin`].
-    fn begin(&self, folder: &Path) -> Step;
+    fn begin(&self, folder: &Path) -> PhaseStep;
 }
 
 /// Start position of a subrequest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum SubrequestStart {
     /// At the server's rules, with its URI.
     Server,
     /// At the content of its current place.
@@ -271,20 +277,24 @@ pub trait Engine: Sync {
     fn answer<'a>(
         &'static self,
         exchange: &'a mut Exchange,
-        start: Start,
-    ) -> Pin<Box<dyn Future<Output = Answer> + 'a>>;
+        start: SubrequestStart,
+    ) -> Pin<Box<dyn Future<Output = ContentResponse> + 'a>>;
 
     /// Returns the body of a subrequest's response for its parent: after the filters of its place, without content
     /// coding.
-    fn body(&self, exchange: &mut Exchange, answer: Answer) -> BoxBody;
+    fn body(&self, exchange: &mut Exchange, answer: ContentResponse) -> BoxBody;
 
     /// Processes a request without any effect and returns the decisions made. It blocks the thread for some
     /// milliseconds, so it must not run on a worker thread.
     ///
     /// # Errors
     /// The requested address has no listener, or the process is out of file descriptors.
-    fn explain(&'static self, runtime: &Arc<Runtime>, question: &Question) -> Result<Vec<Line>, String>;
+    fn explain(
+        &'static self,
+        runtime: &Arc<Runtime>,
+        question: &ExplainedRequest,
+    ) -> Result<Vec<ExplainedDecision>, String>;
     /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its response if it needs no
     /// such step.
-    fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<Answer>;
+    fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<ContentResponse>;
 }

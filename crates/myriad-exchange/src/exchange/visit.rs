@@ -5,29 +5,29 @@ use std::cell::{Cell, RefCell};
 
 /// Limit results of a request. It is not created if no limit is checked.
 #[derive(Default)]
-pub struct Visit {
+pub struct LimitResults {
     /// `$limit_req_status`. A request is checked once, even if it is redirected.
     pub requests: Cell<Option<LimitStatus>>,
     /// `$limit_conn_status`. A request is checked once, even if it is redirected.
     pub connections: Cell<Option<LimitStatus>>,
     /// Slots counted against limits while the request is in progress. Dropped when the request and its subrequests are
     /// finished.
-    pub held: RefCell<Option<Box<dyn Any>>>,
+    pub client_slots: RefCell<Option<Box<dyn Any>>>,
     /// Result like `requests`, for limits that apply only to requests to origins (`limit_req ... origin_only`).
     pub origin_requests: Cell<Option<LimitStatus>>,
     /// Slots of limits that apply only to requests to origins (`limit_conn ... origin_only`), until the request to the
     /// origin takes them.
-    pub origin_held: RefCell<Option<Box<dyn Any>>>,
+    pub origin_slots: RefCell<Option<Box<dyn Any>>>,
     /// Set if the client's network sends more new queries than `origin_query_limit` admits. The request goes to the
     /// origin after all others.
     pub beyond_query_limit: Cell<bool>,
     /// Number of requests to origins in progress, of the request and its subrequests, that occupy slots.
-    pub asking: Cell<u32>,
+    pub active_fetches: Cell<u32>,
 }
 
-impl Visit {
+impl LimitResults {
     /// Returns the results for a request that continues independently of the client.
-    pub(super) fn apart(&self) -> Self {
+    pub(super) fn detached(&self) -> Self {
         let Self { requests, connections, origin_requests, .. } = self;
         Self {
             requests: requests.clone(),

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use super::{Request, Traced, Wait};
+use super::{RecordedWait, Request, RequestTrace};
 
 /// Maximum number of recorded waits of a request: a page may have thousands of parts.
-const MOST_WAITS: usize = 64;
+const MAX_WAITS: usize = 64;
 
 /// Wait in progress. It is recorded when this value is dropped, even if the client has disconnected meanwhile.
-pub struct WaitBegun {
-    traced: Rc<Traced>,
+pub struct WaitGuard {
+    traced: Rc<RequestTrace>,
     what: &'static str,
     since_us: u64,
 }
@@ -17,17 +17,20 @@ pub struct WaitBegun {
 impl Request {
     /// Starts a wait caused by the directive `what`; it finishes when the returned value is dropped. Returns `None` for
     /// a request that is not recorded.
-    pub fn waits_for(&self, what: &'static str) -> Option<WaitBegun> {
+    pub fn begin_wait(&self, what: &'static str) -> Option<WaitGuard> {
         let traced = self.received.trace.get().filter(|traced| traced.is_sampled())?;
-        Some(WaitBegun { traced: Rc::clone(traced), what, since_us: myriad_net::clock::now_us() })
+        Some(WaitGuard { traced: Rc::clone(traced), what, since_us: myriad_net::clock::now_us() })
     }
 }
 
-impl Drop for WaitBegun {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         let mut waits = self.traced.waits.borrow_mut();
-        if waits.len() < MOST_WAITS {
-            waits.push(Wait { what: self.what, times_us: (self.since_us, myriad_net::clock::now_us()) });
+        if waits.len() < MAX_WAITS {
+            waits.push(RecordedWait {
+                what: self.what,
+                times_us: (self.since_us, myriad_net::clock::now_us()),
+            });
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use myriad_script::{RuleOutcome, Trace};
 
-use super::{Request, Sink};
+use super::{DecisionSink, Request};
 
 /// Reports the result of a script step or a map.
-pub(super) fn script(sink: &dyn Sink, request: &Request, what: Trace<'_>) {
+pub(super) fn script(sink: &dyn DecisionSink, request: &Request, what: Trace<'_>) {
     match what {
         Trace::Rule { tag, outcome } => {
             let outcome = match outcome {
@@ -18,7 +18,7 @@ pub(super) fn script(sink: &dyn Sink, request: &Request, what: Trace<'_>) {
                 }
                 RuleOutcome::Ends => "reached".to_owned(),
             };
-            let span = request.runtime().atlas.rules.get(tag).copied();
+            let span = request.runtime().positions.rules.get(tag).copied();
             sink.note("rule", "", outcome, span);
         }
         Trace::Map { variable, subject, line } => {

@@ -22,14 +22,14 @@ static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// Stores the rule of a stored response for its path, or removes the previous rule.
-pub fn learn(request: &Request, cache: &CachePlace, said: Option<NoVarySearch>) {
-    if !cache.no_vary_search || said.is_none() && !ANY.load(Ordering::Relaxed) {
+pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) {
+    if !cache.no_vary_search || rule.is_none() && !ANY.load(Ordering::Relaxed) {
         return;
     }
     let Some((path, _)) = parts(request) else { return };
     let path = identity(request, cache, path);
     let mut rules = RULES.lock();
-    match said {
+    match rule {
         Some(rule) => {
             ANY.store(true, Ordering::Relaxed);
             rules.insert(path, Arc::new(rule), 1);
@@ -40,7 +40,7 @@ pub fn learn(request: &Request, cache: &CachePlace, said: Option<NoVarySearch>) 
 
 /// Removes the ignored arguments from a key. The query of a key is the text after its first `?`. If it contains
 /// anything but arguments of this request, the key is more than a URL and is not changed.
-pub(super) fn settle(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
+pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
         return;
     }

@@ -18,15 +18,15 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     let mut key = std::mem::take(&mut request.cache.key);
     key.clear();
     cache.key.eval(request, frame, &mut key)?;
-    no_vary_search::settle(request, cache, &mut key);
+    no_vary_search::remove_ignored_args(request, cache, &mut key);
     double_nuls(&mut key, 0);
     if !request.has_own_target() && !cache.uri_in_key {
-        tell_subrequests_apart(request, &mut key);
+        append_subrequest(request, &mut key);
     }
     if !cache.host_in_key {
-        tell_hosts_apart(request, &mut key);
+        append_host(request, &mut key);
     }
-    tell_inputs_apart(request, cache, &mut key);
+    append_inputs(request, cache, &mut key);
     request.cache.key = key;
     Ok(())
 }
@@ -41,7 +41,7 @@ pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalEr
 /// Appends the sent `Host` if it differs from the normalized host. Applications generate links from the received `Host`
 /// with its port, while `$host` in the key has no port: a client that sends another port must not produce the page of
 /// others.
-pub fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
+pub fn append_host(request: &Request, key: &mut Vec<u8>) {
     let sent = request.received.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.route.host) {
         append(HOST, sent, key);
@@ -50,7 +50,7 @@ pub fn tell_hosts_apart(request: &Request, key: &mut Vec<u8>) {
 
 /// Appends the URI of a subrequest. A key of `$request_uri` is the same for a page and all its includes, so each
 /// include gets a separate key. Pieces of one response (`slice`) belong to the URI that was sent.
-fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
+fn append_subrequest(request: &Request, key: &mut Vec<u8>) {
     if request.cache.slice.get().is_none() {
         append(SUBREQUEST, &request.route.uri, key);
         append(ARGUMENTS, &request.route.args, key);
@@ -58,7 +58,7 @@ fn tell_subrequests_apart(request: &Request, key: &mut Vec<u8>) {
 }
 
 /// Appends the inputs of `cache_key_field` and `cache_key_cookie`. A request without any of them has the unchanged key.
-fn tell_inputs_apart(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
+fn append_inputs(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     for input in &cache.rules.shared_fetch.keyed {
         let value = input.value(request.received.head.fields());
         if !value.is_empty() {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 /// Budget that permits one refresh at a time, with a pause between refreshes.
 #[derive(Default)]
-pub struct Budget {
+pub struct RefreshBudget {
     /// True while a refresh is in progress.
     pub busy: Cell<bool>,
     /// Earliest start of the next refresh, in milliseconds since the epoch.

@@ -4,6 +4,6 @@ mod budget;
 mod shortcuts;
 mod uris;
 
-pub use budget::Budget;
+pub use budget::RefreshBudget;
 pub use shortcuts::Shortcuts;
-pub use uris::{Memo, Tried};
+pub use uris::{TryFilesResult, UriCache};

@@ -12,19 +12,19 @@ use crate::runtime::{PlaceId, ServerId};
 #[derive(Default)]
 pub struct Shortcuts {
     hasher: RandomState,
-    table: RefCell<DirectMapped<Slot>>,
+    table: RefCell<DirectMapped<ShortcutSlot>>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct ShortcutSlot {
     read: Vec<u8>,
     until_ms: u64,
-    way: Way,
+    route: ShortcutRoute,
 }
 
 /// Routing result of a request.
 #[derive(Default)]
-pub struct Way {
+pub struct ShortcutRoute {
     /// Server.
     pub server: ServerId,
     /// Place.
@@ -42,29 +42,29 @@ pub struct Way {
 impl Shortcuts {
     /// Returns the result for a request whose rules read these bytes, if it is still valid. `now_ms` is in milliseconds
     /// since the epoch.
-    pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, Way>> {
+    pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, ShortcutRoute>> {
         let hash = self.hasher.hash_one(read);
         let slot = Ref::filter_map(self.table.borrow(), |table| table.find(hash));
         let slot = slot.ok()?;
         if now_ms >= slot.until_ms || slot.read != read {
             return None;
         }
-        Some(Ref::map(slot, |slot| &slot.way))
+        Some(Ref::map(slot, |slot| &slot.route))
     }
 
     /// Stores a result from `now_ms` until `until_ms`, in milliseconds since the epoch, if it gets a slot. `write`
     /// fills the cleared buffers of the previous entry.
-    pub fn keep(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut Way)) {
+    pub fn store(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut ShortcutRoute)) {
         let hash = self.hasher.hash_one(read);
         let mut table = self.table.borrow_mut();
         let Some(slot) = table.claim(hash, |slot| slot.until_ms <= now_ms) else { return };
         slot.until_ms = until_ms;
         slot.read.clear();
         slot.read.extend_from_slice(read);
-        for buffer in [&mut slot.way.uri, &mut slot.way.args, &mut slot.way.host, &mut slot.way.key] {
+        for buffer in [&mut slot.route.uri, &mut slot.route.args, &mut slot.route.host, &mut slot.route.key] {
             buffer.clear();
         }
-        write(&mut slot.way);
+        write(&mut slot.route);
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn keep(shortcuts: &Shortcuts, read: &[u8]) {
-        shortcuts.keep(read, 0, 100, |way| way.uri.extend_from_slice(read));
+        shortcuts.store(read, 0, 100, |way| way.uri.extend_from_slice(read));
     }
 
     fn finds(shortcuts: &Shortcuts, read: &[u8], now_ms: u64) -> bool {

@@ -16,7 +16,7 @@ mod reasons;
 mod sampling;
 mod top;
 
-pub use pages::{Miss, PageRow, PageTops, Ranking, Seen, merged};
+pub use pages::{Miss, PageRankings, PageRow, RankedRequest, Ranking, merged};
 pub use reasons::{REASONS, sentence};
 pub use sampling::Sampling;
-pub use top::{Place, Top};
+pub use top::{HeaviestKeys, RankedKey};

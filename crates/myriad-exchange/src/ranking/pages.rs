@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::ranking::top::{Place, Top};
+use crate::ranking::top::{HeaviestKeys, RankedKey};
 
 /// Number of pages in each ranking of a slice.
-const PLACES: usize = 256;
+const RANKED_PAGES: usize = 256;
 /// Length of a slice, in milliseconds. The current and the previous slice are shown.
 const SLICE_MS: u64 = 600_000;
 /// Maximum number of distinct reasons for one page.
@@ -46,7 +46,7 @@ impl Ranking {
 
 /// A finished request.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct RankedRequest<'a> {
     /// URL of its page: scheme, host, target.
     pub url: &'a [u8],
     /// Number of requests that it represents; 1 for a slow request that was not a hit.
@@ -90,7 +90,7 @@ struct Detail {
 }
 
 impl Detail {
-    fn take(&mut self, seen: &Seen<'_>) {
+    fn add(&mut self, seen: &RankedRequest<'_>) {
         self.requests += seen.weight;
         self.bytes += seen.weight.saturating_mul(seen.bytes);
         self.status = seen.status;
@@ -129,7 +129,7 @@ impl Detail {
 
 /// Rankings of one worker.
 #[derive(Debug)]
-pub struct PageTops {
+pub struct PageRankings {
     now: Slice,
     before: Option<Slice>,
 }
@@ -137,26 +137,26 @@ pub struct PageTops {
 #[derive(Debug)]
 struct Slice {
     since_ms: u64,
-    rankings: [Top<Detail>; 4],
+    rankings: [HeaviestKeys<Detail>; 4],
 }
 
 impl Slice {
     fn new(since_ms: u64) -> Self {
-        Self { since_ms, rankings: std::array::from_fn(|_| Top::new(PLACES)) }
+        Self { since_ms, rankings: std::array::from_fn(|_| HeaviestKeys::new(RANKED_PAGES)) }
     }
 }
 
-impl PageTops {
+impl PageRankings {
     /// Creates empty rankings. `now_ms` is in milliseconds since the epoch, as in all methods.
     pub fn new(now_ms: u64) -> Self {
         Self { now: Slice::new(now_ms), before: None }
     }
 
     /// Adds a finished request.
-    pub fn note(&mut self, seen: &Seen<'_>) {
-        self.turn(seen.at_ms);
+    pub fn note(&mut self, seen: &RankedRequest<'_>) {
+        self.rotate(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;
-        let take = |detail: &mut Detail| detail.take(seen);
+        let take = |detail: &mut Detail| detail.add(seen);
         requests.add(seen.url, seen.weight, take);
         bytes.add(seen.url, seen.weight.saturating_mul(seen.bytes), take);
         let Some(miss) = seen.miss else { return };
@@ -165,7 +165,7 @@ impl PageTops {
     }
 
     /// Starts a new slice if the current slice is over, and drops slices that are too old.
-    pub fn turn(&mut self, now_ms: u64) {
+    pub fn rotate(&mut self, now_ms: u64) {
         let age = now_ms.saturating_sub(self.now.since_ms);
         if age >= SLICE_MS {
             let over = std::mem::replace(&mut self.now, Slice::new(now_ms));
@@ -186,7 +186,7 @@ pub struct PageRow {
     /// Value by which it is ranked: requests, microseconds, bytes.
     pub count: u64,
     /// Maximum overestimation of `count`.
-    pub over: u64,
+    pub overestimate: u64,
     /// Requests.
     pub requests: Option<u64>,
     /// Requests that were not hits.
@@ -212,12 +212,12 @@ pub struct PageRow {
 /// Returns the first pages of a ranking over all workers, and the time since when they are counted; `None` without
 /// workers with rankings.
 pub fn merged<'a>(
-    workers: impl Iterator<Item = &'a PageTops>,
+    workers: impl Iterator<Item = &'a PageRankings>,
     ranking: Ranking,
     most: usize,
 ) -> (u64, Vec<PageRow>) {
-    let (mut since_ms, mut pages) = (u64::MAX, HashMap::<&[u8], Place<Detail>>::new());
-    for slice in workers.flat_map(PageTops::slices) {
+    let (mut since_ms, mut pages) = (u64::MAX, HashMap::<&[u8], RankedKey<Detail>>::new());
+    for slice in workers.flat_map(PageRankings::slices) {
         since_ms = since_ms.min(slice.since_ms);
         for (url, place) in slice.rankings[ranking as usize].all() {
             let page = pages.entry(url).or_default();
@@ -226,7 +226,7 @@ pub fn merged<'a>(
             } else {
                 page.count += place.count;
             }
-            page.over += place.over;
+            page.overestimate += place.overestimate;
             page.detail.plus(&place.detail);
         }
     }
@@ -236,14 +236,14 @@ pub fn merged<'a>(
     (since_ms, pages.into_iter().map(|(url, place)| row(url, place, ranking)).collect())
 }
 
-fn row(url: &[u8], place: Place<Detail>, ranking: Ranking) -> PageRow {
-    let Place { count, over, mut detail } = place;
+fn row(url: &[u8], place: RankedKey<Detail>, ranking: Ranking) -> PageRow {
+    let RankedKey { count, overestimate: over, mut detail } = place;
     detail.reasons.sort_by(|(word, count), (other, more)| (more, word).cmp(&(count, other)));
     let counts_all = matches!(ranking, Ranking::Requests | Ranking::Bytes);
     PageRow {
         url: url.to_vec(),
         count,
-        over,
+        overestimate: over,
         requests: counts_all.then_some(detail.requests),
         misses: detail.misses,
         bytes: counts_all.then_some(detail.bytes),
@@ -261,23 +261,23 @@ fn row(url: &[u8], place: Place<Detail>, ranking: Ranking) -> PageRow {
 mod tests {
     use super::*;
 
-    fn hit(url: &[u8], weight: u64, at_ms: u64) -> Seen<'_> {
-        Seen { url, weight, status: 200, bytes: 100, at_ms, miss: None }
+    fn hit(url: &[u8], weight: u64, at_ms: u64) -> RankedRequest<'_> {
+        RankedRequest { url, weight, status: 200, bytes: 100, at_ms, miss: None }
     }
 
-    fn miss(url: &'static [u8], reason: &'static str, took_us: u64, at_ms: u64) -> Seen<'static> {
+    fn miss(url: &'static [u8], reason: &'static str, took_us: u64, at_ms: u64) -> RankedRequest<'static> {
         let miss = Some(Miss { cache: "MISS", reason, took_us });
-        Seen { url, weight: 1, status: 200, bytes: 100, at_ms, miss }
+        RankedRequest { url, weight: 1, status: 200, bytes: 100, at_ms, miss }
     }
 
-    fn shown(workers: &[PageTops], ranking: Ranking) -> Vec<(String, u64)> {
+    fn shown(workers: &[PageRankings], ranking: Ranking) -> Vec<(String, u64)> {
         let (_, rows) = merged(workers.iter(), ranking, 10);
         rows.into_iter().map(|row| (String::from_utf8_lossy(&row.url).into_owned(), row.count)).collect()
     }
 
     #[test]
     fn pages_of_all_workers_are_ranked_together() {
-        let mut workers = [PageTops::new(0), PageTops::new(5)];
+        let mut workers = [PageRankings::new(0), PageRankings::new(5)];
         workers[0].note(&hit(b"/a", 30, 10));
         workers[0].note(&miss(b"/b", "set-cookie", 900, 11));
         workers[1].note(&miss(b"/a", "expired", 5000, 12));
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(shown(&workers, Ranking::Bytes), [("/a".to_owned(), 3100), ("/b".to_owned(), 300)]);
         let (since_ms, rows) = merged(workers.iter(), Ranking::Misses, 1);
         let row = &rows[0];
-        assert_eq!((since_ms, rows.len(), row.over, row.mean_us), (0, 1, 0, Some(800)));
+        assert_eq!((since_ms, rows.len(), row.overestimate, row.mean_us), (0, 1, 0, Some(800)));
         assert_eq!(row.reasons, [("set-cookie", 2), ("private", 1)]);
         assert_eq!((row.reason, row.last_ms, row.requests), ("private", 14, None));
         let (_, rows) = merged(workers.iter(), Ranking::Requests, 1);
@@ -298,8 +298,8 @@ mod tests {
 
     #[test]
     fn a_quick_answer_that_stands_for_several_counts_as_so_many_that_were_no_hit() {
-        let mut tops = PageTops::new(0);
-        tops.note(&Seen { weight: 31, ..miss(b"/a", "no cache here", 0, 10) });
+        let mut tops = PageRankings::new(0);
+        tops.note(&RankedRequest { weight: 31, ..miss(b"/a", "no cache here", 0, 10) });
         tops.note(&miss(b"/a", "no cache here", 3200, 11));
         let tops = [tops];
         assert_eq!(shown(&tops, Ranking::Misses), [("/a".to_owned(), 32)]);
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_is_older_than_two_slices_is_forgotten() {
-        let mut tops = PageTops::new(0);
+        let mut tops = PageRankings::new(0);
         tops.note(&hit(b"/a", 1, 1));
         tops.note(&hit(b"/a", 1, SLICE_MS + 1));
         assert_eq!(shown(std::slice::from_ref(&tops), Ranking::Requests), [("/a".to_owned(), 2)]);
@@ -320,7 +320,7 @@ mod tests {
             shown(std::slice::from_ref(&tops), Ranking::Requests),
             [("/a".to_owned(), 1), ("/b".to_owned(), 1)]
         );
-        tops.turn(9 * SLICE_MS);
+        tops.rotate(9 * SLICE_MS);
         assert_eq!(shown(std::slice::from_ref(&tops), Ranking::Requests), []);
     }
 }

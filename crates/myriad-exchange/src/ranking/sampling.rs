@@ -14,7 +14,7 @@ pub struct Sampling {
     /// Number of hits to skip before the next sample.
     left: Cell<u32>,
     /// Number of hits that the next sample represents.
-    stands_for: Cell<u32>,
+    next_weight: Cell<u32>,
     /// Second of the last sample, and the number of samples in it.
     second: Cell<(u64, u32)>,
     random: Cell<u64>,
@@ -24,12 +24,12 @@ impl Sampling {
     /// Creates a sampling that takes the first hit. `seed` is any number.
     pub fn new(seed: u64) -> Self {
         let random = Cell::new(seed | 1);
-        Self { left: Cell::new(0), stands_for: Cell::new(1), second: Cell::new((0, 0)), random }
+        Self { left: Cell::new(0), next_weight: Cell::new(1), second: Cell::new((0, 0)), random }
     }
 
     /// Returns whether a hit is skipped.
     #[inline]
-    pub fn passes_over(&self) -> bool {
+    pub fn skips(&self) -> bool {
         let left = self.left.get();
         self.left.set(left.wrapping_sub(1));
         left > 0
@@ -38,12 +38,12 @@ impl Sampling {
     /// Takes a sample of a hit that was not skipped, and returns the number of hits that it represents. `now_ms` is in
     /// milliseconds since the epoch.
     pub fn take(&self, now_ms: u64) -> u64 {
-        let stood_for = self.stands_for.get();
+        let stood_for = self.next_weight.get();
         let (second, counted) = self.second.get();
         let counted = if second == now_ms / 1000 { counted + 1 } else { 1 };
         self.second.set((now_ms / 1000, counted));
         let next = if counted < EXACT { 1 } else { 1 + self.random() % (2 * MEAN - 1) };
-        self.stands_for.set(next);
+        self.next_weight.set(next);
         self.left.set(next - 1);
         u64::from(stood_for)
     }
@@ -66,7 +66,7 @@ mod tests {
     fn counted(sampling: &Sampling, hits: u32, now_ms: u64) -> (u32, u64) {
         let (mut number, mut sum) = (0, 0);
         for _ in 0..hits {
-            if !sampling.passes_over() {
+            if !sampling.skips() {
                 number += 1;
                 sum += sampling.take(now_ms);
             }
@@ -95,7 +95,7 @@ mod tests {
         let sampling = Sampling::new(3);
         let mut sums = [0u64; 32];
         for hit in 0..320_000u64 {
-            if !sampling.passes_over() {
+            if !sampling.skips() {
                 sums[(hit % 32) as usize] += sampling.take(5000);
             }
         }

@@ -9,86 +9,86 @@ use std::collections::HashMap;
 
 /// Key of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place<D> {
+pub struct RankedKey<D> {
     /// Sum of its weights.
     pub count: u64,
     /// Maximum overestimation of `count`; 0 if it is exact.
-    pub over: u64,
+    pub overestimate: u64,
     /// Further data of the key since it was added.
     pub detail: D,
 }
 
 /// Table of keys.
 #[derive(Debug)]
-pub struct Top<D> {
-    most: usize,
-    places: HashMap<Box<[u8]>, Place<D>, foldhash::fast::RandomState>,
+pub struct HeaviestKeys<D> {
+    capacity: usize,
+    entries: HashMap<Box<[u8]>, RankedKey<D>, foldhash::fast::RandomState>,
 }
 
-impl<D: Default> Top<D> {
+impl<D: Default> HeaviestKeys<D> {
     /// Creates a table with `most` places, at least one.
     pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), places: HashMap::default() }
+        Self { capacity: most.max(1), entries: HashMap::default() }
     }
 
     /// Adds to the weight of a key, and calls `note` to update its data. A key that is present, which is the usual
     /// case, is looked up once.
     pub fn add(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
-        if let Some(place) = self.places.get_mut(key) {
+        if let Some(place) = self.entries.get_mut(key) {
             place.count += weight;
             return note(&mut place.detail);
         }
         let over = self.make_room();
-        let mut place = Place { count: over + weight, over, detail: D::default() };
+        let mut place = RankedKey { count: over + weight, overestimate: over, detail: D::default() };
         note(&mut place.detail);
-        self.places.insert(key.into(), place);
+        self.entries.insert(key.into(), place);
     }
 
     /// Raises the weight of a key to `weight` if that is greater, and calls `note` to update its data. Does neither if
     /// the table is full of heavier keys.
     pub fn raise(&mut self, key: &[u8], weight: u64, note: impl FnOnce(&mut D)) {
-        if let Some(place) = self.places.get_mut(key) {
+        if let Some(place) = self.entries.get_mut(key) {
             place.count = place.count.max(weight);
             return note(&mut place.detail);
         }
-        if self.places.len() >= self.most && self.lightest().is_some_and(|(_, count)| count >= weight) {
+        if self.entries.len() >= self.capacity && self.lightest().is_some_and(|(_, count)| count >= weight) {
             return;
         }
         self.make_room();
-        let mut place = Place { count: weight, over: 0, detail: D::default() };
+        let mut place = RankedKey { count: weight, overestimate: 0, detail: D::default() };
         note(&mut place.detail);
-        self.places.insert(key.into(), place);
+        self.entries.insert(key.into(), place);
     }
 
     /// Removes the lightest key if the table is full, and returns its count.
     fn make_room(&mut self) -> u64 {
-        if self.places.len() < self.most {
+        if self.entries.len() < self.capacity {
             return 0;
         }
         let Some((key, count)) = self.lightest() else { return 0 };
         let key: Box<[u8]> = key.into();
-        self.places.remove(&key);
+        self.entries.remove(&key);
         count
     }
 
     fn lightest(&self) -> Option<(&[u8], u64)> {
-        let lightest = self.places.iter().min_by_key(|(_, place)| place.count);
+        let lightest = self.entries.iter().min_by_key(|(_, place)| place.count);
         lightest.map(|(key, place)| (&**key, place.count))
     }
 
     /// Returns every key with its place, in no order.
-    pub fn all(&self) -> impl Iterator<Item = (&[u8], &Place<D>)> {
-        self.places.iter().map(|(key, place)| (&**key, place))
+    pub fn all(&self) -> impl Iterator<Item = (&[u8], &RankedKey<D>)> {
+        self.entries.iter().map(|(key, place)| (&**key, place))
     }
 
     /// Returns the number of keys in the table.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.entries.len()
     }
 
     /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.entries.is_empty()
     }
 }
 
@@ -98,11 +98,12 @@ mod tests {
 
     #[test]
     fn counts_are_exact_while_there_is_room() {
-        let mut top: Top<()> = Top::new(3);
+        let mut top: HeaviestKeys<()> = HeaviestKeys::new(3);
         for (key, weight) in [(&b"a"[..], 5), (b"b", 1), (b"a", 2), (b"c", 1)] {
             top.add(key, weight, |()| ());
         }
-        let mut all: Vec<_> = top.all().map(|(key, place)| (key.to_vec(), place.count, place.over)).collect();
+        let mut all: Vec<_> =
+            top.all().map(|(key, place)| (key.to_vec(), place.count, place.overestimate)).collect();
         all.sort();
         assert_eq!(all, [(b"a".to_vec(), 7, 0), (b"b".to_vec(), 1, 0), (b"c".to_vec(), 1, 0)]);
     }
@@ -111,7 +112,8 @@ mod tests {
     fn heavy_keys_stay_in_a_flood_of_others_and_bounds_hold() {
         for seed in 0..20 {
             let mut rng = fastrand::Rng::with_seed(seed);
-            let (mut top, mut truth): (Top<()>, _) = (Top::new(64), HashMap::<Vec<u8>, u64>::new());
+            let (mut top, mut truth): (HeaviestKeys<()>, _) =
+                (HeaviestKeys::new(64), HashMap::<Vec<u8>, u64>::new());
             for _ in 0..20_000 {
                 let key = if rng.u8(..4) == 0 { rng.u32(..5) } else { rng.u32(100..100_000) };
                 let key = key.to_string().into_bytes();
@@ -125,7 +127,7 @@ mod tests {
                 let place = place.unwrap_or_else(|| panic!("seed {seed}: {heavy} is gone"));
                 let count = truth[&key];
                 assert!(
-                    place.count >= count && place.count - place.over <= count,
+                    place.count >= count && place.count - place.overestimate <= count,
                     "seed {seed}: {place:?} {count}"
                 );
             }
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn largest_weights_are_retained_when_raised() {
-        let mut top: Top<()> = Top::new(2);
+        let mut top: HeaviestKeys<()> = HeaviestKeys::new(2);
         for (key, weight) in [(&b"a"[..], 5), (b"b", 9), (b"c", 3), (b"a", 4), (b"d", 7)] {
             top.raise(key, weight, |()| ());
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use myriad_log::ErrorLog;
 use myriad_tls::PlannedIssuer;
 use myriad_tls::acme_client::challenges::ALPN;
-use myriad_tls::acme_client::{Challenges, Staple};
+use myriad_tls::acme_client::{OcspStaple, PendingChallenges};
 use myriad_upstream::ResolverConfig;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
@@ -13,7 +13,7 @@ use rustls::server::ClientHello;
 /// All certificate issuers of a configuration.
 pub struct AcmePlan {
     /// Pending challenges, which are shown to certificate authorities.
-    pub challenges: Arc<Challenges>,
+    pub challenges: Arc<PendingChallenges>,
     /// Issuers.
     pub issuers: Vec<PlannedIssuer>,
     /// `resolver` of `http` with its timeout in milliseconds; the system's resolver if `None`.
@@ -29,14 +29,14 @@ impl AcmePlan {
         if !self.challenges.are_pending() || !hello.alpn()?.eq([ALPN]) {
             return None;
         }
-        self.challenges.handshake(hello.server_name()?)
+        self.challenges.handshake_config(hello.server_name()?)
     }
 }
 
 /// OCSP response to be fetched.
 pub struct PlannedStaple {
     /// OCSP request, and slot for the response.
-    pub staple: Arc<Staple>,
+    pub staple: Arc<OcspStaple>,
     /// `resolver` of its server with its timeout in milliseconds; the system's resolver if `None`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
 }

@@ -5,9 +5,9 @@ use myriad_script::Template;
 
 /// Positions of numbered runtime objects.
 #[derive(Default)]
-pub struct Atlas {
+pub struct ConfigPositions {
     /// Places, by [`super::PlaceId`].
-    pub places: Vec<Label>,
+    pub places: Vec<PlaceLabel>,
     /// Positions of the word `server`, by [`super::ServerId`].
     pub servers: Vec<Span>,
     /// Positions of rules, by the tags of the rewrite programs' steps.
@@ -16,7 +16,7 @@ pub struct Atlas {
 
 /// Notation of a place in the configuration.
 #[derive(Default)]
-pub struct Label {
+pub struct PlaceLabel {
     /// Notation such as `location ~ \.php$`; empty if the place is not a location.
     pub name: Box<str>,
     /// Position of the location.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_policy::Rules;
+use myriad_policy::CachePolicy;
 use myriad_script::{Predicates, Template};
 
 use myriad_store::page::PageZone;
@@ -20,7 +20,7 @@ pub struct CachePlace {
     /// `*_no_cache`.
     pub no_cache: Predicates,
     /// Policy rules for storing and serving.
-    pub rules: Rules,
+    pub rules: CachePolicy,
     /// `*_cache_max_range_offset`, in bytes: a range that starts there or beyond is requested from the origin.
     pub max_range_offset: Option<u64>,
     /// True if the key, or a parameter, determines the `Host` sent to the origin.
@@ -30,7 +30,7 @@ pub struct CachePlace {
     /// `cache_no_vary_search`.
     pub no_vary_search: bool,
     /// `cache_no_vary_search ... say=`: line added to stored pages whose origin does not send the field.
-    pub no_vary_search_said: Option<Vec<u8>>,
+    pub no_vary_search_line: Option<Vec<u8>>,
     /// `proxy_cache_convert_head`, for every protocol: HEAD shares the page of GET.
     pub convert_head: bool,
     /// `*_cache_purge` without a zone: requests that purge, and permitted clients.

@@ -2,7 +2,7 @@
 
 /// `expires`. Offsets are in seconds and may be negative. `T` is the type of a text with variables: source or compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Expires<T> {
+pub enum ExpiresRule<T> {
     /// No change of the fields.
     #[default]
     Off,
@@ -25,18 +25,18 @@ pub enum Expires<T> {
     },
 }
 
-impl<T> Expires<T> {
+impl<T> ExpiresRule<T> {
     /// Converts the text of a variable with `compile`.
-    pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> Expires<U> {
+    pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> ExpiresRule<U> {
         match self {
-            Self::Off => Expires::Off,
-            Self::Epoch => Expires::Epoch,
-            Self::Max => Expires::Max,
-            Self::Access(seconds) => Expires::Access(*seconds),
-            Self::Modified(seconds) => Expires::Modified(*seconds),
-            Self::Daily(second) => Expires::Daily(*second),
+            Self::Off => ExpiresRule::Off,
+            Self::Epoch => ExpiresRule::Epoch,
+            Self::Max => ExpiresRule::Max,
+            Self::Access(seconds) => ExpiresRule::Access(*seconds),
+            Self::Modified(seconds) => ExpiresRule::Modified(*seconds),
+            Self::Daily(second) => ExpiresRule::Daily(*second),
             Self::Variable { text, modified } => {
-                Expires::Variable { text: compile(text), modified: *modified }
+                ExpiresRule::Variable { text: compile(text), modified: *modified }
             }
         }
     }

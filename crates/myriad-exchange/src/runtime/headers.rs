@@ -16,7 +16,7 @@ pub struct DebugRules {
     /// Networks that may see cache keys; if `None`, the local machine.
     pub from: Option<Vec<super::Network>>,
     /// True if an `add_header` of the place sets `X-Cache`.
-    pub said_already: bool,
+    pub has_x_cache: bool,
 }
 
 /// Name of this server, and lines common to all its responses.
@@ -46,9 +46,9 @@ pub struct HeaderRules {
     /// `add_trailer`.
     pub trailers: Box<[AddField]>,
     /// `expires`.
-    pub expires: super::Expires<Template>,
+    pub expires: super::ExpiresRule<Template>,
     /// True if an `add_header` sets the freshness lifetime of a response, counted from the time it is sent.
-    pub says_freshness: bool,
+    pub sets_freshness: bool,
 }
 
 /// Single `add_header` directive.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Decision of a zone about a request or session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limited {
+pub enum LimitDecision {
     /// Admitted.
     Passed,
     /// Delayed.
@@ -24,12 +24,12 @@ pub struct LimitCounts([AtomicU64; 5]);
 
 impl LimitCounts {
     /// Counts a decision.
-    pub fn add(&self, what: Limited) {
+    pub fn add(&self, what: LimitDecision) {
         self.0[what as usize].fetch_add(1, Relaxed);
     }
 
     /// Returns the number of decisions of a kind.
-    pub fn of(&self, what: Limited) -> u64 {
+    pub fn of(&self, what: LimitDecision) -> u64 {
         self.0[what as usize].load(Relaxed)
     }
 

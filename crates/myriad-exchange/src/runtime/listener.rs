@@ -21,7 +21,7 @@ pub struct Hosts {
 
 /// Servers of one listening socket.
 #[derive(Default)]
-pub struct Listener {
+pub struct ListenerHosts {
     /// True if clients use TLS (`listen … ssl`).
     pub secure: bool,
     /// True if clients use QUIC (`listen … quic`).
@@ -36,7 +36,7 @@ pub struct Listener {
     specific: Vec<(IpAddr, Hosts)>,
 }
 
-impl Listener {
+impl ListenerHosts {
     /// Returns the servers of an address, or of the socket's address for `None`. If there were none yet, `first`
     /// becomes the default server.
     pub fn at(&mut self, ip: Option<IpAddr>, first: ServerId) -> &mut Hosts {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn first_server_of_an_address_is_its_default() {
-        let mut listener = Listener::default();
+        let mut listener = ListenerHosts::default();
         let local = Some("127.0.0.1".parse().unwrap());
         listener.at(None, 3);
         listener.at(local, 4);

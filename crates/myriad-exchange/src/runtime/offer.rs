@@ -6,7 +6,7 @@ use myriad_http::media_types::TypeSet;
 
 /// Content codings that a place offers.
 #[derive(Default, PartialEq)]
-pub struct Offer {
+pub struct CodingOffer {
     /// `gzip`, if on.
     pub gzip: Option<OfferRules>,
     /// `brotli`, if on.
@@ -18,7 +18,7 @@ pub struct Offer {
     /// `gzip_http_version 1.0`.
     pub http_1_0: bool,
     /// `gzip_proxied`: compression for requests with `Via`.
-    pub proxied: super::Proxied,
+    pub proxied: super::GzipProxied,
     /// `gzip_disable`.
     pub disable: Box<[Regex]>,
     /// `gzip_disable msie6`.
@@ -36,7 +36,7 @@ pub struct OfferRules {
     pub level: u8,
 }
 
-impl Offer {
+impl CodingOffer {
     /// Returns whether no coding is offered.
     pub fn is_empty(&self) -> bool {
         self.gzip.is_none() && self.brotli.is_none() && self.zstd.is_none()
@@ -51,6 +51,6 @@ impl Offer {
 impl OfferRules {
     /// Returns whether a response of that type and length is offered in the coding.
     pub fn fit(&self, media_type: &[u8], length: Option<u64>) -> bool {
-        length.is_none_or(|length| length >= self.min_length) && self.types.cover(media_type)
+        length.is_none_or(|length| length >= self.min_length) && self.types.contains(media_type)
     }
 }

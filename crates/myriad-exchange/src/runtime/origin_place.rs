@@ -11,12 +11,12 @@ use super::origin_group::OriginGroup;
 use super::origin_protocol::OriginProtocol;
 use super::origin_rules::{AheadRules, AnswerRules, FetchRules};
 use super::request_rules::RequestRules;
-use crate::exchange::{Exchange, Handler, Step};
+use crate::exchange::{Exchange, Handler, PhaseStep};
 
 /// Settings of a place for requests to an origin.
 pub struct OriginPlace {
     /// Target of requests.
-    pub target: Target,
+    pub target: OriginTarget,
     /// Settings of the protocol.
     pub protocol: Box<dyn OriginProtocol>,
     /// Forwarded parts of a request.
@@ -46,18 +46,18 @@ pub struct StoreRules {
 impl OriginPlace {
     /// Evaluates a target with variables. Returns a step if the request cannot be sent: the evaluation failed or the
     /// protocol does not support the method.
-    pub fn prepare(&self, exchange: &mut Exchange) -> Option<Step> {
+    pub fn prepare(&self, exchange: &mut Exchange) -> Option<PhaseStep> {
         if let Some(supported) = self.protocol.refuses(&exchange.request) {
-            return Some(Step::method_not_allowed(&mut exchange.request, supported));
+            return Some(PhaseStep::method_not_allowed(&mut exchange.request, supported));
         }
         match &self.target {
-            Target::Group(_) => None,
-            Target::Variable(template) => self.protocol.prepare(exchange, template),
+            OriginTarget::Group(_) => None,
+            OriginTarget::Variable(template) => self.protocol.prepare(exchange, template),
         }
     }
 
     /// Returns the protocol settings if the protocol is `P`.
-    pub fn spoken<P: OriginProtocol>(&self) -> Option<&P> {
+    pub fn protocol_as<P: OriginProtocol>(&self) -> Option<&P> {
         let protocol: &dyn Any = &*self.protocol;
         protocol.downcast_ref()
     }
@@ -70,7 +70,7 @@ impl OriginPlace {
 }
 
 /// Target of requests.
-pub enum Target {
+pub enum OriginTarget {
     /// Group defined by the configuration, or an address.
     Group(Arc<OriginGroup>),
     /// Text with variables that evaluates to a group's name or an address.

@@ -10,8 +10,8 @@ use myriad_script::{EvalError, Template};
 use myriad_upstream::{OriginTls, Protocol, RequestPayload};
 
 use super::request_rules::RequestRules;
-use super::who::Who;
-use crate::exchange::{Answer, Exchange, Purpose, Request, Step};
+use super::who::UpstreamTarget;
+use crate::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 
 /// Reason why a request could not be created; the client gets 500.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub trait OriginProtocol: Any + Send + Sync {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         payload: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError>;
 
@@ -67,12 +67,12 @@ pub trait OriginProtocol: Any + Send + Sync {
 
     /// Evaluates a target with variables, once per request, before the result is used. Returns the response step if
     /// this fails.
-    fn prepare(&self, _: &mut Exchange, _: &Template) -> Option<Step> {
+    fn prepare(&self, _: &mut Exchange, _: &Template) -> Option<PhaseStep> {
         None
     }
 
     /// Returns the peer or group for a target with variables.
-    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16>;
+    fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16>;
 
     /// Returns whether [`OriginProtocol::prepare`] has nothing to do, so that requests may use the shortcut.
     fn is_prepared(&self) -> bool {
@@ -113,7 +113,7 @@ pub trait OriginProtocol: Any + Send + Sync {
     }
 
     /// Returns whether a response field belongs to the protocol and is never forwarded.
-    fn ends(&self, _: Known) -> bool {
+    fn consumes_field(&self, _: Known) -> bool {
         false
     }
 
@@ -145,13 +145,13 @@ pub trait OriginProtocol: Any + Send + Sync {
 
     /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response. It is called only if the response has
     /// such lines.
-    fn rewrite(&self, _: &mut Exchange, _: &mut Answer) {}
+    fn rewrite(&self, _: &mut Exchange, _: &mut ContentResponse) {}
 
     /// Adds fields that the protocol does not transmit, such as the media type.
-    fn complete(&self, _: &mut Exchange, _: &mut Answer) {}
+    fn complete(&self, _: &mut Exchange, _: &mut ContentResponse) {}
 
     /// Returns whether a text on the origin's error stream invalidates the response.
-    fn spoils(&self, _: &[u8]) -> bool {
+    fn invalidates(&self, _: &[u8]) -> bool {
         false
     }
 

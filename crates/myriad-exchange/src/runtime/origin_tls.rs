@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use myriad_script::{Environment, Frame, Template};
 use myriad_tls::NamedCertificates;
-use myriad_upstream::CheckPeer;
+use myriad_upstream::PeerVerifier;
 use rustls::ClientConfig;
 use rustls::sign::CertifiedKey;
 
@@ -13,7 +13,7 @@ pub struct OriginTlsPlace {
     /// Versions, cipher suites and sessions, and the client certificate unless a variable names it.
     pub config: Arc<ClientConfig>,
     /// `proxy_ssl_verify`.
-    pub check: Option<Arc<dyn CheckPeer>>,
+    pub check: Option<Arc<dyn PeerVerifier>>,
     /// `proxy_ssl_name`; the host of the URL if `None`.
     pub name: Option<Template>,
     /// `proxy_ssl_certificate`, if a variable names it.

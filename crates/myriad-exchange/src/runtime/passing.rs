@@ -8,7 +8,7 @@ use super::{Caches, OriginPlace};
 impl OriginPlace {
     /// Returns whether a trailer is forwarded to the client: no cookies, and no fields that only have a meaning in a
     /// head.
-    pub fn passes_behind(&self, known: Option<Known>, name: &[u8]) -> bool {
+    pub fn passes_trailer(&self, known: Option<Known>, name: &[u8]) -> bool {
         let is_for_heads = matches!(
             known,
             Some(
@@ -42,7 +42,7 @@ impl OriginPlace {
             // The announcement of trailers is forwarded only with the trailers.
             Some(Known::Trailer) if !self.protocol.passes_trailers() => return false,
             Some(Known::SetCookie) if !own => return false,
-            Some(known) if self.protocol.ends(known) => return false,
+            Some(known) if self.protocol.consumes_field(known) => return false,
             _ => {}
         }
         if listed(&self.answer.pass) {

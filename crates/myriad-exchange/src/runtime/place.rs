@@ -7,10 +7,10 @@ use myriad_log::{AccessLog, ErrorLog};
 use myriad_net::Timeouts;
 use myriad_script::{Program, Template};
 
-use crate::exchange::{AfterSent, Counting, Exchange, Filters, Gate, Handler, Tracing, VisitorClasses};
+use crate::exchange::{AccessGate, AfterSent, Counting, Exchange, Filters, Handler, Tracing, VisitorClasses};
 use crate::traffic::TrafficZone;
 
-use super::{ErrorPage, FilePlace, HeaderRules, Offer, PlaceFeatures, PlaceId};
+use super::{CodingOffer, ErrorPage, FilePlace, HeaderRules, PlaceFeatures, PlaceId};
 
 /// Compiled settings of a level. Levels with equal settings share their parts
 /// ([`Shared::alike`](super::Shared::alike)), so that the memory of a location is proportional to its own directives:
@@ -38,7 +38,7 @@ pub struct Place {
     /// Filters that change responses before they are sent.
     pub filters: Filters<Exchange>,
     /// Content codings that may be offered.
-    pub offer: Arc<Offer>,
+    pub offer: Arc<CodingOffer>,
     /// Logs, counts and traces.
     pub logs: Arc<LogRules>,
     /// Format of redirects.
@@ -54,9 +54,9 @@ pub struct EntryRules {
     /// `limit_except`.
     pub limit_except: Option<Box<LimitExcept>>,
     /// Checks before the content handler; `None` if all clients are admitted.
-    pub gate: Option<Arc<Gate>>,
+    pub gate: Option<Arc<AccessGate>>,
     /// Checks before a request to an origin; `None` if all requests are admitted.
-    pub origin_gate: Option<Arc<Gate>>,
+    pub origin_gate: Option<Arc<AccessGate>>,
 }
 
 /// Rewrite directives of a location.

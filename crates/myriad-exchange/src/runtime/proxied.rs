@@ -2,7 +2,7 @@
 
 /// `gzip_proxied`: responses that may be compressed for requests with a `Via` field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Proxied {
+pub struct GzipProxied {
     /// `expired`.
     pub expired: bool,
     /// `no-cache`.
@@ -21,7 +21,7 @@ pub struct Proxied {
     pub any: bool,
 }
 
-impl Proxied {
+impl GzipProxied {
     /// Returns whether it is `off`, the default.
     pub fn is_off(self) -> bool {
         self == Self::default()

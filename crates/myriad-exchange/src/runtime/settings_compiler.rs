@@ -21,7 +21,7 @@ pub trait SettingsCompiler {
 
     /// Compiles like [`Self::template`] a text that is evaluated only for requests that have run all rules: requests to
     /// an origin.
-    fn apart_template(&mut self, text: &Text) -> Template;
+    fn origin_template(&mut self, text: &Text) -> Template;
 
     /// Compiles the assignment of a text with variables to a variable, named with its `$`. Returns `None` after an
     /// error, which is reported.
@@ -88,7 +88,7 @@ impl Shared {
     }
 
     /// Returns an equal recent value if one exists, otherwise `made`, so that equal parts of places share memory.
-    pub fn alike<T: PartialEq + Any + Send + Sync>(&mut self, made: T) -> Arc<T> {
+    pub fn deduplicate<T: PartialEq + Any + Send + Sync>(&mut self, made: T) -> Arc<T> {
         let latest = self.latest.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<Arc<T>>::new()));
         let Some(latest) = (&mut **latest as &mut dyn Any).downcast_mut::<Vec<Arc<T>>>() else {
             return Arc::new(made);
@@ -120,16 +120,16 @@ mod tests {
     #[test]
     fn equal_values_that_are_made_one_after_another_are_one() {
         let mut shared = Shared::default();
-        let first = shared.alike("one".to_owned());
-        let other = shared.alike("other".to_owned());
+        let first = shared.deduplicate("one".to_owned());
+        let other = shared.deduplicate("other".to_owned());
         assert!(!Arc::ptr_eq(&first, &other));
-        assert!(Arc::ptr_eq(&first, &shared.alike("one".to_owned())));
-        assert_eq!(*shared.alike(1_u64), 1, "each type for itself");
+        assert!(Arc::ptr_eq(&first, &shared.deduplicate("one".to_owned())));
+        assert_eq!(*shared.deduplicate(1_u64), 1, "each type for itself");
         // The order is by last use; a value that was not used recently is created again.
         for number in 0..COMPARED - 1 {
-            shared.alike(number.to_string());
+            shared.deduplicate(number.to_string());
         }
-        assert!(Arc::ptr_eq(&first, &shared.alike("one".to_owned())));
-        assert!(!Arc::ptr_eq(&other, &shared.alike("other".to_owned())));
+        assert!(Arc::ptr_eq(&first, &shared.deduplicate("one".to_owned())));
+        assert!(!Arc::ptr_eq(&other, &shared.deduplicate("other".to_owned())));
     }
 }

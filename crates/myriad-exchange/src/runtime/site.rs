@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use myriad_conf::settings::Http3Settings;
-use myriad_log::{ErrorLog, Format};
-use myriad_net::{Connection, Limits, Refusal, StreamLimits};
+use myriad_log::{ErrorLog, LogFormat};
+use myriad_net::{Connection, Http2Limits, PreRoutingLimits, Refusal};
 use myriad_script::locations::Locations;
 use myriad_script::{Frame, Program, Variable};
 use myriad_store::DiskLimits;
@@ -15,9 +15,9 @@ use myriad_tls::ClientRules;
 use myriad_upstream::{GroupControl, ResolverConfig};
 
 use super::{
-    AcmePlan, Atlas, Forwarded, Hosts, HttpsOnly, LimitZoneCounts, Listener, Loaded, NamedPair, Network,
-    OriginGroup, Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, VariableRef,
-    VariableRegistry,
+    AcmePlan, ConfigPositions, Hosts, HttpsOnly, LimitZoneCounts, ListenerHosts, LoadInfo, NamedPair,
+    Network, OriginGroup, Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, TrustedForwarders,
+    VariableRef, VariableRegistry,
 };
 use crate::exchange::Request;
 use crate::pressure::Pressure;
@@ -33,11 +33,11 @@ pub struct Runtime {
     /// `debug_connection`.
     pub debugged: Vec<Network>,
     /// Proxies that are trusted to report the scheme and the host of a request.
-    pub forwarded: Forwarded,
+    pub forwarded: TrustedForwarders,
     /// Virtual servers, by listener number.
-    pub listeners: Vec<Option<Listener>>,
+    pub listeners: Vec<Option<ListenerHosts>>,
     /// Virtual servers.
-    pub servers: Vec<Server>,
+    pub servers: Vec<VirtualServer>,
     /// Automatically renewed certificates; `None` without issuers.
     pub acme: Option<Box<AcmePlan>>,
     /// OCSP responses that are refreshed.
@@ -53,13 +53,13 @@ pub struct Runtime {
     /// Origin fields that scripts read by `$upstream_http_*`, in lower case, with dashes.
     pub origin_fields: Vec<Box<str>>,
     /// True if a script reads the TLS parameters that clients offer.
-    pub keeps_offers: bool,
+    pub reads_tls_offer: bool,
     /// True if a script reads `$request_body_file`, so that bodies in files need names.
     pub names_bodies: bool,
     /// Variables that SSI pages may name; `None` if no place has SSI.
     pub names: Option<HashMap<Box<str>, Arc<Variable>>>,
     /// Access log formats.
-    pub formats: Vec<Format>,
+    pub formats: Vec<LogFormat>,
     /// Inputs of the rules, if they determine the result.
     pub shortcut: Option<Shortcut>,
     /// Cache zones, by name.
@@ -79,11 +79,11 @@ pub struct Runtime {
     /// Resolvers of `stream`.
     pub stream_resolvers: Vec<Arc<ResolverConfig>>,
     /// Load time of the configuration.
-    pub loaded: Loaded,
+    pub loaded: LoadInfo,
     /// Resolver settings, from which each worker creates its resolvers.
     pub resolvers: Vec<Arc<ResolverConfig>>,
     /// Names for explanations.
-    pub atlas: Atlas,
+    pub positions: ConfigPositions,
     /// Counters of its workers.
     pub traffic: Arc<Traffic>,
     /// Memory pressure of the process.
@@ -99,11 +99,11 @@ pub enum ServerTls {
     /// `ssl_reject_handshake`.
     Rejects,
     /// TLS with these certificates and cipher suites.
-    Speaks(Arc<rustls::ServerConfig>),
+    Terminates(Arc<rustls::ServerConfig>),
 }
 
 /// A `server` block.
-pub struct Server {
+pub struct VirtualServer {
     /// `ssl_*`.
     pub tls: ServerTls,
     /// The same settings with HTTP/2 among the protocols; `None` if it is never used.
@@ -119,7 +119,7 @@ pub struct Server {
     /// Certificates whose names contain variables; empty if all names are constant.
     pub named: Vec<NamedPair>,
     /// Limits of concurrent HTTP/2 streams.
-    pub streams: StreamLimits,
+    pub streams: Http2Limits,
     /// `https_only`.
     pub https_only: Option<Box<HttpsOnly>>,
     /// Traffic zone of its requests: its `status_zone`, or its first name.
@@ -137,7 +137,7 @@ pub struct Server {
     /// True if the location of a URI may be cached.
     pub routes_by_uri: bool,
     /// Limits of request heads on its connections.
-    pub limits: Limits,
+    pub limits: PreRoutingLimits,
     /// True if a place creates tunnels (`tunnel_pass`), so that CONNECT is admitted.
     pub tunnels: bool,
     /// `merge_slashes`.
@@ -168,10 +168,10 @@ impl Runtime {
         let chosen = named(hosts, name).unwrap_or(hosts.default);
         let is_bare = matches!(self.server(chosen).tls, ServerTls::None);
         let speaker = if is_bare { hosts.default } else { chosen };
-        let Server { tls, tls_http2, .. } = self.server(speaker);
+        let VirtualServer { tls, tls_http2, .. } = self.server(speaker);
         let config = match (tls, tls_http2) {
-            (ServerTls::Speaks(_), Some(config)) if hosts.http2 || self.server(chosen).http2 => config,
-            (ServerTls::Speaks(config), _) => config,
+            (ServerTls::Terminates(_), Some(config)) if hosts.http2 || self.server(chosen).http2 => config,
+            (ServerTls::Terminates(config), _) => config,
             (ServerTls::None | ServerTls::Rejects, _) => return None,
         };
         Some((speaker, Arc::clone(config)))
@@ -179,7 +179,7 @@ impl Runtime {
 
     /// Returns the stream limits if a connection may use HTTP/2, according to the default server or the server that the
     /// client named by TLS.
-    pub fn http2(&self, connection: &Connection) -> Option<StreamLimits> {
+    pub fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
         let server = self.server(meant.unwrap_or(hosts.default));
@@ -195,7 +195,7 @@ impl Runtime {
     }
 
     /// Returns the listener of that number, if its clients use QUIC.
-    pub fn quic_listener(&self, number: u32) -> Option<&Listener> {
+    pub fn quic_listener(&self, number: u32) -> Option<&ListenerHosts> {
         self.listeners.get(number as usize)?.as_ref().filter(|listener| listener.quic)
     }
 
@@ -238,7 +238,7 @@ impl Runtime {
     }
 
     /// Returns a server.
-    pub fn server(&self, id: ServerId) -> &Server {
+    pub fn server(&self, id: ServerId) -> &VirtualServer {
         &self.servers[id as usize]
     }
 }

@@ -1,6 +1,6 @@
 //! Variables of the server: their definition (row), and references to them in a configuration.
 
-use myriad_conf::registry::Status;
+use myriad_conf::registry::DirectiveStatus;
 use myriad_http::Known;
 use myriad_http::proxy_protocol::Tlv;
 use myriad_script::{EvalError, Frame};
@@ -17,11 +17,11 @@ pub struct VariableRow<R> {
     /// nginx module, as named in its manual.
     pub module: &'static str,
     /// Compatibility status.
-    pub status: Status,
+    pub status: DirectiveStatus,
     /// All inputs of the value.
     pub reads: &'static [Reads],
     /// Value.
-    pub value: Value<R>,
+    pub value: RowValue<R>,
     /// Action of `set`; `None` if the variable is read-only.
     pub assign: Option<fn(&mut R, &[u8])>,
     /// True if a variable defined in the configuration may have the same name, which then takes precedence.
@@ -88,7 +88,7 @@ pub enum Reads {
 pub type Borrowed<'a> = Option<Option<&'a [u8]>>;
 
 /// Computation of a value.
-pub enum Value<R> {
+pub enum RowValue<R> {
     /// Borrowed slice; `None` if there is no value.
     Ready(for<'a> fn(&'a R) -> Option<&'a [u8]>),
     /// Function that writes the value and returns whether there is one.
@@ -104,16 +104,16 @@ pub enum Value<R> {
 /// Value that depends on the rest of a name, after the prefix of the row.
 pub struct NamedValue<R> {
     /// Parses the rest of the name.
-    pub rest: fn(&str) -> Rest,
+    pub rest: fn(&str) -> NameSuffix,
     /// Returns the value as a borrowed slice, if possible.
-    pub ready: for<'a> fn(&'a R, &'a Rest) -> Borrowed<'a>,
+    pub ready: for<'a> fn(&'a R, &'a NameSuffix) -> Borrowed<'a>,
     /// Writes a value that cannot be borrowed. Returns whether there is one.
-    pub made: fn(&R, &Rest, &mut Vec<u8>) -> bool,
+    pub made: fn(&R, &NameSuffix, &mut Vec<u8>) -> bool,
 }
 
 /// Rest of a name, after the prefix of the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum NameSuffix {
     /// No rest.
     Nothing,
     /// Field or trailer.
@@ -129,7 +129,7 @@ pub struct VariableRef<R: 'static> {
     /// Variable.
     pub row: &'static VariableRow<R>,
     /// Rest of the name, after the prefix of the row.
-    pub rest: Rest,
+    pub rest: NameSuffix,
 }
 
 impl<R> VariableRow<R> {
@@ -138,12 +138,12 @@ impl<R> VariableRow<R> {
         module: &'static str,
         name: &'static str,
         reads: &'static [Reads],
-        value: Value<R>,
+        value: RowValue<R>,
     ) -> Self {
         Self {
             name,
             module,
-            status: Status::Same,
+            status: DirectiveStatus::Same,
             reads,
             value,
             assign: None,
@@ -154,7 +154,7 @@ impl<R> VariableRow<R> {
 
     /// Sets the compatibility status.
     #[must_use]
-    pub const fn fares(self, status: Status) -> Self {
+    pub const fn with_status(self, status: DirectiveStatus) -> Self {
         Self { status, ..self }
     }
 
@@ -185,14 +185,14 @@ impl<R> VariableRow<R> {
     pub fn named(&'static self, name: &str) -> Option<VariableRef<R>> {
         let rest = name.strip_prefix(self.name).filter(|rest| rest.is_empty() || self.is_prefix())?;
         let rest = match &self.value {
-            Value::Named(value) => (value.rest)(rest),
-            _ => Rest::Nothing,
+            RowValue::Named(value) => (value.rest)(rest),
+            _ => NameSuffix::Nothing,
         };
         Some(VariableRef { row: self, rest })
     }
 }
 
-impl Rest {
+impl NameSuffix {
     /// Parses a field name: `_` represents `-`. A `-` in the variable's name matches no byte of a field name, as in
     /// nginx, so that such a variable is always empty.
     pub fn field(rest: &str) -> Self {
@@ -227,8 +227,8 @@ impl<R> VariableRef<R> {
     #[inline]
     pub fn borrow<'a>(&'a self, request: &'a R) -> Borrowed<'a> {
         match &self.row.value {
-            Value::Ready(value) => Some(value(request)),
-            Value::Named(value) => (value.ready)(request, &self.rest),
+            RowValue::Ready(value) => Some(value(request)),
+            RowValue::Named(value) => (value.ready)(request, &self.rest),
             _ => None,
         }
     }
@@ -240,14 +240,14 @@ impl<R> VariableRef<R> {
             Ok(value.is_some())
         };
         match &self.row.value {
-            Value::Ready(value) => ready(value(request), out),
-            Value::Made(value) => Ok(value(request, out)),
-            Value::Run(value) => value(request, frame, out),
-            Value::Dated(write) => {
+            RowValue::Ready(value) => ready(value(request), out),
+            RowValue::Made(value) => Ok(value(request, out)),
+            RowValue::Run(value) => value(request, frame, out),
+            RowValue::Dated(write) => {
                 write(DATE_FORMAT, out);
                 Ok(true)
             }
-            Value::Named(named) => match (named.ready)(request, &self.rest) {
+            RowValue::Named(named) => match (named.ready)(request, &self.rest) {
                 Some(value) => ready(value, out),
                 None => Ok((named.made)(request, &self.rest, out)),
             },
@@ -268,7 +268,7 @@ impl<R> VariableRef<R> {
     pub fn field(&self) -> Option<FieldRead> {
         self.row.reads.iter().find_map(|read| match (read, &self.rest) {
             (Reads::Field(known), _) => Some(FieldRead::Known(*known)),
-            (Reads::NamedField, Rest::Field(field)) => Some(field.clone()),
+            (Reads::NamedField, NameSuffix::Field(field)) => Some(field.clone()),
             _ => None,
         })
     }

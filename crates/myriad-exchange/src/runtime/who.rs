@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::origin_group::OriginGroup;
 
 /// Target of a request to an origin, or the name to be resolved first.
-pub enum Who {
+pub enum UpstreamTarget {
     /// Group of origins.
     Group(Arc<OriginGroup>),
     /// Host from a variable.

@@ -10,11 +10,11 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 /// Maximum number of concurrent readers.
-const MOST_READERS: usize = 32;
+const MAX_READERS: usize = 32;
 
 /// Newest events.
 #[derive(Clone, Debug, Default)]
-pub struct News {
+pub struct LatestEvents {
     /// Newest tick as JSON; `None` before the first.
     pub tick: Option<Tick>,
     /// Latest purges as JSON, oldest first, each with its number.
@@ -34,8 +34,8 @@ pub struct Tick {
 
 /// Readers, and the condition variable that wakes the observer when a reader connects.
 #[derive(Debug)]
-pub struct Live {
-    news: watch::Sender<News>,
+pub struct EventFeed {
+    news: watch::Sender<LatestEvents>,
     readers: Arc<AtomicUsize>,
     state: Mutex<State>,
     woken: Condvar,
@@ -43,13 +43,13 @@ pub struct Live {
 
 #[derive(Debug, Default)]
 struct State {
-    has_come: bool,
-    is_over: bool,
+    reader_joined: bool,
+    is_stopped: bool,
 }
 
 /// Reason why the observer was woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
+pub enum ObserverWake {
     /// Timeout.
     Time,
     /// New reader.
@@ -58,28 +58,28 @@ pub enum Wake {
     End,
 }
 
-impl Default for Live {
+impl Default for EventFeed {
     fn default() -> Self {
-        let news = watch::Sender::new(News::default());
+        let news = watch::Sender::new(LatestEvents::default());
         Self { news, readers: Arc::default(), state: Mutex::default(), woken: Condvar::new() }
     }
 }
 
-impl Live {
+impl EventFeed {
     /// Creates a reader of events from now on.
     ///
     /// # Errors
     /// The maximum number of readers is reached.
-    pub fn read(&self) -> Result<Reader, TooMany> {
-        let seat = Seat::take(&self.readers).ok_or(TooMany)?;
+    pub fn read(&self) -> Result<EventReader, TooMany> {
+        let seat = ReaderSlot::take(&self.readers).ok_or(TooMany)?;
         let mut news = self.news.subscribe();
         let (epoch, told) = {
             let now = news.borrow_and_update();
             (now.epoch, now.purges.last().map_or(0, |(number, _)| *number))
         };
-        self.state.lock().has_come = true;
+        self.state.lock().reader_joined = true;
         self.woken.notify_all();
-        Ok(Reader { news, epoch, told, _seat: seat })
+        Ok(EventReader { news, epoch, last_purge: told, _seat: seat })
     }
 
     /// Returns the number of readers.
@@ -88,7 +88,7 @@ impl Live {
     }
 
     /// Publishes events to all readers. The epoch remains the same.
-    pub fn tell(&self, tick: Tick, purges: Arc<[(u64, Bytes)]>) {
+    pub fn publish(&self, tick: Tick, purges: Arc<[(u64, Bytes)]>) {
         self.news.send_modify(|news| {
             news.tick = Some(tick);
             news.purges = purges;
@@ -102,22 +102,22 @@ impl Live {
 
     /// Stops the observer.
     pub fn end(&self) {
-        self.state.lock().is_over = true;
+        self.state.lock().is_stopped = true;
         self.woken.notify_all();
     }
 
     /// Waits until `until`, for the observer. A reader that connected since the previous wait also wakes it.
-    pub fn wait(&self, until: Instant) -> Wake {
+    pub fn wait(&self, until: Instant) -> ObserverWake {
         let mut state = self.state.lock();
         loop {
-            if state.is_over {
-                return Wake::End;
+            if state.is_stopped {
+                return ObserverWake::End;
             }
-            if std::mem::take(&mut state.has_come) {
-                return Wake::Reader;
+            if std::mem::take(&mut state.reader_joined) {
+                return ObserverWake::Reader;
             }
             if until.saturating_duration_since(Instant::now()) == Duration::ZERO {
-                return Wake::Time;
+                return ObserverWake::Time;
             }
             self.woken.wait_until(&mut state, until);
         }
@@ -130,7 +130,7 @@ pub struct TooMany;
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MOST_READERS} clients read the events already: try again later")
+        write!(f, "{MAX_READERS} clients read the events already: try again later")
     }
 }
 
@@ -138,17 +138,17 @@ impl std::error::Error for TooMany {}
 
 /// Slot of a reader, released when it is dropped.
 #[derive(Debug)]
-struct Seat(Arc<AtomicUsize>);
+struct ReaderSlot(Arc<AtomicUsize>);
 
-impl Seat {
+impl ReaderSlot {
     fn take(readers: &Arc<AtomicUsize>) -> Option<Self> {
         let seat = Self(Arc::clone(readers));
         // If the limit is exceeded, the slot is dropped and released.
-        (readers.fetch_add(1, SeqCst) < MOST_READERS).then_some(seat)
+        (readers.fetch_add(1, SeqCst) < MAX_READERS).then_some(seat)
     }
 }
 
-impl Drop for Seat {
+impl Drop for ReaderSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, SeqCst);
     }
@@ -156,26 +156,26 @@ impl Drop for Seat {
 
 /// Reader of live events. A slow reader misses ticks, but purges only if too many are pending, the oldest first.
 #[derive(Debug)]
-pub struct Reader {
-    news: watch::Receiver<News>,
+pub struct EventReader {
+    news: watch::Receiver<LatestEvents>,
     epoch: u64,
     /// Number of the last purge that was delivered.
-    told: u64,
-    _seat: Seat,
+    last_purge: u64,
+    _seat: ReaderSlot,
 }
 
 /// Events for a reader.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct LiveEvents {
     /// Purges, oldest first.
     pub purges: Vec<Bytes>,
     /// Newest tick.
     pub tick: Tick,
 }
 
-impl Reader {
+impl EventReader {
     /// Waits for events; `None` if the reader is disconnected.
-    pub async fn next(&mut self) -> Option<Told> {
+    pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {
             self.news.changed().await.ok()?;
             let news = self.news.borrow_and_update().clone();
@@ -186,11 +186,12 @@ impl Reader {
             let purges: Vec<Bytes> = news
                 .purges
                 .iter()
-                .filter(|(number, _)| *number > self.told)
+                .filter(|(number, _)| *number > self.last_purge)
                 .map(|(_, json)| json.clone())
                 .collect();
-            self.told = news.purges.last().map_or(self.told, |(number, _)| self.told.max(*number));
-            return Some(Told { purges, tick });
+            self.last_purge =
+                news.purges.last().map_or(self.last_purge, |(number, _)| self.last_purge.max(*number));
+            return Some(LiveEvents { purges, tick });
         }
     }
 }
@@ -207,30 +208,30 @@ mod tests {
         numbers.map(|number| (number, Bytes::from(number.to_string()))).collect()
     }
 
-    fn next(reader: &mut Reader) -> Option<Told> {
+    fn next(reader: &mut EventReader) -> Option<LiveEvents> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(reader.next())
     }
 
     #[test]
     fn slow_reader_gets_the_newest_tick_and_every_purge() {
-        let live = Live::default();
-        live.tell(tick(1), purges(1..=2));
+        let live = EventFeed::default();
+        live.publish(tick(1), purges(1..=2));
         let mut reader = live.read().expect("a seat");
-        live.tell(tick(2), purges(1..=3));
-        live.tell(tick(3), purges(2..=4));
-        let told = next(&mut reader).expect("news");
-        assert_eq!((told.tick.at_ms, told.purges), (3, vec![Bytes::from("3"), Bytes::from("4")]));
-        live.tell(tick(4), purges(2..=4));
-        let told = next(&mut reader).expect("news");
-        assert_eq!((told.tick.at_ms, told.purges.len()), (4, 0));
+        live.publish(tick(2), purges(1..=3));
+        live.publish(tick(3), purges(2..=4));
+        let events = next(&mut reader).expect("news");
+        assert_eq!((events.tick.at_ms, events.purges), (3, vec![Bytes::from("3"), Bytes::from("4")]));
+        live.publish(tick(4), purges(2..=4));
+        let events = next(&mut reader).expect("news");
+        assert_eq!((events.tick.at_ms, events.purges.len()), (4, 0));
     }
 
     #[test]
     fn readers_are_bounded_and_sent_away() {
-        let live = Live::default();
-        let mut readers: Vec<Reader> = (0..MOST_READERS).map(|_| live.read().expect("a seat")).collect();
-        assert_eq!((live.read().err(), live.readers()), (Some(TooMany), MOST_READERS));
+        let live = EventFeed::default();
+        let mut readers: Vec<EventReader> = (0..MAX_READERS).map(|_| live.read().expect("a seat")).collect();
+        assert_eq!((live.read().err(), live.readers()), (Some(TooMany), MAX_READERS));
         live.end_readers();
         assert!(next(&mut readers[0]).is_none());
         readers.clear();
@@ -240,12 +241,12 @@ mod tests {
 
     #[test]
     fn observer_is_woken_by_the_first_reader_and_by_the_end() {
-        let live = Live::default();
+        let live = EventFeed::default();
         let far = || Instant::now() + Duration::from_hours(1);
-        assert_eq!(live.wait(Instant::now()), Wake::Time);
+        assert_eq!(live.wait(Instant::now()), ObserverWake::Time);
         let _reader = live.read().expect("a seat");
-        assert_eq!(live.wait(far()), Wake::Reader);
+        assert_eq!(live.wait(far()), ObserverWake::Reader);
         live.end();
-        assert_eq!(live.wait(far()), Wake::End);
+        assert_eq!(live.wait(far()), ObserverWake::End);
     }
 }

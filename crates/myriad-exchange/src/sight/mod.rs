@@ -21,21 +21,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::ranking::history::History;
-use crate::ranking::{PageTops, Sampling};
-use myriad_conf::Source;
+use crate::ranking::{PageRankings, Sampling};
+use myriad_conf::SourceFile;
 use parking_lot::Mutex;
 
-pub use live::{Live, News, Reader, Tick, Told, TooMany, Wake};
+pub use live::{EventFeed, EventReader, LatestEvents, LiveEvents, ObserverWake, Tick, TooMany};
 pub use note::note;
-pub use senders::{SenderCounts, Senders};
+pub use senders::{SenderCounts, UntrustedProxies};
 
 /// State shared by all workers of a process.
 #[derive(Debug)]
-pub struct Sight {
+pub struct SiteObservation {
     /// Rankings of each worker, by its number.
-    pub tops: Box<[Mutex<PageTops>]>,
+    pub tops: Box<[Mutex<PageRankings>]>,
     /// Readers of live events.
-    pub live: Live,
+    pub live: EventFeed,
     /// Figures of two weeks; `None` with `history off`.
     pub history: Mutex<Option<History>>,
     /// Start time of the process, in milliseconds since the epoch.
@@ -43,21 +43,21 @@ pub struct Sight {
     /// Number of reloads.
     pub reloads: AtomicU64,
     /// Untrusted senders with `X-Forwarded-For`.
-    pub senders: Senders,
+    pub senders: UntrustedProxies,
     /// Files of the configuration, for explanations.
-    pub sources: Mutex<Arc<[Source]>>,
+    pub sources: Mutex<Arc<[SourceFile]>>,
 }
 
-impl Sight {
+impl SiteObservation {
     /// Creates an empty state for this number of workers.
     pub fn new(workers: usize, now_ms: u64) -> Self {
         Self {
-            tops: (0..workers).map(|_| Mutex::new(PageTops::new(now_ms))).collect(),
-            live: Live::default(),
+            tops: (0..workers).map(|_| Mutex::new(PageRankings::new(now_ms))).collect(),
+            live: EventFeed::default(),
             history: Mutex::default(),
             started_ms: now_ms,
             reloads: AtomicU64::new(0),
-            senders: Senders::default(),
+            senders: UntrustedProxies::default(),
             sources: Mutex::new(Arc::default()),
         }
     }
@@ -65,9 +65,9 @@ impl Sight {
 
 /// State of one worker.
 #[derive(Debug)]
-pub struct WorkerSight {
+pub struct WorkerObservation {
     /// State shared with the other workers.
-    pub shared: Arc<Sight>,
+    pub shared: Arc<SiteObservation>,
     /// Sampling of hits.
     hits: Sampling,
     /// Sampling of quick responses of origins.
@@ -76,9 +76,9 @@ pub struct WorkerSight {
     url: RefCell<Vec<u8>>,
 }
 
-impl WorkerSight {
+impl WorkerObservation {
     /// Creates the state of a worker.
-    pub fn new(shared: Arc<Sight>, worker: usize) -> Self {
+    pub fn new(shared: Arc<SiteObservation>, worker: usize) -> Self {
         let seed = shared.started_ms ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self {
             shared,

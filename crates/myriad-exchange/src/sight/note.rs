@@ -1,9 +1,9 @@
 //! Addition of a finished request to the rankings of its worker.
 
-use crate::ranking::{Miss, Sampling, Seen};
+use crate::ranking::{Miss, RankedRequest, Sampling};
 use myriad_http::Known;
 use myriad_policy::CacheStatus;
-use myriad_store::{Gone, KeyRef};
+use myriad_store::{KeyRef, RemovalReason};
 
 use crate::exchange::Request;
 
@@ -14,7 +14,7 @@ const LONGEST_URL: usize = 512;
 /// with weights; every other request is added.
 pub fn note(request: &Request) {
     let worker = &request.site.worker;
-    let sight = &worker.sight;
+    let sight = &worker.observation;
     let miss = miss(request);
     let at_ms = match request.outcome.finished_ms {
         0 => myriad_net::clock::now_ms(),
@@ -23,10 +23,10 @@ pub fn note(request: &Request) {
     let took_us = at_ms.saturating_sub(request.received.at_ms) * 1000;
     let sampling = match miss {
         None => Some(&sight.hits),
-        Some(_) if took_us == 0 && request.outcome.answered.status < 500 => Some(&sight.quick),
+        Some(_) if took_us == 0 && request.outcome.head.status < 500 => Some(&sight.quick),
         Some(_) => None,
     };
-    if sampling.is_some_and(Sampling::passes_over) {
+    if sampling.is_some_and(Sampling::skips) {
         return;
     }
     // A request that could not be parsed has no page.
@@ -37,10 +37,10 @@ pub fn note(request: &Request) {
     let Some(tops) = sight.shared.tops.get(worker.number) else { return };
     let mut url = sight.url.borrow_mut();
     write_url(request, &mut url);
-    let seen = Seen {
+    let seen = RankedRequest {
         url: &url,
         weight,
-        status: request.outcome.answered.status,
+        status: request.outcome.head.status,
         bytes: request.outcome.sent.bytes,
         at_ms,
         miss: miss.map(|(cache, reason)| Miss { cache, reason, took_us }),
@@ -50,7 +50,7 @@ pub fn note(request: &Request) {
 
 /// Returns the kind and the reason of a miss; `None` for a hit and for requests without an origin.
 fn miss(request: &Request) -> Option<(&'static str, &'static str)> {
-    let shown = &request.cache.shown;
+    let shown = &request.cache.report;
     let status = match shown.status {
         Some(CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) => return None,
         Some(status) => status,
@@ -68,12 +68,13 @@ fn of_status(request: &Request, status: CacheStatus) -> &'static str {
         CacheStatus::Expired | CacheStatus::Revalidated => "expired",
         CacheStatus::Bypass => "cache_bypass",
         _ => {
-            let zone = request.site.runtime.zone_list.get(usize::from(request.cache.shown.zone));
-            let gone =
-                zone.and_then(Option::as_ref).map(|zone| zone.zone.why_gone(KeyRef::new(&request.cache.key)));
+            let zone = request.site.runtime.zone_list.get(usize::from(request.cache.report.zone));
+            let gone = zone
+                .and_then(Option::as_ref)
+                .map(|zone| zone.zone.removal_reason(KeyRef::new(&request.cache.key)));
             match gone.flatten() {
-                Some(Gone::Purged) => "purged",
-                Some(Gone::Evicted) => "evicted",
+                Some(RemovalReason::Purged) => "purged",
+                Some(RemovalReason::Evicted) => "evicted",
                 None => "not stored",
             }
         }
@@ -82,7 +83,7 @@ fn of_status(request: &Request, status: CacheStatus) -> &'static str {
 
 /// Returns the reason, unless the origin has failed.
 fn failed(request: &Request, reason: &'static str) -> &'static str {
-    if request.outcome.answered.status >= 500 { "origin failed" } else { reason }
+    if request.outcome.head.status >= 500 { "origin failed" } else { reason }
 }
 
 /// Writes the URL as sent by the client.

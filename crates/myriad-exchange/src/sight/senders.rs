@@ -18,9 +18,9 @@ pub struct SenderCounts {
 
 /// Counts of all workers.
 #[derive(Debug, Default)]
-pub struct Senders(Mutex<SenderCounts>);
+pub struct UntrustedProxies(Mutex<SenderCounts>);
 
-impl Senders {
+impl UntrustedProxies {
     /// Counts a request of `sender`; `None` is a Unix socket.
     pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn senders_are_counted_up_to_a_bound() {
-        let senders = Senders::default();
+        let senders = UntrustedProxies::default();
         let proxy: IpAddr = "192.0.2.7".parse().expect("an address");
         for client in 0..100_u32 {
             senders.count(Some(IpAddr::from(client.to_be_bytes())));

@@ -4,21 +4,21 @@ use std::future::Future;
 use std::pin::Pin;
 
 use myriad_http::uri::unescape;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use super::child::Child;
-use super::subanswer::Subanswer;
-use crate::exchange::{Answer, Exchange, MadeFrom, Start, TooMany};
+use super::subanswer::SubrequestResponse;
+use crate::exchange::{ContentResponse, Exchange, ResponseSource, SubrequestStart, TooMany};
 
 /// Future of a subrequest's response.
-pub type Asked = Pin<Box<dyn Future<Output = Subanswer>>>;
+pub type SubrequestFuture = Pin<Box<dyn Future<Output = SubrequestResponse>>>;
 
 /// Starts a subrequest of `parent`. If there are too many, writes to the error log.
 pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Exchange>, TooMany> {
     let child = parent.child(uri, args);
     if child.is_err() {
         let uri = String::from_utf8_lossy(uri);
-        parent.request.log(Level::Error, format_args!("subrequests cycle while processing \"{uri}\""));
+        parent.request.log(LogLevel::Error, format_args!("subrequests cycle while processing \"{uri}\""));
     }
     child
 }
@@ -36,39 +36,39 @@ pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 /// Runs a subrequest until its response is available.
 ///
 /// The future is boxed, because the handler may run further subrequests.
-pub fn ask(child: Box<Exchange>) -> Asked {
-    run(child, Start::Server)
+pub fn execute(child: Box<Exchange>) -> SubrequestFuture {
+    run(child, SubrequestStart::Server)
 }
 
 /// Runs like [`ask`] a subrequest that is already in its place, from the content phase.
-pub fn ask_in_place(child: Box<Exchange>) -> Asked {
-    run(child, Start::Place)
+pub fn execute_in_place(child: Box<Exchange>) -> SubrequestFuture {
+    run(child, SubrequestStart::Place)
 }
 
-fn run(child: Box<Exchange>, start: Start) -> Asked {
+fn run(child: Box<Exchange>, start: SubrequestStart) -> SubrequestFuture {
     Box::pin(async move {
         let mut child = Child::new(child);
         let exchange = &mut *child.exchange;
         let engine = exchange.request.site.engine;
         let mut answer = engine.answer(exchange, start).await;
         note(exchange, &mut answer);
-        Subanswer::new(answer, child)
+        SubrequestResponse::new(answer, child)
     })
 }
 
 /// Records the response of a subrequest for its variables.
-pub(super) fn note(exchange: &mut Exchange, answer: &mut Answer) {
+pub(super) fn note(exchange: &mut Exchange, answer: &mut ContentResponse) {
     if let Some(status) = exchange.request.errors.forced_status {
         answer.status = status;
     }
-    exchange.request.outcome.answered.status = answer.status;
-    exchange.request.outcome.answered.fields = lines(answer);
+    exchange.request.outcome.head.status = answer.status;
+    exchange.request.outcome.head.fields = lines(answer);
 }
 
 /// Returns the fields of the response as text (`$sent_http_*`).
-fn lines(answer: &Answer) -> Vec<u8> {
+fn lines(answer: &ContentResponse) -> Vec<u8> {
     let mut lines = answer.lines.clone();
-    if let MadeFrom::Page(page) = &answer.made_from {
+    if let ResponseSource::Page(page) = &answer.source {
         lines.extend_from_slice(page.meta().lines());
     } else if let Some(media_type) = &answer.media_type {
         for part in [b"Content-Type: ", &media_type[..], b"\r\n"] {

@@ -27,8 +27,8 @@ impl Drop for Child {
         if !request.place().logs.subrequests {
             return;
         }
-        if request.outcome.answered.status == 0 {
-            request.outcome.answered.status = 499;
+        if request.outcome.head.status == 0 {
+            request.outcome.head.status = 499;
         }
         request.outcome.sent.body_bytes = self.bytes;
         request.outcome.sent.bytes = self.bytes;

@@ -15,6 +15,6 @@ mod child;
 mod follow;
 mod subanswer;
 
-pub use ask::{Asked, ask, ask_in_place, begin, target};
+pub use ask::{SubrequestFuture, begin, execute, execute_in_place, target};
 pub use follow::follow;
-pub use subanswer::Subanswer;
+pub use subanswer::SubrequestResponse;

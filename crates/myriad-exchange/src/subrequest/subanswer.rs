@@ -6,19 +6,19 @@ use myriad_net::ResponseBody;
 
 use super::body::ChildBody;
 use super::child::Child;
-use crate::exchange::{Answer, Exchange, pulled};
+use crate::exchange::{ContentResponse, Exchange, pull_body};
 
 /// Response to a subrequest.
-pub struct Subanswer {
+pub struct SubrequestResponse {
     /// Response of the content handler.
-    pub answer: Answer,
+    pub response: ContentResponse,
     child: Child,
 }
 
-impl Subanswer {
+impl SubrequestResponse {
     /// Creates the response of a subrequest.
-    pub(super) fn new(answer: Answer, child: Child) -> Self {
-        Self { answer, child }
+    pub(super) fn new(answer: ContentResponse, child: Child) -> Self {
+        Self { response: answer, child }
     }
 
     /// Returns the subrequest, whose variables can be read.
@@ -29,18 +29,18 @@ impl Subanswer {
     /// Returns the body after the filters of its place.
     pub fn into_body(mut self) -> BoxBody {
         let engine = self.child.exchange.request.site.engine;
-        let body = engine.body(&mut self.child.exchange, self.answer);
+        let body = engine.body(&mut self.child.exchange, self.response);
         Box::pin(ChildBody::new(body, self.child))
     }
 
     /// Returns the body of the content handler, without filters.
     pub fn into_plain_body(mut self) -> BoxBody {
-        let body = std::mem::replace(&mut self.answer.body, ResponseBody::None);
-        Box::pin(ChildBody::new(pulled(body), self.child))
+        let body = std::mem::replace(&mut self.response.body, ResponseBody::None);
+        Box::pin(ChildBody::new(pull_body(body), self.child))
     }
 
     /// Returns the values of all fields of the response with that name.
     pub fn fields(&self, name: &[u8]) -> Vec<Vec<u8>> {
-        lines_named(&self.child.exchange.request.outcome.answered.fields, name).map(<[u8]>::to_vec).collect()
+        lines_named(&self.child.exchange.request.outcome.head.fields, name).map(<[u8]>::to_vec).collect()
     }
 }

@@ -8,9 +8,9 @@ use super::ids::{SpanId, TraceId, digit};
 /// Length of a `traceparent` of version 00, in bytes: version, trace, parent, flags.
 const LENGTH: usize = 55;
 /// Maximum number of members of a `tracestate` (section 3.3.1.1).
-const MOST_MEMBERS: usize = 32;
+const MAX_MEMBERS: usize = 32;
 /// Maximum length of a forwarded `tracestate`, in bytes; section 3.3.1.5 requires at least 512.
-pub const MOST_STATE: usize = 512;
+pub const MAX_STATE: usize = 512;
 
 /// Span from which a request originates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>
     for member in members.filter(|member| !member.is_empty()) {
         let equals = member.iter().position(|byte| *byte == b'=')?;
         let (key, value) = (&member[..equals], &member[equals + 1..]);
-        if !is_key(key) || !is_value(value) || keys.contains(&key) || keys.len() == MOST_MEMBERS {
+        if !is_key(key) || !is_value(value) || keys.contains(&key) || keys.len() == MAX_MEMBERS {
             return None;
         }
         keys.push(key);
@@ -75,7 +75,7 @@ pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>
             state.push(b',');
         }
         state.extend_from_slice(member);
-        if state.len() > MOST_STATE {
+        if state.len() > MAX_STATE {
             return None;
         }
     }

@@ -3,5 +3,5 @@
 mod context;
 mod ids;
 
-pub use context::{MOST_STATE, TraceParent, trace_state};
+pub use context::{MAX_STATE, TraceParent, trace_state};
 pub use ids::{SpanId, TraceId};

@@ -11,11 +11,11 @@ use super::key::TrafficKey;
 
 /// Maximum number of keys that depend on configurations only. Keys left by previous configurations are evicted, oldest
 /// first.
-const MOST_FIXED: u64 = 16 * 1024;
+const MAX_FIXED: u64 = 16 * 1024;
 
 /// Storage class of a key, which limits the number of keys. The least recently used are evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum KeyClass {
     /// Keys that depend on the configuration only.
     Fixed,
     /// Keys that clients can influence, limited to a total size in bytes.
@@ -27,39 +27,39 @@ pub enum Shelf {
 /// Keys counted by one worker. The worker looks up keys that are missing in its slots; other threads read and remove
 /// keys.
 #[derive(Debug)]
-pub struct Board {
+pub struct TrafficTable {
     /// Number of removals of keys. Results of earlier lookups are invalid.
     epoch: AtomicU64,
-    shelves: Mutex<Shelves>,
+    tables: Mutex<KeyTables>,
 }
 
 #[derive(Debug)]
-struct Shelves {
+struct KeyTables {
     fixed: Lru<Box<[u8]>, Arc<TrafficCounts>>,
     bytes: Lru<Box<[u8]>, Arc<TrafficCounts>>,
     number: Lru<Box<[u8]>, Arc<TrafficCounts>>,
 }
 
-impl Default for Board {
+impl Default for TrafficTable {
     fn default() -> Self {
-        let shelves = Shelves { fixed: Lru::new(MOST_FIXED), bytes: Lru::new(0), number: Lru::new(0) };
-        Self { epoch: AtomicU64::new(0), shelves: Mutex::new(shelves) }
+        let shelves = KeyTables { fixed: Lru::new(MAX_FIXED), bytes: Lru::new(0), number: Lru::new(0) };
+        Self { epoch: AtomicU64::new(0), tables: Mutex::new(shelves) }
     }
 }
 
-impl Board {
+impl TrafficTable {
     /// Returns the counts of a key written by [`TrafficKey::write`], creating them if necessary; `None` if the limit of
     /// the shelf does not even admit one key. `bounds` are those of histograms.
-    pub fn find(&self, key: &[u8], shelf: Shelf, bounds: &Arc<[u64]>) -> Option<Arc<TrafficCounts>> {
-        let mut shelves = self.shelves.lock();
+    pub fn find(&self, key: &[u8], shelf: KeyClass, bounds: &Arc<[u64]>) -> Option<Arc<TrafficCounts>> {
+        let mut shelves = self.tables.lock();
         let (kept, weight) = match shelf {
-            Shelf::Fixed => (&mut shelves.fixed, 1),
-            Shelf::Bytes(most) => {
-                shelves.bytes.set_most(most);
+            KeyClass::Fixed => (&mut shelves.fixed, 1),
+            KeyClass::Bytes(most) => {
+                shelves.bytes.set_max_weight(most);
                 (&mut shelves.bytes, TrafficCounts::weight(key, bounds))
             }
-            Shelf::Number(most) => {
-                shelves.number.set_most(most);
+            KeyClass::Number(most) => {
+                shelves.number.set_max_weight(most);
                 (&mut shelves.number, 1)
             }
         };
@@ -72,15 +72,15 @@ impl Board {
 
     /// Returns the counts of all keys, in no order.
     pub(super) fn all(&self) -> Vec<Arc<TrafficCounts>> {
-        let shelves = self.shelves.lock();
-        let kept = [&shelves.fixed, &shelves.bytes, &shelves.number];
-        kept.into_iter().flat_map(Lru::values).cloned().collect()
+        let shelves = self.tables.lock();
+        let counts = [&shelves.fixed, &shelves.bytes, &shelves.number];
+        counts.into_iter().flat_map(Lru::values).cloned().collect()
     }
 
     /// Removes keys, whose counts then start at zero. If `keeps` is set, the keys remain.
-    pub fn forget(&self, keys: &[TrafficKey], keeps: bool) {
-        let mut shelves = self.shelves.lock();
-        let Shelves { fixed, bytes, number } = &mut *shelves;
+    pub fn remove(&self, keys: &[TrafficKey], keeps: bool) {
+        let mut shelves = self.tables.lock();
+        let KeyTables { fixed, bytes, number } = &mut *shelves;
         for key in keys {
             // Each shelf is searched, because a reload may have changed the shelf of a key.
             for (kept, weighs) in [(&mut *fixed, false), (&mut *bytes, true), (&mut *number, false)] {

@@ -9,7 +9,7 @@ use super::key::{TrafficKey, TrafficKind};
 use super::times::LastTimes;
 
 /// Maximum number of histogram bounds.
-pub const MOST_BUCKETS: usize = 32;
+pub const MAX_BUCKETS: usize = 32;
 pub(super) const CACHE_STATUSES: usize = CacheStatus::ALL.len();
 
 /// Figures of a finished request.

@@ -42,18 +42,18 @@ fn bound(bucket: usize) -> u64 {
 
 /// Durations counted by one worker.
 #[derive(Debug)]
-pub(crate) struct Stopwatch {
+pub(crate) struct WorkerHistogram {
     sum_us: Counter,
     counts: Box<[Counter]>,
 }
 
-impl Default for Stopwatch {
+impl Default for WorkerHistogram {
     fn default() -> Self {
         Self { sum_us: Counter::default(), counts: (0..BUCKETS).map(|_| Counter::default()).collect() }
     }
 }
 
-impl Stopwatch {
+impl WorkerHistogram {
     /// Counts a duration in microseconds. It must be called on the worker's thread.
     pub(super) fn add(&self, us: u64) {
         self.sum_us.add(us);
@@ -65,15 +65,15 @@ impl Stopwatch {
 
 /// Durations of all workers at one moment, with a precision of two digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct TimeHistogram {
     sum_us: u64,
     /// Counts by bucket; empty if there are none.
     counts: Vec<u64>,
 }
 
-impl Times {
+impl TimeHistogram {
     /// Adds the counts of a worker.
-    pub(super) fn read(&mut self, stopwatch: &Stopwatch) {
+    pub(super) fn read(&mut self, stopwatch: &WorkerHistogram) {
         self.counts.resize(BUCKETS, 0);
         for (sum, count) in self.counts.iter_mut().zip(&stopwatch.counts) {
             *sum += count.get();
@@ -137,10 +137,10 @@ impl Times {
 mod tests {
     use super::*;
 
-    fn times(durations: impl IntoIterator<Item = u64>) -> Times {
-        let stopwatch = Stopwatch::default();
+    fn times(durations: impl IntoIterator<Item = u64>) -> TimeHistogram {
+        let stopwatch = WorkerHistogram::default();
         durations.into_iter().for_each(|us| stopwatch.add(us));
-        let mut times = Times::default();
+        let mut times = TimeHistogram::default();
         times.read(&stopwatch);
         times
     }
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(of_many.quantile(part), Some(expected), "{part}");
         }
         assert_eq!(times([]).quantile(0.5), None);
-        assert_eq!(Times::default().quantile(0.5), None);
+        assert_eq!(TimeHistogram::default().quantile(0.5), None);
     }
 
     #[test]
@@ -182,6 +182,6 @@ mod tests {
         let (earlier, later) = (times([5, 7]), times([5, 7, 9]));
         assert_eq!(later.clone().since(&earlier), times([9]));
         assert_eq!(earlier.plus(&times([9])), later);
-        assert_eq!(Times::default().plus(&later), later);
+        assert_eq!(TimeHistogram::default().plus(&later), later);
     }
 }

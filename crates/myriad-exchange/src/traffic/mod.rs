@@ -49,9 +49,9 @@ mod tls;
 mod zone;
 mod zones;
 
-pub use board::{Board, Shelf};
-pub use counts::{MOST_BUCKETS, Sample, TrafficCounts};
-pub use histogram::Times;
+pub use board::{KeyClass, TrafficTable};
+pub use counts::{MAX_BUCKETS, Sample, TrafficCounts};
+pub use histogram::TimeHistogram;
 pub use key::{TrafficKey, TrafficKind};
 pub use myriad_store::page::{CacheZoneCount, ZoneSums as CacheZoneSums};
 pub use queues::{QUEUE_ENDS, QueueCounts, QueueEnd, QueueSums};

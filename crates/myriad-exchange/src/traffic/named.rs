@@ -6,23 +6,23 @@ use std::sync::OnceLock;
 use myriad_store::page::Counter;
 
 /// Maximum number of names. A configuration has far fewer.
-const MOST: usize = 64;
+const MAX_NAMES: usize = 64;
 /// Name of the count of all further names.
 const OTHERS: &str = "others";
 
 /// Name and its count.
-type Named = (Box<[u8]>, Counter);
+type NamedCount = (Box<[u8]>, Counter);
 
 /// Counts of one worker by name, in order of first occurrence. Names beyond the limit share one count.
 #[derive(Debug)]
 pub(super) struct NamedCounts {
-    named: Box<[OnceLock<Named>]>,
+    named: Box<[OnceLock<NamedCount>]>,
     others: Counter,
 }
 
 impl Default for NamedCounts {
     fn default() -> Self {
-        Self { named: (0..MOST).map(|_| OnceLock::new()).collect(), others: Counter::default() }
+        Self { named: (0..MAX_NAMES).map(|_| OnceLock::new()).collect(), others: Counter::default() }
     }
 }
 
@@ -56,12 +56,12 @@ mod tests {
     #[test]
     fn names_beyond_the_bound_count_together() {
         let counts = NamedCounts::default();
-        for number in 0..MOST + 10 {
+        for number in 0..MAX_NAMES + 10 {
             counts.add(format!("n{number}").as_bytes());
         }
         counts.add(b"n3");
         let mut sums = BTreeMap::new();
         counts.read(&mut sums);
-        assert_eq!((sums.len(), sums["n3"], sums["n4"], sums[OTHERS]), (MOST + 1, 2, 1, 10));
+        assert_eq!((sums.len(), sums["n3"], sums["n4"], sums[OTHERS]), (MAX_NAMES + 1, 2, 1, 10));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use myriad_http::Version;
+use myriad_http::HttpVersion;
 use myriad_policy::CacheStatus;
 use myriad_store::page::Counter;
 
 use super::codes::CodeCounts;
-use super::histogram::{Stopwatch, Times};
+use super::histogram::{TimeHistogram, WorkerHistogram};
 use super::named::NamedCounts;
 use super::tls::{TlsCounts, TlsEnd};
 
@@ -23,7 +23,7 @@ pub(super) const CACHES: usize = CacheStatus::ALL.len() + 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// HTTP version.
-    pub version: Version,
+    pub version: HttpVersion,
     /// True for a TLS connection.
     pub secure: bool,
     /// Cache status.
@@ -57,7 +57,7 @@ pub struct ServedCounts {
     /// Requests by version, without and with TLS.
     versions: [[Counter; 2]; VERSION_NAMES.len()],
     caches: [ByCache; CACHES],
-    people: Counter,
+    non_bots: Counter,
     classes: NamedCounts,
     tls: TlsCounts,
 }
@@ -66,8 +66,8 @@ pub struct ServedCounts {
 #[derive(Debug, Default)]
 struct ByCache {
     bytes: Counter,
-    first_byte: Stopwatch,
-    total: Stopwatch,
+    first_byte: WorkerHistogram,
+    total: WorkerHistogram,
 }
 
 impl ServedCounts {
@@ -76,7 +76,7 @@ impl ServedCounts {
         self.received.add(served.received);
         self.versions[served.version as usize][usize::from(served.secure)].add(1);
         match served.class {
-            b"" => self.people.add(1),
+            b"" => self.non_bots.add(1),
             class => self.classes.add(class),
         }
         if served.status == 0 {
@@ -92,7 +92,7 @@ impl ServedCounts {
     }
 
     /// Counts a finished handshake.
-    pub fn shake_hands(&self, end: TlsEnd) {
+    pub fn count_handshake(&self, end: TlsEnd) {
         self.tls.add(end);
     }
 
@@ -113,7 +113,7 @@ impl ServedCounts {
             sum.first_byte.read(&of.first_byte);
             sum.total.read(&of.total);
         }
-        *sums.bots.entry(String::new()).or_default() += self.people.get();
+        *sums.bots.entry(String::new()).or_default() += self.non_bots.get();
         self.classes.read(&mut sums.bots);
         sums.coding_bytes += self.uncoded.get();
         sums.origin_us += self.spared_us.get();
@@ -139,9 +139,9 @@ pub struct CacheSums {
     /// Number of body bytes sent.
     pub bytes: u64,
     /// Times from the request's head to the first byte of the response.
-    pub first_byte: Times,
+    pub first_byte: TimeHistogram,
     /// Times from the request's head to the last byte of the response.
-    pub total: Times,
+    pub total: TimeHistogram,
 }
 
 impl CacheSums {
@@ -160,7 +160,7 @@ mod tests {
         for status in CacheStatus::ALL {
             assert_eq!(CACHE_NAMES[status as usize], status.as_str().to_ascii_lowercase());
         }
-        let versions = [Version::Http10, Version::Http11, Version::Http2, Version::Http3];
+        let versions = [HttpVersion::Http10, HttpVersion::Http11, HttpVersion::Http2, HttpVersion::Http3];
         for (number, version) in versions.into_iter().enumerate() {
             assert_eq!(version as usize, number);
         }

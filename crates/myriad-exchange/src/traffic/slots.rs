@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::board::Board;
+use super::board::TrafficTable;
 use super::counts::TrafficCounts;
 
 /// Counts by a number assigned by the configuration, which replaces the lookup of a key.
@@ -21,7 +21,7 @@ impl TrafficSlots {
     /// have been removed.
     pub fn with(
         &self,
-        board: &Board,
+        board: &TrafficTable,
         number: usize,
         find: impl FnOnce() -> Option<Arc<TrafficCounts>>,
         add: impl FnOnce(&TrafficCounts),

@@ -120,7 +120,7 @@ pub fn all(workers: &[Arc<Counters>]) -> BTreeMap<TrafficKey, TrafficSums> {
 mod tests {
     use myriad_policy::CacheStatus;
 
-    use super::super::{Sample, Shelf, TrafficKind, TrafficSlots};
+    use super::super::{KeyClass, Sample, TrafficKind, TrafficSlots};
     use super::*;
 
     fn key(name: &str) -> Vec<u8> {
@@ -133,7 +133,7 @@ mod tests {
         (0..number).map(|_| Arc::default()).collect()
     }
 
-    fn count(worker: &Counters, name: &str, shelf: Shelf, sample: &Sample) {
+    fn count(worker: &Counters, name: &str, shelf: KeyClass, sample: &Sample) {
         let bounds: Arc<[u64]> = [5, 50].into();
         if let Some(counts) = worker.traffic.find(&key(name), shelf, &bounds) {
             counts.add(sample);
@@ -152,14 +152,14 @@ mod tests {
             request_ms: Some(7),
             response_ms: None,
         };
-        count(&workers[0], "a", Shelf::Fixed, &sample);
+        count(&workers[0], "a", KeyClass::Fixed, &sample);
         count(
             &workers[1],
             "a",
-            Shelf::Fixed,
+            KeyClass::Fixed,
             &Sample { status: 404, request_ms: Some(3), at_ms: 900, ..sample },
         );
-        count(&workers[1], "b", Shelf::Fixed, &Sample { status: 0, response_ms: Some(4), ..sample });
+        count(&workers[1], "b", KeyClass::Fixed, &Sample { status: 0, response_ms: Some(4), ..sample });
         let sums = all(&workers);
         let [a, b] = &*sums.values().collect::<Vec<_>>() else { panic!("two keys") };
         assert_eq!((a.requests, a.in_bytes, a.out_bytes, a.last_ms), (2, 20, 200, 1000));
@@ -173,17 +173,17 @@ mod tests {
     #[test]
     fn shelves_are_bounded_and_evict_only_their_own_entries() {
         let workers = workers(1);
-        count(&workers[0], "fixed", Shelf::Fixed, &Sample::default());
+        count(&workers[0], "fixed", KeyClass::Fixed, &Sample::default());
         for number in 0..1000 {
-            count(&workers[0], &format!("n{number}"), Shelf::Number(7), &Sample::default());
-            count(&workers[0], &format!("b{number}"), Shelf::Bytes(20_000), &Sample::default());
+            count(&workers[0], &format!("n{number}"), KeyClass::Number(7), &Sample::default());
+            count(&workers[0], &format!("b{number}"), KeyClass::Bytes(20_000), &Sample::default());
         }
-        count(&workers[0], "none", Shelf::Bytes(0), &Sample::default());
+        count(&workers[0], "none", KeyClass::Bytes(0), &Sample::default());
         let sums = all(&workers);
         let of = |start: &[u8]| sums.keys().filter(|key| key.name().starts_with(start)).count();
         assert_eq!((of(b"fixed"), of(b"n")), (1, 7));
         assert!(of(b"b") == 0, "no room at all takes those out that there were");
-        count(&workers[0], "b", Shelf::Bytes(20_000), &Sample::default());
+        count(&workers[0], "b", KeyClass::Bytes(20_000), &Sample::default());
         assert!(workers[0].traffic.used().0 < 60_000);
     }
 
@@ -192,16 +192,16 @@ mod tests {
         let workers = workers(1);
         let (board, slots, bounds) = (&workers[0].traffic, TrafficSlots::default(), Arc::from([]));
         let add = || {
-            let find = || board.find(&key("a"), Shelf::Fixed, &bounds);
+            let find = || board.find(&key("a"), KeyClass::Fixed, &bounds);
             slots.with(board, 3, find, |counts| counts.add(&Sample::default()));
         };
         add();
         add();
         let keys: Vec<TrafficKey> = all(&workers).into_keys().collect();
         assert_eq!(all(&workers)[&keys[0]].requests, 2);
-        board.forget(&keys, true);
+        board.remove(&keys, true);
         assert_eq!(all(&workers)[&keys[0]].requests, 0);
-        board.forget(&keys, false);
+        board.remove(&keys, false);
         assert!(all(&workers).is_empty());
         add();
         assert_eq!(all(&workers)[&keys[0]].requests, 1);

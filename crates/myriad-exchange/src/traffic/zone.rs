@@ -65,7 +65,7 @@ impl TrafficZone {
     }
 
     /// Records that the name comes from a `status_zone`.
-    pub(super) fn name_it(&self) {
+    pub(super) fn mark_named(&self) {
         self.is_named.store(true, Relaxed);
     }
 
@@ -90,7 +90,7 @@ impl TrafficZone {
     }
 
     /// Counts a finished handshake.
-    pub fn shake_hands(&self, worker: usize, end: TlsEnd) {
+    pub fn count_handshake(&self, worker: usize, end: TlsEnd) {
         let lanes = self.tls.get_or_init(|| self.lanes.iter().map(|_| TlsCounts::default()).collect());
         if let Some(lane) = lanes.get(worker) {
             lane.add(end);

@@ -54,7 +54,7 @@ impl Traffic {
             zone
         });
         if is_named {
-            zone.name_it();
+            zone.mark_named();
         }
         zone
     }

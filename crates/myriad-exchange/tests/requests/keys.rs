@@ -1,14 +1,14 @@
-use myriad_serve::testing::{TestSite, answered_at_once};
+use myriad_serve::testing::{TestSite, immediate_answer};
 
 /// Returns the cache key of a request's page under the cache directives `rules`.
 fn key(rules: &str, target: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     let server = format!("location / {{ proxy_pass http://127.0.0.1:1; proxy_cache z; {rules} }}");
     let site = TestSite::new("proxy_cache_path /nowhere/cache keys_zone=z:1m;", &server);
-    let mut exchange = site.received(myriad_http::Version::Http11, ("GET", target), fields);
+    let mut exchange = site.received_request(myriad_http::HttpVersion::Http11, ("GET", target), fields);
     // The fetch is a spawned task that is never run.
     let tasks = tokio::task::LocalSet::new();
     let _spawned_there = tasks.enter();
-    assert!(answered_at_once(&mut exchange).is_none(), "{target} came to no origin");
+    assert!(immediate_answer(&mut exchange).is_none(), "{target} came to no origin");
     std::mem::take(&mut exchange.request.cache.key)
 }
 

@@ -10,8 +10,8 @@ impl Temporary {
         Self(path)
     }
 
-    fn entry(&self) -> Entry {
-        Entry::of(std::fs::metadata(&self.0), 5000, &Arc::default())
+    fn entry(&self) -> PathEntry {
+        PathEntry::of(std::fs::metadata(&self.0), 5000, &Arc::default())
     }
 }
 
@@ -24,13 +24,13 @@ impl Drop for Temporary {
 #[test]
 fn tests_of_files_are_answered_as_nginx_does() {
     let all = [FileTest::File, FileTest::Directory, FileTest::Exists, FileTest::Executable];
-    let passed = |entry: &Entry| all.map(|test| entry.passes(test));
-    let of = |path: &str| Entry::of(std::fs::metadata(path), 0, &Arc::default());
+    let passed = |entry: &PathEntry| all.map(|test| entry.passes(test));
+    let of = |path: &str| PathEntry::of(std::fs::metadata(path), 0, &Arc::default());
     assert_eq!(passed(&Temporary::new("plain", "x").entry()), [true, false, true, false]);
     assert_eq!(passed(&of("/tmp")), [false, true, true, true]);
     assert_eq!(passed(&of("/dev/null")), [false, false, true, false]);
     assert_eq!(passed(&of("/nonexistent")), [false, false, false, false]);
-    assert!(matches!(of("/nonexistent").kind, Kind::Missing(error) if error.is_absence()));
+    assert!(matches!(of("/nonexistent").kind, PathKind::Missing(error) if error.is_absence()));
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn a_stronger_coding_replaces_a_weaker_one_and_is_not_replaced() {
 #[test]
 fn what_a_file_holds_is_taken_off_the_total_with_it() {
     let path = Temporary::new("held", "abc");
-    let held = Arc::<Held>::default();
-    let entry = Entry::of(std::fs::metadata(&path.0), 0, &held);
+    let held = Arc::<CachedFileTotals>::default();
+    let entry = PathEntry::of(std::fs::metadata(&path.0), 0, &held);
     let file = entry.file().unwrap();
     file.load(&path.0).unwrap();
     file.load(&path.0).unwrap();
@@ -85,7 +85,7 @@ fn what_a_file_holds_is_taken_off_the_total_with_it() {
 fn use_is_noted_to_a_second() {
     let entry = Temporary::new("used", "x").entry();
     for (now, noted) in [(5999, 5000), (6000, 6000), (6500, 6000), (1000, 6000), (9000, 9000)] {
-        entry.used(now);
+        entry.mark_used(now);
         assert_eq!(entry.used_ms(), noted, "at {now}");
     }
 }
@@ -95,9 +95,9 @@ fn a_change_of_mode_is_a_change() {
     use std::os::unix::fs::PermissionsExt;
     let path = Temporary::new("mode", "x");
     let entry = path.entry();
-    assert!(entry.unchanged(&std::fs::metadata(&path.0)));
+    assert!(entry.is_unchanged(&std::fs::metadata(&path.0)));
     std::fs::set_permissions(&path.0, std::fs::Permissions::from_mode(0o700)).unwrap();
-    assert!(!entry.unchanged(&std::fs::metadata(&path.0)));
+    assert!(!entry.is_unchanged(&std::fs::metadata(&path.0)));
     std::fs::remove_file(&path.0).unwrap();
-    assert!(!entry.unchanged(&std::fs::metadata(&path.0)));
+    assert!(!entry.is_unchanged(&std::fs::metadata(&path.0)));
 }

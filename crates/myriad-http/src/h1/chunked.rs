@@ -4,8 +4,8 @@ mod extension;
 
 use std::ops::Range;
 
-use self::extension::Extension;
-use super::{HeadLimits, Parsed, line, response};
+use self::extension::ExtensionState;
+use super::{HeadLimits, ParseStatus, line, response};
 use crate::{Fields, ParseError};
 
 /// Terminator of a chunked body without trailers.
@@ -43,14 +43,14 @@ pub struct Chunk {
 ///              `--CR--> SizeEnd
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ChunkState {
     /// Before the first digit of a size.
     #[default]
     Size,
     SizeDigits,
     /// After white space after the size.
     Blank,
-    Extension(Extension),
+    Extension(ExtensionState),
     /// After the CR of a size line.
     SizeEnd,
     Data,
@@ -67,7 +67,7 @@ enum State {
 /// digits below 2⁶³, and extensions must follow the grammar.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkedDecoder {
-    state: State,
+    state: ChunkState,
     /// True if the input is a response of an origin.
     of_origin: bool,
     /// Size of the chunk while the size is parsed, then the number of bytes of its data not read yet.
@@ -94,7 +94,7 @@ impl ChunkedDecoder {
     /// White space is allowed between a size and its line terminator, because old servers pad their sizes. Extensions
     /// may contain anything except control bytes. This leniency is safe because decoded bodies are framed again for the
     /// client.
-    pub fn of_origin() -> Self {
+    pub fn for_origin() -> Self {
         Self { of_origin: true, ..Self::default() }
     }
 
@@ -106,9 +106,9 @@ impl ChunkedDecoder {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             match self.state {
-                State::Data => return Ok(self.take_data(input, at)),
-                State::Trailer => return self.take_trailer(input, at),
-                State::Done => break,
+                ChunkState::Data => return Ok(self.take_data(input, at)),
+                ChunkState::Trailer => return self.collect_trailer(input, at),
+                ChunkState::Done => break,
                 _ => self.step(byte)?,
             }
             at += 1;
@@ -118,7 +118,7 @@ impl ChunkedDecoder {
 
     /// Returns whether the body is complete.
     pub fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == ChunkState::Done
     }
 
     /// Returns the trailer fields if the body is complete and has any (RFC 9112 §7.1.2).
@@ -129,32 +129,36 @@ impl ChunkedDecoder {
     /// Processes one byte of framing.
     fn step(&mut self, byte: u8) -> Result<(), ParseError> {
         self.state = match (self.state, byte) {
-            (State::Size | State::SizeDigits, digit) if digit.is_ascii_hexdigit() => {
+            (ChunkState::Size | ChunkState::SizeDigits, digit) if digit.is_ascii_hexdigit() => {
                 self.add_digit(digit)?;
-                State::SizeDigits
+                ChunkState::SizeDigits
             }
-            (State::SizeDigits | State::Blank, b' ' | b'\t') => {
+            (ChunkState::SizeDigits | ChunkState::Blank, b' ' | b'\t') => {
                 self.count_extension()?;
-                State::Blank
+                ChunkState::Blank
             }
-            (State::SizeDigits | State::Blank, b';') => {
-                State::Extension(if self.of_origin { Extension::Any } else { Extension::Start })
-            }
-            (State::SizeDigits, b'\r') => State::SizeEnd,
-            (State::Blank, b'\r') if self.of_origin => State::SizeEnd,
-            (State::Extension(extension), b'\r') if extension.may_end() => State::SizeEnd,
-            (State::SizeDigits | State::Blank | State::Extension(_), b'\n') => {
+            (ChunkState::SizeDigits | ChunkState::Blank, b';') => ChunkState::Extension(if self.of_origin {
+                ExtensionState::Any
+            } else {
+                ExtensionState::Start
+            }),
+            (ChunkState::SizeDigits, b'\r') => ChunkState::SizeEnd,
+            (ChunkState::Blank, b'\r') if self.of_origin => ChunkState::SizeEnd,
+            (ChunkState::Extension(extension), b'\r') if extension.may_end() => ChunkState::SizeEnd,
+            (ChunkState::SizeDigits | ChunkState::Blank | ChunkState::Extension(_), b'\n') => {
                 return Err(ParseError::InvalidChunkEnd);
             }
-            (State::Extension(extension), _) => {
+            (ChunkState::Extension(extension), _) => {
                 self.count_extension()?;
-                State::Extension(extension.next(byte).ok_or(ParseError::InvalidChunkExtension)?)
+                ChunkState::Extension(extension.next(byte).ok_or(ParseError::InvalidChunkExtension)?)
             }
-            (State::SizeEnd, b'\n') if self.left == 0 => State::Trailer,
-            (State::SizeEnd, b'\n') => State::Data,
-            (State::DataCr, b'\r') => State::DataLf,
-            (State::DataLf, b'\n') => State::Size,
-            (State::SizeEnd | State::DataCr | State::DataLf, _) => return Err(ParseError::InvalidChunkEnd),
+            (ChunkState::SizeEnd, b'\n') if self.left == 0 => ChunkState::Trailer,
+            (ChunkState::SizeEnd, b'\n') => ChunkState::Data,
+            (ChunkState::DataCr, b'\r') => ChunkState::DataLf,
+            (ChunkState::DataLf, b'\n') => ChunkState::Size,
+            (ChunkState::SizeEnd | ChunkState::DataCr | ChunkState::DataLf, _) => {
+                return Err(ParseError::InvalidChunkEnd);
+            }
             _ => return Err(ParseError::InvalidChunkSize),
         };
         Ok(())
@@ -185,9 +189,9 @@ impl ChunkedDecoder {
             // extensions reaches the limit.
             self.extension =
                 self.extension.saturating_sub((end - at).min(usize::from(EXTENSION_LIMIT)) as u16);
-            self.state = State::DataCr;
+            self.state = ChunkState::DataCr;
             if input.get(end..end + 2) == Some(b"\r\n") {
-                self.state = State::Size;
+                self.state = ChunkState::Size;
                 consumed += 2;
             }
         }
@@ -195,10 +199,10 @@ impl ChunkedDecoder {
     }
 
     /// Collects trailer lines and parses complete lines; the usual empty section allocates nothing.
-    fn take_trailer(&mut self, input: &[u8], at: usize) -> Result<Chunk, ParseError> {
+    fn collect_trailer(&mut self, input: &[u8], at: usize) -> Result<Chunk, ParseError> {
         let rest = &input[at..];
         if self.trailer.is_none() && rest.starts_with(b"\r\n") {
-            self.state = State::Done;
+            self.state = ChunkState::Done;
             return Ok(Chunk { consumed: at + 2, data: at..at, done: true });
         }
         let trailer = self.trailer.get_or_insert_default();
@@ -208,8 +212,8 @@ impl ChunkedDecoder {
         if let Some(last) = memchr::memrchr(b'\n', &trailer.lines[before..]) {
             let lines = &trailer.lines[..=before + last];
             let block = response::read_block(lines, &TRAILER_LIMITS, line::TRAILER, &mut trailer.fields);
-            if let Parsed::Complete(len) = block.map_err(trailer_error)? {
-                self.state = State::Done;
+            if let ParseStatus::Complete(len) = block.map_err(trailer_error)? {
+                self.state = ChunkState::Done;
                 trailer.lines = Vec::new();
                 return Ok(Chunk { consumed: at + len - before, data: at..at, done: true });
             }

@@ -1,6 +1,6 @@
 //! Length of a body and persistence of the connection (RFC 9112 §6.3, §9.3).
 
-use crate::{Fields, Known, Method, ParseError, RequestHead, ResponseHead, Version};
+use crate::{Fields, HttpVersion, Known, Method, ParseError, RequestHead, ResponseHead};
 
 /// Framing of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct ConnectionOptions {
 pub fn request_framing(head: &RequestHead) -> Result<Framing, ParseError> {
     let fields = head.fields();
     if fields.has(Known::TransferEncoding) {
-        if head.version() == Version::Http10 {
+        if head.version() == HttpVersion::Http10 {
             return Err(ParseError::TransferEncodingInHttp10);
         }
         check_chunked(fields)?;
@@ -77,7 +77,7 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     }
     match fields.known(Known::TransferEncoding) {
         Some(value) if value.eq_ignore_ascii_case(b"chunked") => Ok(()),
-        Some(value) if names_chunked_before_the_last(value) => Err(ParseError::ChunkedNotLast),
+        Some(value) if has_chunked_before_last(value) => Err(ParseError::ChunkedNotLast),
         _ => Err(ParseError::UnknownTransferEncoding),
     }
 }
@@ -85,7 +85,7 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
 /// Returns whether all codings of a list are HTTP codings (RFC 9112 §7) and include `chunked`, but not as the last.
 ///
 /// A list with an unknown coding returns false, because it is reported as an unknown coding.
-fn names_chunked_before_the_last(value: &[u8]) -> bool {
+fn has_chunked_before_last(value: &[u8]) -> bool {
     const OTHERS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty());
     let (mut chunked, mut last) = (false, false);
@@ -141,18 +141,18 @@ pub fn wants_keep_alive(head: &RequestHead) -> bool {
 /// Returns whether the origin keeps the connection open after this response (RFC 9112 §9.3). The caller must check for
 /// [`ResponseFraming::UntilClose`], after which the connection never stays open.
 pub fn response_keeps_alive(head: &ResponseHead) -> bool {
-    let faulty = head.version == Version::Http10 && head.fields.has(Known::TransferEncoding);
+    let faulty = head.version == HttpVersion::Http10 && head.fields.has(Known::TransferEncoding);
     !faulty && persists(head.version, &head.fields)
 }
 
-fn persists(version: Version, fields: &Fields) -> bool {
+fn persists(version: HttpVersion, fields: &Fields) -> bool {
     let mut all = ConnectionOptions::default();
     for value in fields.known_all(Known::Connection) {
         let options = connection_options(value);
         all.close |= options.close;
         all.keep_alive |= options.keep_alive;
     }
-    !all.close && (version >= Version::Http11 || all.keep_alive)
+    !all.close && (version >= HttpVersion::Http11 || all.keep_alive)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl Default for HeadLimits {
 
 /// Progress in parsing a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parsed {
+pub enum ParseStatus {
     /// The head is complete. The value is its length in the buffer, including preceding empty lines.
     Complete(usize),
     /// More bytes are needed.

@@ -29,7 +29,7 @@ pub(super) const TRAILER: LineRules =
 
 /// Parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum HeadLine {
     /// The line is not complete.
     Partial,
     /// Empty line that terminates the section, with the position after it.
@@ -56,19 +56,19 @@ pub(super) struct FieldLine {
 
 /// Parses the line that begins at `start`.
 #[inline]
-pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseError> {
+pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<HeadLine, ParseError> {
     match buf.get(start) {
-        None => return Ok(Line::Partial),
+        None => return Ok(HeadLine::Partial),
         Some(b'\r' | b'\n') => return empty_line(buf, start, rules),
         Some(b' ' | b'\t') => return Err(ParseError::ObsoleteFold),
         Some(_) => {}
     }
-    let name_end = scan::colon_or_line_feed(buf, start);
+    let name_end = scan::find_colon_or_line_feed(buf, start);
     match buf.get(name_end) {
-        None => return Ok(Line::Partial),
+        None => return Ok(HeadLine::Partial),
         Some(b':') => {}
-        Some(_) if rules.no_colon => return Ok(Line::Skip(name_end + 1)),
-        Some(_) => return Err(colonless(&buf[start..name_end], rules)),
+        Some(_) if rules.no_colon => return Ok(HeadLine::Skip(name_end + 1)),
+        Some(_) => return Err(missing_colon_error(&buf[start..name_end], rules)),
     }
     let name = &buf[start..name_end];
     let known = Known::from_bytes(name);
@@ -78,12 +78,12 @@ pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, P
         value_start += 1;
     }
     let Some((line_feed, mut value_end)) = value_line_end(buf, value_start, rules)? else {
-        return Ok(Line::Partial);
+        return Ok(HeadLine::Partial);
     };
     while value_end > value_start && matches!(buf[value_end - 1], b' ' | b'\t') {
         value_end -= 1;
     }
-    Ok(Line::Field(FieldLine {
+    Ok(HeadLine::Field(FieldLine {
         name_end,
         value_start,
         value_end,
@@ -99,7 +99,7 @@ pub(super) fn read(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, P
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;
     loop {
-        at = scan::control(buf, at);
+        at = scan::find_control(buf, at);
         match buf.get(at) {
             None => return Ok(None),
             Some(b'\r') => {
@@ -118,18 +118,18 @@ fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(
     }
 }
 
-fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<Line, ParseError> {
+fn empty_line(buf: &[u8], start: usize, rules: LineRules) -> Result<HeadLine, ParseError> {
     match (buf[start], buf.get(start + 1)) {
-        (b'\n', _) if rules.bare_line_feed => Ok(Line::End(start + 1)),
+        (b'\n', _) if rules.bare_line_feed => Ok(HeadLine::End(start + 1)),
         (b'\n', _) => Err(ParseError::ControlByte),
-        (_, Some(b'\n')) => Ok(Line::End(start + 2)),
+        (_, Some(b'\n')) => Ok(HeadLine::End(start + 2)),
         (_, Some(_)) => Err(ParseError::BareCarriageReturn),
-        (_, None) => Ok(Line::Partial),
+        (_, None) => Ok(HeadLine::Partial),
     }
 }
 
 /// Returns the error for a line without a colon.
-fn colonless(line: &[u8], rules: LineRules) -> ParseError {
+fn missing_colon_error(line: &[u8], rules: LineRules) -> ParseError {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     class_of(line, rules).err().unwrap_or(ParseError::MissingColon)
 }

@@ -1,13 +1,13 @@
 //! Request heads (RFC 9112 §3, §5), interpreted like nginx where the RFC leaves a choice.
 
-use super::line::{self, Line};
-use super::{HeadLimits, Parsed, scan};
+use super::line::{self, HeadLine};
+use super::{HeadLimits, ParseStatus, scan};
 use crate::uri::{parse_host, split_target};
-use crate::{Known, Method, ParseError, RequestHead, Version};
+use crate::{HttpVersion, Known, Method, ParseError, RequestHead};
 
 /// Progress of earlier calls of [`resume_request`] for a request head; starts as `default()`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
+pub struct HeadScanState {
     /// Number of bytes scanned so far; all complete lines in them are parsed.
     scanned: usize,
     /// Start of the next line to parse.
@@ -37,8 +37,12 @@ const SINGLE: u128 = Known::Host.bit()
 /// `out` contains the data parsed so far, for the access log. On an error in the request line, `out` contains that line
 /// as received.
 #[inline]
-pub fn parse_request(buf: &[u8], limits: &HeadLimits, out: &mut RequestHead) -> Result<Parsed, ParseError> {
-    resume_request(buf, &mut Progress::default(), limits, out)
+pub fn parse_request(
+    buf: &[u8],
+    limits: &HeadLimits,
+    out: &mut RequestHead,
+) -> Result<ParseStatus, ParseError> {
+    resume_request(buf, &mut HeadScanState::default(), limits, out)
 }
 
 /// Continues to parse a partial head. `buf` must begin with the same bytes as in the preceding call and contain more of
@@ -46,25 +50,25 @@ pub fn parse_request(buf: &[u8], limits: &HeadLimits, out: &mut RequestHead) -> 
 /// are split.
 pub fn resume_request(
     buf: &[u8],
-    progress: &mut Progress,
+    progress: &mut HeadScanState,
     limits: &HeadLimits,
     out: &mut RequestHead,
-) -> Result<Parsed, ParseError> {
+) -> Result<ParseStatus, ParseError> {
     if progress.scanned == 0 {
         out.clear();
     } else if !has_line_end(buf, progress.scanned) {
         progress.scanned = progress.scanned.max(buf.len());
-        return too_long(buf, progress, limits).map_or(Ok(Parsed::Partial), Err);
+        return limit_error(buf, progress, limits).map_or(Ok(ParseStatus::Partial), Err);
     }
     progress.scanned = buf.len();
     let result = read_lines(buf, progress, limits, out);
     copy_lines(buf, progress, out);
     match result {
-        Ok(Parsed::Complete(next)) => {
+        Ok(ParseStatus::Complete(next)) => {
             out.head_len = out.fields.bytes().len() as u32;
             out.wire_len = out.head_len;
             check_fields(out)?;
-            Ok(Parsed::Complete(next))
+            Ok(ParseStatus::Complete(next))
         }
         other => other,
     }
@@ -76,7 +80,7 @@ fn has_line_end(buf: &[u8], from: usize) -> bool {
 
 /// Appends the lines parsed since the last copy to the buffer of the head.
 #[inline]
-fn copy_lines(buf: &[u8], progress: &Progress, out: &mut RequestHead) {
+fn copy_lines(buf: &[u8], progress: &HeadScanState, out: &mut RequestHead) {
     let Some(head_start) = progress.head_start else { return };
     let copied = head_start + out.fields.bytes().len();
     if let Some(lines) = buf.get(copied..progress.line_start) {
@@ -86,28 +90,32 @@ fn copy_lines(buf: &[u8], progress: &Progress, out: &mut RequestHead) {
 
 fn read_lines(
     buf: &[u8],
-    progress: &mut Progress,
+    progress: &mut HeadScanState,
     limits: &HeadLimits,
     out: &mut RequestHead,
-) -> Result<Parsed, ParseError> {
+) -> Result<ParseStatus, ParseError> {
     let head_start = match progress.head_start {
         Some(head_start) => head_start,
         None => match read_request_line(buf, progress, limits, out)? {
             Some(head_start) => head_start,
-            None => return Ok(Parsed::Partial),
+            None => return Ok(ParseStatus::Partial),
         },
     };
     loop {
         let start = progress.line_start;
-        let next = match line::read(buf, start, line::REQUEST)? {
-            Line::Partial => return too_long(buf, progress, limits).map_or(Ok(Parsed::Partial), Err),
-            Line::End(next) if next - head_start > limits.total => return Err(ParseError::HeaderTooLarge),
-            Line::End(next) => {
-                progress.line_start = next;
-                return Ok(Parsed::Complete(next));
+        let next = match line::parse_line(buf, start, line::REQUEST)? {
+            HeadLine::Partial => {
+                return limit_error(buf, progress, limits).map_or(Ok(ParseStatus::Partial), Err);
             }
-            Line::Skip(next) => next,
-            Line::Field(field) => {
+            HeadLine::End(next) if next - head_start > limits.total => {
+                return Err(ParseError::HeaderTooLarge);
+            }
+            HeadLine::End(next) => {
+                progress.line_start = next;
+                return Ok(ParseStatus::Complete(next));
+            }
+            HeadLine::Skip(next) => next,
+            HeadLine::Field(field) => {
                 let invalid = field.odd || (field.underscore && !limits.underscores_in_headers);
                 if !(invalid && limits.ignore_invalid_headers) {
                     if out.fields.len() >= limits.fields {
@@ -115,7 +123,7 @@ fn read_lines(
                     }
                     let name_len = field.name_end - start;
                     let value = field.value_start - head_start..field.value_end - head_start;
-                    out.fields.enter(field.known, start - head_start, name_len, value.start, value.end);
+                    out.fields.add_entry(field.known, start - head_start, name_len, value.start, value.end);
                 }
                 field.next
             }
@@ -129,7 +137,7 @@ fn read_lines(
 
 /// Returns the error if the current line or the head exceeds its limits without being complete; nginx responds once the
 /// buffer is full.
-fn too_long(buf: &[u8], progress: &Progress, limits: &HeadLimits) -> Option<ParseError> {
+fn limit_error(buf: &[u8], progress: &HeadScanState, limits: &HeadLimits) -> Option<ParseError> {
     let line = buf.len().saturating_sub(progress.line_start);
     match progress.head_start {
         None if line >= limits.line => Some(ParseError::RequestLineTooLong),
@@ -144,7 +152,7 @@ fn too_long(buf: &[u8], progress: &Progress, limits: &HeadLimits) -> Option<Pars
 /// line is incomplete.
 fn read_request_line(
     buf: &[u8],
-    progress: &mut Progress,
+    progress: &mut HeadScanState,
     limits: &HeadLimits,
     out: &mut RequestHead,
 ) -> Result<Option<usize>, ParseError> {
@@ -156,23 +164,23 @@ fn read_request_line(
             progress.line_start = next;
             return Ok(Some(start));
         }
-        Ok(Some(_)) => too_long_line(buf, start, limits),
-        Ok(None) if too_long(buf, progress, limits).is_some() => too_long_line(buf, start, limits),
+        Ok(Some(_)) => request_line_error(buf, start, limits),
+        Ok(None) if limit_error(buf, progress, limits).is_some() => request_line_error(buf, start, limits),
         Ok(None) => return Ok(None),
         Err(error) => error,
     };
-    keep_refused_line(buf.get(start..).unwrap_or_default(), limits, out);
+    store_rejected_line(buf.get(start..).unwrap_or_default(), limits, out);
     Err(error)
 }
 
 /// Returns the error for a request line that is too long: if the method fills the line, the method is invalid.
-fn too_long_line(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseError {
+fn request_line_error(buf: &[u8], start: usize, limits: &HeadLimits) -> ParseError {
     let line = &buf[start..buf.len().min(start + limits.line)];
     if line.contains(&b' ') { ParseError::RequestLineTooLong } else { ParseError::InvalidMethod }
 }
 
 /// Stores a rejected request line for the access log, up to the size of one buffer.
-fn keep_refused_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
+fn store_rejected_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
     let end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len()).min(limits.line);
     out.clear();
     out.fields.extend_bytes(&rest[..end]);
@@ -180,7 +188,7 @@ fn keep_refused_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) {
 }
 
 /// Skips empty lines before a request line (RFC 9112 §2.2), up to the size of one buffer.
-fn skip_empty_lines(buf: &[u8], progress: &mut Progress, limits: &HeadLimits) -> Result<(), ParseError> {
+fn skip_empty_lines(buf: &[u8], progress: &mut HeadScanState, limits: &HeadLimits) -> Result<(), ParseError> {
     loop {
         let at = progress.line_start;
         match (buf.get(at), buf.get(at + 1)) {
@@ -210,7 +218,7 @@ fn parse_request_line(buf: &[u8], start: usize, out: &mut RequestHead) -> Result
         Some(_) => return Err(ParseError::InvalidMethod),
     }
     let target_start = skip_spaces(buf, method_end);
-    let target_end = scan::space_or_control(buf, target_start);
+    let target_end = scan::find_space_or_control(buf, target_start);
     match buf.get(target_end) {
         None => return Ok(None),
         Some(b' ') => {}
@@ -245,10 +253,10 @@ fn skip_spaces(buf: &[u8], mut at: usize) -> usize {
 ///
 /// Spaces may follow the version, as in nginx. A space at any other place means that the target contained a space.
 #[inline]
-fn parse_version(buf: &[u8], at: usize) -> Result<Option<(Version, usize, usize)>, ParseError> {
+fn parse_version(buf: &[u8], at: usize) -> Result<Option<(HttpVersion, usize, usize)>, ParseError> {
     match buf.get(at..at + 10) {
-        Some(b"HTTP/1.1\r\n") => return Ok(Some((Version::Http11, at + 8, at + 10))),
-        Some(b"HTTP/1.0\r\n") => return Ok(Some((Version::Http10, at + 8, at + 10))),
+        Some(b"HTTP/1.1\r\n") => return Ok(Some((HttpVersion::Http11, at + 8, at + 10))),
+        Some(b"HTTP/1.0\r\n") => return Ok(Some((HttpVersion::Http10, at + 8, at + 10))),
         _ => {}
     }
     let rest = buf.get(at..).unwrap_or_default();
@@ -277,8 +285,8 @@ fn parse_version(buf: &[u8], at: usize) -> Result<Option<(Version, usize, usize)
     };
     match (major, &buf[after + 1..minor_end]) {
         (0, _) => Err(ParseError::InvalidVersion),
-        (1, b"0") => Ok(Some((Version::Http10, end, next))),
-        (1, _) => Ok(Some((Version::Http11, end, next))),
+        (1, b"0") => Ok(Some((HttpVersion::Http10, end, next))),
+        (1, _) => Ok(Some((HttpVersion::Http11, end, next))),
         _ => Err(ParseError::UnsupportedVersion),
     }
 }
@@ -322,10 +330,10 @@ pub(crate) fn check_fields(head: &mut RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);
     }
-    if !head.fields.has(Known::Host) && head.version != Version::Http10 {
+    if !head.fields.has(Known::Host) && head.version != HttpVersion::Http10 {
         return Err(ParseError::MissingHost);
     }
-    head.settle_host()
+    head.normalize_host()
 }
 
 #[cfg(test)]

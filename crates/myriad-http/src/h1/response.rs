@@ -1,26 +1,34 @@
 //! Response heads of origins, parsed as leniently as by nginx.
 
-use super::line::{self, Line};
-use super::{HeadLimits, Parsed, scan};
-use crate::{Fields, ParseError, ResponseHead, Version};
+use super::line::{self, HeadLine};
+use super::{HeadLimits, ParseStatus, scan};
+use crate::{Fields, HttpVersion, ParseError, ResponseHead};
 
 /// Parses a response head at the start of `buf` into `out`; interim responses (1xx) are parsed like others.
 ///
 /// As in nginx, field values may contain control bytes other than NUL, CR and LF, lines may be terminated by LF alone,
 /// and a line without a colon is skipped. Any other violation is an error, and the client gets a 502 response. A
 /// partial head is parsed again from its start, because most heads of origins arrive in one piece.
-pub fn parse_response(buf: &[u8], limits: &HeadLimits, out: &mut ResponseHead) -> Result<Parsed, ParseError> {
+pub fn parse_response(
+    buf: &[u8],
+    limits: &HeadLimits,
+    out: &mut ResponseHead,
+) -> Result<ParseStatus, ParseError> {
     out.clear();
     let Some(line) = parse_status_line(buf)? else {
-        return if buf.len() >= limits.line { Err(ParseError::HeaderTooLarge) } else { Ok(Parsed::Partial) };
+        return if buf.len() >= limits.line {
+            Err(ParseError::HeaderTooLarge)
+        } else {
+            Ok(ParseStatus::Partial)
+        };
     };
     out.status = line.status;
     out.version = line.version;
     out.reason.extend_from_slice(line.reason);
     let rest = HeadLimits { total: limits.total.saturating_sub(line.next), ..*limits };
     match parse_field_block(&buf[line.next..], &rest, &mut out.fields)? {
-        Parsed::Complete(len) => Ok(Parsed::Complete(line.next + len)),
-        Parsed::Partial => Ok(Parsed::Partial),
+        ParseStatus::Complete(len) => Ok(ParseStatus::Complete(line.next + len)),
+        ParseStatus::Partial => Ok(ParseStatus::Partial),
     }
 }
 
@@ -28,7 +36,11 @@ pub fn parse_response(buf: &[u8], limits: &HeadLimits, out: &mut ResponseHead) -
 ///
 /// The rules are those of [`parse_response`]; the head of a CGI response is parsed in this way. `out` does not change
 /// unless the block is complete.
-pub fn parse_field_block(buf: &[u8], limits: &HeadLimits, out: &mut Fields) -> Result<Parsed, ParseError> {
+pub fn parse_field_block(
+    buf: &[u8],
+    limits: &HeadLimits,
+    out: &mut Fields,
+) -> Result<ParseStatus, ParseError> {
     read_block(buf, limits, line::RESPONSE, out)
 }
 
@@ -38,12 +50,12 @@ pub(super) fn read_block(
     limits: &HeadLimits,
     rules: line::LineRules,
     out: &mut Fields,
-) -> Result<Parsed, ParseError> {
+) -> Result<ParseStatus, ParseError> {
     let before = out.mark();
-    out.expect_head();
+    out.reserve_head();
     let result = read_block_lines(buf, limits, rules, out);
     match result {
-        Ok(Parsed::Complete(next)) => out.extend_bytes(&buf[..next]),
+        Ok(ParseStatus::Complete(next)) => out.extend_bytes(&buf[..next]),
         _ => out.rewind(before),
     }
     result
@@ -54,26 +66,26 @@ fn read_block_lines(
     limits: &HeadLimits,
     rules: line::LineRules,
     out: &mut Fields,
-) -> Result<Parsed, ParseError> {
+) -> Result<ParseStatus, ParseError> {
     let base = out.bytes().len();
     let mut start = 0;
     let mut count = 0;
     loop {
-        let next = match line::read(buf, start, rules)? {
-            Line::Partial if buf.len() - start >= limits.line || buf.len() >= limits.total => {
+        let next = match line::parse_line(buf, start, rules)? {
+            HeadLine::Partial if buf.len() - start >= limits.line || buf.len() >= limits.total => {
                 return Err(ParseError::HeaderTooLarge);
             }
-            Line::Partial => return Ok(Parsed::Partial),
-            Line::End(next) if next > limits.total => return Err(ParseError::HeaderTooLarge),
-            Line::End(next) => return Ok(Parsed::Complete(next)),
-            Line::Skip(next) => next,
-            Line::Field(field) => {
+            HeadLine::Partial => return Ok(ParseStatus::Partial),
+            HeadLine::End(next) if next > limits.total => return Err(ParseError::HeaderTooLarge),
+            HeadLine::End(next) => return Ok(ParseStatus::Complete(next)),
+            HeadLine::Skip(next) => next,
+            HeadLine::Field(field) => {
                 count += 1;
                 if count > limits.fields {
                     return Err(ParseError::TooManyFields);
                 }
                 let (name_len, name_start) = (field.name_end - start, base + start);
-                out.enter(
+                out.add_entry(
                     field.known,
                     name_start,
                     name_len,
@@ -91,7 +103,7 @@ fn read_block_lines(
 }
 
 struct StatusLine<'a> {
-    version: Version,
+    version: HttpVersion,
     status: u16,
     reason: &'a [u8],
     next: usize,
@@ -106,8 +118,8 @@ fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
     }
     let Some((line, next)) = status_line_text(buf)? else { return Ok(None) };
     let version = match line.get(7) {
-        Some(b'0') => Version::Http10,
-        Some(b'1'..=b'9') => Version::Http11,
+        Some(b'0') => HttpVersion::Http10,
+        Some(b'1'..=b'9') => HttpVersion::Http11,
         _ => return Err(INVALID),
     };
     let after = line[8..].trim_ascii_start();
@@ -132,7 +144,7 @@ fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
 fn status_line_text(buf: &[u8]) -> Result<Option<(&[u8], usize)>, ParseError> {
     let mut end = 0;
     loop {
-        end = scan::control(buf, end);
+        end = scan::find_control(buf, end);
         match (buf.get(end), buf.get(end + 1)) {
             (None, _) | (Some(b'\r'), None) => return Ok(None),
             (Some(b'\n'), _) => return Ok(Some((&buf[..end], end + 1))),

@@ -25,19 +25,19 @@ fn scan(buf: &[u8], mut at: usize, found: impl Fn(u64) -> u64) -> usize {
 
 /// Returns the position of the first control byte (RFC 5234 `CTL`, including tabs) from `at`, or the length of `buf`.
 #[inline]
-pub(super) fn control(buf: &[u8], at: usize) -> usize {
+pub(super) fn find_control(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| below(word, 0x20) | equal(word, 0x7F))
 }
 
 /// Returns the position of the first space or control byte from `at`, or the length of `buf`.
 #[inline]
-pub(super) fn space_or_control(buf: &[u8], at: usize) -> usize {
+pub(super) fn find_space_or_control(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| below(word, 0x21) | equal(word, 0x7F))
 }
 
 /// Returns the position of the first colon or line feed from `at`, or the length of `buf`.
 #[inline]
-pub(super) fn colon_or_line_feed(buf: &[u8], at: usize) -> usize {
+pub(super) fn find_colon_or_line_feed(buf: &[u8], at: usize) -> usize {
     scan(buf, at, |word| equal(word, b':') | equal(word, b'\n'))
 }
 
@@ -53,9 +53,9 @@ mod tests {
                     let mut buf = vec![b'a'; length];
                     buf[place] = byte;
                     let expect = |hit: bool| if hit { place } else { length };
-                    assert_eq!(control(&buf, 0), expect(byte < 0x20 || byte == 0x7F));
-                    assert_eq!(space_or_control(&buf, 0), expect(byte <= 0x20 || byte == 0x7F));
-                    assert_eq!(colon_or_line_feed(&buf, 0), expect(byte == b':' || byte == b'\n'));
+                    assert_eq!(find_control(&buf, 0), expect(byte < 0x20 || byte == 0x7F));
+                    assert_eq!(find_space_or_control(&buf, 0), expect(byte <= 0x20 || byte == 0x7F));
+                    assert_eq!(find_colon_or_line_feed(&buf, 0), expect(byte == b':' || byte == b'\n'));
                 }
             }
         }
@@ -70,9 +70,9 @@ mod tests {
                 .collect();
             let at = random.usize(..=buf.len());
             let naive = |hit: fn(u8) -> bool| (at..buf.len()).find(|&at| hit(buf[at])).unwrap_or(buf.len());
-            assert_eq!(control(&buf, at), naive(|byte| byte < 0x20 || byte == 0x7F));
-            assert_eq!(space_or_control(&buf, at), naive(|byte| byte <= 0x20 || byte == 0x7F));
-            assert_eq!(colon_or_line_feed(&buf, at), naive(|byte| byte == b':' || byte == b'\n'));
+            assert_eq!(find_control(&buf, at), naive(|byte| byte < 0x20 || byte == 0x7F));
+            assert_eq!(find_space_or_control(&buf, at), naive(|byte| byte <= 0x20 || byte == 0x7F));
+            assert_eq!(find_colon_or_line_feed(&buf, at), naive(|byte| byte == b':' || byte == b'\n'));
         }
     }
 }

@@ -8,18 +8,18 @@ const CONTINUATIONS: u32 = 100;
 
 /// Header block with missing frames.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct PartialHeaderBlock {
     pub(super) opening: FrameHeader,
     pub(super) bytes: Vec<u8>,
     frames: u32,
     /// The stream depends on itself (RFC 7540 §5.3.1), which is an error.
-    pub(super) selfish: bool,
+    pub(super) depends_on_itself: bool,
 }
 
-impl Block {
+impl PartialHeaderBlock {
     /// Creates a block from its first frame; `selfish` is set if the stream depends on itself.
     pub(super) fn new(opening: FrameHeader, fragment: &[u8], selfish: bool) -> Self {
-        Self { opening, bytes: fragment.to_vec(), frames: 0, selfish }
+        Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself: selfish }
     }
 
     /// Appends the fragment of a `CONTINUATION` frame; all fragments together may have at most `most` bytes.

@@ -14,17 +14,17 @@ mod stream;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::block::Block;
+use super::block::PartialHeaderBlock;
 use super::error::{ConnectionError, ErrorCode};
 use super::frame::{FrameHeader, kind};
-use super::hpack::{Decoder, Encoder};
-use super::output::Output;
-use super::patience::Patience;
-use super::settings::{self, Settings};
+use super::hpack::{HpackDecoder, HpackEncoder};
+use super::output::OutputQueue;
+use super::patience::AbuseBudget;
+use super::settings::{self, PeerSettings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};
 use crate::{Fields, ParseError, ResponseHead};
-use alive::Alive;
-use stream::Streams;
+use alive::LivenessCheck;
+use stream::ClientStreams;
 
 /// Maximum size of a header block in bytes, both compressed and decompressed. The limit of a response is lower, but a
 /// block that is too large for its request must still be decoded, or the other streams would be lost.
@@ -40,7 +40,7 @@ const MAX_INTERIM: u32 = 32;
 
 /// Event from the next bytes of an origin.
 #[derive(Debug)]
-pub enum Answered {
+pub enum OriginEvent {
     /// More bytes are needed.
     Partial,
     /// No event, except for those of [`Client::next_lost`].
@@ -75,7 +75,7 @@ pub enum Answered {
 
 /// Reason why the response to a request is missing or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum RequestFailure {
     /// The origin did not process the request, so it may be sent again (RFC 9113 §8.7).
     Refused,
     /// The origin reset the stream with this error code.
@@ -90,41 +90,41 @@ pub enum Lost {
 
 /// Result of a call of [`Client::receive`].
 #[derive(Debug)]
-pub struct Input {
+pub struct OriginInput {
     /// Number of consumed bytes of the input; ranges in `answered` are within them.
     pub consumed: usize,
     /// Event from these bytes.
-    pub answered: Answered,
+    pub event: OriginEvent,
 }
 
 /// State of a connection.
 #[derive(Debug)]
-pub struct Client {
+pub struct Http2Client {
     /// Number of bytes of each body that are accepted before the consumer reads them.
     window: u32,
     /// The origin has sent its `SETTINGS`.
     began: bool,
     /// No more streams are opened: either side has sent a `GOAWAY`, or the origin violated a rule.
     closing: bool,
-    server: Settings,
-    decoder: Decoder,
-    encoder: Encoder,
-    streams: Streams,
+    server: PeerSettings,
+    decoder: HpackDecoder,
+    encoder: HpackEncoder,
+    streams: ClientStreams,
     /// Number of bytes that may be sent on all streams together (RFC 9113 §6.9).
     send_window: i64,
     /// Number of bytes that the origin may still send on all streams together.
     receive_window: i64,
     /// Counter of body frames, for the round-robin between requests.
     turn: u64,
-    block: Option<Block>,
-    patience: Patience,
-    alive: Alive,
+    block: Option<PartialHeaderBlock>,
+    patience: AbuseBudget,
+    alive: LivenessCheck,
     header_block: Vec<u8>,
-    lost: VecDeque<(u32, Lost)>,
-    output: Output,
+    lost: VecDeque<(u32, RequestFailure)>,
+    output: OutputQueue,
 }
 
-impl Client {
+impl Http2Client {
     /// Creates a connection; the output contains the preface of the client. `window` is the number of bytes of each
     /// body that are accepted before the consumer reads them, at most 2³¹-1.
     pub fn new(window: u32) -> Self {
@@ -132,22 +132,22 @@ impl Client {
             window: window.min(settings::MAX_WINDOW),
             began: false,
             closing: false,
-            server: Settings::default(),
-            decoder: Decoder::new(4096),
-            encoder: Encoder::default(),
-            streams: Streams::default(),
-            send_window: i64::from(Settings::default().initial_window),
+            server: PeerSettings::default(),
+            decoder: HpackDecoder::new(4096),
+            encoder: HpackEncoder::default(),
+            streams: ClientStreams::default(),
+            send_window: i64::from(PeerSettings::default().initial_window),
             receive_window: i64::from(settings::MAX_WINDOW),
             turn: 1,
             block: None,
-            patience: Patience::new(STREAMS),
-            alive: Alive::default(),
+            patience: AbuseBudget::new(STREAMS),
+            alive: LivenessCheck::default(),
             header_block: Vec::new(),
             lost: VecDeque::new(),
-            output: Output::default(),
+            output: OutputQueue::default(),
         };
-        client.output.copy(PREFACE);
-        client.greet();
+        client.output.push_copied(PREFACE);
+        client.queue_settings();
         client
     }
 
@@ -158,7 +158,7 @@ impl Client {
     ///
     /// # Errors
     /// A connection error: the connection must close after the `GOAWAY` in the output is sent.
-    pub fn receive(&mut self, input: &[u8]) -> Result<Input, ConnectionError> {
+    pub fn receive(&mut self, input: &[u8]) -> Result<OriginInput, ConnectionError> {
         let result = self.read(input);
         if let Err(error) = &result {
             self.go_away(error.code);
@@ -167,12 +167,12 @@ impl Client {
     }
 
     /// Returns the bytes to send. [`Client::schedule`] adds bodies to it.
-    pub fn output(&mut self) -> &mut Output {
+    pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
 
     /// Returns the next open request that failed.
-    pub fn next_lost(&mut self) -> Option<(u32, Lost)> {
+    pub fn next_failed(&mut self) -> Option<(u32, RequestFailure)> {
         self.lost.pop_front()
     }
 
@@ -200,14 +200,14 @@ impl Client {
     }
 
     /// Frees the memory that only a busy connection needs.
-    pub fn rest(&mut self) {
+    pub fn free_idle_memory(&mut self) {
         self.header_block = Vec::new();
-        self.output.rest();
-        self.streams.rest();
+        self.output.free_idle_memory();
+        self.streams.free_idle_memory();
     }
 
-    fn read(&mut self, input: &[u8]) -> Result<Input, ConnectionError> {
-        const PARTIAL: Input = Input { consumed: 0, answered: Answered::Partial };
+    fn read(&mut self, input: &[u8]) -> Result<OriginInput, ConnectionError> {
+        const PARTIAL: OriginInput = OriginInput { consumed: 0, event: OriginEvent::Partial };
         let Some(header) = FrameHeader::read(input) else { return Ok(PARTIAL) };
         // RFC 9113 §3.4. This detects an origin that only supports HTTP/1.
         if !self.began && header.kind != kind::SETTINGS {
@@ -220,14 +220,14 @@ impl Client {
         let consumed = FRAME_HEADER + header.length;
         let Some(payload) = input.get(FRAME_HEADER..consumed) else { return Ok(PARTIAL) };
         header.check_form()?;
-        self.patience.frame(header.kind, header.length, self.output.len())?;
+        self.patience.record_frame(header.kind, header.length, self.output.len())?;
         self.began = true;
-        self.alive.heard(header.kind);
+        self.alive.frame_received(header.kind);
         let mut answered = self.frame(header, payload)?;
-        if let Answered::Data { data, .. } = &mut answered {
+        if let OriginEvent::Data { data, .. } = &mut answered {
             *data = data.start + FRAME_HEADER..data.end + FRAME_HEADER;
         }
-        Ok(Input { consumed, answered })
+        Ok(OriginInput { consumed, event: answered })
     }
 
     /// Checks that an incomplete header block is continued, and rejects frames that an origin must not send: pushes
@@ -250,7 +250,7 @@ impl Client {
         }
     }
 
-    fn frame(&mut self, header: FrameHeader, payload: &[u8]) -> Result<Answered, ConnectionError> {
+    fn frame(&mut self, header: FrameHeader, payload: &[u8]) -> Result<OriginEvent, ConnectionError> {
         match header.kind {
             kind::DATA => self.data(header, payload),
             kind::HEADERS => self.headers(header, payload),
@@ -261,7 +261,7 @@ impl Client {
             kind::GOAWAY => Ok(self.goaway(payload)),
             kind::WINDOW_UPDATE => self.window_update(header, payload),
             // Only clients send priorities (RFC 9113 §5.3.2); unknown frames are ignored (§5.5).
-            _ => Ok(Answered::Nothing),
+            _ => Ok(OriginEvent::Nothing),
         }
     }
 }

@@ -8,23 +8,23 @@ mod stream;
 
 use std::ops::Range;
 
-use super::block::Block;
+use super::block::PartialHeaderBlock;
 use super::error::{ConnectionError, ErrorCode};
 use super::frame::{FrameHeader, kind};
-use super::hpack::{Decoder, Encoder};
-use super::output::Output;
-use super::patience::Patience;
-use super::request::Scratch;
-use super::settings::{self, Settings};
+use super::hpack::{HpackDecoder, HpackEncoder};
+use super::output::OutputQueue;
+use super::patience::AbuseBudget;
+use super::request::HeadBuffers;
+use super::settings::{self, PeerSettings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};
 use crate::h1::HeadLimits;
 use crate::{ParseError, RequestHead};
-use stream::Streams;
-pub use stream::{Over, Volume};
+use stream::ServerStreams;
+pub use stream::{FinishedStream, ResponseBytes};
 
 /// Limits for a client.
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct Http2ServerConfig {
     /// Limits of request heads; a single field may have the size of a line, all fields together the total size.
     pub head: HeadLimits,
     /// Maximum number of concurrent streams (`http2_max_concurrent_streams`), at least 1.
@@ -34,7 +34,7 @@ pub struct Config {
     pub window: u32,
 }
 
-impl Default for Config {
+impl Default for Http2ServerConfig {
     /// Returns nginx's defaults: 128 streams, 64 KiB.
     fn default() -> Self {
         Self { head: HeadLimits::default(), max_streams: 128, window: 65_536 }
@@ -43,7 +43,7 @@ impl Default for Config {
 
 /// Event from the next bytes of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Received {
+pub enum ClientEvent {
     /// More bytes are needed.
     Partial,
     /// No event.
@@ -83,17 +83,17 @@ pub enum Received {
 
 /// Result of a call of [`Connection::receive`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
+pub struct ClientInput {
     /// Number of consumed bytes of the input; ranges in `received` are within them.
     pub consumed: usize,
     /// Event from these bytes.
-    pub received: Received,
+    pub event: ClientEvent,
 }
 
 /// State of a connection.
 #[derive(Debug)]
-pub struct Connection {
-    config: Config,
+pub struct Http2Server {
+    config: Http2ServerConfig,
     began: bool,
     /// The client has acknowledged the `SETTINGS` of the server.
     acknowledged: bool,
@@ -101,27 +101,27 @@ pub struct Connection {
     leaving: Option<u32>,
     /// A graceful `GOAWAY` was sent; the client may not have received it yet.
     parting: bool,
-    client: Settings,
-    decoder: Decoder,
-    encoder: Encoder,
-    streams: Streams,
+    client: PeerSettings,
+    decoder: HpackDecoder,
+    encoder: HpackEncoder,
+    streams: ServerStreams,
     /// Number of bytes that may be sent on all streams together (RFC 9113 §6.9).
     send_window: i64,
     /// Number of bytes that the client may still send on all streams together.
     receive_window: i64,
     /// Counter of body frames, for the round-robin between responses.
     turn: u64,
-    block: Option<Block>,
-    patience: Patience,
-    scratch: Scratch,
+    block: Option<PartialHeaderBlock>,
+    patience: AbuseBudget,
+    scratch: HeadBuffers,
     header_block: Vec<u8>,
-    output: Output,
+    output: OutputQueue,
 }
 
-impl Connection {
+impl Http2Server {
     /// Creates a connection without any input yet; the output contains the `SETTINGS` of the server.
-    pub fn new(config: Config) -> Self {
-        let config = Config {
+    pub fn new(config: Http2ServerConfig) -> Self {
+        let config = Http2ServerConfig {
             max_streams: config.max_streams.max(1),
             window: config.window.min(settings::MAX_WINDOW),
             ..config
@@ -132,20 +132,20 @@ impl Connection {
             acknowledged: false,
             leaving: None,
             parting: false,
-            client: Settings::default(),
-            decoder: Decoder::new(4096),
-            encoder: Encoder::default(),
-            streams: Streams::default(),
-            send_window: i64::from(Settings::default().initial_window),
+            client: PeerSettings::default(),
+            decoder: HpackDecoder::new(4096),
+            encoder: HpackEncoder::default(),
+            streams: ServerStreams::default(),
+            send_window: i64::from(PeerSettings::default().initial_window),
             receive_window: i64::from(settings::MAX_WINDOW),
             turn: 1,
             block: None,
-            patience: Patience::new(config.max_streams),
-            scratch: Scratch::default(),
+            patience: AbuseBudget::new(config.max_streams),
+            scratch: HeadBuffers::default(),
             header_block: Vec::new(),
-            output: Output::default(),
+            output: OutputQueue::default(),
         };
-        connection.greet();
+        connection.queue_preface();
         connection
     }
 
@@ -156,7 +156,7 @@ impl Connection {
     ///
     /// # Errors
     /// A connection error: the connection must close after the `GOAWAY` in the output is sent.
-    pub fn receive(&mut self, input: &[u8], head: &mut RequestHead) -> Result<Input, ConnectionError> {
+    pub fn receive(&mut self, input: &[u8], head: &mut RequestHead) -> Result<ClientInput, ConnectionError> {
         let result = self.read(input, head);
         if let Err(error) = &result {
             self.go_away(error.code);
@@ -165,7 +165,7 @@ impl Connection {
     }
 
     /// Returns the bytes to send. [`Connection::schedule`] adds bodies to it.
-    pub fn output(&mut self) -> &mut Output {
+    pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
 
@@ -186,38 +186,38 @@ impl Connection {
     ///
     /// A ping follows the `GOAWAY`. New streams are rejected from the client's response to this ping on, or from
     /// [`Connection::shut_down`].
-    pub fn take_leave(&mut self) {
+    pub fn begin_graceful_shutdown(&mut self) {
         if self.leaving.is_none() && !self.parting {
             self.parting = true;
-            self.put_parting();
+            self.queue_graceful_goaway();
         }
     }
 
     /// Returns whether the ping response to [`Connection::take_leave`] is outstanding.
-    pub fn is_parting(&self) -> bool {
+    pub fn awaits_shutdown_ping(&self) -> bool {
         self.parting && self.leaving.is_none()
     }
 
     /// Terminates the connection with an error code; the `GOAWAY` is in the output.
-    pub fn give_up(&mut self, code: ErrorCode) {
+    pub fn terminate(&mut self, code: ErrorCode) {
         self.go_away(code);
     }
 
     /// Returns whether a final `GOAWAY` was sent.
-    pub fn is_leaving(&self) -> bool {
+    pub fn is_shutting_down(&self) -> bool {
         self.leaving.is_some()
     }
 
     /// Frees the memory that only a busy connection needs.
-    pub fn rest(&mut self) {
-        self.scratch = Scratch::default();
+    pub fn free_idle_memory(&mut self) {
+        self.scratch = HeadBuffers::default();
         self.header_block = Vec::new();
-        self.output.rest();
-        self.streams.rest();
+        self.output.free_idle_memory();
+        self.streams.free_idle_memory();
     }
 
-    fn read(&mut self, input: &[u8], head: &mut RequestHead) -> Result<Input, ConnectionError> {
-        const PARTIAL: Input = Input { consumed: 0, received: Received::Partial };
+    fn read(&mut self, input: &[u8], head: &mut RequestHead) -> Result<ClientInput, ConnectionError> {
+        const PARTIAL: ClientInput = ClientInput { consumed: 0, event: ClientEvent::Partial };
         if !self.began {
             let length = input.len().min(PREFACE.len());
             if input[..length] != PREFACE[..length] {
@@ -227,7 +227,7 @@ impl Connection {
                 return Ok(PARTIAL);
             }
             self.began = true;
-            return Ok(Input { consumed: length, received: Received::Nothing });
+            return Ok(ClientInput { consumed: length, event: ClientEvent::Nothing });
         }
         let Some(header) = FrameHeader::read(input) else { return Ok(PARTIAL) };
         if header.length > MAX_FRAME {
@@ -237,12 +237,12 @@ impl Connection {
         let consumed = FRAME_HEADER + header.length;
         let Some(payload) = input.get(FRAME_HEADER..consumed) else { return Ok(PARTIAL) };
         header.check_form()?;
-        self.patience.frame(header.kind, header.length, self.output.len())?;
+        self.patience.record_frame(header.kind, header.length, self.output.len())?;
         let mut received = self.frame(header, payload, head)?;
-        if let Received::Data { data, .. } = &mut received {
+        if let ClientEvent::Data { data, .. } = &mut received {
             *data = data.start + FRAME_HEADER..data.end + FRAME_HEADER;
         }
-        Ok(Input { consumed, received })
+        Ok(ClientInput { consumed, event: received })
     }
 
     /// Checks that an incomplete header block is continued.
@@ -269,7 +269,7 @@ impl Connection {
         header: FrameHeader,
         payload: &[u8],
         head: &mut RequestHead,
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         match header.kind {
             kind::DATA => self.data(header, payload),
             kind::HEADERS => self.headers(header, payload, head),
@@ -281,7 +281,7 @@ impl Connection {
             kind::CONTINUATION => self.continuation(header, payload, head),
             kind::PRIORITY_UPDATE => self.priority_update(header, payload),
             // A client that sends `GOAWAY` still receives its responses, and closes the connection after them.
-            _ => Ok(Received::Nothing),
+            _ => Ok(ClientEvent::Nothing),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::hpack::DecodeError;
+use super::hpack::HpackError;
 
 /// Error code of `RST_STREAM` and `GOAWAY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,9 +58,9 @@ impl fmt::Display for ConnectionError {
 impl std::error::Error for ConnectionError {}
 
 /// Returns the connection error for a header block that cannot be decoded (RFC 9113 §4.3).
-pub(super) fn compression(error: DecodeError) -> ConnectionError {
+pub(super) fn compression(error: HpackError) -> ConnectionError {
     match error {
-        DecodeError::Broken => ConnectionError::new(ErrorCode::Compression, "invalid header block"),
-        DecodeError::TooLarge => ConnectionError::new(ErrorCode::EnhanceYourCalm, "header too large"),
+        HpackError::Broken => ConnectionError::new(ErrorCode::Compression, "invalid header block"),
+        HpackError::TooLarge => ConnectionError::new(ErrorCode::EnhanceYourCalm, "header too large"),
     }
 }

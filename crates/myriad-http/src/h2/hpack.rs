@@ -6,8 +6,8 @@ pub(crate) mod huffman;
 pub(crate) mod integer;
 mod table;
 
-pub use decoder::{DecodeError, Decoder};
-pub use encoder::Encoder;
+pub use decoder::{HpackDecoder, HpackError};
+pub use encoder::HpackEncoder;
 
 #[cfg(test)]
 mod tests;

@@ -13,13 +13,13 @@ const COPY_BELOW: usize = 1024;
 
 /// Bytes to write to the socket, in order.
 #[derive(Debug, Default)]
-pub struct Output {
+pub struct OutputQueue {
     ready: VecDeque<Bytes>,
     tail: BytesMut,
     len: usize,
 }
 
-impl Output {
+impl OutputQueue {
     /// Returns the number of pending bytes.
     pub fn len(&self) -> usize {
         self.len
@@ -57,21 +57,21 @@ impl Output {
     }
 
     /// Frees the memory if no bytes are pending.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn free_idle_memory(&mut self) {
         if self.len == 0 {
             *self = Self::default();
         }
     }
 
     /// Queues a frame with a small payload.
-    pub(super) fn frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    pub(super) fn push_frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let header = FrameHeader { length: payload.len(), kind, flags, stream };
-        self.copy(&header.bytes());
-        self.copy(payload);
+        self.push_copied(&header.bytes());
+        self.push_copied(payload);
     }
 
     /// Queues a header block, split into frames; with `end`, it is the last block on its stream.
-    pub(super) fn header_block(&mut self, stream: u32, block: &[u8], end: bool) {
+    pub(super) fn push_header_block(&mut self, stream: u32, block: &[u8], end: bool) {
         let mut kind = kind::HEADERS;
         let mut flags = if end { flag::END_STREAM } else { 0 };
         let (mut fragment, mut rest) = block.split_at(block.len().min(MAX_FRAME));
@@ -79,7 +79,7 @@ impl Output {
             if rest.is_empty() {
                 flags |= flag::END_HEADERS;
             }
-            self.frame(kind, flags, stream, fragment);
+            self.push_frame(kind, flags, stream, fragment);
             if rest.is_empty() {
                 return;
             }
@@ -89,20 +89,20 @@ impl Output {
     }
 
     /// Queues a piece of a body.
-    pub(super) fn data(&mut self, stream: u32, data: Bytes, end: bool) {
+    pub(super) fn push_data(&mut self, stream: u32, data: Bytes, end: bool) {
         let flags = if end { flag::END_STREAM } else { 0 };
-        self.copy(&FrameHeader { length: data.len(), kind: kind::DATA, flags, stream }.bytes());
-        self.share(data);
+        self.push_copied(&FrameHeader { length: data.len(), kind: kind::DATA, flags, stream }.bytes());
+        self.push_shared(data);
     }
 
-    pub(super) fn copy(&mut self, bytes: &[u8]) {
+    pub(super) fn push_copied(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
         self.len += bytes.len();
     }
 
-    pub(super) fn share(&mut self, bytes: Bytes) {
+    pub(super) fn push_shared(&mut self, bytes: Bytes) {
         if bytes.len() < COPY_BELOW {
-            return self.copy(&bytes);
+            return self.push_copied(&bytes);
         }
         if !self.tail.is_empty() {
             self.ready.push_back(self.tail.split().freeze());
@@ -120,10 +120,10 @@ mod tests {
     fn bytes_leave_in_order_however_they_are_taken() {
         let large = Bytes::from(vec![b'x'; COPY_BELOW]);
         for step in 1..64 {
-            let mut output = Output::default();
-            output.copy(b"abc");
-            output.share(large.clone());
-            output.share(Bytes::from_static(b"de"));
+            let mut output = OutputQueue::default();
+            output.push_copied(b"abc");
+            output.push_shared(large.clone());
+            output.push_shared(Bytes::from_static(b"de"));
             let mut sent = Vec::new();
             while !output.is_empty() {
                 let mut slices = [IoSlice::new(&[]); 2];

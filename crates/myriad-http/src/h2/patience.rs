@@ -5,7 +5,7 @@
 
 use super::frame::kind;
 use super::{ConnectionError, ErrorCode, FRAME_HEADER};
-use crate::Resets;
+use crate::ResetBudget;
 
 /// Maximum number of useless frames ahead of heads and bodies.
 const FRAMES: u32 = 10_000;
@@ -27,80 +27,85 @@ const UNDER_WAY: u64 = 64 * 1024 * 1024;
 
 /// Remaining budget.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct AbuseBudget {
     frames: u32,
-    resets: Resets,
+    resets: ResetBudget,
     /// Number of bytes that may be in flight on streams that this side has closed.
     under_way: u64,
 }
 
-impl Patience {
+impl AbuseBudget {
     pub(super) fn new(max_streams: u32) -> Self {
-        Self { frames: FRAMES, resets: Resets::new(max_streams), under_way: 0 }
+        Self { frames: FRAMES, resets: ResetBudget::new(max_streams), under_way: 0 }
     }
 
     /// Records a received frame while `waiting` bytes of output are pending.
-    pub(super) fn frame(&mut self, kind: u8, length: usize, waiting: usize) -> Result<(), ConnectionError> {
+    pub(super) fn record_frame(
+        &mut self,
+        kind: u8,
+        length: usize,
+        waiting: usize,
+    ) -> Result<(), ConnectionError> {
         match kind {
             kind::HEADERS => self.frames = FRAMES.min(self.frames + WORTH),
             kind::DATA if length >= PIECE => self.frames = FRAMES.min(self.frames + 1),
             kind::DATA if length >= MESSAGE => {}
             kind::PING | kind::SETTINGS if waiting > BACKLOG => {
-                return Err(too_much("responses to SETTINGS and PING are not read"));
+                return Err(limit_exceeded("responses to SETTINGS and PING are not read"));
             }
-            _ => self.frames = self.frames.checked_sub(1).ok_or_else(|| too_much("flood of frames"))?,
+            _ => self.frames = self.frames.checked_sub(1).ok_or_else(|| limit_exceeded("flood of frames"))?,
         }
         Ok(())
     }
 
     /// Records a frame on a closed stream: it may have been in flight at the time of the close, but the number of such
     /// frames is limited.
-    pub(super) fn stray(&mut self) -> Result<(), ConnectionError> {
-        self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| too_much("flood of frames"))?;
+    pub(super) fn record_stray_frame(&mut self) -> Result<(), ConnectionError> {
+        self.frames = self.frames.checked_sub(2 * WORTH).ok_or_else(|| limit_exceeded("flood of frames"))?;
         Ok(())
     }
 
     /// Records that this side has closed a stream on which the peer may still send `window` bytes before it is
     /// notified.
-    pub(super) fn left(&mut self, window: i64) {
+    pub(super) fn record_closed_stream(&mut self, window: i64) {
         let more = u64::try_from(window).unwrap_or(0) + HEADS;
         self.under_way = UNDER_WAY.min(self.under_way + more);
     }
 
     /// Records a frame on a closed stream like [`Patience::stray`], but at no cost while it may have been in flight
     /// when this side closed the stream.
-    pub(super) fn stray_of(&mut self, length: usize) -> Result<(), ConnectionError> {
+    pub(super) fn record_stray_bytes(&mut self, length: usize) -> Result<(), ConnectionError> {
         match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {
             Some(rest) => self.under_way = rest,
-            None => self.stray()?,
+            None => self.record_stray_frame()?,
         }
         Ok(())
     }
 
     /// Records a received piece of a body that is used; it compensates for its frame, regardless of its length.
-    pub(super) fn useful(&mut self) {
+    pub(super) fn record_useful_piece(&mut self) {
         self.frames = FRAMES.min(self.frames + 2);
     }
 
     /// Records that `count` bytes of a body were put into a frame, to which the peer will respond with window updates.
-    pub(super) fn served(&mut self, count: usize) {
+    pub(super) fn record_sent_bytes(&mut self, count: usize) {
         if count >= PIECE {
             self.frames = FRAMES.min(self.frames + WORTH);
         }
     }
 
     /// Records a completely answered request.
-    pub(super) fn answered(&mut self) {
-        self.resets.answered();
+    pub(super) fn record_answered(&mut self) {
+        self.resets.record_answered();
         self.frames = FRAMES.min(self.frames + WORTH);
     }
 
     /// Records a stream that was reset by the peer or because of an error of the peer.
-    pub(super) fn wasted(&mut self) -> Result<(), ConnectionError> {
-        if self.resets.wasted() { Err(too_much("flood of resets")) } else { Ok(()) }
+    pub(super) fn record_wasted(&mut self) -> Result<(), ConnectionError> {
+        if self.resets.record_reset() { Err(limit_exceeded("flood of resets")) } else { Ok(()) }
     }
 }
 
-fn too_much(reason: &'static str) -> ConnectionError {
+fn limit_exceeded(reason: &'static str) -> ConnectionError {
     ConnectionError::new(ErrorCode::EnhanceYourCalm, reason)
 }

@@ -1,6 +1,6 @@
 //! Priority of a response (RFC 9218 §4).
 
-use crate::structured::{Value, dictionary};
+use crate::structured::{StructuredValue, dictionary};
 
 /// Urgency and incremental parameters, from the `Priority` field or `PRIORITY_UPDATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +24,9 @@ impl Priority {
         let mut priority = Self::default();
         for (key, value) in dictionary(value).unwrap_or_default() {
             match (key, value) {
-                (b"u", Value::Integer(urgency @ 0..=7)) => priority.urgency = urgency as u8,
-                (b"i", Value::True) => priority.incremental = true,
-                (b"i", Value::False) => priority.incremental = false,
+                (b"u", StructuredValue::Integer(urgency @ 0..=7)) => priority.urgency = urgency as u8,
+                (b"i", StructuredValue::True) => priority.incremental = true,
+                (b"i", StructuredValue::False) => priority.incremental = false,
                 _ => {}
             }
         }

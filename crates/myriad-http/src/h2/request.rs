@@ -5,21 +5,21 @@ use std::ops::Range;
 use super::Priority;
 use crate::h1::HeadLimits;
 use crate::token::is_tchar;
-use crate::{Known, Method, ParseError, RequestHead, Version};
+use crate::{HttpVersion, Known, Method, ParseError, RequestHead};
 
 /// Reusable memory for building a head.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct HeadBuffers {
     text: Vec<u8>,
     cookies: Vec<u8>,
 }
 
 /// Builder of a request head from the fields of a block, in order.
 pub(crate) struct RequestBuilder<'a> {
-    version: Version,
+    version: HttpVersion,
     head: &'a mut RequestHead,
     limits: &'a HeadLimits,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut HeadBuffers,
     method: Option<Range<usize>>,
     path: Option<Range<usize>>,
     scheme: Option<Range<usize>>,
@@ -34,10 +34,10 @@ pub(crate) struct RequestBuilder<'a> {
 impl<'a> RequestBuilder<'a> {
     /// Creates a builder for a head with `version`: HTTP/2 and HTTP/3 use the same fields.
     pub(crate) fn new(
-        version: Version,
+        version: HttpVersion,
         head: &'a mut RequestHead,
         limits: &'a HeadLimits,
-        scratch: &'a mut Scratch,
+        scratch: &'a mut HeadBuffers,
     ) -> Self {
         head.clear();
         scratch.text.clear();
@@ -61,14 +61,14 @@ impl<'a> RequestBuilder<'a> {
     /// Adds a field. Fields after an error are ignored.
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
-            self.error = self.take(name, value).err();
+            self.error = self.add_field(name, value).err();
         }
     }
 
     /// Completes the head. Returns its priority, and the error if the request is malformed: the head contains the
     /// fields before the error then.
     pub(crate) fn finish(mut self) -> (Priority, Option<ParseError>) {
-        self.begin();
+        self.build_request_line();
         if !self.scratch.cookies.is_empty() {
             self.head.fields_mut().push(b"cookie", &self.scratch.cookies);
         }
@@ -76,12 +76,16 @@ impl<'a> RequestBuilder<'a> {
         (self.priority, error)
     }
 
-    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+    fn add_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         check_value(value)?;
         if let [b':', pseudo @ ..] = name {
-            return if self.began { Err(ParseError::InvalidPseudoField) } else { self.pseudo(pseudo, value) };
+            return if self.began {
+                Err(ParseError::InvalidPseudoField)
+            } else {
+                self.add_pseudo_field(pseudo, value)
+            };
         }
-        self.begin();
+        self.build_request_line();
         let odd = check_name(name, self.limits.underscores_in_headers)?;
         if let Some(error) = self.error.take() {
             return Err(error);
@@ -89,10 +93,10 @@ impl<'a> RequestBuilder<'a> {
         if odd && self.limits.ignore_invalid_headers {
             return Ok(());
         }
-        self.regular(name, value.trim_ascii())
+        self.add_regular_field(name, value.trim_ascii())
     }
 
-    fn pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+    fn add_pseudo_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         let slot = match name {
             b"method" => &mut self.method,
             b"path" => &mut self.path,
@@ -110,7 +114,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// Builds the request line from the pseudo-fields, once.
-    fn begin(&mut self) {
+    fn build_request_line(&mut self) {
         if std::mem::replace(&mut self.began, true) {
             return;
         }
@@ -126,7 +130,7 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    fn regular(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
+    fn add_regular_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         match name {
             // RFC 9113 §8.2.2.
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
@@ -244,8 +248,8 @@ mod tests {
     fn build(fields: &[(&str, &str)]) -> (RequestHead, Priority, Option<ParseError>) {
         let mut head = RequestHead::new();
         let limits = HeadLimits { fields: 5, ..HeadLimits::default() };
-        let mut scratch = Scratch::default();
-        let mut builder = RequestBuilder::new(Version::Http2, &mut head, &limits, &mut scratch);
+        let mut scratch = HeadBuffers::default();
+        let mut builder = RequestBuilder::new(HttpVersion::Http2, &mut head, &limits, &mut scratch);
         for (name, value) in fields {
             builder.field(name.as_bytes(), value.as_bytes());
         }
@@ -263,7 +267,7 @@ mod tests {
         let (head, priority, error) = build(&[&LINE[..], &more].concat());
         assert_eq!(error, None);
         assert_eq!(head.request_line(), b"GET /a?b HTTP/2.0");
-        assert_eq!(head.version(), Version::Http2);
+        assert_eq!(head.version(), HttpVersion::Http2);
         assert_eq!(head.known(Known::Host), Some(&b"a.example"[..]));
         assert_eq!(head.known(Known::Cookie), Some(&b"a=1; b=2"[..]));
         assert_eq!(head.fields().get(b"x-a"), Some(&b"1"[..]));
@@ -332,8 +336,8 @@ mod tests {
         let limits = HeadLimits::default();
         let error = |at: usize, value: &[u8]| {
             let mut head = RequestHead::new();
-            let mut scratch = Scratch::default();
-            let mut builder = RequestBuilder::new(Version::Http3, &mut head, &limits, &mut scratch);
+            let mut scratch = HeadBuffers::default();
+            let mut builder = RequestBuilder::new(HttpVersion::Http3, &mut head, &limits, &mut scratch);
             for (number, (name, usual)) in LINE.iter().chain(&[("x-a", "1")]).enumerate() {
                 builder.field(name.as_bytes(), if number == at { value } else { usual.as_bytes() });
             }

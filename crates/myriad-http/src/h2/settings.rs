@@ -21,7 +21,7 @@ pub(super) fn payload(all: &[(u16, u32)]) -> Vec<u8> {
 
 /// Settings of the peer that this side uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct PeerSettings {
     /// Maximum size in bytes of the dynamic table that the peer allows.
     pub(super) header_table: u32,
     /// Initial window of a stream in bytes.
@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) push: bool,
 }
 
-impl Default for Settings {
+impl Default for PeerSettings {
     fn default() -> Self {
         Self {
             header_table: 4096,
@@ -46,7 +46,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl PeerSettings {
     /// Applies the payload of a frame in order; unknown settings are ignored.
     pub(super) fn apply(&mut self, payload: &[u8]) -> Result<(), ConnectionError> {
         let (all, []) = payload.as_chunks::<6>() else {

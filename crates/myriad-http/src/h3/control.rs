@@ -1,7 +1,7 @@
 //! Control stream of the client (RFC 9114 §6.2.1), and the contents of the server's own control stream.
 
-use super::error::{Code, Error};
-use super::frame::{FrameHead, HeadReader, kind, read_integer, write_head, write_integer};
+use super::error::{Http3Error, Http3ErrorCode};
+use super::frame::{FrameHead, FrameHeadReader, kind, read_integer, write_head, write_integer};
 use super::qpack::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
 use crate::h2::Priority;
 
@@ -20,7 +20,7 @@ const PATIENCE: u32 = 10_000;
 ///
 /// The `SETTINGS` allow a field section of `field_section` bytes and a dynamic table. The encoder stream never gets any
 /// other bytes.
-pub fn greeting(field_section: usize) -> [Vec<u8>; 3] {
+pub fn server_stream_prefaces(field_section: usize) -> [Vec<u8>; 3] {
     let mut settings = Vec::new();
     for (id, value) in [
         (setting::QPACK_MAX_TABLE_CAPACITY, MAX_TABLE_CAPACITY),
@@ -48,7 +48,7 @@ pub fn goaway(stream: u64) -> Vec<u8> {
 
 /// Event from a control frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
+pub enum ControlEvent {
     /// More bytes are needed.
     Partial,
     /// Priority of the response on a stream (RFC 9218 §7.2).
@@ -58,7 +58,7 @@ pub enum Control {
 /// Parser of control frames.
 #[derive(Debug, Default)]
 pub(super) struct ControlReader {
-    head: HeadReader,
+    head: FrameHeadReader,
     frame: Option<FrameHead>,
     payload: Vec<u8>,
     settled: bool,
@@ -66,12 +66,12 @@ pub(super) struct ControlReader {
 }
 
 impl ControlReader {
-    pub(super) fn receive(&mut self, input: &mut &[u8]) -> Result<Control, Error> {
+    pub(super) fn receive(&mut self, input: &mut &[u8]) -> Result<ControlEvent, Http3Error> {
         loop {
             let frame = match self.frame {
                 Some(frame) => frame,
                 None => match self.head.read(input) {
-                    None => return Ok(Control::Partial),
+                    None => return Ok(ControlEvent::Partial),
                     Some(frame) => {
                         self.begin(frame)?;
                         *self.frame.insert(frame)
@@ -83,7 +83,7 @@ impl ControlReader {
             *input = rest;
             self.payload.extend_from_slice(taken);
             if taken.len() < wanted {
-                return Ok(Control::Partial);
+                return Ok(ControlEvent::Partial);
             }
             self.frame = None;
             let payload = std::mem::take(&mut self.payload);
@@ -93,70 +93,81 @@ impl ControlReader {
         }
     }
 
-    fn begin(&mut self, frame: FrameHead) -> Result<(), Error> {
+    fn begin(&mut self, frame: FrameHead) -> Result<(), Http3Error> {
         self.frames += 1;
         if self.frames > PATIENCE {
-            return Err(Error::connection(Code::ExcessiveLoad, "too many control frames"));
+            return Err(Http3Error::connection(Http3ErrorCode::ExcessiveLoad, "too many control frames"));
         }
         match (frame.kind, self.settled) {
             (kind::SETTINGS, false) => self.settled = true,
             (kind::SETTINGS, true) => {
-                return Err(Error::connection(Code::FrameUnexpected, "second SETTINGS"));
+                return Err(Http3Error::connection(Http3ErrorCode::FrameUnexpected, "second SETTINGS"));
             }
             (_, false) => {
-                return Err(Error::connection(Code::MissingSettings, "first frame is not SETTINGS"));
+                return Err(Http3Error::connection(
+                    Http3ErrorCode::MissingSettings,
+                    "first frame is not SETTINGS",
+                ));
             }
             (kind::DATA | kind::HEADERS | kind::PUSH_PROMISE, _) => {
-                return Err(Error::connection(Code::FrameUnexpected, "request frame on the control stream"));
+                return Err(Http3Error::connection(
+                    Http3ErrorCode::FrameUnexpected,
+                    "request frame on the control stream",
+                ));
             }
             (other, _) if kind::is_http2(other) => {
-                return Err(Error::connection(Code::FrameUnexpected, "frame of HTTP/2"));
+                return Err(Http3Error::connection(Http3ErrorCode::FrameUnexpected, "frame of HTTP/2"));
             }
             _ => {}
         }
         if frame.length > MOST {
-            return Err(Error::connection(Code::ExcessiveLoad, "frame type reserved for HTTP/2"));
+            return Err(Http3Error::connection(
+                Http3ErrorCode::ExcessiveLoad,
+                "frame type reserved for HTTP/2",
+            ));
         }
         Ok(())
     }
 }
 
 /// Handles a complete frame and returns its event.
-fn end(kind: u64, mut payload: &[u8]) -> Result<Option<Control>, Error> {
+fn end(kind: u64, mut payload: &[u8]) -> Result<Option<ControlEvent>, Http3Error> {
     match kind {
         kind::SETTINGS => check_settings(payload)?,
         kind::GOAWAY | kind::MAX_PUSH_ID => {
-            read_integer(&mut payload).filter(|_| payload.is_empty()).ok_or_else(bad_frame)?;
+            read_integer(&mut payload).filter(|_| payload.is_empty()).ok_or_else(frame_error)?;
         }
         // Nothing is ever pushed, so nothing can be cancelled.
-        kind::CANCEL_PUSH => return Err(Error::connection(Code::Id, "CANCEL_PUSH for an unknown push")),
+        kind::CANCEL_PUSH => {
+            return Err(Http3Error::connection(Http3ErrorCode::Id, "CANCEL_PUSH for an unknown push"));
+        }
         kind::PRIORITY_UPDATE => {
-            let stream = read_integer(&mut payload).ok_or_else(bad_frame)?;
+            let stream = read_integer(&mut payload).ok_or_else(frame_error)?;
             if stream % 4 != 0 {
-                return Err(Error::connection(
-                    Code::Id,
+                return Err(Http3Error::connection(
+                    Http3ErrorCode::Id,
                     "PRIORITY_UPDATE for a stream that is not a request",
                 ));
             }
-            return Ok(Some(Control::Priority(stream, Priority::parse(payload))));
+            return Ok(Some(ControlEvent::Priority(stream, Priority::parse(payload))));
         }
         _ => {}
     }
     Ok(None)
 }
 
-fn bad_frame() -> Error {
-    Error::connection(Code::Frame, "frame length does not match its content")
+fn frame_error() -> Http3Error {
+    Http3Error::connection(Http3ErrorCode::Frame, "frame length does not match its content")
 }
 
 /// Validates the settings of a client. Their values do not affect the frames sent here, but reserved and repeated
 /// settings are rejected (RFC 9114 §7.2.4.1).
-fn check_settings(mut payload: &[u8]) -> Result<(), Error> {
-    let bad = || Error::connection(Code::Settings, "invalid SETTINGS");
+fn check_settings(mut payload: &[u8]) -> Result<(), Http3Error> {
+    let bad = || Http3Error::connection(Http3ErrorCode::Settings, "invalid SETTINGS");
     let mut seen = Vec::new();
     while !payload.is_empty() {
-        let id = read_integer(&mut payload).ok_or_else(bad_frame)?;
-        read_integer(&mut payload).ok_or_else(bad_frame)?;
+        let id = read_integer(&mut payload).ok_or_else(frame_error)?;
+        read_integer(&mut payload).ok_or_else(frame_error)?;
         if matches!(id, 0x2..=0x5) || seen.contains(&id) || seen.len() == 64 {
             return Err(bad());
         }

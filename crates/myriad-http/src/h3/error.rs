@@ -5,7 +5,7 @@ use std::fmt;
 /// Error code of HTTP/3 or QPACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
-pub enum Code {
+pub enum Http3ErrorCode {
     /// No error.
     NoError = 0x100,
     /// A protocol error without a more specific code.
@@ -44,7 +44,7 @@ pub enum Code {
     QpackDecoderStream = 0x202,
 }
 
-impl Code {
+impl Http3ErrorCode {
     /// Returns the numeric code.
     pub fn number(self) -> u64 {
         self as u64
@@ -53,7 +53,7 @@ impl Code {
 
 /// Scope of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum ErrorScope {
     /// Only the stream is terminated.
     Stream,
     /// The connection with all its streams is terminated.
@@ -62,31 +62,31 @@ pub enum Scope {
 
 /// Protocol violation by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Http3Error {
     /// Scope that is terminated.
-    pub scope: Scope,
+    pub scope: ErrorScope,
     /// Error code sent to the client.
-    pub code: Code,
+    pub code: Http3ErrorCode,
     /// Description for the client and the log.
     pub reason: &'static str,
 }
 
-impl Error {
+impl Http3Error {
     /// Creates an error that terminates the connection.
-    pub(super) fn connection(code: Code, reason: &'static str) -> Self {
-        Self { scope: Scope::Connection, code, reason }
+    pub(super) fn connection(code: Http3ErrorCode, reason: &'static str) -> Self {
+        Self { scope: ErrorScope::Connection, code, reason }
     }
 
     /// Creates an error that terminates the stream.
-    pub(super) fn stream(code: Code, reason: &'static str) -> Self {
-        Self { scope: Scope::Stream, code, reason }
+    pub(super) fn stream(code: Http3ErrorCode, reason: &'static str) -> Self {
+        Self { scope: ErrorScope::Stream, code, reason }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for Http3Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Http3Error {}

@@ -46,7 +46,7 @@ pub(super) fn write_head(out: &mut Vec<u8>, kind: u64, length: usize) {
 
 /// Incremental parser of the type and length of a frame.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HeadReader {
+pub(super) struct FrameHeadReader {
     bytes: [u8; 16],
     length: usize,
 }
@@ -58,9 +58,9 @@ pub(super) struct FrameHead {
     pub(super) length: u64,
 }
 
-impl HeadReader {
+impl FrameHeadReader {
     /// Returns whether a part of a head has been read.
-    pub(super) fn began(&self) -> bool {
+    pub(super) fn has_started(&self) -> bool {
         self.length > 0
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let mut bytes = Vec::new();
         write_head(&mut bytes, kind::PRIORITY_UPDATE, 70_000);
         for cut in 0..=bytes.len() {
-            let mut reader = HeadReader::default();
+            let mut reader = FrameHeadReader::default();
             let mut rest = &bytes[..cut];
             let early = reader.read(&mut rest);
             let mut rest = &bytes[cut..];

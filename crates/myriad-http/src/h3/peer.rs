@@ -1,13 +1,13 @@
 //! Unidirectional streams of a client (RFC 9114 §6.2, RFC 9204 §4.2).
 
-use super::control::{Control, ControlReader};
-use super::error::{Code, Error};
+use super::control::{ControlEvent, ControlReader};
+use super::error::{Http3Error, Http3ErrorCode};
 use super::frame::read_integer;
-use super::qpack::{self, Decoder};
+use super::qpack::{self, QpackDecoder};
 
 /// Purpose of a unidirectional stream of the client.
 #[derive(Debug, Default)]
-pub enum Role {
+pub enum UniStreamRole {
     /// The type is incomplete.
     #[default]
     Unknown,
@@ -28,24 +28,24 @@ pub struct ControlRole(ControlReader);
 
 /// Shared state of the unidirectional streams of a client; only one stream of each type is allowed.
 #[derive(Debug, Default)]
-pub struct Peer {
-    fields: Decoder,
+pub struct ClientUniStreams {
+    fields: QpackDecoder,
     control: bool,
     encoder: bool,
     decoder: bool,
 }
 
 /// Checks that a stream is the first of its type; a second one is a connection error.
-fn first(seen: &mut bool) -> Result<(), Error> {
+fn require_first(seen: &mut bool) -> Result<(), Http3Error> {
     if std::mem::replace(seen, true) {
-        return Err(Error::connection(Code::StreamCreation, "second stream of the same type"));
+        return Err(Http3Error::connection(Http3ErrorCode::StreamCreation, "second stream of the same type"));
     }
     Ok(())
 }
 
-impl Peer {
+impl ClientUniStreams {
     /// Returns the decoder for the fields of requests.
-    pub fn fields(&mut self) -> &mut Decoder {
+    pub fn fields(&mut self) -> &mut QpackDecoder {
         &mut self.fields
     }
 
@@ -58,33 +58,40 @@ impl Peer {
     /// The client violated a rule; the connection must close.
     pub fn receive(
         &mut self,
-        role: &mut Role,
-        kept: &mut Vec<u8>,
+        role: &mut UniStreamRole,
+        unprocessed: &mut Vec<u8>,
         input: &mut &[u8],
-    ) -> Result<Control, Error> {
-        if matches!(role, Role::Unknown) {
-            let Some(kind) = take_integer(kept, input) else { return Ok(Control::Partial) };
+    ) -> Result<ControlEvent, Http3Error> {
+        if matches!(role, UniStreamRole::Unknown) {
+            let Some(kind) = take_integer(unprocessed, input) else { return Ok(ControlEvent::Partial) };
             *role = match kind {
-                0 => first(&mut self.control).map(|()| Role::Control(Box::default()))?,
-                1 => return Err(Error::connection(Code::StreamCreation, "push stream from a client")),
-                2 => first(&mut self.encoder).map(|()| Role::Encoder)?,
-                3 => first(&mut self.decoder).map(|()| Role::Decoder)?,
-                _ => Role::Unwanted,
+                0 => require_first(&mut self.control).map(|()| UniStreamRole::Control(Box::default()))?,
+                1 => {
+                    return Err(Http3Error::connection(
+                        Http3ErrorCode::StreamCreation,
+                        "push stream from a client",
+                    ));
+                }
+                2 => require_first(&mut self.encoder).map(|()| UniStreamRole::Encoder)?,
+                3 => require_first(&mut self.decoder).map(|()| UniStreamRole::Decoder)?,
+                _ => UniStreamRole::Unwanted,
             };
         }
         match role {
-            Role::Control(reader) => reader.0.receive(input),
-            Role::Encoder => self.fields.instructions(kept, input).map(|()| Control::Partial),
-            Role::Decoder => decoder_stream(kept, input),
-            Role::Unknown | Role::Unwanted => {
+            UniStreamRole::Control(reader) => reader.0.receive(input),
+            UniStreamRole::Encoder => {
+                self.fields.instructions(unprocessed, input).map(|()| ControlEvent::Partial)
+            }
+            UniStreamRole::Decoder => read_decoder_stream(unprocessed, input),
+            UniStreamRole::Unknown | UniStreamRole::Unwanted => {
                 *input = &[];
-                Ok(Control::Partial)
+                Ok(ControlEvent::Partial)
             }
         }
     }
 }
 
-impl Role {
+impl UniStreamRole {
     /// Returns whether the connection must close if the stream closes (RFC 9114 §6.2.1, RFC 9204 §4.2).
     pub fn is_critical(&self) -> bool {
         matches!(self, Self::Control(_) | Self::Encoder | Self::Decoder)
@@ -92,12 +99,12 @@ impl Role {
 }
 
 /// Reads a stream type of at most eight bytes.
-fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
+fn take_integer(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;
-        kept.push(*byte);
-        if let Some(value) = read_integer(&mut &kept[..]) {
-            kept.clear();
+        unprocessed.push(*byte);
+        if let Some(value) = read_integer(&mut &unprocessed[..]) {
+            unprocessed.clear();
             return Some(value);
         }
     }
@@ -106,19 +113,20 @@ fn take_integer(kept: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
 
 /// Processes the decoder stream of the client. Only stream cancellations are valid (RFC 9204 §4.4), because no response
 /// refers to entries.
-fn decoder_stream(kept: &mut Vec<u8>, input: &mut &[u8]) -> Result<Control, Error> {
-    let bad = || Error::connection(Code::QpackDecoderStream, "invalid QPACK decoder instruction");
+fn read_decoder_stream(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Result<ControlEvent, Http3Error> {
+    let bad =
+        || Http3Error::connection(Http3ErrorCode::QpackDecoderStream, "invalid QPACK decoder instruction");
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;
-        kept.push(*byte);
-        if kept[0] & 0xc0 != 0x40 {
+        unprocessed.push(*byte);
+        if unprocessed[0] & 0xc0 != 0x40 {
             return Err(bad());
         }
-        match qpack::read_integer(&mut &kept[..], 6) {
-            Ok(_) => kept.clear(),
-            Err(qpack::Fault::Partial) => {}
-            Err(qpack::Fault::Broken) => return Err(bad()),
+        match qpack::read_integer(&mut &unprocessed[..], 6) {
+            Ok(_) => unprocessed.clear(),
+            Err(qpack::LiteralError::Partial) => {}
+            Err(qpack::LiteralError::Broken) => return Err(bad()),
         }
     }
-    Ok(Control::Partial)
+    Ok(ControlEvent::Partial)
 }

@@ -12,10 +12,10 @@ mod literal;
 mod section;
 mod table;
 
-pub use decoder::Decoder;
-pub use encoder::Encoder;
-pub(super) use error::DecodeError;
-pub(super) use literal::{Fault, read_integer};
+pub use decoder::QpackDecoder;
+pub use encoder::QpackEncoder;
+pub(super) use error::QpackError;
+pub(super) use literal::{LiteralError, read_integer};
 
 /// Maximum size in bytes of the dynamic table of a client (`SETTINGS_QPACK_MAX_TABLE_CAPACITY`, RFC 9204 §5), the value
 /// of nginx.

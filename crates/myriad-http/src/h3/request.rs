@@ -1,16 +1,16 @@
 //! Client's half of a request stream (RFC 9114 §4.1).
 
-use super::error::{Code, Error};
-use super::frame::{FrameHead, HeadReader, kind};
-use super::qpack::{DecodeError, Decoder};
+use super::error::{Http3Error, Http3ErrorCode};
+use super::frame::{FrameHead, FrameHeadReader, kind};
+use super::qpack::{QpackDecoder, QpackError};
 use crate::h1::{Framing, HeadLimits, request_framing};
 use crate::h2::Priority;
-use crate::h2::request::{RequestBuilder, Scratch, is_trailer};
-use crate::{ParseError, RequestHead, Version};
+use crate::h2::request::{HeadBuffers, RequestBuilder, is_trailer};
+use crate::{HttpVersion, ParseError, RequestHead};
 
 /// Event from the next bytes of a request stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum RequestEvent<'a> {
     /// More bytes are needed.
     Partial,
     /// The field section needs table entries that have not arrived on the encoder stream of the client. Call again once
@@ -36,8 +36,8 @@ pub enum Event<'a> {
 ///      -> Skip  (unknown)     -> Head        anywhere
 /// ```
 #[derive(Debug)]
-enum State {
-    Head(HeadReader),
+enum RequestReaderState {
+    Head(FrameHeadReader),
     Block { length: usize, bytes: Vec<u8> },
     Blocked { section: Vec<u8>, until: u64 },
     Data { left: u64 },
@@ -46,7 +46,7 @@ enum State {
 
 /// Current part of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum MessagePart {
     Headers,
     Body,
     End,
@@ -56,8 +56,8 @@ enum Part {
 #[derive(Debug)]
 pub struct RequestReader {
     stream: u64,
-    state: State,
-    part: Part,
+    state: RequestReaderState,
+    part: MessagePart,
     /// Number of missing bytes of the announced body length.
     announced: Option<u64>,
 }
@@ -65,7 +65,12 @@ pub struct RequestReader {
 impl RequestReader {
     /// Creates a parser for the request stream with identifier `stream`.
     pub fn new(stream: u64) -> Self {
-        Self { stream, state: State::Head(HeadReader::default()), part: Part::Headers, announced: None }
+        Self {
+            stream,
+            state: RequestReaderState::Head(FrameHeadReader::default()),
+            part: MessagePart::Headers,
+            announced: None,
+        }
     }
 
     /// Processes `input`, which continues the bytes consumed before: call until it returns [`Event::Partial`].
@@ -77,60 +82,64 @@ impl RequestReader {
         input: &mut &'a [u8],
         limits: &HeadLimits,
         head: &mut RequestHead,
-        fields: &mut Decoder,
-    ) -> Result<Event<'a>, Error> {
+        fields: &mut QpackDecoder,
+    ) -> Result<RequestEvent<'a>, Http3Error> {
         loop {
             match &mut self.state {
-                State::Head(reader) => {
-                    let Some(frame) = reader.read(input) else { return Ok(Event::Partial) };
+                RequestReaderState::Head(reader) => {
+                    let Some(frame) = reader.read(input) else { return Ok(RequestEvent::Partial) };
                     self.state = self.begin(frame, limits)?;
                 }
-                State::Block { length, bytes } => {
+                RequestReaderState::Block { length, bytes } => {
                     let wanted = *length - bytes.len();
                     let (taken, rest) = input.split_at(wanted.min(input.len()));
                     *input = rest;
                     if taken.len() < wanted {
                         bytes.extend_from_slice(taken);
-                        return Ok(Event::Partial);
+                        return Ok(RequestEvent::Partial);
                     }
                     let before = std::mem::take(bytes);
-                    self.state = State::Head(HeadReader::default());
+                    self.state = RequestReaderState::Head(FrameHeadReader::default());
                     if before.is_empty() {
                         return self.section(taken, limits, head, fields);
                     }
                     return self.section(&[&before, taken].concat(), limits, head, fields);
                 }
-                State::Blocked { until, .. } if *until > fields.inserted() => return Ok(Event::Blocked),
-                State::Blocked { section, until } => {
+                RequestReaderState::Blocked { until, .. } if *until > fields.inserted() => {
+                    return Ok(RequestEvent::Blocked);
+                }
+                RequestReaderState::Blocked { section, until } => {
                     let (section, needed) = (std::mem::take(section), *until);
-                    fields.unblock();
-                    self.state = State::Head(HeadReader::default());
-                    if !fields.has(needed) {
-                        return Err(broken());
+                    fields.stream_unblocked();
+                    self.state = RequestReaderState::Head(FrameHeadReader::default());
+                    if !fields.has_entries(needed) {
+                        return Err(malformed_frame());
                     }
                     return self.section(&section, limits, head, fields);
                 }
-                State::Data { left: 0 } => self.state = State::Head(HeadReader::default()),
-                State::Data { left } => {
+                RequestReaderState::Data { left: 0 } => {
+                    self.state = RequestReaderState::Head(FrameHeadReader::default())
+                }
+                RequestReaderState::Data { left } => {
                     let length = (*left).min(input.len() as u64) as usize;
                     if length == 0 {
-                        return Ok(Event::Partial);
+                        return Ok(RequestEvent::Partial);
                     }
                     let (piece, rest) = input.split_at(length);
                     (*input, *left) = (rest, *left - length as u64);
-                    return Ok(Event::Data(piece));
+                    return Ok(RequestEvent::Data(piece));
                 }
-                State::Skip { left, then_too_large } => {
+                RequestReaderState::Skip { left, then_too_large } => {
                     let length = (*left).min(input.len() as u64);
                     *input = &input[length as usize..];
                     *left -= length;
                     if *left > 0 {
-                        return Ok(Event::Partial);
+                        return Ok(RequestEvent::Partial);
                     }
                     let too_large = std::mem::take(then_too_large);
-                    self.state = State::Head(HeadReader::default());
+                    self.state = RequestReaderState::Head(FrameHeadReader::default());
                     if too_large {
-                        return Ok(self.too_large(head));
+                        return Ok(self.head_too_large(head));
                     }
                 }
             }
@@ -138,22 +147,22 @@ impl RequestReader {
     }
 
     /// Returns whether the stream is blocked until more table entries arrive.
-    pub fn waits(&self, fields: &Decoder) -> bool {
-        matches!(&self.state, State::Blocked { until, .. } if *until > fields.inserted())
+    pub fn waits(&self, fields: &QpackDecoder) -> bool {
+        matches!(&self.state, RequestReaderState::Blocked { until, .. } if *until > fields.inserted())
     }
 
     /// Returns whether a field section is stored because it waits, or has waited, for table entries.
     pub fn holds_section(&self) -> bool {
-        matches!(self.state, State::Blocked { .. })
+        matches!(self.state, RequestReaderState::Blocked { .. })
     }
 
     /// Stops reading the stream and notifies the client, which may then evict the entries that the stream refers to.
-    pub fn abandon(&mut self, fields: &mut Decoder) {
-        if matches!(self.state, State::Blocked { .. }) {
-            fields.unblock();
+    pub fn abandon(&mut self, fields: &mut QpackDecoder) {
+        if matches!(self.state, RequestReaderState::Blocked { .. }) {
+            fields.stream_unblocked();
         }
-        self.state = State::Head(HeadReader::default());
-        if std::mem::replace(&mut self.part, Part::End) != Part::End {
+        self.state = RequestReaderState::Head(FrameHeadReader::default());
+        if std::mem::replace(&mut self.part, MessagePart::End) != MessagePart::End {
             fields.cancel(self.stream);
         }
     }
@@ -162,15 +171,24 @@ impl RequestReader {
     ///
     /// # Errors
     /// The request is incomplete.
-    pub fn finish(&self) -> Result<(), Error> {
+    pub fn finish(&self) -> Result<(), Http3Error> {
         match &self.state {
-            State::Head(reader) if !reader.began() => {}
-            State::Data { left: 0 } => {}
-            _ => return Err(Error::connection(Code::Frame, "truncated frame at the end of the stream")),
+            RequestReaderState::Head(reader) if !reader.has_started() => {}
+            RequestReaderState::Data { left: 0 } => {}
+            _ => {
+                return Err(Http3Error::connection(
+                    Http3ErrorCode::Frame,
+                    "truncated frame at the end of the stream",
+                ));
+            }
         }
         match (self.part, self.announced) {
-            (Part::Headers, _) => Err(Error::stream(Code::RequestIncomplete, "no request")),
-            (_, Some(1..)) => Err(Error::stream(Code::Message, "body shorter than its Content-Length")),
+            (MessagePart::Headers, _) => {
+                Err(Http3Error::stream(Http3ErrorCode::RequestIncomplete, "no request"))
+            }
+            (_, Some(1..)) => {
+                Err(Http3Error::stream(Http3ErrorCode::Message, "body shorter than its Content-Length"))
+            }
             _ => Ok(()),
         }
     }
@@ -180,25 +198,26 @@ impl RequestReader {
         self.announced
     }
 
-    fn begin(&mut self, frame: FrameHead, limits: &HeadLimits) -> Result<State, Error> {
+    fn begin(&mut self, frame: FrameHead, limits: &HeadLimits) -> Result<RequestReaderState, Http3Error> {
         match (frame.kind, self.part) {
-            (kind::HEADERS, Part::Headers | Part::Body) => {
+            (kind::HEADERS, MessagePart::Headers | MessagePart::Body) => {
                 // A compressed block is hardly ever longer than its contents.
                 if frame.length > limits.total as u64 {
-                    if self.part == Part::Body {
-                        return Err(Error::stream(Code::ExcessiveLoad, "trailers too large"));
+                    if self.part == MessagePart::Body {
+                        return Err(Http3Error::stream(Http3ErrorCode::ExcessiveLoad, "trailers too large"));
                     }
-                    return Ok(State::Skip { left: frame.length, then_too_large: true });
+                    return Ok(RequestReaderState::Skip { left: frame.length, then_too_large: true });
                 }
-                Ok(State::Block { length: frame.length as usize, bytes: Vec::new() })
+                Ok(RequestReaderState::Block { length: frame.length as usize, bytes: Vec::new() })
             }
-            (kind::DATA, Part::Body) => {
+            (kind::DATA, MessagePart::Body) => {
                 if let Some(announced) = &mut self.announced {
-                    *announced = announced
-                        .checked_sub(frame.length)
-                        .ok_or(Error::stream(Code::Message, "body longer than its Content-Length"))?;
+                    *announced = announced.checked_sub(frame.length).ok_or(Http3Error::stream(
+                        Http3ErrorCode::Message,
+                        "body longer than its Content-Length",
+                    ))?;
                 }
-                Ok(State::Data { left: frame.length })
+                Ok(RequestReaderState::Data { left: frame.length })
             }
             (
                 kind::DATA
@@ -210,13 +229,14 @@ impl RequestReader {
                 | kind::PUSH_PROMISE
                 | kind::PRIORITY_UPDATE,
                 _,
-            ) => {
-                Err(Error::connection(Code::FrameUnexpected, "frame type is not allowed on a request stream"))
-            }
+            ) => Err(Http3Error::connection(
+                Http3ErrorCode::FrameUnexpected,
+                "frame type is not allowed on a request stream",
+            )),
             (other, _) if kind::is_http2(other) => {
-                Err(Error::connection(Code::FrameUnexpected, "frame type reserved for HTTP/2"))
+                Err(Http3Error::connection(Http3ErrorCode::FrameUnexpected, "frame type reserved for HTTP/2"))
             }
-            _ => Ok(State::Skip { left: frame.length, then_too_large: false }),
+            _ => Ok(RequestReaderState::Skip { left: frame.length, then_too_large: false }),
         }
     }
 
@@ -226,17 +246,17 @@ impl RequestReader {
         section: &[u8],
         limits: &HeadLimits,
         head: &mut RequestHead,
-        fields: &mut Decoder,
-    ) -> Result<Event<'static>, Error> {
+        fields: &mut QpackDecoder,
+    ) -> Result<RequestEvent<'static>, Http3Error> {
         match self.part {
-            Part::Headers => self.head(section, limits, head, fields),
-            Part::Body | Part::End => self.trailers(section, limits, fields),
+            MessagePart::Headers => self.head(section, limits, head, fields),
+            MessagePart::Body | MessagePart::End => self.trailers(section, limits, fields),
         }
     }
 
-    fn block(&mut self, section: &[u8], until: u64) -> Event<'static> {
-        self.state = State::Blocked { section: section.to_vec(), until };
-        Event::Blocked
+    fn block_section(&mut self, section: &[u8], until: u64) -> RequestEvent<'static> {
+        self.state = RequestReaderState::Blocked { section: section.to_vec(), until };
+        RequestEvent::Blocked
     }
 
     fn head(
@@ -244,57 +264,59 @@ impl RequestReader {
         section: &[u8],
         limits: &HeadLimits,
         head: &mut RequestHead,
-        fields: &mut Decoder,
-    ) -> Result<Event<'static>, Error> {
-        let mut scratch = Scratch::default();
-        let mut builder = RequestBuilder::new(Version::Http3, head, limits, &mut scratch);
+        fields: &mut QpackDecoder,
+    ) -> Result<RequestEvent<'static>, Http3Error> {
+        let mut scratch = HeadBuffers::default();
+        let mut builder = RequestBuilder::new(HttpVersion::Http3, head, limits, &mut scratch);
         let bounds = (limits.line, limits.total);
         let decoded = fields.section(self.stream, section, bounds, |name, value| builder.field(name, value));
         let (priority, mut malformed) = builder.finish();
         match decoded {
             Ok(()) => {}
-            Err(DecodeError::TooLarge) => malformed = Some(ParseError::HeaderTooLarge),
-            Err(DecodeError::Broken) => return Err(broken()),
-            Err(DecodeError::Blocked(until)) => return Ok(self.block(section, until)),
+            Err(QpackError::TooLarge) => malformed = Some(ParseError::HeaderTooLarge),
+            Err(QpackError::Broken) => return Err(malformed_frame()),
+            Err(QpackError::Blocked(until)) => return Ok(self.block_section(section, until)),
         }
         match request_framing(head) {
             Ok(Framing::Length(length)) => self.announced = Some(length),
             Ok(_) => {}
             Err(error) => malformed = malformed.or(Some(error)),
         }
-        self.part = Part::Body;
-        Ok(Event::Request { priority, malformed })
+        self.part = MessagePart::Body;
+        Ok(RequestEvent::Request { priority, malformed })
     }
 
     fn trailers(
         &mut self,
         section: &[u8],
         limits: &HeadLimits,
-        fields: &mut Decoder,
-    ) -> Result<Event<'static>, Error> {
+        fields: &mut QpackDecoder,
+    ) -> Result<RequestEvent<'static>, Http3Error> {
         let mut sound = true;
         let decoded = fields.section(self.stream, section, (limits.line, limits.total), |name, value| {
             sound &= is_trailer(name, value);
         });
         match decoded {
-            Err(DecodeError::Broken) => return Err(broken()),
-            Err(DecodeError::Blocked(until)) => return Ok(self.block(section, until)),
-            Err(DecodeError::TooLarge) => {
-                return Err(Error::stream(Code::ExcessiveLoad, "trailers too large"));
+            Err(QpackError::Broken) => return Err(malformed_frame()),
+            Err(QpackError::Blocked(until)) => return Ok(self.block_section(section, until)),
+            Err(QpackError::TooLarge) => {
+                return Err(Http3Error::stream(Http3ErrorCode::ExcessiveLoad, "trailers too large"));
             }
-            Ok(()) if !sound => return Err(Error::stream(Code::Message, "malformed trailers")),
-            Ok(()) => self.part = Part::End,
+            Ok(()) if !sound => {
+                return Err(Http3Error::stream(Http3ErrorCode::Message, "malformed trailers"));
+            }
+            Ok(()) => self.part = MessagePart::End,
         }
-        Ok(Event::Trailers)
+        Ok(RequestEvent::Trailers)
     }
 
-    fn too_large(&mut self, head: &mut RequestHead) -> Event<'static> {
-        head.rebuild(b"", b"", Version::Http3);
-        self.part = Part::Body;
-        Event::Request { priority: Priority::default(), malformed: Some(ParseError::HeaderTooLarge) }
+    fn head_too_large(&mut self, head: &mut RequestHead) -> RequestEvent<'static> {
+        head.rebuild(b"", b"", HttpVersion::Http3);
+        self.part = MessagePart::Body;
+        RequestEvent::Request { priority: Priority::default(), malformed: Some(ParseError::HeaderTooLarge) }
     }
 }
 
-fn broken() -> Error {
-    Error::connection(Code::QpackDecompression, "invalid field section")
+fn malformed_frame() -> Http3Error {
+    Http3Error::connection(Http3ErrorCode::QpackDecompression, "invalid field section")
 }

@@ -1,22 +1,22 @@
 //! Responses as frames.
 
 use super::frame::{kind, write_head};
-use super::qpack::Encoder;
+use super::qpack::QpackEncoder;
 
 /// Appends the head of a response: `:status` and its fields, whose names may be in any case. Connection-specific fields
 /// of HTTP/1 are omitted.
 pub fn response_head<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-    encoder: &mut Encoder,
+    encoder: &mut QpackEncoder,
     section: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) {
     section.clear();
-    Encoder::begin(section);
-    Encoder::status(status, section);
+    QpackEncoder::begin(section);
+    QpackEncoder::status(status, section);
     for (name, value) in fields {
-        if !is_of_http1(name) {
+        if !is_http1_only(name) {
             encoder.field(name, value, section);
         }
     }
@@ -25,15 +25,19 @@ pub fn response_head<'a>(
 }
 
 /// Appends an interim response.
-pub fn interim<'a>(status: u16, fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
-    response_head(status, fields, &mut Encoder::default(), &mut Vec::new(), out);
+pub fn interim_response<'a>(
+    status: u16,
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    out: &mut Vec<u8>,
+) {
+    response_head(status, fields, &mut QpackEncoder::default(), &mut Vec::new(), out);
 }
 
 /// Appends the trailer fields.
 pub fn trailers<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>, out: &mut Vec<u8>) {
     let mut section = Vec::new();
-    let mut encoder = Encoder::default();
-    Encoder::begin(&mut section);
+    let mut encoder = QpackEncoder::default();
+    QpackEncoder::begin(&mut section);
     for (name, value) in fields {
         encoder.field(name, value, &mut section);
     }
@@ -48,7 +52,7 @@ pub fn data_frame(length: u64, out: &mut Vec<u8>) {
 }
 
 /// RFC 9114 §4.2.
-fn is_of_http1(name: &[u8]) -> bool {
+fn is_http1_only(name: &[u8]) -> bool {
     let names: [&[u8]; 5] =
         [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
     matches!(name.len(), 7 | 10 | 16 | 17) && names.iter().any(|known| name.eq_ignore_ascii_case(known))

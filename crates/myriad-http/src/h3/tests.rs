@@ -1,7 +1,7 @@
 use super::frame::{kind, write_head, write_integer};
 use super::*;
 use crate::h1::HeadLimits;
-use crate::{Known, ParseError, RequestHead, Version};
+use crate::{HttpVersion, Known, ParseError, RequestHead};
 
 fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -11,8 +11,8 @@ fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
 }
 
 fn headers(fields: &[(&str, &str)]) -> Vec<u8> {
-    let (mut encoder, mut section) = (Encoder::default(), Vec::new());
-    Encoder::begin(&mut section);
+    let (mut encoder, mut section) = (QpackEncoder::default(), Vec::new());
+    QpackEncoder::begin(&mut section);
     for (name, value) in fields {
         encoder.field(name.as_bytes(), value.as_bytes(), &mut section);
     }
@@ -25,26 +25,28 @@ fn get(more: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// Reads a request stream in pieces of `piece` bytes. Returns the head, a summary of the events, and the error.
-fn run(stream: &[u8], piece: usize) -> (RequestHead, Vec<String>, Option<Error>) {
+fn run(stream: &[u8], piece: usize) -> (RequestHead, Vec<String>, Option<Http3Error>) {
     let (mut reader, mut head, mut events) =
         (RequestReader::new(0), RequestHead::new(), Vec::<String>::new());
-    let mut fields = Decoder::default();
+    let mut fields = QpackDecoder::default();
     let limits = HeadLimits { line: 300, total: 600, ..HeadLimits::default() };
     for chunk in stream.chunks(piece.max(1)) {
         let mut input = chunk;
         loop {
             match reader.receive(&mut input, &limits, &mut head, &mut fields) {
-                Ok(Event::Partial) => break,
-                Ok(Event::Data(data)) => match events.last_mut().filter(|last| last.starts_with("data ")) {
-                    Some(last) => *last += &String::from_utf8_lossy(data),
-                    None => events.push(format!("data {}", String::from_utf8_lossy(data))),
-                },
-                Ok(Event::Request { malformed, .. }) => events.push(format!("request {malformed:?}")),
-                Ok(Event::Blocked) => {
+                Ok(RequestEvent::Partial) => break,
+                Ok(RequestEvent::Data(data)) => {
+                    match events.last_mut().filter(|last| last.starts_with("data ")) {
+                        Some(last) => *last += &String::from_utf8_lossy(data),
+                        None => events.push(format!("data {}", String::from_utf8_lossy(data))),
+                    }
+                }
+                Ok(RequestEvent::Request { malformed, .. }) => events.push(format!("request {malformed:?}")),
+                Ok(RequestEvent::Blocked) => {
                     events.push("blocked".to_owned());
                     return (head, events, None);
                 }
-                Ok(Event::Trailers) => events.push("trailers".to_owned()),
+                Ok(RequestEvent::Trailers) => events.push("trailers".to_owned()),
                 Err(error) => return (head, events, Some(error)),
             }
         }
@@ -54,7 +56,7 @@ fn run(stream: &[u8], piece: usize) -> (RequestHead, Vec<String>, Option<Error>)
     (head, events, error)
 }
 
-fn code(stream: &[u8]) -> Option<Code> {
+fn code(stream: &[u8]) -> Option<Http3ErrorCode> {
     run(stream, 1000).2.map(|error| error.code)
 }
 
@@ -75,7 +77,7 @@ fn a_request_is_read_however_its_bytes_are_cut() {
         let (head, events, error) = run(&stream, piece);
         assert_eq!(error, None);
         assert_eq!(events, ["request None", "data abcdef", "trailers"], "{piece}");
-        assert_eq!((head.version(), head.request_line()), (Version::Http3, &b"GET /a?b HTTP/3.0"[..]));
+        assert_eq!((head.version(), head.request_line()), (HttpVersion::Http3, &b"GET /a?b HTTP/3.0"[..]));
         assert_eq!(head.known(Known::Cookie), Some(&b"a=1; b=2"[..]));
         assert_eq!(head.known(Known::Host), Some(&b"a.example"[..]));
     }
@@ -93,18 +95,22 @@ fn frames_out_of_place_end_the_connection() {
         frame(0x6, b""),
     ] {
         let error = run(&stream, 1000).2.expect("an error");
-        assert_eq!((error.code, error.scope), (Code::FrameUnexpected, Scope::Connection), "{stream:x?}");
+        assert_eq!(
+            (error.code, error.scope),
+            (Http3ErrorCode::FrameUnexpected, ErrorScope::Connection),
+            "{stream:x?}"
+        );
     }
-    assert_eq!(code(&frame(kind::HEADERS, b"\x01\0\x80")), Some(Code::QpackDecompression));
+    assert_eq!(code(&frame(kind::HEADERS, b"\x01\0\x80")), Some(Http3ErrorCode::QpackDecompression));
 }
 
 #[test]
 fn truncated_streams_yield_distinct_error_codes() {
-    assert_eq!(code(b""), Some(Code::RequestIncomplete));
+    assert_eq!(code(b""), Some(Http3ErrorCode::RequestIncomplete));
     let whole = get(&[]);
-    assert_eq!(code(&whole[..whole.len() - 1]), Some(Code::Frame));
-    assert_eq!(code(&whole[..1]), Some(Code::Frame));
-    assert_eq!(code(&[whole.clone(), vec![0]].concat()), Some(Code::Frame));
+    assert_eq!(code(&whole[..whole.len() - 1]), Some(Http3ErrorCode::Frame));
+    assert_eq!(code(&whole[..1]), Some(Http3ErrorCode::Frame));
+    assert_eq!(code(&[whole.clone(), vec![0]].concat()), Some(Http3ErrorCode::Frame));
     assert_eq!(code(&[whole, frame(kind::DATA, b"")].concat()), None);
 }
 
@@ -114,32 +120,33 @@ fn bodies_are_as_long_as_announced() {
     let long = [get(&[("content-length", "3")]), frame(kind::DATA, b"abcd")].concat();
     for stream in [short, long] {
         let error = run(&stream, 1000).2.expect("an error");
-        assert_eq!((error.code, error.scope), (Code::Message, Scope::Stream));
+        assert_eq!((error.code, error.scope), (Http3ErrorCode::Message, ErrorScope::Stream));
     }
 }
 
 #[test]
 fn malformed_requests_are_reported_and_oversized_ones_not_buffered() {
     let malformed = |stream: &[u8]| run(stream, 7).1.first().cloned();
-    let said = |error: ParseError| Some(format!("request {:?}", Some(error)));
-    assert_eq!(malformed(&headers(&[(":method", "GET")])), said(ParseError::InvalidPseudoField));
-    assert_eq!(malformed(&get(&[("connection", "close")])), said(ParseError::ConnectionField));
-    assert_eq!(malformed(&get(&[("x", &"y".repeat(310))])), said(ParseError::HeaderTooLarge));
-    assert_eq!(malformed(&get(&[("x", &"y".repeat(5000))])), said(ParseError::HeaderTooLarge));
+    let expected = |error: ParseError| Some(format!("request {:?}", Some(error)));
+    assert_eq!(malformed(&headers(&[(":method", "GET")])), expected(ParseError::InvalidPseudoField));
+    assert_eq!(malformed(&get(&[("connection", "close")])), expected(ParseError::ConnectionField));
+    assert_eq!(malformed(&get(&[("x", &"y".repeat(310))])), expected(ParseError::HeaderTooLarge));
+    assert_eq!(malformed(&get(&[("x", &"y".repeat(5000))])), expected(ParseError::HeaderTooLarge));
     let trailers = [get(&[]), headers(&[("x", &"y".repeat(700))])].concat();
-    assert_eq!(code(&trailers), Some(Code::ExcessiveLoad));
-    assert_eq!(code(&[get(&[]), headers(&[(":path", "/")])].concat()), Some(Code::Message));
+    assert_eq!(code(&trailers), Some(Http3ErrorCode::ExcessiveLoad));
+    assert_eq!(code(&[get(&[]), headers(&[(":path", "/")])].concat()), Some(Http3ErrorCode::Message));
 }
 
 /// Reads a unidirectional stream of the client. Returns the streams with priorities, and the error.
-fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Code>) {
-    let (mut peer, mut role, mut kept, mut told) = (Peer::default(), Role::default(), Vec::new(), Vec::new());
+fn one_way(stream: &[u8], piece: usize) -> (Vec<u64>, Option<Http3ErrorCode>) {
+    let (mut peer, mut role, mut kept, mut told) =
+        (ClientUniStreams::default(), UniStreamRole::default(), Vec::new(), Vec::new());
     for chunk in stream.chunks(piece) {
         let mut input = chunk;
         loop {
             match peer.receive(&mut role, &mut kept, &mut input) {
-                Ok(Control::Partial) => break,
-                Ok(Control::Priority(stream, _)) => told.push(stream),
+                Ok(ControlEvent::Partial) => break,
+                Ok(ControlEvent::Priority(stream, _)) => told.push(stream),
                 Err(error) => return (told, Some(error.code)),
             }
         }
@@ -168,18 +175,21 @@ fn control_stream_is_read_however_it_is_cut() {
 fn control_stream_that_breaks_a_rule_ends_the_connection() {
     let ends = |stream: &[u8]| one_way(stream, 3).1;
     let with = |frame: Vec<u8>| ends(&control(&[frame]));
-    assert_eq!(ends(&[vec![0], frame(kind::GOAWAY, &[0])].concat()), Some(Code::MissingSettings));
-    assert_eq!(with(frame(kind::SETTINGS, b"")), Some(Code::FrameUnexpected));
-    assert_eq!(with(frame(kind::DATA, b"x")), Some(Code::FrameUnexpected));
-    assert_eq!(with(frame(0x2, b"x")), Some(Code::FrameUnexpected));
-    assert_eq!(with(frame(kind::CANCEL_PUSH, &[0])), Some(Code::Id));
-    assert_eq!(with(frame(kind::PRIORITY_UPDATE, &[2])), Some(Code::Id));
-    assert_eq!(with(frame(kind::GOAWAY, &[0, 0])), Some(Code::Frame));
-    assert_eq!(with(frame(0x21, &[0; 5000])), Some(Code::ExcessiveLoad));
+    assert_eq!(ends(&[vec![0], frame(kind::GOAWAY, &[0])].concat()), Some(Http3ErrorCode::MissingSettings));
+    assert_eq!(with(frame(kind::SETTINGS, b"")), Some(Http3ErrorCode::FrameUnexpected));
+    assert_eq!(with(frame(kind::DATA, b"x")), Some(Http3ErrorCode::FrameUnexpected));
+    assert_eq!(with(frame(0x2, b"x")), Some(Http3ErrorCode::FrameUnexpected));
+    assert_eq!(with(frame(kind::CANCEL_PUSH, &[0])), Some(Http3ErrorCode::Id));
+    assert_eq!(with(frame(kind::PRIORITY_UPDATE, &[2])), Some(Http3ErrorCode::Id));
+    assert_eq!(with(frame(kind::GOAWAY, &[0, 0])), Some(Http3ErrorCode::Frame));
+    assert_eq!(with(frame(0x21, &[0; 5000])), Some(Http3ErrorCode::ExcessiveLoad));
     for settings in [&[2, 0][..], &[0x21, 0, 0x21, 1]] {
-        assert_eq!(ends(&[vec![0], frame(kind::SETTINGS, settings)].concat()), Some(Code::Settings));
+        assert_eq!(
+            ends(&[vec![0], frame(kind::SETTINGS, settings)].concat()),
+            Some(Http3ErrorCode::Settings)
+        );
     }
-    assert_eq!(ends(&[vec![0], frame(kind::SETTINGS, &[0x21])].concat()), Some(Code::Frame));
+    assert_eq!(ends(&[vec![0], frame(kind::SETTINGS, &[0x21])].concat()), Some(Http3ErrorCode::Frame));
 }
 
 #[test]
@@ -195,14 +205,14 @@ fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
         &[2, 0x3f, 0xe1, 0x1f, 0xc0, 0x82, 0xff, 0xff],
         &[2, 0x3f, 0xe1, 0x1f, 0xc0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff],
     ] {
-        assert_eq!(one_way(stream, 1).1, Some(Code::QpackEncoderStream), "{stream:x?}");
-        assert_eq!(one_way(stream, 100).1, Some(Code::QpackEncoderStream), "{stream:x?}");
+        assert_eq!(one_way(stream, 1).1, Some(Http3ErrorCode::QpackEncoderStream), "{stream:x?}");
+        assert_eq!(one_way(stream, 100).1, Some(Http3ErrorCode::QpackEncoderStream), "{stream:x?}");
     }
     assert_eq!(one_way(&[3, 0x44, 0x7f, 0x10], 1).1, None);
     for stream in [&[3, 0x80][..], &[3, 1], &[3, 0x7f, 255, 255, 255, 255, 255, 255]] {
-        assert_eq!(one_way(stream, 1).1, Some(Code::QpackDecoderStream), "{stream:x?}");
+        assert_eq!(one_way(stream, 1).1, Some(Http3ErrorCode::QpackDecoderStream), "{stream:x?}");
     }
-    assert_eq!(one_way(&[1, 0], 1).1, Some(Code::StreamCreation));
+    assert_eq!(one_way(&[1, 0], 1).1, Some(Http3ErrorCode::StreamCreation));
     assert_eq!(one_way(&[0x40, 0x99, 1, 2, 3], 1).1, None);
 }
 
@@ -210,16 +220,18 @@ fn clients_may_fill_the_table_within_its_bounds_and_acknowledge_nothing() {
 /// further entries and block again.
 #[test]
 fn blocked_section_whose_entries_were_evicted_closes_connection() {
-    for (copies, expected) in
-        [(90, Ok(false)), (130, Err(Code::QpackDecompression)), (256, Err(Code::QpackDecompression))]
-    {
-        let (mut peer, mut role) = (Peer::default(), Role::default());
+    for (copies, expected) in [
+        (90, Ok(false)),
+        (130, Err(Http3ErrorCode::QpackDecompression)),
+        (256, Err(Http3ErrorCode::QpackDecompression)),
+    ] {
+        let (mut peer, mut role) = (ClientUniStreams::default(), UniStreamRole::default());
         let (mut reader, mut head) = (RequestReader::new(0), RequestHead::new());
         let section = frame(kind::HEADERS, b"\x02\x00\xd1\xd7\xc1\x80");
         let mut input = &section[..];
-        let mut is_blocked = |peer: &mut Peer| {
+        let mut is_blocked = |peer: &mut ClientUniStreams| {
             let event = reader.receive(&mut input, &HeadLimits::default(), &mut head, peer.fields());
-            event.map(|event| event == Event::Blocked).map_err(|error| error.code)
+            event.map(|event| event == RequestEvent::Blocked).map_err(|error| error.code)
         };
         assert_eq!(is_blocked(&mut peer), Ok(true));
         let instructions = [&b"\x02\x3f\xe1\x1f\xc0\x00"[..], &vec![0; copies]].concat();
@@ -231,42 +243,43 @@ fn blocked_section_whose_entries_were_evicted_closes_connection() {
 #[test]
 fn oversized_table_entry_is_refused_at_its_length_prefix() {
     /// Returns the number of stored bytes of an instruction whose last byte is missing.
-    fn kept(instruction: &[&[u8]]) -> Result<usize, Code> {
-        let (mut peer, mut role, mut kept) = (Peer::default(), Role::default(), Vec::new());
+    fn stored_len(instruction: &[&[u8]]) -> Result<usize, Http3ErrorCode> {
+        let (mut peer, mut role, mut kept) =
+            (ClientUniStreams::default(), UniStreamRole::default(), Vec::new());
         let bytes = [&[2][..], &instruction.concat()].concat();
         for piece in bytes.chunks(1000) {
             peer.receive(&mut role, &mut kept, &mut &piece[..]).map_err(|error| error.code)?;
         }
         Ok(kept.len())
     }
-    const REFUSED: Result<usize, Code> = Err(Code::QpackEncoderStream);
+    const REFUSED: Result<usize, Http3ErrorCode> = Err(Http3ErrorCode::QpackEncoderStream);
     // 4064 plain bytes; 15,240 bytes in codes of 30 bits.
-    assert_eq!(kept(&[b"\xc0\x7f\xe1\x1e", &[b'a'; 4063]]), Ok(4067));
-    assert_eq!(kept(&[b"\xc0\x7f\xe2\x1e"]), REFUSED);
-    assert_eq!(kept(&[b"\xc0\xff\x89\x76", &[b'a'; 15_239]]), Ok(15_243));
-    assert_eq!(kept(&[b"\xc0\xff\x8a\x76"]), REFUSED);
+    assert_eq!(stored_len(&[b"\xc0\x7f\xe1\x1e", &[b'a'; 4063]]), Ok(4067));
+    assert_eq!(stored_len(&[b"\xc0\x7f\xe2\x1e"]), REFUSED);
+    assert_eq!(stored_len(&[b"\xc0\xff\x89\x76", &[b'a'; 15_239]]), Ok(15_243));
+    assert_eq!(stored_len(&[b"\xc0\xff\x8a\x76"]), REFUSED);
     // Name and value share the limit.
     let name: &[u8] = &[&b"\x5f\xb0\x1e"[..], &[b'a'; 3919]].concat();
-    assert!(kept(&[name, b"\x7f\x12"]).is_ok());
-    assert_eq!(kept(&[name, b"\x7f\x13"]), REFUSED);
-    assert_eq!(kept(&[b"\x7f\xe9\x76"]), Ok(3));
-    assert_eq!(kept(&[b"\x7f\xea\x76"]), REFUSED);
+    assert!(stored_len(&[name, b"\x7f\x12"]).is_ok());
+    assert_eq!(stored_len(&[name, b"\x7f\x13"]), REFUSED);
+    assert_eq!(stored_len(&[b"\x7f\xe9\x76"]), Ok(3));
+    assert_eq!(stored_len(&[b"\x7f\xea\x76"]), REFUSED);
 }
 
 #[test]
 fn second_control_stream_ends_the_connection() {
-    let mut peer = Peer::default();
-    let mut roles = [Role::default(), Role::default()];
+    let mut peer = ClientUniStreams::default();
+    let mut roles = [UniStreamRole::default(), UniStreamRole::default()];
     let mut outcomes = roles
         .iter_mut()
         .map(|role| peer.receive(role, &mut Vec::new(), &mut &[0_u8][..]).map_err(|error| error.code));
-    assert_eq!(outcomes.next(), Some(Ok(Control::Partial)));
-    assert_eq!(outcomes.next(), Some(Err(Code::StreamCreation)));
+    assert_eq!(outcomes.next(), Some(Ok(ControlEvent::Partial)));
+    assert_eq!(outcomes.next(), Some(Err(Http3ErrorCode::StreamCreation)));
 }
 
 #[test]
 fn control_streams_and_responses_are_encoded_as_in_rfc() {
-    let [control, encoder, decoder] = greeting(600);
+    let [control, encoder, decoder] = server_stream_prefaces(600);
     assert_eq!(
         (control, encoder, decoder),
         (vec![0, 4, 9, 1, 0x50, 0, 6, 0x42, 0x58, 7, 0x40, 128], vec![2], vec![3])
@@ -274,7 +287,7 @@ fn control_streams_and_responses_are_encoded_as_in_rfc() {
     assert_eq!(goaway(64), [7, 2, 0x40, 64]);
     let (mut out, mut section) = (Vec::new(), Vec::new());
     let fields: [(&[u8], &[u8]); 2] = [(b"Connection", b"close"), (b"Accept-Ranges", b"bytes")];
-    response_head(200, fields.into_iter(), &mut Encoder::default(), &mut section, &mut out);
+    response_head(200, fields.into_iter(), &mut QpackEncoder::default(), &mut section, &mut out);
     data_frame(70, &mut out);
     assert_eq!(out, [1, 4, 0, 0, 0xd9, 0xe0, 0, 0x40, 70]);
     let mut number = Vec::new();
@@ -308,12 +321,13 @@ fn no_bytes_make_the_readers_panic() {
 
 fn run_any(bytes: &[u8], piece: usize) {
     let _ = run(bytes, piece);
-    let (mut peer, mut role, mut kept) = (Peer::default(), Role::default(), Vec::new());
+    let (mut peer, mut role, mut kept) = (ClientUniStreams::default(), UniStreamRole::default(), Vec::new());
     for chunk in bytes.chunks(piece) {
         let mut input = chunk;
-        while peer.receive(&mut role, &mut kept, &mut input).is_ok_and(|control| control != Control::Partial)
-        {
-        }
+        while peer
+            .receive(&mut role, &mut kept, &mut input)
+            .is_ok_and(|control| control != ControlEvent::Partial)
+        {}
         assert!(kept.len() < 600, "the streams are short");
     }
 }

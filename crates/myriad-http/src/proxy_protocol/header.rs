@@ -19,7 +19,7 @@ pub struct ProxyHeader {
 
 /// Result of parsing the start of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Preface {
+pub enum HeaderParseStatus {
     /// More bytes are needed. Never returned once [`LONGEST`] bytes are available.
     Partial,
     /// Length of the header in bytes, and the header. `None` means that the connection originates from the balancer
@@ -29,4 +29,4 @@ pub enum Preface {
 
 /// The connection does not begin with a header, or the header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BrokenHeader;
+pub struct InvalidProxyHeader;

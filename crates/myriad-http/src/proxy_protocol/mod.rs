@@ -6,18 +6,18 @@ mod tlv;
 mod v1;
 mod v2;
 
-pub use header::{BrokenHeader, LONGEST, Preface, ProxyHeader};
+pub use header::{HeaderParseStatus, InvalidProxyHeader, LONGEST, ProxyHeader};
 pub use tlv::Tlv;
-pub use v1::version_1;
+pub use v1::version_1_line;
 
 /// Parses the header at the start of a connection.
-pub fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
+pub fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeader> {
     let begins = |signature: &[u8]| {
         let length = bytes.len().min(signature.len());
         bytes[..length] == signature[..length]
     };
     if bytes.is_empty() {
-        return Ok(Preface::Partial);
+        return Ok(HeaderParseStatus::Partial);
     }
     if begins(v2::SIGNATURE) {
         return v2::parse(bytes);
@@ -25,7 +25,7 @@ pub fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
     if begins(v1::SIGNATURE) {
         return v1::parse(bytes);
     }
-    Err(BrokenHeader)
+    Err(InvalidProxyHeader)
 }
 
 #[cfg(test)]

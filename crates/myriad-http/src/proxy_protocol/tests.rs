@@ -2,7 +2,7 @@ use super::*;
 
 fn complete(bytes: &[u8]) -> (usize, Option<Box<ProxyHeader>>) {
     match parse(bytes) {
-        Ok(Preface::Complete(length, header)) => (length, header),
+        Ok(HeaderParseStatus::Complete(length, header)) => (length, header),
         other => panic!("{other:?}"),
     }
 }
@@ -32,13 +32,13 @@ fn tlv(kind: u8, value: &[u8]) -> Vec<u8> {
 
 #[test]
 fn version_1_is_a_line() {
-    let told = |line: &str| addresses(line.as_bytes());
+    let parsed = |line: &str| addresses(line.as_bytes());
     assert_eq!(
-        told("PROXY TCP4 192.0.2.1 192.0.2.2 123 5678\r\nGET"),
+        parsed("PROXY TCP4 192.0.2.1 192.0.2.2 123 5678\r\nGET"),
         ("192.0.2.1:123".into(), "192.0.2.2:5678".into())
     );
     assert_eq!(
-        told("PROXY TCP6 2001:Db8::1 2001:Db8::2 123 5678\r\n"),
+        parsed("PROXY TCP6 2001:Db8::1 2001:Db8::2 123 5678\r\n"),
         ("[2001:db8::1]:123".into(), "[2001:db8::2]:5678".into())
     );
     assert_eq!(complete(b"PROXY TCP4 1.2.3.4 1.2.3.4 0 65535\r\nGET /").0, 36);
@@ -86,18 +86,18 @@ fn broken_headers_are_refused() {
         b"proxy UNKNOWN\r\n",
     ];
     for bytes in broken {
-        assert_eq!(parse(bytes), Err(BrokenHeader), "{}", bytes.escape_ascii());
+        assert_eq!(parse(bytes), Err(InvalidProxyHeader), "{}", bytes.escape_ascii());
     }
     let mut endless = b"PROXY UNKNOWN ".to_vec();
     endless.resize(107, b'x');
-    assert_eq!(parse(&endless), Err(BrokenHeader));
+    assert_eq!(parse(&endless), Err(InvalidProxyHeader));
     let mut other = version_2(b"");
     other[12] = 0x11;
-    assert_eq!(parse(&other), Err(BrokenHeader));
+    assert_eq!(parse(&other), Err(InvalidProxyHeader));
     let mut short = version_2(b"");
     short[15] = 11;
-    assert_eq!(parse(&short), Err(BrokenHeader));
-    assert_eq!(parse(&version_2(&[0; 4096])), Err(BrokenHeader));
+    assert_eq!(parse(&short), Err(InvalidProxyHeader));
+    assert_eq!(parse(&version_2(&[0; 4096])), Err(InvalidProxyHeader));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn header_in_pieces_is_the_header() {
     headers.push(b"PROXY TCP4 192.0.2.1 192.0.2.2 123 5678\r\n".to_vec());
     for header in headers {
         for length in 0..header.len() {
-            assert_eq!(parse(&header[..length]), Ok(Preface::Partial), "{length}");
+            assert_eq!(parse(&header[..length]), Ok(HeaderParseStatus::Partial), "{length}");
         }
         assert_eq!(complete(&header).0, header.len());
     }
@@ -122,19 +122,19 @@ fn facts_are_found_by_name() {
     tlvs.extend(tlv(0xae, b"12345"));
     let (_, header) = complete(&version_2(&tlvs));
     let header = header.unwrap();
-    let told = |name: &str| {
+    let tlv_text = |name: &str| {
         let mut out = Vec::new();
-        let told = header.tlv(Tlv::named(name).expect(name), &mut out);
-        told.then(|| String::from_utf8(out).unwrap())
+        let found = header.tlv(Tlv::named(name).expect(name), &mut out);
+        found.then(|| String::from_utf8(out).unwrap())
     };
-    assert_eq!(told("alpn").as_deref(), Some("ALPN1"));
-    assert_eq!(told("0x01").as_deref(), Some("ALPN1"));
-    assert_eq!(told("ssl_verify").as_deref(), Some("255"));
-    assert_eq!(told("ssl_version").as_deref(), Some("TLSv1.2"));
-    assert_eq!(told("ssl_0x22").as_deref(), Some("example.com"));
-    assert_eq!(told("0x000ae").as_deref(), Some("12345"));
-    assert_eq!(told("authority"), None);
-    assert_eq!(told("ssl_cipher"), None);
+    assert_eq!(tlv_text("alpn").as_deref(), Some("ALPN1"));
+    assert_eq!(tlv_text("0x01").as_deref(), Some("ALPN1"));
+    assert_eq!(tlv_text("ssl_verify").as_deref(), Some("255"));
+    assert_eq!(tlv_text("ssl_version").as_deref(), Some("TLSv1.2"));
+    assert_eq!(tlv_text("ssl_0x22").as_deref(), Some("example.com"));
+    assert_eq!(tlv_text("0x000ae").as_deref(), Some("12345"));
+    assert_eq!(tlv_text("authority"), None);
+    assert_eq!(tlv_text("ssl_cipher"), None);
     for unknown in ["", "0x", "0xg", "0x100", "ssl_", "nothing", "ssl_nothing"] {
         assert_eq!(Tlv::named(unknown), None, "{unknown}");
     }
@@ -157,11 +157,11 @@ fn no_bytes_make_trouble() {
                 _ => bytes.insert(at, random.u8(..)),
             }
         }
-        if let Ok(Preface::Complete(length, header)) = parse(&bytes) {
+        if let Ok(HeaderParseStatus::Complete(length, header)) = parse(&bytes) {
             assert!(length <= bytes.len() && length <= LONGEST);
             // Bytes after the header do not change the result.
             bytes.extend_from_slice(b"more");
-            assert_eq!(parse(&bytes), Ok(Preface::Complete(length, header.clone())));
+            assert_eq!(parse(&bytes), Ok(HeaderParseStatus::Complete(length, header.clone())));
             if let Some(header) = header {
                 for kind in 0..=255 {
                     header.tlv(Tlv::Type(kind), &mut Vec::new());
@@ -177,10 +177,10 @@ fn line_of_version_1_that_is_written_is_read() {
     for (source, destination) in
         [("192.0.2.1:123", "192.0.2.2:5678"), ("[2001:db8::1]:123", "[2001:db8::2]:5678")]
     {
-        let line = version_1(Some((source.parse().unwrap(), destination.parse().unwrap())));
+        let line = version_1_line(Some((source.parse().unwrap(), destination.parse().unwrap())));
         assert_eq!(addresses(&line), (source.to_owned(), destination.to_owned()));
     }
-    let mixed = version_1(Some(("192.0.2.1:1".parse().unwrap(), "[2001:db8::2]:2".parse().unwrap())));
+    let mixed = version_1_line(Some(("192.0.2.1:1".parse().unwrap(), "[2001:db8::2]:2".parse().unwrap())));
     assert_eq!(mixed, b"PROXY TCP6 ::ffff:192.0.2.1 2001:db8::2 1 2\r\n");
-    assert_eq!(version_1(None), b"PROXY UNKNOWN\r\n");
+    assert_eq!(version_1_line(None), b"PROXY UNKNOWN\r\n");
 }

@@ -2,41 +2,41 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::header::{BrokenHeader, Preface, ProxyHeader};
+use super::header::{HeaderParseStatus, InvalidProxyHeader, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"PROXY ";
 /// Maximum length of the line in bytes, including its terminator (section 2.1).
 const LONGEST: usize = 107;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
+pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeader> {
     let Some(end) = bytes.iter().take(LONGEST).position(|byte| *byte == b'\n') else {
         let goes_on = bytes.len() < LONGEST && may_become_a_header(bytes);
-        return if goes_on { Ok(Preface::Partial) } else { Err(BrokenHeader) };
+        return if goes_on { Ok(HeaderParseStatus::Partial) } else { Err(InvalidProxyHeader) };
     };
-    let line = bytes[SIGNATURE.len().min(end)..end].strip_suffix(b"\r").ok_or(BrokenHeader)?;
+    let line = bytes[SIGNATURE.len().min(end)..end].strip_suffix(b"\r").ok_or(InvalidProxyHeader)?;
     let length = end + 1;
     // The text after `UNKNOWN` must be ignored.
     if line == b"UNKNOWN" || line.starts_with(b"UNKNOWN ") {
-        return Ok(Preface::Complete(length, None));
+        return Ok(HeaderParseStatus::Complete(length, None));
     }
-    let line = std::str::from_utf8(line).map_err(|_| BrokenHeader)?;
+    let line = std::str::from_utf8(line).map_err(|_| InvalidProxyHeader)?;
     let mut words = line.split(' ');
     if !matches!(words.next(), Some("TCP4" | "TCP6")) {
-        return Err(BrokenHeader);
+        return Err(InvalidProxyHeader);
     }
-    let mut ip = || words.next().and_then(|word| word.parse::<IpAddr>().ok()).ok_or(BrokenHeader);
+    let mut ip = || words.next().and_then(|word| word.parse::<IpAddr>().ok()).ok_or(InvalidProxyHeader);
     let (source, destination) = (ip()?, ip()?);
-    let mut port = || words.next().and_then(port).ok_or(BrokenHeader);
+    let mut port = || words.next().and_then(port).ok_or(InvalidProxyHeader);
     let (source_port, destination_port) = (port()?, port()?);
     if words.next().is_some() {
-        return Err(BrokenHeader);
+        return Err(InvalidProxyHeader);
     }
     let header = ProxyHeader {
         source: SocketAddr::new(source, source_port),
         destination: SocketAddr::new(destination, destination_port),
         tlvs: Box::default(),
     };
-    Ok(Preface::Complete(length, Some(Box::new(header))))
+    Ok(HeaderParseStatus::Complete(length, Some(Box::new(header))))
 }
 
 fn port(word: &str) -> Option<u16> {
@@ -46,26 +46,26 @@ fn port(word: &str) -> Option<u16> {
 /// Returns whether a partial line can become a valid header: it matches the start of a line with a known address
 /// family.
 fn may_become_a_header(bytes: &[u8]) -> bool {
-    let told = bytes.get(SIGNATURE.len()..).unwrap_or_default();
+    let after_signature = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     [&b"TCP4 "[..], b"TCP6 ", b"UNKNOWN"].iter().any(|family| {
-        let length = told.len().min(family.len());
-        told[..length] == family[..length]
+        let length = after_signature.len().min(family.len());
+        after_signature[..length] == family[..length]
     })
 }
 
 /// Returns the header line for a client address and the address that it connected to; with `None`, an `UNKNOWN` line.
-pub fn version_1(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
+pub fn version_1_line(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
     let Some((source, destination)) = ends else { return b"PROXY UNKNOWN\r\n".to_vec() };
     let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());
     // Both addresses must use the address family of the line.
     let (family, from, to) = match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => ("TCP4", from.to_string(), to.to_string()),
-        (from, to) => ("TCP6", six(from).to_string(), six(to).to_string()),
+        (from, to) => ("TCP6", to_ipv6(from).to_string(), to_ipv6(to).to_string()),
     };
     format!("PROXY {family} {from} {to} {} {}\r\n", source.port(), destination.port()).into_bytes()
 }
 
-fn six(ip: IpAddr) -> std::net::Ipv6Addr {
+fn to_ipv6(ip: IpAddr) -> std::net::Ipv6Addr {
     match ip {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
         IpAddr::V6(ip) => ip,

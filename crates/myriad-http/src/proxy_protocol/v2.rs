@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::header::{BrokenHeader, LONGEST, Preface, ProxyHeader};
+use super::header::{HeaderParseStatus, InvalidProxyHeader, LONGEST, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Length in bytes of signature, version and command, family and transport, and length.
@@ -13,41 +13,41 @@ const STREAM: u8 = 1;
 const INET: u8 = 1;
 const INET6: u8 = 2;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Preface, BrokenHeader> {
-    let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(Preface::Partial) };
-    let [.., version_command, family_transport, high, low] = *fixed else { return Err(BrokenHeader) };
+pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeader> {
+    let Some((fixed, rest)) = bytes.split_at_checked(FIXED) else { return Ok(HeaderParseStatus::Partial) };
+    let [.., version_command, family_transport, high, low] = *fixed else { return Err(InvalidProxyHeader) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     if version_command >> 4 != VERSION || FIXED + length > LONGEST {
-        return Err(BrokenHeader);
+        return Err(InvalidProxyHeader);
     }
-    let Some(told) = rest.get(..length) else { return Ok(Preface::Partial) };
-    let told = if version_command & 15 == PROXY && family_transport & 15 == STREAM {
-        addresses(family_transport >> 4, told)?
+    let Some(client_info) = rest.get(..length) else { return Ok(HeaderParseStatus::Partial) };
+    let payload = if version_command & 15 == PROXY && family_transport & 15 == STREAM {
+        addresses(family_transport >> 4, client_info)?
     } else {
         // Health checks of the balancer and datagrams carry no client information.
         None
     };
-    let header = told
+    let header = payload
         .map(|(source, destination, tlvs)| Box::new(ProxyHeader { source, destination, tlvs: tlvs.into() }));
-    Ok(Preface::Complete(FIXED + length, header))
+    Ok(HeaderParseStatus::Complete(FIXED + length, header))
 }
 
-type Told<'a> = (SocketAddr, SocketAddr, &'a [u8]);
+type ProxyAddresses<'a> = (SocketAddr, SocketAddr, &'a [u8]);
 
-fn addresses(family: u8, told: &[u8]) -> Result<Option<Told<'_>>, BrokenHeader> {
+fn addresses(family: u8, payload: &[u8]) -> Result<Option<ProxyAddresses<'_>>, InvalidProxyHeader> {
     let width = match family {
         INET => 4,
         INET6 => 16,
         // Unix sockets and future address families.
         _ => return Ok(None),
     };
-    let split = |bytes: &'_ [u8], at: usize| -> Result<usize, BrokenHeader> {
-        if bytes.len() < at { Err(BrokenHeader) } else { Ok(at) }
+    let split = |bytes: &'_ [u8], at: usize| -> Result<usize, InvalidProxyHeader> {
+        if bytes.len() < at { Err(InvalidProxyHeader) } else { Ok(at) }
     };
-    let (ips, rest) = told.split_at(split(told, 2 * width)?);
+    let (ips, rest) = payload.split_at(split(payload, 2 * width)?);
     let (ports, tlvs) = rest.split_at(split(rest, 4)?);
     let address = |index: usize| {
-        let ip = ip(&ips[index * width..(index + 1) * width]).ok_or(BrokenHeader)?;
+        let ip = ip(&ips[index * width..(index + 1) * width]).ok_or(InvalidProxyHeader)?;
         let port = u16::from_be_bytes([ports[2 * index], ports[2 * index + 1]]);
         Ok(SocketAddr::new(ip, port))
     };

@@ -2,7 +2,7 @@
 
 /// Kind of escaping, as in nginx's `ngx_escape_uri` and `ngx_escape_html`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escape {
+pub enum EscapeKind {
     /// Path: escapes control bytes, space, `"`, `%`, `#`, `?`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|`, `}` and all bytes
     /// above `~`.
     Uri,
@@ -15,7 +15,7 @@ pub enum Escape {
 }
 
 /// Appends `text` to `out`, escaped for `kind`.
-pub fn escape(text: &[u8], kind: Escape, out: &mut Vec<u8>) {
+pub fn escape(text: &[u8], kind: EscapeKind, out: &mut Vec<u8>) {
     let mut plain = 0;
     for (at, &byte) in text.iter().enumerate() {
         if is_plain(byte, kind) {
@@ -24,7 +24,7 @@ pub fn escape(text: &[u8], kind: Escape, out: &mut Vec<u8>) {
         out.extend_from_slice(&text[plain..at]);
         plain = at + 1;
         match kind {
-            Escape::Html => out.extend_from_slice(reference(byte)),
+            EscapeKind::Html => out.extend_from_slice(reference(byte)),
             _ => out.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]),
         }
     }
@@ -34,7 +34,7 @@ pub fn escape(text: &[u8], kind: Escape, out: &mut Vec<u8>) {
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 #[inline]
-fn is_plain(byte: u8, kind: Escape) -> bool {
+fn is_plain(byte: u8, kind: EscapeKind) -> bool {
     let in_path = || {
         matches!(byte, 0x21..=0x7E)
             && !matches!(
@@ -43,10 +43,10 @@ fn is_plain(byte: u8, kind: Escape) -> bool {
             )
     };
     match kind {
-        Escape::Uri => in_path(),
-        Escape::Args => in_path() && !matches!(byte, b'&' | b'+' | b';'),
-        Escape::UriComponent => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'),
-        Escape::Html => !matches!(byte, b'<' | b'>' | b'&' | b'"'),
+        EscapeKind::Uri => in_path(),
+        EscapeKind::Args => in_path() && !matches!(byte, b'&' | b'+' | b';'),
+        EscapeKind::UriComponent => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'),
+        EscapeKind::Html => !matches!(byte, b'<' | b'>' | b'&' | b'"'),
     }
 }
 
@@ -100,13 +100,13 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    fn escaped(text: &[u8], kind: Escape) -> String {
+    fn escaped(text: &[u8], kind: EscapeKind) -> String {
         let mut out = Vec::new();
         escape(text, kind, &mut out);
         String::from_utf8(out).unwrap()
     }
 
-    fn plain(kind: Escape) -> String {
+    fn plain(kind: EscapeKind) -> String {
         (0..=255_u8).filter(|&byte| escaped(&[byte], kind).len() == 1).map(char::from).collect()
     }
 
@@ -114,24 +114,24 @@ mod tests {
     fn each_kind_leaves_exactly_its_own_bytes() {
         let alphanumeric =
             |text: String| -> String { text.chars().filter(|c| !c.is_ascii_alphanumeric()).collect() };
-        assert_eq!(alphanumeric(plain(Escape::Uri)), "!$&'()*+,-./:;=@[]_~");
-        assert_eq!(alphanumeric(plain(Escape::Args)), "!$'()*,-./:=@[]_~");
-        assert_eq!(alphanumeric(plain(Escape::UriComponent)), "-._~");
-        for kind in [Escape::Uri, Escape::Args, Escape::UriComponent] {
+        assert_eq!(alphanumeric(plain(EscapeKind::Uri)), "!$&'()*+,-./:;=@[]_~");
+        assert_eq!(alphanumeric(plain(EscapeKind::Args)), "!$'()*,-./:=@[]_~");
+        assert_eq!(alphanumeric(plain(EscapeKind::UriComponent)), "-._~");
+        for kind in [EscapeKind::Uri, EscapeKind::Args, EscapeKind::UriComponent] {
             assert_eq!(plain(kind).chars().filter(char::is_ascii_alphanumeric).count(), 62);
         }
     }
 
     #[test]
     fn bytes_are_escaped_in_upper_case_hex() {
-        assert_eq!(escaped("/a b/\u{e9}?x".as_bytes(), Escape::Uri), "/a%20b/%C3%A9%3Fx");
-        assert_eq!(escaped(b"a=1&b=2", Escape::Args), "a=1%26b=2");
+        assert_eq!(escaped("/a b/\u{e9}?x".as_bytes(), EscapeKind::Uri), "/a%20b/%C3%A9%3Fx");
+        assert_eq!(escaped(b"a=1&b=2", EscapeKind::Args), "a=1%26b=2");
     }
 
     #[test]
     fn html_is_escaped_as_references() {
         assert_eq!(
-            escaped(b"<a href=\"x\">&'</a>", Escape::Html),
+            escaped(b"<a href=\"x\">&'</a>", EscapeKind::Html),
             "&lt;a href=&quot;x&quot;&gt;&amp;'&lt;/a&gt;"
         );
     }
@@ -141,7 +141,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(2);
         for _ in 0..2000 {
             let text: Vec<u8> = (0..random.usize(..30)).map(|_| random.u8(..)).collect();
-            for kind in [Escape::Uri, Escape::Args, Escape::UriComponent] {
+            for kind in [EscapeKind::Uri, EscapeKind::Args, EscapeKind::UriComponent] {
                 let mut back = Vec::new();
                 unescape(escaped(&text, kind).as_bytes(), &mut back);
                 assert_eq!(back, text);

@@ -6,7 +6,7 @@ use super::UriError;
 
 /// Valid host: name or address in lower case without a trailing dot; IPv6 addresses include their brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host<'a> {
+pub struct UriHost<'a> {
     /// Name; borrowed if it is already in lower case.
     pub name: Cow<'a, [u8]>,
     /// Port, if present.
@@ -15,16 +15,16 @@ pub struct Host<'a> {
 
 /// Parses `host[:port]` of a `Host` field or an absolute-form target (RFC 9110 §7.2, RFC 3986 §3.2.2).
 #[inline]
-pub fn parse_host(value: &[u8]) -> Result<Host<'_>, UriError> {
+pub fn parse_host(value: &[u8]) -> Result<UriHost<'_>, UriError> {
     let (end, seen) = match value {
         [b'[', inside @ ..] => {
-            let (len, seen) = scan(inside, IN_LITERAL);
+            let (len, seen) = count_class(inside, IN_LITERAL);
             if inside.get(len) != Some(&b']') {
                 return Err(UriError::InvalidHost);
             }
             (len + 2, seen)
         }
-        _ => scan(value, IN_NAME),
+        _ => count_class(value, IN_NAME),
     };
     let port = match value.get(end) {
         None => None,
@@ -36,7 +36,7 @@ pub fn parse_host(value: &[u8]) -> Result<Host<'_>, UriError> {
         return Err(UriError::InvalidHost);
     }
     let name = if seen & UPPER != 0 { Cow::Owned(name.to_ascii_lowercase()) } else { Cow::Borrowed(name) };
-    Ok(Host { name, port })
+    Ok(UriHost { name, port })
 }
 
 /// Byte that is valid in a name (RFC 3986 §3.2.2, `reg-name`).
@@ -76,7 +76,7 @@ const fn classes() -> [u8; 256] {
 
 /// Returns the number of leading bytes of the class `wanted`, and the union of their classes.
 #[inline]
-fn scan(text: &[u8], wanted: u8) -> (usize, u8) {
+fn count_class(text: &[u8], wanted: u8) -> (usize, u8) {
     let mut seen = 0;
     let mut before = 0;
     for (at, &byte) in text.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The scheme of a URL.
 
 /// Returns the rest of an `http` or `https` URL after the scheme, starting with its authority.
-pub fn behind_scheme(url: &[u8]) -> Option<&[u8]> {
+pub fn after_scheme(url: &[u8]) -> Option<&[u8]> {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     schemes.into_iter().find_map(|scheme| {
         let (begin, rest) = url.split_at_checked(scheme.len())?;

@@ -1,8 +1,8 @@
 use super::*;
 
-type Parts<'a> = (Option<&'a str>, Option<&'a str>, &'a str, Option<&'a str>);
+type TargetParts<'a> = (Option<&'a str>, Option<&'a str>, &'a str, Option<&'a str>);
 
-fn split(target: &str) -> Option<Parts<'_>> {
+fn split(target: &str) -> Option<TargetParts<'_>> {
     let text = |bytes: &'static [u8]| str::from_utf8(bytes).unwrap();
     let target = split_target(target.as_bytes().to_vec().leak()).ok()?;
     Some((target.scheme.map(text), target.authority.map(text), text(target.path), target.query.map(text)))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use myriad_http::Method;
-use myriad_http::h2::client::{Answered, Client};
+use myriad_http::h2::client::{Http2Client, OriginEvent};
 
 use super::choices::Choices;
 use super::frames::{self, GOAWAY, PING, PRIORITY_UPDATE, PUSH_PROMISE, RST_STREAM, SETTINGS, frame};
@@ -27,7 +27,7 @@ struct Request {
 
 struct Sequence {
     window: u32,
-    client: Client,
+    client: Http2Client,
     receiver: Receiver,
     requests: BTreeMap<u32, Request>,
     used: Vec<u32>,
@@ -39,7 +39,7 @@ struct Sequence {
 /// Runs a sequence.
 pub(crate) fn run(choices: &Choices) {
     let window = choices.one_of(&[0, 1, 100, 5000, 65_536, u32::MAX >> 1]);
-    let mut client = Client::new(window);
+    let mut client = Http2Client::new(window);
     Receiver::take_preface(client.output());
     let mut sequence = Sequence {
         window,
@@ -131,8 +131,8 @@ impl Sequence {
             8 => self.receiver.take(self.client.output(), choices.one_of(&[1, 8, 9, 10, 1000, usize::MAX])),
             _ => match choices.below(8) {
                 0 => self.client.shut_down(),
-                1 => self.client.rest(),
-                _ => drop(self.client.ask()),
+                1 => self.client.free_idle_memory(),
+                _ => drop(self.client.send_ping()),
             },
         }
     }
@@ -185,8 +185,8 @@ impl Sequence {
                     return;
                 };
                 assert!(got.consumed <= seen.len());
-                let is_partial = matches!(got.answered, Answered::Partial);
-                self.event(got.answered, seen);
+                let is_partial = matches!(got.event, OriginEvent::Partial);
+                self.event(got.event, seen);
                 self.lost();
                 self.input = input[got.consumed..].to_vec();
                 if is_partial || end != usize::MAX {
@@ -196,23 +196,23 @@ impl Sequence {
         }
     }
 
-    fn event(&mut self, answered: Answered, input: &[u8]) {
+    fn event(&mut self, answered: OriginEvent, input: &[u8]) {
         let id = match &answered {
-            Answered::Partial | Answered::Nothing => return,
-            Answered::Head { stream, .. }
-            | Answered::Data { stream, .. }
-            | Answered::Trailers { stream, .. } => *stream,
+            OriginEvent::Partial | OriginEvent::Nothing => return,
+            OriginEvent::Head { stream, .. }
+            | OriginEvent::Data { stream, .. }
+            | OriginEvent::Trailers { stream, .. } => *stream,
         };
         let request = self.requests.get_mut(&id).expect("a request");
         assert!(!request.is_over, "event of stream {id}, which is over");
         match answered {
-            Answered::Head { head, end, .. } => {
+            OriginEvent::Head { head, end, .. } => {
                 assert!(!request.has_head, "second header of stream {id}");
                 assert!(head.fields.iter().all(|(name, _)| !name.starts_with(b":")));
                 request.has_head = head.status >= 200;
                 request.is_over = end;
             }
-            Answered::Data { data, end, .. } => {
+            OriginEvent::Data { data, end, .. } => {
                 let content = &input[data];
                 assert!(request.has_head, "data of stream {id} before its header");
                 if self.receiver.is_exact {
@@ -231,7 +231,7 @@ impl Sequence {
     }
 
     fn lost(&mut self) {
-        while let Some((id, lost)) = self.client.next_lost() {
+        while let Some((id, lost)) = self.client.next_failed() {
             let request = self.requests.get_mut(&id).expect("a request");
             // An incomplete request can fail after its response is complete.
             let may_be_lost = !request.is_over || !self.receiver.streams[&id].is_ended;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use myriad_http::h2::{Config, Connection, ErrorCode, PREFACE, Received};
+use myriad_http::h2::{ClientEvent, ErrorCode, Http2Server, Http2ServerConfig, PREFACE};
 use myriad_http::{Fields, RequestHead};
 
 use super::choices::Choices;
@@ -26,8 +26,8 @@ struct Request {
 }
 
 struct Sequence {
-    config: Config,
-    connection: Connection,
+    config: Http2ServerConfig,
+    connection: Http2Server,
     receiver: Receiver,
     head: RequestHead,
     requests: BTreeMap<u32, Request>,
@@ -42,10 +42,10 @@ struct Sequence {
 pub(crate) fn run(choices: &Choices) {
     let window = choices.one_of(&[0, 1, 100, 5000, 65_536, u32::MAX >> 1]);
     let max_streams = choices.one_of(&[1, 3, 128]);
-    let config = Config { window, max_streams, ..Config::default() };
+    let config = Http2ServerConfig { window, max_streams, ..Http2ServerConfig::default() };
     let mut sequence = Sequence {
         config,
-        connection: Connection::new(config),
+        connection: Http2Server::new(config),
         receiver: Receiver::new(),
         head: RequestHead::new(),
         requests: BTreeMap::new(),
@@ -160,11 +160,11 @@ impl Sequence {
                 }
             }
             7 => match choices.below(5) {
-                0 => self.connection.blame(id),
+                0 => self.connection.reset_after_response(id),
                 1 => self.connection.limit_frames(id, choices.one_of(&[0, 1, 100, usize::MAX])),
                 2 => self.connection.await_lingering(),
                 3 => self.connection.reset_lingering(),
-                _ => self.connection.rest(),
+                _ => self.connection.free_idle_memory(),
             },
             8 => self.release(choices, id),
             9 => self.connection.schedule(choices.one_of(&[0, 1, 1000, 100_000])),
@@ -172,7 +172,7 @@ impl Sequence {
                 self.receiver
                     .take(self.connection.output(), choices.one_of(&[1, 8, 9, 10, 1000, usize::MAX]));
             }
-            _ => self.told(),
+            _ => self.process_finished(),
         }
     }
 
@@ -236,8 +236,8 @@ impl Sequence {
                     return;
                 };
                 assert!(got.consumed <= seen.len());
-                let is_partial = got.received == Received::Partial;
-                self.event(&got.received, seen, was_quiet);
+                let is_partial = got.event == ClientEvent::Partial;
+                self.event(&got.event, seen, was_quiet);
                 self.input = input[got.consumed..].to_vec();
                 if is_partial || end != usize::MAX {
                     break;
@@ -246,10 +246,10 @@ impl Sequence {
         }
     }
 
-    fn event(&mut self, received: &Received, input: &[u8], was_quiet: bool) {
+    fn event(&mut self, received: &ClientEvent, input: &[u8], was_quiet: bool) {
         match received {
-            Received::Partial | Received::Nothing => {}
-            Received::Request { stream, end, malformed } => {
+            ClientEvent::Partial | ClientEvent::Nothing => {}
+            ClientEvent::Request { stream, end, malformed } => {
                 let last = self.requests.last_key_value().map_or(0, |(last, _)| *last);
                 assert!(*stream > last && *stream % 2 == 1, "stream {stream} after {last}");
                 assert!(
@@ -259,7 +259,7 @@ impl Sequence {
                 let request = Request { is_complete: *end, ..Request::default() };
                 self.requests.insert(*stream, request);
             }
-            Received::Data { stream, data, end } => {
+            ClientEvent::Data { stream, data, end } => {
                 let content = &input[data.clone()];
                 let request = self.requests.get_mut(stream).expect("a request");
                 assert!(!request.is_reset && !request.is_complete, "data of stream {stream}, which is over");
@@ -274,10 +274,10 @@ impl Sequence {
                 assert!(request.held <= u64::from(self.config.window), "more than the window is held");
                 request.is_complete = *end;
             }
-            Received::BodyMalformed { stream } => {
+            ClientEvent::BodyMalformed { stream } => {
                 self.requests.get_mut(stream).expect("a request").is_malformed = true;
             }
-            Received::Reset { stream } => {
+            ClientEvent::Reset { stream } => {
                 let request = self.requests.get_mut(stream).expect("a request");
                 assert!(!std::mem::replace(&mut request.is_reset, true), "stream {stream} is reset twice");
                 if was_quiet {
@@ -295,8 +295,8 @@ impl Sequence {
     }
 
     /// Processes the reports of finished streams.
-    fn told(&mut self) {
-        while let Some(over) = self.connection.take_over() {
+    fn process_finished(&mut self) {
+        while let Some(over) = self.connection.take_finished() {
             let request = self.requests.get_mut(&over.stream).expect("a request");
             assert!(!std::mem::replace(&mut request.is_over, true), "stream {} is over twice", over.stream);
             assert!(!over.complete || request.is_answer_complete);
@@ -324,7 +324,7 @@ impl Sequence {
             }
             self.drain();
         }
-        self.told();
+        self.process_finished();
         assert!(self.receiver.is_whole());
         for (id, request) in &self.requests {
             assert!(self.receiver.streams[id].body <= request.queued);

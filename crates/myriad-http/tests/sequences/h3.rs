@@ -2,7 +2,9 @@
 
 use myriad_http::RequestHead;
 use myriad_http::h1::HeadLimits;
-use myriad_http::h3::{Control, Decoder, Encoder, Event, Peer, RequestReader, Role};
+use myriad_http::h3::{
+    ClientUniStreams, ControlEvent, QpackDecoder, QpackEncoder, RequestEvent, RequestReader, UniStreamRole,
+};
 
 use super::choices::Choices;
 use super::frames::body;
@@ -85,7 +87,8 @@ fn request(choices: &Choices) {
             break;
         }
     }
-    let (mut reader, mut head, mut decoder) = (RequestReader::new(0), RequestHead::new(), Decoder::default());
+    let (mut reader, mut head, mut decoder) =
+        (RequestReader::new(0), RequestHead::new(), QpackDecoder::default());
     let limits = HeadLimits::default();
     let (mut content, mut requests, mut trailers) = (Vec::new(), 0, 0);
     let step = choices.one_of(&[usize::MAX, 1, 2, 3, 7, 100, 5000]);
@@ -93,21 +96,21 @@ fn request(choices: &Choices) {
         let mut rest = piece;
         loop {
             match reader.receive(&mut rest, &limits, &mut head, &mut decoder) {
-                Ok(Event::Partial) => break,
-                Ok(Event::Blocked) => {
+                Ok(RequestEvent::Partial) => break,
+                Ok(RequestEvent::Blocked) => {
                     assert!(expected.is_wrong, "blocked without references to the table");
                     reader.abandon(&mut decoder);
                     return;
                 }
-                Ok(Event::Data(data)) => {
+                Ok(RequestEvent::Data(data)) => {
                     assert!(!data.is_empty() && requests == 1 && trailers == 0);
                     content.extend_from_slice(data);
                 }
-                Ok(Event::Request { malformed, .. }) => {
+                Ok(RequestEvent::Request { malformed, .. }) => {
                     requests += 1;
                     assert!(malformed.is_none() || expected.is_wrong, "{malformed:?}");
                 }
-                Ok(Event::Trailers) => trailers += 1,
+                Ok(RequestEvent::Trailers) => trailers += 1,
                 Err(error) => {
                     assert!(expected.is_wrong, "{error:?}");
                     reader.abandon(&mut decoder);
@@ -129,8 +132,8 @@ fn request(choices: &Choices) {
 
 /// Appends a header section: first the request, then trailers.
 fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool {
-    let (mut encoder, mut section) = (Encoder::default(), Vec::new());
-    Encoder::begin(&mut section);
+    let (mut encoder, mut section) = (QpackEncoder::default(), Vec::new());
+    QpackEncoder::begin(&mut section);
     let mut is_sound = expected.trailers == 0;
     if expected.requests == 0 {
         let is_connect = choices.once_in(8);
@@ -190,12 +193,12 @@ fn one_way(choices: &Choices) {
 /// Reads a unidirectional stream and returns its events as text.
 fn read(bytes: &[u8], step: usize) -> String {
     let (mut peer, mut role, mut kept, mut seen) =
-        (Peer::default(), Role::default(), Vec::new(), String::new());
+        (ClientUniStreams::default(), UniStreamRole::default(), Vec::new(), String::new());
     for piece in bytes.chunks(step) {
         let mut rest = piece;
         loop {
             match peer.receive(&mut role, &mut kept, &mut rest) {
-                Ok(Control::Partial) => break,
+                Ok(ControlEvent::Partial) => break,
                 Ok(event) => seen.extend([format!("{event:?}"), "\n".to_owned()]),
                 Err(error) => return seen + &format!("{error:?}"),
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 
-use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, Output};
+use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, OutputQueue};
 
 use super::choices::Choices;
 use super::frames::{
@@ -13,7 +13,7 @@ use super::frames::{
 
 /// State of a stream at the receiver.
 #[derive(Debug, Default)]
-pub(crate) struct Stream {
+pub(crate) struct ReceiverStream {
     window: i64,
     has_head: bool,
     pub(crate) is_ended: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Receiver {
     /// True while windows and contents are known, which is not the case after frames with random changes.
     pub(crate) is_exact: bool,
     /// Streams by identifier.
-    pub(crate) streams: BTreeMap<u32, Stream>,
+    pub(crate) streams: BTreeMap<u32, ReceiverStream>,
     block: Option<(u32, bool)>,
     /// Number of GOAWAY frames.
     pub(crate) farewells: usize,
@@ -58,7 +58,7 @@ impl Receiver {
 
     /// Adds a stream.
     pub(crate) fn open(&mut self, id: u32) {
-        let stream = Stream { window: self.initial_window, ..Stream::default() };
+        let stream = ReceiverStream { window: self.initial_window, ..ReceiverStream::default() };
         assert!(self.streams.insert(id, stream).is_none(), "stream {id} twice");
     }
 
@@ -113,7 +113,7 @@ impl Receiver {
     }
 
     /// Takes at most `most` bytes of the output and parses the complete frames.
-    pub(crate) fn take(&mut self, output: &mut Output, most: usize) {
+    pub(crate) fn take(&mut self, output: &mut OutputQueue, most: usize) {
         let mut left = most;
         while !output.is_empty() && left > 0 {
             let mut slices = [IoSlice::new(&[]); 4];
@@ -129,7 +129,7 @@ impl Receiver {
     }
 
     /// Removes the preface of a client.
-    pub(crate) fn take_preface(output: &mut Output) {
+    pub(crate) fn take_preface(output: &mut OutputQueue) {
         let length = myriad_http::h2::PREFACE.len();
         let mut slices = [IoSlice::new(&[]); 1];
         output.slices(&mut slices);
@@ -191,7 +191,7 @@ impl Receiver {
         }
     }
 
-    fn on_stream(&mut self, id: u32, length: usize) -> &mut Stream {
+    fn on_stream(&mut self, id: u32, length: usize) -> &mut ReceiverStream {
         let stream =
             self.streams.get_mut(&id).unwrap_or_else(|| panic!("frame on stream {id}, which is idle"));
         assert!(!stream.is_ended, "frame on stream {id} after its end");

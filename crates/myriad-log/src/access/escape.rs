@@ -24,7 +24,7 @@ impl ValueForm for Escaped {
     }
 
     #[inline]
-    fn mend(&self, out: &mut Vec<u8>, from: usize) {
+    fn convert_appended(&self, out: &mut Vec<u8>, from: usize) {
         if !self.is_plain(&out[from..]) {
             let value = out.split_off(from);
             self.write(&value, out);
@@ -274,7 +274,7 @@ mod tests {
             for value in [&b""[..], b"plain", b"a\"b", b"\n", b"a longer one that ends with a tab\t"] {
                 let mut out = b"before\n ".to_vec();
                 out.extend_from_slice(value);
-                Escaped(escape).mend(&mut out, 8);
+                Escaped(escape).convert_appended(&mut out, 8);
                 let mut wanted = b"before\n ".to_vec();
                 write_escaped(escape, value, &mut wanted);
                 assert_eq!(out, wanted);

@@ -6,7 +6,7 @@ use myriad_script::{Environment, EvalError, Frame, Template};
 use super::escape::Escaped;
 
 /// Compiled `log_format`.
-pub struct Format {
+pub struct LogFormat {
     /// Name used by `access_log`.
     pub name: String,
     /// Text of a line with variables.
@@ -15,7 +15,7 @@ pub struct Format {
     pub escape: LogEscape,
 }
 
-impl Format {
+impl LogFormat {
     /// Appends the line of a request, including its terminator.
     pub fn write_line(
         &self,
@@ -32,10 +32,10 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::{Values, template};
+    use crate::access::testing::{TestVariables, template};
 
-    fn line(text: &str, escape: LogEscape, values: &Values) -> String {
-        let format = Format { name: "own".to_owned(), template: template(text), escape };
+    fn line(text: &str, escape: LogEscape, values: &TestVariables) -> String {
+        let format = LogFormat { name: "own".to_owned(), template: template(text), escape };
         let mut line = Vec::new();
         format.write_line(values, &mut Frame::new(), &mut line).unwrap();
         String::from_utf8(line).unwrap()
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn values_are_escaped_and_the_text_around_them_is_not() {
-        let values = Values { plain: b"a\"\n", ..Values::default() };
+        let values = TestVariables { plain: b"a\"\n", ..TestVariables::default() };
         assert_eq!(line("\"$plain\"", LogEscape::Default, &values), "\"a\\x22\\x0A\"\n");
         assert_eq!(line("{\"p\":\"$plain\"}", LogEscape::Json, &values), "{\"p\":\"a\\\"\\n\"}\n");
         assert_eq!(line("$plain", LogEscape::None, &values), "a\"\n\n");
@@ -51,31 +51,38 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_differs_from_what_is_empty() {
-        let values = Values::default();
+        let values = TestVariables::default();
         assert_eq!(line("[$plain] [$absent]", LogEscape::Default, &values), "[] [-]\n");
         assert_eq!(line("[$plain] [$absent]", LogEscape::Json, &values), "[] []\n");
     }
 
     #[test]
     fn text_without_variables_is_a_line_for_each_request() {
-        assert_eq!(line("seen", LogEscape::Default, &Values::default()), "seen\n");
+        assert_eq!(line("seen", LogEscape::Default, &TestVariables::default()), "seen\n");
     }
 
     #[test]
     fn lines_are_appended() {
-        let format = Format { name: String::new(), template: template("$plain"), escape: LogEscape::None };
+        let format = LogFormat { name: String::new(), template: template("$plain"), escape: LogEscape::None };
         let mut lines = Vec::new();
         for plain in [&b"one"[..], b"two"] {
-            format.write_line(&Values { plain, ..Values::default() }, &mut Frame::new(), &mut lines).unwrap();
+            format
+                .write_line(
+                    &TestVariables { plain, ..TestVariables::default() },
+                    &mut Frame::new(),
+                    &mut lines,
+                )
+                .unwrap();
         }
         assert_eq!(lines, b"one\ntwo\n");
     }
 
     #[test]
     fn value_that_cannot_be_made_is_an_error_and_no_line() {
-        let format = Format { name: String::new(), template: template("a $broken"), escape: LogEscape::None };
+        let format =
+            LogFormat { name: String::new(), template: template("a $broken"), escape: LogEscape::None };
         let mut line = Vec::new();
-        assert!(format.write_line(&Values::default(), &mut Frame::new(), &mut line).is_err());
+        assert!(format.write_line(&TestVariables::default(), &mut Frame::new(), &mut line).is_err());
         assert!(!line.ends_with(b"\n"), "{line:?}");
     }
 }

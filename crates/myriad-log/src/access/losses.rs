@@ -4,20 +4,20 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use myriad_conf::settings::Level;
+use myriad_conf::settings::LogLevel;
 
 /// Maximum number of files reported separately between two reports; further files are reported together.
 const MOST_FILES: usize = 32;
 
 /// Reason for lost lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Why {
+enum LossReason {
     /// Too many bytes were already queued.
-    Behind(usize),
+    QueueFull(usize),
     /// `write()` failed.
-    Written(String),
+    WriteFailed(String),
     /// `open()` failed for a path with variables.
-    Opened(String),
+    OpenFailed(String),
 }
 
 /// Lost lines of a file.
@@ -26,34 +26,34 @@ pub struct Loss {
     path: PathBuf,
     /// Number of lines.
     pub lines: u64,
-    why: Why,
+    why: LossReason,
 }
 
 impl Loss {
-    pub(super) fn behind(waiting: usize) -> Self {
-        Self::of(Why::Behind(waiting))
+    pub(super) fn queue_full(waiting: usize) -> Self {
+        Self::of(LossReason::QueueFull(waiting))
     }
 
-    pub(super) fn written(error: &io::Error) -> Self {
-        Self::of(Why::Written(shown(error)))
+    pub(super) fn write_failed(error: &io::Error) -> Self {
+        Self::of(LossReason::WriteFailed(system_error_text(error)))
     }
 
-    pub(super) fn opened(error: &io::Error) -> Self {
-        Self::of(Why::Opened(shown(error)))
+    pub(super) fn open_failed(error: &io::Error) -> Self {
+        Self::of(LossReason::OpenFailed(system_error_text(error)))
     }
 
     /// Returns the level of the message, as in nginx: a client may be the cause of a failed `open()`.
-    pub(crate) fn level(&self) -> Level {
-        if matches!(self.why, Why::Opened(_)) { Level::Crit } else { Level::Alert }
+    pub(crate) fn level(&self) -> LogLevel {
+        if matches!(self.why, LossReason::OpenFailed(_)) { LogLevel::Crit } else { LogLevel::Alert }
     }
 
-    fn of(why: Why) -> Self {
+    fn of(why: LossReason) -> Self {
         Self { path: PathBuf::new(), lines: 0, why }
     }
 }
 
 /// Formats a system error like nginx: `28: No space left on device`.
-fn shown(error: &io::Error) -> String {
+fn system_error_text(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     match error.raw_os_error() {
@@ -64,19 +64,19 @@ fn shown(error: &io::Error) -> String {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, lines) = (self.path.display(), Lines(self.lines));
+        let (path, lines) = (self.path.display(), LineCount(self.lines));
         match &self.why {
-            Why::Behind(waiting) => write!(
+            LossReason::QueueFull(waiting) => write!(
                 f,
                 "{lines} of the access log \"{path}\" lost: its disk is too slow, {} MB are waiting to be written; check the \
                      disk, or write less to it (\"sample=\", \"gzip\" of access_log)",
                 waiting >> 20
             ),
-            Why::Written(error) => write!(
+            LossReason::WriteFailed(error) => write!(
                 f,
                 "write() to \"{path}\" failed ({error}), {lines} lost; free space on that disk, or log to another disk"
             ),
-            Why::Opened(error) => write!(
+            LossReason::OpenFailed(error) => write!(
                 f,
                 "open() \"{path}\" failed ({error}) while logging request, {lines} lost; create its folder, and allow the user \
                      of the worker processes to write to it"
@@ -85,9 +85,9 @@ impl fmt::Display for Loss {
     }
 }
 
-struct Lines(u64);
+struct LineCount(u64);
 
-impl fmt::Display for Lines {
+impl fmt::Display for LineCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.0 == 1 { "line" } else { "lines" };
         write!(f, "{} {word}", self.0)
@@ -130,18 +130,19 @@ mod tests {
     #[test]
     fn each_file_reports_its_losses_once_with_remedy() {
         let mut losses = Losses::default();
-        losses.add(Path::new("/a"), b"1\n2\n", Loss::behind(16 << 20));
-        losses.add(Path::new("/a"), b"3\n", Loss::behind(16 << 20));
-        losses.add(Path::new("/b"), b"1\n", Loss::opened(&io::Error::from_raw_os_error(2)));
-        losses.add(Path::new("/c"), b"", Loss::behind(0));
-        let told: Vec<_> = losses.take().iter().map(ToString::to_string).collect();
-        assert_eq!(told.len(), 2);
+        losses.add(Path::new("/a"), b"1\n2\n", Loss::queue_full(16 << 20));
+        losses.add(Path::new("/a"), b"3\n", Loss::queue_full(16 << 20));
+        losses.add(Path::new("/b"), b"1\n", Loss::open_failed(&io::Error::from_raw_os_error(2)));
+        losses.add(Path::new("/c"), b"", Loss::queue_full(0));
+        let reported: Vec<_> = losses.take().iter().map(ToString::to_string).collect();
+        assert_eq!(reported.len(), 2);
         assert!(
-            told[0].starts_with("3 lines of the access log \"/a\" lost")
-                && told[0].contains("16 MB are waiting")
+            reported[0].starts_with("3 lines of the access log \"/a\" lost")
+                && reported[0].contains("16 MB are waiting")
         );
         assert!(
-            told[1].starts_with("open() \"/b\" failed (2: No such file or directory) while logging request")
+            reported[1]
+                .starts_with("open() \"/b\" failed (2: No such file or directory) while logging request")
         );
         assert!(losses.take().is_empty());
     }
@@ -150,9 +151,9 @@ mod tests {
     fn made_up_paths_take_no_more_than_their_room() {
         let mut losses = Losses::default();
         for number in 0..1000 {
-            losses.add(Path::new(&format!("/{number}")), b"x\n", Loss::behind(0));
+            losses.add(Path::new(&format!("/{number}")), b"x\n", Loss::queue_full(0));
         }
-        let told = losses.take();
-        assert_eq!((told.len(), told.iter().map(|loss| loss.lines).sum::<u64>()), (MOST_FILES, 1000));
+        let reported = losses.take();
+        assert_eq!((reported.len(), reported.iter().map(|loss| loss.lines).sum::<u64>()), (MOST_FILES, 1000));
     }
 }

@@ -11,8 +11,8 @@ mod threads;
 mod writer;
 
 pub use escape::write_escaped;
-pub use format::Format;
+pub use format::LogFormat;
 pub use losses::Loss;
-pub use target::{AccessLog, BufferRules, LogTarget};
+pub use target::{AccessLog, LogBuffering, LogTarget};
 pub use threads::LogThreads;
 pub use writer::LogWriter;

@@ -13,7 +13,7 @@ use crate::MODE;
 /// Cache of open logs.
 pub(crate) struct OpenLogs {
     /// Cached files; `open_log_file_cache` of each added log sets the maximum number of entries.
-    files: Lru<PathBuf, Kept>,
+    files: Lru<PathBuf, OpenLogFile>,
 }
 
 impl Default for OpenLogs {
@@ -22,7 +22,7 @@ impl Default for OpenLogs {
     }
 }
 
-struct Kept {
+struct OpenLogFile {
     /// Open file; `None` until the path has been used `min_uses` times.
     file: Option<File>,
     uses: u64,
@@ -46,29 +46,29 @@ impl OpenLogs {
         if self.files.get(path).is_none() {
             opened = Some(open(path)?);
             self.make_room(rules, now);
-            let kept = Kept { file: None, uses: 0, first_ms: now, used_ms: now, checked_ms: now };
-            self.files.insert(path.to_owned(), kept, 1);
+            let entry = OpenLogFile { file: None, uses: 0, first_ms: now, used_ms: now, checked_ms: now };
+            self.files.insert(path.to_owned(), entry, 1);
         }
-        let Some(kept) = self.files.get_mut(path) else { return Ok(()) };
-        if now.saturating_sub(kept.first_ms) > rules.inactive && kept.file.is_none() {
-            (kept.first_ms, kept.uses) = (now, 0);
+        let Some(entry) = self.files.get_mut(path) else { return Ok(()) };
+        if now.saturating_sub(entry.first_ms) > rules.inactive && entry.file.is_none() {
+            (entry.first_ms, entry.uses) = (now, 0);
         }
-        kept.uses += 1;
-        kept.used_ms = now;
-        if now.saturating_sub(kept.checked_ms) >= rules.valid {
-            kept.checked_ms = now;
-            if kept.file.as_ref().is_some_and(|file| !is_at(file, path)) {
-                kept.file = None;
+        entry.uses += 1;
+        entry.used_ms = now;
+        if now.saturating_sub(entry.checked_ms) >= rules.valid {
+            entry.checked_ms = now;
+            if entry.file.as_ref().is_some_and(|file| !is_same_file(file, path)) {
+                entry.file = None;
             }
         }
-        if let Some(file) = &mut kept.file {
+        if let Some(file) = &mut entry.file {
             return file.write_all(line);
         }
         let mut file = opened.map_or_else(|| open(path), Ok)?;
         file.write_all(line)?;
-        if kept.uses >= rules.min_uses {
-            kept.file = Some(file);
-            kept.checked_ms = now;
+        if entry.uses >= rules.min_uses {
+            entry.file = Some(file);
+            entry.checked_ms = now;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl OpenLogs {
     /// least recently used one.
     fn make_room(&mut self, rules: &OpenLogFileCache, now: u64) {
         while self.files.remove_oldest_if(|kept| now.saturating_sub(kept.used_ms) > rules.inactive) {}
-        self.files.set_most(rules.max.max(1));
+        self.files.set_max_weight(rules.max.max(1));
     }
 
     /// Closes all logs because their files were renamed.
@@ -93,7 +93,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Returns whether the path still refers to the open file.
-fn is_at(file: &File, path: &Path) -> bool {
+fn is_same_file(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
         _ => false,
@@ -103,7 +103,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
     const RULES: OpenLogFileCache = OpenLogFileCache { max: 2, inactive: 1000, min_uses: 2, valid: 500 };
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn uses_with_long_gaps_do_not_reach_min_uses() {
-        let folder = Folder::new("apart");
+        let folder = LogTestFolder::new("apart");
         let (path, mut logs) = (folder.path("a.log"), OpenLogs::default());
         for now in [0, 1001, 2002] {
             logs.append(&path, Some(&RULES), now, b"x").unwrap();
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn another_log_makes_room_of_those_unused() {
-        let folder = Folder::new("room");
+        let folder = LogTestFolder::new("room");
         let mut logs = OpenLogs::default();
         let rules = OpenLogFileCache { max: 9, ..RULES };
         for (name, now) in [("a", 0), ("b", 500), ("c", 1001)] {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_log_that_was_removed_is_made_again_once_asked() {
-        let folder = Folder::new("removed");
+        let folder = LogTestFolder::new("removed");
         let (path, mut logs) = (folder.path("a.log"), OpenLogs::default());
         for now in [0, 1] {
             logs.append(&path, Some(&RULES), now, b"x").unwrap();
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn nothing_stays_open_without_rules() {
-        let folder = Folder::new("closed");
+        let folder = LogTestFolder::new("closed");
         let mut logs = OpenLogs::default();
         for now in 0..3 {
             logs.append(&folder.path("a.log"), None, now, b"x").unwrap();
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_log_is_readable_by_its_owner_and_group_alone() {
-        let folder = Folder::new("mode");
+        let folder = LogTestFolder::new("mode");
         OpenLogs::default().append(&folder.path("a.log"), None, 0, b"x").unwrap();
         let mode = std::fs::metadata(folder.path("a.log")).unwrap().mode();
         assert_eq!(mode & 0o777 & !0o640, 0, "{mode:o}");

@@ -45,7 +45,7 @@ pub enum LogTarget {
         /// Log file.
         file: Arc<LogFile>,
         /// `buffer=` and related parameters.
-        buffer: Option<BufferRules>,
+        buffer: Option<LogBuffering>,
     },
     /// Path with variables.
     Variable(Template, Option<OpenLogFileCache>),
@@ -55,7 +55,7 @@ pub enum LogTarget {
 
 /// Buffering of lines before they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BufferRules {
+pub struct LogBuffering {
     /// `buffer=`, in bytes.
     pub size: usize,
     /// `flush=`, in milliseconds.
@@ -96,9 +96,9 @@ impl LogTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::{Values, template};
+    use crate::access::testing::{TestVariables, template};
 
-    fn path(text: &str, values: &Values) -> Option<PathBuf> {
+    fn path(text: &str, values: &TestVariables) -> Option<PathBuf> {
         LogTarget::Variable(template(text), None).path(values, &mut Frame::new(), Path::new("/srv"))
     }
 
@@ -110,12 +110,12 @@ mod tests {
             condition,
             sample: None,
         };
-        log.admits(200, &Values { plain, ..Values::default() }, &mut Frame::new())
+        log.admits(200, &TestVariables { plain, ..TestVariables::default() }, &mut Frame::new())
     }
 
     #[test]
     fn a_path_is_relative_to_the_prefix() {
-        let values = Values { plain: b"a.example", other: b"x" };
+        let values = TestVariables { plain: b"a.example", other: b"x" };
         assert_eq!(path("logs/$plain.log", &values), Some("/srv/logs/a.example.log".into()));
         assert_eq!(path("/var/log/$plain/$other", &values), Some("/var/log/a.example/x".into()));
     }
@@ -123,22 +123,26 @@ mod tests {
     #[test]
     fn a_client_cannot_climb_out_of_the_folder_nor_cut_the_name() {
         for plain in [&b".."[..], b"../../etc/passwd", b"a/../../b", b"a/..", b"a\0"] {
-            assert_eq!(path("logs/$plain", &Values { plain, ..Values::default() }), None, "{plain:?}");
+            assert_eq!(
+                path("logs/$plain", &TestVariables { plain, ..TestVariables::default() }),
+                None,
+                "{plain:?}"
+            );
         }
         // Two dots within a name do not refer to the parent folder.
-        let values = Values { plain: b"a..b", ..Values::default() };
+        let values = TestVariables { plain: b"a..b", ..TestVariables::default() };
         assert_eq!(path("logs/$plain", &values), Some("/srv/logs/a..b".into()));
     }
 
     #[test]
     fn there_is_no_log_without_a_path() {
-        assert_eq!(path("$plain", &Values::default()), None);
-        assert_eq!(path("logs/$broken", &Values::default()), None);
+        assert_eq!(path("$plain", &TestVariables::default()), None);
+        assert_eq!(path("logs/$broken", &TestVariables::default()), None);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_a_path() {
-        let values = Values { plain: b"\xff", ..Values::default() };
+        let values = TestVariables { plain: b"\xff", ..TestVariables::default() };
         assert_eq!(path("$plain", &values).unwrap().as_os_str().as_bytes(), b"/srv/\xff");
     }
 
@@ -164,7 +168,7 @@ mod tests {
             condition: None,
             sample: None,
         };
-        assert!(log.admits(200, &Values::default(), &mut Frame::new()));
+        assert!(log.admits(200, &TestVariables::default(), &mut Frame::new()));
     }
 
     #[test]
@@ -174,7 +178,7 @@ mod tests {
             AccessLog { format: 0, target, condition: None, sample }
         };
         let count = |log: &AccessLog, status| {
-            (0..10_000).filter(|_| log.admits(status, &Values::default(), &mut Frame::new())).count()
+            (0..10_000).filter(|_| log.admits(status, &TestVariables::default(), &mut Frame::new())).count()
         };
         assert!((50..200).contains(&count(&sampled(100), 200)));
         assert_eq!([404, 499, 502, 0].map(|status| count(&sampled(100), status)), [10_000; 4]);

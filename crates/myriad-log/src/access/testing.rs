@@ -1,25 +1,25 @@
 //! Request for tests with four variables.
 
-use myriad_script::{Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Role, Template};
+use myriad_script::{Builtin, Catalogue, Compiler, Environment, EvalError, Frame, Template, VariableRole};
 
-struct Names;
+struct TestCatalogue;
 
 const NAMES: [&str; 4] = ["plain", "other", "absent", "broken"];
 
-impl Catalogue for Names {
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
-        NAMES.iter().position(|known| *known == name).map(|at| (Builtin(at as u32), Role::Fixed))
+impl Catalogue for TestCatalogue {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)> {
+        NAMES.iter().position(|known| *known == name).map(|at| (Builtin(at as u32), VariableRole::Fixed))
     }
 }
 
 /// Values of `$plain` and `$other`; `$absent` does not exist, and the evaluation of `$broken` fails.
 #[derive(Default)]
-pub(crate) struct Values {
+pub(crate) struct TestVariables {
     pub(crate) plain: &'static [u8],
     pub(crate) other: &'static [u8],
 }
 
-impl Environment for Values {
+impl Environment for TestVariables {
     fn variable(&self, id: Builtin, _: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         match id.0 {
             0 => out.extend_from_slice(self.plain),
@@ -50,7 +50,7 @@ impl Environment for Values {
 
 /// Compiles a template that can use the variables of [`Values`].
 pub(crate) fn template(text: &str) -> Template {
-    let mut compiler = Compiler::new(Names);
+    let mut compiler = Compiler::new(TestCatalogue);
     let template = compiler.template(text).expect("a template");
     assert!(compiler.finish().is_ok());
     template

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use myriad_conf::settings::OpenLogFileCache;
-use myriad_encode::{Coding, Level, compress};
+use myriad_encode::{Coding, CompressionLevel, compress};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
@@ -78,24 +78,24 @@ impl Batch {
         }
     }
 
-    fn key(&self) -> Key {
+    fn key(&self) -> QueueKey {
         match self {
-            Self::Lines { file, .. } => Key::File(file.number()),
-            Self::Line { .. } | Self::Reopen | Self::Waiters(_) => Key::Variable,
+            Self::Lines { file, .. } => QueueKey::File(file.number()),
+            Self::Line { .. } | Self::Reopen | Self::Waiters(_) => QueueKey::Variable,
         }
     }
 }
 
 /// Key of the queue of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Key {
+enum QueueKey {
     File(usize),
     /// All logs with variables in their path, which share a table of open files.
     Variable,
 }
 
 #[derive(Default)]
-struct Queue {
+struct WriteQueue {
     batches: VecDeque<Batch>,
     bytes: usize,
     /// True while a thread writes batches of this queue: a single thread at a time preserves the order of lines.
@@ -104,9 +104,9 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
-    queues: HashMap<Key, Queue>,
+    queues: HashMap<QueueKey, WriteQueue>,
     /// Non-empty queues that no thread has taken.
-    ready: VecDeque<Key>,
+    ready: VecDeque<QueueKey>,
     bytes: usize,
     idle: usize,
     threads: usize,
@@ -150,7 +150,7 @@ impl LogThreads {
     }
 
     /// Queues a batch. If its queue is full, the batch is dropped and counted.
-    pub(crate) fn put(&self, batch: Batch) {
+    pub(crate) fn enqueue(&self, batch: Batch) {
         let (key, bytes) = (batch.key(), batch.bytes().len());
         let mut state = self.shared.state.lock();
         let state = &mut *state;
@@ -159,7 +159,7 @@ impl LogThreads {
             waiting + bytes <= self.shared.bounds.file && state.bytes + bytes <= self.shared.bounds.all;
         // A batch that exceeds the limit is accepted if its queue is empty.
         if !has_room && waiting > 0 {
-            state.losses.add(batch.path(), batch.bytes(), Loss::behind(waiting));
+            state.losses.add(batch.path(), batch.bytes(), Loss::queue_full(waiting));
             return;
         }
         state.bytes += bytes;
@@ -168,12 +168,12 @@ impl LogThreads {
         queue.batches.push_back(batch);
         if queue.batches.len() == 1 && !queue.is_taken {
             state.ready.push_back(key);
-            self.call_thread(state);
+            self.wake_or_start_thread(state);
         }
     }
 
     /// Wakes an idle thread or starts another.
-    fn call_thread(&self, state: &mut State) {
+    fn wake_or_start_thread(&self, state: &mut State) {
         if state.idle >= state.ready.len() || state.threads == MOST_THREADS {
             self.shared.wake.notify_one();
             return;
@@ -188,7 +188,7 @@ impl LogThreads {
     }
 
     /// Waits at most `most` until everything queued before is written. Returns whether it is.
-    pub fn settle(&self, most: Duration) -> bool {
+    pub fn wait_until_written(&self, most: Duration) -> bool {
         let end = Instant::now() + most;
         let mut state = self.shared.state.lock();
         while !state.queues.is_empty() {
@@ -262,17 +262,18 @@ impl Shared {
             Batch::Lines { file, gzip, lines, .. } => {
                 // Each batch is a separate member of the file; concatenated members are a valid gzip file (RFC 1952
                 // section 2.2).
-                let packed = gzip.and_then(|level| compress(Coding::Gzip, Level::Number(level), lines).ok());
+                let packed = gzip
+                    .and_then(|level| compress(Coding::Gzip, CompressionLevel::Number(level), lines).ok());
                 let cut = match &packed {
                     // No part of a truncated member can be read.
                     Some(packed) => file.append(packed).map_err(|cut| (0, cut.error)),
                     None => file.append(lines).map_err(|cut| (cut.written, cut.error)),
                 };
-                cut.map_err(|(from, error)| (from, Loss::written(&error)))
+                cut.map_err(|(from, error)| (from, Loss::write_failed(&error)))
             }
             Batch::Line { path, rules, now_ms, line } => {
                 let written = self.open.lock().append(path, rules.as_ref(), *now_ms, line);
-                written.map_err(|error: io::Error| (0, Loss::opened(&error)))
+                written.map_err(|error: io::Error| (0, Loss::open_failed(&error)))
             }
             Batch::Reopen => {
                 self.open.lock().close();
@@ -288,7 +289,7 @@ mod tests {
     use std::os::fd::OwnedFd;
 
     use super::*;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
     const LONG: Duration = Duration::from_mins(1);
 
@@ -304,30 +305,30 @@ mod tests {
 
     #[test]
     fn lines_of_a_file_keep_their_order() {
-        let folder = Folder::new("order");
+        let folder = LogTestFolder::new("order");
         let (threads, file) = (LogThreads::default(), folder.log("a.log"));
         let mut expected = String::new();
         for number in 0..2000 {
             let line = format!("{number}\n");
-            threads.put(lines(&file, line.as_bytes()));
+            threads.enqueue(lines(&file, line.as_bytes()));
             expected.push_str(&line);
         }
-        assert!(threads.settle(LONG));
+        assert!(threads.wait_until_written(LONG));
         assert_eq!(folder.read("a.log"), expected);
         assert!(threads.losses().is_empty());
     }
 
     #[test]
     fn a_disk_that_hangs_holds_up_no_other_file_and_what_finds_no_room_is_counted() {
-        let folder = Folder::new("hangs");
+        let folder = LogTestFolder::new("hangs");
         let threads = LogThreads::within(Bounds { file: 1 << 20, all: 4 << 20 });
         let (slow, mut reader) = pipe("slow.log");
         let line = [[b'x'; 1023].as_slice(), b"\n"].concat();
         // More than the pipe and the queue can store.
         let put = 4096;
-        (0..put).for_each(|_| threads.put(lines(&slow, &line)));
+        (0..put).for_each(|_| threads.enqueue(lines(&slow, &line)));
         let quick = folder.log("quick.log");
-        threads.put(lines(&quick, b"one\n"));
+        threads.enqueue(lines(&quick, b"one\n"));
         while folder.read("quick.log") != "one\n" {
             std::thread::yield_now();
         }
@@ -338,7 +339,7 @@ mod tests {
         // The lines that were not lost arrive once the pipe is drained.
         let mut arrived = vec![0; (put - count as usize) * line.len()];
         reader.read_exact(&mut arrived).expect("the rest");
-        assert!(threads.settle(LONG) && threads.losses().is_empty());
+        assert!(threads.wait_until_written(LONG) && threads.losses().is_empty());
     }
 
     #[test]
@@ -347,22 +348,22 @@ mod tests {
         let full: OwnedFd =
             std::fs::OpenOptions::new().append(true).open("/dev/full").expect("/dev/full").into();
         let file = Arc::new(LogFile::new("/dev/full".into(), full));
-        threads.put(lines(&file, b"one\ntwo\n"));
-        threads.put(lines(&file, b"three\n"));
-        assert!(threads.settle(LONG));
-        let told: Vec<_> = threads.losses().iter().map(ToString::to_string).collect();
-        assert_eq!(told.len(), 1);
+        threads.enqueue(lines(&file, b"one\ntwo\n"));
+        threads.enqueue(lines(&file, b"three\n"));
+        assert!(threads.wait_until_written(LONG));
+        let reported: Vec<_> = threads.losses().iter().map(ToString::to_string).collect();
+        assert_eq!(reported.len(), 1);
         assert!(
-            told[0].starts_with("write() to \"/dev/full\" failed (28: No space left on device), 3 lines"),
-            "{told:?}"
+            reported[0].starts_with("write() to \"/dev/full\" failed (28: No space left on device), 3 lines"),
+            "{reported:?}"
         );
     }
 
     #[test]
     fn pending_lines_are_written_after_last_sender_is_dropped() {
-        let folder = Folder::new("left");
+        let folder = LogTestFolder::new("left");
         let (threads, file) = (LogThreads::default(), folder.log("a.log"));
-        threads.put(lines(&file, b"one\n"));
+        threads.enqueue(lines(&file, b"one\n"));
         drop(threads);
         while folder.read("a.log") != "one\n" {
             std::thread::yield_now();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::target::{BufferRules, LogTarget};
+use super::target::{LogBuffering, LogTarget};
 use super::threads::{Batch, LogThreads, Waiters};
 use crate::log_file::LogFile;
 
@@ -19,7 +19,7 @@ pub struct LogWriter {
     /// Numbers of the files with non-empty buffers.
     filled: RefCell<Vec<usize>>,
     /// Wakes `keep_flushing` when a buffer with a `flush=` time gets its first line.
-    begun: Notify,
+    flush_needed: Notify,
     /// Shortest `flush=` time of these buffers in milliseconds.
     soonest_ms: Cell<u64>,
     /// Connections that wait until the lines of logs without `buffer=` are written.
@@ -35,7 +35,7 @@ const LONGEST_WAIT_MS: u64 = 1000;
 
 /// Parameters of a log without `buffer=`: lines are gathered for ten milliseconds, so that a busy worker rarely wakes a
 /// thread.
-const UNBUFFERED: BufferRules = BufferRules { size: 64 << 10, flush_ms: Some(10), gzip: None };
+const UNBUFFERED: LogBuffering = LogBuffering { size: 64 << 10, flush_ms: Some(10), gzip: None };
 
 /// Time in milliseconds for which connections do not wait for their lines after one has waited too long.
 const SLOW_MS: u64 = 10_000;
@@ -53,7 +53,7 @@ struct Buffer {
     file: Arc<LogFile>,
     lines: Vec<u8>,
     since_ms: u64,
-    rules: BufferRules,
+    rules: LogBuffering,
     /// The log has no `buffer=`: connections wait for its lines before they close.
     is_unbuffered: bool,
 }
@@ -65,7 +65,7 @@ impl LogWriter {
             threads,
             buffers: RefCell::default(),
             filled: RefCell::default(),
-            begun: Notify::new(),
+            flush_needed: Notify::new(),
             soonest_ms: Cell::new(LONGEST_WAIT_MS),
             waiters: RefCell::default(),
             has_put_lines: Cell::new(false),
@@ -82,13 +82,13 @@ impl LogWriter {
     /// target with variables.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
-            LogTarget::File { file, buffer } => self.gather(file, *buffer, write),
+            LogTarget::File { file, buffer } => self.append_to_buffer(file, *buffer, write),
             LogTarget::Variable(_, rules) => {
                 let mut line = Vec::new();
                 if let Some(path) = path.filter(|_| write(&mut line)) {
                     let now_ms = myriad_net::clock::monotonic_ms();
                     self.has_put_lines.set(true);
-                    self.threads.put(Batch::Line { path, rules: *rules, now_ms, line });
+                    self.threads.enqueue(Batch::Line { path, rules: *rules, now_ms, line });
                 }
             }
             LogTarget::Syslog(syslog) => {
@@ -100,10 +100,10 @@ impl LogWriter {
         }
     }
 
-    fn gather(
+    fn append_to_buffer(
         &self,
         file: &Arc<LogFile>,
-        buffered: Option<BufferRules>,
+        buffered: Option<LogBuffering>,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) {
         let rules = buffered.unwrap_or(UNBUFFERED);
@@ -122,7 +122,7 @@ impl LogWriter {
         }
         if began > 0 && buffer.lines.len() > rules.size {
             let next = buffer.lines.split_off(began);
-            buffer.leave_to(&self.threads, None);
+            buffer.hand_over(&self.threads, None);
             buffer.lines.extend_from_slice(&next);
         } else if began > 0 {
             return;
@@ -132,27 +132,27 @@ impl LogWriter {
         buffer.since_ms = myriad_net::clock::monotonic_ms();
         if let Some(flush_ms) = rules.flush_ms {
             self.soonest_ms.set(self.soonest_ms.get().min(flush_ms));
-            self.begun.notify_one();
+            self.flush_needed.notify_one();
         }
     }
 
     /// Flushes buffers after their `flush=` time; never returns.
     pub async fn keep_flushing(&self) {
         loop {
-            self.begun.notified().await;
+            self.flush_needed.notified().await;
             // A buffer that gets its first line during the wait may have a shorter time.
             let wait_ms = self.soonest_ms.replace(LONGEST_WAIT_MS);
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             self.flush(false);
-            if let Some(soonest_ms) = self.soonest() {
+            if let Some(soonest_ms) = self.next_flush_ms() {
                 self.soonest_ms.set(self.soonest_ms.get().min(soonest_ms));
-                self.begun.notify_one();
+                self.flush_needed.notify_one();
             }
         }
     }
 
     /// Returns the shortest `flush=` time of non-empty buffers.
-    fn soonest(&self) -> Option<u64> {
+    fn next_flush_ms(&self) -> Option<u64> {
         let buffers = self.buffers.borrow();
         let filled = self.filled.borrow();
         let filled = filled.iter().filter_map(|number| buffers[*number].as_ref());
@@ -169,7 +169,7 @@ impl LogWriter {
             let limit = buffer.rules.flush_ms.unwrap_or(u64::MAX);
             let is_due = all || now.saturating_sub(buffer.since_ms) >= limit;
             if is_due {
-                buffer.leave_to(&self.threads, None);
+                buffer.hand_over(&self.threads, None);
             }
             !is_due
         });
@@ -208,13 +208,13 @@ impl LogWriter {
         }
         let waiters = Arc::new(waiters);
         if self.has_put_lines.take() {
-            self.threads.put(Batch::Waiters(Arc::clone(&waiters)));
+            self.threads.enqueue(Batch::Waiters(Arc::clone(&waiters)));
         }
         let mut buffers = self.buffers.borrow_mut();
         self.filled.borrow_mut().retain(|number| {
             let Some(buffer) = &mut buffers[*number] else { return false };
             if buffer.is_unbuffered {
-                buffer.leave_to(&self.threads, Some(&waiters));
+                buffer.hand_over(&self.threads, Some(&waiters));
             }
             !buffer.is_unbuffered
         });
@@ -223,22 +223,22 @@ impl LogWriter {
     /// Closes the logs with variables in their path, so that they are reopened.
     pub fn reopen(&self) {
         self.flush(true);
-        self.threads.put(Batch::Reopen);
+        self.threads.enqueue(Batch::Reopen);
     }
 
     /// Writes all lines and waits for completion, at most five seconds. Returns whether all are written.
     pub fn finish(&self) -> bool {
         self.flush(true);
-        self.threads.settle(AT_THE_END)
+        self.threads.wait_until_written(AT_THE_END)
     }
 }
 
 impl Buffer {
-    fn new(file: &Arc<LogFile>, rules: BufferRules) -> Self {
+    fn new(file: &Arc<LogFile>, rules: LogBuffering) -> Self {
         Self { file: Arc::clone(file), lines: Vec::new(), since_ms: 0, rules, is_unbuffered: false }
     }
 
-    fn leave_to(&mut self, threads: &LogThreads, waiters: Option<&Waiters>) {
+    fn hand_over(&mut self, threads: &LogThreads, waiters: Option<&Waiters>) {
         if self.lines.is_empty() {
             return;
         }
@@ -246,7 +246,7 @@ impl Buffer {
         let next = Vec::with_capacity(self.lines.len());
         let lines = std::mem::replace(&mut self.lines, next);
         let (file, gzip) = (Arc::clone(&self.file), self.rules.gzip);
-        threads.put(Batch::Lines { file, gzip, lines, waiters: waiters.cloned() });
+        threads.enqueue(Batch::Lines { file, gzip, lines, waiters: waiters.cloned() });
     }
 }
 
@@ -267,11 +267,11 @@ mod tests {
 
     use super::*;
     use crate::access::testing::template;
-    use crate::testing::Folder;
+    use crate::testing::LogTestFolder;
 
-    const RULES: BufferRules = BufferRules { size: 8, flush_ms: None, gzip: None };
+    const RULES: LogBuffering = LogBuffering { size: 8, flush_ms: None, gzip: None };
 
-    fn target(folder: &Folder, buffer: Option<BufferRules>) -> LogTarget {
+    fn target(folder: &LogTestFolder, buffer: Option<LogBuffering>) -> LogTarget {
         LogTarget::File { file: folder.log("a.log"), buffer }
     }
 
@@ -287,14 +287,14 @@ mod tests {
     }
 
     /// Returns the contents of the file once the threads are idle.
-    fn read(writer: &LogWriter, folder: &Folder, name: &str) -> String {
-        assert!(writer.threads.settle(Duration::from_mins(1)));
+    fn read(writer: &LogWriter, folder: &LogTestFolder, name: &str) -> String {
+        assert!(writer.threads.wait_until_written(Duration::from_mins(1)));
         folder.read(name)
     }
 
     #[test]
     fn a_line_without_buffer_waits_for_no_other() {
-        let folder = Folder::new("unbuffered");
+        let folder = LogTestFolder::new("unbuffered");
         let writer = LogWriter::default();
         write(&writer, &target(&folder, None), "one\n");
         writer.flush(true);
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_line_that_does_not_fit_has_the_others_written_and_stays() {
-        let folder = Folder::new("buffered");
+        let folder = LogTestFolder::new("buffered");
         let (writer, target) = (LogWriter::default(), target(&folder, Some(RULES)));
         write(&writer, &target, "one\n");
         write(&writer, &target, "two\n");
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_line_longer_than_the_buffer_is_whole() {
-        let folder = Folder::new("long");
+        let folder = LogTestFolder::new("long");
         let (writer, target) = (LogWriter::default(), target(&folder, Some(RULES)));
         write(&writer, &target, "longer than eight\n");
         write(&writer, &target, "x\n");
@@ -327,24 +327,24 @@ mod tests {
 
     #[test]
     fn buffers_without_a_time_wait_for_space_or_the_end() {
-        let folder = Folder::new("end");
+        let folder = LogTestFolder::new("end");
         let writer = LogWriter::default();
         write(&writer, &target(&folder, Some(RULES)), "one\n");
         writer.flush(false);
         assert_eq!(read(&writer, &folder, "a.log"), "");
         let threads = Arc::clone(&writer.threads);
         drop(writer);
-        assert!(threads.settle(Duration::from_mins(1)));
+        assert!(threads.wait_until_written(Duration::from_mins(1)));
         assert_eq!(folder.read("a.log"), "one\n");
     }
 
     #[test]
     fn what_is_gathered_is_written_once_its_time_has_come() {
-        let folder = Folder::new("time");
+        let folder = LogTestFolder::new("time");
         let writer = LogWriter::default();
         let file = folder.log("a.log");
         let target = |flush_ms| {
-            let buffer = Some(BufferRules { flush_ms: Some(flush_ms), ..RULES });
+            let buffer = Some(LogBuffering { flush_ms: Some(flush_ms), ..RULES });
             LogTarget::File { file: Arc::clone(&file), buffer }
         };
         write(&writer, &target(3_600_000), "one\n");
@@ -358,9 +358,9 @@ mod tests {
 
     #[test]
     fn a_buffer_is_flushed_without_a_further_line() {
-        let folder = Folder::new("flushing");
+        let folder = LogTestFolder::new("flushing");
         let writer = LogWriter::default();
-        let target = target(&folder, Some(BufferRules { flush_ms: Some(0), ..RULES }));
+        let target = target(&folder, Some(LogBuffering { flush_ms: Some(0), ..RULES }));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
             let mut flushing = pin!(writer.keep_flushing());
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn waiting_connections_are_woken_once_their_lines_are_written() {
-        let folder = Folder::new("waiters");
+        let folder = LogTestFolder::new("waiters");
         let writer = LogWriter::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let wait = |expected: [&str; 3]| {
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn logs_that_name_one_file_share_a_buffer() {
-        let folder = Folder::new("shared");
+        let folder = LogTestFolder::new("shared");
         let writer = LogWriter::default();
         let file = folder.log("a.log");
         let targets = [(); 2].map(|()| LogTarget::File { file: Arc::clone(&file), buffer: Some(RULES) });
@@ -427,9 +427,9 @@ mod tests {
 
     #[test]
     fn each_buffer_is_a_member_of_a_gzip_file() {
-        let folder = Folder::new("gzip");
+        let folder = LogTestFolder::new("gzip");
         let writer = LogWriter::default();
-        let target = target(&folder, Some(BufferRules { gzip: Some(6), ..RULES }));
+        let target = target(&folder, Some(LogBuffering { gzip: Some(6), ..RULES }));
         write(&writer, &target, "one\n");
         writer.flush(true);
         assert!(writer.finish());
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn variable_log_path_is_opened_per_request_and_failure_reported() {
-        let folder = Folder::new("variable");
+        let folder = LogTestFolder::new("variable");
         let writer = LogWriter::default();
         let target = LogTarget::Variable(template("$plain"), None);
         write_at(&writer, &target, Some(folder.path("b.log")), "one\n");
@@ -452,16 +452,16 @@ mod tests {
         assert_eq!(read(&writer, &folder, "b.log"), "one\n");
         write_at(&writer, &target, Some(folder.path("missing/b.log")), "one\n");
         assert!(writer.finish());
-        let told = writer.threads.losses().remove(0).to_string();
+        let reported = writer.threads.losses().remove(0).to_string();
         assert!(
-            told.contains("failed (2: No such file or directory) while logging request, 1 line lost"),
-            "{told}"
+            reported.contains("failed (2: No such file or directory) while logging request, 1 line lost"),
+            "{reported}"
         );
     }
 
     #[test]
     fn reopened_logs_follow_their_path() {
-        let folder = Folder::new("anew");
+        let folder = LogTestFolder::new("anew");
         let writer = LogWriter::default();
         let rules = OpenLogFileCache { max: 9, inactive: 3_600_000, min_uses: 1, valid: 3_600_000 };
         let target = LogTarget::Variable(template("$plain"), Some(rules));
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn a_line_that_cannot_be_made_is_taken_back() {
-        let folder = Folder::new("taken-back");
+        let folder = LogTestFolder::new("taken-back");
         let writer = LogWriter::default();
         let target = target(&folder, Some(RULES));
         write(&writer, &target, "one\n");

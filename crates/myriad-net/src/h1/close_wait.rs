@@ -10,15 +10,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::connection::Connection;
-use crate::service::Behind;
+use crate::service::PostResponseWork;
 
 /// Maximum delay of a close by a refresh.
 const MOST: Duration = Duration::from_millis(40);
 
 /// Waits until the lines of the exchanges are logged, but only while the client is connected. The connection counts as
 /// idle.
-pub(crate) async fn logged(connection: &Connection, mut logged: Behind) {
-    connection.rest();
+pub(crate) async fn wait_until_logged(connection: &Connection, mut logged: PostResponseWork) {
+    connection.mark_idle();
     poll_fn(|cx| match logged.as_mut().poll(cx) {
         Poll::Pending => connection.socket.poll_closed(cx),
         Poll::Ready(()) => Poll::Ready(()),
@@ -27,7 +27,7 @@ pub(crate) async fn logged(connection: &Connection, mut logged: Behind) {
 }
 
 /// Waits for a refresh after the response, for at most [`MOST`] and only while the client is connected.
-pub(super) async fn refreshed(connection: &Connection, mut behind: Behind) {
+pub(super) async fn wait_for_refresh(connection: &Connection, mut behind: PostResponseWork) {
     let over = poll_fn(|cx| match behind.as_mut().poll(cx) {
         Poll::Pending => connection.socket.poll_closed(cx),
         Poll::Ready(()) => Poll::Ready(()),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use myriad_http::h1::{Framing, request_framing, wants_keep_alive};
-use myriad_http::head::{RequestHead, Version};
+use myriad_http::head::{HttpVersion, RequestHead};
 use myriad_http::{Known, Method};
 
 use super::{send, tunnel};
@@ -15,8 +15,8 @@ use crate::connection::Connection;
 use crate::deadline;
 use crate::request_body::RequestBody;
 use crate::request_buffers::{self, RequestBuffers};
-use crate::response::{Response, ResponseBody, Sent};
-use crate::service::{Behind, Outcome, Rejection, Service};
+use crate::response::{Response, ResponseBody, SentReport};
+use crate::service::{PostResponseWork, Rejection, Service, ServiceOutcome};
 use crate::test_panic::test_panic;
 use crate::timeouts::Timeouts;
 
@@ -25,17 +25,17 @@ use crate::timeouts::Timeouts;
 const DRAIN_MS: u64 = 30_000;
 
 /// Next state of the connection.
-pub(super) enum After {
+pub(super) enum NextState {
     KeepAlive(Box<RequestBuffers>),
     Close,
     /// Same as [`After::Close`], once the work after the response is finished or has timed out.
-    CloseBehind(Behind),
+    CloseAfterWork(PostResponseWork),
     /// The client may still be sending: an immediate close would reset the response in transit.
     Linger(Timeouts),
 }
 
 /// Properties of the request that the driver needs after the service has taken the head.
-struct Facts {
+struct RequestProperties {
     head_only: bool,
     http11: bool,
     keep_alive: bool,
@@ -44,11 +44,11 @@ struct Facts {
     bytes: u64,
 }
 
-impl Facts {
+impl RequestProperties {
     fn of(head: &RequestHead) -> Self {
         Self {
             head_only: head.method() == Method::Head,
-            http11: head.version() != Version::Http10,
+            http11: head.version() != HttpVersion::Http10,
             keep_alive: wants_keep_alive(head),
             rejected: false,
             bytes: head.raw().len() as u64,
@@ -57,15 +57,15 @@ impl Facts {
 }
 
 /// State of an exchange after the part that does not wait.
-pub(super) enum Ran {
+pub(super) enum ExchangeStart {
     /// The exchange is finished.
-    Done(After),
+    Done(NextState),
     /// The exchange continues in a separate future, so that an idle connection does not contain the space for it.
-    Waiting(Pin<Box<dyn Future<Output = After>>>),
+    Waiting(Pin<Box<dyn Future<Output = NextState>>>),
 }
 
-impl Ran {
-    pub(super) async fn end(self) -> After {
+impl ExchangeStart {
+    pub(super) async fn into_next_state(self) -> NextState {
         match self {
             Self::Done(after) => after,
             Self::Waiting(future) => future.await,
@@ -74,12 +74,12 @@ impl Ran {
 }
 
 /// State of an exchange once its head has been read.
-struct Parts<S: Service> {
+struct ExchangeParts<S: Service> {
     service: Rc<S>,
     connection: Rc<Connection>,
     buffers: Box<RequestBuffers>,
     body: RequestBody,
-    facts: Facts,
+    facts: RequestProperties,
 }
 
 /// Processes a request whose head has been read.
@@ -87,13 +87,13 @@ pub(super) fn run<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,
     mut buffers: Box<RequestBuffers>,
-) -> Ran {
+) -> ExchangeStart {
     let body = match request_framing(&buffers.head) {
         Ok(Framing::None) => RequestBody::empty(),
         Ok(framing) => {
             let input = std::mem::take(&mut buffers.input);
             let expects = buffers.head.known(Known::Expect).is_some_and(|value| {
-                value.eq_ignore_ascii_case(b"100-continue") && buffers.head.version() == Version::Http11
+                value.eq_ignore_ascii_case(b"100-continue") && buffers.head.version() == HttpVersion::Http11
             });
             RequestBody::new(Rc::clone(connection), framing, input, expects)
         }
@@ -101,11 +101,11 @@ pub(super) fn run<S: Service>(
     };
     connection.requests.set(connection.requests.get() + 1);
     test_panic("connection");
-    let facts = Facts::of(&buffers.head);
+    let facts = RequestProperties::of(&buffers.head);
     let held = body.handle();
     let outcome = service.begin(&mut buffers.head, connection, body);
     let (service, connection) = (Rc::clone(service), Rc::clone(connection));
-    Parts { service, connection, buffers, body: held, facts }.go_on(outcome)
+    ExchangeParts { service, connection, buffers, body: held, facts }.process_outcome(outcome)
 }
 
 /// Responds to a request that could not be read, then closes.
@@ -114,32 +114,33 @@ pub(super) fn reject<S: Service>(
     connection: &Rc<Connection>,
     mut buffers: Box<RequestBuffers>,
     why: Rejection,
-) -> Ran {
+) -> ExchangeStart {
     connection.requests.set(connection.requests.get() + 1);
-    let facts = Facts { keep_alive: false, rejected: true, ..Facts::of(&buffers.head) };
+    let facts =
+        RequestProperties { keep_alive: false, rejected: true, ..RequestProperties::of(&buffers.head) };
     let outcome = service.reject(why, &mut buffers.head, connection);
     let (service, connection) = (Rc::clone(service), Rc::clone(connection));
-    Parts { service, connection, buffers, body: RequestBody::empty(), facts }.go_on(outcome)
+    ExchangeParts { service, connection, buffers, body: RequestBody::empty(), facts }.process_outcome(outcome)
 }
 
-impl<S: Service> Parts<S> {
-    fn go_on(self, outcome: Outcome<S::Ticket>) -> Ran {
+impl<S: Service> ExchangeParts<S> {
+    fn process_outcome(self, outcome: ServiceOutcome<S::ExchangeState>) -> ExchangeStart {
         match outcome {
-            Outcome::Ready(response) => self.answer(response),
-            Outcome::Later(future) => Ran::Waiting(Box::pin(async move {
+            ServiceOutcome::Ready(response) => self.send_response(response),
+            ServiceOutcome::Later(future) => ExchangeStart::Waiting(Box::pin(async move {
                 match wait(future, &self.connection, &self.body).await {
-                    Some(response) => self.answer(response).end().await,
-                    None => After::Close,
+                    Some(response) => self.send_response(response).into_next_state().await,
+                    None => NextState::Close,
                 }
             })),
         }
     }
 
     /// Sends the response and returns the next state of the connection.
-    fn answer(self, mut response: Response<S::Ticket>) -> Ran {
+    fn send_response(self, mut response: Response<S::ExchangeState>) -> ExchangeStart {
         let timeouts = response.timeouts;
         if matches!(response.body, ResponseBody::Tunnel(_)) {
-            return Ran::Waiting(Box::pin(self.tunnel(response)));
+            return ExchangeStart::Waiting(Box::pin(self.tunnel(response)));
         }
         let keep = self.facts.keep_alive
             && (self.body.is_done() || self.body.is_drainable())
@@ -148,19 +149,19 @@ impl<S: Service> Parts<S> {
             && self.connection.requests.get() < timeouts.keepalive_requests
             && !deadline::draining();
         let head_only = self.facts.head_only;
-        let keep = send::frame(&mut response, self.facts.http11, head_only, keep);
+        let keep = send::complete_head(&mut response, self.facts.http11, head_only, keep);
         if response.drop_connection {
-            return Ran::Done(self.finish(response, send::Progress::default(), false));
+            return ExchangeStart::Done(self.finish(response, send::SendProgress::default(), false));
         }
-        match send::now(&self.connection, &mut response, head_only) {
+        match send::try_send(&self.connection, &mut response, head_only) {
             Some(progress) if !keep || self.body.is_done() => {
-                Ran::Done(self.finish(response, progress, keep))
+                ExchangeStart::Done(self.finish(response, progress, keep))
             }
-            sent => Ran::Waiting(Box::pin(async move {
+            sent => ExchangeStart::Waiting(Box::pin(async move {
                 let mut parts = self;
                 let progress = match sent {
                     Some(progress) => progress,
-                    None => send::rest(&parts.connection, &mut response, head_only).await,
+                    None => send::send_rest(&parts.connection, &mut response, head_only).await,
                 };
                 let limit_ms = if timeouts.lingering_ms > 0 { timeouts.lingering_ms } else { DRAIN_MS };
                 let keep = keep && progress.complete && parts.body.drain(limit_ms).await;
@@ -171,10 +172,10 @@ impl<S: Service> Parts<S> {
 
     /// Sends the head, then relays bytes in both directions. If the request's own body is incomplete, the client cannot
     /// have started to use another protocol, so the connection closes.
-    async fn tunnel(mut self, mut response: Response<S::Ticket>) -> After {
+    async fn tunnel(mut self, mut response: Response<S::ExchangeState>) -> NextState {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
-        response.head.lines(b"\r\n");
-        let mut progress = send::rest(&self.connection, &mut response, true).await;
+        response.head.append_lines(b"\r\n");
+        let mut progress = send::send_rest(&self.connection, &mut response, true).await;
         if let ResponseBody::Tunnel(tunnel) = body
             && progress.complete
             && self.body.is_done()
@@ -190,11 +191,16 @@ impl<S: Service> Parts<S> {
         self.finish(response, progress, false)
     }
 
-    fn finish(self, response: Response<S::Ticket>, progress: send::Progress, keep: bool) -> After {
+    fn finish(
+        self,
+        response: Response<S::ExchangeState>,
+        progress: send::SendProgress,
+        keep: bool,
+    ) -> NextState {
         let Self { service, connection, mut buffers, body, facts } = self;
         let timeouts = response.timeouts;
         let whole = body.is_done();
-        let sent = Sent {
+        let sent = SentReport {
             status: if response.drop_connection { 0 } else { response.head.status() },
             head_bytes: progress.written.min(progress.head),
             body_bytes: progress.written.saturating_sub(progress.head),
@@ -202,13 +208,13 @@ impl<S: Service> Parts<S> {
             complete: progress.complete,
             client_closed: progress.client_closed,
             pipelined: buffers.pipelined,
-            kept: !response.close,
+            keep_alive: !response.close,
             chunked: response.chunked,
             request_bytes: facts.bytes + body.received(),
             first_us: progress.first_us,
         };
-        let behind = service.finish(&buffers.head, &connection, response.ticket, &sent);
-        request_buffers::give_head(response.head.text);
+        let post_work = service.finish(&buffers.head, &connection, response.ticket, &sent);
+        request_buffers::return_head(response.head.text);
         if let Some(input) = body.take_input() {
             buffers.input = input;
         }
@@ -220,19 +226,19 @@ impl<S: Service> Parts<S> {
             if progress.too_slow {
                 service.client_too_slow(&connection);
             }
-            return After::Close;
+            return NextState::Close;
         }
         if keep {
             let tick = connection.deadline.set(timeouts.keepalive_ms);
             connection.activity.set(Activity::idle(tick, connection.requests.get()));
-            return After::KeepAlive(buffers);
+            return NextState::KeepAlive(buffers);
         }
         let unread = timeouts.lingering_always || facts.rejected || !whole || !buffers.input.is_empty();
-        request_buffers::give(buffers);
-        match behind {
-            _ if unread && timeouts.lingering_ms > 0 => After::Linger(timeouts),
-            Some(behind) => After::CloseBehind(behind),
-            None => After::Close,
+        request_buffers::return_buffers(buffers);
+        match post_work {
+            _ if unread && timeouts.lingering_ms > 0 => NextState::Linger(timeouts),
+            Some(behind) => NextState::CloseAfterWork(behind),
+            None => NextState::Close,
         }
     }
 }

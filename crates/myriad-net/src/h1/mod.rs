@@ -18,34 +18,34 @@ mod tunnel;
 
 use std::rc::Rc;
 
-pub(crate) use tunnel::end as tunnel_end;
-pub use tunnel::end_tunnels;
+pub use tunnel::close_tunnels;
+pub(crate) use tunnel::tunnel_deadline as tunnel_end;
 
 use crate::connection::Connection;
 use crate::h2;
 use crate::request_buffers::{self, RequestBuffers};
-use crate::service::{Behind, Service};
+use crate::service::{PostResponseWork, Service};
 use crate::timeouts::Timeouts;
-use crate::tls::{self, Greeting};
-use exchange::After;
-use read::Read;
+use crate::tls::{self, HandshakeResult};
+use exchange::NextState;
+use read::HeadResult;
 
 /// Performs the handshake with a client of a TLS port. Returns whether the connection can be served.
-async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
+async fn tls_handshake<S: Service>(service: &S, connection: &Connection) -> bool {
     // Boxed, so that an idle connection does not contain the space for it.
-    match Box::pin(tls::accept(&tls::OfService(service), connection)).await {
-        Greeting::Secure => {
+    match Box::pin(tls::accept(&tls::ServiceCallbacks(service), connection)).await {
+        HandshakeResult::Secure => {
             service.handshake_over(connection, None);
             true
         }
-        Greeting::Plain => {
+        HandshakeResult::Plain => {
             connection.plain_to_tls.set(true);
             true
         }
-        Greeting::Failed(failure) => {
+        HandshakeResult::Failed(failure) => {
             if let Some(failure) = failure {
-                service.handshake_over(connection, Some(failure.counted()));
-                if failure.is_told() {
+                service.handshake_over(connection, Some(failure.category()));
+                if failure.is_logged() {
                     service.tls_failed(connection, &failure);
                 }
             }
@@ -56,7 +56,7 @@ async fn greet<S: Service>(service: &S, connection: &Connection) -> bool {
 
 /// Serves one connection until it closes.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>) {
-    if service.is_secure(connection) && !greet(&*service, connection).await {
+    if service.is_secure(connection) && !tls_handshake(&*service, connection).await {
         return;
     }
     if connection.tls().is_some_and(|facts| &*facts.alpn == b"h2") {
@@ -64,51 +64,51 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
     }
     let mut carried: Option<Box<RequestBuffers>> = None;
     loop {
-        let ran = match read::head(&*service, connection, carried.take()).await {
-            Read::Closed => return,
-            Read::Request(buffers) => exchange::run(&service, connection, buffers),
-            Read::Http2(buffers) => {
+        let ran = match read::read_head(&*service, connection, carried.take()).await {
+            HeadResult::Closed => return,
+            HeadResult::Request(buffers) => exchange::run(&service, connection, buffers),
+            HeadResult::Http2(buffers) => {
                 let early = buffers.input.bytes().to_vec();
-                request_buffers::give(buffers);
+                request_buffers::return_buffers(buffers);
                 return Box::pin(h2::drive(service, connection, &early)).await;
             }
-            Read::Rejected(buffers, why) => exchange::reject(&service, connection, buffers, why),
+            HeadResult::Rejected(buffers, why) => exchange::reject(&service, connection, buffers, why),
         };
-        let (behind, linger) = match ran.end().await {
-            After::KeepAlive(buffers) if buffers.input.is_empty() => {
-                request_buffers::give(buffers);
+        let (behind, linger) = match ran.into_next_state().await {
+            NextState::KeepAlive(buffers) if buffers.input.is_empty() => {
+                request_buffers::return_buffers(buffers);
                 continue;
             }
-            After::KeepAlive(mut buffers) => {
+            NextState::KeepAlive(mut buffers) => {
                 buffers.pipelined = true;
                 carried = Some(buffers);
                 continue;
             }
-            After::Close => (None, None),
-            After::CloseBehind(behind) => (Some(behind), None),
-            After::Linger(timeouts) => (None, Some(timeouts)),
+            NextState::Close => (None, None),
+            NextState::CloseAfterWork(behind) => (Some(behind), None),
+            NextState::Linger(timeouts) => (None, Some(timeouts)),
         };
         let logged = service.logged();
         if logged.is_some() || behind.is_some() || linger.is_some() {
             // Boxed, so that an idle connection does not contain the space for it.
-            Box::pin(finish(connection, logged, behind, linger)).await;
+            Box::pin(wait_before_close(connection, logged, behind, linger)).await;
         }
-        return connection.end();
+        return connection.finish();
     }
 }
 
 /// Waits for the work that delays the close of a connection whose last response was sent.
-async fn finish(
+async fn wait_before_close(
     connection: &Rc<Connection>,
-    logged: Option<Behind>,
-    behind: Option<Behind>,
+    logged: Option<PostResponseWork>,
+    post_work: Option<PostResponseWork>,
     linger: Option<Timeouts>,
 ) {
     if let Some(logged) = logged {
-        close_wait::logged(connection, logged).await;
+        close_wait::wait_until_logged(connection, logged).await;
     }
-    if let Some(behind) = behind {
-        close_wait::refreshed(connection, behind).await;
+    if let Some(behind) = post_work {
+        close_wait::wait_for_refresh(connection, behind).await;
     }
     if let Some(timeouts) = linger {
         crate::linger::run(connection, timeouts).await;

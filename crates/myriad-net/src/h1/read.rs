@@ -3,17 +3,17 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use myriad_http::h1::{Parsed, parse_request};
+use myriad_http::h1::{ParseStatus, parse_request};
 use myriad_http::h2::PREFACE;
-use myriad_http::proxy_protocol::{self, Preface};
+use myriad_http::proxy_protocol::{self, HeaderParseStatus};
 
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
-use crate::patience::{AS_MOVED, MinRate, Patience, Terms};
+use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts, MinRate};
 use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 
-pub(super) enum Read {
+pub(super) enum HeadResult {
     /// The client or a time-out closed the connection.
     Closed,
     /// A complete head; bytes past it remain in the input.
@@ -25,11 +25,11 @@ pub(super) enum Read {
 }
 
 /// Waits for a request head. While no byte has arrived, the returned future contains no buffer.
-pub(super) async fn head<S: Service>(
+pub(super) async fn read_head<S: Service>(
     service: &S,
     connection: &Connection,
     carried: Option<Box<RequestBuffers>>,
-) -> Read {
+) -> HeadResult {
     // After a response the deadline is already set, to `keepalive_timeout` of its location.
     let first = connection.requests.get() == 0;
     if first {
@@ -48,18 +48,18 @@ fn min_rate<S: Service>(service: &S, connection: &Connection) -> MinRate {
 }
 
 /// Marks a partial head. Dropping it reports the event that follows, even in a panic.
-struct Began<'a, S: Service>(&'a S);
+struct PartialHeadGuard<'a, S: Service>(&'a S);
 
-impl<'a, S: Service> Began<'a, S> {
+impl<'a, S: Service> PartialHeadGuard<'a, S> {
     fn new(service: &'a S) -> Self {
-        service.note(ConnectionEvent::HeadBegan);
+        service.count_event(ConnectionEvent::HeadBegan);
         Self(service)
     }
 }
 
-impl<S: Service> Drop for Began<'_, S> {
+impl<S: Service> Drop for PartialHeadGuard<'_, S> {
     fn drop(&mut self) {
-        self.0.note(ConnectionEvent::HeadEnded);
+        self.0.count_event(ConnectionEvent::HeadEnded);
     }
 }
 
@@ -72,20 +72,20 @@ struct HeadReader<'a, S: Service> {
     /// Set once `client_header_timeout` runs.
     timed: bool,
     /// Set once a partial head has been reported.
-    began: Option<Began<'a, S>>,
+    began: Option<PartialHeadGuard<'a, S>>,
     /// Transfer rate of the rest of the head.
-    slow: Option<Box<(Deadline, Patience)>>,
+    slow: Option<Box<(Deadline, ClientTimeouts)>>,
     /// Number of input bytes at the last parse, so that parsing is repeated only with more bytes.
     parsed: usize,
 }
 
 impl<'a, S: Service> HeadReader<'a, S> {
-    fn poll(&mut self, service: &'a S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
+    fn poll(&mut self, service: &'a S, connection: &Connection, cx: &mut Context<'_>) -> Poll<HeadResult> {
         loop {
             if let Some(read) = self.parse(service, connection) {
                 return Poll::Ready(read);
             }
-            let buffers = self.buffers.get_or_insert_with(request_buffers::take);
+            let buffers = self.buffers.get_or_insert_with(request_buffers::take_buffers);
             let most = if buffers.input.len() < request_buffers::READ_BUFFER {
                 request_buffers::READ_BUFFER
             } else {
@@ -93,32 +93,32 @@ impl<'a, S: Service> HeadReader<'a, S> {
             };
             match connection.socket.poll_read(cx, buffers.input.room(most)) {
                 Poll::Ready(Ok(count)) if count > 0 => {
-                    buffers.input.filled(count);
+                    buffers.input.commit_read(count);
                     if let Some(slow) = &mut self.slow {
                         let rate = min_rate(service, connection);
-                        if slow.1.moved(count as u64, &slow.0, rate, AS_MOVED) {
+                        if slow.1.record_transfer(count as u64, &slow.0, rate, AS_MOVED) {
                             return Poll::Ready(self.timed_out());
                         }
                     }
                 }
-                Poll::Ready(_) => return Poll::Ready(self.closed()),
+                Poll::Ready(_) => return Poll::Ready(self.close_result()),
                 Poll::Pending => return self.idle(service, connection, cx),
             }
         }
     }
 
-    fn parse(&mut self, service: &'a S, connection: &Connection) -> Option<Read> {
+    fn parse(&mut self, service: &'a S, connection: &Connection) -> Option<HeadResult> {
         let buffers = self.buffers.as_mut()?;
         if buffers.input.len() == self.parsed {
             return None;
         }
         if self.announced {
             match proxy_protocol::parse(buffers.input.bytes()) {
-                Ok(Preface::Partial) => {
+                Ok(HeaderParseStatus::Partial) => {
                     self.parsed = buffers.input.len();
                     return None;
                 }
-                Ok(Preface::Complete(length, header)) => {
+                Ok(HeaderParseStatus::Complete(length, header)) => {
                     self.announced = false;
                     buffers.input.consume(length);
                     if let Some(header) = header {
@@ -132,7 +132,7 @@ impl<'a, S: Service> HeadReader<'a, S> {
                 }
                 Err(_) => {
                     service.proxy_header_failed(connection);
-                    return Some(self.closed());
+                    return Some(self.close_result());
                 }
             }
         }
@@ -141,18 +141,22 @@ impl<'a, S: Service> HeadReader<'a, S> {
             let may_be = !connection.plain_to_tls.get() && service.http2(connection).is_some();
             if may_be && buffers.input.bytes()[..length] == PREFACE[..length] {
                 self.parsed = buffers.input.len();
-                return if length < PREFACE.len() { None } else { Some(Read::Http2(self.buffers.take()?)) };
+                return if length < PREFACE.len() {
+                    None
+                } else {
+                    Some(HeadResult::Http2(self.buffers.take()?))
+                };
             }
         }
         let limits = service.limits(connection);
         match parse_request(buffers.input.bytes(), &limits.head, &mut buffers.head) {
-            Ok(Parsed::Complete(length)) => {
+            Ok(ParseStatus::Complete(length)) => {
                 buffers.input.consume(length);
-                Some(Read::Request(self.buffers.take()?))
+                Some(HeadResult::Request(self.buffers.take()?))
             }
-            Ok(Parsed::Partial) => {
+            Ok(ParseStatus::Partial) => {
                 self.parsed = buffers.input.len();
-                self.began.get_or_insert_with(|| Began::new(service));
+                self.began.get_or_insert_with(|| PartialHeadGuard::new(service));
                 self.slow.get_or_insert_default();
                 if !self.timed {
                     self.timed = true;
@@ -160,31 +164,31 @@ impl<'a, S: Service> HeadReader<'a, S> {
                 }
                 None
             }
-            Err(error) => Some(Read::Rejected(self.buffers.take()?, Rejection::Malformed(error))),
+            Err(error) => Some(HeadResult::Rejected(self.buffers.take()?, Rejection::Malformed(error))),
         }
     }
 
-    fn closed(&mut self) -> Read {
+    fn close_result(&mut self) -> HeadResult {
         if let Some(buffers) = self.buffers.take() {
-            request_buffers::give(buffers);
+            request_buffers::return_buffers(buffers);
         }
-        Read::Closed
+        HeadResult::Closed
     }
 
-    fn idle(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<Read> {
+    fn idle(&mut self, service: &S, connection: &Connection, cx: &mut Context<'_>) -> Poll<HeadResult> {
         let waiting = self.buffers.as_ref().is_none_or(|buffers| buffers.input.is_empty());
         if waiting {
             if let Some(buffers) = self.buffers.take() {
-                request_buffers::give(buffers);
+                request_buffers::return_buffers(buffers);
             }
             if deadline::draining() && connection.requests.get() > 0 {
-                return Poll::Ready(Read::Closed);
+                return Poll::Ready(HeadResult::Closed);
             }
         } else {
-            connection.stall();
+            connection.mark_stalled();
         }
         if let Some(slow) = &mut self.slow {
-            let terms = Terms { silence_ms: 0, rate: min_rate(service, connection) };
+            let terms = ClientTimeLimits { silence_ms: 0, rate: min_rate(service, connection) };
             if slow.1.poll(&slow.0, terms, AS_MOVED, cx).is_ready() {
                 return Poll::Ready(self.timed_out());
             }
@@ -195,12 +199,12 @@ impl<'a, S: Service> HeadReader<'a, S> {
         }
     }
 
-    fn timed_out(&mut self) -> Read {
+    fn timed_out(&mut self) -> HeadResult {
         match self.buffers.take() {
-            Some(buffers) if !self.announced => Read::Rejected(buffers, Rejection::TimedOut),
+            Some(buffers) if !self.announced => HeadResult::Rejected(buffers, Rejection::TimedOut),
             buffers => {
                 self.buffers = buffers;
-                self.closed()
+                self.close_result()
             }
         }
     }

@@ -10,8 +10,8 @@ use myriad_http::body::BoxBody;
 use myriad_http::h1::encode_chunk_head;
 
 use crate::connection::Connection;
-use crate::pace::Pace;
-use crate::patience::{Lapse, Patience, Terms};
+use crate::pace::ResponsePacer;
+use crate::patience::{ClientTimeLimits, ClientTimeouts, TimeoutReason};
 use crate::response::{Response, ResponseBody};
 
 /// Maximum number of bytes gathered before a write.
@@ -25,7 +25,7 @@ const SLICES: usize = 16;
 
 /// Progress of a response.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Progress {
+pub(super) struct SendProgress {
     /// Size of the head in bytes.
     pub(super) head: u64,
     /// Bytes written, including the head.
@@ -41,7 +41,12 @@ pub(super) struct Progress {
 }
 
 /// Completes the head with the fields of the connection. Returns whether the connection stays open.
-pub(super) fn frame<T>(response: &mut Response<T>, http11: bool, head_only: bool, keep: bool) -> bool {
+pub(super) fn complete_head<T>(
+    response: &mut Response<T>,
+    http11: bool,
+    head_only: bool,
+    keep: bool,
+) -> bool {
     let bodiless = head_only || matches!(response.head.status(), 100..=199 | 204 | 304);
     let sized = bodiless || response.body.length().is_some();
     let chunked = !sized && http11 && response.chunked;
@@ -64,11 +69,11 @@ pub(super) fn frame<T>(response: &mut Response<T>, http11: bool, head_only: bool
 }
 
 /// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: [`rest`] continues from there.
-pub(super) fn now<T>(
+pub(super) fn try_send<T>(
     connection: &Connection,
     response: &mut Response<T>,
     head_only: bool,
-) -> Option<Progress> {
+) -> Option<SendProgress> {
     if response.rate.is_some() && !head_only {
         return None;
     }
@@ -87,7 +92,7 @@ pub(super) fn now<T>(
         *slot = IoSlice::new(bytes);
     }
     let mut cx = Context::from_waker(Waker::noop());
-    let progress = |written: usize, complete, client_closed| Progress {
+    let progress = |written: usize, complete, client_closed| SendProgress {
         head: head as u64,
         written: written as u64,
         complete,
@@ -108,15 +113,15 @@ pub(super) fn now<T>(
 }
 
 /// Sends the rest after [`now`].
-pub(super) async fn rest<T>(
+pub(super) async fn send_rest<T>(
     connection: &Connection,
     response: &mut Response<T>,
     head_only: bool,
-) -> Progress {
-    let mut sender = Sender::new(response, head_only);
+) -> SendProgress {
+    let mut sender = ResponseWriter::new(response, head_only);
     // The deadline may still be armed for the head or the previous request.
     connection.deadline.clear();
-    let terms = Terms { silence_ms: response.timeouts.send_ms, rate: response.timeouts.min_rate };
+    let terms = ClientTimeLimits { silence_ms: response.timeouts.send_ms, rate: response.timeouts.min_rate };
     poll_fn(|cx| {
         let mut trailers = |out: &mut Vec<u8>| {
             if let Some(write) = response.trailers {
@@ -129,32 +134,32 @@ pub(super) async fn rest<T>(
 }
 
 /// Data to be sent, in order: the queue, then the file or the stream.
-struct Sender {
+struct ResponseWriter {
     head: u64,
     written: u64,
     /// Time of the first written byte, in microseconds since the epoch; 0 before.
     first_us: u64,
     queue: VecDeque<Bytes>,
     queued: usize,
-    source: Source,
+    source: WriterSource,
     chunked: bool,
     failed: bool,
-    pace: Option<Pace>,
+    pace: Option<ResponsePacer>,
     /// Time limits of waiting for the client.
-    patience: Patience,
+    patience: ClientTimeouts,
     /// Set if the last piece was delayed by the rate limit, not by the client.
     is_paced: bool,
     /// Set while no byte has been sent and the response is postponed until enough bytes are gathered.
     postponed: bool,
 }
 
-enum Source {
+enum WriterSource {
     Done,
     File { file: std::sync::Arc<std::os::fd::OwnedFd>, offset: u64, left: u64 },
     Stream { body: BoxBody, left: Option<u64> },
 }
 
-impl Sender {
+impl ResponseWriter {
     fn new<T>(response: &mut Response<T>, head_only: bool) -> Self {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
         let mut sender = Self {
@@ -163,11 +168,11 @@ impl Sender {
             first_us: if response.sent_already > 0 { crate::clock::now_us() } else { 0 },
             queue: VecDeque::new(),
             queued: 0,
-            source: Source::Done,
+            source: WriterSource::Done,
             chunked: response.chunked,
             failed: false,
-            pace: response.rate.filter(|_| !head_only).map(Pace::new),
-            patience: Patience::default(),
+            pace: response.rate.filter(|_| !head_only).map(ResponsePacer::new),
+            patience: ClientTimeouts::default(),
             is_paced: false,
             postponed: response.postponed && !head_only,
         };
@@ -178,9 +183,9 @@ impl Sender {
             ResponseBody::Full(bytes) => sender.push(bytes),
             ResponseBody::Parts(parts) => parts.into_iter().for_each(|part| sender.push(part)),
             ResponseBody::File { file, offset, length } => {
-                sender.source = Source::File { file, offset, left: length };
+                sender.source = WriterSource::File { file, offset, left: length };
             }
-            ResponseBody::Stream(body, left) => sender.source = Source::Stream { body, left },
+            ResponseBody::Stream(body, left) => sender.source = WriterSource::Stream { body, left },
         }
         sender.advance(response.sent_already);
         sender
@@ -208,26 +213,26 @@ impl Sender {
     fn poll(
         &mut self,
         connection: &Connection,
-        terms: Terms,
+        terms: ClientTimeLimits,
         trailers: &mut dyn FnMut(&mut Vec<u8>),
         cx: &mut Context<'_>,
-    ) -> Poll<Progress> {
+    ) -> Poll<SendProgress> {
         loop {
             self.fill(trailers, cx);
             if self.postponed {
-                self.settle();
+                self.end_postponement();
             }
             let step = if self.queued > 0 && !self.postponed {
                 self.poll_queue(connection, cx)
-            } else if matches!(self.source, Source::File { left: 1.., .. }) {
+            } else if matches!(self.source, WriterSource::File { left: 1.., .. }) {
                 self.poll_file(connection, cx)
-            } else if self.failed || self.ended() {
+            } else if self.failed || self.is_finished() {
                 return Poll::Ready(self.progress(!self.failed, false));
             } else if connection.socket.poll_closed(cx).is_ready() {
                 // No data is available and the client has closed the connection.
                 return Poll::Ready(self.progress(false, true));
             } else {
-                if self.moved(connection, 0, terms) {
+                if self.record_written(connection, 0, terms) {
                     return Poll::Ready(self.too_slow());
                 }
                 return Poll::Pending;
@@ -238,7 +243,7 @@ impl Sender {
                         self.first_us = crate::clock::now_us();
                     }
                     self.written += written as u64;
-                    if self.moved(connection, written, terms) {
+                    if self.record_written(connection, written, terms) {
                         return Poll::Ready(self.too_slow());
                     }
                 }
@@ -248,34 +253,35 @@ impl Sender {
                     return Poll::Ready(self.progress(false, true));
                 }
                 Poll::Pending if self.is_paced => {
-                    return if self.moved(connection, 0, terms) {
+                    return if self.record_written(connection, 0, terms) {
                         Poll::Ready(self.too_slow())
                     } else {
                         Poll::Pending
                     };
                 }
                 Poll::Pending => {
-                    connection.stall();
-                    let lapse = self.patience.poll(&connection.deadline, terms, &|| connection.taken(), cx);
+                    connection.mark_stalled();
+                    let lapse =
+                        self.patience.poll(&connection.deadline, terms, &|| connection.acked_bytes(), cx);
                     return Poll::Ready(match ready!(lapse) {
-                        Lapse::Silent => Progress { timed_out: true, ..self.progress(false, true) },
-                        Lapse::Slow => self.too_slow(),
+                        TimeoutReason::Idle => SendProgress { timed_out: true, ..self.progress(false, true) },
+                        TimeoutReason::BelowMinRate => self.too_slow(),
                     });
                 }
             }
         }
     }
 
-    fn ended(&self) -> bool {
+    fn is_finished(&self) -> bool {
         match &self.source {
-            Source::Done => true,
-            Source::File { left, .. } => *left == 0,
-            Source::Stream { .. } => false,
+            WriterSource::Done => true,
+            WriterSource::File { left, .. } => *left == 0,
+            WriterSource::Stream { .. } => false,
         }
     }
 
-    fn progress(&self, complete: bool, client_closed: bool) -> Progress {
-        Progress {
+    fn progress(&self, complete: bool, client_closed: bool) -> SendProgress {
+        SendProgress {
             head: self.head,
             written: self.written,
             complete,
@@ -287,30 +293,31 @@ impl Sender {
     }
 
     /// Records the written bytes and stops waiting for the client. Returns `true` if the client is too slow.
-    fn moved(&mut self, connection: &Connection, bytes: usize, terms: Terms) -> bool {
-        connection.go_on();
-        self.patience.moved(bytes as u64, &connection.deadline, terms.rate, &|| connection.taken())
+    fn record_written(&mut self, connection: &Connection, bytes: usize, terms: ClientTimeLimits) -> bool {
+        connection.mark_busy();
+        self.patience
+            .record_transfer(bytes as u64, &connection.deadline, terms.rate, &|| connection.acked_bytes())
     }
 
-    fn too_slow(&self) -> Progress {
-        Progress { too_slow: true, ..self.progress(false, true) }
+    fn too_slow(&self) -> SendProgress {
+        SendProgress { too_slow: true, ..self.progress(false, true) }
     }
 
     /// Stops the postponement once enough bytes or the whole response are available. A response that failed before is
     /// not sent.
-    fn settle(&mut self) {
+    fn end_postponement(&mut self) {
         if self.failed {
             self.queue.clear();
             self.queued = 0;
         }
         self.postponed =
-            !self.failed && self.queued < POSTPONED && matches!(self.source, Source::Stream { .. });
+            !self.failed && self.queued < POSTPONED && matches!(self.source, WriterSource::Stream { .. });
     }
 
     /// Pulls the stream until enough bytes are gathered or no more are available.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
-            let Source::Stream { body, left } = &mut self.source else { return };
+            let WriterSource::Stream { body, left } = &mut self.source else { return };
             match body.as_mut().poll_data(cx) {
                 Poll::Pending => return,
                 Poll::Ready(Some(Ok(mut piece))) => {
@@ -322,12 +329,12 @@ impl Sender {
                 }
                 Poll::Ready(Some(Err(_))) => {
                     self.failed = true;
-                    self.source = Source::Done;
+                    self.source = WriterSource::Done;
                 }
                 Poll::Ready(None) => {
                     // A truncated body of known length must not look complete.
                     self.failed = left.is_some_and(|left| left > 0);
-                    self.source = Source::Done;
+                    self.source = WriterSource::Done;
                     if self.chunked && !self.failed {
                         let mut end = b"0\r\n".to_vec();
                         trailers(&mut end);
@@ -354,7 +361,7 @@ impl Sender {
 
     /// Returns the number of bytes that the rate limit allows to be written now.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
-        let room = Pace::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx);
+        let room = ResponsePacer::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx);
         self.is_paced = room.is_pending();
         room
     }
@@ -379,7 +386,7 @@ impl Sender {
 
     fn poll_file(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         let room = ready!(self.poll_room(cx));
-        let Source::File { file, offset, left } = &mut self.source else { return Poll::Ready(Ok(0)) };
+        let WriterSource::File { file, offset, left } = &mut self.source else { return Poll::Ready(Ok(0)) };
         let piece = (*left).min(FILE_PIECE).min(room as u64) as usize;
         let file = std::os::fd::AsFd::as_fd(&**file);
         let written = ready!(connection.socket.poll_send_file(cx, file, *offset, piece))?;

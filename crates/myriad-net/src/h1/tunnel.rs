@@ -23,7 +23,7 @@ thread_local! {
 }
 
 /// Closes the current tunnels of this worker in `after_ms` milliseconds.
-pub fn end_tunnels(after_ms: u64) {
+pub fn close_tunnels(after_ms: u64) {
     ENDS.with_borrow(|ends| {
         for end in ends.iter().filter_map(Weak::upgrade) {
             end.set(after_ms.max(1));
@@ -32,7 +32,7 @@ pub fn end_tunnels(after_ms: u64) {
 }
 
 /// Creates a deadline that is set by [`end_tunnels`].
-pub(crate) fn end() -> Rc<Deadline> {
+pub(crate) fn tunnel_deadline() -> Rc<Deadline> {
     let end = Rc::new(Deadline::new());
     ENDS.with_borrow_mut(|ends| {
         // Only when the vector is full, so that a new tunnel does not require a scan of ten thousand others.
@@ -46,20 +46,20 @@ pub(crate) fn end() -> Rc<Deadline> {
 
 //   Open ──▶ Ended     no more bytes from this side; received bytes are still relayed
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum TunnelSide {
     Open,
     Ended,
 }
 
 /// Bytes in transit and the state of both sides.
-struct Passing {
+struct TunnelRelay {
     stream: Pin<Box<dyn Duplex>>,
     /// Bytes from the client to the origin.
     up: BytesMut,
     /// Bytes from the origin to the client.
     down: BytesMut,
-    client: Side,
-    origin: Side,
+    client: TunnelSide,
+    origin: TunnelSide,
     /// Bytes sent to the client.
     delivered: u64,
 }
@@ -71,24 +71,25 @@ struct Passing {
 pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], client_send_ms: u64) -> u64 {
     let Tunnel { stream, leftover, read_ms, send_ms } = tunnel;
     let (up, down) = (BytesMut::from(early), BytesMut::from(&leftover[..]));
-    let mut passing = Passing { stream, up, down, client: Side::Open, origin: Side::Open, delivered: 0 };
-    let (silence, origin_stuck, end) = (Deadline::new(), Deadline::new(), end());
+    let mut passing =
+        TunnelRelay { stream, up, down, client: TunnelSide::Open, origin: TunnelSide::Open, delivered: 0 };
+    let (silence, origin_stuck, end) = (Deadline::new(), Deadline::new(), tunnel_deadline());
     connection.deadline.clear();
     silence.set(read_ms);
     let mut stuck = (false, false);
     poll_fn(|cx| {
         loop {
             match passing.step(connection, cx) {
-                Poll::Ready(Step::Over) => return Poll::Ready(()),
-                Poll::Ready(Step::Moved) => {
+                Poll::Ready(TunnelStep::Over) => return Poll::Ready(()),
+                Poll::Ready(TunnelStep::Moved) => {
                     silence.set(read_ms);
                     stuck = (false, false);
                 }
                 Poll::Pending => break,
             }
         }
-        watch(&connection.deadline, !passing.down.is_empty(), &mut stuck.0, client_send_ms);
-        watch(&origin_stuck, !passing.up.is_empty(), &mut stuck.1, send_ms);
+        run_deadline(&connection.deadline, !passing.down.is_empty(), &mut stuck.0, client_send_ms);
+        run_deadline(&origin_stuck, !passing.up.is_empty(), &mut stuck.1, send_ms);
         let deadlines = [&silence, &origin_stuck, &*end, &connection.deadline];
         // All are polled, so that each wakes this task.
         let expired = deadlines.map(|deadline| deadline.poll_expired(cx).is_ready());
@@ -100,7 +101,7 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
 }
 
 /// Runs a deadline while bytes wait for a side that accepts none.
-fn watch(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
+fn run_deadline(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
     if !waits {
         deadline.clear();
         *runs = false;
@@ -109,31 +110,31 @@ fn watch(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
     }
 }
 
-enum Step {
+enum TunnelStep {
     Moved,
     Over,
 }
 
-impl Passing {
+impl TunnelRelay {
     /// Transfers the available bytes in both directions.
-    fn step(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<Step> {
+    fn step(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<TunnelStep> {
         let read = [self.read_origin(cx), self.read_client(connection, cx)];
         let written = [self.write_client(connection, cx), self.write_origin(cx)];
         let is_over = written.contains(&Err(()))
-            || self.origin == Side::Ended && self.down.is_empty()
-            || self.client == Side::Ended && self.up.is_empty()
-            || self.client == Side::Ended && self.origin == Side::Ended;
+            || self.origin == TunnelSide::Ended && self.down.is_empty()
+            || self.client == TunnelSide::Ended && self.up.is_empty()
+            || self.client == TunnelSide::Ended && self.origin == TunnelSide::Ended;
         if is_over {
-            Poll::Ready(Step::Over)
+            Poll::Ready(TunnelStep::Over)
         } else if read.contains(&true) || written.contains(&Ok(true)) {
-            Poll::Ready(Step::Moved)
+            Poll::Ready(TunnelStep::Moved)
         } else {
             Poll::Pending
         }
     }
 
     fn read_origin(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.origin == Side::Ended || !self.down.is_empty() {
+        if self.origin == TunnelSide::Ended || !self.down.is_empty() {
             return false;
         }
         self.down.resize(BUFFER, 0);
@@ -145,14 +146,14 @@ impl Passing {
             Poll::Pending => false,
             Poll::Ready(Ok(())) if count > 0 => true,
             Poll::Ready(_) => {
-                self.origin = Side::Ended;
+                self.origin = TunnelSide::Ended;
                 false
             }
         }
     }
 
     fn read_client(&mut self, connection: &Connection, cx: &mut Context<'_>) -> bool {
-        if self.client == Side::Ended || !self.up.is_empty() {
+        if self.client == TunnelSide::Ended || !self.up.is_empty() {
             return false;
         }
         self.up.resize(BUFFER, 0);
@@ -160,7 +161,7 @@ impl Passing {
         let count = if let Poll::Ready(Ok(count)) = &polled { *count } else { 0 };
         self.up.truncate(count);
         if polled.is_ready() && count == 0 {
-            self.client = Side::Ended;
+            self.client = TunnelSide::Ended;
         }
         count > 0
     }

@@ -7,17 +7,17 @@ use std::io::IoSlice;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use myriad_http::h2::{Config, Over};
+use myriad_http::h2::{FinishedStream, Http2ServerConfig};
 use myriad_http::{RequestHead, h2};
 
-use super::exchange::{self, Exchange, Stage};
-use super::held_bytes::HeldBytes;
-use super::wake::Woken;
+use super::exchange::{self, ExchangeStage, Http2Exchange};
+use super::held_bytes::ConnectionBufferedBytes;
+use super::wake::WokenStreams;
 use crate::clock::{monotonic_ms, now_ms};
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
-use crate::patience::{Lapse, Patience};
-use crate::service::{Service, StreamLimits};
+use crate::patience::{ClientTimeouts, TimeoutReason};
+use crate::service::{Http2Limits, Service};
 use crate::timeouts::Timeouts;
 
 /// Approximate maximum size of one write: whole frames, plus response heads.
@@ -35,7 +35,7 @@ const READS: u32 = 8;
 const PARTING_MS: u64 = 1000;
 
 /// Reason why a connection closes.
-pub(super) enum End {
+pub(super) enum CloseReason {
     /// The client has closed the connection.
     Gone,
     /// The client reads nothing.
@@ -43,18 +43,18 @@ pub(super) enum End {
     /// The client reads too slowly.
     TooSlow,
     /// The client has been notified and all responses are sent.
-    Said,
+    ShutDown,
 }
 
 /// Reason why writing stopped.
-enum WriteEnd {
+enum WriteStop {
     Gone,
     TooSlow,
 }
 
 /// Event that the deadline of the connection is set for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Clock {
+enum DeadlineKind {
     /// The first request.
     First,
     /// The rest of a header block, which opens this stream.
@@ -75,32 +75,32 @@ enum Clock {
 pub(super) struct Driver<S: Service> {
     pub(super) service: Rc<S>,
     pub(super) connection: Rc<Connection>,
-    pub(super) codec: h2::Connection,
-    pub(super) limits: StreamLimits,
+    pub(super) codec: h2::Http2Server,
+    pub(super) limits: Http2Limits,
     /// Exchanges in progress, in the order of their streams.
-    pub(super) exchanges: Vec<Exchange<S::Ticket>>,
+    pub(super) exchanges: Vec<Http2Exchange<S::ExchangeState>>,
     /// Responses that are completely in the output, each with its end position in the output.
-    leaving: VecDeque<(u64, Exchange<S::Ticket>, Over)>,
+    leaving: VecDeque<(u64, Http2Exchange<S::ExchangeState>, FinishedStream)>,
     /// Pieces of bodies that wait for flow-control windows.
-    pub(super) held: HeldBytes,
+    pub(super) held: ConnectionBufferedBytes,
     /// Bytes written so far.
     written: u64,
     /// Received bytes of an incomplete frame.
     pub(super) partial: Vec<u8>,
     /// Set while the bytes read before HTTP/2 was detected have not been processed.
     pub(super) is_early: bool,
-    pub(super) woken: Option<Woken>,
+    pub(super) woken: Option<WokenStreams>,
     /// The task of the connection.
     pub(super) task: Waker,
     /// Bytes that clients may send in advance of readers, in addition to the initial windows of streams.
     pub(super) read_ahead: u32,
     /// Streams to process; retained for its allocation.
     streams: Vec<u32>,
-    clock: Clock,
+    clock: DeadlineKind,
     /// Time limits of waiting for the client to read the written bytes.
-    sending: Patience,
+    sending: ClientTimeouts,
     /// Transfer rate of a partial header block.
-    pub(super) head: Option<Box<(Deadline, Patience)>>,
+    pub(super) head: Option<Box<(Deadline, ClientTimeouts)>>,
     /// Number of reloads at the start of the connection: after a reload, older connections are shut down gracefully.
     epoch: u32,
     /// Set if the client violated the protocol or the connection is closed: exchanges in progress are abandoned.
@@ -112,19 +112,19 @@ pub(super) struct Driver<S: Service> {
 impl<S: Service> Driver<S> {
     pub(super) fn new(service: Rc<S>, connection: Rc<Connection>, early: &[u8]) -> Self {
         let limits = service.http2(&connection).unwrap_or_default();
-        let config = Config {
+        let config = Http2ServerConfig {
             head: service.limits(&connection).block,
             max_streams: limits.streams,
             window: limits.preread,
         };
         Self {
             service,
-            codec: h2::Connection::new(config),
+            codec: h2::Http2Server::new(config),
             connection,
             limits,
             exchanges: Vec::new(),
             leaving: VecDeque::new(),
-            held: HeldBytes::default(),
+            held: ConnectionBufferedBytes::default(),
             written: 0,
             partial: early.to_vec(),
             is_early: !early.is_empty(),
@@ -132,8 +132,8 @@ impl<S: Service> Driver<S> {
             task: Waker::noop().clone(),
             read_ahead: 0,
             streams: Vec::new(),
-            clock: Clock::Off,
-            sending: Patience::default(),
+            clock: DeadlineKind::Off,
+            sending: ClientTimeouts::default(),
             head: None,
             epoch: deadline::epoch(),
             failed: false,
@@ -147,7 +147,7 @@ impl<S: Service> Driver<S> {
     }
 
     /// Runs all work that can proceed now.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<CloseReason> {
         if !self.task.will_wake(cx.waker()) {
             self.task.clone_from(cx.waker());
             self.connection.multiplex().set_driver(cx.waker());
@@ -157,22 +157,22 @@ impl<S: Service> Driver<S> {
         }
         let mut reads = 0;
         loop {
-            if self.connection.has_given_way() && !self.failed {
+            if self.connection.is_evicted() && !self.failed {
                 self.codec.shut_down();
-                self.fail();
+                self.abandon_exchanges();
             }
             let mut moved = self.run_woken();
-            moved |= self.pull();
+            moved |= self.pull_bodies();
             if deadline::draining() || deadline::epoch() != self.epoch {
-                self.part();
+                self.begin_shutdown();
             }
             match self.write(cx) {
                 Ok(written) => moved |= written,
-                Err(WriteEnd::Gone) => return Poll::Ready(End::Gone),
-                Err(WriteEnd::TooSlow) => return Poll::Ready(End::TooSlow),
+                Err(WriteStop::Gone) => return Poll::Ready(CloseReason::Gone),
+                Err(WriteStop::TooSlow) => return Poll::Ready(CloseReason::TooSlow),
             }
             if self.is_over() {
-                return Poll::Ready(End::Said);
+                return Poll::Ready(CloseReason::ShutDown);
             }
             if !self.failed && self.codec.output().len() < BACKLOG {
                 if reads == READS {
@@ -184,47 +184,47 @@ impl<S: Service> Driver<S> {
                         reads += 1;
                         moved = true;
                     }
-                    Poll::Ready(false) => return Poll::Ready(End::Gone),
+                    Poll::Ready(false) => return Poll::Ready(CloseReason::Gone),
                     Poll::Pending => {}
                 }
             }
             if moved && !self.exchanges.is_empty() {
-                self.connection.go_on();
+                self.connection.mark_busy();
             }
             if moved || self.reset_stalled(cx) {
                 continue;
             }
-            return self.watch(cx);
+            return self.poll_deadline(cx);
         }
     }
 
     /// Starts a graceful shutdown. If the client does not acknowledge it in time, sends the final GOAWAY, which lists
     /// the refused streams.
-    fn part(&mut self) {
-        if self.codec.is_parting() {
+    fn begin_shutdown(&mut self) {
+        if self.codec.awaits_shutdown_ping() {
             if monotonic_ms() >= self.parts_by {
                 self.codec.shut_down();
             }
-        } else if !self.codec.is_leaving() {
+        } else if !self.codec.is_shutting_down() {
             self.parts_by = monotonic_ms() + PARTING_MS;
-            self.codec.take_leave();
+            self.codec.begin_graceful_shutdown();
         }
     }
 
     /// Returns whether the connection is shut down and all earlier requests have been responded to.
     fn is_over(&mut self) -> bool {
-        let done = self.failed || self.codec.is_leaving() && self.codec.streams() == 0;
+        let done = self.failed || self.codec.is_shutting_down() && self.codec.streams() == 0;
         done && self.exchanges.is_empty() && self.leaving.is_empty() && self.codec.output().is_empty()
     }
 
     /// Writes the output. Returns whether bytes were written.
-    fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteEnd> {
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteStop> {
         let mut moved = false;
         loop {
             if !self.failed {
                 self.codec.schedule(BATCH);
             }
-            self.settle();
+            self.remove_finished();
             let output = self.codec.output();
             if output.is_empty() {
                 return Ok(moved);
@@ -233,21 +233,21 @@ impl<S: Service> Driver<S> {
             let count = output.slices(&mut slices);
             match self.connection.socket.poll_write(cx, &slices[..count]) {
                 Poll::Ready(written) => {
-                    let written = written.map_err(|_| WriteEnd::Gone)?;
+                    let written = written.map_err(|_| WriteStop::Gone)?;
                     output.advance(written);
                     self.written += written as u64;
-                    self.settle();
+                    self.remove_finished();
                     moved = true;
-                    if self.clock == Clock::Sending {
+                    if self.clock == DeadlineKind::Sending {
                         // A client that reads any bytes gets the full time again.
-                        self.clock = Clock::Off;
+                        self.clock = DeadlineKind::Off;
                     }
-                    if self.sending.is_waiting() && self.has_taken_too_little(written) {
-                        self.late(Lapse::Slow);
-                        return Err(WriteEnd::TooSlow);
+                    if self.sending.is_waiting() && self.reads_too_slowly(written) {
+                        self.report_timeout(TimeoutReason::BelowMinRate);
+                        return Err(WriteStop::TooSlow);
                     }
                     // Streams have been woken in the meantime, and pieces of bodies are needed.
-                    if self.exchanges.iter().any(Exchange::is_pulling) {
+                    if self.exchanges.iter().any(Http2Exchange::is_pulling) {
                         return Ok(moved);
                     }
                 }
@@ -257,8 +257,8 @@ impl<S: Service> Driver<S> {
     }
 
     /// Removes finished streams; a complete response counts as finished once it has been written.
-    fn settle(&mut self) {
-        while let Some(over) = self.codec.take_over() {
+    fn remove_finished(&mut self) {
+        while let Some(over) = self.codec.take_finished() {
             let Some(exchange) = self.take_exchange(over.stream) else { continue };
             if over.complete {
                 let end = self.written + self.codec.output().len() as u64;
@@ -275,7 +275,7 @@ impl<S: Service> Driver<S> {
     }
 
     /// Finishes an exchange whose response was sent or aborted.
-    fn finish(&mut self, exchange: Exchange<S::Ticket>, over: &Over) {
+    fn finish(&mut self, exchange: Http2Exchange<S::ExchangeState>, over: &FinishedStream) {
         let request_bytes = exchange.request_bytes();
         if exchange.is_widened {
             self.read_ahead -= READ_AHEAD_STREAM;
@@ -284,17 +284,17 @@ impl<S: Service> Driver<S> {
             feed.fail(myriad_http::body::BodyError::Aborted);
         }
         // A waiting exchange logs its abort on drop.
-        let Stage::Sending(sending) = exchange.stage else { return };
+        let ExchangeStage::Sending(sending) = exchange.stage else { return };
         let response = sending.response;
         let status = if response.drop_connection { 0 } else { response.head.status() };
-        let sent = exchange::account(over, status, request_bytes, sending.first_us);
+        let sent = exchange::sent_report(over, status, request_bytes, sending.first_us);
         // No client waits for a connection to close after a stream.
         drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
-        crate::request_buffers::give_head(response.head.text);
+        crate::request_buffers::return_head(response.head.text);
     }
 
     /// Returns whether the connection accepts no requests after this one.
-    pub(super) fn is_worn(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         let timeouts = self.timeouts();
         timeouts.keepalive_ms == 0
             || self.connection.requests.get() >= timeouts.keepalive_requests
@@ -318,11 +318,11 @@ impl<S: Service> Driver<S> {
 
 impl<S: Service> Driver<S> {
     /// Abandons all exchanges; the client is still notified of the reason.
-    pub(super) fn fail(&mut self) {
+    pub(super) fn abandon_exchanges(&mut self) {
         self.failed = true;
         for exchange in std::mem::take(&mut self.exchanges) {
             let (stream, sent) = (exchange.stream, self.codec.sent_so_far(exchange.stream));
-            self.finish(exchange, &Over { stream, sent, complete: false, by_client: true });
+            self.finish(exchange, &FinishedStream { stream, sent, complete: false, by_client: true });
         }
     }
 }
@@ -331,8 +331,8 @@ impl<S: Service> Drop for Driver<S> {
     /// Aborts the responses that have not been sent.
     fn drop(&mut self) {
         for (_, exchange, over) in std::mem::take(&mut self.leaving) {
-            self.finish(exchange, &Over { complete: false, by_client: true, ..over });
+            self.finish(exchange, &FinishedStream { complete: false, by_client: true, ..over });
         }
-        self.fail();
+        self.abandon_exchanges();
     }
 }

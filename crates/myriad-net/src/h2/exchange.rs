@@ -11,14 +11,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use super::wake::{StreamWaker, Woken};
+use super::wake::{StreamWaker, WokenStreams};
 use crate::deadline::Deadline;
-use crate::multiplex::{Feed, Outgoing};
-use crate::patience::{AS_MOVED, Lapse, Patience, Terms};
-use crate::response::{Head, Response, Sent};
+use crate::multiplex::{BodyFeed, OutgoingBody};
+use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts, TimeoutReason};
+use crate::response::{Response, ResponseText, SentReport};
 
 /// Request in progress.
-pub(super) struct Exchange<T> {
+pub(super) struct Http2Exchange<T> {
     pub(super) stream: u32,
     /// Number of the request on the connection.
     pub(super) number: u32,
@@ -26,34 +26,42 @@ pub(super) struct Exchange<T> {
     /// Size of the request head in bytes.
     pub(super) head_bytes: u64,
     /// Body, if the request has one.
-    pub(super) feed: Option<Feed>,
-    pub(super) stage: Stage<T>,
+    pub(super) feed: Option<BodyFeed>,
+    pub(super) stage: ExchangeStage<T>,
     /// Waker of the stream, created when the exchange first waits.
     waker: Option<(Arc<StreamWaker>, Waker)>,
     /// Time limits of closed flow-control windows; created when the client first closes one.
-    pub(super) stalled: Option<Box<Stalled>>,
+    pub(super) stalled: Option<Box<WindowWait>>,
     /// Set if the receive window has been enlarged.
     pub(super) is_widened: bool,
 }
 
 /// State of a response that waited for a flow-control window.
 #[derive(Default)]
-pub(super) struct Stalled {
+pub(super) struct WindowWait {
     deadline: Deadline,
-    patience: Patience,
+    patience: ClientTimeouts,
     /// Body bytes sent by the last check.
     sent: u64,
     /// Set while a window is closed.
     pub(super) is_shut: bool,
 }
 
-impl Stalled {
+impl WindowWait {
     /// Records the body bytes sent so far and the state of the windows. Returns a reason if the client has exceeded a
     /// limit.
-    pub(super) fn look(&mut self, sent: u64, is_shut: bool, terms: Terms, cx: &Context<'_>) -> Option<Lapse> {
+    pub(super) fn check_progress(
+        &mut self,
+        sent: u64,
+        is_shut: bool,
+        terms: ClientTimeLimits,
+        cx: &Context<'_>,
+    ) -> Option<TimeoutReason> {
         let moved = sent - std::mem::replace(&mut self.sent, sent);
-        if (moved > 0 || !is_shut) && self.patience.moved(moved, &self.deadline, terms.rate, AS_MOVED) {
-            return Some(Lapse::Slow);
+        if (moved > 0 || !is_shut)
+            && self.patience.record_transfer(moved, &self.deadline, terms.rate, AS_MOVED)
+        {
+            return Some(TimeoutReason::BelowMinRate);
         }
         self.is_shut = is_shut;
         if !is_shut {
@@ -66,18 +74,18 @@ impl Stalled {
     }
 }
 
-pub(super) enum Stage<T> {
+pub(super) enum ExchangeStage<T> {
     /// The service processes the request.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
     /// The response is being sent.
-    Sending(Box<Sending<T>>),
+    Sending(Box<PendingResponse<T>>),
 }
 
 /// Response that has not been sent completely.
-pub(super) struct Sending<T> {
+pub(super) struct PendingResponse<T> {
     pub(super) response: Response<T>,
     /// Part of the response that the codec does not have yet; `None` if it has all.
-    pub(super) outgoing: Option<Outgoing>,
+    pub(super) outgoing: Option<OutgoingBody>,
     /// Set while the head waits for the first piece.
     pub(super) is_held: bool,
     /// Time at which the codec got the head, in microseconds since the epoch; 0 before.
@@ -88,21 +96,21 @@ pub(super) struct Sending<T> {
     pub(super) is_pulled: bool,
 }
 
-impl<T> Sending<T> {
-    pub(super) fn new(response: Response<T>, outgoing: Option<Outgoing>, is_held: bool) -> Self {
+impl<T> PendingResponse<T> {
+    pub(super) fn new(response: Response<T>, outgoing: Option<OutgoingBody>, is_held: bool) -> Self {
         let is_pulled = outgoing.is_some();
         let first_us = if is_held { 0 } else { crate::clock::now_us() };
         Self { response, outgoing, is_held, first_us, is_parked: false, is_pulled }
     }
 }
 
-impl<T> Exchange<T> {
+impl<T> Http2Exchange<T> {
     pub(super) fn new(
         (stream, number): (u32, u32),
         is_head: bool,
         head_bytes: u64,
-        feed: Option<Feed>,
-        stage: Stage<T>,
+        feed: Option<BodyFeed>,
+        stage: ExchangeStage<T>,
     ) -> Self {
         Self {
             stream,
@@ -118,7 +126,7 @@ impl<T> Exchange<T> {
     }
 
     /// Returns the waker of this exchange and rearms it.
-    pub(super) fn arm(&mut self, woken: &Woken) -> Waker {
+    pub(super) fn arm(&mut self, woken: &WokenStreams) -> Waker {
         let (stream, waker) = self.waker.get_or_insert_with(|| {
             let stream = woken.waker(self.stream);
             (Arc::clone(&stream), Waker::from(stream))
@@ -129,26 +137,31 @@ impl<T> Exchange<T> {
 
     /// Returns whether pieces of the response body may be available.
     pub(super) fn is_pulling(&self) -> bool {
-        matches!(&self.stage, Stage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
+        matches!(&self.stage, ExchangeStage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
     }
 
     /// Returns whether the exchange cannot proceed until the client opens a window or sends more of the body.
     pub(super) fn awaits_client(&self) -> bool {
         match &self.stage {
-            Stage::Waiting(_) => self.feed.as_ref().is_some_and(Feed::is_awaited),
-            Stage::Sending(_) => self.stalled.as_ref().is_some_and(|stalled| stalled.is_shut),
+            ExchangeStage::Waiting(_) => self.feed.as_ref().is_some_and(BodyFeed::is_awaited),
+            ExchangeStage::Sending(_) => self.stalled.as_ref().is_some_and(|stalled| stalled.is_shut),
         }
     }
 
     /// Returns the bytes of the request received so far.
     pub(super) fn request_bytes(&self) -> u64 {
-        self.head_bytes + self.feed.as_ref().map_or(0, Feed::received)
+        self.head_bytes + self.feed.as_ref().map_or(0, BodyFeed::received)
     }
 }
 
 /// Returns the report of a finished response.
-pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: u64, first_us: u64) -> Sent {
-    Sent {
+pub(super) fn sent_report(
+    over: &myriad_http::h2::FinishedStream,
+    status: u16,
+    request_bytes: u64,
+    first_us: u64,
+) -> SentReport {
+    SentReport {
         status,
         head_bytes: over.sent.head,
         body_bytes: over.sent.body,
@@ -156,7 +169,7 @@ pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: 
         complete: over.complete,
         client_closed: over.by_client,
         pipelined: false,
-        kept: true,
+        keep_alive: true,
         chunked: false,
         request_bytes,
         first_us,
@@ -164,16 +177,16 @@ pub(super) fn account(over: &myriad_http::h2::Over, status: u16, request_bytes: 
 }
 
 /// Returns the response fields allowed in a header block (RFC 9113 section 8.2.2), without connection-specific fields.
-pub(super) fn fields(head: &Head) -> impl Iterator<Item = (&[u8], &[u8])> {
-    head.iter().filter(|(name, _)| !is_of_connection(name))
+pub(super) fn fields(head: &ResponseText) -> impl Iterator<Item = (&[u8], &[u8])> {
+    head.iter().filter(|(name, _)| !is_connection_field(name))
 }
 
 /// Returns the same for separate field lines.
-pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    crate::response::fields(text).filter(|(name, _)| !is_of_connection(name))
+pub(super) fn line_fields(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    crate::response::fields(text).filter(|(name, _)| !is_connection_field(name))
 }
 
-fn is_of_connection(name: &[u8]) -> bool {
+fn is_connection_field(name: &[u8]) -> bool {
     let names: &[&[u8]] = match name.len() {
         7 => &[b"upgrade"],
         10 => &[b"connection", b"keep-alive"],
@@ -190,12 +203,12 @@ mod tests {
 
     #[test]
     fn connection_fields_are_not_forwarded() {
-        let mut head = Head::new(200, "OK");
+        let mut head = ResponseText::new(200, "OK");
         for name in ["Server", "Connection", "KEEP-ALIVE", "Upgrade", "Transfer-Encoding", "Proxy-Connection"]
         {
-            head.field(name.as_bytes(), b"x");
+            head.append_field(name.as_bytes(), b"x");
         }
         assert_eq!(fields(&head).collect::<Vec<_>>(), [(&b"Server"[..], &b"x"[..])]);
-        assert_eq!(lines(b"link: a\r\nconnection: b\r\n").count(), 1);
+        assert_eq!(line_fields(b"link: a\r\nconnection: b\r\n").count(), 1);
     }
 }

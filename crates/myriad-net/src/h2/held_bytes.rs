@@ -4,7 +4,7 @@
 //! causes one buffered piece per stream. Above the limit, which is lower if the worker's connections buffer many bytes
 //! together, other streams of that client wait.
 
-use crate::memory_figures::{ANSWERS, Counted, is_short};
+use crate::memory_figures::{ANSWERS, CountedBytes, is_short};
 
 /// Maximum number of buffered bytes of a connection; above it no more pieces are fetched.
 const CONNECTION: usize = 1 << 20;
@@ -15,15 +15,15 @@ const WORKER: usize = 64 << 20;
 
 /// Bytes buffered by one connection at its last count, included in the sum of this thread's worker.
 #[derive(Debug)]
-pub(super) struct HeldBytes(Counted);
+pub(super) struct ConnectionBufferedBytes(CountedBytes);
 
-impl Default for HeldBytes {
+impl Default for ConnectionBufferedBytes {
     fn default() -> Self {
-        Self(Counted::new(&ANSWERS, 0))
+        Self(CountedBytes::new(&ANSWERS, 0))
     }
 }
 
-impl HeldBytes {
+impl ConnectionBufferedBytes {
     /// Sets the number of buffered bytes.
     pub(super) fn set(&mut self, bytes: usize) {
         self.0.set(bytes);
@@ -47,13 +47,13 @@ mod tests {
 
     #[test]
     fn a_connection_holds_less_where_the_worker_holds_much() {
-        let mut own = HeldBytes::default();
+        let mut own = ConnectionBufferedBytes::default();
         own.set(CONNECTION_AMONG_MANY);
         assert!(!own.is_full());
         own.add(CONNECTION);
         assert!(own.is_full());
         own.set(CONNECTION_AMONG_MANY);
-        let mut others = HeldBytes::default();
+        let mut others = ConnectionBufferedBytes::default();
         others.set(WORKER);
         assert!(own.is_full());
         drop(others);

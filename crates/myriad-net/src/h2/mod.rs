@@ -28,7 +28,7 @@ use crate::connection::Connection;
 use crate::h1::close_wait;
 use crate::linger;
 use crate::service::Service;
-use driver::{Driver, End};
+use driver::{CloseReason, Driver};
 
 /// Serves an HTTP/2 connection until it closes; `early` contains the bytes read so far.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>, early: &[u8]) {
@@ -36,18 +36,18 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
     let end = poll_fn(|cx| driver.poll(cx)).await;
     let timeouts = driver.timeouts();
     drop(driver);
-    if matches!(end, End::Said)
+    if matches!(end, CloseReason::ShutDown)
         && let Some(logged) = service.logged()
     {
-        close_wait::logged(connection, logged).await;
+        close_wait::wait_until_logged(connection, logged).await;
     }
     match end {
-        End::TooSlow => connection.socket.reset_on_close(),
-        End::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
-        End::Said if timeouts.lingering_ms > 0 && !connection.has_given_way() => {
+        CloseReason::TooSlow => connection.socket.reset_on_close(),
+        CloseReason::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
+        CloseReason::ShutDown if timeouts.lingering_ms > 0 && !connection.is_evicted() => {
             linger::run(connection, timeouts).await;
         }
-        End::Gone | End::TimedOut | End::Said => {}
+        CloseReason::Gone | CloseReason::TimedOut | CloseReason::ShutDown => {}
     }
-    connection.end();
+    connection.finish();
 }

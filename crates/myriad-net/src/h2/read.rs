@@ -5,16 +5,16 @@ use std::task::{Context, Poll, ready};
 
 use myriad_http::body::BodyError;
 use myriad_http::h1::{Framing, request_framing};
-use myriad_http::h2::{FRAME_HEADER, MAX_FRAME, Received};
+use myriad_http::h2::{ClientEvent, FRAME_HEADER, MAX_FRAME};
 use myriad_http::{Known, Method, ParseError, RequestHead};
 
 use super::driver::{Driver, READ_AHEAD_STREAM};
-use super::exchange::{Exchange, Stage};
+use super::exchange::{ExchangeStage, Http2Exchange};
 use crate::memory_figures;
-use crate::multiplex::Feed;
+use crate::multiplex::BodyFeed;
 use crate::patience::AS_MOVED;
 use crate::request_body::RequestBody;
-use crate::service::{Outcome, Rejection, Service};
+use crate::service::{Rejection, Service, ServiceOutcome};
 
 /// Bytes that a client may send in advance of the readers, for all streams of a connection together: a window of one
 /// round trip makes uploads as fast as the line. The limit of one stream is [`READ_AHEAD_STREAM`].
@@ -62,13 +62,13 @@ impl<S: Service> Driver<S> {
             if let Some(head) = &mut self.head {
                 // The rate is checked at the next poll.
                 let rate = crate::patience::MinRate::NONE;
-                let _ = head.1.moved(count as u64, &head.0, rate, AS_MOVED);
+                let _ = head.1.record_transfer(count as u64, &head.0, rate, AS_MOVED);
             }
             count
         };
         let input = &buffers.buffer[..held + count];
         let mut at = 0;
-        while let Some(consumed) = self.take(&input[at..], &mut buffers.head) {
+        while let Some(consumed) = self.process_frame(&input[at..], &mut buffers.head) {
             at += consumed;
         }
         if self.failed {
@@ -80,21 +80,23 @@ impl<S: Service> Driver<S> {
     }
 
     /// Processes one frame and returns its length; `None` if no complete frame is available or the connection failed.
-    fn take(&mut self, input: &[u8], head: &mut RequestHead) -> Option<usize> {
+    fn process_frame(&mut self, input: &[u8], head: &mut RequestHead) -> Option<usize> {
         let taken = match self.codec.receive(input, head) {
             Ok(taken) => taken,
             Err(error) => {
                 self.service.http2_failed(&self.connection, error.reason);
-                self.fail();
+                self.abandon_exchanges();
                 return None;
             }
         };
-        match taken.received {
-            Received::Partial => return None,
+        match taken.event {
+            ClientEvent::Partial => return None,
             // The codec reports finished streams separately, in their order.
-            Received::Nothing | Received::Reset { .. } => {}
-            Received::Request { stream, end, malformed } => self.request(stream, end, malformed, head),
-            Received::Data { stream, data, end } => {
+            ClientEvent::Nothing | ClientEvent::Reset { .. } => {}
+            ClientEvent::Request { stream, end, malformed } => {
+                self.begin_request(stream, end, malformed, head)
+            }
+            ClientEvent::Data { stream, data, end } => {
                 if let Some(feed) = self.feed(stream) {
                     feed.push(&input[data]);
                     if end {
@@ -102,7 +104,7 @@ impl<S: Service> Driver<S> {
                     }
                 }
             }
-            Received::BodyMalformed { stream } => {
+            ClientEvent::BodyMalformed { stream } => {
                 if let Some(feed) = self.feed(stream) {
                     feed.fail(BodyError::Malformed(ParseError::InvalidLength));
                 }
@@ -111,10 +113,16 @@ impl<S: Service> Driver<S> {
         Some(taken.consumed)
     }
 
-    fn request(&mut self, stream: u32, end: bool, malformed: Option<ParseError>, head: &mut RequestHead) {
+    fn begin_request(
+        &mut self,
+        stream: u32,
+        end: bool,
+        malformed: Option<ParseError>,
+        head: &mut RequestHead,
+    ) {
         let number = self.connection.requests.get() + 1;
         self.connection.requests.set(number);
-        if self.is_worn() {
+        if self.is_exhausted() {
             self.codec.shut_down();
         }
         let is_head = head.method() == Method::Head;
@@ -125,31 +133,31 @@ impl<S: Service> Driver<S> {
                 _ => None,
             };
             let expects = head.known(Known::Expect);
-            Feed::new(announced, expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue")))
+            BodyFeed::new(announced, expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue")))
         });
-        let body = feed.as_ref().map_or_else(RequestBody::empty, RequestBody::fed);
+        let body = feed.as_ref().map_or_else(RequestBody::empty, RequestBody::from_feed);
         let outcome = match malformed {
             None => self.service.begin(head, &self.connection, body),
             Some(error) => self.service.reject(Rejection::Malformed(error), head, &self.connection),
         };
         let request = ((stream, number), is_head, head_bytes, feed);
         match outcome {
-            Outcome::Ready(response) => self.answer(request, response),
-            Outcome::Later(future) => {
+            ServiceOutcome::Ready(response) => self.send_ready(request, response),
+            ServiceOutcome::Later(future) => {
                 let (ids, is_head, head_bytes, feed) = request;
-                let stage = Stage::Waiting(future);
-                self.exchanges.push(Exchange::new(ids, is_head, head_bytes, feed, stage));
+                let stage = ExchangeStage::Waiting(future);
+                self.exchanges.push(Http2Exchange::new(ids, is_head, head_bytes, feed, stage));
                 self.wake(stream);
             }
         }
     }
 
-    fn feed(&mut self, stream: u32) -> Option<&Feed> {
+    fn feed(&mut self, stream: u32) -> Option<&BodyFeed> {
         self.exchange(stream)?.feed.as_ref()
     }
 
     /// Updates the client's window by the body bytes read, and sends `100 Continue` if required.
-    pub(super) fn tend(&mut self, stream: u32) {
+    pub(super) fn update_window(&mut self, stream: u32) {
         let (may_widen, preread) =
             (self.read_ahead < READ_AHEAD && !memory_figures::is_short(), u64::from(self.limits.preread));
         let Some(exchange) = self.exchange(stream) else { return };
@@ -162,7 +170,7 @@ impl<S: Service> Driver<S> {
         }
         if widens {
             self.read_ahead += READ_AHEAD_STREAM;
-            self.codec.widen(stream, READ_AHEAD_STREAM);
+            self.codec.increase_window(stream, READ_AHEAD_STREAM);
         }
         if released > 0 {
             self.codec.release(stream, released);

@@ -7,29 +7,29 @@ use myriad_http::Fields;
 use myriad_http::h2::ErrorCode;
 
 use super::driver::Driver;
-use super::exchange::{Exchange, Sending, Stage, fields, lines};
-use super::wake::Woken;
-use crate::multiplex::{Feed, Outgoing};
+use super::exchange::{ExchangeStage, Http2Exchange, PendingResponse, fields, line_fields};
+use super::wake::WokenStreams;
+use crate::multiplex::{BodyFeed, OutgoingBody};
 use crate::response::{Response, ResponseBody};
 use crate::service::Service;
 
 /// Stream and request number, whether the method is HEAD, size of the head, body.
-pub(super) type Request = ((u32, u32), bool, u64, Option<Feed>);
+pub(super) type StreamRequest = ((u32, u32), bool, u64, Option<BodyFeed>);
 
 impl<S: Service> Driver<S> {
-    pub(super) fn exchange(&mut self, stream: u32) -> Option<&mut Exchange<S::Ticket>> {
+    pub(super) fn exchange(&mut self, stream: u32) -> Option<&mut Http2Exchange<S::ExchangeState>> {
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream).ok()?;
         self.exchanges.get_mut(at)
     }
 
-    pub(super) fn take_exchange(&mut self, stream: u32) -> Option<Exchange<S::Ticket>> {
+    pub(super) fn take_exchange(&mut self, stream: u32) -> Option<Http2Exchange<S::ExchangeState>> {
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream).ok()?;
         Some(self.exchanges.remove(at))
     }
 
     /// Wakes a stream, so that it is processed before the connection sleeps.
     pub(super) fn wake(&mut self, stream: u32) {
-        let woken = self.woken.get_or_insert_with(|| Woken::new(&self.task));
+        let woken = self.woken.get_or_insert_with(|| WokenStreams::new(&self.task));
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream);
         let Some(exchange) = at.ok().and_then(|at| self.exchanges.get_mut(at)) else { return };
         exchange.arm(woken).wake_by_ref();
@@ -45,51 +45,52 @@ impl<S: Service> Driver<S> {
             feed.set_driver(&waker);
         }
         let response = match &mut exchange.stage {
-            Stage::Waiting(future) => future.as_mut().poll(&mut Context::from_waker(&waker)),
-            Stage::Sending(sending) => {
+            ExchangeStage::Waiting(future) => future.as_mut().poll(&mut Context::from_waker(&waker)),
+            ExchangeStage::Sending(sending) => {
                 sending.is_parked = false;
                 Poll::Pending
             }
         };
-        self.tend(stream);
+        self.update_window(stream);
         // Interim responses are sent before the response, even if both are ready together.
         self.send_interims();
         if let Poll::Ready(response) = response {
-            self.answer_later(stream, response);
+            self.send_later(stream, response);
         }
     }
 
     /// Sends an immediate response.
-    pub(super) fn answer(&mut self, request: Request, response: Response<S::Ticket>) {
+    pub(super) fn send_ready(&mut self, request: StreamRequest, response: Response<S::ExchangeState>) {
         let ((stream, number), is_head, head_bytes, feed) = request;
-        let sending = self.begin_answer(stream, is_head, response);
-        let stage = Stage::Sending(Box::new(sending));
-        self.exchanges.push(Exchange::new((stream, number), is_head, head_bytes, feed, stage));
+        let sending = self.begin_response(stream, is_head, response);
+        let stage = ExchangeStage::Sending(Box::new(sending));
+        self.exchanges.push(Http2Exchange::new((stream, number), is_head, head_bytes, feed, stage));
         if self.exchanges.last().is_some_and(|exchange| exchange.feed.is_some()) {
             self.wake(stream);
         }
     }
 
-    fn answer_later(&mut self, stream: u32, response: Response<S::Ticket>) {
+    fn send_later(&mut self, stream: u32, response: Response<S::ExchangeState>) {
         let Some(is_head) = self.exchange(stream).map(|exchange| exchange.is_head) else { return };
-        let is_late =
-            |exchange: &Exchange<S::Ticket>| exchange.feed.as_ref().is_some_and(Feed::has_timed_out);
+        let is_late = |exchange: &Http2Exchange<S::ExchangeState>| {
+            exchange.feed.as_ref().is_some_and(BodyFeed::has_timed_out)
+        };
         if self.exchange(stream).is_some_and(|exchange| is_late(exchange)) {
-            self.codec.blame(stream);
+            self.codec.reset_after_response(stream);
         }
-        let sending = self.begin_answer(stream, is_head, response);
+        let sending = self.begin_response(stream, is_head, response);
         if let Some(exchange) = self.exchange(stream) {
-            exchange.stage = Stage::Sending(Box::new(sending));
+            exchange.stage = ExchangeStage::Sending(Box::new(sending));
         }
     }
 
     /// Passes the head and the available part of the body to the codec.
-    fn begin_answer(
+    fn begin_response(
         &mut self,
         stream: u32,
         is_head: bool,
-        mut response: Response<S::Ticket>,
-    ) -> Sending<S::Ticket> {
+        mut response: Response<S::ExchangeState>,
+    ) -> PendingResponse<S::ExchangeState> {
         if response.close && !response.drop_connection {
             self.codec.shut_down();
         }
@@ -98,7 +99,7 @@ impl<S: Service> Driver<S> {
         if response.drop_connection || matches!(body, ResponseBody::Tunnel(_)) {
             // As nginx does for 444. A tunnel is not possible in this protocol version.
             self.codec.reset(stream, ErrorCode::Internal);
-            return Sending::new(response, None, false);
+            return PendingResponse::new(response, None, false);
         }
         self.codec.limit_frames(stream, response.frame as usize);
         let at_hand: &[Bytes] = match &body {
@@ -118,51 +119,51 @@ impl<S: Service> Driver<S> {
                     self.codec.send(stream, part.clone(), at + 1 == at_hand.len());
                 }
             }
-            return Sending::new(response, None, false);
+            return PendingResponse::new(response, None, false);
         }
         let is_held = response.postponed && matches!(body, ResponseBody::Stream(..));
         if !is_held {
             self.codec.respond(stream, response.head.status(), fields(&response.head), false);
         }
-        let outgoing = Some(Outgoing::new(body, response.rate));
-        Sending::new(response, outgoing, is_held)
+        let outgoing = Some(OutgoingBody::new(body, response.rate));
+        PendingResponse::new(response, outgoing, is_held)
     }
 
     /// Passes the pieces of bodies that it needs to the codec. Returns whether there were any.
-    pub(super) fn pull(&mut self) -> bool {
-        if !self.exchanges.iter().any(Exchange::is_pulling) {
+    pub(super) fn pull_bodies(&mut self) -> bool {
+        if !self.exchanges.iter().any(Http2Exchange::is_pulling) {
             return false;
         }
-        self.count_held();
+        self.count_buffered();
         let mut moved = false;
         for at in 0..self.exchanges.len() {
             if self.exchanges[at].is_pulling() {
-                moved |= self.pull_one(at);
+                moved |= self.pull_body(at);
             }
         }
         moved
     }
 
     /// Counts the pieces that wait for flow-control windows.
-    fn count_held(&mut self) {
+    fn count_buffered(&mut self) {
         let mut held = 0;
         for exchange in &self.exchanges {
-            if matches!(&exchange.stage, Stage::Sending(sending) if sending.is_pulled) {
+            if matches!(&exchange.stage, ExchangeStage::Sending(sending) if sending.is_pulled) {
                 held += self.codec.queued(exchange.stream);
             }
         }
         self.held.set(held);
     }
 
-    fn pull_one(&mut self, at: usize) -> bool {
-        let woken = self.woken.get_or_insert_with(|| Woken::new(&self.task));
+    fn pull_body(&mut self, at: usize) -> bool {
+        let woken = self.woken.get_or_insert_with(|| WokenStreams::new(&self.task));
         let exchange = &mut self.exchanges[at];
         let stream = exchange.stream;
         let waker = exchange.arm(woken);
         let mut cx = Context::from_waker(&waker);
-        let Stage::Sending(sending) = &mut exchange.stage else { return false };
+        let ExchangeStage::Sending(sending) = &mut exchange.stage else { return false };
         let mut moved = false;
-        while !self.held.is_full() && (sending.is_held || self.codec.wants(stream)) {
+        while !self.held.is_full() && (sending.is_held || self.codec.wants_body(stream)) {
             let Some(outgoing) = &mut sending.outgoing else { return moved };
             let piece = match outgoing.poll_piece(self.codec.room(stream), &mut cx) {
                 Poll::Pending => {
@@ -197,7 +198,7 @@ impl<S: Service> Driver<S> {
                         write(&mut sending.response.ticket, &mut text);
                     }
                     let mut trailers = Fields::new();
-                    lines(&text).for_each(|(name, value)| trailers.push(name, value));
+                    line_fields(&text).for_each(|(name, value)| trailers.push(name, value));
                     self.codec.send_trailers(stream, trailers);
                 }
             }
@@ -209,10 +210,10 @@ impl<S: Service> Driver<S> {
     pub(super) fn send_interims(&mut self) {
         for interim in self.connection.multiplex().take() {
             let waiting = self.exchanges.iter().find(|exchange| {
-                exchange.number == interim.request && matches!(exchange.stage, Stage::Waiting(_))
+                exchange.number == interim.request && matches!(exchange.stage, ExchangeStage::Waiting(_))
             });
             if let Some(stream) = waiting.map(|exchange| exchange.stream) {
-                self.codec.respond(stream, interim.status, lines(&interim.lines), false);
+                self.codec.respond(stream, interim.status, line_fields(&interim.lines), false);
             }
         }
     }

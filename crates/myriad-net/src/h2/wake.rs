@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
 /// Streams of a connection that were woken.
-pub(super) struct Woken {
+pub(super) struct WokenStreams {
     shared: Arc<Shared>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct StreamWaker {
     shared: Arc<Shared>,
 }
 
-impl Woken {
+impl WokenStreams {
     pub(super) fn new(task: &Waker) -> Self {
         Self { shared: Arc::new(Shared { streams: Mutex::default(), task: Mutex::new(task.clone()) }) }
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn woken_stream_is_reported_once_until_rearmed() {
-        let woken = Woken::new(Waker::noop());
+        let woken = WokenStreams::new(Waker::noop());
         let (first, second) = (woken.waker(1), woken.waker(3));
         let mut streams = Vec::new();
         for waker in [&second, &first, &second] {

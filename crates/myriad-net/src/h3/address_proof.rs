@@ -12,12 +12,12 @@ use quinn_proto::crypto::{CryptoError, PacketKey};
 pub(super) struct AddressProof(Arc<AtomicBool>);
 
 impl AddressProof {
-    pub(super) fn is_given(&self) -> bool {
+    pub(super) fn is_proven(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Returns a key whose first successful decryption sets the proof.
-    pub(super) fn by(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
+    pub(super) fn wrap_key(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
         Box::new(ProvingKey { key, proof: self.clone() })
     }
 }
@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn only_a_packet_that_opens_is_a_proof() {
         let proof = AddressProof::default();
-        let key = proof.by(Box::new(Lock));
-        assert!(key.decrypt(0, b"", &mut BytesMut::from("wrong")).is_err() && !proof.is_given());
-        assert!(key.decrypt(1, b"", &mut BytesMut::from("right")).is_ok() && proof.is_given());
+        let key = proof.wrap_key(Box::new(Lock));
+        assert!(key.decrypt(0, b"", &mut BytesMut::from("wrong")).is_err() && !proof.is_proven());
+        assert!(key.decrypt(1, b"", &mut BytesMut::from("right")).is_ok() && proof.is_proven());
     }
 }

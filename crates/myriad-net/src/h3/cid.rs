@@ -16,7 +16,7 @@ const RANDOM: usize = 6;
 
 /// Worker and process encoded in an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(super) struct CidOwner {
     /// Number of the worker thread.
     pub(super) worker: u8,
     /// Number of the worker's process, modulo 256.
@@ -25,13 +25,13 @@ pub(super) struct Owner {
 
 /// Generates the IDs of one worker and decodes the IDs of all.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Names {
+pub(super) struct CidGenerator {
     pub(super) key: u64,
-    pub(super) own: Owner,
+    pub(super) own: CidOwner,
 }
 
-impl Names {
-    fn seal(&self, random: [u8; RANDOM], owner: Owner) -> [u8; LENGTH] {
+impl CidGenerator {
+    fn seal(&self, random: [u8; RANDOM], owner: CidOwner) -> [u8; LENGTH] {
         let mut id = [0; LENGTH];
         id[..RANDOM].copy_from_slice(&random);
         let mask = xxh3_64_with_seed(&random, self.key).to_le_bytes();
@@ -43,15 +43,15 @@ impl Names {
     }
 
     /// Decodes the owner of an ID; `None` for an ID that was not made with this key.
-    pub(super) fn owner(&self, id: &[u8]) -> Option<Owner> {
+    pub(super) fn owner(&self, id: &[u8]) -> Option<CidOwner> {
         let (random, rest) = id.split_first_chunk::<RANDOM>()?;
         let mask = xxh3_64_with_seed(random, self.key).to_le_bytes();
-        let owner = Owner { worker: rest.first()? ^ mask[0], process: rest.get(1)? ^ mask[1] };
+        let owner = CidOwner { worker: rest.first()? ^ mask[0], process: rest.get(1)? ^ mask[1] };
         (id == self.seal(*random, owner)).then_some(owner)
     }
 }
 
-impl ConnectionIdGenerator for Names {
+impl ConnectionIdGenerator for CidGenerator {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut random = [0; RANDOM];
         // TLS would fail without randomness too.
@@ -90,13 +90,13 @@ mod tests {
     #[test]
     fn connection_id_contains_worker_for_holders_of_key() {
         for worker in [0, 1, 63, 255] {
-            let own = Owner { worker, process: 7 };
-            let mut names = Names { key: 42, own };
+            let own = CidOwner { worker, process: 7 };
+            let mut names = CidGenerator { key: 42, own };
             let id = names.generate_cid();
             assert_eq!(names.owner(&id), Some(own));
             assert!(names.validate(&id).is_ok());
-            let stranger = Names { key: 43, own };
-            assert_eq!(stranger.owner(&id), None);
+            let other_key = CidGenerator { key: 43, own };
+            assert_eq!(other_key.owner(&id), None);
             let mut other = id;
             other[3] ^= 1;
             assert_eq!(names.owner(&other), None);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn ids_of_one_worker_have_nothing_in_common() {
-        let mut names = Names { key: 1, own: Owner { worker: 3, process: 0 } };
+        let mut names = CidGenerator { key: 1, own: CidOwner { worker: 3, process: 0 } };
         let ids: Vec<ConnectionId> = (0..64).map(|_| names.generate_cid()).collect();
         let alike = |at: usize| ids.iter().all(|id| id[at] == ids[0][at]);
         assert!((0..LENGTH).all(|at| !alike(at)));

@@ -12,45 +12,45 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use myriad_http::h3::{self, Code, Role};
-use myriad_http::{RequestHead, Resets};
+use myriad_http::h3::{self, Http3ErrorCode, UniStreamRole};
+use myriad_http::{RequestHead, ResetBudget};
 use quinn_proto::{Connection as Quic, Dir, StreamId, Transmit, VarInt};
 
 use super::address_proof::AddressProof;
-use super::moved::{Fate, Moved, Sent};
+use super::moved::{FrameCounters, SendDecision, UnvalidatedAddress};
 use super::request::RequestStream;
-use super::sending::Scratch;
+use super::sending::EncodeBuffers;
 use super::settings::QuicSettings;
 use super::stream_wakes::{StreamWake, StreamWakes};
 use crate::connection::Connection;
 use crate::deadline;
 use crate::patience::MinRate;
-use crate::seats::Guard;
+use crate::seats::ClientGuard;
 use crate::service::{ConnectionEvent, Service};
 
 /// Minimum and maximum time for which a connection is retained after its GOAWAY.
 const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 /// Shared state that is passed to a connection while it is processed.
-pub(super) struct Around<'a, S> {
+pub(super) struct HubContext<'a, S> {
     pub(super) service: &'a Rc<S>,
     pub(super) wakes: &'a Arc<StreamWakes>,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) scratch: &'a mut EncodeBuffers,
     pub(super) head: &'a mut RequestHead,
     pub(super) now: Instant,
 }
 
 /// Connection of a client.
-pub(super) struct Client<S: Service> {
+pub(super) struct QuicClient<S: Service> {
     pub(super) quic: Quic,
-    place: usize,
+    index: usize,
     connection: Rc<Connection>,
     /// `None` once the connection is closed; QUIC then runs for some more round trips.
-    guard: Option<Guard>,
-    streams: HashMap<StreamId, RequestStream<S::Ticket>>,
+    guard: Option<ClientGuard>,
+    streams: HashMap<StreamId, RequestStream<S::ExchangeState>>,
     /// The client's unidirectional streams, and the unprocessed bytes of each.
-    one_way: HashMap<StreamId, (Role, Vec<u8>)>,
-    peer: h3::Peer,
+    one_way: HashMap<StreamId, (UniStreamRole, Vec<u8>)>,
+    peer: h3::ClientUniStreams,
     control: Option<StreamId>,
     /// The server's QPACK decoder stream.
     decoder: Option<StreamId>,
@@ -70,7 +70,7 @@ pub(super) struct Client<S: Service> {
     /// Validated address of the client, or the address that the handshake validates.
     proven: Option<IpAddr>,
     /// New address of the client, until it is validated.
-    moved: Option<Moved>,
+    moved: Option<UnvalidatedAddress>,
     /// Datagram that waits for more credit.
     withheld: Option<(Transmit, Vec<u8>)>,
     /// Address whose handshake is counted.
@@ -80,7 +80,7 @@ pub(super) struct Client<S: Service> {
     /// `keepalive_timeout`.
     idle: Duration,
     stream_buffer: u64,
-    resets: Resets,
+    resets: ResetBudget,
     /// Time of the last request activity, or of the start of an idle period.
     active: Instant,
     /// `client_header_timeout`; `None` for no limit.
@@ -97,12 +97,12 @@ pub(super) struct Client<S: Service> {
     pub(super) marked: bool,
 }
 
-impl<S: Service> Client<S> {
+impl<S: Service> QuicClient<S> {
     pub(super) fn new(
         (quic, place): (Quic, usize),
         (shown, proof): (bool, AddressProof),
         connection: Rc<Connection>,
-        guard: Guard,
+        guard: ClientGuard,
         settings: &QuicSettings,
         now: Instant,
     ) -> Self {
@@ -110,12 +110,12 @@ impl<S: Service> Client<S> {
         let proven = connection.peer.ip();
         Self {
             quic,
-            place,
+            index: place,
             connection,
             guard: Some(guard),
             streams: HashMap::new(),
             one_way: HashMap::new(),
-            peer: h3::Peer::default(),
+            peer: h3::ClientUniStreams::default(),
             control: None,
             decoder: None,
             next: 0,
@@ -131,7 +131,7 @@ impl<S: Service> Client<S> {
             handshake_until: (settings.handshake_ms > 0).then(|| now + timeout),
             idle: settings.idle(),
             stream_buffer: settings.stream_buffer,
-            resets: Resets::new(settings.streams),
+            resets: ResetBudget::new(settings.streams),
             active: now,
             head_timeout: (settings.handshake_ms > 0).then_some(timeout),
             head_grace: settings.head_grace(),
@@ -153,16 +153,16 @@ impl<S: Service> Client<S> {
     }
 
     /// Evicts the connection: no more requests are accepted. During the handshake it is closed immediately.
-    fn give_way(&mut self, now: Instant) {
+    fn evict(&mut self, now: Instant) {
         if self.quic.is_handshaking() {
-            self.close(now, Code::NoError, "too many connections");
+            self.close(now, Http3ErrorCode::NoError, "too many connections");
         } else {
-            self.leave(now);
+            self.shut_down(now);
         }
     }
 
     fn wake(&self, stream: Option<StreamId>) -> StreamWake {
-        StreamWake { place: self.place, connection: self.connection.id, stream }
+        StreamWake { place: self.index, connection: self.connection.id, stream }
     }
 
     /// Counts a received datagram of `length` bytes.
@@ -171,20 +171,20 @@ impl<S: Service> Client<S> {
     }
 
     /// Records a processed datagram of `length` bytes from `from`.
-    pub(super) fn came_from(&mut self, from: IpAddr, length: usize) {
+    pub(super) fn record_source(&mut self, from: IpAddr, length: usize) {
         if self.quic.remote_address().ip() != from {
             return;
         }
         if self.moved.as_ref().is_some_and(|moved| moved.address != from) {
-            self.stay();
+            self.forget_new_address();
         }
         if self.proven != Some(from) {
-            self.moved = Some(Moved::earn(self.moved.take(), from, length));
+            self.moved = Some(UnvalidatedAddress::add_credit(self.moved.take(), from, length));
         }
     }
 
     /// Forgets the new address of the client and drops the datagram withheld for it.
-    fn stay(&mut self) {
+    fn forget_new_address(&mut self) {
         self.moved = None;
         self.withheld = None;
     }
@@ -197,15 +197,15 @@ impl<S: Service> Client<S> {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         if self.moved.as_ref().is_some_and(|moved| moved.address != self.quic.remote_address().ip()) {
-            self.stay();
+            self.forget_new_address();
         }
         while self.moved.is_some() {
             match self.next_to_moved(now, out)? {
-                (_, Fate::IsLost) => out.clear(),
+                (_, SendDecision::DropProbe) => out.clear(),
                 (transmit, _) => return Some(transmit),
             }
         }
-        self.credit = self.credit.filter(|_| !self.proof.is_given());
+        self.credit = self.credit.filter(|_| !self.proof.is_proven());
         let most = if self.credit.is_some() { 1 } else { most };
         let transmit = match self.withheld.take() {
             Some((transmit, bytes)) => {
@@ -224,32 +224,37 @@ impl<S: Service> Client<S> {
     }
 
     /// Does the same for a client at a new address that is not validated.
-    fn next_to_moved(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(Transmit, Fate)> {
+    fn next_to_moved(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(Transmit, SendDecision)> {
         let moved = self.moved.as_mut()?;
         let (transmit, fate) = if let Some((transmit, bytes)) = self.withheld.take() {
             *out = bytes;
-            let fate = moved.pay(&transmit);
+            let fate = moved.charge(&transmit);
             (transmit, fate)
         } else {
-            let before = Sent::by(&self.quic);
+            let before = FrameCounters::of_connection(&self.quic);
             let transmit = self.quic.poll_transmit(now, 1, out)?;
-            let fate = moved.judge(&transmit, before, Sent::by(&self.quic), !self.quic.is_closed());
+            let fate = moved.decide(
+                &transmit,
+                before,
+                FrameCounters::of_connection(&self.quic),
+                !self.quic.is_closed(),
+            );
             (transmit, fate)
         };
         match fate {
-            Fate::Waits => {
+            SendDecision::Hold => {
                 self.withheld = Some((transmit, std::mem::take(out)));
                 return None;
             }
-            Fate::GoesToShown => self.proven = self.moved.take().map(|moved| moved.address),
-            Fate::Goes | Fate::IsLost => {}
+            SendDecision::SendAndValidate => self.proven = self.moved.take().map(|moved| moved.address),
+            SendDecision::SendNow | SendDecision::DropProbe => {}
         }
         Some((transmit, fate))
     }
 
     /// Opens the server's streams as soon as the client's stream limit is known.
-    fn greet(&mut self, field_section: usize) {
-        for (index, bytes) in h3::greeting(field_section).into_iter().enumerate() {
+    fn open_server_streams(&mut self, field_section: usize) {
+        for (index, bytes) in h3::server_stream_prefaces(field_section).into_iter().enumerate() {
             let Some(id) = self.quic.streams().open(Dir::Uni) else { return };
             match index {
                 0 => self.control = Some(id),
@@ -261,7 +266,7 @@ impl<S: Service> Client<S> {
     }
 
     /// Acknowledges the client's insertions into the QPACK table.
-    fn tell_encoder(&mut self, around: &Around<'_, S>) {
+    fn send_qpack_acks(&mut self, around: &HubContext<'_, S>) {
         let fields = self.peer.fields();
         if fields.output().is_empty() {
             return;
@@ -270,13 +275,13 @@ impl<S: Service> Client<S> {
             let written = self.quic.send_stream(decoder).write(fields.output()).unwrap_or(0);
             fields.output().drain(..written);
         }
-        if let Err(error) = fields.check_patience() {
-            self.offended(error.code, error.reason, around);
+        if let Err(error) = fields.check_pending_output() {
+            self.close_with_error(error.code, error.reason, around);
         }
     }
 
     /// Sends a GOAWAY (RFC 9114 section 5.2) and closes the connection if it is done.
-    pub(super) fn leave(&mut self, now: Instant) {
+    pub(super) fn shut_down(&mut self, now: Instant) {
         self.go_away(now);
         self.close_if_done(now);
     }
@@ -293,17 +298,17 @@ impl<S: Service> Client<S> {
 
     fn close_if_done(&mut self, now: Instant) {
         // The client must acknowledge the last response before the close, which discards data in transit.
-        if self.leaving.is_some_and(|told| told + self.farewell() <= now)
+        if self.leaving.is_some_and(|told| told + self.goaway_grace() <= now)
             && self.streams.is_empty()
             && self.unacknowledged() == 0
         {
-            self.close(now, Code::NoError, "");
+            self.close(now, Http3ErrorCode::NoError, "");
         }
     }
 
     /// Returns the time for requests that the client sent before it received the GOAWAY: some round trips, because a
     /// packet may be lost. Their rejection allows the client to retry them on another connection.
-    fn farewell(&self) -> Duration {
+    fn goaway_grace(&self) -> Duration {
         (self.quic.rtt() * 4).clamp(SHORTEST_FAREWELL, LONGEST_FAREWELL)
     }
 
@@ -314,7 +319,7 @@ impl<S: Service> Client<S> {
     }
 
     /// Closes the connection because the client violated the protocol or causes excessive work, and logs it.
-    fn offended(&mut self, code: Code, reason: &'static str, around: &Around<'_, S>) {
+    fn close_with_error(&mut self, code: Http3ErrorCode, reason: &'static str, around: &HubContext<'_, S>) {
         if !self.is_over() {
             around.service.http3_failed(&self.connection, &reason);
         }
@@ -322,14 +327,14 @@ impl<S: Service> Client<S> {
     }
 
     /// Handles a panic during its processing: its requests are lost, and its state is not used any more.
-    pub(super) fn lost_by(&mut self, panic: &str, around: &Around<'_, S>) {
+    pub(super) fn on_panic(&mut self, panic: &str, around: &HubContext<'_, S>) {
         around.service.connection_lost(&self.connection, panic);
         self.streams.clear();
-        self.close(around.now, Code::Internal, "internal error");
-        self.bury(around);
+        self.close(around.now, Http3ErrorCode::Internal, "internal error");
+        self.discard_streams(around);
     }
 
-    fn close(&mut self, now: Instant, code: Code, reason: &'static str) {
+    fn close(&mut self, now: Instant, code: Http3ErrorCode, reason: &'static str) {
         let number = VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX);
         self.quic.close(now, number, Bytes::from_static(reason.as_bytes()));
     }
@@ -348,7 +353,7 @@ impl<S: Service> Client<S> {
         }
         if self.quic.is_handshaking() {
             // A handshake with two addresses validates neither.
-            self.close(now, Code::NoError, "the client address changed during the handshake");
+            self.close(now, Http3ErrorCode::NoError, "the client address changed during the handshake");
         } else {
             // The connection closes once the streams received so far are rejected.
             self.go_away(now);
@@ -361,14 +366,14 @@ impl<S: Service> Client<S> {
     }
 
     /// Drops the streams and the seat; QUIC itself runs for some more round trips.
-    pub(super) fn bury(&mut self, around: &Around<'_, S>) {
+    pub(super) fn discard_streams(&mut self, around: &HubContext<'_, S>) {
         let Some(guard) = self.guard.take() else { return };
         let ids: Vec<StreamId> = self.streams.keys().copied().collect();
         for id in ids {
-            self.forsake(id, around);
+            self.abort_stream(id, around);
         }
         self.streams.clear();
-        around.service.note(ConnectionEvent::Closed);
+        around.service.count_event(ConnectionEvent::Closed);
         drop(guard);
     }
 }

@@ -26,17 +26,17 @@ pub(super) struct Datagram {
 
 /// Inboxes through which the workers of one listener exchange datagrams.
 #[derive(Debug)]
-pub struct Crossing {
-    inboxes: Vec<Mutex<Inbox>>,
+pub struct WorkerInboxes {
+    inboxes: Vec<Mutex<WorkerInbox>>,
 }
 
 #[derive(Debug, Default)]
-struct Inbox {
+struct WorkerInbox {
     waiting: VecDeque<Datagram>,
     owner: Option<Waker>,
 }
 
-impl Crossing {
+impl WorkerInboxes {
     /// Creates inboxes for `workers` workers, at most 256.
     pub fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self { inboxes: (0..workers.clamp(1, 256)).map(|_| Mutex::default()).collect() })
@@ -47,13 +47,13 @@ impl Crossing {
         self.inboxes.len()
     }
 
-    fn inbox(&self, worker: u8) -> Option<MutexGuard<'_, Inbox>> {
+    fn inbox(&self, worker: u8) -> Option<MutexGuard<'_, WorkerInbox>> {
         let inbox = self.inboxes.get(usize::from(worker))?;
         Some(inbox.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sets the waker for datagrams to `worker`.
-    pub(super) fn attend(&self, worker: u8, owner: &Waker) {
+    pub(super) fn set_waker(&self, worker: u8, owner: &Waker) {
         if let Some(mut inbox) = self.inbox(worker)
             && inbox.owner.as_ref().is_none_or(|known| !known.will_wake(owner))
         {
@@ -62,7 +62,7 @@ impl Crossing {
     }
 
     /// Queues a datagram for `worker`. It is dropped if the worker does not exist or its inbox is full.
-    pub(super) fn pass(&self, worker: u8, datagram: Datagram) {
+    pub(super) fn enqueue(&self, worker: u8, datagram: Datagram) {
         let Some(mut inbox) = self.inbox(worker) else { return };
         if inbox.waiting.len() < MOST {
             inbox.waiting.push_back(datagram);
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn what_is_passed_on_waits_for_its_worker_within_bounds() {
-        let crossing = Crossing::new(2);
-        crossing.pass(1, datagram(b"a"));
-        crossing.pass(7, datagram(b"lost"));
+        let crossing = WorkerInboxes::new(2);
+        crossing.enqueue(1, datagram(b"a"));
+        crossing.enqueue(7, datagram(b"lost"));
         assert!(crossing.take(0).is_empty());
         assert_eq!(&crossing.take(1)[0].bytes[..], b"a");
         for _ in 0..=MOST {
-            crossing.pass(0, datagram(b"x"));
+            crossing.enqueue(0, datagram(b"x"));
         }
         assert_eq!(crossing.take(0).len(), MOST);
         assert!(crossing.take(0).is_empty());

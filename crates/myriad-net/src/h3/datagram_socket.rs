@@ -27,7 +27,7 @@ pub(super) struct DatagramSocket {
 }
 
 /// Receive buffers, shared by all sockets of a worker's listener.
-pub(super) struct Buffers {
+pub(super) struct ReceiveBuffers {
     bytes: Vec<u8>,
     each: usize,
 }
@@ -54,16 +54,16 @@ impl DatagramSocket {
         self.state.may_fragment()
     }
 
-    pub(super) fn buffers(&self) -> Buffers {
+    pub(super) fn buffers(&self) -> ReceiveBuffers {
         let each = LARGEST * self.state.gro_segments();
-        Buffers { bytes: vec![0; each * BATCH], each }
+        ReceiveBuffers { bytes: vec![0; each * BATCH], each }
     }
 
     /// Reads up to one batch and passes each datagram to `take`. Returns the number of datagrams.
     pub(super) fn poll_receive(
         &self,
         cx: &mut Context<'_>,
-        buffers: &mut Buffers,
+        buffers: &mut ReceiveBuffers,
         mut take: impl FnMut(Datagram),
     ) -> Poll<io::Result<usize>> {
         let mut metas = [RecvMeta::default(); BATCH];

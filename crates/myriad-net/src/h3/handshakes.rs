@@ -14,7 +14,7 @@ const MOST: u32 = 1024;
 
 /// Decision about a client that opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reception {
+pub(super) enum HandshakeDecision {
     /// The connection is accepted.
     Accept,
     /// The client must validate its address first (RFC 9000 section 8.1.2).
@@ -25,19 +25,19 @@ pub(super) enum Reception {
 
 /// Counters of concurrent handshakes.
 #[derive(Debug, Default)]
-pub(super) struct Handshakes {
+pub(super) struct HandshakeCounters {
     by_network: HashMap<IpAddr, u32>,
     all: u32,
 }
 
-impl Handshakes {
+impl HandshakeCounters {
     /// Returns the decision for a client at `address`; `shown` is set if its address is validated.
-    pub(super) fn receive(&self, address: IpAddr, shown: bool) -> Reception {
+    pub(super) fn decide(&self, address: IpAddr, shown: bool) -> HandshakeDecision {
         let own = self.by_network.get(&client_network(address)).copied().unwrap_or(0);
         match (own >= EASY || self.all >= EASY_IN_ALL, shown) {
-            (true, false) => Reception::Retry,
-            (_, true) if own >= MOST => Reception::Refuse,
-            _ => Reception::Accept,
+            (true, false) => HandshakeDecision::Retry,
+            (_, true) if own >= MOST => HandshakeDecision::Refuse,
+            _ => HandshakeDecision::Accept,
         }
     }
 
@@ -68,26 +68,26 @@ mod tests {
 
     #[test]
     fn many_handshakes_of_one_network_ask_for_more_and_more() {
-        let mut handshakes = Handshakes::default();
+        let mut handshakes = HandshakeCounters::default();
         let own = |last: u16| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, last));
         let other = IpAddr::from([192, 0, 2, 1]);
         for last in 0..EASY {
-            assert_eq!(handshakes.receive(own(last as u16), false), Reception::Accept);
+            assert_eq!(handshakes.decide(own(last as u16), false), HandshakeDecision::Accept);
             handshakes.begin(own(last as u16));
         }
-        assert_eq!(handshakes.receive(own(9), false), Reception::Retry);
-        assert_eq!(handshakes.receive(own(9), true), Reception::Accept);
-        assert_eq!(handshakes.receive(other, false), Reception::Accept);
+        assert_eq!(handshakes.decide(own(9), false), HandshakeDecision::Retry);
+        assert_eq!(handshakes.decide(own(9), true), HandshakeDecision::Accept);
+        assert_eq!(handshakes.decide(other, false), HandshakeDecision::Accept);
         for _ in EASY..MOST {
             handshakes.begin(own(1));
         }
-        assert_eq!(handshakes.receive(own(9), true), Reception::Refuse);
-        assert_eq!(handshakes.receive(other, false), Reception::Retry);
-        assert_eq!(handshakes.receive(other, true), Reception::Accept);
+        assert_eq!(handshakes.decide(own(9), true), HandshakeDecision::Refuse);
+        assert_eq!(handshakes.decide(other, false), HandshakeDecision::Retry);
+        assert_eq!(handshakes.decide(other, true), HandshakeDecision::Accept);
         for _ in 0..MOST {
             handshakes.end(own(3));
         }
-        assert_eq!(handshakes.receive(own(9), false), Reception::Accept);
+        assert_eq!(handshakes.decide(own(9), false), HandshakeDecision::Accept);
         assert!(handshakes.by_network.is_empty());
     }
 }

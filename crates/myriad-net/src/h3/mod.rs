@@ -37,12 +37,12 @@ mod tls;
 mod tokens;
 mod users;
 
-pub use crossing::Crossing;
+pub use crossing::WorkerInboxes;
 pub(crate) use hubs::Hubs;
-pub use place::{QuicPlace, QuicShare};
-pub use relay::{Relay, examine_relayed};
+pub use place::{QuicListenerShare, QuicWorkerSockets};
+pub use relay::{QuicRelay, examine_relayed};
 pub use secret::QuicSecret;
 pub use settings::QuicSettings;
 pub use tls::ChooseTls;
 pub use tokens::QuicTokens;
-pub(crate) use users::Users;
+pub(crate) use users::AcceptorRefs;

@@ -10,7 +10,7 @@ use quinn_proto::{Connection as Quic, Transmit};
 
 /// New address and the credit for bytes sent to it.
 #[derive(Debug)]
-pub(super) struct Moved {
+pub(super) struct UnvalidatedAddress {
     pub(super) address: IpAddr,
     /// Credit in bytes: three times the bytes received from the address, minus the bytes sent to it.
     credit: u64,
@@ -18,61 +18,67 @@ pub(super) struct Moved {
 
 /// Decision about a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    Goes,
+pub(super) enum SendDecision {
+    SendNow,
     /// It is sent, and the address is validated: quinn no longer challenges it.
-    GoesToShown,
+    SendAndValidate,
     /// It waits until more bytes have been received from the address.
-    Waits,
+    Hold,
     /// A path MTU probe, which may be dropped.
-    IsLost,
+    DropProbe,
 }
 
 /// Frame counters of quinn; the difference caused by a datagram shows its content.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(super) struct FrameCounters {
     challenges: u64,
     probes: u64,
 }
 
-impl Sent {
-    pub(super) fn by(quic: &Quic) -> Self {
+impl FrameCounters {
+    pub(super) fn of_connection(quic: &Quic) -> Self {
         let stats = quic.stats();
         Self { challenges: stats.frame_tx.path_challenge, probes: stats.path.sent_plpmtud_probes }
     }
 }
 
-impl Moved {
+impl UnvalidatedAddress {
     /// Adds the credit for a datagram of `length` bytes from an address that is not validated.
-    pub(super) fn earn(known: Option<Self>, address: IpAddr, length: usize) -> Self {
+    pub(super) fn add_credit(known: Option<Self>, address: IpAddr, length: usize) -> Self {
         let credit = known.filter(|known| known.address == address).map_or(0, |known| known.credit);
         Self { address, credit: credit.saturating_add(3 * length as u64) }
     }
 
     /// Decides about a datagram made by quinn. `before` and `after` are the counters around it; `is_open` is the state
     /// of the connection.
-    pub(super) fn judge(&mut self, transmit: &Transmit, before: Sent, after: Sent, is_open: bool) -> Fate {
+    pub(super) fn decide(
+        &mut self,
+        transmit: &Transmit,
+        before: FrameCounters,
+        after: FrameCounters,
+        is_open: bool,
+    ) -> SendDecision {
         if transmit.destination.ip() != self.address {
-            return Fate::Goes;
+            return SendDecision::SendNow;
         }
         if after.probes > before.probes {
-            return Fate::IsLost;
+            return SendDecision::DropProbe;
         }
         // Each datagram to an unvalidated path contains a challenge, except the last datagram of a connection.
         if is_open && after.challenges == before.challenges {
-            return Fate::GoesToShown;
+            return SendDecision::SendAndValidate;
         }
-        self.pay(transmit)
+        self.charge(transmit)
     }
 
     /// Charges a datagram to the credit of the address. It waits if the credit is too small.
-    pub(super) fn pay(&mut self, transmit: &Transmit) -> Fate {
+    pub(super) fn charge(&mut self, transmit: &Transmit) -> SendDecision {
         match self.credit.checked_sub(transmit.size as u64) {
             Some(left) => {
                 self.credit = left;
-                Fate::Goes
+                SendDecision::SendNow
             }
-            None => Fate::Waits,
+            None => SendDecision::Hold,
         }
     }
 }
@@ -88,27 +94,32 @@ mod tests {
     #[test]
     fn three_times_what_came_goes_to_an_address_that_has_not_answered() {
         let here: IpAddr = [127, 0, 0, 2].into();
-        let (none, asked) = (Sent { challenges: 1, probes: 1 }, Sent { challenges: 2, probes: 1 });
-        let mut moved = Moved::earn(None, here, 100);
-        assert_eq!(moved.judge(&to([127, 0, 0, 2], 1200), none, asked, true), Fate::Waits);
-        assert_eq!(moved.judge(&to([127, 0, 0, 2], 200), none, asked, true), Fate::Goes);
-        assert_eq!(moved.pay(&to([127, 0, 0, 2], 101)), Fate::Waits);
-        let mut moved = Moved::earn(Some(moved), here, 1000);
-        assert_eq!(moved.pay(&to([127, 0, 0, 2], 3100)), Fate::Goes);
-        assert_eq!(moved.pay(&to([127, 0, 0, 2], 1)), Fate::Waits);
+        let (none, asked) =
+            (FrameCounters { challenges: 1, probes: 1 }, FrameCounters { challenges: 2, probes: 1 });
+        let mut moved = UnvalidatedAddress::add_credit(None, here, 100);
+        assert_eq!(moved.decide(&to([127, 0, 0, 2], 1200), none, asked, true), SendDecision::Hold);
+        assert_eq!(moved.decide(&to([127, 0, 0, 2], 200), none, asked, true), SendDecision::SendNow);
+        assert_eq!(moved.charge(&to([127, 0, 0, 2], 101)), SendDecision::Hold);
+        let mut moved = UnvalidatedAddress::add_credit(Some(moved), here, 1000);
+        assert_eq!(moved.charge(&to([127, 0, 0, 2], 3100)), SendDecision::SendNow);
+        assert_eq!(moved.charge(&to([127, 0, 0, 2], 1)), SendDecision::Hold);
         // Datagrams to other addresses are free, and a new address starts without credit.
-        assert_eq!(moved.judge(&to([127, 0, 0, 1], 1200), none, asked, true), Fate::Goes);
-        let mut other = Moved::earn(Some(Moved { credit: 9000, ..moved }), [127, 0, 0, 3].into(), 1);
-        assert_eq!(other.pay(&to([127, 0, 0, 3], 4)), Fate::Waits);
+        assert_eq!(moved.decide(&to([127, 0, 0, 1], 1200), none, asked, true), SendDecision::SendNow);
+        let mut other = UnvalidatedAddress::add_credit(
+            Some(UnvalidatedAddress { credit: 9000, ..moved }),
+            [127, 0, 0, 3].into(),
+            1,
+        );
+        assert_eq!(other.charge(&to([127, 0, 0, 3], 4)), SendDecision::Hold);
     }
 
     #[test]
     fn probes_are_dropped_and_datagram_without_challenge_validates_address() {
-        let before = Sent { challenges: 1, probes: 1 };
-        let mut moved = Moved::earn(None, [127, 0, 0, 2].into(), 100);
-        let mut judge = |after, is_open| moved.judge(&to([127, 0, 0, 2], 1300), before, after, is_open);
-        assert_eq!(judge(Sent { probes: 2, ..before }, true), Fate::IsLost);
-        assert_eq!(judge(before, true), Fate::GoesToShown);
-        assert_eq!(judge(before, false), Fate::Waits, "the end of a connection shows nothing");
+        let before = FrameCounters { challenges: 1, probes: 1 };
+        let mut moved = UnvalidatedAddress::add_credit(None, [127, 0, 0, 2].into(), 100);
+        let mut judge = |after, is_open| moved.decide(&to([127, 0, 0, 2], 1300), before, after, is_open);
+        assert_eq!(judge(FrameCounters { probes: 2, ..before }, true), SendDecision::DropProbe);
+        assert_eq!(judge(before, true), SendDecision::SendAndValidate);
+        assert_eq!(judge(before, false), SendDecision::Hold, "the end of a connection shows nothing");
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::cid::Owner;
-use super::crossing::{Crossing, Datagram};
-use super::relay::Relay;
+use super::cid::CidOwner;
+use super::crossing::{Datagram, WorkerInboxes};
+use super::relay::QuicRelay;
 use super::secret::QuicSecret;
 use super::tokens::QuicTokens;
 
 /// Sockets of a QUIC listener, as used by one worker.
-pub struct QuicPlace {
+pub struct QuicWorkerSockets {
     /// Number of the listener.
     pub number: u32,
     /// Number of the worker, less than the number of workers of the crossing.
@@ -24,22 +24,22 @@ pub struct QuicPlace {
     /// Key of tokens, and the tokens used so far.
     pub tokens: QuicTokens,
     /// Inboxes through which workers exchange datagrams.
-    pub crossing: Arc<Crossing>,
+    pub crossing: Arc<WorkerInboxes>,
     /// The listener's part of the relay between processes.
-    pub relay: QuicShare,
+    pub relay: QuicListenerShare,
 }
 
 /// Part of a listener in the relay between processes.
 #[derive(Clone, Debug)]
-pub struct QuicShare {
-    relay: Arc<Relay>,
+pub struct QuicListenerShare {
+    relay: Arc<QuicRelay>,
     listener: u64,
     reads: Arc<AtomicBool>,
 }
 
-impl QuicShare {
+impl QuicListenerShare {
     /// Registers the listener `name`, whose workers use `crossing`.
-    pub fn new(relay: &Arc<Relay>, name: &str, crossing: &Arc<Crossing>) -> Self {
+    pub fn new(relay: &Arc<QuicRelay>, name: &str, crossing: &Arc<WorkerInboxes>) -> Self {
         let (listener, reads) = relay.listen(name, crossing);
         Self { relay: Arc::clone(relay), listener, reads }
     }
@@ -50,8 +50,8 @@ impl QuicShare {
     }
 
     /// Forwards a datagram to the process of its connection. Returns `false` if that process does not exist.
-    pub(super) fn pass(&self, owner: Owner, datagram: &Datagram) -> bool {
-        self.relay.pass(self.listener, owner, datagram)
+    pub(super) fn forward(&self, owner: CidOwner, datagram: &Datagram) -> bool {
+        self.relay.forward(self.listener, owner, datagram)
     }
 
     /// Returns whether another process accepts new connections.

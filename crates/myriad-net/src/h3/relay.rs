@@ -28,11 +28,11 @@ use std::time::Duration;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 
-use super::cid::Owner;
-use super::crossing::{Crossing, Datagram};
+use super::cid::CidOwner;
+use super::crossing::{Datagram, WorkerInboxes};
 use crate::quic_process::{QuicProcess, Standing, listener_id};
 pub use message::examine as examine_relayed;
-use message::{LONGEST, Message};
+use message::{LONGEST, RelayMessage};
 
 /// Maximum time that a new process waits for the permission to read; then it reads without it, because the earlier
 /// reader may hang.
@@ -40,14 +40,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// State of the processes that share the sockets, and the inbox of this process.
 #[derive(Debug)]
-pub struct Relay {
+pub struct QuicRelay {
     state: Mutex<State>,
-    patience: Duration,
+    max_wait: Duration,
 }
 
-impl Default for Relay {
+impl Default for QuicRelay {
     fn default() -> Self {
-        Self::with_patience(PATIENCE)
+        Self::with_max_wait(PATIENCE)
     }
 }
 
@@ -55,22 +55,22 @@ impl Default for Relay {
 struct State {
     /// This process; `None` if no other process exists.
     own: Option<QuicProcess>,
-    others: Vec<Other>,
+    others: Vec<OtherProcess>,
     /// Listeners of this process, by ID.
-    listeners: HashMap<u64, Listener>,
+    listeners: HashMap<u64, RelayListener>,
     /// The inbox, until its thread is started.
     inbox: Option<Arc<OwnedFd>>,
 }
 
 #[derive(Debug)]
-struct Other {
+struct OtherProcess {
     process: QuicProcess,
     inbox: Arc<OwnedFd>,
 }
 
 #[derive(Debug)]
-struct Listener {
-    crossing: Arc<Crossing>,
+struct RelayListener {
+    crossing: Arc<WorkerInboxes>,
     /// Set while this process reads its sockets.
     reads: Arc<AtomicBool>,
     /// Set if this process is the reader according to the state of all processes; `None` before the first check.
@@ -81,42 +81,42 @@ struct Listener {
 
 /// Result of a message to another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
+enum InboxSendResult {
     /// It is in the inbox, or was dropped because the inbox is full.
     Done,
     /// The process has closed its inbox.
     Gone,
 }
 
-impl Relay {
+impl QuicRelay {
     /// Creates a relay with this maximum waiting time for the permission to read.
-    fn with_patience(patience: Duration) -> Self {
-        Self { state: Mutex::default(), patience }
+    fn with_max_wait(patience: Duration) -> Self {
+        Self { state: Mutex::default(), max_wait: patience }
     }
 
     /// Sets the current processes: this process, and the others with the sockets that write to their inboxes.
-    pub fn know(self: &Arc<Self>, own: QuicProcess, others: Vec<(QuicProcess, OwnedFd)>) {
+    pub fn set_processes(self: &Arc<Self>, own: QuicProcess, others: Vec<(QuicProcess, OwnedFd)>) {
         let mut state = self.state();
         // A process that leaves cannot return to another state.
         let leaves = state.own.as_ref().is_some_and(|known| known.standing == Standing::Leaving);
         let standing = if leaves { Standing::Leaving } else { own.standing };
         state.own = Some(QuicProcess { standing, ..own });
-        let other = |(process, inbox)| Other { process, inbox: Arc::new(inbox) };
+        let other = |(process, inbox)| OtherProcess { process, inbox: Arc::new(inbox) };
         state.others = others.into_iter().map(other).collect();
-        self.settle(&mut state);
+        self.select_readers(&mut state);
     }
 
     /// Stops accepting new connections in this process; another process reads the sockets from now on, if it exists.
-    pub fn leave(self: &Arc<Self>) {
+    pub fn stop_accepting(self: &Arc<Self>) {
         let mut state = self.state();
         if let Some(own) = &mut state.own {
             own.standing = Standing::Leaving;
         }
-        self.settle(&mut state);
+        self.select_readers(&mut state);
     }
 
     /// Sets the inbox of this process, which [`Relay::begin`] reads.
-    pub fn take_inbox(&self, inbox: OwnedFd) {
+    pub fn set_inbox(&self, inbox: OwnedFd) {
         self.state().inbox = Some(Arc::new(inbox));
     }
 
@@ -125,7 +125,7 @@ impl Relay {
     /// # Errors
     /// Fails if the thread cannot be started. The inbox stays open, because the other processes would otherwise treat
     /// this process as dead; the next call tries again.
-    pub fn begin(self: &Arc<Self>) -> io::Result<()> {
+    pub fn start_reading_inbox(self: &Arc<Self>) -> io::Result<()> {
         let Some(inbox) = self.state().inbox.clone() else { return Ok(()) };
         let relay = Arc::clone(self);
         std::thread::Builder::new().name("quic-inbox".to_owned()).spawn(move || relay.read(&inbox))?;
@@ -135,11 +135,11 @@ impl Relay {
 
     /// Registers a listener of this process, whose workers use `crossing`. Returns its ID, and a flag that is set while
     /// this process reads its sockets.
-    pub(super) fn listen(&self, name: &str, crossing: &Arc<Crossing>) -> (u64, Arc<AtomicBool>) {
+    pub(super) fn listen(&self, name: &str, crossing: &Arc<WorkerInboxes>) -> (u64, Arc<AtomicBool>) {
         let id = listener_id(name);
         let mut state = self.state();
         let has_reader = state.others.iter().any(|other| other.process.may_read(id));
-        let listener = state.listeners.entry(id).or_insert_with(|| Listener {
+        let listener = state.listeners.entry(id).or_insert_with(|| RelayListener {
             crossing: Arc::clone(crossing),
             reads: Arc::new(AtomicBool::new(!has_reader)),
             is_reader: None,
@@ -149,18 +149,18 @@ impl Relay {
     }
 
     /// Forwards a datagram to the process of its connection. Returns `false` if that process does not exist.
-    pub(super) fn pass(self: &Arc<Self>, listener: u64, owner: Owner, datagram: &Datagram) -> bool {
-        let other = |other: &&Other| other.process.number == owner.process;
+    pub(super) fn forward(self: &Arc<Self>, listener: u64, owner: CidOwner, datagram: &Datagram) -> bool {
+        let other = |other: &&OtherProcess| other.process.number == owner.process;
         let Some(inbox) = self.state().others.iter().find(other).map(|other| Arc::clone(&other.inbox)) else {
             return false;
         };
-        let head = message::head_of_datagram(listener, owner.worker, datagram);
-        if send(&inbox, &[IoSlice::new(&head), IoSlice::new(&datagram.bytes)]) == Sent::Done {
+        let head = message::datagram_header(listener, owner.worker, datagram);
+        if send(&inbox, &[IoSlice::new(&head), IoSlice::new(&datagram.bytes)]) == InboxSendResult::Done {
             return true;
         }
         let mut state = self.state();
         state.others.retain(|other| !Arc::ptr_eq(&other.inbox, &inbox));
-        self.settle(&mut state);
+        self.select_readers(&mut state);
         false
     }
 
@@ -168,7 +168,7 @@ impl Relay {
     /// left.
     pub(super) fn has_successor(&self, listener: u64) -> bool {
         let state = self.state();
-        state.others.iter().any(|other| other.takes_new(listener))
+        state.others.iter().any(|other| other.accepts_new(listener))
             || state.listeners.get(&listener).is_some_and(|listener| listener.had_successor)
     }
 
@@ -177,22 +177,22 @@ impl Relay {
         let mut buffer = vec![0; LONGEST];
         loop {
             match retry_on_intr(|| recv(inbox, &mut buffer[..], RecvFlags::empty())) {
-                Ok((_, count @ 1..)) => self.take(buffer.get(..count).unwrap_or_default()),
+                Ok((_, count @ 1..)) => self.process_message(buffer.get(..count).unwrap_or_default()),
                 Ok(_) | Err(_) => return,
             }
         }
     }
 
     /// Processes a message; malformed messages are dropped.
-    fn take(&self, message: &[u8]) {
+    fn process_message(&self, message: &[u8]) {
         let state = self.state();
-        match Message::parse(message) {
-            Some(Message::Datagram { listener, worker, datagram }) => {
+        match RelayMessage::parse(message) {
+            Some(RelayMessage::Datagram { listener, worker, datagram }) => {
                 if let Some(listener) = state.listeners.get(&listener) {
-                    listener.crossing.pass(worker, datagram);
+                    listener.crossing.enqueue(worker, datagram);
                 }
             }
-            Some(Message::Read { listener }) => {
+            Some(RelayMessage::Read { listener }) => {
                 if let Some(listener) = state.listeners.get(&listener) {
                     listener.begin_to_read();
                 }
@@ -202,7 +202,7 @@ impl Relay {
     }
 
     /// Selects the reader of each listener according to the current state.
-    fn settle(self: &Arc<Self>, state: &mut State) {
+    fn select_readers(self: &Arc<Self>, state: &mut State) {
         let State { own: Some(own), others, listeners, .. } = state else { return };
         if own.standing == Standing::Starting {
             return;
@@ -211,14 +211,14 @@ impl Relay {
             // A listener that is no longer configured is still read while it has connections.
             let own_rank = (own.standing_for(*id).unwrap_or(Standing::Leaving), own.rank);
             listener.had_successor = own_rank.0 == Standing::Leaving
-                && (listener.had_successor || others.iter().any(|other| other.takes_new(*id)));
-            let rank = |other: &&Other| {
+                && (listener.had_successor || others.iter().any(|other| other.accepts_new(*id)));
+            let rank = |other: &&OtherProcess| {
                 other.process.standing_for(*id).map(|standing| (standing, other.process.rank))
             };
-            let heir = others.iter().filter(|other| other.process.may_read(*id)).max_by_key(rank);
-            let heir = heir.filter(|heir| rank(heir).is_some_and(|rank| rank > own_rank));
-            let before = listener.is_reader.replace(heir.is_none());
-            match heir {
+            let successor = others.iter().filter(|other| other.process.may_read(*id)).max_by_key(rank);
+            let successor = successor.filter(|heir| rank(heir).is_some_and(|rank| rank > own_rank));
+            let before = listener.is_reader.replace(successor.is_none());
+            match successor {
                 Some(heir) if listener.reads.swap(false, Ordering::AcqRel) => {
                     send(&heir.inbox, &[IoSlice::new(&message::read(*id))]);
                 }
@@ -226,7 +226,7 @@ impl Relay {
                 None if before == Some(false) || !others.iter().any(|other| other.process.may_read(*id)) => {
                     listener.begin_to_read();
                 }
-                None if before.is_none() && !self.read_at_last(*id) => listener.begin_to_read(),
+                None if before.is_none() && !self.read_after_max_wait(*id) => listener.begin_to_read(),
                 Some(_) | None => {}
             }
         }
@@ -234,9 +234,9 @@ impl Relay {
 
     /// Starts to read a listener's sockets after the maximum waiting time, even without permission. Returns `false` if
     /// the thread cannot be started.
-    fn read_at_last(self: &Arc<Self>, listener: u64) -> bool {
+    fn read_after_max_wait(self: &Arc<Self>, listener: u64) -> bool {
         let relay = Arc::downgrade(self);
-        let patience = self.patience;
+        let patience = self.max_wait;
         let waiting = move || {
             std::thread::sleep(patience);
             let Some(relay) = relay.upgrade() else { return };
@@ -265,14 +265,14 @@ impl QuicProcess {
     }
 }
 
-impl Other {
+impl OtherProcess {
     /// Returns whether the process accepts new connections of a listener.
-    fn takes_new(&self, listener: u64) -> bool {
+    fn accepts_new(&self, listener: u64) -> bool {
         self.process.standing_for(listener) == Some(Standing::Serving)
     }
 }
 
-impl Listener {
+impl RelayListener {
     fn begin_to_read(&self) {
         if !self.reads.swap(true, Ordering::AcqRel) {
             self.crossing.wake_all();
@@ -281,12 +281,12 @@ impl Listener {
 }
 
 /// Sends a message to an inbox without waiting.
-fn send(inbox: &OwnedFd, parts: &[IoSlice<'_>]) -> Sent {
+fn send(inbox: &OwnedFd, parts: &[IoSlice<'_>]) -> InboxSendResult {
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let sent = retry_on_intr(|| sendmsg(inbox, parts, &mut SendAncillaryBuffer::default(), flags));
     match sent {
-        Err(Errno::PIPE | Errno::CONNREFUSED | Errno::CONNRESET | Errno::NOTCONN) => Sent::Gone,
-        Ok(_) | Err(_) => Sent::Done,
+        Err(Errno::PIPE | Errno::CONNREFUSED | Errno::CONNRESET | Errno::NOTCONN) => InboxSendResult::Gone,
+        Ok(_) | Err(_) => InboxSendResult::Done,
     }
 }
 

@@ -9,37 +9,37 @@ use bytes::Bytes;
 use myriad_http::h3::RequestReader;
 use myriad_http::{ParseError, RequestHead};
 
-use super::sending::Sending;
-use crate::multiplex::Feed;
+use super::sending::ResponseSender;
+use crate::multiplex::BodyFeed;
 use crate::response::Response;
 
 /// ```text
 /// Reading -> Held -> Waiting -> Sending -> Over
 ///       \----------^---------^
 /// ```
-pub(super) enum Work<T> {
+pub(super) enum RequestState<T> {
     /// The head is incomplete.
     Reading,
     /// The head is complete, but the request waits for another event.
-    Held(Box<Held>),
+    Held(Box<DelayedRequest>),
     /// The service prepares the response.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
     /// The response is available.
-    Sending(Box<Sending<T>>),
+    Sending(Box<ResponseSender<T>>),
     /// The response is in the stream, or was aborted.
     Over,
 }
 
 /// Request that has not been passed to the service.
-pub(super) struct Held {
+pub(super) struct DelayedRequest {
     pub(super) head: RequestHead,
     pub(super) malformed: Option<ParseError>,
-    pub(super) until: Until,
+    pub(super) until: DelayReason,
 }
 
 /// Event that a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum DelayReason {
     /// The end of the handshake: the request is 0-RTT data, and repeating it would be harmful, or the address of its
     /// client is not validated yet.
     Handshake,
@@ -50,7 +50,7 @@ pub(super) enum Until {
 
 /// State of the client's side of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ClientSide {
     /// More bytes may arrive or be available.
     Open,
     /// All bytes were taken.
@@ -65,16 +65,16 @@ pub(super) struct RequestStream<T> {
     /// Bytes taken from the stream and not yet parsed.
     pub(super) rest: Bytes,
     /// Last state of the client's side; QUIC reports its end only once.
-    pub(super) side: Side,
+    pub(super) side: ClientSide,
     /// Set while the client may send on the stream.
     pub(super) receiving: bool,
     /// Set if a part of a body has arrived.
     pub(super) has_body: bool,
     /// Feed of the body.
-    pub(super) feed: Option<Feed>,
+    pub(super) feed: Option<BodyFeed>,
     /// Bytes in the feed that have not been read.
     pub(super) fed: u64,
-    pub(super) work: Work<T>,
+    pub(super) work: RequestState<T>,
     /// Number of the request on its connection.
     pub(super) number: u32,
     pub(super) head_only: bool,
@@ -94,12 +94,12 @@ impl<T> RequestStream<T> {
         Self {
             reader: RequestReader::new(id),
             rest: Bytes::new(),
-            side: Side::Open,
+            side: ClientSide::Open,
             receiving: true,
             has_body: false,
             feed: None,
             fed: 0,
-            work: Work::Reading,
+            work: RequestState::Reading,
             number: 0,
             head_only: false,
             head_bytes: 0,
@@ -110,12 +110,12 @@ impl<T> RequestStream<T> {
     }
 
     /// Returns whether the request waits for the end of the stream or a body.
-    pub(super) fn is_held_for_its_end(&self) -> bool {
-        matches!(&self.work, Work::Held(held) if held.until == Until::End)
+    pub(super) fn awaits_stream_end(&self) -> bool {
+        matches!(&self.work, RequestState::Held(held) if held.until == DelayReason::End)
     }
 
     /// Returns whether the stream is finished.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.work, Work::Over) && !self.receiving
+        matches!(self.work, RequestState::Over) && !self.receiving
     }
 }

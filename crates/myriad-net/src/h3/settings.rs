@@ -6,7 +6,7 @@ use std::time::Duration;
 use quinn_proto::{ServerConfig, TransportConfig, VarInt};
 
 use super::address_proof::AddressProof;
-use super::tls::{ChooseTls, Crypto};
+use super::tls::{ChooseTls, QuicServerCrypto};
 use super::tokens::QuicTokens;
 use crate::patience::MinRate;
 
@@ -70,7 +70,7 @@ impl QuicSettings {
             .datagram_receive_buffer_size(None)
             .max_idle_timeout(self.idle().try_into().ok())
             .enable_segmentation_offload(self.gso);
-        let crypto = Arc::new(Crypto::new(Arc::clone(&self.tls), proof.clone()));
+        let crypto = Arc::new(QuicServerCrypto::new(Arc::clone(&self.tls), proof.clone()));
         let mut config = ServerConfig::new(crypto, Arc::clone(&tokens.key) as _);
         config.transport_config(Arc::new(transport)).validation_token_config(tokens.config());
         Arc::new(config)

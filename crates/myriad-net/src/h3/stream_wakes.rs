@@ -24,7 +24,7 @@ pub(super) struct StreamWakes {
 
 impl StreamWakes {
     /// Sets the task to wake.
-    pub(super) fn attend(&self, task: &Waker) {
+    pub(super) fn set_task(&self, task: &Waker) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.1.as_ref().is_none_or(|known| !known.will_wake(task)) {
             state.1 = Some(task.clone());

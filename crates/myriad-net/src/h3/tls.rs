@@ -17,7 +17,7 @@ use rustls::quic::{KeyChange, Secrets, ServerConnection, Suite, Version};
 use rustls::server::{Acceptor, ClientHello};
 
 use super::address_proof::AddressProof;
-use crate::tls::{Offer, Refusal, TlsFacts, hearing};
+use crate::tls::{ClientOffer, Refusal, TlsFacts, with_client_scheme};
 
 /// The only supported version of QUIC (RFC 9000).
 pub(super) const VERSION: u32 = 1;
@@ -48,11 +48,11 @@ pub trait ChooseTls: Send + Sync {
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
 
     /// Returns whether the offers of a client hello are stored, for variables.
-    fn keeps_offers(&self) -> bool;
+    fn stores_offers(&self) -> bool;
 }
 
 /// Cipher suite of the first packets (RFC 9001 section 5.2), and the key that seals a Retry.
-struct Initial {
+struct InitialSuite {
     suite: Suite,
     retry_key: aws_lc_rs::aead::LessSafeKey,
 }
@@ -63,32 +63,32 @@ const RETRY_KEY: [u8; 16] =
 const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
 
 /// Returns the initial keys; `None` if the cryptographic library lacks AES-128-GCM, which it does not.
-fn initial() -> Option<&'static Initial> {
-    static INITIAL: OnceLock<Option<Initial>> = OnceLock::new();
+fn initial() -> Option<&'static InitialSuite> {
+    static INITIAL: OnceLock<Option<InitialSuite>> = OnceLock::new();
     INITIAL
         .get_or_init(|| {
             let suite = rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
             let key = aws_lc_rs::aead::UnboundKey::new(&aws_lc_rs::aead::AES_128_GCM, &RETRY_KEY).ok()?;
             let retry_key = aws_lc_rs::aead::LessSafeKey::new(key);
-            Some(Initial { suite: suite.tls13()?.quic_suite()?, retry_key })
+            Some(InitialSuite { suite: suite.tls13()?.quic_suite()?, retry_key })
         })
         .as_ref()
 }
 
 /// Start of a handshake.
-pub(super) struct Crypto {
+pub(super) struct QuicServerCrypto {
     choose: Arc<dyn ChooseTls>,
     proof: AddressProof,
 }
 
-impl Crypto {
+impl QuicServerCrypto {
     /// Creates the cryptography of one connection, whose client sets `proof`.
     pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: AddressProof) -> Self {
         Self { choose, proof }
     }
 }
 
-impl CryptoConfig for Crypto {
+impl CryptoConfig for QuicServerCrypto {
     fn initial_keys(&self, version: u32, id: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
         let initial = initial().filter(|_| version == VERSION).ok_or(UnsupportedVersion)?;
         Ok(keys(initial.suite.keys(id, rustls::Side::Server, Version::V1)))
@@ -109,8 +109,12 @@ impl CryptoConfig for Crypto {
     fn start_session(self: Arc<Self>, _: u32, parameters: &TransportParameters) -> Box<dyn Session> {
         let mut bytes = Vec::new();
         parameters.write(&mut bytes);
-        Box::new(Handshake {
-            state: State::Hello { bytes: Vec::new(), parameters: bytes, choose: Arc::clone(&self.choose) },
+        Box::new(QuicHandshake {
+            state: QuicHandshakeState::Hello {
+                bytes: Vec::new(),
+                parameters: bytes,
+                choose: Arc::clone(&self.choose),
+            },
             next: None,
             proof: self.proof.clone(),
             offer: None,
@@ -119,17 +123,17 @@ impl CryptoConfig for Crypto {
 }
 
 /// TLS session.
-struct Handshake {
-    state: State,
+struct QuicHandshake {
+    state: QuicHandshakeState,
     /// Secrets for the derivation of the next keys (RFC 9001 section 6).
     next: Option<Secrets>,
     /// Proof that is set by the handshake keys.
     proof: AddressProof,
     /// Offers of the client hello, if the service stores them.
-    offer: Option<Box<Offer>>,
+    offer: Option<Box<ClientOffer>>,
 }
 
-enum State {
+enum QuicHandshakeState {
     /// The client hello is incomplete.
     Hello { bytes: Vec<u8>, parameters: Vec<u8>, choose: Arc<dyn ChooseTls> },
     /// A server is selected.
@@ -140,17 +144,17 @@ fn alert(code: u8, reason: impl Into<String>) -> TransportError {
     TransportError { code: TransportErrorCode::crypto(code), frame: None, reason: reason.into() }
 }
 
-impl Handshake {
+impl QuicHandshake {
     fn server(&self) -> Option<&ServerConnection> {
         match &self.state {
-            State::Server(server) => Some(server),
-            State::Hello { .. } => None,
+            QuicHandshakeState::Server(server) => Some(server),
+            QuicHandshakeState::Hello { .. } => None,
         }
     }
 
     fn read_server(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
-        let State::Server(server) = &mut self.state else { return Ok(()) };
-        let (taken_in, scheme) = hearing(|| server.read_hs(bytes));
+        let QuicHandshakeState::Server(server) = &mut self.state else { return Ok(()) };
+        let (taken_in, scheme) = with_client_scheme(|| server.read_hs(bytes));
         if let Some(offer) = &mut self.offer {
             offer.client_signed = scheme.or(offer.client_signed);
         }
@@ -173,10 +177,10 @@ fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
 }
 
 /// Settings of the requested server, and the offers of the client hello.
-type Chosen = (Arc<rustls::ServerConfig>, Option<Box<Offer>>);
+type SelectedTls = (Arc<rustls::ServerConfig>, Option<Box<ClientOffer>>);
 
 /// Parses a client hello with rustls in records, as on TCP, and selects the server.
-fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError> {
+fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<SelectedTls, TransportError> {
     let mut acceptor = Acceptor::default();
     let mut records = Vec::with_capacity(hello.len() + 16);
     for piece in hello.chunks(RECORD) {
@@ -195,8 +199,8 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError
                     };
                     alert(refusal.alert(), reason)
                 })?;
-                let offer = choose.keeps_offers().then(|| {
-                    let mut offer = Box::new(Offer::of(&accepted, &config));
+                let offer = choose.stores_offers().then(|| {
+                    let mut offer = Box::new(ClientOffer::of(&accepted, &config));
                     offer.number(&config);
                     offer
                 });
@@ -211,7 +215,7 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<Chosen, TransportError
     }
 }
 
-impl Session for Handshake {
+impl Session for QuicHandshake {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
         let side = if side.is_client() { rustls::Side::Client } else { rustls::Side::Server };
         // A session starts only after these keys were created.
@@ -244,7 +248,7 @@ impl Session for Handshake {
     }
 
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
-        let State::Hello { bytes: hello, parameters, choose: chooser } = &mut self.state else {
+        let QuicHandshakeState::Hello { bytes: hello, parameters, choose: chooser } = &mut self.state else {
             return self.read_server(bytes).map(|()| false);
         };
         hello.extend_from_slice(bytes);
@@ -256,7 +260,7 @@ impl Session for Handshake {
         let server = ServerConnection::new(config, Version::V1, std::mem::take(parameters))
             .map_err(|error| alert(INTERNAL_ERROR, error.to_string()))?;
         let hello = std::mem::take(hello);
-        self.state = State::Server(Box::new(server));
+        self.state = QuicHandshakeState::Server(Box::new(server));
         self.read_server(&hello).map(|()| true)
     }
 
@@ -268,11 +272,11 @@ impl Session for Handshake {
     }
 
     fn write_handshake(&mut self, out: &mut Vec<u8>) -> Option<Keys> {
-        let State::Server(server) = &mut self.state else { return None };
+        let QuicHandshakeState::Server(server) = &mut self.state else { return None };
         match server.write_hs(out)? {
             KeyChange::Handshake { keys: new } => {
                 let mut keys = keys(new);
-                keys.packet.remote = self.proof.by(keys.packet.remote);
+                keys.packet.remote = self.proof.wrap_key(keys.packet.remote);
                 Some(keys)
             }
             KeyChange::OneRtt { keys: new, next } => {
@@ -321,7 +325,7 @@ mod tests {
             Err(Refusal::UnrecognizedName)
         }
 
-        fn keeps_offers(&self) -> bool {
+        fn stores_offers(&self) -> bool {
             false
         }
     }
@@ -331,15 +335,19 @@ mod tests {
         // RFC 9001 section A.4.
         let original = ConnectionId::new(&[0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08]);
         let packet = b"\xff\0\0\0\x01\0\x08\xf0\x67\xa5\x50\x2a\x42\x62\xb5token";
-        let tag =
-            Crypto::new(Arc::new(NoServer), AddressProof::default()).retry_tag(VERSION, &original, packet);
+        let tag = QuicServerCrypto::new(Arc::new(NoServer), AddressProof::default())
+            .retry_tag(VERSION, &original, packet);
         let expected = b"\x04\xa2\x65\xba\x2e\xff\x4d\x82\x90\x58\xfb\x3f\x0f\x24\x96\xba";
         assert_eq!(&tag, expected);
     }
 
     fn read(hello: &[&[u8]]) -> Option<TransportErrorCode> {
-        let state = State::Hello { bytes: Vec::new(), parameters: Vec::new(), choose: Arc::new(NoServer) };
-        let mut handshake = Handshake { state, next: None, offer: None, proof: AddressProof::default() };
+        let state = QuicHandshakeState::Hello {
+            bytes: Vec::new(),
+            parameters: Vec::new(),
+            choose: Arc::new(NoServer),
+        };
+        let mut handshake = QuicHandshake { state, next: None, offer: None, proof: AddressProof::default() };
         hello.iter().find_map(|piece| handshake.read_handshake(piece).err()).map(|error| error.code)
     }
 

@@ -9,8 +9,8 @@ use bytes::{Bytes, BytesMut};
 use myriad_http::body::BodyError;
 
 use crate::deadline::Deadline;
-use crate::memory::WaitingBytes;
-use crate::patience::{AS_MOVED, Patience, Terms};
+use crate::memory::BufferedBodyBytes;
+use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts};
 
 /// Size in bytes below which received pieces are joined: without it, a body in frames of one byte would use a hundred
 /// times its length.
@@ -20,34 +20,34 @@ const SHORT: usize = 1024;
 ///
 /// It buffers at most the bytes that the driver allows the client to send in advance: the driver opens the stream's
 /// window by the number of bytes returned by [`Feed::take_released`].
-pub struct Feed {
-    inner: Rc<Inner>,
+pub struct BodyFeed {
+    inner: Rc<BodyFeedInner>,
 }
 
-struct Inner {
-    state: RefCell<State>,
+struct BodyFeedInner {
+    state: RefCell<BodyFeedState>,
     /// Maximum size of the body in bytes (`client_max_body_size`); 0 for no limit.
     limit: Cell<u64>,
     /// `client_body_timeout` and `client_min_rate`.
-    terms: Cell<Terms>,
+    terms: Cell<ClientTimeLimits>,
     deadline: Deadline,
 }
 
 #[derive(Default)]
-struct State {
+struct BodyFeedState {
     pieces: VecDeque<Bytes>,
     /// Short pieces after them, joined.
     tail: BytesMut,
     /// Total bytes of both.
-    held: WaitingBytes,
+    held: BufferedBodyBytes,
     /// Bytes received so far.
     received: u64,
     /// Length announced by the fields.
     announced: Option<u64>,
-    ended: bool,
+    is_complete: bool,
     failed: Option<BodyError>,
     /// Time limits of waiting for the client.
-    patience: Patience,
+    patience: ClientTimeouts,
     /// Set while the client is waited for.
     waiting: bool,
     /// Bytes read, but not yet reported to the driver.
@@ -63,16 +63,16 @@ struct State {
     driver: Option<Waker>,
 }
 
-impl Feed {
+impl BodyFeed {
     /// Creates a body of `announced` bytes, if the length is known (`Content-Length`). `expects_continue` is set if the
     /// client waits for 100.
     pub fn new(announced: Option<u64>, expects_continue: bool) -> Self {
-        let state = State { announced, expects_continue, ..State::default() };
+        let state = BodyFeedState { announced, expects_continue, ..BodyFeedState::default() };
         Self {
-            inner: Rc::new(Inner {
+            inner: Rc::new(BodyFeedInner {
                 state: RefCell::new(state),
                 limit: Cell::new(0),
-                terms: Cell::new(Terms::default()),
+                terms: Cell::new(ClientTimeLimits::default()),
                 deadline: Deadline::new(),
             }),
         }
@@ -113,14 +113,14 @@ impl Feed {
     /// Marks the body as complete.
     pub fn end(&self) {
         let mut state = self.inner.state.borrow_mut();
-        state.ended = true;
+        state.is_complete = true;
         wake_reader(state);
     }
 
     /// Marks the body as failed; pieces that have not been read are dropped.
     pub fn fail(&self, error: BodyError) {
         let mut state = self.inner.state.borrow_mut();
-        if !state.ended || state.held.get() > 0 {
+        if !state.is_complete || state.held.get() > 0 {
             state.failed.get_or_insert(error);
             state.drop_held();
         }
@@ -145,7 +145,7 @@ impl Feed {
     /// Returns whether the reader waits for the client.
     pub(crate) fn is_awaited(&self) -> bool {
         let state = self.inner.state.borrow();
-        state.waiting && state.held.get() == 0 && !state.ended
+        state.waiting && state.held.get() == 0 && !state.is_complete
     }
 
     /// Returns whether the client timed out.
@@ -156,7 +156,7 @@ impl Feed {
     /// Returns whether the body is known to be empty.
     pub(crate) fn is_empty(&self) -> bool {
         let state = self.inner.state.borrow();
-        state.announced == Some(0) || state.ended && state.received == 0
+        state.announced == Some(0) || state.is_complete && state.received == 0
     }
 
     /// Returns the number of bytes received so far.
@@ -167,14 +167,14 @@ impl Feed {
     /// Returns the number of bytes still to be read, if it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         let state = self.inner.state.borrow();
-        if state.ended {
+        if state.is_complete {
             return Some(state.held.get());
         }
         let to_come = state.announced.map(|announced| announced.saturating_sub(state.received));
         to_come.map(|to_come| to_come + state.held.get())
     }
 
-    pub(crate) fn configure(&self, limit: u64, terms: Terms) {
+    pub(crate) fn configure(&self, limit: u64, terms: ClientTimeLimits) {
         self.inner.limit.set(limit);
         self.inner.terms.set(terms);
     }
@@ -182,11 +182,11 @@ impl Feed {
     /// Returns whether the whole body has been received.
     pub(crate) fn is_whole(&self) -> bool {
         let state = self.inner.state.borrow();
-        state.ended && state.failed.is_none()
+        state.is_complete && state.failed.is_none()
     }
 
     pub(crate) fn send_continue(&self) {
-        self.inner.state.borrow_mut().ask_to_go_on();
+        self.inner.state.borrow_mut().request_continue();
     }
 
     /// Drops the received bytes.
@@ -197,7 +197,7 @@ impl Feed {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        let Inner { state, limit, terms, deadline } = &*self.inner;
+        let BodyFeedInner { state, limit, terms, deadline } = &*self.inner;
         let mut state = state.borrow_mut();
         if let Some(error) = &state.failed {
             return Poll::Ready(Some(Err(error.clone())));
@@ -211,16 +211,16 @@ impl Feed {
             // An origin that reads the body slowly must not count against the client.
             state.waiting = false;
             let piece = state.pieces.pop_front().unwrap_or_else(|| state.tail.split().freeze());
-            if state.patience.moved(piece.len() as u64, deadline, terms.get().rate, AS_MOVED) {
-                return state.time_out();
+            if state.patience.record_transfer(piece.len() as u64, deadline, terms.get().rate, AS_MOVED) {
+                return state.fail_with_timeout();
             }
             state.release(piece.len());
             return Poll::Ready(Some(Ok(piece)));
         }
-        if state.ended {
+        if state.is_complete {
             return Poll::Ready(None);
         }
-        state.ask_to_go_on();
+        state.request_continue();
         if !std::mem::replace(&mut state.reads, true) {
             state.began = true;
             state.wake_driver();
@@ -230,12 +230,12 @@ impl Feed {
         if state.patience.poll(deadline, terms.get(), AS_MOVED, cx).is_pending() {
             return Poll::Pending;
         }
-        state.time_out()
+        state.fail_with_timeout()
     }
 }
 
 /// Wakes the reader after the borrow is released, because the reader may access the state immediately.
-fn wake_reader(mut state: std::cell::RefMut<'_, State>) {
+fn wake_reader(mut state: std::cell::RefMut<'_, BodyFeedState>) {
     let reader = state.reader.take();
     drop(state);
     if let Some(reader) = reader {
@@ -243,7 +243,7 @@ fn wake_reader(mut state: std::cell::RefMut<'_, State>) {
     }
 }
 
-impl State {
+impl BodyFeedState {
     fn hold(&mut self, more: usize) {
         self.held.add(more);
     }
@@ -254,7 +254,7 @@ impl State {
         self.wake_driver();
     }
 
-    fn time_out(&mut self) -> Poll<Option<Result<Bytes, BodyError>>> {
+    fn fail_with_timeout(&mut self) -> Poll<Option<Result<Bytes, BodyError>>> {
         self.failed = Some(BodyError::Timeout);
         self.drop_held();
         Poll::Ready(Some(Err(BodyError::Timeout)))
@@ -270,8 +270,8 @@ impl State {
     }
 
     /// Requests `100 Continue` once the body is needed (RFC 9110 section 10.1.1).
-    fn ask_to_go_on(&mut self) {
-        if std::mem::take(&mut self.expects_continue) && !self.ended {
+    fn request_continue(&mut self) {
+        if std::mem::take(&mut self.expects_continue) && !self.is_complete {
             self.wants_continue = true;
             self.wake_driver();
         }
@@ -288,13 +288,13 @@ impl State {
 mod tests {
     use super::*;
 
-    fn poll(feed: &Feed) -> Poll<Option<Result<Bytes, BodyError>>> {
+    fn poll(feed: &BodyFeed) -> Poll<Option<Result<Bytes, BodyError>>> {
         feed.poll(&mut Context::from_waker(Waker::noop()))
     }
 
     #[test]
     fn pushed_pieces_are_read_in_order_and_counted_as_released() {
-        let feed = Feed::new(None, false);
+        let feed = BodyFeed::new(None, false);
         let body = feed.reader();
         assert!(!feed.take_reading());
         assert!(poll(&body).is_pending());
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn an_announced_length_is_known_before_the_body_has_come() {
-        let feed = Feed::new(Some(5), false);
+        let feed = BodyFeed::new(Some(5), false);
         assert_eq!(feed.length(), Some(5));
         feed.push(b"abc");
         assert_eq!(feed.length(), Some(5));
@@ -326,14 +326,14 @@ mod tests {
 
     #[test]
     fn what_is_too_large_or_broken_off_is_dropped_and_stays_an_error() {
-        let feed = Feed::new(None, false);
-        feed.configure(3, Terms::default());
+        let feed = BodyFeed::new(None, false);
+        feed.configure(3, ClientTimeLimits::default());
         feed.push(b"abcd");
         for _ in 0..2 {
             assert_eq!(poll(&feed), Poll::Ready(Some(Err(BodyError::TooLarge))));
         }
         assert_eq!(feed.take_released(), 4);
-        let feed = Feed::new(None, false);
+        let feed = BodyFeed::new(None, false);
         feed.push(b"ab");
         feed.fail(BodyError::Aborted);
         assert_eq!(feed.discard(), Err(BodyError::Aborted));
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_body_that_has_come_whole_does_not_fail_any_more_once_it_was_read() {
-        let feed = Feed::new(None, false);
+        let feed = BodyFeed::new(None, false);
         feed.push(b"ab");
         feed.end();
         assert!(poll(&feed).is_ready());
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn continue_is_sent_once_and_only_when_body_is_read() {
-        let feed = Feed::new(Some(2), true);
+        let feed = BodyFeed::new(Some(2), true);
         assert!(!feed.take_continue());
         assert!(poll(&feed).is_pending());
         assert!(feed.take_continue());
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn driver_knows_whether_anybody_reads() {
-        let feed = Feed::new(None, false);
+        let feed = BodyFeed::new(None, false);
         let body = feed.reader();
         assert!(feed.is_wanted());
         drop(body);

@@ -12,6 +12,6 @@ mod feed;
 mod interim;
 mod outgoing;
 
-pub use feed::Feed;
+pub use feed::BodyFeed;
 pub use interim::{Interim, Interims};
-pub use outgoing::Outgoing;
+pub use outgoing::OutgoingBody;

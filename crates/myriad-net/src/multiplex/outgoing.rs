@@ -8,8 +8,8 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use myriad_http::body::{BodyError, BoxBody};
 
-use crate::pace::Pace;
-use crate::response::{Rate, ResponseBody};
+use crate::pace::ResponsePacer;
+use crate::response::{RateLimit, ResponseBody};
 
 /// Maximum number of file bytes per read.
 const FILE_PIECE: usize = 64 * 1024;
@@ -18,40 +18,42 @@ const FILE_PIECE: usize = 64 * 1024;
 const SHORT_PIECE: usize = 4 * 1024;
 
 /// Rest of a response body.
-pub struct Outgoing {
-    source: Source,
+pub struct OutgoingBody {
+    source: OutgoingSource,
     /// Taken from the source, but delayed by the rate limit.
     held: Bytes,
-    pace: Option<Pace>,
+    pace: Option<ResponsePacer>,
     given: u64,
 }
 
-enum Source {
+enum OutgoingSource {
     Memory(VecDeque<Bytes>),
     File { file: Arc<OwnedFd>, offset: u64, left: u64 },
     Stream { body: BoxBody, left: Option<u64> },
 }
 
-impl Outgoing {
+impl OutgoingBody {
     /// Creates the state of a response body; `rate` is `limit_rate`. A tunnel has no body.
-    pub fn new(body: ResponseBody, rate: Option<Rate>) -> Self {
+    pub fn new(body: ResponseBody, rate: Option<RateLimit>) -> Self {
         let source = match body {
-            ResponseBody::None | ResponseBody::Tunnel(_) => Source::Memory(VecDeque::new()),
-            ResponseBody::Full(bytes) => Source::Memory(VecDeque::from([bytes])),
-            ResponseBody::Parts(parts) => Source::Memory(parts.into()),
-            ResponseBody::File { file, offset, length } => Source::File { file, offset, left: length },
-            ResponseBody::Stream(body, left) => Source::Stream { body, left },
+            ResponseBody::None | ResponseBody::Tunnel(_) => OutgoingSource::Memory(VecDeque::new()),
+            ResponseBody::Full(bytes) => OutgoingSource::Memory(VecDeque::from([bytes])),
+            ResponseBody::Parts(parts) => OutgoingSource::Memory(parts.into()),
+            ResponseBody::File { file, offset, length } => {
+                OutgoingSource::File { file, offset, left: length }
+            }
+            ResponseBody::Stream(body, left) => OutgoingSource::Stream { body, left },
         };
-        Self { source, held: Bytes::new(), pace: rate.map(Pace::new), given: 0 }
+        Self { source, held: Bytes::new(), pace: rate.map(ResponsePacer::new), given: 0 }
     }
 
     /// Returns whether the body is known to be complete without a poll.
     pub fn is_over(&self) -> bool {
         self.held.is_empty()
             && match &self.source {
-                Source::Memory(parts) => parts.iter().all(Bytes::is_empty),
-                Source::File { left, .. } => *left == 0,
-                Source::Stream { .. } => false,
+                OutgoingSource::Memory(parts) => parts.iter().all(Bytes::is_empty),
+                OutgoingSource::File { left, .. } => *left == 0,
+                OutgoingSource::Stream { .. } => false,
             }
     }
 
@@ -62,7 +64,7 @@ impl Outgoing {
         wanted: usize,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, BodyError>>> {
-        let room = ready!(Pace::poll_room(&mut self.pace, self.given, cx));
+        let room = ready!(ResponsePacer::poll_room(&mut self.pace, self.given, cx));
         while self.held.is_empty() {
             match ready!(self.source.poll(room.min(wanted.max(SHORT_PIECE)), cx)) {
                 Some(Ok(piece)) => self.held = piece,
@@ -75,7 +77,7 @@ impl Outgoing {
     }
 }
 
-impl Source {
+impl OutgoingSource {
     fn poll(&mut self, room: usize, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match self {
             Self::Memory(parts) => Poll::Ready(parts.pop_front().map(Ok)),
@@ -121,11 +123,11 @@ fn read(file: &OwnedFd, offset: u64, most: usize) -> Result<Bytes, BodyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_http::body::Full;
+    use myriad_http::body::FullBody;
     use std::io::Write;
     use std::task::Waker;
 
-    fn all(mut body: Outgoing) -> Result<Vec<u8>, BodyError> {
+    fn all(mut body: OutgoingBody) -> Result<Vec<u8>, BodyError> {
         let mut cx = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
         loop {
@@ -137,15 +139,15 @@ mod tests {
         }
     }
 
-    fn stream(text: &'static [u8], length: Option<u64>) -> Outgoing {
-        Outgoing::new(ResponseBody::Stream(Box::pin(Full::new(text)), length), None)
+    fn stream(text: &'static [u8], length: Option<u64>) -> OutgoingBody {
+        OutgoingBody::new(ResponseBody::Stream(Box::pin(FullBody::new(text)), length), None)
     }
 
     #[test]
     fn every_kind_of_body_is_given_whole() {
         let parts = vec![Bytes::from_static(b"ab"), Bytes::new(), Bytes::from_static(b"c")];
-        assert_eq!(all(Outgoing::new(ResponseBody::Parts(parts), None)).unwrap(), b"abc");
-        assert_eq!(all(Outgoing::new(ResponseBody::None, None)).unwrap(), b"");
+        assert_eq!(all(OutgoingBody::new(ResponseBody::Parts(parts), None)).unwrap(), b"abc");
+        assert_eq!(all(OutgoingBody::new(ResponseBody::None, None)).unwrap(), b"");
         assert_eq!(all(stream(b"abc", None)).unwrap(), b"abc");
         assert_eq!(all(stream(b"abcd", Some(3))).unwrap(), b"abc");
     }
@@ -164,7 +166,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let part = |length| {
             let body = ResponseBody::File { file: Arc::clone(&file), offset: 7, length };
-            all(Outgoing::new(body, None))
+            all(OutgoingBody::new(body, None))
         };
         assert_eq!(part(2 * FILE_PIECE as u64).unwrap().len(), 2 * FILE_PIECE);
         assert_eq!(part(3 * FILE_PIECE as u64), Err(BodyError::Aborted));
@@ -172,8 +174,8 @@ mod tests {
 
     #[test]
     fn rate_holds_back_what_is_beyond_it() {
-        let rate = Rate { bytes_per_second: 2, after: 1 };
-        let mut body = Outgoing::new(ResponseBody::Full(Bytes::from_static(b"abcdef")), Some(rate));
+        let rate = RateLimit { bytes_per_second: 2, after: 1 };
+        let mut body = OutgoingBody::new(ResponseBody::Full(Bytes::from_static(b"abcdef")), Some(rate));
         let mut cx = Context::from_waker(Waker::noop());
         assert_eq!(body.poll_piece(usize::MAX, &mut cx), Poll::Ready(Some(Ok(Bytes::from_static(b"abc")))));
     }

@@ -1,86 +1,86 @@
 use super::*;
-use crate::connection::Peer;
-use crate::socket::Socket;
+use crate::connection::ClientAddress;
+use crate::socket::ClientSocket;
 
 fn client(id: u64) -> Rc<Connection> {
-    Connection::new(id, 0, Peer::Unix, Socket::none())
+    Connection::new(id, 0, ClientAddress::Unix, ClientSocket::none())
 }
 
 /// Creates clients with these numbers, which started to wait in this order.
-fn clients(seats: &Seats, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, Guard)> {
+fn clients(seats: &ConnectionLimiter, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, ClientGuard)> {
     ids.map(|id| {
         let connection = client(id);
         connection.activity.set(Activity::idle(id as u32, 0));
-        let guard = Guard::new(seats, &connection);
+        let guard = ClientGuard::new(seats, &connection);
         (connection, guard)
     })
     .collect()
 }
 
-fn gone(all: &[(Rc<Connection>, Guard)]) -> Vec<u64> {
-    all.iter().filter(|(it, _)| it.has_given_way()).map(|(it, _)| it.id).collect()
+fn gone(all: &[(Rc<Connection>, ClientGuard)]) -> Vec<u64> {
+    all.iter().filter(|(it, _)| it.is_evicted()).map(|(it, _)| it.id).collect()
 }
 
 #[test]
 fn clients_and_origins_share_the_seats_and_give_them_back() {
-    let seats = Seats::new(2);
+    let seats = ConnectionLimiter::new(2);
     let connection = client(1);
-    connection.go_on();
-    let guard = Guard::new(&seats, &connection);
-    let origin = seats.take().expect("a seat");
-    assert!(seats.take().is_none());
+    connection.mark_busy();
+    let guard = ClientGuard::new(&seats, &connection);
+    let origin = seats.take_slot().expect("a seat");
+    assert!(seats.take_slot().is_none());
     assert_eq!(seats.clients(), 1);
     drop(origin);
-    let origin = seats.take().expect("the seat that was given back");
+    let origin = seats.take_slot().expect("the seat that was given back");
     drop(guard);
     assert_eq!(seats.clients(), 0);
-    let second = seats.take().expect("the client's seat");
-    assert!(seats.take().is_none());
+    let second = seats.take_slot().expect("the client's seat");
+    assert!(seats.take_slot().is_none());
     drop((origin, second));
     assert!(!seats.is_full());
 }
 
 #[test]
 fn oldest_idle_connections_give_way_and_busy_ones_never_do() {
-    let seats = Seats::new(100);
+    let seats = ConnectionLimiter::new(100);
     let all = clients(&seats, 0..100);
-    all[3].0.go_on();
+    all[3].0.mark_busy();
     // A request has started on it since it was idle.
     all[5].0.requests.set(1);
-    let origins: Vec<_> = (0..5).map(|_| seats.take().expect("somebody gives way")).collect();
+    let origins: Vec<_> = (0..5).map(|_| seats.take_slot().expect("somebody gives way")).collect();
     assert_eq!(gone(&all), [0, 1, 2, 4, 6]);
     assert_eq!(seats.take_shortage(), Some(Shortage { idle: 5, ..Shortage::default() }));
     assert_eq!(seats.take_shortage(), None);
     // A connection that became idle again after the scan is no longer the oldest.
     all[7].0.activity.set(Activity::idle(1000, 0));
-    let more = seats.take();
+    let more = seats.take_slot();
     assert_eq!(gone(&all), [0, 1, 2, 4, 6, 8]);
     drop((origins, more));
 }
 
 #[test]
 fn seat_of_evicted_client_is_released_once() {
-    let seats = Seats::new(1);
+    let seats = ConnectionLimiter::new(1);
     let mut all = clients(&seats, 0..1);
-    let origin = seats.take().expect("the client gives way");
+    let origin = seats.take_slot().expect("the client gives way");
     all.clear();
-    assert!(seats.take().is_none(), "the origin has the only seat");
+    assert!(seats.take_slot().is_none(), "the origin has the only seat");
     drop(origin);
-    assert!(seats.take().is_some());
+    assert!(seats.take_slot().is_some());
 }
 
 #[test]
 fn stalled_client_is_evicted_after_idle_ones_and_not_immediately() {
-    let seats = Seats::new(3);
+    let seats = ConnectionLimiter::new(3);
     let all = clients(&seats, 0..3);
     let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
     all[0].0.activity.set(Activity::stalled(long_ago, 0));
     all[1].0.activity.set(Activity::stalled(deadline::tick().wrapping_add(STALL_TICKS.cast_unsigned()), 0));
-    let first = seats.take();
+    let first = seats.take_slot();
     assert_eq!(gone(&all), [2]);
-    let second = seats.take();
+    let second = seats.take_slot();
     assert_eq!(gone(&all), [0, 2]);
-    assert!(seats.take().is_none());
+    assert!(seats.take_slot().is_none());
     let noted = Shortage { idle: 1, stalled: 1, refused: true, descriptors: false };
     assert_eq!(seats.take_shortage(), Some(noted));
     drop((first, second));
@@ -88,18 +88,18 @@ fn stalled_client_is_evicted_after_idle_ones_and_not_immediately() {
 
 #[test]
 fn clients_leave_an_eighth_to_origins() {
-    let seats = Seats::new(16);
+    let seats = ConnectionLimiter::new(16);
     let all = clients(&seats, 0..14);
     for (connection, _) in &all {
-        connection.go_on();
+        connection.mark_busy();
     }
     assert!(seats.is_full() && !seats.has_room());
-    assert!(seats.take().is_some());
+    assert!(seats.take_slot().is_some());
 }
 
 #[test]
 fn only_connections_that_are_open_are_visited() {
-    let seats = Seats::new(9);
+    let seats = ConnectionLimiter::new(9);
     let mut all = clients(&seats, 1..3);
     all.remove(0);
     let mut seen = Vec::new();
@@ -109,83 +109,86 @@ fn only_connections_that_are_open_are_visited() {
 
 #[test]
 fn for_want_of_memory_the_oldest_idle_ones_are_closed_and_busy_ones_stay() {
-    let seats = Seats::new(100);
+    let seats = ConnectionLimiter::new(100);
     let all = clients(&seats, 0..11);
     for (connection, _) in &all {
         let waited = REST_TICKS.cast_unsigned() + 10 - connection.id as u32;
         connection.activity.set(Activity::idle(deadline::tick().wrapping_sub(waited), 0));
     }
-    all[0].0.go_on();
+    all[0].0.mark_busy();
     // The request of a new connection is in transit.
     all[10].0.activity.set(Activity::idle(deadline::tick(), 0));
     let long_ago = deadline::tick().wrapping_sub(STALL_TICKS.cast_unsigned());
     all[9].0.activity.set(Activity::stalled(long_ago, 0));
-    assert_eq!(seats.relieve(3), Relieved { idle: 3, stalled: 0 });
+    assert_eq!(seats.evict_for_memory(3), EvictedForMemory { idle: 3, stalled: 0 });
     assert_eq!(gone(&all), [1, 2, 3]);
-    assert_eq!(seats.relieve(100), Relieved { idle: 5, stalled: 1 });
+    assert_eq!(seats.evict_for_memory(100), EvictedForMemory { idle: 5, stalled: 1 });
     assert_eq!(gone(&all), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(seats.take_shortage(), None, "seats there were enough");
 }
 
 #[test]
 fn without_memory_new_connection_requires_eviction() {
-    let seats = Seats::new(1000);
+    let seats = ConnectionLimiter::new(1000);
     let all = clients(&seats, 0..125);
     let long_ago = deadline::tick().wrapping_sub(REST_TICKS.cast_unsigned());
     for (it, _) in &all {
         it.activity.set(Activity::idle(long_ago, 0));
     }
-    crate::memory::set_stage(myriad_base::memory::Stage::Closing);
+    crate::memory::set_stage(myriad_base::memory::PressureStage::Closing);
     assert!(seats.make_room() && gone(&all).is_empty());
-    crate::memory::set_stage(myriad_base::memory::Stage::Refusing);
+    crate::memory::set_stage(myriad_base::memory::PressureStage::Refusing);
     assert!(seats.has_room() && seats.make_room());
     assert_eq!(gone(&all), [0]);
     for (it, _) in &all {
-        it.go_on();
+        it.mark_busy();
     }
     assert!(!seats.has_room());
-    seats.note_refused();
-    assert_eq!((seats.take_shortage(), seats.relieve(0)), (None, Relieved { idle: 1, stalled: 0 }));
+    seats.record_refusal();
+    assert_eq!(
+        (seats.take_shortage(), seats.evict_for_memory(0)),
+        (None, EvictedForMemory { idle: 1, stalled: 0 })
+    );
     drop(all);
     assert!(seats.has_room(), "where nobody is, somebody may come");
-    crate::memory::set_stage(myriad_base::memory::Stage::Normal);
+    crate::memory::set_stage(myriad_base::memory::PressureStage::Normal);
 }
 
 #[test]
 fn without_memory_some_new_connections_are_admitted_without_eviction() {
-    crate::memory::set_stage(myriad_base::memory::Stage::Refusing);
+    crate::memory::set_stage(myriad_base::memory::PressureStage::Refusing);
     // An eighth of the seats, 64 at least, but no more than the seats of clients.
     for (most, let_in) in [(1000, 125), (100, 64), (32, 28)] {
-        let seats = Seats::new(most);
+        let seats = ConnectionLimiter::new(most);
         let mut all = Vec::new();
         while all.len() < most && seats.has_room() && seats.make_room() {
             let number = all.len() as u64;
             all.extend(clients(&seats, number..number + 1));
-            all[number as usize].0.go_on();
+            all[number as usize].0.mark_busy();
         }
         assert_eq!((all.len(), gone(&all).len()), (let_in, 0), "of {most} seats");
     }
-    crate::memory::set_stage(myriad_base::memory::Stage::Normal);
+    crate::memory::set_stage(myriad_base::memory::PressureStage::Normal);
 }
 
 #[test]
 fn a_walk_in_vain_for_memory_does_not_keep_others_from_a_seat() {
-    let seats = Seats::new(16);
+    let seats = ConnectionLimiter::new(16);
     let all = clients(&seats, 0..14);
     for (connection, _) in &all {
         connection.activity.set(Activity::idle(deadline::tick(), 0));
     }
-    assert_eq!(seats.relieve(5), Relieved::default(), "their requests are on their way");
+    assert_eq!(seats.evict_for_memory(5), EvictedForMemory::default(), "their requests are on their way");
     assert!(seats.is_full() && seats.has_room() && seats.make_room());
     assert_eq!(gone(&all).len(), 1);
     for (connection, _) in &all {
-        connection.go_on();
+        connection.mark_busy();
     }
-    seats.make_descriptors(1);
+    seats.free_descriptors(1);
     assert_eq!(gone(&all).len(), 1);
     // No connection could be evicted for a seat, so none can be for memory: the scan is not repeated.
     let tick = deadline::tick();
     all[5].0.activity.set(Activity::idle(tick.wrapping_sub(REST_TICKS.cast_unsigned()), 0));
-    let relieved = seats.relieve(5);
-    assert!(relieved == Relieved::default() || deadline::tick() != tick, "{relieved:?}");
+    let relieved = seats.evict_for_memory(5);
+    assert!(relieved == EvictedForMemory::default() || deadline::tick() != tick, "{relieved:?}");
 }

@@ -28,36 +28,36 @@ pub struct TlsFacts {
     /// The client's certificates, its own certificate first (`$ssl_client_cert`).
     pub certificates: Vec<CertificateDer<'static>>,
     /// The service's verification result of these certificates.
-    pub judged: Cell<Option<Judged>>,
+    pub judged: Cell<Option<CachedVerifyResult>>,
     /// Values that the service has read from the client's own certificate.
-    pub readings: Readings,
+    pub readings: CertificateValues,
     /// Offers of the client hello, if the service stores them.
-    pub offer: Option<Box<Offer>>,
+    pub offer: Option<Box<ClientOffer>>,
 }
 
 /// Result of a certificate verification: error number and text.
-pub type Judgement = Result<(), (u32, &'static str)>;
+pub type VerifyResult = Result<(), (u32, &'static str)>;
 
 /// Stored result of a certificate verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct CachedVerifyResult {
     /// Identifier of the rules used.
     pub rules: u64,
     /// Last second for which the result is valid, since the Unix epoch.
     pub until_s: i64,
     /// The result.
-    pub judgement: Judgement,
+    pub judgement: VerifyResult,
 }
 
 /// Values that the service has read from a client's certificate, under its own names: a connection reads each value
 /// once. Values that are too long to be stored are read again.
 #[derive(Debug, Default)]
-pub struct Readings(RefCell<Vec<(&'static str, Box<str>)>>);
+pub struct CertificateValues(RefCell<Vec<(&'static str, Box<str>)>>);
 
 /// Maximum number of bytes stored.
-const MOST_KEPT: usize = 32 << 10;
+const MAX_STORED_BYTES: usize = 32 << 10;
 
-impl Readings {
+impl CertificateValues {
     /// Passes a value to `show`, and reads it first if it is not stored.
     pub fn with<T>(
         &self,
@@ -70,9 +70,9 @@ impl Readings {
         }
         let made = read();
         let shown = show(&made);
-        let mut kept = self.0.borrow_mut();
-        if kept.iter().map(|(_, text)| text.len()).sum::<usize>() + made.len() <= MOST_KEPT {
-            kept.push((name, made.into()));
+        let mut stored = self.0.borrow_mut();
+        if stored.iter().map(|(_, text)| text.len()).sum::<usize>() + made.len() <= MAX_STORED_BYTES {
+            stored.push((name, made.into()));
         }
         shown
     }
@@ -80,7 +80,7 @@ impl Readings {
 
 /// Offers of a client hello, and the choices made.
 #[derive(Clone, Debug, Default)]
-pub struct Offer {
+pub struct ClientOffer {
     /// Offered cipher suites (`$ssl_ciphers`).
     pub ciphers: Vec<CipherSuite>,
     /// Offered groups (`$ssl_curves`).
@@ -97,7 +97,7 @@ pub struct Offer {
 
 impl TlsFacts {
     /// Returns the parameters of a typical client, for a connection without a client: TLS 1.3.
-    pub fn imagined() -> Self {
+    pub fn typical() -> Self {
         Self {
             server_name: None,
             protocol: "TLSv1.3",
@@ -107,12 +107,12 @@ impl TlsFacts {
             resumed: false,
             certificates: Vec::new(),
             judged: Cell::new(None),
-            readings: Readings::default(),
+            readings: CertificateValues::default(),
             offer: None,
         }
     }
 
-    pub(super) fn of(session: &ServerConnection, offer: Option<Box<Offer>>) -> Self {
+    pub(super) fn of(session: &ServerConnection, offer: Option<Box<ClientOffer>>) -> Self {
         Self { offer, ..Self::of_common(session, session.server_name()) }
     }
 
@@ -138,7 +138,7 @@ impl TlsFacts {
                 .map(|certificate| certificate.clone().into_owned())
                 .collect(),
             judged: Cell::new(None),
-            readings: Readings::default(),
+            readings: CertificateValues::default(),
             offer: None,
         }
     }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_certificate_is_read_once_unless_that_takes_too_much_room() {
-        let readings = Readings::default();
+        let readings = CertificateValues::default();
         let made = Cell::new(0);
         let ask = |name: &'static str, length: usize| {
             let read = || {
@@ -164,8 +164,8 @@ mod tests {
             ("a", 9, 1),
             ("b", 0, 2),
             ("b", 0, 2),
-            ("c", MOST_KEPT, 3),
-            ("c", MOST_KEPT, 4),
+            ("c", MAX_STORED_BYTES, 3),
+            ("c", MAX_STORED_BYTES, 4),
             ("a", 9, 4),
         ] {
             assert_eq!(ask(name, length), length);

@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::service::Service;
 
 /// Callbacks of a handshake.
-pub trait Greeter {
+pub trait HandshakeCallbacks {
     /// Returns the time limit of the whole handshake in milliseconds; 0 for no limit.
     fn timeout_ms(&self, connection: &Connection) -> u64;
 
@@ -28,15 +28,15 @@ pub trait Greeter {
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>>;
 
     /// Returns whether the offers of a client hello are stored, for variables.
-    fn keeps_offers(&self) -> bool {
+    fn stores_offers(&self) -> bool {
         false
     }
 }
 
 /// Greeter that uses a service.
-pub(crate) struct OfService<'a, S>(pub(crate) &'a S);
+pub(crate) struct ServiceCallbacks<'a, S>(pub(crate) &'a S);
 
-impl<S: Service> Greeter for OfService<'_, S> {
+impl<S: Service> HandshakeCallbacks for ServiceCallbacks<'_, S> {
     fn timeout_ms(&self, connection: &Connection) -> u64 {
         self.0.limits(connection).header_timeout_ms
     }
@@ -53,7 +53,7 @@ impl<S: Service> Greeter for OfService<'_, S> {
         self.0.tls(connection, hello)
     }
 
-    fn keeps_offers(&self) -> bool {
-        self.0.keeps_offers()
+    fn stores_offers(&self) -> bool {
+        self.0.stores_offers()
     }
 }

@@ -21,27 +21,27 @@ const MOST: usize = 256;
 
 thread_local! {
     /// Handshakes in progress by client network, the oldest first.
-    static UNDER_WAY: RefCell<HashMap<IpAddr, VecDeque<Rc<Place>>>> = RefCell::default();
+    static UNDER_WAY: RefCell<HashMap<IpAddr, VecDeque<Rc<HandshakeEntry>>>> = RefCell::default();
 }
 
 /// Handshake in the list of its client network.
 #[derive(Default)]
-struct Place {
-    gave_way: Cell<bool>,
+struct HandshakeEntry {
+    is_aborted: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }
 
 /// Handshake in progress, until dropped; not counted if its client has no address.
-pub(super) struct HalfOpen(Option<(IpAddr, Rc<Place>)>);
+pub(super) struct HalfOpenGuard(Option<(IpAddr, Rc<HandshakeEntry>)>);
 
-impl HalfOpen {
+impl HalfOpenGuard {
     /// Counts a client's handshake that has started. At the limit, aborts the oldest.
-    pub(super) fn enter(connection: &Connection) -> Self {
+    pub(super) fn register(connection: &Connection) -> Self {
         let announced = connection.proxied.get().map(|header| header.source.ip());
         let Some(client) = announced.or_else(|| connection.peer.ip()).map(client_network) else {
             return Self(None);
         };
-        let place = Rc::new(Place::default());
+        let place = Rc::new(HandshakeEntry::default());
         let oldest = UNDER_WAY.with_borrow_mut(|under_way| {
             let places = under_way.entry(client).or_default();
             let oldest = if places.len() < MOST { None } else { places.pop_front() };
@@ -49,7 +49,7 @@ impl HalfOpen {
             oldest
         });
         if let Some(oldest) = oldest {
-            oldest.gave_way.set(true);
+            oldest.is_aborted.set(true);
             if let Some(task) = oldest.task.take() {
                 task.wake();
             }
@@ -58,9 +58,9 @@ impl HalfOpen {
     }
 
     /// Returns whether the handshake must be aborted because of later handshakes; wakes the task when it must.
-    pub(super) fn gives_way(&self, cx: &Context<'_>) -> bool {
+    pub(super) fn must_abort(&self, cx: &Context<'_>) -> bool {
         let Some((_, place)) = &self.0 else { return false };
-        if place.gave_way.get() {
+        if place.is_aborted.get() {
             return true;
         }
         let mut task = place.task.borrow_mut();
@@ -71,7 +71,7 @@ impl HalfOpen {
     }
 }
 
-impl Drop for HalfOpen {
+impl Drop for HalfOpenGuard {
     fn drop(&mut self) {
         let Some((client, place)) = &self.0 else { return };
         UNDER_WAY.with_borrow_mut(|under_way| {
@@ -88,10 +88,10 @@ impl Drop for HalfOpen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::Peer;
+    use crate::connection::ClientAddress;
 
     fn connection(address: &str) -> std::rc::Rc<Connection> {
-        let peer = Peer::Inet(address.parse().unwrap());
+        let peer = ClientAddress::Inet(address.parse().unwrap());
         Connection::without_socket(1, 0, (peer, "127.0.0.1:1".parse().unwrap()), None)
     }
 
@@ -100,15 +100,15 @@ mod tests {
         let client = connection("[2001:db8::1]:5");
         let neighbour = connection("[2001:db8::2]:5");
         let cx = Context::from_waker(Waker::noop());
-        let other = HalfOpen::enter(&connection("[2001:db8:1::1]:5"));
-        let mut held: Vec<_> = (0..MOST).map(|_| HalfOpen::enter(&client)).collect();
-        assert!(held.iter().all(|one| !one.gives_way(&cx)));
-        held.push(HalfOpen::enter(&neighbour));
-        assert!(held[0].gives_way(&cx), "one network is one client");
-        assert!(held[1..].iter().chain([&other]).all(|one| !one.gives_way(&cx)));
+        let other = HalfOpenGuard::register(&connection("[2001:db8:1::1]:5"));
+        let mut held: Vec<_> = (0..MOST).map(|_| HalfOpenGuard::register(&client)).collect();
+        assert!(held.iter().all(|one| !one.must_abort(&cx)));
+        held.push(HalfOpenGuard::register(&neighbour));
+        assert!(held[0].must_abort(&cx), "one network is one client");
+        assert!(held[1..].iter().chain([&other]).all(|one| !one.must_abort(&cx)));
         held.remove(7);
-        held.push(HalfOpen::enter(&client));
-        assert_eq!(held.iter().filter(|one| one.gives_way(&cx)).count(), 1, "one has made room by itself");
+        held.push(HalfOpenGuard::register(&client));
+        assert_eq!(held.iter().filter(|one| one.must_abort(&cx)).count(), 1, "one has made room by itself");
         held.clear();
         drop(other);
         UNDER_WAY.with_borrow(|under_way| assert!(under_way.is_empty()));
@@ -125,9 +125,9 @@ mod tests {
         let rung = std::sync::Arc::new(Rung(false.into()));
         let waker = Waker::from(std::sync::Arc::clone(&rung));
         let client = connection("192.0.2.1:5");
-        let first = HalfOpen::enter(&client);
-        assert!(!first.gives_way(&Context::from_waker(&waker)));
-        let _held: Vec<_> = (0..MOST).map(|_| HalfOpen::enter(&client)).collect();
+        let first = HalfOpenGuard::register(&client);
+        assert!(!first.must_abort(&Context::from_waker(&waker)));
+        let _held: Vec<_> = (0..MOST).map(|_| HalfOpenGuard::register(&client)).collect();
         assert!(rung.0.load(std::sync::atomic::Ordering::Relaxed));
     }
 }

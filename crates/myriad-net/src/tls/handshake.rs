@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use myriad_http::proxy_protocol::{self, Preface};
+use myriad_http::proxy_protocol::{self, HeaderParseStatus};
 use rustls::server::{Accepted, Acceptor};
 use rustls::{ServerConfig, ServerConnection};
 
-use super::greeter::Greeter;
-use super::half_open::HalfOpen;
-use super::session::Wire;
-use super::{Offer, Session, TlsFacts, hearing};
+use super::greeter::HandshakeCallbacks;
+use super::half_open::HalfOpenGuard;
+use super::session::TransportIo;
+use super::{ClientOffer, TlsFacts, TlsSession, with_client_scheme};
 use crate::connection::Connection;
 use crate::service::HandshakeFailure;
 
@@ -27,17 +27,17 @@ const LONGEST_HEADER: usize = 4096;
 const CHALLENGE: &[u8] = b"acme-tls/1";
 
 /// Result of the handshake.
-pub(crate) enum Greeting {
+pub(crate) enum HandshakeResult {
     /// The connection uses TLS.
     Secure,
     /// The client sent plain HTTP to a TLS port.
     Plain,
     /// The handshake failed; the reason, unless the client sent nothing.
-    Failed(Option<Failure>),
+    Failed(Option<HandshakeError>),
 }
 
 /// Reason of a failed handshake, for the error log.
-pub(crate) enum Failure {
+pub(crate) enum HandshakeError {
     /// A malformed message, or no common parameters.
     Protocol(rustls::Error),
     /// The client network has started too many other handshakes since.
@@ -45,17 +45,17 @@ pub(crate) enum Failure {
     /// The handshake timed out.
     TimedOut,
     /// The client closed the connection, needed only the handshake, or requested a server that rejects it.
-    BrokenOff,
+    Aborted,
 }
 
-impl Failure {
+impl HandshakeError {
     /// Returns whether the failure is logged: not if any client may cause it.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_logged(&self) -> bool {
         matches!(self, Self::Protocol(_) | Self::TooMany)
     }
 
     /// Returns the category for counting.
-    pub(crate) fn counted(&self) -> HandshakeFailure {
+    pub(crate) fn category(&self) -> HandshakeFailure {
         use rustls::AlertDescription::{
             BadCertificate, CertificateExpired, CertificateRevoked, CertificateUnknown, UnknownCA,
             UnsupportedCertificate,
@@ -84,82 +84,82 @@ impl Failure {
                 | UnknownCA
                 | UnsupportedCertificate,
             )) => HandshakeFailure::CertificateRejected,
-            Self::Protocol(_) | Self::TooMany | Self::BrokenOff => HandshakeFailure::Other,
+            Self::Protocol(_) | Self::TooMany | Self::Aborted => HandshakeFailure::Other,
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Protocol(error) => error.fmt(f),
             Self::TooMany => f.write_str("too many handshakes in progress from this client network"),
             Self::TimedOut => f.write_str("client timed out"),
-            Self::BrokenOff => f.write_str("client closed the connection"),
+            Self::Aborted => f.write_str("client closed the connection"),
         }
     }
 }
 
-impl From<rustls::Error> for Greeting {
+impl From<rustls::Error> for HandshakeResult {
     fn from(error: rustls::Error) -> Self {
-        Self::Failed(Some(Failure::Protocol(error)))
+        Self::Failed(Some(HandshakeError::Protocol(error)))
     }
 }
 
 /// Performs the handshake with a client, within the time limit of the greeter.
-pub(crate) async fn accept<G: Greeter>(greeter: &G, connection: &Connection) -> Greeting {
+pub(crate) async fn accept<G: HandshakeCallbacks>(greeter: &G, connection: &Connection) -> HandshakeResult {
     connection.deadline.set(greeter.timeout_ms(connection));
     let announced = greeter.expects_proxy_header(connection);
-    let mut state = if announced { Handshake::Announced } else { Handshake::First };
+    let mut state = if announced { HandshakeState::Announced } else { HandshakeState::First };
     poll_fn(|cx| match state.poll(greeter, connection, cx) {
         Poll::Pending => {
-            let begun = matches!(state, Handshake::Hello(..) | Handshake::Keys { .. });
+            let begun = matches!(state, HandshakeState::Hello(..) | HandshakeState::Keys { .. });
             connection
                 .deadline
                 .poll_expired(cx)
-                .map(|()| Greeting::Failed(begun.then_some(Failure::TimedOut)))
+                .map(|()| HandshakeResult::Failed(begun.then_some(HandshakeError::TimedOut)))
         }
         ready @ Poll::Ready(_) => ready,
     })
     .await
 }
 
-enum Handshake {
+enum HandshakeState {
     /// A PROXY protocol header is expected.
     Announced,
     /// No byte of the client itself has been read.
     First,
     /// The client hello is incomplete.
-    Hello(Box<Acceptor>, HalfOpen),
+    Hello(Box<Acceptor>, HalfOpenGuard),
     /// A server is selected.
-    Keys { session: Box<ServerConnection>, offer: Option<Box<Offer>>, counted: HalfOpen },
+    Keys { session: Box<ServerConnection>, offer: Option<Box<ClientOffer>>, counted: HalfOpenGuard },
 }
 
-impl Handshake {
-    fn poll<G: Greeter>(
+impl HandshakeState {
+    fn poll<G: HandshakeCallbacks>(
         &mut self,
         greeter: &G,
         connection: &Connection,
         cx: &mut Context<'_>,
-    ) -> Poll<Greeting> {
+    ) -> Poll<HandshakeResult> {
         loop {
             match self {
                 Self::Announced => {
                     if !ready!(poll_header(connection, cx)) {
                         greeter.proxy_header_failed(connection);
-                        return Poll::Ready(Greeting::Failed(None));
+                        return Poll::Ready(HandshakeResult::Failed(None));
                     }
                     *self = Self::First;
                 }
                 Self::First => match ready!(poll_first(connection, cx)) {
                     Some(HANDSHAKE_RECORD) => {
-                        *self = Self::Hello(Box::default(), HalfOpen::enter(connection));
+                        *self = Self::Hello(Box::default(), HalfOpenGuard::register(connection));
                     }
-                    Some(_) => return Poll::Ready(Greeting::Plain),
-                    None => return Poll::Ready(Greeting::Failed(None)),
+                    Some(_) => return Poll::Ready(HandshakeResult::Plain),
+                    None => return Poll::Ready(HandshakeResult::Failed(None)),
                 },
-                Self::Hello(_, counted) | Self::Keys { counted, .. } if counted.gives_way(cx) => {
-                    return Poll::Ready(Greeting::Failed(Some(Failure::TooMany)));
+                Self::Hello(_, counted) | Self::Keys { counted, .. } if counted.must_abort(cx) => {
+                    return Poll::Ready(HandshakeResult::Failed(Some(HandshakeError::TooMany)));
                 }
                 Self::Hello(acceptor, _) => {
                     let accepted = match ready!(poll_hello(acceptor, connection, cx)) {
@@ -167,7 +167,7 @@ impl Handshake {
                         Err(failure) => return Poll::Ready(failure),
                     };
                     let Self::Hello(_, counted) = std::mem::replace(self, Self::First) else {
-                        return Poll::Ready(Greeting::Failed(Some(Failure::BrokenOff)));
+                        return Poll::Ready(HandshakeResult::Failed(Some(HandshakeError::Aborted)));
                     };
                     match choose(greeter, connection, accepted) {
                         Ok((session, offer)) => {
@@ -181,15 +181,16 @@ impl Handshake {
                         return Poll::Ready(failure);
                     }
                     let Self::Keys { session, offer, .. } = std::mem::replace(self, Self::First) else {
-                        return Poll::Ready(Greeting::Failed(Some(Failure::BrokenOff)));
+                        return Poll::Ready(HandshakeResult::Failed(Some(HandshakeError::Aborted)));
                     };
                     if session.alpn_protocol() == Some(CHALLENGE) {
-                        bid_farewell(session, connection);
-                        return Poll::Ready(Greeting::Failed(Some(Failure::BrokenOff)));
+                        close_cleanly(session, connection);
+                        return Poll::Ready(HandshakeResult::Failed(Some(HandshakeError::Aborted)));
                     }
                     let facts = TlsFacts::of(&session, offer);
-                    connection.secure(facts, Session::new(*session, connection.sizes_records.get()));
-                    return Poll::Ready(Greeting::Secure);
+                    connection
+                        .set_tls_session(facts, TlsSession::new(*session, connection.sizes_records.get()));
+                    return Poll::Ready(HandshakeResult::Secure);
                 }
             }
         }
@@ -197,7 +198,7 @@ impl Handshake {
 }
 
 /// Closes a session cleanly, as far as the client accepts the data.
-fn bid_farewell(mut session: Box<ServerConnection>, connection: &Connection) {
+fn close_cleanly(mut session: Box<ServerConnection>, connection: &Connection) {
     session.send_close_notify();
     let _ = session.write_tls(&mut &connection.socket);
 }
@@ -206,8 +207,8 @@ fn bid_farewell(mut session: Box<ServerConnection>, connection: &Connection) {
 pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
     let mut buffer = [0; LONGEST_HEADER];
     let judge = |bytes: &[u8]| match proxy_protocol::parse(bytes) {
-        Ok(Preface::Complete(length, header)) => Some((length, Ok(header))),
-        Ok(Preface::Partial) if !bytes.is_empty() && bytes.len() < LONGEST_HEADER => None,
+        Ok(HeaderParseStatus::Complete(length, header)) => Some((length, Ok(header))),
+        Ok(HeaderParseStatus::Partial) if !bytes.is_empty() && bytes.len() < LONGEST_HEADER => None,
         _ => Some((0, Err(()))),
     };
     let header = ready!(connection.socket.poll_peek(cx, &mut buffer, judge));
@@ -230,64 +231,64 @@ fn poll_hello(
     acceptor: &mut Acceptor,
     connection: &Connection,
     cx: &mut Context<'_>,
-) -> Poll<Result<Accepted, Greeting>> {
+) -> Poll<Result<Accepted, HandshakeResult>> {
     loop {
         match acceptor.accept() {
             Ok(Some(accepted)) => return Poll::Ready(Ok(accepted)),
             Ok(None) => {}
             Err((error, mut alert)) => {
                 // The client may have closed the connection; the alert is optional.
-                let _ = alert.write_all(&mut Wire { transport: connection.socket.transport(), cx });
+                let _ = alert.write_all(&mut TransportIo { transport: connection.socket.transport(), cx });
                 return Poll::Ready(Err(error.into()));
             }
         }
-        match acceptor.read_tls(&mut Wire { transport: connection.socket.transport(), cx }) {
-            Ok(0) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
+        match acceptor.read_tls(&mut TransportIo { transport: connection.socket.transport(), cx }) {
+            Ok(0) => return Poll::Ready(Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-            Err(_) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
+            Err(_) => return Poll::Ready(Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)))),
         }
     }
 }
 
 /// Selects the TLS settings for the client.
-fn choose<G: Greeter>(
+fn choose<G: HandshakeCallbacks>(
     greeter: &G,
     connection: &Connection,
     accepted: Accepted,
-) -> Result<(ServerConnection, Option<Box<Offer>>), Greeting> {
+) -> Result<(ServerConnection, Option<Box<ClientOffer>>), HandshakeResult> {
     let Some(config): Option<Arc<ServerConfig>> = greeter.tls(connection, &accepted.client_hello()) else {
         // Alert `unrecognized_name` of RFC 6066 section 3.
         let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
         let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
-        return Err(Greeting::Failed(Some(Failure::BrokenOff)));
+        return Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)));
     };
     connection.sizes_records.set(config.max_fragment_size.is_none());
-    let mut offer = greeter.keeps_offers().then(|| Box::new(Offer::of(&accepted, &config)));
+    let mut offer = greeter.stores_offers().then(|| Box::new(ClientOffer::of(&accepted, &config)));
     let begun = accepted.into_connection(Arc::clone(&config));
     let mut session = begun.map_err(|(error, mut alert)| {
         let _ = alert.write_all(&mut &connection.socket);
-        Greeting::from(error)
+        HandshakeResult::from(error)
     })?;
     if let Some(offer) = &mut offer {
-        offer.remember(&mut session, &config);
+        offer.number_session(&mut session, &config);
     }
     Ok((session, offer))
 }
 
 fn poll_keys(
     session: &mut ServerConnection,
-    mut offer: Option<&mut Offer>,
+    mut offer: Option<&mut ClientOffer>,
     connection: &Connection,
     cx: &mut Context<'_>,
-) -> Poll<Result<(), Greeting>> {
+) -> Poll<Result<(), HandshakeResult>> {
     let transport = connection.socket.transport();
     loop {
         while session.wants_write() {
-            match session.write_tls(&mut Wire { transport, cx }) {
+            match session.write_tls(&mut TransportIo { transport, cx }) {
                 Ok(1..) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-                _ => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
+                _ => return Poll::Ready(Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)))),
             }
         }
         if !session.is_handshaking() {
@@ -300,18 +301,18 @@ fn poll_keys(
                 Err(error) => Err(error.into()),
             });
         }
-        match session.read_tls(&mut Wire { transport, cx }) {
-            Ok(0) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
+        match session.read_tls(&mut TransportIo { transport, cx }) {
+            Ok(0) => return Poll::Ready(Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)))),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
-            Err(_) => return Poll::Ready(Err(Greeting::Failed(Some(Failure::BrokenOff)))),
+            Err(_) => return Poll::Ready(Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)))),
         }
-        let (taken_in, scheme) = hearing(|| session.process_new_packets());
+        let (taken_in, scheme) = with_client_scheme(|| session.process_new_packets());
         if let Some(offer) = offer.as_deref_mut() {
             offer.client_signed = scheme.or(offer.client_signed);
         }
         if let Err(error) = taken_in {
-            let _ = session.write_tls(&mut Wire { transport, cx });
+            let _ = session.write_tls(&mut TransportIo { transport, cx });
             return Poll::Ready(Err(error.into()));
         }
     }

@@ -16,11 +16,11 @@ mod signed;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{Judged, Judgement, Offer, Readings, TlsFacts};
-pub use greeter::Greeter;
-pub(crate) use greeter::OfService;
-pub(crate) use handshake::{Failure, Greeting, accept, poll_header};
+pub use facts::{CachedVerifyResult, CertificateValues, ClientOffer, TlsFacts, VerifyResult};
+pub use greeter::HandshakeCallbacks;
+pub(crate) use greeter::ServiceCallbacks;
+pub(crate) use handshake::{HandshakeError, HandshakeResult, accept, poll_header};
 pub use refusal::Refusal;
-pub(crate) use session::Session;
+pub(crate) use session::TlsSession;
 pub use signed::client_has_signed;
-pub(crate) use signed::hearing;
+pub(crate) use signed::with_client_scheme;

@@ -3,7 +3,7 @@
 use rustls::server::{Accepted, ClientHello};
 use rustls::{ServerConfig, ServerConnection, SignatureScheme};
 
-use super::Offer;
+use super::ClientOffer;
 
 /// Length of a session number in bytes, the maximum of TLS.
 const SESSION: usize = 32;
@@ -18,7 +18,7 @@ fn has_tls13(hello: &ClientHello<'_>) -> bool {
     hello.cipher_suites().iter().any(|suite| u16::from(*suite) >> 8 == 0x13)
 }
 
-impl Offer {
+impl ClientOffer {
     pub(crate) fn of(accepted: &Accepted, config: &ServerConfig) -> Self {
         let hello = accepted.client_hello();
         let tls13 = has_tls13(&hello)
@@ -39,7 +39,7 @@ impl Offer {
     }
 
     /// Assigns a number to the session, or restores the number of the resumed session.
-    pub(super) fn remember(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
+    pub(super) fn number_session(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
         self.session = match session.received_resumption_data() {
             Some(known) if known.len() == SESSION => known.to_vec(),
             _ => number(config),

@@ -15,14 +15,14 @@ const SILENCE_MS: u64 = 1000;
 
 /// Recently sent bytes.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct RecordSizer {
     sent: usize,
     last_ms: u64,
 }
 
-impl Records {
+impl RecordSizer {
     /// Returns the maximum number of plain bytes of the next record; `None` for the maximum size of TLS.
-    pub(super) fn most(&mut self, now_ms: u64) -> Option<usize> {
+    pub(super) fn max_record_bytes(&mut self, now_ms: u64) -> Option<usize> {
         if now_ms.saturating_sub(self.last_ms) > SILENCE_MS {
             self.sent = 0;
         }
@@ -30,7 +30,7 @@ impl Records {
         (self.sent < YOUNG).then_some(SMALL)
     }
 
-    pub(super) fn sent(&mut self, bytes: usize) {
+    pub(super) fn record_sent(&mut self, bytes: usize) {
         self.sent = self.sent.saturating_add(bytes);
     }
 }
@@ -41,12 +41,12 @@ mod tests {
 
     #[test]
     fn records_grow_and_shrink_after_silence() {
-        let mut records = Records::default();
-        assert_eq!(records.most(5000), Some(SMALL));
-        records.sent(YOUNG - 1);
-        assert_eq!(records.most(5001), Some(SMALL));
-        records.sent(1);
-        assert_eq!(records.most(6001), None);
-        assert_eq!(records.most(7002), Some(SMALL));
+        let mut records = RecordSizer::default();
+        assert_eq!(records.max_record_bytes(5000), Some(SMALL));
+        records.record_sent(YOUNG - 1);
+        assert_eq!(records.max_record_bytes(5001), Some(SMALL));
+        records.record_sent(1);
+        assert_eq!(records.max_record_bytes(6001), None);
+        assert_eq!(records.max_record_bytes(7002), Some(SMALL));
     }
 }

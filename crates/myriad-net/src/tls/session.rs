@@ -5,8 +5,8 @@ use std::task::{Context, Poll, ready};
 
 use rustls::ServerConnection;
 
-use super::records::Records;
-use crate::memory_figures::{Counted, SESSIONS};
+use super::records::RecordSizer;
+use crate::memory_figures::{CountedBytes, SESSIONS};
 use crate::transport::Transport;
 
 /// Maximum number of plain bytes encrypted at once: bytes that a slow client has not read stay unencrypted.
@@ -17,22 +17,22 @@ const PIECE: usize = 64 * 1024;
 const YOUNG_PIECE: usize = 32 * 1024;
 
 /// TLS state of a connection after its handshake.
-pub(crate) struct Session {
+pub(crate) struct TlsSession {
     tls: ServerConnection,
     /// Plain bytes of a write that were encrypted but not completely sent; the write reports them when they are.
     in_flight: usize,
     /// Record sizes, if the configuration does not set them.
-    records: Option<Records>,
-    _counted: Counted,
+    records: Option<RecordSizer>,
+    _counted: CountedBytes,
 }
 
-impl Session {
+impl TlsSession {
     pub(super) fn new(tls: ServerConnection, sizes_records: bool) -> Self {
         Self {
             tls,
             in_flight: 0,
-            records: sizes_records.then(Records::default),
-            _counted: Counted::new(&SESSIONS, 1),
+            records: sizes_records.then(RecordSizer::default),
+            _counted: CountedBytes::new(&SESSIONS, 1),
         }
     }
 
@@ -71,7 +71,7 @@ impl Session {
             // A reply to the last records; if the client does not read it yet, reading continues.
             let _ = self.poll_flush(transport, cx)?;
         }
-        match self.tls.read_tls(&mut Wire { transport, cx }) {
+        match self.tls.read_tls(&mut TransportIo { transport, cx }) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
             Err(error) => return Poll::Ready(Err(error)),
@@ -121,8 +121,8 @@ impl Session {
     fn encrypt(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let total: usize = parts.iter().map(|part| part.len()).sum();
         if let Some(records) = &mut self.records {
-            let most = records.most(crate::clock::now_ms());
-            records.sent(total);
+            let most = records.max_record_bytes(crate::clock::now_ms());
+            records.record_sent(total);
             if let Some(most) = most.filter(|most| total > *most) {
                 return self.encrypt_small(parts, most);
             }
@@ -167,7 +167,7 @@ impl Session {
 
     fn poll_flush(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut Wire { transport, cx }) {
+            match self.tls.write_tls(&mut TransportIo { transport, cx }) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
@@ -187,7 +187,7 @@ impl Session {
                 Ok(_) => {}
                 Err(_) => return Poll::Ready(()),
             }
-            match self.tls.read_tls(&mut Wire { transport, cx }) {
+            match self.tls.read_tls(&mut TransportIo { transport, cx }) {
                 Ok(0) => return Poll::Ready(()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
@@ -197,31 +197,31 @@ impl Session {
     }
 
     /// Sends the close notification, if the client accepts it immediately.
-    pub(crate) fn say_goodbye(&mut self, transport: &Transport) {
+    pub(crate) fn send_close_notify(&mut self, transport: &Transport) {
         self.tls.send_close_notify();
         let _ = self.poll_flush(transport, &mut Context::from_waker(std::task::Waker::noop()));
     }
 }
 
 /// Transport as an I/O stream for rustls.
-pub(super) struct Wire<'a, 'b> {
+pub(super) struct TransportIo<'a, 'b> {
     pub(super) transport: &'a Transport,
     pub(super) cx: &'a mut Context<'b>,
 }
 
-impl Read for Wire<'_, '_> {
+impl Read for TransportIo<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        now(self.transport.poll_receive(self.cx, buffer))
+        or_would_block(self.transport.poll_receive(self.cx, buffer))
     }
 }
 
-impl Write for Wire<'_, '_> {
+impl Write for TransportIo<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        now(self.transport.poll_send(self.cx, &[IoSlice::new(bytes)]))
+        or_would_block(self.transport.poll_send(self.cx, &[IoSlice::new(bytes)]))
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        now(self.transport.poll_send(self.cx, parts))
+        or_would_block(self.transport.poll_send(self.cx, parts))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -229,7 +229,7 @@ impl Write for Wire<'_, '_> {
     }
 }
 
-fn now(polled: Poll<io::Result<usize>>) -> io::Result<usize> {
+fn or_would_block(polled: Poll<io::Result<usize>>) -> io::Result<usize> {
     match polled {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),

@@ -16,7 +16,7 @@ pub fn client_has_signed(scheme: SignatureScheme) {
 
 /// Runs `take_in`, which processes received records, and returns the scheme of the client signature verified in it, if
 /// any.
-pub(crate) fn hearing<T>(take_in: impl FnOnce() -> T) -> (T, Option<SignatureScheme>) {
+pub(crate) fn with_client_scheme<T>(take_in: impl FnOnce() -> T) -> (T, Option<SignatureScheme>) {
     SCHEME.set(None);
     let outcome = take_in();
     (outcome, SCHEME.take())
@@ -29,9 +29,9 @@ mod tests {
     #[test]
     fn signature_scheme_is_recorded_only_within_call() {
         client_has_signed(SignatureScheme::ED25519);
-        assert_eq!(hearing(|| 1), (1, None));
-        let said = hearing(|| client_has_signed(SignatureScheme::RSA_PSS_SHA256)).1;
-        assert_eq!(said, Some(SignatureScheme::RSA_PSS_SHA256));
-        assert_eq!(hearing(|| ()).1, None);
+        assert_eq!(with_client_scheme(|| 1), (1, None));
+        let reported = with_client_scheme(|| client_has_signed(SignatureScheme::RSA_PSS_SHA256)).1;
+        assert_eq!(reported, Some(SignatureScheme::RSA_PSS_SHA256));
+        assert_eq!(with_client_scheme(|| ()).1, None);
     }
 }

@@ -14,8 +14,8 @@ use rustls::{
     SignatureScheme,
 };
 
-use super::Session;
-use crate::socket::Socket;
+use super::TlsSession;
+use crate::socket::ClientSocket;
 
 /// Ed25519 key in PKCS #8 (RFC 8410 section 7), up to its 32 bytes.
 const KEY_BEGINS: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
@@ -136,8 +136,8 @@ fn what_is_written_ahead_to_a_full_socket_takes_nothing_from_the_next_write() {
     near.set_nonblocking(true).unwrap();
     let filler = fill(&near);
     runtime.block_on(async {
-        let socket = Socket::new(near.into());
-        socket.secure(Session::new(server, true));
+        let socket = ClientSocket::new(near.into());
+        socket.set_tls_session(TlsSession::new(server, true));
         let ahead = (&socket).write(b"interim ");
         far.read_exact(&mut vec![0; filler]).unwrap();
         let mut rest: &[u8] = b"answer";

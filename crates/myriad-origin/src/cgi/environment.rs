@@ -5,7 +5,7 @@ use myriad_script::EvalError;
 
 use super::CgiPlace;
 use super::pairs::{Pairs, push_name};
-use myriad_exchange::exchange::{Exchange, Purpose, scratch};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, scratch};
 use myriad_exchange::runtime::RequestRules;
 
 /// Writes the environment of the current place.
@@ -16,7 +16,7 @@ pub(crate) fn write(
     exchange: &mut Exchange,
     rules: RequestRules,
     place: &CgiPlace,
-    purpose: Purpose<'_>,
+    purpose: FetchPurpose<'_>,
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
     scratch::with_buffer(|value| push_params(exchange, place, purpose, value, params))?;
@@ -39,7 +39,7 @@ pub(crate) fn write(
 fn push_params(
     exchange: &mut Exchange,
     place: &CgiPlace,
-    purpose: Purpose<'_>,
+    purpose: FetchPurpose<'_>,
     value: &mut Vec<u8>,
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
@@ -67,8 +67,8 @@ fn push_params(
 
 /// Returns whether a parameter describes a body that a shared fetch does not have (RFC 3875 sections 4.1.2 and 4.1.3).
 /// Its value originates from a single client and would affect the page of all clients.
-fn describes_no_body(name: &[u8], value: &[u8], purpose: Purpose<'_>) -> bool {
-    let Purpose::Store { told: Some(sent), .. } = purpose else { return false };
+fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bool {
+    let FetchPurpose::Store { replacement_fields: Some(sent), .. } = purpose else { return false };
     match name {
         b"CONTENT_TYPE" => !sent.has(Known::ContentType),
         b"CONTENT_LENGTH" => value == b"0",
@@ -77,16 +77,16 @@ fn describes_no_body(name: &[u8], value: &[u8], purpose: Purpose<'_>) -> bool {
 }
 
 /// Returns the request method of the environment. A page to be stored is fetched with GET.
-pub(crate) fn method(exchange: &Exchange, purpose: Purpose<'_>) -> Method {
+pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     match (purpose, exchange.request.received.head.method()) {
-        (Purpose::Store { .. }, Method::Head) => Method::Get,
+        (FetchPurpose::Store { .. }, Method::Head) => Method::Get,
         (_, method) => method,
     }
 }
 
 /// Pushes the client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` is never forwarded: applications interpret
 /// `HTTP_PROXY` as a setting.
-fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, params: &mut impl Pairs) {
+fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>, params: &mut impl Pairs) {
     let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);
     let mut seen: Vec<Known> = Vec::new();
@@ -98,7 +98,7 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: Purpose<'_>, para
             // The transfer coding has been removed from the body. `HTTP_CONTENT_LENGTH` and `HTTP_CONTENT_TYPE` are
             // forwarded, as in nginx.
             let coding = known == Known::TransferEncoding;
-            if coding || purpose.leaves_out(Some(known)) || seen.contains(&known) {
+            if coding || purpose.omits(Some(known)) || seen.contains(&known) {
                 continue;
             }
         }

@@ -22,11 +22,11 @@ impl CgiPlace {
     pub(crate) fn compiled(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Self {
         let params = origin.request.parameters.iter().map(|param| Param {
             name: param.name.bytes().into(),
-            value: compile.apart_template(&param.value),
+            value: compile.origin_template(&param.value),
             if_not_empty: param.if_not_empty,
         });
         let params: Box<[Param]> = params.collect();
-        Self { params: compile.shared().alike(params) }
+        Self { params: compile.shared().deduplicate(params) }
     }
 
     /// Returns whether a parameter of that name is configured.

@@ -7,8 +7,8 @@ use myriad_upstream::RequestPayload;
 
 use super::CgiPlace;
 use crate::group;
-use myriad_exchange::exchange::{Exchange, Purpose, Request};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
 /// Protocol-specific part of such a protocol.
 pub(crate) trait CgiProtocol: Send + Sync {
@@ -23,7 +23,7 @@ pub(crate) trait CgiProtocol: Send + Sync {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         body: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError>;
 }
@@ -36,7 +36,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         body: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         self.0.request(exchange, rules, purpose, body)
@@ -46,8 +46,8 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         format!("{}://{peer}", self.0.scheme())
     }
 
-    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
-        group::named(exchange, target)
+    fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
+        group::target_by_name(exchange, target)
     }
 
     /// The environment contains the length of the body, which must be known in advance.
@@ -60,7 +60,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
     }
 
     /// `Status` becomes the status line.
-    fn ends(&self, known: Known) -> bool {
+    fn consumes_field(&self, known: Known) -> bool {
         known == Known::Status
     }
 

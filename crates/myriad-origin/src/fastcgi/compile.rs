@@ -9,12 +9,12 @@ use super::place::FastCgiPlace;
 use super::settings::FastCgiSettings;
 use super::variables::VARIABLES;
 use crate::cgi::CgiPlace;
-use crate::compiled::{CompiledProtocol, Spoken};
+use crate::compiled::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: VARIABLES, compile };
 
-fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
+fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> CompiledTarget {
     let origin = settings.origin(FASTCGI);
     let own: &FastCgiSettings = origin.own();
     let place = FastCgiPlace {

@@ -1,7 +1,7 @@
 //! Directives specific to FastCGI.
 
 use myriad_conf::registry::{
-    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, PARAM, Set, pass,
+    Arguments, Arity, Contexts, Directive, FLAG, FamilyRow, ONE, PARAM, Set, SetterResult, pass,
 };
 use myriad_conf::set;
 use myriad_conf::settings::OriginSettings;
@@ -52,7 +52,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-fn catch_stderr(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn catch_stderr(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let words = &mut origin.own_mut::<FastCgiSettings>().catch_stderr;
     args.start(words);
     words.push(args.text(0)?);

@@ -1,7 +1,7 @@
 //! Configuration language of FastCGI: `fastcgi_*`, and the files `fastcgi_params` and `fastcgi.conf`.
 
 use myriad_conf::BuiltinFile;
-use myriad_conf::registry::{Family, ProtocolLanguage};
+use myriad_conf::registry::{DirectiveFamily, ProtocolLanguage};
 use myriad_conf::settings::{Protocol, ProtocolFacts};
 
 use super::directives::ROWS;
@@ -14,7 +14,7 @@ pub(super) const FASTCGI: Protocol =
 pub(super) const LANGUAGE: ProtocolLanguage =
     ProtocolLanguage { protocol: FASTCGI, families: FAMILIES, files: FILES, hint: without_script };
 
-static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+static FAMILIES: &[DirectiveFamily] = &[DirectiveFamily::of_origins("origin", ROWS)];
 
 static FILES: &[BuiltinFile] = &[
     BuiltinFile { name: "fastcgi_params", text: params },

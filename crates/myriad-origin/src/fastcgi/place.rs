@@ -10,8 +10,8 @@ use myriad_upstream::{Protocol, RequestPayload};
 
 use crate::cgi::{CgiPlace, environment};
 use crate::group;
-use myriad_exchange::exchange::{Exchange, Purpose, Request};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
 /// `fastcgi_*` of a place that is not common to all protocols.
 pub(super) struct FastCgiPlace {
@@ -32,7 +32,7 @@ impl OriginProtocol for FastCgiPlace {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         body: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let mut params = Params::with_capacity(2048);
@@ -47,8 +47,8 @@ impl OriginProtocol for FastCgiPlace {
         format!("fastcgi://{peer}")
     }
 
-    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
-        group::named(exchange, target)
+    fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
+        group::target_by_name(exchange, target)
     }
 
     fn replaces(&self, field: Known) -> bool {
@@ -56,11 +56,11 @@ impl OriginProtocol for FastCgiPlace {
     }
 
     /// `Status` becomes the status line.
-    fn ends(&self, known: Known) -> bool {
+    fn consumes_field(&self, known: Known) -> bool {
         known == Known::Status
     }
 
-    fn spoils(&self, text: &[u8]) -> bool {
+    fn invalidates(&self, text: &[u8]) -> bool {
         let has = |word: &[u8]| !word.is_empty() && text.windows(word.len()).any(|part| part == word);
         self.catch_stderr.iter().any(|word| has(word))
     }

@@ -9,37 +9,37 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Weak as Shared};
 
 use bytes::Bytes;
-use myriad_access::shield::origin_queue::{StatusPlace, Watch};
+use myriad_access::shield::origin_queue::{PoolWatch, WatchedLocation};
 use myriad_conf::settings::NextUpstream;
-use myriad_exchange::runtime::{OriginGroup, PlaceId, Target};
+use myriad_exchange::runtime::{OriginGroup, OriginTarget, PlaceId};
 use myriad_exchange::worker::Generation;
 use myriad_http::Method;
-use myriad_upstream::fastcgi_protocol::pool_status::MOST_BYTES;
+use myriad_upstream::fastcgi_protocol::pool_status::MAX_BYTES;
 use myriad_upstream::fastcgi_protocol::{Params, PoolStatus};
 use myriad_upstream::{
-    Affinity, Attempts, ErrorKind, HttpPool, OriginRequest, Probed, Protocol, RequestPayload, TellHealth,
-    Timeouts,
+    Affinity, Attempts, ErrorKind, HealthLogger, HttpPool, OriginRequest, ProbeTarget, Protocol,
+    RequestPayload, Timeouts,
 };
 
 use super::place::FastCgiPlace;
 
 /// Maximum size of the head before the status, in bytes.
-const MOST_HEAD: usize = 4 << 10;
+const MAX_HEAD: usize = 4 << 10;
 
 /// Starts polling the pools of all zones with `status=` that no other worker polls. `tell` is called when a status
 /// becomes unreadable, and when it is readable again.
-pub(crate) fn begin(site: &Rc<Generation>, tell: &TellHealth) {
+pub(crate) fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     let runtime = &site.runtime;
     let mut zones = HashSet::new();
     for place in 0..runtime.places.len() as PlaceId {
-        let Some(status) = StatusPlace::of(runtime.place(place)) else { continue };
+        let Some(status) = WatchedLocation::of(runtime.place(place)) else { continue };
         // The first place represents its zone, in all workers.
         if !zones.insert(status.zone().to_owned()) {
             continue;
         }
         if let Some(watch) = status.begin() {
             let groups = groups(site, status.zone());
-            tokio::task::spawn_local(follow(Rc::downgrade(site), groups, watch, Rc::clone(tell)));
+            tokio::task::spawn_local(poll_zone(Rc::downgrade(site), groups, watch, Rc::clone(log_health)));
         }
     }
 }
@@ -48,12 +48,12 @@ pub(crate) fn begin(site: &Rc<Generation>, tell: &TellHealth) {
 fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     let mut groups: Vec<&Arc<OriginGroup>> = Vec::new();
     for place in &site.runtime.places {
-        if StatusPlace::of(place).is_none_or(|status| status.zone() != zone) {
+        if WatchedLocation::of(place).is_none_or(|status| status.zone() != zone) {
             continue;
         }
         let Some(origin) = place.handler.origin() else { continue };
-        if let Target::Group(group) = &origin.target
-            && origin.spoken::<FastCgiPlace>().is_some()
+        if let OriginTarget::Group(group) = &origin.target
+            && origin.protocol_as::<FastCgiPlace>().is_some()
             && !groups.iter().any(|known| Arc::ptr_eq(known, group))
         {
             groups.push(group);
@@ -63,20 +63,20 @@ fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
 }
 
 /// Polls repeatedly until a newer configuration takes over.
-async fn follow(
+async fn poll_zone(
     site: Weak<Generation>,
     groups: Vec<Shared<OriginGroup>>,
-    mut watch: Watch,
-    tell: TellHealth,
+    mut watch: PoolWatch,
+    log_health: HealthLogger,
 ) {
-    while !watch.is_over() {
+    while !watch.is_replaced() {
         // Weak references between two polls, so that a former configuration can be freed.
         let Some(pool) = site.upgrade().map(|site| HttpPool::of(site.worker.origins.clone())) else { return };
         let groups: Vec<_> = groups.iter().filter_map(Shared::upgrade).collect();
-        let (found, ours) = all(&groups, &pool, &watch).await;
+        let (found, ours) = poll_all(&groups, &pool, &watch).await;
         drop(groups);
-        if let Some((is_good, line)) = watch.note(found, ours) {
-            tell(is_good, &line);
+        if let Some((is_good, line)) = watch.apply_status(found, ours) {
+            log_health(is_good, &line);
         }
         tokio::time::sleep(watch.interval()).await;
     }
@@ -84,30 +84,31 @@ async fn follow(
 
 /// Returns the status of all pools, and the number of our requests in them meanwhile. Servers without a listener count
 /// as having no children; any other server without a valid status is an error.
-async fn all(
+async fn poll_all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,
-    watch: &Watch,
+    watch: &PoolWatch,
 ) -> (Result<Vec<(String, PoolStatus)>, String>, u32) {
     let (mut asked, mut addresses, mut kept) = (Vec::new(), HashSet::new(), 0);
     let before = watch.active();
     for group in groups {
-        for peer in group.group.probed() {
+        for peer in group.group.probe_targets() {
             let address = peer.address().to_string();
             // Several groups may contain the same server.
             if addresses.insert(address.clone()) {
                 kept += peer.idle_fastcgi();
                 let (group, pool) = (Arc::clone(group), pool.clone());
-                let (request, slowest) = (request(watch), watch.slowest());
+                let (request, slowest) = (request(watch), watch.timeout());
                 asked.push((
                     address,
                     tokio::task::spawn_local(async move {
-                        let answer = tokio::time::timeout(slowest, one(&group, &peer, &pool, request)).await;
-                        let said = answer.unwrap_or_else(|_| {
-                            Err(Unsaid::Wrong("the status request timed out".to_owned()))
+                        let answer =
+                            tokio::time::timeout(slowest, poll_one(&group, &peer, &pool, request)).await;
+                        let status = answer.unwrap_or_else(|_| {
+                            Err(StatusFailure::Invalid("the status request timed out".to_owned()))
                         });
-                        peer.note_pool(said.as_ref().ok().copied());
-                        said
+                        peer.note_pool(status.as_ref().ok().copied());
+                        status
                     }),
                 ));
             }
@@ -117,8 +118,8 @@ async fn all(
     for (address, task) in asked {
         match task.await {
             Ok(Ok(status)) => said.push((address, status)),
-            Ok(Err(Unsaid::NobodyThere(why))) => gone = Some(why),
-            Ok(Err(Unsaid::Wrong(why))) => wrong = Some(format!("{address}: {why}")),
+            Ok(Err(StatusFailure::Unreachable(why))) => gone = Some(why),
+            Ok(Err(StatusFailure::Invalid(why))) => wrong = Some(format!("{address}: {why}")),
             Err(_) => wrong = Some(format!("{address}: the status request was cancelled")),
         }
     }
@@ -134,40 +135,40 @@ async fn all(
 }
 
 /// Reason why a pool has no status.
-enum Unsaid {
+enum StatusFailure {
     /// The connection failed.
-    NobodyThere(String),
+    Unreachable(String),
     /// The response is invalid or missing.
-    Wrong(String),
+    Invalid(String),
 }
 
-async fn one(
+async fn poll_one(
     group: &OriginGroup,
-    peer: &Probed,
+    peer: &ProbeTarget,
     pool: &HttpPool,
     request: OriginRequest,
-) -> Result<PoolStatus, Unsaid> {
+) -> Result<PoolStatus, StatusFailure> {
     let response = group.group.probe(peer, pool, request).await.map_err(|error| match error.kind() {
-        ErrorKind::Connect => Unsaid::NobodyThere(error.to_string()),
-        _ => Unsaid::Wrong(error.to_string()),
+        ErrorKind::Connect => StatusFailure::Unreachable(error.to_string()),
+        _ => StatusFailure::Invalid(error.to_string()),
     })?;
     if response.head.status != 200 {
-        return Err(Unsaid::Wrong(format!("it responded with status {}", response.head.status)));
+        return Err(StatusFailure::Invalid(format!("it responded with status {}", response.head.status)));
     }
     let (mut body, mut text) = (response.body, Vec::new());
     // One byte more than the limit detects a response that is too long.
-    while text.len() <= MOST_BYTES {
+    while text.len() <= MAX_BYTES {
         match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
             None => break,
             Some(Ok(piece)) => text.extend_from_slice(&piece),
-            Some(Err(error)) => return Err(Unsaid::Wrong(error.to_string())),
+            Some(Err(error)) => return Err(StatusFailure::Invalid(error.to_string())),
         }
     }
-    PoolStatus::parse(&text).map_err(|error| Unsaid::Wrong(error.to_string()))
+    PoolStatus::parse(&text).map_err(|error| StatusFailure::Invalid(error.to_string()))
 }
 
 /// Builds a status request that php-fpm recognizes: the script name is the status path.
-fn request(watch: &Watch) -> OriginRequest {
+fn request(watch: &PoolWatch) -> OriginRequest {
     let mut params = Params::with_capacity(256);
     for (name, value) in [
         ("REQUEST_METHOD", &b"GET"[..]),
@@ -180,14 +181,14 @@ fn request(watch: &Watch) -> OriginRequest {
         params.push(name.as_bytes(), value);
     }
     // The complete response is awaited at most that long.
-    let longest_ms = 2 * watch.slowest().as_millis() as u64;
+    let longest_ms = 2 * watch.timeout().as_millis() as u64;
     OriginRequest {
         protocol: Protocol::FastCgi { params: Bytes::from(params.into_bytes()), keep_conn: false },
         method: Method::Get,
         body: RequestPayload::Empty,
         timeouts: Timeouts { connect_ms: longest_ms, send_ms: longest_ms, read_ms: longest_ms },
         retry: NextUpstream::default(),
-        max_head: MOST_HEAD,
+        max_head: MAX_HEAD,
         affinity: Affinity::None,
         sid: None,
         bind: None,

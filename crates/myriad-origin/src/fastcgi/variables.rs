@@ -1,16 +1,16 @@
 //! `$fastcgi_script_name` and `$fastcgi_path_info`.
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::{Uri, UriPart};
-use myriad_exchange::runtime::Value::Run;
+use myriad_exchange::runtime::RowValue::Run;
 
 use super::place::FastCgiPlace;
 
 /// Parts of the URI according to `fastcgi_split_path_info` and `fastcgi_index`. At places without FastCGI the script
 /// name is the URI, as in nginx.
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new(
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new(
         "fastcgi",
         "fastcgi_script_name",
         &[Uri],
@@ -22,7 +22,7 @@ pub(super) const VARIABLES: &[Row] = &[
             Ok(true)
         }),
     ),
-    Row::new(
+    RequestVariable::new(
         "fastcgi",
         "fastcgi_path_info",
         &[UriPart],
@@ -36,13 +36,13 @@ pub(super) const VARIABLES: &[Row] = &[
 ];
 
 fn place(request: &Request) -> Option<&FastCgiPlace> {
-    request.place().handler.origin()?.spoken()
+    request.place().handler.origin()?.protocol_as()
 }
 
 #[cfg(test)]
 mod tests {
-    use myriad_http::Version;
-    use myriad_serve::testing::variables::{Case, shown, shows};
+    use myriad_http::HttpVersion;
+    use myriad_serve::testing::variables::{VariableCase, assert_variables, variable_value};
 
     #[test]
     fn fastcgi_splits_the_uri() {
@@ -50,16 +50,20 @@ mod tests {
                       fastcgi_split_path_info ^(.+\\.php)(/.+)$;";
         let place = format!("location / {{ {server} }}");
         let names_of = |target: &str| {
-            let line = ("GET", target, Version::Http11);
-            let mut exchange = Case { line, server: &place, ..Case::default() }.begin();
+            let line = ("GET", target, HttpVersion::Http11);
+            let mut exchange = VariableCase { line, server: &place, ..VariableCase::default() }.begin();
             let places = &exchange.request.site.runtime.places;
             let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
             exchange.request.route.place = location as u32;
-            ["fastcgi_script_name", "fastcgi_path_info"].map(|name| shown(&mut exchange, name).unwrap())
+            ["fastcgi_script_name", "fastcgi_path_info"]
+                .map(|name| variable_value(&mut exchange, name).unwrap())
         };
         assert_eq!(names_of("/a.php/b"), ["/a.php", "/b"]);
         assert_eq!(names_of("/a/"), ["/a/index.php", ""]);
         assert_eq!(names_of("/a"), ["/a", ""]);
-        shows(&mut Case::default().begin(), &[("fastcgi_script_name", "/"), ("fastcgi_path_info", "")]);
+        assert_variables(
+            &mut VariableCase::default().begin(),
+            &[("fastcgi_script_name", "/"), ("fastcgi_path_info", "")],
+        );
     }
 }

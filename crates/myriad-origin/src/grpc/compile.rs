@@ -7,14 +7,19 @@ use myriad_http::Known;
 use super::language::{GRPC, LANGUAGE};
 use super::place::GrpcPlace;
 use crate::OriginCompiler;
-use crate::compiled::{CompiledProtocol, Spoken};
-use crate::http::{HttpPlace, PassUrl, sent_fields, who};
+use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::http::{HttpPlace, PassUrl, compile_target, sent_fields};
 use crate::tls;
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };
 
-fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, prefix: &Text) -> Spoken {
+fn compile(
+    compile: &mut dyn OriginCompiler,
+    settings: &Settings,
+    target: &Text,
+    prefix: &Text,
+) -> CompiledTarget {
     let origin = settings.origin(GRPC);
     let url = server(compile, target);
     let mut place = HttpPlace::new(url, prefix.bytes());
@@ -29,9 +34,9 @@ fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text,
     }
     (place.http_1_1, place.http_2, place.passes_trailers) = (true, true, true);
     place.fields = sent_fields(compile, settings, &origin.request);
-    let says_te = |name: &Text| Known::from_bytes(name.bytes()) == Some(Known::Te);
-    place.fields.asks_trailers = !origin.request.parameters.iter().any(|field| says_te(&field.name));
-    (who(compile, target, &place), Box::new(GrpcPlace(place)))
+    let sets_te = |name: &Text| Known::from_bytes(name.bytes()) == Some(Known::Te);
+    place.fields.requests_trailers = !origin.request.parameters.iter().any(|field| sets_te(&field.name));
+    (compile_target(compile, target, &place), Box::new(GrpcPlace(place)))
 }
 
 /// Returns the server if it is the same for every request.

@@ -1,6 +1,6 @@
 //! Configuration language of gRPC: `grpc_*`.
 
-use myriad_conf::registry::{Family, FamilyRow, ProtocolLanguage, pass_with_methods};
+use myriad_conf::registry::{DirectiveFamily, FamilyRow, ProtocolLanguage, pass_with_methods};
 use myriad_conf::settings::{DefaultKey, Protocol, ProtocolFacts, Scheme};
 
 use crate::http::set_header_row;
@@ -34,7 +34,7 @@ pub(super) const GRPC: Protocol = Protocol::new(&ProtocolFacts {
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(GRPC, FAMILIES);
 
-static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+static FAMILIES: &[DirectiveFamily] = &[DirectiveFamily::of_origins("origin", ROWS)];
 
 static ROWS: &[FamilyRow] = &[
     FamilyRow::new(

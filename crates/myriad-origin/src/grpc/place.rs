@@ -1,7 +1,7 @@
 //! gRPC requests.
 
-use myriad_exchange::exchange::{Exchange, Purpose, Request, Step};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, PhaseStep, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 use myriad_http::Known;
 use myriad_script::Template;
 use myriad_upstream::RequestPayload;
@@ -16,7 +16,7 @@ impl OriginProtocol for GrpcPlace {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         payload: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         self.0.make(exchange, rules, purpose, payload)
@@ -27,12 +27,12 @@ impl OriginProtocol for GrpcPlace {
         self.0.show(request, peer).replacen("http", "grpc", 1)
     }
 
-    fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<Step> {
+    fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<PhaseStep> {
         url::prepare(exchange, target, PassUrl::of_grpc)
     }
 
-    fn who(&self, exchange: &mut Exchange, _: &Template) -> Result<Who, u16> {
-        url::who(exchange, &self.0)
+    fn upstream_target(&self, exchange: &mut Exchange, _: &Template) -> Result<UpstreamTarget, u16> {
+        url::upstream_target(exchange, &self.0)
     }
 
     fn is_prepared(&self) -> bool {

@@ -9,8 +9,8 @@ use myriad_script::Regex;
 use myriad_upstream::CheckRules;
 
 use super::grpc::GrpcRule;
-use super::judge::{FieldRule, Judge, Rule};
-use super::settings::{FieldTest, HealthCheckSettings, MatchSettings, Test};
+use super::judge::{FieldRule, HealthConditions, HealthRule};
+use super::settings::{FieldTest, HealthCheckSettings, MatchCondition, MatchSettings};
 
 /// Directive prefix of the protocol whose servers are checked by a gRPC call.
 const CALLED: &str = "grpc_";
@@ -28,7 +28,7 @@ pub(super) struct HealthCheckPlace {
     pub host: Option<Box<str>>,
     /// Maximum use of a connection, in milliseconds; 0 for one connection per check.
     pub keepalive_ms: u64,
-    pub judge: Judge,
+    pub judge: HealthConditions,
     /// gRPC call that replaces `uri` and `judge`; `None` for a GET request.
     pub grpc: Option<GrpcRule>,
 }
@@ -47,7 +47,7 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
         ServerName::Exact(name) if !name.is_empty() => Some(name.into_boxed_str()),
         _ => None,
     });
-    features.keep(HealthCheckPlace {
+    features.insert(HealthCheckPlace {
         rules: CheckRules::of(check, format!("{place} {}", check.words)),
         uri: uri[..at].into(),
         args: uri.get(at + 1..).unwrap_or_default().into(),
@@ -61,15 +61,15 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
 /// Returns the location, which identifies the check after a reload. If it has no fixed group or another protocol than
 /// the check, the error is the message and a help text.
 fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'static str, &'static str)> {
-    const NOBODY: &str = "\"health_check\" has no servers to check";
-    const BESIDE: &str = "use it with proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or with \
+    const NO_SERVERS: &str = "\"health_check\" has no servers to check";
+    const USE_WITH: &str = "use it with proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or with \
          grpc_pass and type=grpc";
     let Some(Handler::Origin { protocol, target, prefix }) = &settings.handler else {
-        return Err((NOBODY, BESIDE));
+        return Err((NO_SERVERS, USE_WITH));
     };
     match (protocol.prefix(), &check.grpc) {
-        _ if target.has_variables() => Err((NOBODY, BESIDE)),
-        (WITHOUT_URI, _) => Err((NOBODY, BESIDE)),
+        _ if target.has_variables() => Err((NO_SERVERS, USE_WITH)),
+        (WITHOUT_URI, _) => Err((NO_SERVERS, USE_WITH)),
         (CALLED, None) => {
             Err(("gRPC servers cannot be checked with a URI", "add type=grpc as the last parameter"))
         }
@@ -79,8 +79,12 @@ fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'stati
 }
 
 /// Returns the conditions of responses; `None` after an error, which has been reported.
-fn judge(compile: &mut dyn SettingsCompiler, settings: &Settings, check: &HealthCheck) -> Option<Judge> {
-    let Some(name) = &check.matching else { return Some(Judge::default()) };
+fn judge(
+    compile: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    check: &HealthCheck,
+) -> Option<HealthConditions> {
+    let Some(name) = &check.matching else { return Some(HealthConditions::default()) };
     let blocks = &settings.feature::<MatchSettings>().blocks;
     let Some(block) = blocks.iter().find(|block| block.name.as_bytes() == name.bytes()) else {
         let message = format!("no \"match\" block is named \"{}\"", name.lossy());
@@ -91,23 +95,25 @@ fn judge(compile: &mut dyn SettingsCompiler, settings: &Settings, check: &Health
     let mut rules = Vec::new();
     for test in &block.tests {
         rules.push(match test {
-            Test::Status(is_wanted, ranges) => Rule::Status(*is_wanted, ranges.clone()),
-            Test::Field(name, test) => Rule::Field(name.bytes().into(), field_rule(compile, test)?),
-            Test::Body(fits, pattern) => Rule::Body(*fits, regex(compile, pattern)?),
-            Test::Required(variables) => {
-                let required = |name: &Text| (name.lossy().into(), compile.apart_template(name));
-                Rule::Required(variables.iter().map(required).collect())
+            MatchCondition::Status(is_wanted, ranges) => HealthRule::Status(*is_wanted, ranges.clone()),
+            MatchCondition::Field(name, test) => {
+                HealthRule::Field(name.bytes().into(), field_rule(compile, test)?)
+            }
+            MatchCondition::Body(fits, pattern) => HealthRule::Body(*fits, regex(compile, pattern)?),
+            MatchCondition::Required(variables) => {
+                let required = |name: &Text| (name.lossy().into(), compile.origin_template(name));
+                HealthRule::Required(variables.iter().map(required).collect())
             }
         });
     }
-    Some(Judge::of(rules))
+    Some(HealthConditions::of(rules))
 }
 
 fn field_rule(compile: &mut dyn SettingsCompiler, test: &FieldTest) -> Option<FieldRule> {
     Some(match test {
         FieldTest::Present(is_there) => FieldRule::Present(*is_there),
         FieldTest::Equals(is, value) => FieldRule::Equals(*is, value.bytes().into()),
-        FieldTest::Fits(fits, pattern) => FieldRule::Fits(*fits, regex(compile, pattern)?),
+        FieldTest::Fits(fits, pattern) => FieldRule::Matches(*fits, regex(compile, pattern)?),
     })
 }
 

@@ -1,10 +1,12 @@
 //! Directive table and parsing of `match` blocks.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, block, pattern_of_match};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, Set, SetterResult, at_least, block, pattern_of_match,
+};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Node, Word};
 
-use super::settings::{FieldTest, HealthCheckSettings, Match, MatchSettings, Test};
+use super::settings::{FieldTest, HealthCheckSettings, Match, MatchCondition, MatchSettings};
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -28,13 +30,13 @@ pub(super) static ROWS: &[Directive] = &[
     .repeats(),
 ];
 
-fn health_check(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn health_check(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let check = args.health_check(false)?;
     settings.feature_mut::<HealthCheckSettings>().check = Some(check);
     Ok(())
 }
 
-fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
     let mut tests = Vec::new();
     for line in args.plain_lines(1)? {
@@ -49,17 +51,19 @@ fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn test(line: &Node) -> Result<Test, Diagnostic> {
+fn test(line: &Node) -> Result<MatchCondition, Diagnostic> {
     match &*line.name.text {
         b"status" => status(line),
         b"header" => field(line),
-        b"body" => pattern_of_match(line, &line.args).map(|(fits, pattern)| Test::Body(fits, pattern)),
+        b"body" => {
+            pattern_of_match(line, &line.args).map(|(fits, pattern)| MatchCondition::Body(fits, pattern))
+        }
         b"require" => match line.args.iter().find(|word| !word.text.starts_with(b"$")) {
             Some(word) => Err(Diagnostic::error(
                 word.span,
                 "parameters of \"require\" must be variables, written with $",
             )),
-            None => Ok(Test::Required(line.args.iter().map(Word::to_text).collect())),
+            None => Ok(MatchCondition::Required(line.args.iter().map(Word::to_text).collect())),
         },
         other => {
             let message = format!("unknown \"{}\" in \"match\"", other.escape_ascii());
@@ -69,7 +73,7 @@ fn test(line: &Node) -> Result<Test, Diagnostic> {
 }
 
 /// Parses `status 200-399 418`, or `status ! 500`.
-fn status(line: &Node) -> Result<Test, Diagnostic> {
+fn status(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let (is_wanted, words) = match &line.args[..] {
         [sign, words @ ..] if sign.text == b"!" => (false, words),
         words => (true, words),
@@ -90,11 +94,11 @@ fn status(line: &Node) -> Result<Test, Diagnostic> {
     if ranges.is_empty() {
         return Err(Diagnostic::error(line.span, "\"status\" requires at least one status"));
     }
-    Ok(Test::Status(is_wanted, ranges))
+    Ok(MatchCondition::Status(is_wanted, ranges))
 }
 
 /// Parses `header NAME`, `header ! NAME`, `header NAME = VALUE`, and `!=`, `~`, `!~`.
-fn field(line: &Node) -> Result<Test, Diagnostic> {
+fn field(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let (name, test) = match &line.args[..] {
         [sign, name] if sign.text == b"!" => (name, FieldTest::Present(false)),
         [name] => (name, FieldTest::Present(true)),
@@ -107,5 +111,5 @@ fn field(line: &Node) -> Result<Test, Diagnostic> {
         }
         [] => return Err(Diagnostic::error(line.span, "\"header\" requires the name of a header field")),
     };
-    Ok(Test::Field(name.to_text(), test))
+    Ok(MatchCondition::Field(name.to_text(), test))
 }

@@ -19,7 +19,7 @@ impl GrpcRule {
 
     /// Returns the request message.
     pub(super) fn message(&self) -> Bytes {
-        grpc_health::request(&self.service).into()
+        grpc_health::encode_request(&self.service).into()
     }
 
     /// Evaluates a response; the error explains why the server is unhealthy. `trailers` are empty if the response
@@ -32,15 +32,15 @@ impl GrpcRule {
         if !media_type.starts_with(b"application/grpc") {
             return Err("its response is not a gRPC response".to_owned());
         }
-        let told = |name: &[u8]| trailers.get(name).or_else(|| head.fields.get(name));
+        let status_field = |name: &[u8]| trailers.get(name).or_else(|| head.fields.get(name));
         let status =
-            told(b"grpc-status").and_then(|text| std::str::from_utf8(text).ok()?.parse::<u32>().ok());
+            status_field(b"grpc-status").and_then(|text| std::str::from_utf8(text).ok()?.parse::<u32>().ok());
         match status {
             None => Err("its response has no gRPC status".to_owned()),
             Some(0) => serves(body),
             Some(status) if status == self.status => Ok(()),
             Some(status) => {
-                let why = told(b"grpc-message").unwrap_or_default().escape_ascii();
+                let why = status_field(b"grpc-message").unwrap_or_default().escape_ascii();
                 Err(format!("it responded with gRPC status {status}, \"{why}\""))
             }
         }
@@ -48,7 +48,7 @@ impl GrpcRule {
 }
 
 fn serves(body: &[u8]) -> Result<(), String> {
-    match grpc_health::state(body) {
+    match grpc_health::decode_state(body) {
         Some(grpc_health::SERVING) => Ok(()),
         Some(grpc_health::NOT_SERVING) => Err("it reports that it is not serving".to_owned()),
         Some(_) => Err("it does not report that it is serving".to_owned()),

@@ -6,13 +6,13 @@ use myriad_script::{Regex, Template};
 
 /// Conditions of a healthy response. Without rules any status from 200 to 399 is healthy.
 #[derive(Default)]
-pub(super) struct Judge {
+pub(super) struct HealthConditions {
     /// `None` without `match`.
-    rules: Option<Vec<Rule>>,
+    rules: Option<Vec<HealthRule>>,
 }
 
 /// Single condition.
-pub(super) enum Rule {
+pub(super) enum HealthRule {
     /// The status is in one of these ranges, or in none.
     Status(bool, Vec<(u16, u16)>),
     /// Condition of a header field, by name.
@@ -30,37 +30,37 @@ pub(super) enum FieldRule {
     /// The value equals this text, or does not.
     Equals(bool, Box<[u8]>),
     /// The value matches a pattern, or does not.
-    Fits(bool, Regex),
+    Matches(bool, Regex),
 }
 
-impl Judge {
-    pub(super) fn of(rules: Vec<Rule>) -> Self {
+impl HealthConditions {
+    pub(super) fn of(rules: Vec<HealthRule>) -> Self {
         Self { rules: Some(rules) }
     }
 
-    fn rules(&self) -> &[Rule] {
+    fn rules(&self) -> &[HealthRule] {
         self.rules.as_deref().unwrap_or_default()
     }
 
     /// Returns whether the body has to be read.
     pub(super) fn reads_body(&self) -> bool {
-        self.rules().iter().any(|rule| matches!(rule, Rule::Body(..)))
+        self.rules().iter().any(|rule| matches!(rule, HealthRule::Body(..)))
     }
 
     /// Evaluates the head; the error explains why the server is unhealthy.
-    pub(super) fn of_head(&self, head: &ResponseHead) -> Result<(), String> {
+    pub(super) fn check_head(&self, head: &ResponseHead) -> Result<(), String> {
         let status = head.status;
         if self.rules.is_none() && !(200..400).contains(&status) {
             return Err(format!("it responded with status {status}"));
         }
         for rule in self.rules() {
             match rule {
-                Rule::Status(is_wanted, ranges)
+                HealthRule::Status(is_wanted, ranges)
                     if ranges.iter().any(|(low, high)| (*low..=*high).contains(&status)) != *is_wanted =>
                 {
                     return Err(format!("it responded with status {status}"));
                 }
-                Rule::Field(name, rule) if !rule.holds(name, head) => {
+                HealthRule::Field(name, rule) if !rule.is_satisfied(name, head) => {
                     let name = name.escape_ascii();
                     return Err(format!("its header field \"{name}\" does not satisfy \"match\""));
                 }
@@ -71,9 +71,9 @@ impl Judge {
     }
 
     /// Evaluates the start of the body.
-    pub(super) fn of_body(&self, body: &[u8]) -> Result<(), String> {
+    pub(super) fn check_body(&self, body: &[u8]) -> Result<(), String> {
         for rule in self.rules() {
-            if let Rule::Body(fits, pattern) = rule
+            if let HealthRule::Body(fits, pattern) = rule
                 && pattern.is_match(body).is_ok_and(|matched| matched) != *fits
             {
                 return Err(format!("its body does not satisfy \"match\": \"{}\"", pattern.as_str()));
@@ -83,9 +83,9 @@ impl Judge {
     }
 
     /// Evaluates the variables, after the response is stored in the exchange.
-    pub(super) fn of_variables(&self, exchange: &mut Exchange) -> Result<(), String> {
+    pub(super) fn check_variables(&self, exchange: &mut Exchange) -> Result<(), String> {
         for rule in self.rules() {
-            let Rule::Required(required) = rule else { continue };
+            let HealthRule::Required(required) = rule else { continue };
             for (name, template) in required {
                 let Exchange { request, frame } = &mut *exchange;
                 let mut value = Vec::new();
@@ -101,12 +101,12 @@ impl Judge {
 
 impl FieldRule {
     /// Returns whether the field satisfies the condition. Of a repeated field, a single matching value is enough.
-    fn holds(&self, name: &[u8], head: &ResponseHead) -> bool {
+    fn is_satisfied(&self, name: &[u8], head: &ResponseHead) -> bool {
         let mut values = head.fields.get_all(name);
         match self {
             Self::Present(is_there) => values.next().is_some() == *is_there,
             Self::Equals(is, wanted) => values.any(|value| *value == **wanted) == *is,
-            Self::Fits(fits, pattern) => {
+            Self::Matches(fits, pattern) => {
                 values.any(|value| pattern.is_match(value).is_ok_and(|matched| matched)) == *fits
             }
         }

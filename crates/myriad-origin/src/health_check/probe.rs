@@ -8,13 +8,14 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_exchange::exchange::{Exchange, Purpose};
-use myriad_exchange::runtime::{OriginGroup, OriginPlace, PlaceId, ServerId, Target};
+use myriad_exchange::exchange::{Exchange, FetchPurpose};
+use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, PlaceId, ServerId};
 use myriad_exchange::worker::Generation;
-use myriad_http::{RequestHead, Version};
+use myriad_http::{HttpVersion, RequestHead};
 use myriad_net::{Connection, RequestBody};
 use myriad_upstream::{
-    Attempts, CheckRules, Finding, HttpPool, OriginRequest, Probe, Probed, RequestPayload, TellHealth,
+    Attempts, CheckRules, HealthLogger, HttpPool, OriginRequest, Probe, ProbeResult, ProbeTarget,
+    RequestPayload,
 };
 use tokio::time::Instant;
 
@@ -23,13 +24,13 @@ use super::grpc::GrpcRule;
 use crate::{bind, make};
 
 /// Maximum number of body bytes that are evaluated, as in nginx.
-const MOST_BODY: usize = 256 << 10;
+const MAX_BODY: usize = 256 << 10;
 
 /// Starts the configured checks of all groups that no other worker runs. `tell` is called on changes. The results of
 /// groups that are no longer checked are discarded.
-pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
+pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     let planned: Vec<_> =
-        (0..site.runtime.places.len() as PlaceId).filter_map(|place| plan(site, place)).collect();
+        (0..site.runtime.places.len() as PlaceId).filter_map(|place| checked_group(site, place)).collect();
     for group in site.runtime.groups.values() {
         let own: Vec<_> = planned.iter().filter(|(asked, _)| Arc::ptr_eq(asked, group)).collect();
         let mut rules: Vec<CheckRules> = Vec::with_capacity(own.len());
@@ -44,8 +45,9 @@ pub fn begin(site: &Rc<Generation>, tell: &TellHealth) {
             continue;
         }
         for (rules, (_, place)) in rules.into_iter().zip(own) {
-            let probe = HttpProbe { site: Rc::downgrade(site), place: *place, kept: RefCell::default() };
-            group.group.check(rules, Rc::new(probe), tell);
+            let probe =
+                HttpProbe { site: Rc::downgrade(site), place: *place, idle_pools: RefCell::default() };
+            group.group.check(rules, Rc::new(probe), log_health);
         }
     }
 }
@@ -55,11 +57,11 @@ fn check_of(site: &Generation, place: PlaceId) -> Option<&HealthCheckPlace> {
 }
 
 /// Returns the group that a place checks.
-fn plan(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>, PlaceId)> {
+fn checked_group(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>, PlaceId)> {
     check_of(site, place)?;
     match &site.runtime.place(place).handler.origin()?.target {
-        Target::Group(group) => Some((Arc::clone(group), place)),
-        Target::Variable(_) => None,
+        OriginTarget::Group(group) => Some((Arc::clone(group), place)),
+        OriginTarget::Variable(_) => None,
     }
 }
 
@@ -69,46 +71,48 @@ struct HttpProbe {
     site: Weak<Generation>,
     place: PlaceId,
     /// Reusable connections by address (`keepalive_time`), with their time of expiry.
-    kept: RefCell<Vec<(String, HttpPool, Instant)>>,
+    idle_pools: RefCell<Vec<(String, HttpPool, Instant)>>,
 }
 
 impl Probe for HttpProbe {
-    fn ask<'a>(&'a self, peer: &'a Probed) -> Pin<Box<dyn Future<Output = Finding> + 'a>> {
+    fn run<'a>(&'a self, peer: &'a ProbeTarget) -> Pin<Box<dyn Future<Output = ProbeResult> + 'a>> {
         Box::pin(async move {
-            let Some(site) = self.site.upgrade() else { return Finding::Over };
-            let Some((group, _)) = plan(&site, self.place) else { return Finding::Over };
-            let Some(check) = check_of(&site, self.place) else { return Finding::Over };
-            let Some(origin) = site.runtime.place(self.place).handler.origin() else { return Finding::Over };
+            let Some(site) = self.site.upgrade() else { return ProbeResult::Obsolete };
+            let Some((group, _)) = checked_group(&site, self.place) else { return ProbeResult::Obsolete };
+            let Some(check) = check_of(&site, self.place) else { return ProbeResult::Obsolete };
+            let Some(origin) = site.runtime.place(self.place).handler.origin() else {
+                return ProbeResult::Obsolete;
+            };
             let mut exchange = exchange(&site, self.place, check, &group);
             let request = match request(&mut exchange, origin, check) {
                 Ok(request) => request,
-                Err(why) => return Finding::Failed(why),
+                Err(why) => return ProbeResult::Failed(why),
             };
             let pool = self.pool(&site, check, peer);
             let times = &origin.fetch.timeouts;
             let longest = times.connect_ms.saturating_add(times.send_ms).saturating_add(times.read_ms);
-            let asked = asked(&mut exchange, (&group, check), peer, (&pool, request));
+            let asked = send_probe(&mut exchange, (&group, check), peer, (&pool, request));
             let found = tokio::time::timeout(Duration::from_millis(longest), asked).await;
-            found.unwrap_or_else(|_| Finding::Failed("it did not respond in time".to_owned()))
+            found.unwrap_or_else(|_| ProbeResult::Failed("it did not respond in time".to_owned()))
         })
     }
 }
 
 impl HttpProbe {
     /// Returns the connections for checks of a peer, which are not shared with other requests.
-    fn pool(&self, site: &Generation, check: &HealthCheckPlace, peer: &Probed) -> HttpPool {
+    fn pool(&self, site: &Generation, check: &HealthCheckPlace, peer: &ProbeTarget) -> HttpPool {
         let fresh = || HttpPool::of(site.worker.origins.clone());
         if check.keepalive_ms == 0 {
             return fresh();
         }
         let (now, address) = (Instant::now(), peer.address().to_string());
-        let mut kept = self.kept.borrow_mut();
-        kept.retain(|(_, _, until)| *until > now);
-        if let Some((_, pool, _)) = kept.iter().find(|(known, ..)| *known == address) {
+        let mut idle_pools = self.idle_pools.borrow_mut();
+        idle_pools.retain(|(_, _, until)| *until > now);
+        if let Some((_, pool, _)) = idle_pools.iter().find(|(known, ..)| *known == address) {
             return pool.clone();
         }
         let pool = fresh();
-        kept.push((address, pool.clone(), now + Duration::from_millis(check.keepalive_ms)));
+        idle_pools.push((address, pool.clone(), now + Duration::from_millis(check.keepalive_ms)));
         pool
     }
 }
@@ -126,11 +130,11 @@ fn exchange(
     let own = [(&b"Host"[..], host.as_bytes()), (b"Content-Type", b"application/grpc"), (b"TE", b"trailers")];
     let (method, fields): (&[u8], _) =
         if check.grpc.is_some() { (b"POST", &own[..]) } else { (b"GET", &own[..1]) };
-    let mut head = RequestHead::from_parts(method, &target, Version::Http11, fields.iter().copied());
+    let mut head = RequestHead::from_parts(method, &target, HttpVersion::Http11, fields.iter().copied());
     // An invalid host name is the name of the group, which is only sent if the configuration requires it.
-    let _ = head.settle_host();
+    let _ = head.normalize_host();
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let connection = Connection::imagined(0, local, None);
+    let connection = Connection::for_internal_request(0, local, None);
     let mut exchange = Exchange::begin(site, &mut head, &connection, RequestBody::empty());
     let server = site.runtime.servers.iter().position(|server| *server.name == *host.as_bytes());
     let route = &mut exchange.request.route;
@@ -149,43 +153,43 @@ fn request(
     let attempts: Attempts = exchange.request.origin_mut().attempts.clone();
     let message = |rule: &GrpcRule| RequestPayload::Bytes(rule.message());
     let payload = check.grpc.as_ref().map_or(RequestPayload::Empty, message);
-    let made = make::make(exchange, origin, Purpose::Visitor, payload, attempts);
+    let made = make::make(exchange, origin, FetchPurpose::Visitor, payload, attempts);
     let mut request = made.map_err(|_| "the request could not be created".to_owned())?;
     request.bind = bind::address(exchange, &origin.fetch);
     request.queues = false;
     Ok(request)
 }
 
-async fn asked(
+async fn send_probe(
     exchange: &mut Exchange,
     (group, check): (&OriginGroup, &HealthCheckPlace),
-    peer: &Probed,
+    peer: &ProbeTarget,
     (pool, request): (&HttpPool, OriginRequest),
-) -> Finding {
+) -> ProbeResult {
     let response = match group.group.probe(peer, pool, request).await {
         Ok(response) => response,
-        Err(error) => return Finding::of_error(&error),
+        Err(error) => return ProbeResult::of_error(&error),
     };
-    let judged = if check.grpc.is_some() { Ok(()) } else { check.judge.of_head(&response.head) };
+    let judged = if check.grpc.is_some() { Ok(()) } else { check.judge.check_head(&response.head) };
     let reads_body = check.grpc.is_some() || check.judge.reads_body();
     let mut body = response.body;
     let mut text = Vec::new();
     // A connection with unread data cannot be reused for the next check.
     if judged.is_ok() && (reads_body || check.keepalive_ms > 0) {
-        while text.len() < MOST_BODY {
+        while text.len() < MAX_BODY {
             match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
                 None => break,
                 Some(Ok(piece)) => text.extend_from_slice(&piece),
-                Some(Err(error)) => return Finding::Failed(error.to_string()),
+                Some(Err(error)) => return ProbeResult::Failed(error.to_string()),
             }
         }
-        text.truncate(MOST_BODY);
+        text.truncate(MAX_BODY);
     }
     if let Some(rule) = &check.grpc {
         let trailers = response.trailers.map(|trailers| trailers.take()).unwrap_or_default();
-        return Finding::of_verdict(rule.judge(&response.head, &text, &trailers));
+        return ProbeResult::of_verdict(rule.judge(&response.head, &text, &trailers));
     }
     exchange.request.origin_mut().head = Some(response.head);
-    let judged = judged.and_then(|()| check.judge.of_body(&text));
-    Finding::of_verdict(judged.and_then(|()| check.judge.of_variables(exchange)))
+    let judged = judged.and_then(|()| check.judge.check_body(&text));
+    ProbeResult::of_verdict(judged.and_then(|()| check.judge.check_variables(exchange)))
 }

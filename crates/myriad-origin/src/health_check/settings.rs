@@ -24,12 +24,12 @@ feature_settings!(MatchSettings);
 pub(super) struct Match {
     pub name: String,
     pub span: Span,
-    pub tests: Vec<Test>,
+    pub tests: Vec<MatchCondition>,
 }
 
 /// Line of a `match` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Test {
+pub(super) enum MatchCondition {
     /// `status`: one of these ranges, or none of them.
     Status(bool, Vec<(u16, u16)>),
     /// `header`: a field and its condition.

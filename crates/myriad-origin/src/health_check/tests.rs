@@ -5,7 +5,7 @@ use myriad_conf::{Diagnostic, MemoryLoader, survey};
 use myriad_http::ResponseHead;
 use myriad_script::Regex;
 
-use super::judge::{FieldRule, Judge, Rule};
+use super::judge::{FieldRule, HealthConditions, HealthRule};
 
 const GROUP: &str = "upstream g { server 127.0.0.1:1; }";
 
@@ -20,8 +20,8 @@ fn refused(http: &str, location: &str) -> String {
     if let Err(errors) = myriad_serve::check(&survey.model, Path::new("/nowhere"), &HashMap::new()) {
         findings.extend(errors);
     }
-    let told = |finding: &Diagnostic| format!("{}: {}", finding.message, finding.help.join(" "));
-    findings.iter().map(told).collect::<Vec<_>>().join("; ")
+    let describe = |finding: &Diagnostic| format!("{}: {}", finding.message, finding.help.join(" "));
+    findings.iter().map(describe).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
@@ -56,8 +56,8 @@ fn what_makes_no_sense_is_refused() {
         ("match m { require x; }", "", "must be variables"),
         ("match m { body ~ \"(\"; }", "proxy_pass http://g; health_check match=m;", "("),
     ] {
-        let told = refused(http, location);
-        assert!(told.contains(part), "{http} {location}: {told}");
+        let message = refused(http, location);
+        assert!(message.contains(part), "{http} {location}: {message}");
     }
     assert_eq!(
         refused("", "grpc_pass g; health_check mandatory type=grpc grpc_service=a.B grpc_status=12;"),
@@ -67,19 +67,19 @@ fn what_makes_no_sense_is_refused() {
 }
 
 /// Returns whether a response is healthy by these rules.
-fn passes(rules: Vec<Rule>, status: u16, fields: &[(&str, &str)], body: &str) -> bool {
+fn passes(rules: Vec<HealthRule>, status: u16, fields: &[(&str, &str)], body: &str) -> bool {
     let mut head = ResponseHead::new(status);
     for (name, value) in fields {
         head.fields.push(name.as_bytes(), value.as_bytes());
     }
-    let judge = Judge::of(rules);
-    judge.of_head(&head).and_then(|()| judge.of_body(body.as_bytes())).is_ok()
+    let judge = HealthConditions::of(rules);
+    judge.check_head(&head).and_then(|()| judge.check_body(body.as_bytes())).is_ok()
 }
 
 #[test]
 fn statuses_are_ranges_and_what_is_not_to_be() {
     let status = |is_wanted: bool, ranges: &[(u16, u16)], status| {
-        passes(vec![Rule::Status(is_wanted, ranges.to_vec())], status, &[], "")
+        passes(vec![HealthRule::Status(is_wanted, ranges.to_vec())], status, &[], "")
     };
     let some = [(200, 299), (304, 304)];
     assert_eq!(
@@ -87,7 +87,7 @@ fn statuses_are_ranges_and_what_is_not_to_be() {
         [true, true, true, false, false]
     );
     assert_eq!([499, 500, 599].map(|code| status(false, &[(500, 599)], code)), [true, false, false]);
-    let without_match = |code| Judge::default().of_head(&ResponseHead::new(code)).is_ok();
+    let without_match = |code| HealthConditions::default().check_head(&ResponseHead::new(code)).is_ok();
     assert_eq!([200, 302, 404, 500].map(without_match), [true, true, false, false]);
 }
 
@@ -98,15 +98,15 @@ fn field_rules_match_presence_and_value() {
     for (name, rule, is_well) in [
         ("content-type", FieldRule::Equals(true, html()), true),
         ("Content-Type", FieldRule::Equals(false, html()), false),
-        ("Content-Type", FieldRule::Fits(true, regex("^text/")), true),
-        ("Content-Type", FieldRule::Fits(false, regex("html$")), false),
+        ("Content-Type", FieldRule::Matches(true, regex("^text/")), true),
+        ("Content-Type", FieldRule::Matches(false, regex("html$")), false),
         ("Content-Type", FieldRule::Present(true), true),
         ("Content-Type", FieldRule::Present(false), false),
         ("X-Other", FieldRule::Present(true), false),
         ("X-Other", FieldRule::Present(false), true),
         ("X-Other", FieldRule::Equals(false, html()), true),
     ] {
-        let rule = vec![Rule::Field(name.as_bytes().into(), rule)];
+        let rule = vec![HealthRule::Field(name.as_bytes().into(), rule)];
         assert_eq!(passes(rule, 200, &[("Content-Type", "text/html")], ""), is_well, "{name}");
     }
 }
@@ -114,7 +114,12 @@ fn field_rules_match_presence_and_value() {
 #[test]
 fn bodies_fit_a_pattern_or_do_not() {
     let body = |fits, pattern: &str, body: &str| {
-        passes(vec![Rule::Body(fits, Regex::without_captures(pattern).expect("a pattern"))], 500, &[], body)
+        passes(
+            vec![HealthRule::Body(fits, Regex::without_captures(pattern).expect("a pattern"))],
+            500,
+            &[],
+            body,
+        )
     };
     assert!(body(true, "Welcome", "<h1>Welcome to it") && !body(true, "Welcome", "welcome"));
     assert!(body(false, "maintenance", "fine") && !body(false, "maintenance", "under maintenance"));

@@ -14,14 +14,14 @@ use super::place::{HttpPlace, ReplacedFields, SentFields};
 use super::rewriting::Rewriting;
 use super::settings::{HttpSettings, HttpVersion};
 use super::variables::VARIABLES;
-use crate::compiled::{CompiledProtocol, Spoken};
+use crate::compiled::{CompiledProtocol, CompiledTarget};
 use crate::tls;
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
-use myriad_exchange::runtime::Target;
+use myriad_exchange::runtime::OriginTarget;
 
 /// Client fields that concern the client's connection, or that are rewritten.
-const NOT_PASSED: [Known; 9] = [
+const NOT_FORWARDED: [Known; 9] = [
     Known::Host,
     Known::Connection,
     Known::ProxyConnection,
@@ -36,9 +36,14 @@ const NOT_PASSED: [Known; 9] = [
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: VARIABLES, compile };
 
-fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, prefix: &Text) -> Spoken {
+fn compile(
+    compile: &mut dyn OriginCompiler,
+    settings: &Settings,
+    target: &Text,
+    prefix: &Text,
+) -> CompiledTarget {
     let place = place(compile, settings, target, prefix);
-    (who(compile, target, &place), Box::new(place))
+    (compile_target(compile, target, &place), Box::new(place))
 }
 
 fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, prefix: &Text) -> HttpPlace {
@@ -48,8 +53,8 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
         http_1_1: own.version != HttpVersion::Http10,
         http_2: own.version == HttpVersion::Http2,
         passes_trailers: own.pass_trailers,
-        method: own.method.as_ref().map(|method| compile.apart_template(method)),
-        body: own.body.as_ref().map(|body| compile.apart_template(body)),
+        method: own.method.as_ref().map(|method| compile.origin_template(method)),
+        body: own.body.as_ref().map(|body| compile.origin_template(body)),
         cookies: compile_rewriting::cookies(compile, own),
         ..HttpPlace::new(pass_url(compile, url), prefix.bytes())
     };
@@ -76,7 +81,7 @@ pub(crate) fn sent_fields(
     request: &OriginRequestSettings,
 ) -> SentFields {
     let mut sent = SentFields {
-        replaced: ReplacedFields { known: NOT_PASSED.to_vec(), others: Vec::new() },
+        replaced: ReplacedFields { known: NOT_FORWARDED.to_vec(), others: Vec::new() },
         upgrade_protocols: settings.feature::<UpgradeProtocols>().0.clone(),
         ..SentFields::default()
     };
@@ -88,7 +93,7 @@ pub(crate) fn sent_fields(
                 format!("\"{}\" is not a valid header field name", field.name.lossy()),
             ));
         }
-        let value = compile.apart_template(&field.value);
+        let value = compile.origin_template(&field.value);
         sent.replaced.add(name);
         match Known::from_bytes(name) {
             Some(Known::Host) => sent.host = Some(value),
@@ -125,13 +130,17 @@ fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
 }
 
 /// Returns the target of a URL: the `upstream` of that name, else the host.
-pub(crate) fn who(compile: &mut dyn OriginCompiler, url: &Text, place: &HttpPlace) -> Target {
+pub(crate) fn compile_target(
+    compile: &mut dyn OriginCompiler,
+    url: &Text,
+    place: &HttpPlace,
+) -> OriginTarget {
     let Some(parsed) = &place.url else {
         // The key of a stored page contains the server name, so its variables are compiled as rules.
-        return Target::Variable(compile.rule_template(url));
+        return OriginTarget::Variable(compile.rule_template(url));
     };
     if let Some(group) = parsed.group_name().and_then(|name| compile.named_upstream(&name)) {
-        return Target::Group(group);
+        return OriginTarget::Group(group);
     }
     compile.address(&parsed.address(), url)
 }

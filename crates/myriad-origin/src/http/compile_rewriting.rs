@@ -18,9 +18,10 @@ pub(super) fn redirects(
     rules
         .filter_map(|rule| match rule {
             Redirect::Default => default_redirect(url, place),
-            Redirect::Prefix { from, to } => {
-                Some(Rewriting::Prefix { from: compile.apart_template(from), to: compile.apart_template(to) })
-            }
+            Redirect::Prefix { from, to } => Some(Rewriting::Prefix {
+                from: compile.origin_template(from),
+                to: compile.origin_template(to),
+            }),
             Redirect::Regex { pattern, caseless, to } => regex_rewriting(compile, pattern, *caseless, to),
         })
         .collect()
@@ -33,7 +34,7 @@ pub(super) fn cookies(compile: &mut dyn OriginCompiler, own: &HttpSettings) -> O
     let domains = own.cookie_domains.iter().filter_map(|rule| match rule {
         Redirect::Prefix { from, to } => {
             let (from, to) =
-                (compile.apart_template(&without_dot(from)), compile.apart_template(&without_dot(to)));
+                (compile.origin_template(&without_dot(from)), compile.origin_template(&without_dot(to)));
             Some(Rewriting::Domain { from, to })
         }
         // Domains are compared case-insensitively, therefore patterns are too.
@@ -43,7 +44,7 @@ pub(super) fn cookies(compile: &mut dyn OriginCompiler, own: &HttpSettings) -> O
     let domains = domains.collect();
     let paths = own.cookie_paths.iter().filter_map(|rule| match rule {
         Redirect::Prefix { from, to } => {
-            Some(Rewriting::Prefix { from: compile.apart_template(from), to: compile.apart_template(to) })
+            Some(Rewriting::Prefix { from: compile.origin_template(from), to: compile.origin_template(to) })
         }
         Redirect::Regex { pattern, caseless, to } => regex_rewriting(compile, pattern, *caseless, to),
         Redirect::Default => None,
@@ -58,9 +59,9 @@ fn flag_rule(compile: &mut dyn OriginCompiler, rule: &CookieFlags) -> Option<Fla
         [b'~', pattern @ ..] => {
             CookieName::Regex(compile.pattern(&Text::new(pattern, rule.cookie.span), true)?)
         }
-        _ => CookieName::Exact(compile.apart_template(&rule.cookie)),
+        _ => CookieName::Exact(compile.origin_template(&rule.cookie)),
     };
-    Some(FlagRule { cookie, flags: rule.flags.iter().map(|flag| compile.apart_template(flag)).collect() })
+    Some(FlagRule { cookie, flags: rule.flags.iter().map(|flag| compile.origin_template(flag)).collect() })
 }
 
 fn regex_rewriting(
@@ -70,7 +71,7 @@ fn regex_rewriting(
     to: &Text,
 ) -> Option<Rewriting> {
     let regex = compile.pattern(pattern, caseless)?;
-    Some(Rewriting::Regex { regex, to: compile.apart_template(to) })
+    Some(Rewriting::Regex { regex, to: compile.origin_template(to) })
 }
 
 /// Returns the rule that maps the URL back to the location; `None` if the URL contains variables.

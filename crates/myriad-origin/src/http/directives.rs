@@ -1,7 +1,8 @@
 //! Directives specific to HTTP.
 
 use myriad_conf::registry::{
-    Arguments, Arity, Contexts, Directive, Done, FLAG, FamilyRow, ONE, Set, TWO, between, pass_with_methods,
+    Arguments, Arity, Contexts, Directive, FLAG, FamilyRow, ONE, Set, SetterResult, TWO, between,
+    pass_with_methods,
 };
 use myriad_conf::settings::{OriginSettings, Parameter};
 use myriad_conf::{Diagnostic, Text, set};
@@ -90,7 +91,7 @@ const fn hash(name: &'static str) -> FamilyRow {
     )
 }
 
-fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut origin.request.parameters);
     origin.request.parameters.push(Parameter {
         name: args.text(0)?,
@@ -100,13 +101,13 @@ fn set_header(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn http_version(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn http_version(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let versions = [("1.0", HttpVersion::Http10), ("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
     origin.own_mut::<HttpSettings>().version = args.choice(0, &versions)?;
     Ok(())
 }
 
-fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let redirects = &mut origin.own_mut::<HttpSettings>().redirects;
     args.start(redirects);
     if args.len() == 1 {
@@ -134,7 +135,7 @@ fn rewriting(args: &Arguments<'_>) -> Result<Redirect, Diagnostic> {
     Ok(Redirect::Regex { pattern: Text::new(pattern, from.span), caseless, to })
 }
 
-fn cookie_rules(rules: &mut Vec<Redirect>, args: &mut Arguments<'_>) -> Done {
+fn cookie_rules(rules: &mut Vec<Redirect>, args: &mut Arguments<'_>) -> SetterResult {
     args.start(rules);
     if args.len() == 1 {
         args.choice(0, &[("off", ())])?;
@@ -146,15 +147,15 @@ fn cookie_rules(rules: &mut Vec<Redirect>, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn cookie_domain(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn cookie_domain(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     cookie_rules(&mut origin.own_mut::<HttpSettings>().cookie_domains, args)
 }
 
-fn cookie_path(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn cookie_path(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     cookie_rules(&mut origin.own_mut::<HttpSettings>().cookie_paths, args)
 }
 
-fn cookie_flags(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn cookie_flags(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     const FLAGS: [&str; 8] = [
         "secure",
         "nosecure",

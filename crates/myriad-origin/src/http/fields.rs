@@ -1,27 +1,27 @@
 //! Rewriting of an origin's redirects and cookies (`proxy_redirect`, `proxy_cookie_*`).
 
-use myriad_http::lines::{each, is_of};
-use myriad_log::Level;
+use myriad_http::lines::{each_line, is_field_line};
+use myriad_log::LogLevel;
 use myriad_script::{EvalError, Frame};
 
 use super::cookies;
 use super::place::HttpPlace;
 use super::rewriting::{Rewriting, apply};
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request};
 
 /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response.
-pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut Answer) {
+pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut ContentResponse) {
     if http.redirects.is_empty() && http.cookies.is_none() {
         return;
     }
-    if !each(&answer.lines).any(may_change) {
+    if !each_line(&answer.lines).any(may_change) {
         return;
     }
     let lines = std::mem::take(&mut answer.lines);
     let mut rewritten = Vec::with_capacity(lines.len());
-    for line in each(&lines) {
+    for line in each_line(&lines) {
         match rewritten_line(exchange, http, line) {
             Ok(Some((name, value))) => {
                 for part in [name, b": ", &value[..], b"\r\n"] {
@@ -30,7 +30,7 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut An
             }
             Ok(None) => rewritten.extend_from_slice(line),
             Err(error) => {
-                exchange.request.log(Level::Error, format_args!("{error}"));
+                exchange.request.log(LogLevel::Error, format_args!("{error}"));
                 rewritten.extend_from_slice(line);
             }
         }
@@ -40,16 +40,16 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut An
 
 /// Returns whether a line may be rewritten.
 fn may_change(line: &[u8]) -> bool {
-    [&b"location"[..], b"refresh", b"set-cookie"].iter().any(|name| is_of(line, name))
+    [&b"location"[..], b"refresh", b"set-cookie"].iter().any(|name| is_field_line(line, name))
 }
 
-type Line<'a> = Option<(&'a [u8], Vec<u8>)>;
+type RewrittenLine<'a> = Option<(&'a [u8], Vec<u8>)>;
 
 fn rewritten_line<'a>(
     exchange: &mut Exchange,
     http: &HttpPlace,
     line: &'a [u8],
-) -> Result<Line<'a>, EvalError> {
+) -> Result<RewrittenLine<'a>, EvalError> {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return Ok(None) };
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
     let Exchange { request, frame } = exchange;

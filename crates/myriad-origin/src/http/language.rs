@@ -1,6 +1,6 @@
 //! Configuration language of HTTP origins: `proxy_*`.
 
-use myriad_conf::registry::{Family, ProtocolLanguage};
+use myriad_conf::registry::{DirectiveFamily, ProtocolLanguage};
 use myriad_conf::settings::{DefaultKey, Protocol, ProtocolFacts, Scheme};
 
 use super::directives::{ROWS, TUNING};
@@ -24,4 +24,5 @@ pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(HTTP, FAMILIES);
 
-static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS), Family::of_origins("tuning", TUNING)];
+static FAMILIES: &[DirectiveFamily] =
+    &[DirectiveFamily::of_origins("origin", ROWS), DirectiveFamily::of_origins("tuning", TUNING)];

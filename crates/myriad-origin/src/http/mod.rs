@@ -18,7 +18,7 @@ mod uri;
 pub(crate) mod url;
 mod variables;
 
-pub(super) use compile::{PROTOCOL, sent_fields, who};
+pub(super) use compile::{PROTOCOL, compile_target, sent_fields};
 pub(super) use directives::set_header_row;
 pub(super) use pass_url::PassUrl;
 pub(super) use place::HttpPlace;

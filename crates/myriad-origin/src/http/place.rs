@@ -70,7 +70,7 @@ pub(crate) struct SentFields {
     /// Set if `proxy_set_header Content-Length ""` omits the length of requests without a body.
     pub no_length: bool,
     /// Set if trailers are requested from the origin when they are forwarded to the client (`TE: trailers`).
-    pub asks_trailers: bool,
+    pub requests_trailers: bool,
     /// Client fields that are not forwarded.
     pub replaced: ReplacedFields,
     /// `proxy_set_header Upgrade`.

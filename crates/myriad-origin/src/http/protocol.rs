@@ -8,10 +8,10 @@ use myriad_upstream::RequestPayload;
 use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::{fields, request, uri, url};
-use crate::nominated::Nominated;
+use crate::nominated::ConnectionListedFields;
 use crate::tls;
-use myriad_exchange::exchange::{Answer, Exchange, Purpose, Request, Step};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
 /// Maximum length of a URI in the error log, in bytes.
 const SHOWN_URI: usize = 2048;
@@ -21,7 +21,7 @@ impl OriginProtocol for HttpPlace {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         payload: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let (protocol, method, body) = request::make(exchange, rules, self, purpose, payload)?;
@@ -47,12 +47,12 @@ impl OriginProtocol for HttpPlace {
         format!("{scheme}://{peer}{}", String::from_utf8_lossy(&shown))
     }
 
-    fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<Step> {
+    fn prepare(&self, exchange: &mut Exchange, target: &Template) -> Option<PhaseStep> {
         url::prepare(exchange, target, PassUrl::parse)
     }
 
-    fn who(&self, exchange: &mut Exchange, _: &Template) -> Result<Who, u16> {
-        url::who(exchange, self)
+    fn upstream_target(&self, exchange: &mut Exchange, _: &Template) -> Result<UpstreamTarget, u16> {
+        url::upstream_target(exchange, self)
     }
 
     fn is_prepared(&self) -> bool {
@@ -70,7 +70,7 @@ impl OriginProtocol for HttpPlace {
 
     fn hides_nominated(&self, request: &Request) -> bool {
         let fields = request.received.head.fields();
-        let nominated = Nominated::of(fields);
+        let nominated = ConnectionListedFields::of(fields);
         !nominated.is_empty()
             && fields
                 .iter_known()
@@ -97,7 +97,7 @@ impl OriginProtocol for HttpPlace {
         self.plain_redirects
     }
 
-    fn rewrite(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn rewrite(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         fields::rewrite(exchange, self, answer);
     }
 }

@@ -8,16 +8,16 @@ use std::io::Write;
 
 use bytes::Bytes;
 use myriad_http::h1::connection_options;
-use myriad_http::{Known, Method, Version};
+use myriad_http::{HttpVersion, Known, Method};
 use myriad_script::{EvalError, Template};
 use myriad_upstream::{Protocol, RequestPayload};
 
 use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri::{url, write_uri};
-use crate::nominated::Nominated;
+use crate::nominated::ConnectionListedFields;
 use crate::upgrade;
-use myriad_exchange::exchange::{Exchange, Purpose, Request, scratch};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, Request, scratch};
 use myriad_exchange::runtime::RequestRules;
 
 /// Builds the HTTP request of the current place: its head, method and body.
@@ -25,7 +25,7 @@ pub(crate) fn make(
     exchange: &mut Exchange,
     rules: RequestRules,
     http: &HttpPlace,
-    purpose: Purpose<'_>,
+    purpose: FetchPurpose<'_>,
     payload: RequestPayload,
 ) -> Result<(Protocol, Method, RequestPayload), EvalError> {
     let mut head = Vec::with_capacity(1024);
@@ -35,12 +35,13 @@ pub(crate) fn make(
     let asked = write_upgrade(exchange, http, &mut head)?;
     // 101 is a valid response only for a client that can switch protocols.
     let fields = exchange.request.received.head.fields();
-    let can_take = fields.has(Known::Upgrade) && exchange.request.received.head.version() == Version::Http11;
+    let can_take =
+        fields.has(Known::Upgrade) && exchange.request.received.head.version() == HttpVersion::Http11;
     let upgrade = if options.upgrade && can_take { asked } else { Bytes::new() };
-    if http.fields.asks_trailers && wants_trailers(&exchange.request) {
+    if http.fields.requests_trailers && wants_trailers(&exchange.request) {
         head.extend_from_slice(b"TE: trailers\r\n");
     }
-    let payload = own_body(exchange, http, payload)?;
+    let payload = request_body(exchange, http, payload)?;
     write_framing(exchange, http, &payload, &mut head);
     if rules.pass_fields {
         write_client_fields(&exchange.request, http, purpose, &mut head);
@@ -144,10 +145,10 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
             continue;
         }
         if field.name.eq_ignore_ascii_case(b"connection") {
-            let said = connection_options(&head[value_at..]);
-            options.close |= said.close;
-            options.keep_alive |= said.keep_alive;
-            options.upgrade |= said.upgrade;
+            let parsed_options = connection_options(&head[value_at..]);
+            options.close |= parsed_options.close;
+            options.keep_alive |= parsed_options.keep_alive;
+            options.upgrade |= parsed_options.upgrade;
         }
         head.extend_from_slice(b"\r\n");
     }
@@ -177,7 +178,7 @@ fn wants_trailers(request: &Request) -> bool {
 }
 
 /// Returns the body of `proxy_set_body`, else that of the client.
-fn own_body(
+fn request_body(
     exchange: &mut Exchange,
     http: &HttpPlace,
     payload: RequestPayload,
@@ -211,11 +212,11 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
 }
 
 /// Writes the client's fields, except configured and hop-by-hop fields.
-fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
+fn write_client_fields(request: &Request, http: &HttpPlace, purpose: FetchPurpose<'_>, head: &mut Vec<u8>) {
     let fields = purpose.fields(request);
-    let nominated = Nominated::of(fields);
+    let nominated = ConnectionListedFields::of(fields);
     for (known, name, value) in fields.iter_known() {
-        if purpose.leaves_out(known) || http.fields.replaced.has(known, name) || nominated.has(name) {
+        if purpose.omits(known) || http.fields.replaced.has(known, name) || nominated.has(name) {
             continue;
         }
         for part in [name, b": ", value, b"\r\n"] {
@@ -225,10 +226,10 @@ fn write_client_fields(request: &Request, http: &HttpPlace, purpose: Purpose<'_>
 }
 
 /// Writes conditions for revalidation; `proxy_set_header` of the same name takes precedence, as in nginx.
-fn write_conditions(http: &HttpPlace, purpose: Purpose<'_>, head: &mut Vec<u8>) {
+fn write_conditions(http: &HttpPlace, purpose: FetchPurpose<'_>, head: &mut Vec<u8>) {
     for (condition, value) in purpose.conditions() {
         let name = condition.field();
-        if !http.fields.replaced.has(Some(condition.known()), name) {
+        if !http.fields.replaced.has(Some(condition.known_header()), name) {
             for part in [name, b": ", &value, b"\r\n"] {
                 head.extend_from_slice(part);
             }

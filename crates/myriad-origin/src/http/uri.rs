@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use myriad_http::uri::{Escape, escape};
+use myriad_http::uri::{EscapeKind, escape};
 
 use super::pass_url::PassUrl;
 use super::place::HttpPlace;
@@ -39,7 +39,7 @@ pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) 
         write_visible(path, out);
         skipped = http.prefix.len().min(request.route.uri.len());
     }
-    escape(&request.route.uri[skipped..], Escape::Uri, out);
+    escape(&request.route.uri[skipped..], EscapeKind::Uri, out);
     if !request.route.args.is_empty() {
         out.push(b'?');
         write_visible(&request.route.args, out);

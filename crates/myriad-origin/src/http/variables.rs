@@ -1,21 +1,21 @@
 //! `$proxy_*`: the URL of `proxy_pass`, and the list of client addresses.
 
-use myriad_conf::registry::Status;
+use myriad_conf::registry::DirectiveStatus;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::{address, join};
 use myriad_exchange::runtime::Reads::{Connection, RequestLine, Uri};
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri;
 
 /// Parts of the origin URL, at places with an HTTP origin; the list of addresses at all places.
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
-    Row::new("proxy", "proxy_host", &[RequestLine], Made(write_host)).yielding(),
-    Row::new(
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
+    RequestVariable::new("proxy", "proxy_host", &[RequestLine], Made(write_host)).yielding(),
+    RequestVariable::new(
         "proxy",
         "proxy_port",
         &[RequestLine],
@@ -23,23 +23,24 @@ pub(super) const VARIABLES: &[Row] = &[
     )
     .yielding(),
     // `$proxy_host` of the default key, independent of the configured `Host`.
-    Row::new("proxy", "proxy_internal_host", &[RequestLine], Made(write_host)).fares(Status::Own),
+    RequestVariable::new("proxy", "proxy_internal_host", &[RequestLine], Made(write_host))
+        .with_status(DirectiveStatus::Own),
     // URI of the origin request, for the default key.
-    Row::new(
+    RequestVariable::new(
         "proxy",
         "proxy_internal_uri",
         &[Uri, RequestLine],
         Made(|request, out| of_url(request, |place, _| uri::write_uri(request, place, out))),
     )
-    .fares(Status::Own),
+    .with_status(DirectiveStatus::Own),
     // Scheme of the origin request, for the default key.
-    Row::new(
+    RequestVariable::new(
         "proxy",
         "proxy_internal_scheme",
         &[RequestLine],
         Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.scheme().as_bytes()))),
     )
-    .fares(Status::Own),
+    .with_status(DirectiveStatus::Own),
 ];
 
 fn write_host(request: &Request, out: &mut Vec<u8>) -> bool {
@@ -48,7 +49,7 @@ fn write_host(request: &Request, out: &mut Vec<u8>) -> bool {
 
 /// Writes a part of the origin URL. Returns false without a URL.
 fn of_url(request: &Request, write: impl FnOnce(&HttpPlace, &PassUrl)) -> bool {
-    let place = request.place().handler.origin().and_then(|origin| origin.spoken::<HttpPlace>());
+    let place = request.place().handler.origin().and_then(|origin| origin.protocol_as::<HttpPlace>());
     let Some((place, url)) = place.and_then(|place| Some((place, uri::url(request, place)?))) else {
         return false;
     };
@@ -67,13 +68,17 @@ fn forwarded_for(request: &Request, out: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use myriad_http::Version;
-    use myriad_serve::testing::variables::{Case, lacks, shown, shows};
+    use myriad_http::HttpVersion;
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables, variable_value};
 
     #[test]
     fn forwarded_addresses_end_with_the_client_s() {
         let chain = |fields: &[(&str, &str)]| {
-            shown(&mut Case { fields, ..Case::default() }.begin(), "proxy_add_x_forwarded_for").unwrap()
+            variable_value(
+                &mut VariableCase { fields, ..VariableCase::default() }.begin(),
+                "proxy_add_x_forwarded_for",
+            )
+            .unwrap()
         };
         assert_eq!(chain(&[]), "127.0.0.1");
         assert_eq!(chain(&[("X-Forwarded-For", "10.0.0.1")]), "10.0.0.1, 127.0.0.1");
@@ -82,9 +87,9 @@ mod tests {
     #[test]
     fn the_url_of_proxy_pass_is_shown_in_parts() {
         let server = "location / { proxy_pass http://127.0.0.1:81/base/; }";
-        let line = ("GET", "/a?b", Version::Http11);
-        let mut exchange = Case { line, server, ..Case::default() }.begin();
-        lacks(
+        let line = ("GET", "/a?b", HttpVersion::Http11);
+        let mut exchange = VariableCase { line, server, ..VariableCase::default() }.begin();
+        assert_unset(
             &mut exchange,
             &[
                 "proxy_host",
@@ -97,7 +102,7 @@ mod tests {
         let places = &exchange.request.site.runtime.places;
         let location = places.iter().position(|place| place.handler.origin().is_some()).unwrap();
         exchange.request.route.place = location as u32;
-        shows(
+        assert_variables(
             &mut exchange,
             &[
                 ("proxy_host", "127.0.0.1:81"),

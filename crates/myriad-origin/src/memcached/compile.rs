@@ -6,13 +6,13 @@ use myriad_conf::settings::Settings;
 use super::language::{GzipFlag, LANGUAGE};
 use super::place::MemcachedPlace;
 use crate::OriginCompiler;
-use crate::compiled::{CompiledProtocol, Spoken};
+use crate::compiled::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };
 
-fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
+fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> CompiledTarget {
     let GzipFlag(gzip_flag) = *settings.feature();
-    let key = compile.apart_template(&Text::new("$memcached_key", target.span));
+    let key = compile.origin_template(&Text::new("$memcached_key", target.span));
     (compile.target(target), Box::new(MemcachedPlace { key, gzip_flag }))
 }

@@ -2,7 +2,7 @@
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Family, FamilyRow, ONE, ProtocolLanguage, Set, pass,
+    Arguments, Contexts, Directive, DirectiveFamily, FamilyRow, ONE, ProtocolLanguage, Set, pass,
 };
 use myriad_conf::settings::{Protocol, ProtocolFacts};
 
@@ -17,7 +17,7 @@ pub(super) struct GzipFlag(pub u32);
 
 myriad_conf::feature_settings!(GzipFlag);
 
-static FAMILIES: &[Family] = &[Family::new("origin", OWN).and_of_origins(ROWS)];
+static FAMILIES: &[DirectiveFamily] = &[DirectiveFamily::new("origin", OWN).and_of_origins(ROWS)];
 
 static OWN: &[Directive] = &[Directive::new(
     "memcached_gzip_flag",

@@ -1,8 +1,8 @@
 //! memcached requests.
 
 use myriad_exchange::exchange::media_type_of;
-use myriad_exchange::exchange::{Answer, Exchange, GET_HEAD, Purpose, Request};
-use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose, GET_HEAD, Request};
+use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 use myriad_http::{Known, MethodSet};
 use myriad_script::Template;
 use myriad_upstream::{MemcachedGet, Protocol, RequestPayload};
@@ -22,7 +22,7 @@ impl OriginProtocol for MemcachedPlace {
         &self,
         exchange: &mut Exchange,
         _: RequestRules,
-        _: Purpose<'_>,
+        _: FetchPurpose<'_>,
         _: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let Exchange { request, frame } = exchange;
@@ -40,8 +40,8 @@ impl OriginProtocol for MemcachedPlace {
         format!("memcached://{peer}")
     }
 
-    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
-        group::named(exchange, target)
+    fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
+        group::target_by_name(exchange, target)
     }
 
     fn refuses(&self, request: &Request) -> Option<MethodSet> {
@@ -57,7 +57,7 @@ impl OriginProtocol for MemcachedPlace {
     }
 
     /// Sets the media type by the file extension of the URI, since a value has none.
-    fn complete(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn complete(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         if answer.media_type.is_none() {
             answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));
         }

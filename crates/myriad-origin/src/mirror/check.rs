@@ -4,17 +4,17 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use myriad_conf::settings::Settings;
-use myriad_exchange::exchange::{Check, Exchange, Request, Verdict};
+use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 use myriad_exchange::subrequest;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use super::directives::MirrorSettings;
-use crate::under_way::{MOST, UnderWay};
+use crate::under_way::{BackgroundRequests, MAX_CONCURRENT};
 use crate::upload;
 
 thread_local! {
     /// Counter of mirrored requests of this worker.
-    static MIRRORED: Rc<UnderWay> = Rc::default();
+    static MIRRORED: Rc<BackgroundRequests> = Rc::default();
 }
 
 /// `mirror` of a place.
@@ -38,53 +38,55 @@ impl Check for Mirror {
         "mirror"
     }
 
-    fn judge(&self, exchange: &mut Exchange) -> Verdict {
+    fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
         let upload = &mut exchange.request.upload;
-        if !self.body || upload.gathered.is_some() || upload.body.is_empty() {
+        if !self.body || upload.buffered.is_some() || upload.body.is_empty() {
             return self.send(exchange);
         }
         let Self { uris, body } = self;
         let mirror = Self { uris: uris.clone(), body: *body };
-        Verdict::wait(async move |exchange| {
+        CheckVerdict::wait(async move |exchange| {
             exchange.request.upload.body.send_continue();
             match upload::gather(exchange).await {
                 Ok(()) => mirror.send(exchange),
-                Err(status) => Verdict::Fail(status),
+                Err(status) => CheckVerdict::Fail(status),
             }
         })
     }
 
-    fn explain(&self, _: &Request) -> (String, Verdict) {
+    fn explain(&self, _: &Request) -> (String, CheckVerdict) {
         let uris: Vec<_> = self.uris.iter().map(|uri| String::from_utf8_lossy(uri)).collect();
-        (format!("would also send the request to {}", uris.join(", ")), Verdict::Pass)
+        (format!("would also send the request to {}", uris.join(", ")), CheckVerdict::Pass)
     }
 
-    fn is_told_of_the_admitted(&self) -> bool {
+    fn observes_admitted(&self) -> bool {
         true
     }
 }
 
 impl Mirror {
-    fn send(&self, exchange: &mut Exchange) -> Verdict {
+    fn send(&self, exchange: &mut Exchange) -> CheckVerdict {
         for uri in &self.uris {
-            let Some(turn) = MIRRORED.with(UnderWay::begin) else {
+            let Some(turn) = MIRRORED.with(BackgroundRequests::begin) else {
                 let uri = String::from_utf8_lossy(uri);
                 exchange.request.log(
-                    Level::Warn,
-                    format_args!("not mirrored to \"{uri}\": {MOST} mirrored requests are in flight"),
+                    LogLevel::Warn,
+                    format_args!(
+                        "not mirrored to \"{uri}\": {MAX_CONCURRENT} mirrored requests are in flight"
+                    ),
                 );
                 continue;
             };
             let args = exchange.request.route.args.clone();
             let Ok(mut child) = subrequest::begin(exchange, uri, &args) else { continue };
-            child.resemble(exchange, self.body);
+            child.copy_client_request(exchange, self.body);
             child.go_to_background();
             tokio::task::spawn_local(async move {
                 let _turn = turn;
-                let mut body = subrequest::ask(child).await.into_plain_body();
+                let mut body = subrequest::execute(child).await.into_plain_body();
                 while let Some(Ok(_)) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {}
             });
         }
-        Verdict::Pass
+        CheckVerdict::Pass
     }
 }

@@ -1,6 +1,6 @@
 //! Directive table and settings.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set};
+use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
@@ -45,7 +45,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("on"),
 ];
 
-fn mirror(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn mirror(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let uri = args.text(0)?;
     let settings = settings.feature_mut::<MirrorSettings>();
     if args.first {

@@ -3,47 +3,51 @@
 use std::rc::Rc;
 
 use myriad_conf::settings::Settings;
-use myriad_exchange::exchange::{AfterSent, Exchange, Start};
+use myriad_exchange::exchange::{AfterSent, Exchange, SubrequestStart};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::subrequest;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use super::directives::PostActionSettings;
-use crate::under_way::{MOST, UnderWay};
+use crate::under_way::{BackgroundRequests, MAX_CONCURRENT};
 
 thread_local! {
     /// Counter of actions of this worker.
-    static ACTIONS: Rc<UnderWay> = Rc::default();
+    static ACTIONS: Rc<BackgroundRequests> = Rc::default();
 }
 
 /// Waits until no action of this worker is in progress: a graceful shutdown waits for them as for responses.
-pub async fn ended() {
-    ACTIONS.with(Rc::clone).ended().await;
+pub async fn wait_until_idle() {
+    ACTIONS.with(Rc::clone).wait_until_idle().await;
 }
 
 /// `post_action` of a place: a path, or a named location with its `@`.
 struct PostAction(Box<[u8]>);
 
 /// Stores the action of a place that has one.
-pub(super) fn keep(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+pub(super) fn compile_action(
+    _: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
     let target = &settings.feature::<PostActionSettings>().0;
     if !target.is_empty() {
-        features.keep::<Box<dyn AfterSent>>(Box::new(PostAction(target.as_slice().into())));
+        features.insert::<Box<dyn AfterSent>>(Box::new(PostAction(target.as_slice().into())));
     }
 }
 
 impl AfterSent for PostAction {
     fn begin(&self, exchange: &mut Exchange) -> bool {
-        let Some(turn) = ACTIONS.with(UnderWay::begin) else {
+        let Some(turn) = ACTIONS.with(BackgroundRequests::begin) else {
             let target = String::from_utf8_lossy(&self.0);
             exchange.request.log(
-                Level::Warn,
-                format_args!("post action \"{target}\" skipped: {MOST} post actions are in flight"),
+                LogLevel::Warn,
+                format_args!("post action \"{target}\" skipped: {MAX_CONCURRENT} post actions are in flight"),
             );
             return false;
         };
         let Some((mut child, start)) = self.child(exchange) else { return false };
-        child.resemble(exchange, true);
+        child.copy_client_request(exchange, true);
         child.request.route.as_get = exchange.request.route.as_get;
         child.go_to_background();
         let following = subrequest::follow(child, start, exchange);
@@ -58,13 +62,13 @@ impl AfterSent for PostAction {
 impl PostAction {
     /// Returns the subrequest: for a path without the arguments, or in the named location with the current URI and
     /// arguments.
-    fn child(&self, exchange: &mut Exchange) -> Option<(Box<Exchange>, Start)> {
+    fn child(&self, exchange: &mut Exchange) -> Option<(Box<Exchange>, SubrequestStart)> {
         if self.0.starts_with(b"/") {
-            return Some((subrequest::begin(exchange, &self.0, b"").ok()?, Start::Server));
+            return Some((subrequest::begin(exchange, &self.0, b"").ok()?, SubrequestStart::Server));
         }
         let (uri, args) = (exchange.request.route.uri.clone(), exchange.request.route.args.clone());
         let mut child = subrequest::begin(exchange, &uri, &args).ok()?;
         child.request.route.form.changed = exchange.request.route.form.changed;
-        Some((child, Start::Named(self.0.clone())))
+        Some((child, SubrequestStart::Named(self.0.clone())))
     }
 }

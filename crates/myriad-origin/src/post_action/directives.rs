@@ -1,6 +1,6 @@
 //! Directive table and settings.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
 
 /// `post_action`: a path or a named location; empty for none.
@@ -24,7 +24,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )];
 
 /// Sets the path verbatim: arguments and escapes are not parsed, as in nginx.
-fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let target = args.bytes(0);
     if !matches!(target, [b'/', ..] | [b'@', _, ..]) {
         return Err(

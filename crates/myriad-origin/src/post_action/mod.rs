@@ -7,8 +7,9 @@
 mod action;
 mod directives;
 
-pub use action::ended;
+pub use action::wait_until_idle;
 use myriad_exchange::feature::Feature;
 
 /// Feature entry for the list of features.
-pub const FEATURE: Feature = Feature::new("post_action", directives::ROWS).compiled_by(action::keep);
+pub const FEATURE: Feature =
+    Feature::new("post_action", directives::ROWS).compiled_by(action::compile_action);

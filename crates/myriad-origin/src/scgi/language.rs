@@ -1,7 +1,7 @@
 //! Configuration language of SCGI: `scgi_*`, and the file `scgi_params`.
 
 use myriad_conf::BuiltinFile;
-use myriad_conf::registry::{Family, FamilyRow, PARAM, ProtocolLanguage, pass};
+use myriad_conf::registry::{DirectiveFamily, FamilyRow, PARAM, ProtocolLanguage, pass};
 use myriad_conf::settings::{Protocol, ProtocolFacts};
 
 use crate::cgi::table;
@@ -12,7 +12,7 @@ pub(super) const SCGI: Protocol =
 pub(super) const LANGUAGE: ProtocolLanguage =
     ProtocolLanguage { files: FILES, ..ProtocolLanguage::new(SCGI, FAMILIES) };
 
-static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+static FAMILIES: &[DirectiveFamily] = &[DirectiveFamily::of_origins("origin", ROWS)];
 
 static ROWS: &[FamilyRow] = &[
     FamilyRow::new(

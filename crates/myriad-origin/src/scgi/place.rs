@@ -5,7 +5,7 @@ use myriad_upstream::{Protocol, RequestPayload};
 
 use super::netstring::Netstring;
 use crate::cgi::{CgiPlace, CgiProtocol, environment, length};
-use myriad_exchange::exchange::{Exchange, Purpose};
+use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, ProtocolRequest, RequestRules};
 
 /// `scgi_*` of a place that is not common to all protocols.
@@ -27,7 +27,7 @@ impl CgiProtocol for ScgiPlace {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         body: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let mut pairs = Netstring::new(length(&body).unwrap_or(0));

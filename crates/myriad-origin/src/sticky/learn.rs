@@ -14,7 +14,7 @@ use myriad_exchange::runtime::StickyLearnPlace;
 use super::text::first;
 
 /// Returns the origin of the request's session; `None` if the request has no session or an unknown one.
-pub(crate) fn wanted(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Option<Bytes> {
+pub(crate) fn session_peer(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Option<Bytes> {
     let id = first(exchange, &learn.lookup)?;
     let sid = learn.sessions.find(&id, learn.timeout_ms)?;
     Some(Bytes::copy_from_slice(sid.as_bytes()))
@@ -24,14 +24,19 @@ pub(crate) fn wanted(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Optio
 pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: &mut OriginResponse) {
     let Some(sid) = response.sid.clone() else { return };
     let Some((id, creates)) = session(exchange, learn, response) else { return };
-    let lesson =
-        Lesson { sessions: Arc::clone(&learn.sessions), id, sid, creates, timeout_ms: learn.timeout_ms };
+    let lesson = PendingSession {
+        sessions: Arc::clone(&learn.sessions),
+        id,
+        sid,
+        creates,
+        timeout_ms: learn.timeout_ms,
+    };
     if learn.at_head {
         return lesson.learn();
     }
-    let body = std::mem::replace(&mut response.body, Box::pin(myriad_http::body::Empty));
-    let mut learning = LearnsAtEnd { body, lesson: Some(lesson) };
-    learning.look();
+    let body = std::mem::replace(&mut response.body, Box::pin(myriad_http::body::EmptyBody));
+    let mut learning = LearningBody { body, pending: Some(lesson) };
+    learning.learn_if_complete();
     response.body = Box::pin(learning);
 }
 
@@ -53,7 +58,7 @@ fn session(
 }
 
 /// Session data to be learned.
-struct Lesson {
+struct PendingSession {
     sessions: Arc<Sessions>,
     id: Vec<u8>,
     sid: Arc<str>,
@@ -61,41 +66,41 @@ struct Lesson {
     timeout_ms: u64,
 }
 
-impl Lesson {
+impl PendingSession {
     fn learn(&self) {
         self.sessions.learn(&self.id, &self.sid, self.creates, self.timeout_ms);
     }
 }
 
 /// Body that learns a session when it is complete or dropped.
-struct LearnsAtEnd {
+struct LearningBody {
     body: BoxBody,
     /// `None` after the session was learned.
-    lesson: Option<Lesson>,
+    pending: Option<PendingSession>,
 }
 
-impl LearnsAtEnd {
+impl LearningBody {
     /// Learns as soon as the body has no further data: a client with the complete response may send its next request.
-    fn look(&mut self) {
+    fn learn_if_complete(&mut self) {
         if self.body.size_hint() == Some(0) {
             self.learn();
         }
     }
 
     fn learn(&mut self) {
-        if let Some(lesson) = self.lesson.take() {
+        if let Some(lesson) = self.pending.take() {
             lesson.learn();
         }
     }
 }
 
-impl Body for LearnsAtEnd {
+impl Body for LearningBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = self.get_mut();
         let polled = this.body.as_mut().poll_data(cx);
         match &polled {
             Poll::Pending => {}
-            Poll::Ready(Some(Ok(_))) => this.look(),
+            Poll::Ready(Some(Ok(_))) => this.learn_if_complete(),
             Poll::Ready(None | Some(Err(_))) => this.learn(),
         }
         polled
@@ -108,12 +113,12 @@ impl Body for LearnsAtEnd {
     fn skip(self: Pin<&mut Self>, bytes: u64) -> u64 {
         let this = self.get_mut();
         let skipped = this.body.as_mut().skip(bytes);
-        this.look();
+        this.learn_if_complete();
         skipped
     }
 }
 
-impl Drop for LearnsAtEnd {
+impl Drop for LearningBody {
     fn drop(&mut self) {
         self.learn();
     }

@@ -9,39 +9,39 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use myriad_base::calendar::parse_http_date;
 use myriad_conf::registry::folder_permissions;
-use myriad_exchange::exchange::{Account, Exchange};
+use myriad_exchange::exchange::{ErrorLogContext, Exchange};
 use myriad_exchange::runtime::PlaceId;
 use myriad_exchange::worker::Generation;
-use myriad_files::{Draft, Walk, split};
+use myriad_files::{Draft, PathResolution, split};
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_http::{Known, ResponseHead};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_upstream::Attempts;
 use rustix::fs::Timespec;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// Minimum size of a write, except the last, in bytes.
-const LEAST_WRITE: usize = 64 << 10;
+const MIN_WRITE: usize = 64 << 10;
 /// Maximum number of bytes waiting to be written; at this limit the origin is not read further.
-const MOST_HELD: usize = 1 << 20;
+const MAX_UNWRITTEN: usize = 1 << 20;
 
 /// Maximum number of folders made for one file.
 const MAX_FOLDERS: usize = 64;
 
 /// Body that is written to a file while it is read. Its last bytes (if recognizable) and its completion are delivered
 /// after the file has been renamed, so that a client that has read the response finds the file.
-pub(super) struct Storing {
+pub(super) struct StoringBody {
     body: BoxBody,
     state: State,
     /// Data read and not yet written.
-    held: Vec<Bytes>,
-    held_bytes: usize,
+    unwritten: Vec<Bytes>,
+    unwritten_bytes: usize,
     /// Last bytes, until the file is in place.
     last: Option<Bytes>,
     /// Set when the body is complete.
-    ended: bool,
-    plan: Plan,
-    report: Report,
+    is_complete: bool,
+    plan: FilePlan,
+    report: StoreErrorLog,
     /// Attempts of the request: after completion of the body they show fatal errors.
     attempts: Attempts,
 }
@@ -60,39 +60,39 @@ enum State {
 
 /// Path and attributes of the file.
 #[derive(Clone)]
-struct Plan {
+struct FilePlan {
     path: Rc<Path>,
     mode: u32,
     modified: Option<Timespec>,
 }
 
 /// Data for error log entries.
-struct Report {
+struct StoreErrorLog {
     site: Rc<Generation>,
     place: PlaceId,
     connection: u64,
-    account: Account,
+    account: ErrorLogContext,
 }
 
-impl Report {
-    fn trouble(&self, path: &Path, error: &io::Error) {
+impl StoreErrorLog {
+    fn log_error(&self, path: &Path, error: &io::Error) {
         let log = &self.site.runtime.place(self.place).logs.errors;
-        let (who, host) = (self.account.who(), self.account.host());
+        let (who, host) = (self.account.client_text(), self.account.referrer_text());
         let path = path.display();
         log.write(
-            Level::Crit,
+            LogLevel::Crit,
             Some(self.connection),
             format_args!("the response is not stored as \"{path}\": {error}{who}{host}"),
         );
     }
 }
 
-impl Storing {
+impl StoringBody {
     /// Starts to create the file and its parent directories.
     pub(super) fn new(
         exchange: &Exchange,
         head: &ResponseHead,
-        (path, walk): (PathBuf, Walk),
+        (path, walk): (PathBuf, PathResolution),
         mode: u32,
         body: BoxBody,
     ) -> Self {
@@ -101,22 +101,22 @@ impl Storing {
         let date = date.and_then(|date| parse_http_date(date, request.received.at_ms / 1000));
         let modified = date.and_then(|date| i64::try_from(date).ok());
         let modified = modified.map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 });
-        let plan = Plan { path: path.as_path().into(), mode, modified };
-        let report = Report {
+        let plan = FilePlan { path: path.as_path().into(), mode, modified };
+        let report = StoreErrorLog {
             site: Rc::clone(&request.site),
             place: request.route.place,
             connection: request.received.connection.id,
-            account: request.account(),
+            account: request.error_log_context(),
         };
-        let state = State::Busy(spawn_blocking(move || begun(&path, walk, mode)));
+        let state = State::Busy(spawn_blocking(move || create_draft(&path, walk, mode)));
         let attempts = request.origin.as_ref().map(|facts| facts.attempts.clone()).unwrap_or_default();
         Self {
             body,
             state,
-            held: Vec::new(),
-            held_bytes: 0,
+            unwritten: Vec::new(),
+            unwritten_bytes: 0,
             last: None,
-            ended: false,
+            is_complete: false,
             plan,
             report,
             attempts,
@@ -125,14 +125,14 @@ impl Storing {
 
     /// Abandons the file; the response to the client continues.
     fn fail(&mut self, error: &io::Error) {
-        self.report.trouble(&self.plan.path, error);
+        self.report.log_error(&self.plan.path, error);
         self.give_up();
     }
 
     fn give_up(&mut self) {
         self.state = State::Over;
-        self.held = Vec::new();
-        self.held_bytes = 0;
+        self.unwritten = Vec::new();
+        self.unwritten_bytes = 0;
     }
 
     /// Advances the file without waiting.
@@ -154,14 +154,14 @@ impl Storing {
                     },
                 },
                 State::Ready(draft)
-                    if self.held_bytes >= LEAST_WRITE || self.ended && self.held_bytes > 0 =>
+                    if self.unwritten_bytes >= MIN_WRITE || self.is_complete && self.unwritten_bytes > 0 =>
                 {
-                    self.held_bytes = 0;
-                    let pieces = std::mem::take(&mut self.held);
-                    State::Busy(spawn_blocking(move || written(draft, &pieces)))
+                    self.unwritten_bytes = 0;
+                    let pieces = std::mem::take(&mut self.unwritten);
+                    State::Busy(spawn_blocking(move || write_pieces(draft, &pieces)))
                 }
-                State::Ready(draft) if self.ended => {
-                    let Plan { path, mode, modified } = self.plan.clone();
+                State::Ready(draft) if self.is_complete => {
+                    let FilePlan { path, mode, modified } = self.plan.clone();
                     let name = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
                     State::Placed(spawn_blocking(move || draft.place(&name, mode, modified)))
                 }
@@ -191,22 +191,22 @@ impl Storing {
     }
 }
 
-impl Body for Storing {
+impl Body for StoringBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = self.get_mut();
         loop {
             let advanced = this.advance(cx);
-            if this.ended {
+            if this.is_complete {
                 return advanced.map(|()| this.last.take().map(Ok));
             }
-            if advanced.is_pending() && this.held_bytes >= MOST_HELD {
+            if advanced.is_pending() && this.unwritten_bytes >= MAX_UNWRITTEN {
                 return Poll::Pending;
             }
             match ready!(this.body.as_mut().poll_data(cx)) {
                 Some(Ok(piece)) => {
                     if !matches!(this.state, State::Over) {
-                        this.held_bytes += piece.len();
-                        this.held.push(piece.clone());
+                        this.unwritten_bytes += piece.len();
+                        this.unwritten.push(piece.clone());
                     }
                     if this.body.size_hint() == Some(0) && this.last.is_none() {
                         this.last = Some(piece);
@@ -215,8 +215,8 @@ impl Body for Storing {
                     return Poll::Ready(Some(Ok(piece)));
                 }
                 None => {
-                    this.ended = true;
-                    if this.attempts.ended_fatally() {
+                    this.is_complete = true;
+                    if this.attempts.had_fatal_error() {
                         this.give_up();
                     }
                 }
@@ -241,12 +241,12 @@ fn flat<T>(done: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T>
 
 /// Creates the parent directories, and the file without its name. Links are followed according to the rules of the
 /// place.
-fn begun(path: &Path, walk: Walk, mode: u32) -> io::Result<Draft> {
+fn create_draft(path: &Path, walk: PathResolution, mode: u32) -> io::Result<Draft> {
     let (folder, _) = split(path.as_os_str().as_encoded_bytes());
-    Draft::begin(&walk.made_folder(folder, folder_permissions(mode), MAX_FOLDERS)?)
+    Draft::begin(&walk.create_folders(folder, folder_permissions(mode), MAX_FOLDERS)?)
 }
 
-fn written(mut draft: Draft, pieces: &[Bytes]) -> io::Result<Draft> {
+fn write_pieces(mut draft: Draft, pieces: &[Bytes]) -> io::Result<Draft> {
     for piece in pieces {
         draft.file().write_all(piece)?;
     }

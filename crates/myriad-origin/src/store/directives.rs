@@ -2,7 +2,7 @@
 
 use myriad_conf::Text;
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, FamilyRow, ONE, Set, between, permissions,
+    Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, between, permissions,
 };
 use myriad_conf::settings::OriginSettings;
 use myriad_exchange::runtime::StoreRules;
@@ -39,7 +39,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-fn store(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn store(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let path = match args.bytes(0) {
         b"off" => None,
         b"on" => Some(Text::new("$request_filename", args.node.span)),
@@ -49,7 +49,7 @@ fn store(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn access(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
+fn access(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     origin.own_mut::<StoreSettings>().mode = permissions(args)?;
     Ok(())
 }
@@ -58,5 +58,5 @@ fn access(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Done {
 pub fn rules(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Option<StoreRules> {
     let StoreSettings { path, mode } = origin.own();
     let path = path.as_ref()?;
-    Some(StoreRules { path: compile.apart_template(path), mode: *mode, written: path.span })
+    Some(StoreRules { path: compile.origin_template(path), mode: *mode, written: path.span })
 }

@@ -35,37 +35,37 @@ pub const FEATURE: Feature = Feature::new("origin", &[]).and_of_origins(ROWS);
 
 /// Returns the body of a response, wrapped so that it is written to a file if the place stores it; and whether it is
 /// stored.
-pub(crate) fn stored(
+pub(crate) fn wrap_body(
     exchange: &mut Exchange,
     origin: &OriginPlace,
     head: &ResponseHead,
     body: BoxBody,
 ) -> (BoxBody, bool) {
-    let Some(rules) = origin.store.as_ref().filter(|_| is_for_everybody(exchange, head)) else {
+    let Some(rules) = origin.store.as_ref().filter(|_| is_shareable(exchange, head)) else {
         return (body, false);
     };
     match path::of(exchange, rules).filter(|(path, _)| is_coded_as_named(head, path)) {
-        Some(path) => (Box::pin(body::Storing::new(exchange, head, path, rules.mode, body)), true),
+        Some(path) => (Box::pin(body::StoringBody::new(exchange, head, path, rules.mode, body)), true),
         None => (body, false),
     }
 }
 
 /// Returns whether a response may be stored as a file that is served to any client.
-fn is_for_everybody(exchange: &Exchange, head: &ResponseHead) -> bool {
+fn is_shareable(exchange: &Exchange, head: &ResponseHead) -> bool {
     let asked = &exchange.request.received.head;
-    let says = |name: &[u8]| {
+    let has_directive = |name: &[u8]| {
         let mut values = head.fields.known_all(Known::CacheControl);
         values.any(|value| {
             value.split(|byte| *byte == b',').any(|directive| {
-                let said = directive.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
-                said.eq_ignore_ascii_case(name)
+                let token = directive.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
+                token.eq_ignore_ascii_case(name)
             })
         })
     };
-    let is_personal = says(b"private")
-        || says(b"no-store")
+    let is_personal = has_directive(b"private")
+        || has_directive(b"no-store")
         || head.fields.has(Known::SetCookie)
-        || asked.fields().has(Known::Authorization) && !says(b"public");
+        || asked.fields().has(Known::Authorization) && !has_directive(b"public");
     matches!(asked.method(), Method::Get) && head.status == 200 && !is_personal
 }
 

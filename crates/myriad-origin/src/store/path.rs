@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use myriad_exchange::exchange::{Exchange, paths};
 use myriad_exchange::runtime::StoreRules;
-use myriad_files::{Walk, as_path};
-use myriad_log::Level;
+use myriad_files::{PathResolution, as_path};
+use myriad_log::LogLevel;
 
 /// Returns the path of the file and the rules for following links; `None` if it is not a file name or leaves its
 /// folder, which is reported in the error log.
-pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf, Walk)> {
+pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf, PathResolution)> {
     let Exchange { request, frame } = exchange;
     let mut path = Vec::new();
     if let Err(error) = rules.path.eval(request, frame, &mut path) {
-        request.log(Level::Error, format_args!("the response is not stored: {error}"));
+        request.log(LogLevel::Error, format_args!("the response is not stored: {error}"));
         return None;
     }
     if !path.starts_with(b"/") {
@@ -24,7 +24,7 @@ pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf
     }
     let shown = String::from_utf8_lossy(&path);
     request.log(
-        Level::Error,
+        LogLevel::Error,
         format_args!("the response is not stored: \"{shown}\" is not a path of a file inside its folder"),
     );
     None

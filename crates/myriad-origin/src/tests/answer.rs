@@ -1,9 +1,9 @@
-use crate::answer::answer;
+use crate::answer::client_response;
 use crate::respond::parse_length;
-use crate::testing::{Trial, head, text};
+use crate::testing::{OriginTrial, head, text};
 
-fn trial(rules: &str) -> Trial {
-    Trial::of(&format!("location / {{ proxy_pass http://127.0.0.1:1; {rules} }}"), "GET /", &[])
+fn trial(rules: &str) -> OriginTrial {
+    OriginTrial::of(&format!("location / {{ proxy_pass http://127.0.0.1:1; {rules} }}"), "GET /", &[])
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn status_field_is_consumed_for_cgi_protocols_and_passed_for_http() {
         ("proxy_pass http://127.0.0.1:1;", "Status: 200 OK\r\nX-Kept: 1\r\n"),
     ] {
         assert_eq!(
-            Trial::of(&format!("location / {{ {pass} }}"), "GET /", &[]).lines(&fields),
+            OriginTrial::of(&format!("location / {{ {pass} }}"), "GET /", &[]).lines(&fields),
             lines,
             "{pass}"
         );
@@ -73,8 +73,11 @@ fn status_field_is_consumed_for_cgi_protocols_and_passed_for_http() {
 fn cookies_are_sent_only_to_their_client() {
     let trial = trial("proxy_pass_header Set-Cookie;");
     let head = head(200, &[("Set-Cookie", "a=b"), ("X-Kept", "1")]);
-    assert_eq!(text(&answer(&head, &trial.origin(), true).lines), "Set-Cookie: a=b\r\nX-Kept: 1\r\n");
-    assert_eq!(text(&answer(&head, &trial.origin(), false).lines), "X-Kept: 1\r\n");
+    assert_eq!(
+        text(&client_response(&head, &trial.origin(), true).lines),
+        "Set-Cookie: a=b\r\nX-Kept: 1\r\n"
+    );
+    assert_eq!(text(&client_response(&head, &trial.origin(), false).lines), "X-Kept: 1\r\n");
 }
 
 #[test]
@@ -98,29 +101,30 @@ fn trailers_exclude_fields_that_belong_in_head() {
         "X-Hidden",
     ] {
         assert!(
-            !origin.passes_behind(myriad_http::Known::from_bytes(name.as_bytes()), name.as_bytes()),
+            !origin.passes_trailer(myriad_http::Known::from_bytes(name.as_bytes()), name.as_bytes()),
             "{name}"
         );
     }
-    assert!(origin.passes_behind(None, b"X-Checksum"));
+    assert!(origin.passes_trailer(None, b"X-Checksum"));
 }
 
 #[test]
 fn charset_of_the_accelerator_joins_a_type_that_names_none() {
     let typed = |rules: &str, media_type: &str| {
         let fields = [("Content-Type", media_type), ("X-Accel-Charset", "koi8-r")];
-        text(&trial(rules).answered(200, &fields).media_type.expect("a type"))
+        text(&trial(rules).client_response(200, &fields).media_type.expect("a type"))
     };
     assert_eq!(typed("", "text/html"), "text/html; charset=koi8-r");
     assert_eq!(typed("", "text/html; Charset=utf-8"), "text/html; Charset=utf-8");
     assert_eq!(typed("proxy_ignore_headers X-Accel-Charset;", "text/html"), "text/html");
-    assert!(trial("").answered(200, &[("X-Accel-Charset", "koi8-r")]).media_type.is_none());
+    assert!(trial("").client_response(200, &[("X-Accel-Charset", "koi8-r")]).media_type.is_none());
 }
 
 #[test]
 fn rate_of_the_accelerator_is_a_size_or_nothing() {
-    let rate =
-        |rules: &str, value: &str| trial(rules).answered(200, &[("X-Accel-Limit-Rate", value)]).limit_rate;
+    let rate = |rules: &str, value: &str| {
+        trial(rules).client_response(200, &[("X-Accel-Limit-Rate", value)]).limit_rate
+    };
     assert_eq!(rate("", "10k"), Some(10 << 10));
     assert_eq!(rate("", "0"), Some(0));
     for value in ["", "off", "-1", "+1", "1.5k", "99999999999999999999"] {
@@ -145,7 +149,7 @@ fn words_of_a_status_line_pass_where_they_are_unusual_and_text() {
     let reason = |words: &[u8]| {
         let mut head = head(404, &[]);
         head.reason = words.to_vec();
-        answer(&head, &trial("").origin(), true).reason
+        client_response(&head, &trial("").origin(), true).reason
     };
     assert_eq!(reason(b"Nothing Here").as_deref(), Some("Nothing Here"));
     assert_eq!(reason(b"Not Found"), None);
@@ -155,7 +159,7 @@ fn words_of_a_status_line_pass_where_they_are_unusual_and_text() {
 
 #[test]
 fn what_the_origin_has_coded_is_not_coded_again() {
-    let compressible = |fields: &[(&str, &str)]| trial("").answered(200, fields).compressible;
+    let compressible = |fields: &[(&str, &str)]| trial("").client_response(200, fields).compressible;
     assert!(compressible(&[]) && compressible(&[("Content-Encoding", "")]));
     assert!(
         !compressible(&[("Content-Encoding", "gzip")]) && !compressible(&[("Content-Encoding", "x-unknown")])

@@ -1,16 +1,16 @@
-use crate::testing::{Trial, bytes, stream};
-use myriad_exchange::exchange::Purpose;
+use crate::testing::{OriginTrial, bytes, stream};
+use myriad_exchange::exchange::FetchPurpose;
 use myriad_exchange::runtime::MakeError;
 use myriad_http::Method;
 use myriad_upstream::{Protocol, RequestPayload};
 
 /// Returns a request to a FastCGI origin whose place has these additional directives.
-fn trial(rules: &str, line: &str, fields: &[(&str, &str)]) -> Trial {
-    Trial::of(&format!("location / {{ fastcgi_pass 127.0.0.1:1; {rules} }}"), line, fields)
+fn trial(rules: &str, line: &str, fields: &[(&str, &str)]) -> OriginTrial {
+    OriginTrial::of(&format!("location / {{ fastcgi_pass 127.0.0.1:1; {rules} }}"), line, fields)
 }
 
 /// Returns the environment without `HTTP_HOST`.
-fn told(rules: &str, line: &str, fields: &[(&str, &str)]) -> Vec<String> {
+fn sent_environment(rules: &str, line: &str, fields: &[(&str, &str)]) -> Vec<String> {
     let mut environment = trial(rules, line, fields).environment();
     environment.retain(|pair| pair != "HTTP_HOST=visited.test");
     environment
@@ -24,7 +24,7 @@ fn framed(
     payload: RequestPayload,
 ) -> Result<Vec<u8>, MakeError> {
     let server = format!("location / {{ {rules} }}");
-    let request = Trial::of(&server, &format!("POST {target}"), fields).made(payload)?;
+    let request = OriginTrial::of(&server, &format!("POST {target}"), fields).build_request(payload)?;
     let Protocol::Cgi { head } = request.protocol else { panic!("the origin is told no environment") };
     Ok(head.to_vec())
 }
@@ -33,24 +33,30 @@ fn framed(
 fn no_field_of_a_client_poses_as_a_parameter() {
     let rules = "fastcgi_param HTTP_X_USER $arg_user; fastcgi_param HTTP_X_GONE \"\" if_not_empty;";
     let fields = [("X-User", "root"), ("x-user", "root"), ("X_User", "root"), ("X-GONE", "1")];
-    assert_eq!(told(rules, "GET /?user=guest", &fields), ["HTTP_X_USER=guest"]);
-    assert_eq!(told(rules, "GET /", &fields), ["HTTP_X_USER="], "an empty one stands as well");
+    assert_eq!(sent_environment(rules, "GET /?user=guest", &fields), ["HTTP_X_USER=guest"]);
+    assert_eq!(sent_environment(rules, "GET /", &fields), ["HTTP_X_USER="], "an empty one stands as well");
 }
 
 #[test]
 fn proxy_field_of_client_is_never_passed() {
     // CVE-2016-5385: libraries use the proxy in `HTTP_PROXY`.
     let fields = [("Proxy", "http://evil.test"), ("PROXY", "x"), ("proxy", "y"), ("Proxy-X", "kept")];
-    assert_eq!(told("", "GET /", &fields), ["HTTP_PROXY_X=kept"]);
-    assert_eq!(told("fastcgi_param HTTP_PROXY written;", "GET /", &fields)[0], "HTTP_PROXY=written");
+    assert_eq!(sent_environment("", "GET /", &fields), ["HTTP_PROXY_X=kept"]);
+    assert_eq!(
+        sent_environment("fastcgi_param HTTP_PROXY written;", "GET /", &fields)[0],
+        "HTTP_PROXY=written"
+    );
 }
 
 #[test]
 fn body_length_and_type_are_passed_without_transfer_encoding() {
     let fields = [("Content-Length", "7"), ("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")];
-    assert_eq!(told("", "POST /", &fields), ["HTTP_CONTENT_LENGTH=7", "HTTP_CONTENT_TYPE=text/plain"]);
+    assert_eq!(
+        sent_environment("", "POST /", &fields),
+        ["HTTP_CONTENT_LENGTH=7", "HTTP_CONTENT_TYPE=text/plain"]
+    );
     let written = "fastcgi_param HTTP_CONTENT_LENGTH \"\" if_not_empty;";
-    assert_eq!(told(written, "POST /", &fields), ["HTTP_CONTENT_TYPE=text/plain"]);
+    assert_eq!(sent_environment(written, "POST /", &fields), ["HTTP_CONTENT_TYPE=text/plain"]);
 }
 
 #[test]
@@ -65,37 +71,37 @@ fn repeated_fields_are_joined_into_one_parameter() {
         ("Accept", "text/plain"),
         ("X-Forwarded-For", "192.0.2.2"),
     ];
-    let mut told = told("", "GET /", &fields);
-    told.sort();
+    let mut environment = sent_environment("", "GET /", &fields);
+    environment.sort();
     let expected = [
         "HTTP_ACCEPT=text/html, text/plain",
         "HTTP_X_CUSTOM=1, 2, 3",
         "HTTP_X_FORWARDED_FOR=192.0.2.1, 192.0.2.2",
         "HTTP_X_OTHER=4",
     ];
-    assert_eq!(told, expected, "RFC 9110 section 5.3");
+    assert_eq!(environment, expected, "RFC 9110 section 5.3");
 }
 
 #[test]
 fn cookies_of_several_fields_are_joined_as_cookies() {
     // RFC 9113 section 8.2.3: a comma would be part of a value.
     let fields = [("Cookie", "a=1"), ("Cookie", "b=2; c=3")];
-    assert_eq!(told("", "GET /", &fields), ["HTTP_COOKIE=a=1; b=2; c=3"]);
+    assert_eq!(sent_environment("", "GET /", &fields), ["HTTP_COOKIE=a=1; b=2; c=3"]);
 }
 
 #[test]
 fn value_with_line_ends_stays_one_pair() {
     let rules = "fastcgi_param PATH $uri; fastcgi_param LAST 1;";
-    let told = told(rules, "GET /a%0d%0aREMOTE_USER=root%0a", &[]);
-    assert_eq!(told, ["PATH=/a\r\nREMOTE_USER=root\n", "LAST=1"]);
+    let environment = sent_environment(rules, "GET /a%0d%0aREMOTE_USER=root%0a", &[]);
+    assert_eq!(environment, ["PATH=/a\r\nREMOTE_USER=root\n", "LAST=1"]);
 }
 
 #[test]
 fn parameters_stand_in_their_order_and_the_empty_ones_as_written() {
     let rules = "fastcgi_param A $arg_a; fastcgi_param B $arg_b if_not_empty; fastcgi_param C \"\"; \
                  fastcgi_param D \"\" if_not_empty; fastcgi_param A again;";
-    assert_eq!(told(rules, "GET /?b=2", &[]), ["A=", "B=2", "C=", "A=again"]);
-    assert_eq!(told(rules, "GET /?a=1", &[]), ["A=1", "C=", "A=again"]);
+    assert_eq!(sent_environment(rules, "GET /?b=2", &[]), ["A=", "B=2", "C=", "A=again"]);
+    assert_eq!(sent_environment(rules, "GET /?a=1", &[]), ["A=1", "C=", "A=again"]);
 }
 
 #[test]
@@ -107,8 +113,9 @@ fn fetch_for_cache_omits_range_conditions_and_encodings() {
         ("Accept-Encoding", "br"),
         ("X-Kept", "1"),
     ];
-    let store = Purpose::Store { confirms: None, told: None };
-    let request = trial("", "HEAD /", &fields).made_for(store, RequestPayload::Empty).expect("a request");
+    let store = FetchPurpose::Store { confirms: None, replacement_fields: None };
+    let request =
+        trial("", "HEAD /", &fields).build_request_for(store, RequestPayload::Empty).expect("a request");
     let Protocol::FastCgi { params, .. } = request.protocol else { panic!("no FastCGI") };
     let names: Vec<_> = myriad_upstream::fastcgi_protocol::params::pairs(&params)
         .map(|(name, _)| name.escape_ascii().to_string())
@@ -129,23 +136,29 @@ fn script_is_the_uri_up_to_where_the_pattern_parts_it() {
         ("/app/a.php/", "/app/a.php", "/"),
         ("/app/a%2ephp%2fb", "/app/a.php", "/b"),
     ] {
-        let mut told = Trial::of(rules, &format!("GET {target}"), &[]).environment();
-        told.truncate(3);
+        let mut environment = OriginTrial::of(rules, &format!("GET {target}"), &[]).environment();
+        environment.truncate(3);
         // The location's captures are not overwritten by those of the pattern.
-        assert_eq!(told, [format!("S={script}"), format!("P={path}"), "ONE=app".to_owned()], "{target}");
+        assert_eq!(
+            environment,
+            [format!("S={script}"), format!("P={path}"), "ONE=app".to_owned()],
+            "{target}"
+        );
     }
     // Another place splits the same URI differently.
     let other = rules.replace("^(.+?\\.php)(/.*)$", "^(/app)(/.*)$");
-    let told = Trial::of(&other, "GET /app/a%2ephp%2fb", &[]).environment();
-    assert_eq!(told[..2], ["S=/app", "P=/a.php/b"]);
+    let environment = OriginTrial::of(&other, "GET /app/a%2ephp%2fb", &[]).environment();
+    assert_eq!(environment[..2], ["S=/app", "P=/a.php/b"]);
 }
 
 #[test]
 fn error_text_spoils_an_answer_where_it_holds_a_word_that_is_caught() {
     let trial = trial("fastcgi_catch_stderr \"PHP Fatal\"; fastcgi_catch_stderr oops;", "GET /", &[]);
     let protocol = &trial.origin().protocol;
-    assert!(protocol.spoils(b"x PHP Fatal error\n") && protocol.spoils(b"oops"));
-    assert!(!protocol.spoils(b"PHP fatal") && !protocol.spoils(b"oop") && !protocol.spoils(b""));
+    assert!(protocol.invalidates(b"x PHP Fatal error\n") && protocol.invalidates(b"oops"));
+    assert!(
+        !protocol.invalidates(b"PHP fatal") && !protocol.invalidates(b"oop") && !protocol.invalidates(b"")
+    );
 }
 
 #[test]
@@ -163,8 +176,8 @@ fn scgi_content_length_is_actual_body_length() {
 
 #[test]
 fn body_of_unknown_length_is_buffered_if_protocol_needs_length() {
-    let body = myriad_net::RequestBody::fed(&myriad_net::multiplex::Feed::new(None, false));
-    let known = myriad_net::RequestBody::fed(&myriad_net::multiplex::Feed::new(Some(3), false));
+    let body = myriad_net::RequestBody::from_feed(&myriad_net::multiplex::BodyFeed::new(None, false));
+    let known = myriad_net::RequestBody::from_feed(&myriad_net::multiplex::BodyFeed::new(Some(3), false));
     for (pass, streams) in [
         ("scgi_pass 127.0.0.1:1;", false),
         ("uwsgi_pass 127.0.0.1:1;", false),
@@ -172,7 +185,7 @@ fn body_of_unknown_length_is_buffered_if_protocol_needs_length() {
     ] {
         let prefix = pass.split('_').next().expect("a prefix");
         let server = format!("location / {{ {pass} {prefix}_request_buffering off; }}");
-        let origin = Trial::of(&server, "POST /", &[]).origin();
+        let origin = OriginTrial::of(&server, "POST /", &[]).origin();
         assert_eq!(origin.streams(&body), streams, "{pass}");
         assert!(origin.streams(&known), "{pass}");
     }

@@ -1,4 +1,4 @@
-use crate::testing::{Trial, text};
+use crate::testing::{OriginTrial, text};
 
 /// Returns the field lines of a response of the origin at `/in/`, at the place `/out/`.
 fn lines(rules: &str, target: &str, fields: &[(&str, &str)]) -> String {
@@ -6,7 +6,7 @@ fn lines(rules: &str, target: &str, fields: &[(&str, &str)]) -> String {
         "absolute_redirect off; location /out/ {{ proxy_pass http://127.0.0.1:81/in/; {rules} }} \
          location /whole/ {{ proxy_pass http://127.0.0.1:81; {rules} }}"
     );
-    Trial::of(&server, &format!("GET {target}"), &[]).lines(fields)
+    OriginTrial::of(&server, &format!("GET {target}"), &[]).lines(fields)
 }
 
 fn location(rules: &str, value: &str) -> String {
@@ -162,6 +162,6 @@ fn nothing_is_rewritten_where_that_is_off_or_the_protocol_is_another() {
     let location = [("Location", "http://127.0.0.1:81/in/x")];
     assert_eq!(lines("proxy_redirect off;", "/out/", &location), "Location: http://127.0.0.1:81/in/x\r\n");
     let php = "location / { fastcgi_pass 127.0.0.1:81; proxy_redirect http://127.0.0.1:81/ /; }";
-    let answer = Trial::of(php, "GET /", &[]).answered(302, &location);
+    let answer = OriginTrial::of(php, "GET /", &[]).client_response(302, &location);
     assert_eq!(text(&answer.lines), "Location: http://127.0.0.1:81/in/x\r\n");
 }

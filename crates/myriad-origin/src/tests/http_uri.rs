@@ -1,8 +1,8 @@
-use crate::testing::Trial;
+use crate::testing::OriginTrial;
 
 /// Returns the URI of the origin request, after the method.
 fn asked(server: &str, target: &str) -> String {
-    let line = Trial::of(server, &format!("GET {target}"), &[]).line();
+    let line = OriginTrial::of(server, &format!("GET {target}"), &[]).line();
     let words: Vec<&str> = line.split(' ').collect();
     assert!(matches!(words[..], ["GET", _, "HTTP/1.1"]), "three words: {line:?}");
     words[1].to_owned()
@@ -72,7 +72,7 @@ fn url_of_variables_that_names_no_host_is_a_failure_of_the_server() {
         ("http://127.0.0.1:$arg_port/", "/?port=70000"),
     ] {
         let site = myriad_serve::testing::TestSite::new("", &format!("location / {{ proxy_pass {url}; }}"));
-        let reached = myriad_serve::testing::ask(&site, &format!("GET {target}"), &[]);
+        let reached = myriad_serve::testing::send_request(&site, &format!("GET {target}"), &[]);
         assert_eq!(reached.status, 500, "{url} {target}");
     }
 }
@@ -80,7 +80,7 @@ fn url_of_variables_that_names_no_host_is_a_failure_of_the_server() {
 #[test]
 fn log_shows_an_origin_with_its_uri_and_a_bounded_length() {
     let shown = |server: &str, target: &str, peer: &str| {
-        let trial = Trial::of(server, &format!("GET {target}"), &[]);
+        let trial = OriginTrial::of(server, &format!("GET {target}"), &[]);
         trial.origin().protocol.show(&trial.0.request, peer)
     };
     assert_eq!(shown(UNDER, "/api/a%20b?c", "127.0.0.1:1"), "http://127.0.0.1:1/v1/a%20b?c");

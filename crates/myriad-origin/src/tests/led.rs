@@ -1,30 +1,30 @@
-use myriad_exchange::exchange::{Answer, Step};
-use myriad_http::body::{BoxBody, Full};
+use myriad_exchange::exchange::{ContentResponse, PhaseStep};
+use myriad_http::body::{BoxBody, FullBody};
 use myriad_net::ResponseBody;
-use myriad_upstream::{Address, OriginResponse};
+use myriad_upstream::{OriginResponse, PeerAddress};
 
 use crate::respond::respond;
-use crate::testing::{Trial, head, text};
+use crate::testing::{OriginTrial, head, text};
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
 /// Returns the step after a response with this body of six bytes.
-fn step(trial: &mut Trial, status: u16, fields: &[(&str, &str)]) -> Step {
+fn step(trial: &mut OriginTrial, status: u16, fields: &[(&str, &str)]) -> PhaseStep {
     let origin = trial.origin();
-    let body: BoxBody = Box::pin(Full::new("a body"));
-    let peer = Address::parse("127.0.0.1:1", None).expect("an address");
+    let body: BoxBody = Box::pin(FullBody::new("a body"));
+    let peer = PeerAddress::parse("127.0.0.1:1", None).expect("an address");
     let response =
         OriginResponse { head: head(status, fields), body, upgraded: None, peer, sid: None, trailers: None };
     respond(&mut trial.0, &origin, Box::new(response))
 }
 
-fn trial(rules: &str, line: &str) -> Trial {
-    Trial::of(&format!("location / {{ {PASS} {rules} }}"), line, &[("Content-Length", "3")])
+fn trial(rules: &str, line: &str) -> OriginTrial {
+    OriginTrial::of(&format!("location / {{ {PASS} {rules} }}"), line, &[("Content-Length", "3")])
 }
 
-fn passed(rules: &str, line: &str, status: u16, fields: &[(&str, &str)]) -> Answer {
+fn passed(rules: &str, line: &str, status: u16, fields: &[(&str, &str)]) -> ContentResponse {
     match step(&mut trial(rules, line), status, fields) {
-        Step::Answer(answer) => answer,
+        PhaseStep::Answer(answer) => answer,
         _ => panic!("the answer goes on"),
     }
 }
@@ -33,7 +33,7 @@ fn passed(rules: &str, line: &str, status: u16, fields: &[(&str, &str)]) -> Answ
 fn accelerator_is_led_to_a_path_that_is_decoded_once_and_asked_by_get() {
     let mut trial = trial("", "POST /");
     let step = step(&mut trial, 200, &[("X-Accel-Redirect", "/files/a%2520b%3fc?d=%20")]);
-    assert!(matches!(step, Step::Redirect));
+    assert!(matches!(step, PhaseStep::Redirect));
     let request = &trial.0.request;
     assert_eq!(
         (text(&request.route.uri), text(&request.route.args)),
@@ -56,7 +56,7 @@ fn accelerator_is_led_nowhere_by_a_path_that_climbs_or_is_none() {
     ] {
         let mut trial = trial("", "GET /stays");
         let step = step(&mut trial, 200, &[("X-Accel-Redirect", target)]);
-        assert!(matches!(step, Step::Error(404)), "{target}");
+        assert!(matches!(step, PhaseStep::Error(404)), "{target}");
         assert_eq!(text(&trial.0.request.route.uri), "/stays", "{target}");
     }
 }
@@ -64,7 +64,7 @@ fn accelerator_is_led_nowhere_by_a_path_that_climbs_or_is_none() {
 #[test]
 fn accelerator_may_be_led_to_a_named_location() {
     let step = step(&mut trial("", "GET /"), 200, &[("X-Accel-Redirect", "@files")]);
-    assert!(matches!(step, Step::Named(name) if &*name == b"@files"));
+    assert!(matches!(step, PhaseStep::Named(name) if &*name == b"@files"));
 }
 
 #[test]
@@ -104,12 +104,12 @@ fn intercepted_401_retains_challenges() {
     let fields =
         [("WWW-Authenticate", "Basic realm=\"a\""), ("WWW-Authenticate", "Bearer"), ("X-Secret", "1")];
     let mut refused = trial(rules, "GET /");
-    assert!(matches!(step(&mut refused, 401, &fields), Step::Error(401)));
+    assert!(matches!(step(&mut refused, 401, &fields), PhaseStep::Error(401)));
     // RFC 9110 section 15.5.2: a 401 contains a challenge.
     let lines = refused.0.request.errors.carried.take().expect("challenges").lines;
     assert_eq!(text(&lines), "WWW-Authenticate: Basic realm=\"a\"\r\nWWW-Authenticate: Bearer\r\n");
     let mut missing = trial(rules, "GET /");
-    assert!(matches!(step(&mut missing, 404, &fields), Step::Error(404)));
+    assert!(matches!(step(&mut missing, 404, &fields), PhaseStep::Error(404)));
     assert!(missing.0.request.errors.carried.is_none());
 }
 

@@ -9,9 +9,9 @@ use std::sync::mpsc;
 use myriad_upstream::RequestPayload;
 use tokio::sync::oneshot;
 
-use crate::fetch::fetch_to_the_end;
-use crate::group::{of_place, settle};
-use crate::testing::Trial;
+use crate::fetch::fetch_to_completion;
+use crate::group::{resolve_target, target_of_place};
+use crate::testing::OriginTrial;
 
 /// Size beyond the buffers of two sockets, in bytes: a sender that sends all of it had a reader until the last byte.
 const LONG: usize = 64 << 20;
@@ -38,15 +38,15 @@ fn fetch_goes_on_without_its_client_to_the_last_byte() {
     let (asked, mut is_asked) = oneshot::channel();
     let (gone, has_gone) = mpsc::channel();
     let answering = std::thread::spawn(move || answer(&listener, asked, &has_gone));
-    let mut trial = Trial::of(&format!("location / {{ proxy_pass http://{address}; }}"), "GET /", &[]);
+    let mut trial = OriginTrial::of(&format!("location / {{ proxy_pass http://{address}; }}"), "GET /", &[]);
     let origin = trial.origin();
-    let request = trial.made(RequestPayload::Empty).expect("a request");
+    let request = trial.build_request(RequestPayload::Empty).expect("a request");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        let chosen = of_place(&mut trial.0, &origin).unwrap_or_else(|status| panic!("{status}"));
-        let group = settle(&mut trial.0, chosen).await.unwrap_or_else(|status| panic!("{status}"));
+        let chosen = target_of_place(&mut trial.0, &origin).unwrap_or_else(|status| panic!("{status}"));
+        let group = resolve_target(&mut trial.0, chosen).await.unwrap_or_else(|status| panic!("{status}"));
         {
-            let mut fetching = pin!(fetch_to_the_end(&mut trial.0, &origin, &group, request));
+            let mut fetching = pin!(fetch_to_completion(&mut trial.0, &origin, &group, request));
             let until_asked = poll_fn(|cx| {
                 assert!(fetching.as_mut().poll(cx).is_pending(), "nothing was answered");
                 pin!(&mut is_asked).poll(cx)

@@ -3,24 +3,24 @@ use std::pin::pin;
 use std::task::Poll;
 
 use myriad_net::RequestBody;
-use myriad_net::multiplex::Feed;
+use myriad_net::multiplex::BodyFeed;
 use myriad_upstream::RequestPayload;
 
-use crate::testing::Trial;
+use crate::testing::OriginTrial;
 use crate::upload::{gather, payload};
 use myriad_serve::testing::block_on;
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
 /// Returns a request whose complete body consists of these pieces.
-fn trial(rules: &str, pieces: &[&[u8]]) -> Trial {
-    let mut trial = Trial::of(&format!("location / {{ {PASS} {rules} }}"), "POST /", &[]);
-    let feed = Feed::new(None, false);
+fn trial(rules: &str, pieces: &[&[u8]]) -> OriginTrial {
+    let mut trial = OriginTrial::of(&format!("location / {{ {PASS} {rules} }}"), "POST /", &[]);
+    let feed = BodyFeed::new(None, false);
     for piece in pieces {
         feed.push(piece);
     }
     feed.end();
-    trial.0.request.upload.body = RequestBody::fed(&feed);
+    trial.0.request.upload.body = RequestBody::from_feed(&feed);
     trial
 }
 
@@ -36,7 +36,7 @@ fn body_is_gathered_whole_and_its_length_is_known_then() {
     block_on(gather(&mut trial.0)).expect("a body");
     let upload = &trial.0.request.upload;
     assert_eq!(upload.length, Some(6));
-    assert_eq!(upload.gathered.as_ref().and_then(|gathered| gathered.in_memory()), Some(&b"onetwo"[..]));
+    assert_eq!(upload.buffered.as_ref().and_then(|gathered| gathered.in_memory()), Some(&b"onetwo"[..]));
 }
 
 #[test]
@@ -62,14 +62,14 @@ fn body_that_is_there_at_once_can_be_sent_again_even_unbuffered() {
 #[test]
 fn body_that_still_comes_is_sent_as_it_comes_where_that_is_wanted() {
     let mut trial = trial("proxy_request_buffering off;", &[]);
-    let feed = Feed::new(Some(6), false);
+    let feed = BodyFeed::new(Some(6), false);
     feed.push(b"one");
-    trial.0.request.upload.body = RequestBody::fed(&feed);
+    trial.0.request.upload.body = RequestBody::from_feed(&feed);
     let origin = trial.origin();
     let payload = {
         let mut reading = pin!(payload(&mut trial.0, &origin));
         block_on(poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))))
     };
     assert!(matches!(&payload, Poll::Ready(Ok(RequestPayload::Stream(_, Some(6))))), "nothing is waited for");
-    assert!(trial.0.request.upload.gathered.is_none());
+    assert!(trial.0.request.upload.buffered.is_none());
 }

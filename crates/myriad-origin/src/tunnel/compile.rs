@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
-use myriad_exchange::runtime::{OriginGroup, Target};
+use myriad_exchange::runtime::{OriginGroup, OriginTarget};
 
 use super::language::{LANGUAGE, REMEDY};
 use super::place::TunnelPlace;
 use crate::OriginCompiler;
-use crate::compiled::{CompiledProtocol, Spoken};
+use crate::compiled::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };
 
-fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Text) -> Spoken {
+fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Text) -> CompiledTarget {
     let named = if target.has_variables() { named(compile, target) } else { HashMap::new() };
     (compile.target(target), Box::new(TunnelPlace { named }))
 }
@@ -32,7 +32,7 @@ fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, 
     };
     let mut named = HashMap::new();
     for value in values {
-        if let Target::Group(group) = compile.address(&value.lossy(), &value) {
+        if let OriginTarget::Group(group) = compile.address(&value.lossy(), &value) {
             named.insert(value.bytes().into(), group);
         }
     }

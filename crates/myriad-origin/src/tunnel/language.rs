@@ -1,7 +1,7 @@
 //! Configuration language of tunnels: `tunnel_*`.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, Family, FamilyRow, ProtocolLanguage, Set, between,
+    Arguments, Contexts, Directive, DirectiveFamily, FamilyRow, ProtocolLanguage, Set, SetterResult, between,
 };
 use myriad_conf::settings::{DefaultKey, Handler, Protocol, ProtocolFacts, Settings};
 use myriad_conf::{Diagnostic, Text};
@@ -37,7 +37,7 @@ pub(super) const TUNNEL: Protocol = Protocol::new(&ProtocolFacts {
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(TUNNEL, FAMILIES);
 
-static FAMILIES: &[Family] = &[Family::of_origins("origin", ROWS)];
+static FAMILIES: &[DirectiveFamily] = &[DirectiveFamily::of_origins("origin", ROWS)];
 
 static ROWS: &[FamilyRow] = &[FamilyRow::new(
     Directive::new(
@@ -57,7 +57,7 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(
 pub(super) const REMEDY: &str = "write tunnel_pass HOST:PORT; or the name of an upstream block; or a variable of a map with such values, such as \
      map $host:$request_port $to { shop.test:443 10.0.0.2:443; }";
 
-fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn pass(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if args.is_empty() {
         let message = "\"tunnel_pass\" without an address would let requests choose it, like an open proxy";
         return Err(Diagnostic::error(args.node.span, message).help(REMEDY));

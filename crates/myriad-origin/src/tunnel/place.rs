@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use myriad_exchange::exchange::{Exchange, Purpose, Request};
-use myriad_exchange::runtime::{MakeError, OriginGroup, OriginProtocol, ProtocolRequest, RequestRules, Who};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
+use myriad_exchange::runtime::{
+    MakeError, OriginGroup, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget,
+};
 use myriad_http::{Known, Method, MethodSet};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::Template;
 use myriad_upstream::{Protocol, RequestPayload};
 
@@ -21,7 +23,7 @@ impl OriginProtocol for TunnelPlace {
         &self,
         _: &mut Exchange,
         _: RequestRules,
-        _: Purpose<'_>,
+        _: FetchPurpose<'_>,
         _: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let (protocol, method) = (Protocol::Tunnel, Method::Connect);
@@ -32,15 +34,15 @@ impl OriginProtocol for TunnelPlace {
         peer.to_owned()
     }
 
-    fn who(&self, exchange: &mut Exchange, target: &Template) -> Result<Who, u16> {
+    fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
         let mut name = Vec::new();
         let Exchange { request, frame } = exchange;
         if target.eval(request, frame, &mut name).is_ok()
             && let Some(group) = self.named.get(&*name)
         {
-            return Ok(Who::Group(Arc::clone(group)));
+            return Ok(UpstreamTarget::Group(Arc::clone(group)));
         }
-        request.log(Level::Error, format_args!("no tunnel is configured for \"{}\"", name.escape_ascii()));
+        request.log(LogLevel::Error, format_args!("no tunnel is configured for \"{}\"", name.escape_ascii()));
         Err(403)
     }
 

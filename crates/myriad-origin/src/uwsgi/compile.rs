@@ -8,12 +8,12 @@ use super::language::{LANGUAGE, UWSGI};
 use super::place::UwsgiPlace;
 use super::settings::Modifiers;
 use crate::cgi::{CgiOrigin, CgiPlace};
-use crate::compiled::{CompiledProtocol, Spoken};
+use crate::compiled::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };
 
-fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> Spoken {
+fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text, _: &Text) -> CompiledTarget {
     let origin = settings.origin(UWSGI);
     let written = target.lossy();
     let (scheme, rest) = UWSGI.split(&written).unwrap_or((None, &written));
@@ -23,7 +23,7 @@ fn compile(compile: &mut dyn OriginCompiler, settings: &Settings, target: &Text,
         environment: CgiPlace::compiled(compile, origin),
         modifiers: *settings.feature::<Modifiers>(),
         tls: if is_secure { compile.tls(origin, target.span).map(Box::new) } else { None },
-        host: compile.apart_template(&rest),
+        host: compile.origin_template(&rest),
     };
     (compile.target(&rest), Box::new(CgiOrigin(place)))
 }

@@ -1,7 +1,7 @@
 //! Configuration language of uwsgi: `uwsgi_*`, and the file `uwsgi_params`.
 
 use myriad_conf::BuiltinFile;
-use myriad_conf::registry::{Family, FamilyRow, PARAM, ProtocolLanguage, pass};
+use myriad_conf::registry::{DirectiveFamily, FamilyRow, PARAM, ProtocolLanguage, pass};
 use myriad_conf::settings::{Protocol, ProtocolFacts, Scheme};
 
 use super::settings;
@@ -19,7 +19,7 @@ pub(super) const UWSGI: Protocol = Protocol::new(&ProtocolFacts {
 pub(super) const LANGUAGE: ProtocolLanguage =
     ProtocolLanguage { files: FILES, ..ProtocolLanguage::new(UWSGI, FAMILIES) };
 
-static FAMILIES: &[Family] = &[Family::new("origin", settings::ROWS).and_of_origins(ROWS)];
+static FAMILIES: &[DirectiveFamily] = &[DirectiveFamily::new("origin", settings::ROWS).and_of_origins(ROWS)];
 
 static ROWS: &[FamilyRow] = &[FamilyRow::new(pass("Passes requests to a uwsgi server.")), PARAM];
 

@@ -8,7 +8,7 @@ use super::packet::Packet;
 use super::settings::Modifiers;
 use crate::cgi::{CgiPlace, CgiProtocol, environment};
 use crate::tls;
-use myriad_exchange::exchange::{Exchange, Purpose};
+use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginTlsPlace, ProtocolRequest, RequestRules};
 
 /// `uwsgi_*` of a place that is not common to all protocols.
@@ -36,7 +36,7 @@ impl CgiProtocol for UwsgiPlace {
         &self,
         exchange: &mut Exchange,
         rules: RequestRules,
-        purpose: Purpose<'_>,
+        purpose: FetchPurpose<'_>,
         body: RequestPayload,
     ) -> Result<ProtocolRequest, MakeError> {
         let mut packet = Packet::new(self.modifiers);

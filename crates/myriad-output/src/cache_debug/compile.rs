@@ -17,7 +17,7 @@ pub fn compiled(settings: &Settings) -> Option<Box<DebugRules>> {
             status: name.as_str().into(),
             without_hits: *without_hits,
             from,
-            said_already,
+            has_x_cache: said_already,
         })
     })
 }

@@ -1,6 +1,6 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least, network};
 use myriad_conf::settings::Settings;
 
 use super::settings::{CacheDebug, CacheStatusField};
@@ -28,7 +28,7 @@ pub(super) static ROWS: &[Directive] = &[
 ];
 
 /// Parses `cache_status on|off|NAME [hits=on|off]`; a name is a token of structured fields (RFC 9651 section 3.3.4).
-fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = match args.bytes(0) {
         b"on" => "Myriad",
         b"off" => "",
@@ -53,7 +53,7 @@ fn cache_status(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 /// Parses `cache_debug on|off [from ADDRESS...]`.
-fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn cache_debug(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let on = args.choice(0, &[("on", true), ("off", false)])?;
     let mut from = None;
     if args.len() > 1 {

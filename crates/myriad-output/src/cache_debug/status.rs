@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use myriad_exchange::exchange::Shown;
-use myriad_net::Head;
+use myriad_exchange::exchange::CacheReport;
+use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
 
 /// Returns the seconds until a page becomes stale; negative for a stale page.
@@ -26,10 +26,10 @@ pub(super) fn is_hit(status: CacheStatus) -> bool {
 /// Adds the member of the cache of that name: the reason of a miss, the remaining freshness, and the origin's status.
 pub(super) fn add(
     name: &str,
-    (status, shown): (CacheStatus, &Shown),
+    (status, shown): (CacheStatus, &CacheReport),
     reason: Option<Cow<'_, str>>,
     (ttl_s, forwarded): (Option<i64>, Option<u16>),
-    head: &mut Head,
+    head: &mut ResponseText,
 ) {
     let mut member = name.to_owned();
     let is_hit = is_hit(status);
@@ -61,7 +61,7 @@ pub(super) fn add(
     if let Some(detail) = detail {
         let _ = write!(member, "; detail=\"{detail}\"");
     }
-    head.field(b"Cache-Status", member.as_bytes());
+    head.append_field(b"Cache-Status", member.as_bytes());
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use myriad_http::media_types::TypeSet;
 use myriad_script::Regex;
 
 use super::settings::{EncodingSettings, GzipDisable};
-use myriad_exchange::runtime::{Offer, OfferRules, SettingsCompiler};
+use myriad_exchange::runtime::{CodingOffer, OfferRules, SettingsCompiler};
 
 /// Returns the codings that a place offers. `gzip` applies to all codings unless brotli or zstd are configured: a site
 /// with compression enabled benefits from the better codings.
-pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Offer {
+pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> CodingOffer {
     let encoding = settings.feature::<EncodingSettings>();
     let gzip = &encoding.gzip;
     let by = |on: Option<bool>, own: Option<&Vec<String>>, min_length: u64, level: u8| {
@@ -20,7 +20,7 @@ pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Offer {
         })
     };
     let (brotli, zstd) = (&encoding.brotli, &encoding.zstd);
-    Offer {
+    CodingOffer {
         gzip: by(Some(gzip.on), None, gzip.min_length, gzip.comp_level),
         brotli: by(brotli.on, brotli.types.as_ref(), brotli.min_length, brotli.comp_level),
         zstd: by(zstd.on, zstd.types.as_ref(), zstd.min_length, zstd.comp_level),

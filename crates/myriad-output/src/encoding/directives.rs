@@ -2,12 +2,14 @@
 
 #![allow(clippy::unnecessary_wraps, reason = "setters share one signature")]
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, add_types, at_least,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
 use super::settings::{EncodingSettings, GzipDisable};
-use myriad_exchange::runtime::Proxied;
+use myriad_exchange::runtime::GzipProxied;
 
 const HSL: Contexts = Contexts::HSL;
 const HSL_IF: Contexts = Contexts::HSL_IF;
@@ -159,23 +161,23 @@ pub(super) static ZSTD: &[Directive] = &[
     .default("1"),
 ];
 
-fn gzip_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn gzip_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add_types(&mut settings.feature_mut::<EncodingSettings>().gzip.types, args)
 }
 
-fn brotli_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn brotli_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add_types(settings.feature_mut::<EncodingSettings>().brotli.types.get_or_insert_default(), args)
 }
 
-fn zstd_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn zstd_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add_types(settings.feature_mut::<EncodingSettings>().zstd.types.get_or_insert_default(), args)
 }
 
-fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let before = settings.feature_mut::<EncodingSettings>().gzip.proxied;
-    let mut proxied = if args.first { Proxied::default() } else { before };
+    let mut proxied = if args.first { GzipProxied::default() } else { before };
     // `off` excludes all others, including those of later directives.
-    let mut off = !args.first && before == Proxied::default();
+    let mut off = !args.first && before == GzipProxied::default();
     for index in 0..args.len() {
         let choices = [
             "off",
@@ -201,17 +203,18 @@ fn gzip_proxied(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             _ => proxied.any = true,
         }
     }
-    settings.feature_mut::<EncodingSettings>().gzip.proxied = if off { Proxied::default() } else { proxied };
+    settings.feature_mut::<EncodingSettings>().gzip.proxied =
+        if off { GzipProxied::default() } else { proxied };
     Ok(())
 }
 
-fn gzip_http_version(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn gzip_http_version(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<EncodingSettings>().gzip.http_1_0 =
         args.choice(0, &[("1.0", true), ("1.1", false)])?;
     Ok(())
 }
 
-fn gzip_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn gzip_disable(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let list = &mut settings.feature_mut::<EncodingSettings>().gzip.disable;
     args.start(list);
     for word in args.words() {

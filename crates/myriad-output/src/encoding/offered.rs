@@ -1,15 +1,15 @@
 //! Requests that codings are offered to (`gzip_http_version`, `gzip_disable`, `gzip_proxied`).
 
-use myriad_http::{Known, Version};
+use myriad_http::{HttpVersion, Known};
 use myriad_store::page::ProxiedFacts;
 
 use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::runtime::Offer;
+use myriad_exchange::runtime::CodingOffer;
 
 /// Returns whether `gzip_http_version`, `gzip_disable` and `gzip_proxied` permit coding.
-pub(super) fn covers(offer: &Offer, request: &Request, facts: ProxiedFacts) -> bool {
-    if request.received.head.version() == Version::Http10 && !offer.http_1_0 {
+pub(super) fn covers(offer: &CodingOffer, request: &Request, facts: ProxiedFacts) -> bool {
+    if request.received.head.version() == HttpVersion::Http10 && !offer.http_1_0 {
         return false;
     }
     if let Some(agent) = request.received.head.known(Known::UserAgent)
@@ -23,7 +23,7 @@ pub(super) fn covers(offer: &Offer, request: &Request, facts: ProxiedFacts) -> b
 
 /// Evaluates `gzip_proxied` as nginx does: by `Expires` if present, else by `Cache-Control`, else by missing
 /// validators.
-fn proxied_allows(offer: &Offer, request: &Request, facts: ProxiedFacts) -> bool {
+fn proxied_allows(offer: &CodingOffer, request: &Request, facts: ProxiedFacts) -> bool {
     let rules = offer.proxied;
     if rules.any || rules.auth && request.received.head.fields().has(Known::Authorization) {
         return true;

@@ -4,17 +4,17 @@ use myriad_http::lines::line_named;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use myriad_encode::{Coding, Level, StreamEncoder, compress, gzip_small};
+use myriad_encode::{Coding, CompressionLevel, StreamEncoder, compress, gzip_small};
 use myriad_http::body::BodyError;
 use myriad_net::ResponseBody;
 
 use super::choice::{encodings, is_compressed};
 use super::proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
-use myriad_exchange::exchange::{Answer, Request, Tally, pulled};
+use myriad_exchange::exchange::{ContentResponse, EncodingSizes, Request, pull_body};
 
 /// Compresses a body if the place offers a coding and the client accepts it.
-pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
+pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     let nothing_offered = request.place().offer.is_empty();
     if nothing_offered || !answer.compressible || !is_compressed(answer.status) {
         return;
@@ -41,18 +41,18 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
         Coding::Brotli => &offer.brotli,
         Coding::Zstd | Coding::Identity => &offer.zstd,
     };
-    let level = Level::Number(rules.as_ref().map_or(1, |rules| rules.level));
+    let level = CompressionLevel::Number(rules.as_ref().map_or(1, |rules| rules.level));
     let bodiless = request.received.head.method() == myriad_http::Method::Head;
     let encoded = match std::mem::replace(&mut answer.body, ResponseBody::None) {
         // Same head as for GET: without the length before the encoding.
         ResponseBody::Stream(body, _) if bodiless => Ok(ResponseBody::Stream(body, None)),
         body @ (ResponseBody::Stream(..) | ResponseBody::File { .. }) => {
-            let tally = request.outcome.answered.tally.insert(Rc::default());
-            in_passing(body, coding, level, tally)
+            let tally = request.outcome.head.encoding_sizes.insert(Rc::default());
+            compress_streamed(body, coding, level, tally)
         }
         ResponseBody::Full(bytes) => {
             answer.uncompressed = bytes.len() as u64;
-            whole(bytes, coding, level)
+            compress_whole(bytes, coding, level)
         }
         body => Err(body),
     };
@@ -71,16 +71,16 @@ pub(crate) fn encode(request: &mut Request, answer: &mut Answer) {
 }
 
 /// Wraps a body in an encoder; returns the body unchanged if the encoder cannot be created.
-fn in_passing(
+fn compress_streamed(
     body: ResponseBody,
     coding: Coding,
-    level: Level,
-    tally: &Rc<Tally>,
+    level: CompressionLevel,
+    tally: &Rc<EncodingSizes>,
 ) -> Result<ResponseBody, ResponseBody> {
     match StreamEncoder::new(coding, level) {
         Ok(encoder) => {
-            let encoder = Encoder { inner: Some(encoder), tally: Rc::clone(tally) };
-            Ok(ResponseBody::Stream(transformed(pulled(body), encoder), None))
+            let encoder = CountingEncoder { inner: Some(encoder), tally: Rc::clone(tally) };
+            Ok(ResponseBody::Stream(transformed(pull_body(body), encoder), None))
         }
         Err(_) => Err(body),
     }
@@ -91,13 +91,17 @@ fn in_passing(
 const SMALL_BODY: usize = 4 << 10;
 
 /// Encodes a complete body, which is cheaper than streaming; returns it unchanged if that fails.
-fn whole(bytes: Bytes, coding: Coding, mut level: Level) -> Result<ResponseBody, ResponseBody> {
+fn compress_whole(
+    bytes: Bytes,
+    coding: Coding,
+    mut level: CompressionLevel,
+) -> Result<ResponseBody, ResponseBody> {
     if coding == Coding::Gzip && bytes.len() <= SMALL_BODY {
         // Fixed codes are suitable for text of few different letters; other text is compressed by the library.
         if let Some(encoded) = gzip_small(&bytes).filter(|encoded| encoded.len() < bytes.len()) {
             return Ok(ResponseBody::Full(encoded.into()));
         }
-        level = Level::Number(1);
+        level = CompressionLevel::Number(1);
     }
     match compress(coding, level, &bytes) {
         Ok(encoded) => Ok(ResponseBody::Full(encoded.into())),
@@ -106,12 +110,12 @@ fn whole(bytes: Bytes, coding: Coding, mut level: Level) -> Result<ResponseBody,
 }
 
 /// Streaming compressor that flushes its buffer when the origin pauses.
-struct Encoder {
+struct CountingEncoder {
     inner: Option<StreamEncoder>,
-    tally: Rc<Tally>,
+    tally: Rc<EncodingSizes>,
 }
 
-impl Encoder {
+impl CountingEncoder {
     fn count(&self, taken: usize, given: usize) {
         self.tally.taken.set(self.tally.taken.get() + taken as u64);
         self.tally.given.set(self.tally.given.get() + given as u64);
@@ -122,7 +126,7 @@ fn failed(_: myriad_encode::EncodeError) -> BodyError {
     BodyError::Aborted
 }
 
-impl Transform for Encoder {
+impl Transform for CountingEncoder {
     fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
         let (bytes, before) = (std::mem::take(input), out.len());
         self.inner.as_mut().map_or(Ok(()), |encoder| encoder.push(bytes, out)).map_err(failed)?;
@@ -156,7 +160,9 @@ mod tests {
         let line = "a line that is said again and again\n".repeat(100);
         for (length, is_small) in [(SMALL_MAX, true), (SMALL_MAX + 1, false)] {
             let bytes = Bytes::copy_from_slice(&line.as_bytes()[..length]);
-            let Ok(ResponseBody::Full(packed)) = whole(bytes.clone(), Coding::Gzip, Level::Number(9)) else {
+            let Ok(ResponseBody::Full(packed)) =
+                compress_whole(bytes.clone(), Coding::Gzip, CompressionLevel::Number(9))
+            else {
                 panic!("packed")
             };
             assert_eq!(gzip_small(&bytes).is_some_and(|small| small == packed), is_small, "{length} bytes");
@@ -164,7 +170,9 @@ mod tests {
         // A text of non-ASCII bytes without repetitions: fixed codes make it longer.
         let token =
             Bytes::from((0..900_u32).map(|at| 0xc0 + (at * at * 7 / 3 % 32) as u8).collect::<Vec<u8>>());
-        let Ok(ResponseBody::Full(packed)) = whole(token.clone(), Coding::Gzip, Level::Number(9)) else {
+        let Ok(ResponseBody::Full(packed)) =
+            compress_whole(token.clone(), Coding::Gzip, CompressionLevel::Number(9))
+        else {
             panic!("packed")
         };
         assert!(packed.len() < token.len(), "{} bytes", packed.len());
@@ -178,9 +186,11 @@ mod tests {
         let text = (0..400).map(line).collect::<Vec<_>>().concat();
         for (length, level) in [(SMALL_BODY, 1), (SMALL_BODY + 1, 9)] {
             let bytes = Bytes::copy_from_slice(&text.as_bytes()[..length]);
-            let expected = compress(Coding::Gzip, Level::Number(level), &bytes).expect("gzip");
-            let other = compress(Coding::Gzip, Level::Number(10 - level), &bytes).expect("gzip");
-            let Ok(ResponseBody::Full(packed)) = whole(bytes, Coding::Gzip, Level::Number(9)) else {
+            let expected = compress(Coding::Gzip, CompressionLevel::Number(level), &bytes).expect("gzip");
+            let other = compress(Coding::Gzip, CompressionLevel::Number(10 - level), &bytes).expect("gzip");
+            let Ok(ResponseBody::Full(packed)) =
+                compress_whole(bytes, Coding::Gzip, CompressionLevel::Number(9))
+            else {
                 panic!("packed")
             };
             assert!(packed == expected && packed != other, "{length} bytes");

@@ -4,17 +4,17 @@ use myriad_http::Known;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::lines::line_named;
 
-use myriad_exchange::exchange::{Answer, MadeFrom, Request};
+use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_store::page::ProxiedFacts;
 
 /// Returns the data for `gzip_proxied`; empty if the request was not sent by a proxy.
-pub(crate) fn proxied_facts(request: &Request, answer: &Answer) -> ProxiedFacts {
+pub(crate) fn proxied_facts(request: &Request, answer: &ContentResponse) -> ProxiedFacts {
     if !request.received.head.fields().has(Known::Via) {
         return ProxiedFacts::default();
     }
     let named = |name: &[u8]| line_named(&answer.lines, name);
     let control = CacheControl::parse(named(b"cache-control"));
-    let is_file = matches!(answer.made_from, MadeFrom::File(_));
+    let is_file = matches!(answer.source, ResponseSource::File(_));
     let now_s = request.received.wall_s();
     ProxiedFacts {
         expired: named(b"expires").map(|text| ProxiedFacts::is_over(text, now_s)),

@@ -1,7 +1,7 @@
 //! Settings of the directives of nginx's gzip modules and of the common brotli and zstd modules.
 
 use myriad_conf::Text;
-use myriad_exchange::runtime::Proxied;
+use myriad_exchange::runtime::GzipProxied;
 
 /// Single word of `gzip_disable`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct GzipSettings {
     /// `gzip_vary`.
     pub vary: bool,
     /// `gzip_proxied`.
-    pub proxied: Proxied,
+    pub proxied: GzipProxied,
     /// Set with `gzip_http_version 1.0` instead of `1.1`.
     pub http_1_0: bool,
     /// `gzip_disable`.

@@ -2,29 +2,44 @@
 
 use myriad_encode::Coding;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Answer;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 /// Compression ratios.
-pub(super) const VARIABLES: &[Row] = &[
+pub(super) const VARIABLES: &[RequestVariable] = &[
     // nginx without the module leaves these names to the configuration, which may define them by a map.
-    Row::new("brotli", "brotli_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Brotli, out)))
-        .yielding(),
-    Row::new("gzip", "gzip_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Gzip, out))),
-    Row::new("zstd", "zstd_ratio", &[Answer], Made(|request, out| ratio(request, Coding::Zstd, out)))
-        .yielding(),
+    RequestVariable::new(
+        "brotli",
+        "brotli_ratio",
+        &[Answer],
+        Made(|request, out| ratio(request, Coding::Brotli, out)),
+    )
+    .yielding(),
+    RequestVariable::new(
+        "gzip",
+        "gzip_ratio",
+        &[Answer],
+        Made(|request, out| ratio(request, Coding::Gzip, out)),
+    ),
+    RequestVariable::new(
+        "zstd",
+        "zstd_ratio",
+        &[Answer],
+        Made(|request, out| ratio(request, Coding::Zstd, out)),
+    )
+    .yielding(),
 ];
 
 /// Writes the compression ratio of a body with that coding.
 fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
-    if request.outcome.answered.coding != coding {
+    if request.outcome.head.coding != coding {
         return false;
     }
-    let (whole, sent) = match &request.outcome.answered.tally {
+    let (whole, sent) = match &request.outcome.head.encoding_sizes {
         Some(tally) => (tally.taken.get(), tally.given.get()),
-        None => (request.outcome.answered.uncompressed, request.outcome.sent.body_bytes),
+        None => (request.outcome.head.uncompressed, request.outcome.sent.body_bytes),
     };
     if whole == 0 || sent == 0 {
         return false;
@@ -36,21 +51,21 @@ fn ratio(request: &Request, coding: Coding, out: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 
     use super::*;
 
     #[test]
     fn a_coding_shows_how_much_it_has_saved() {
-        let mut exchange = Case::default().begin();
+        let mut exchange = VariableCase::default().begin();
         let names = ["gzip_ratio", "brotli_ratio", "zstd_ratio"];
-        lacks(&mut exchange, &names);
+        assert_unset(&mut exchange, &names);
         for (name, coding) in names.into_iter().zip([Coding::Gzip, Coding::Brotli, Coding::Zstd]) {
             let outcome = &mut exchange.request.outcome;
-            (outcome.answered.coding, outcome.answered.uncompressed, outcome.sent.body_bytes) =
+            (outcome.head.coding, outcome.head.uncompressed, outcome.sent.body_bytes) =
                 (coding, 2125, 1000);
-            shows(&mut exchange, &[(name, "2.13")]);
+            assert_variables(&mut exchange, &[(name, "2.13")]);
         }
-        lacks(&mut exchange, &["gzip_ratio"]);
+        assert_unset(&mut exchange, &["gzip_ratio"]);
     }
 }

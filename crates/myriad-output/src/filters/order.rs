@@ -8,12 +8,12 @@ use myriad_exchange::exchange::{Exchange, Filter, Filters};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// Compiles the settings of a level; `None` if the filter is off.
-type Compiled = fn(&mut dyn SettingsCompiler, &Settings) -> Option<Box<dyn Filter<Exchange>>>;
+type CompileFilter = fn(&mut dyn SettingsCompiler, &Settings) -> Option<Box<dyn Filter<Exchange>>>;
 
 /// Order of the filters: slices are joined first, and text filters run before the coding, which [`send`](crate::send)
 /// applies. The rest is nginx's order, where the text of `addition` is added after all filters that change the page
 /// itself.
-const ORDER: [Compiled; 6] = [
+const ORDER: [CompileFilter; 6] = [
     slice::compiled,
     gunzip::compiled,
     sub_filter::compiled,

@@ -7,30 +7,30 @@ use myriad_net::ResponseBody;
 
 use super::gunzip;
 use crate::head;
-use myriad_exchange::exchange::{Answer, Exchange, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, pull_body};
 use myriad_exchange::runtime::Place;
 
 /// Applies the filters of the place to a response that is about to be sent.
-pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut Answer) {
+pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut ContentResponse) {
     for filter in place.filters.iter() {
-        if exchange.request.runtime().reads_sent_fields && filter.asks_of_head() {
-            head::tell(&mut exchange.request, place, answer);
-            exchange.request.outcome.answered.unnamed_type = head::media_type(answer).map(Into::into);
+        if exchange.request.runtime().reads_sent_fields && filter.reads_response_head() {
+            head::publish_fields(&mut exchange.request, place, answer);
+            exchange.request.outcome.head.unnamed_type = head::media_type(answer).map(Into::into);
         }
         filter.apply(exchange, answer);
     }
 }
 
 /// Returns the body of a subrequest for its parent: after the filters of its place, and never compressed.
-pub fn body_of_subrequest(exchange: &mut Exchange, mut answer: Answer) -> BoxBody {
+pub fn body_of_subrequest(exchange: &mut Exchange, mut answer: ContentResponse) -> BoxBody {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     if matches!(answer.status, 204 | 304) {
-        return pulled(ResponseBody::None);
+        return pull_body(ResponseBody::None);
     }
     gunzip::unpack(&exchange.request, &mut answer);
     for filter in place.filters.iter() {
         filter.apply(exchange, &mut answer);
     }
-    pulled(answer.body)
+    pull_body(answer.body)
 }

@@ -1,13 +1,13 @@
 //! Tests of configured filters.
 
 use crate::body_of_subrequest;
-use crate::testing::{Trial, text, whole};
+use crate::testing::{OutputTestSite, text, whole};
 
 const MAP: &str = "charset_map koi8-r utf-8 { c1 d0b0; }";
 
 #[test]
 fn filters_stand_in_nginx_order_whatever_order_they_are_written_in() {
-    let trial = Trial::with(
+    let trial = OutputTestSite::with(
         MAP,
         "location / { ssi on; charset utf-8; source_charset koi8-r; sub_filter a b; gunzip on; slice 1k; return 200 x; }",
     );
@@ -20,7 +20,7 @@ fn filters_stand_in_nginx_order_whatever_order_they_are_written_in() {
 
 #[test]
 fn only_filters_that_change_bodies_want_identity() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { charset utf-8; slice 1k; return 200 x; } location /g { gunzip on; return 200 x; }
          location /s { sub_filter a b; sub_filter_types text/css; return 200 x; }",
     );
@@ -38,7 +38,7 @@ fn only_filters_that_change_bodies_want_identity() {
 
 #[test]
 fn text_passes_through_all_filters_in_turn() {
-    let trial = Trial::with(
+    let trial = OutputTestSite::with(
         MAP,
         r#"location / { charset koi8-r; source_charset utf-8; sub_filter x "а"; sub_filter y '<!--#echo var="uri" -->';
            ssi on; return 200 x; }"#,
@@ -51,9 +51,10 @@ fn text_passes_through_all_filters_in_turn() {
 
 #[test]
 fn body_of_a_subrequest_is_filtered_and_never_packed() {
-    let trial = Trial::of("location / { sub_filter a b; return 200 x; }");
+    let trial = OutputTestSite::of("location / { sub_filter a b; return 200 x; }");
     let packed = |text: &[u8]| {
-        myriad_encode::compress(myriad_encode::Coding::Gzip, myriad_encode::Level::Fast, text).unwrap()
+        myriad_encode::compress(myriad_encode::Coding::Gzip, myriad_encode::CompressionLevel::Fast, text)
+            .unwrap()
     };
     let (mut exchange, _) = trial.asked("GET /", &[]);
     let mut answer = text("text/html", "");
@@ -69,7 +70,7 @@ fn body_of_a_subrequest_is_filtered_and_never_packed() {
 
 #[test]
 fn answers_without_a_body_are_left_alone() {
-    let trial = Trial::of("location / { sub_filter a b; gunzip on; ssi on; return 200 x; }");
+    let trial = OutputTestSite::of("location / { sub_filter a b; gunzip on; ssi on; return 200 x; }");
     let mut answer = text("text/html", "a");
     answer.status = 204;
     let answer = trial.answered("GET /", &[], answer);

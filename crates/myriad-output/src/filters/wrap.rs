@@ -4,24 +4,24 @@ use myriad_encode::Coding;
 use myriad_net::ResponseBody;
 
 use crate::transform::{Transform, transformed};
-use myriad_exchange::exchange::{Answer, pulled};
+use myriad_exchange::exchange::{ContentResponse, pull_body};
 
 /// Returns whether the response has no body by its status (RFC 9110 section 6.4.1), or is a tunnel, which is not
 /// filtered.
-pub(crate) fn is_bodiless(answer: &Answer) -> bool {
+pub(crate) fn is_bodiless(answer: &ContentResponse) -> bool {
     matches!(answer.status, 204 | 304)
         || answer.status < 200
         || matches!(answer.body, ResponseBody::Tunnel(_))
 }
 
 /// Returns whether the body has a content coding of this server or the origin, so that text cannot be found in it.
-pub(super) fn is_packed(answer: &Answer) -> bool {
+pub(super) fn is_packed(answer: &ContentResponse) -> bool {
     answer.coding != Coding::Identity || answer.has(b"content-encoding")
 }
 
 /// Detaches the response from its source and removes validators that do not apply to changed text. `keeps_dates` is
 /// `*_last_modified`: the date is retained, and the tag as a weak tag.
-pub(super) fn begin_text(answer: &mut Answer, etags: bool, keeps_dates: bool) {
+pub(super) fn begin_text(answer: &mut ContentResponse, etags: bool, keeps_dates: bool) {
     answer.detach(etags);
     if keeps_dates {
         answer.weaken_tag();
@@ -31,9 +31,9 @@ pub(super) fn begin_text(answer: &mut Answer, etags: bool, keeps_dates: bool) {
 }
 
 /// Wraps the body of a response whose head is already updated, except the length.
-pub(super) fn wrap(answer: &mut Answer, transform: impl Transform + 'static) {
+pub(super) fn wrap(answer: &mut ContentResponse, transform: impl Transform + 'static) {
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
-    answer.body = ResponseBody::Stream(transformed(pulled(body), transform), None);
+    answer.body = ResponseBody::Stream(transformed(pull_body(body), transform), None);
     answer.length = None;
     answer.ranges = false;
     answer.compressible = !is_packed(answer);
@@ -47,8 +47,8 @@ mod tests {
     use super::*;
 
     /// Returns a response of four bytes with a date, a tag and ranges.
-    fn answer() -> Answer {
-        let mut answer = Answer::new(200, ResponseBody::Full(Bytes::from_static(b"text")));
+    fn answer() -> ContentResponse {
+        let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from_static(b"text")));
         answer.field(b"Last-Modified", b"Mon, 23 Nov 2026 00:00:00 GMT");
         answer.field(b"ETag", b"\"a\"");
         answer.field(b"Accept-Ranges", b"bytes");
@@ -56,7 +56,7 @@ mod tests {
         answer
     }
 
-    fn lines(answer: &Answer) -> &str {
+    fn lines(answer: &ContentResponse) -> &str {
         std::str::from_utf8(&answer.lines).unwrap()
     }
 
@@ -65,7 +65,7 @@ mod tests {
         for (status, bodiless) in
             [(101, true), (200, false), (204, true), (206, false), (304, true), (404, false)]
         {
-            assert_eq!(is_bodiless(&Answer::new(status, ResponseBody::None)), bodiless, "{status}");
+            assert_eq!(is_bodiless(&ContentResponse::new(status, ResponseBody::None)), bodiless, "{status}");
         }
     }
 
@@ -85,15 +85,18 @@ mod tests {
         let mut dropped = answer();
         begin_text(&mut dropped, true, false);
         assert_eq!(lines(&dropped), "Accept-Ranges: bytes\r\n");
-        let mut kept = answer();
-        begin_text(&mut kept, true, true);
-        assert!(lines(&kept).contains("Last-Modified: Mon, ") && lines(&kept).contains("ETag: W/\"a\"\r\n"));
+        let mut unchanged = answer();
+        begin_text(&mut unchanged, true, true);
+        assert!(
+            lines(&unchanged).contains("Last-Modified: Mon, ")
+                && lines(&unchanged).contains("ETag: W/\"a\"\r\n")
+        );
     }
 
     #[test]
     fn wrapped_body_has_no_length_and_no_ranges() {
-        struct Same;
-        impl Transform for Same {
+        struct IdentityTransform;
+        impl Transform for IdentityTransform {
             fn push(
                 &mut self,
                 input: &mut &[u8],
@@ -109,12 +112,12 @@ mod tests {
         }
         let mut answer = answer();
         answer.length = Some(4);
-        wrap(&mut answer, Same);
+        wrap(&mut answer, IdentityTransform);
         assert!(matches!(answer.body, ResponseBody::Stream(_, None)) && answer.known_length().is_none());
         assert!(!answer.ranges && answer.compressible && !lines(&answer).contains("Accept-Ranges"));
         let mut packed = self::answer();
         packed.coding = Coding::Gzip;
-        wrap(&mut packed, Same);
+        wrap(&mut packed, IdentityTransform);
         assert!(!packed.compressible, "nothing is packed twice");
     }
 }

@@ -1,6 +1,6 @@
 //! `add_header`: header fields that a place adds.
 
-use myriad_net::Head;
+use myriad_net::ResponseText;
 use myriad_script::Frame;
 
 use super::expires::is_decorated;
@@ -13,7 +13,7 @@ pub(crate) fn add(
     frame: &mut Frame,
     place: &Place,
     (status, personal): (u16, bool),
-    head: &mut Head,
+    head: &mut ResponseText,
 ) {
     let rules = &place.headers;
     let decorated = is_decorated(status);
@@ -29,18 +29,18 @@ pub(crate) fn add(
             continue;
         }
         if let Some(value) = field.value.as_static() {
-            head.field(&field.name, value);
+            head.append_field(&field.name, value);
             continue;
         }
         if read {
-            request.outcome.answered.fields.clear();
-            request.outcome.answered.fields.extend_from_slice(head.fields());
+            request.outcome.head.fields.clear();
+            request.outcome.head.fields.extend_from_slice(head.fields());
         }
         scratch::with_buffer(|value| {
             // A field that cannot be evaluated is omitted; the response itself is valid.
             if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
                 value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-                head.field(&field.name, value);
+                head.append_field(&field.name, value);
             }
         });
     }

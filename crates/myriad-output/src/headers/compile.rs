@@ -4,7 +4,7 @@ use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
 use super::settings::{AddHeader, AddedFields, HeaderSettings};
-use myriad_exchange::runtime::{AddField, Expires, SettingsCompiler};
+use myriad_exchange::runtime::{AddField, ExpiresRule, SettingsCompiler};
 
 /// Compiles `add_header`.
 pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
@@ -17,7 +17,7 @@ pub fn added_trailers(settings: &Settings, compile: &mut dyn SettingsCompiler) -
 }
 
 /// Compiles `expires`.
-pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Expires<Template> {
+pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> ExpiresRule<Template> {
     settings.feature::<HeaderSettings>().expires.map(|text| compile.template(text))
 }
 
@@ -33,7 +33,7 @@ pub fn names(settings: &Settings, name: &[u8]) -> bool {
 }
 
 /// Returns whether an `add_header` sets the freshness of responses, which then starts when they are sent.
-pub fn says_freshness(settings: &Settings) -> bool {
+pub fn sets_freshness(settings: &Settings) -> bool {
     settings.feature::<HeaderSettings>().add.iter().any(is_of_freshness)
 }
 

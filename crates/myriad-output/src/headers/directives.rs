@@ -1,12 +1,12 @@
 //! Directive table.
 
 use myriad_conf::Diagnostic;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
 use super::parse_expires::parse_expires;
 use super::settings::{AddHeader, HeaderSettings, InheritFields};
-use myriad_exchange::runtime::Expires;
+use myriad_exchange::runtime::ExpiresRule;
 
 const WHERE: Contexts = Contexts::HSL_IF;
 
@@ -70,7 +70,7 @@ fn read_header(args: &Arguments<'_>) -> Result<AddHeader, Diagnostic> {
     Ok(AddHeader { name: args.text(0)?, value: args.text(1)?, always })
 }
 
-fn add_header(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn add_header(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<HeaderSettings>().add.push(read_header(args)?);
     Ok(())
 }
@@ -80,7 +80,7 @@ fn inherit(args: &Arguments<'_>) -> Result<InheritFields, Diagnostic> {
     args.choice(0, &choices)
 }
 
-fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let modified = args.len() > 1;
     if modified {
         args.choice(0, &[("modified", ())])?;
@@ -88,7 +88,7 @@ fn expires(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     let at = usize::from(modified);
     let word = args.bytes(at);
     settings.feature_mut::<HeaderSettings>().expires = match word {
-        [b'$', ..] => Expires::Variable { text: args.text(at)?, modified },
+        [b'$', ..] => ExpiresRule::Variable { text: args.text(at)?, modified },
         _ => parse_expires(word, modified).ok_or_else(|| {
             args.invalid(
                 at,

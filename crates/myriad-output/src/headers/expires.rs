@@ -9,10 +9,10 @@ use myriad_script::{Frame, Template};
 
 use super::parse_expires::parse_expires;
 use myriad_exchange::exchange::{Request, scratch};
-use myriad_exchange::runtime::Expires;
+use myriad_exchange::runtime::ExpiresRule;
 
 /// Result of `expires` for a response.
-enum Verdict {
+enum ExpiresResult {
     Off,
     Epoch,
     Max,
@@ -33,29 +33,29 @@ pub(crate) fn write_expires(
     out: &mut Vec<u8>,
 ) -> bool {
     let now_s = request.received.wall_s();
-    let verdict = judge(&request.place().headers.expires, request, frame, modified_s, now_s);
+    let verdict = evaluate(&request.place().headers.expires, request, frame, modified_s, now_s);
     match verdict {
-        Verdict::Off => return false,
-        Verdict::Epoch => {
+        ExpiresResult::Off => return false,
+        ExpiresResult::Epoch => {
             out.extend_from_slice(b"Expires: Thu, 01 Jan 1970 00:00:01 GMT\r\nCache-Control: no-cache\r\n");
         }
-        Verdict::Max => out.extend_from_slice(
+        ExpiresResult::Max => out.extend_from_slice(
             b"Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\nCache-Control: max-age=315360000\r\n",
         ),
-        Verdict::In(seconds) => write_block(now_s, seconds, out),
+        ExpiresResult::In(seconds) => write_block(now_s, seconds, out),
     }
     true
 }
 
 /// Last two lines written, cached because most requests of the same second use the same lines.
-struct Block {
+struct ExpiresLines {
     now_s: u64,
     seconds: i64,
     text: Vec<u8>,
 }
 
 thread_local! {
-    static BLOCK: RefCell<Block> = const { RefCell::new(Block { now_s: 0, seconds: 0, text: Vec::new() }) };
+    static BLOCK: RefCell<ExpiresLines> = const { RefCell::new(ExpiresLines { now_s: 0, seconds: 0, text: Vec::new() }) };
 }
 
 fn write_block(now_s: u64, seconds: i64, out: &mut Vec<u8>) {
@@ -76,32 +76,32 @@ fn write_block(now_s: u64, seconds: i64, out: &mut Vec<u8>) {
     });
 }
 
-fn judge(
-    expires: &Expires<Template>,
+fn evaluate(
+    expires: &ExpiresRule<Template>,
     request: &Request,
     frame: &mut Frame,
     modified_s: Option<u64>,
     now_s: u64,
-) -> Verdict {
+) -> ExpiresResult {
     match expires {
-        Expires::Off => Verdict::Off,
-        Expires::Epoch => Verdict::Epoch,
-        Expires::Max => Verdict::Max,
-        Expires::Access(seconds) => Verdict::In(*seconds),
-        Expires::Modified(seconds) => match modified_s {
-            Some(modified) => Verdict::In(modified.cast_signed() + seconds - now_s.cast_signed()),
-            None => Verdict::In(*seconds),
+        ExpiresRule::Off => ExpiresResult::Off,
+        ExpiresRule::Epoch => ExpiresResult::Epoch,
+        ExpiresRule::Max => ExpiresResult::Max,
+        ExpiresRule::Access(seconds) => ExpiresResult::In(*seconds),
+        ExpiresRule::Modified(seconds) => match modified_s {
+            Some(modified) => ExpiresResult::In(modified.cast_signed() + seconds - now_s.cast_signed()),
+            None => ExpiresResult::In(*seconds),
         },
-        Expires::Daily(second) => Verdict::In(until_daily(*second, now_s)),
-        Expires::Variable { text: template, modified } => {
-            let said = scratch::with_buffer(|text| {
+        ExpiresRule::Daily(second) => ExpiresResult::In(until_daily(*second, now_s)),
+        ExpiresRule::Variable { text: template, modified } => {
+            let parsed = scratch::with_buffer(|text| {
                 template.eval(request, frame, text).ok()?;
                 // As in nginx, an invalid or empty value leaves the fields unchanged.
                 parse_expires(text, *modified).filter(|_| !text.is_empty())
             });
-            match said {
-                Some(said) => judge(&said, request, frame, modified_s, now_s),
-                None => Verdict::Off,
+            match parsed {
+                Some(said) => evaluate(&said, request, frame, modified_s, now_s),
+                None => ExpiresResult::Off,
             }
         }
     }

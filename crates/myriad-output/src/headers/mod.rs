@@ -9,7 +9,7 @@ mod parse_expires;
 mod settings;
 pub(crate) mod trailers;
 
-pub use compile::{added_fields, added_trailers, expiry, names, replaced, says_freshness};
+pub use compile::{added_fields, added_trailers, expiry, names, replaced, sets_freshness};
 use myriad_exchange::feature::Feature;
 
 /// Feature entry for the list of features.

@@ -1,17 +1,17 @@
 //! Syntax of `expires`.
 
 use myriad_conf::number::parse_seconds;
-use myriad_exchange::runtime::Expires;
+use myriad_exchange::runtime::ExpiresRule;
 
 /// Parses the argument of `expires`, or the value of its variable at run time; `None` if invalid.
-pub(super) fn parse_expires<T>(word: &[u8], modified: bool) -> Option<Expires<T>> {
+pub(super) fn parse_expires<T>(word: &[u8], modified: bool) -> Option<ExpiresRule<T>> {
     match (word, modified) {
-        (b"off", false) => return Some(Expires::Off),
-        (b"epoch", false) => return Some(Expires::Epoch),
-        (b"max", false) => return Some(Expires::Max),
+        (b"off", false) => return Some(ExpiresRule::Off),
+        (b"epoch", false) => return Some(ExpiresRule::Epoch),
+        (b"max", false) => return Some(ExpiresRule::Max),
         ([b'@', time @ ..], false) => {
             let seconds = parse_seconds(time).ok().and_then(|seconds| u32::try_from(seconds).ok());
-            return seconds.filter(|seconds| *seconds <= 86_400).map(Expires::Daily);
+            return seconds.filter(|seconds| *seconds <= 86_400).map(ExpiresRule::Daily);
         }
         _ => {}
     }
@@ -20,5 +20,5 @@ pub(super) fn parse_expires<T>(word: &[u8], modified: bool) -> Option<Expires<T>
         [b'+', time @ ..] | time => (1, time),
     };
     let seconds = sign * i64::try_from(parse_seconds(time).ok()?).ok()?;
-    Some(if modified { Expires::Modified(seconds) } else { Expires::Access(seconds) })
+    Some(if modified { ExpiresRule::Modified(seconds) } else { ExpiresRule::Access(seconds) })
 }

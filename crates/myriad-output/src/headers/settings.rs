@@ -1,7 +1,7 @@
 //! Settings of the directives.
 
 use myriad_conf::Text;
-use myriad_exchange::runtime::Expires;
+use myriad_exchange::runtime::ExpiresRule;
 
 /// Single `add_header`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub(super) enum InheritFields {
 /// `add_header` or `add_trailer` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AddedFields {
-    own: Vec<AddHeader>,
-    outer: Vec<AddHeader>,
+    own_fields: Vec<AddHeader>,
+    outer_fields: Vec<AddHeader>,
     inherit: InheritFields,
 }
 
@@ -38,15 +38,15 @@ impl AddedFields {
     /// Returns the effective fields in the order in which they are added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &AddHeader> {
         let inherits = match self.inherit {
-            InheritFields::On => self.own.is_empty(),
+            InheritFields::On => self.own_fields.is_empty(),
             InheritFields::Off => false,
             InheritFields::Merge => true,
         };
-        self.own.iter().chain(self.outer.iter().filter(move |_| inherits))
+        self.own_fields.iter().chain(self.outer_fields.iter().filter(move |_| inherits))
     }
 
     pub(super) fn push(&mut self, field: AddHeader) {
-        self.own.push(field);
+        self.own_fields.push(field);
     }
 
     pub(super) fn set_inherit(&mut self, inherit: InheritFields) {
@@ -55,7 +55,7 @@ impl AddedFields {
 
     /// Returns the initial settings of a nested level.
     fn within(&self) -> Self {
-        Self { own: Vec::new(), outer: self.iter().cloned().collect(), inherit: self.inherit }
+        Self { own_fields: Vec::new(), outer_fields: self.iter().cloned().collect(), inherit: self.inherit }
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) struct HeaderSettings {
     /// `add_trailer`.
     pub trailers: AddedFields,
     /// `expires`.
-    pub expires: Expires<Text>,
+    pub expires: ExpiresRule<Text>,
 }
 
 myriad_conf::feature_settings!(HeaderSettings, |around| Some(HeaderSettings {

@@ -2,7 +2,7 @@ use myriad_conf::model::{LocationConf, RewriteStep};
 
 use super::settings::HeaderSettings;
 use crate::testing::{model, server};
-use myriad_exchange::runtime::Expires;
+use myriad_exchange::runtime::ExpiresRule;
 
 fn of(location: &LocationConf) -> &HeaderSettings {
     location.settings.feature()
@@ -66,23 +66,23 @@ fn an_if_lays_its_fields_over_those_of_its_location() {
 
 #[test]
 fn expires_has_every_form() {
-    let said = |args: &str| {
+    let parsed_expires = |args: &str| {
         let server = server(super::FEATURE.family, &format!("expires {args};"));
         server.settings.feature::<HeaderSettings>().expires.clone()
     };
     for (args, expected) in [
-        ("off", Expires::Off),
-        ("epoch", Expires::Epoch),
-        ("max", Expires::Max),
-        ("1y", Expires::Access(31_536_000)),
-        ("-1", Expires::Access(-1)),
-        ("+24h", Expires::Access(86_400)),
-        ("modified +1h", Expires::Modified(3600)),
-        ("@15h30m", Expires::Daily(55_800)),
+        ("off", ExpiresRule::Off),
+        ("epoch", ExpiresRule::Epoch),
+        ("max", ExpiresRule::Max),
+        ("1y", ExpiresRule::Access(31_536_000)),
+        ("-1", ExpiresRule::Access(-1)),
+        ("+24h", ExpiresRule::Access(86_400)),
+        ("modified +1h", ExpiresRule::Modified(3600)),
+        ("@15h30m", ExpiresRule::Daily(55_800)),
     ] {
-        assert_eq!(said(args), expected, "{args}");
+        assert_eq!(parsed_expires(args), expected, "{args}");
     }
-    assert!(matches!(said("modified $e"), Expires::Variable { modified: true, .. }));
+    assert!(matches!(parsed_expires("modified $e"), ExpiresRule::Variable { modified: true, .. }));
     for wrong in ["@25h", "modified max", "1ms", "+", "-x", "modified @1h"] {
         assert!(model(super::FEATURE.family, &format!("expires {wrong};")).is_err(), "{wrong}");
     }

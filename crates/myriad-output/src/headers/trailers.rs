@@ -1,25 +1,26 @@
 //! `add_trailer`: fields after the last chunk, whose values may depend on the complete body.
 
-use myriad_http::{Method, Version};
+use myriad_http::{HttpVersion, Method};
 use myriad_net::ResponseBody;
 
 use super::expires::is_decorated;
-use myriad_exchange::exchange::Answer;
-use myriad_exchange::exchange::{Exchange, Request, pulled, scratch};
+use myriad_exchange::exchange::ContentResponse;
+use myriad_exchange::exchange::{Exchange, Request, pull_body, scratch};
 use myriad_exchange::runtime::Place;
 
 /// Returns whether trailers follow the response, which is then chunked even if its length is known. Called before the
 /// head is written.
-pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> bool {
+pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentResponse) -> bool {
     let decorated = is_decorated(answer.status);
     let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));
     let bodiless =
         request.received.head.method() == Method::Head || matches!(answer.status, 100..=199 | 204 | 304);
-    if !any || bodiless || request.received.head.version() == Version::Http10 || !place.connection.chunked {
+    if !any || bodiless || request.received.head.version() == HttpVersion::Http10 || !place.connection.chunked
+    {
         return false;
     }
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
-    answer.body = ResponseBody::Stream(pulled(body), None);
+    answer.body = ResponseBody::Stream(pull_body(body), None);
     answer.length = None;
     true
 }
@@ -28,7 +29,7 @@ pub(crate) fn expect(request: &Request, place: &Place, answer: &mut Answer) -> b
 pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
-    let decorated = is_decorated(exchange.request.outcome.answered.status);
+    let decorated = is_decorated(exchange.request.outcome.head.status);
     pass_on(&mut exchange.request, place);
     for field in place.headers.trailers.iter().filter(|field| field.is_added(decorated)) {
         let Exchange { frame, request } = &mut **exchange;
@@ -41,11 +42,11 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
                 line.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 line.extend_from_slice(b"\r\n");
                 // Each may read the previous trailers (`$sent_trailer_*`).
-                request.outcome.answered.trailers.extend_from_slice(line);
+                request.outcome.head.trailers.extend_from_slice(line);
             }
         });
     }
-    out.extend_from_slice(&exchange.request.outcome.answered.trailers);
+    out.extend_from_slice(&exchange.request.outcome.head.trailers);
 }
 
 /// Forwards the origin's trailers, except fields not permitted in trailers (RFC 9110 section 6.5.1) and fields that the
@@ -57,9 +58,9 @@ fn pass_on(request: &mut Request, place: &Place) {
         return;
     }
     for (known, name, value) in trailers.borrow().iter_known() {
-        if origin.passes_behind(known, name) {
+        if origin.passes_trailer(known, name) {
             for part in [name, b": ", value, b"\r\n"] {
-                request.outcome.answered.trailers.extend_from_slice(part);
+                request.outcome.head.trailers.extend_from_slice(part);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use color_quant::NeuQuant;
 
-use crate::image::fault::Fault;
+use crate::image::fault::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 
@@ -16,7 +16,7 @@ const MOST_LEARNED: usize = 1 << 20;
 const CHECK_EVERY: usize = 1 << 16;
 
 /// Image with a palette.
-pub(crate) struct Few {
+pub(crate) struct PaletteImage {
     /// Palette, at most [`MOST`] colors.
     pub colors: Vec<[u8; DEPTH]>,
     /// Palette index of each pixel.
@@ -24,9 +24,9 @@ pub(crate) struct Few {
 }
 
 /// Returns the image in its exact colors; `None` if it has more than [`MOST`].
-pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
+pub(crate) fn exact_palette(pixels: &Pixels) -> Option<PaletteImage> {
     let mut known = foldhash::HashMap::<[u8; DEPTH], u8>::default();
-    let mut few = Few { colors: Vec::new(), numbers: Vec::with_capacity(pixels.data.len() / DEPTH) };
+    let mut few = PaletteImage { colors: Vec::new(), numbers: Vec::with_capacity(pixels.data.len() / DEPTH) };
     let mut last = ([0; DEPTH], None);
     for pixel in pixels.each() {
         let number = match last {
@@ -47,7 +47,11 @@ pub(crate) fn exact(pixels: &Pixels) -> Option<Few> {
 }
 
 /// Returns the image in at most `most` approximated colors.
-pub(crate) fn close(pixels: &Pixels, most: usize, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
+pub(crate) fn approximate_palette(
+    pixels: &Pixels,
+    most: usize,
+    interrupt: Interrupt<'_>,
+) -> Result<PaletteImage, ImageError> {
     let (all, _) = pixels.data.as_chunks::<DEPTH>();
     let found = match all.len().div_ceil(MOST_LEARNED) {
         0 | 1 => NeuQuant::new(EVERY, most, &pixels.data),
@@ -62,32 +66,32 @@ pub(crate) fn close(pixels: &Pixels, most: usize, interrupt: Interrupt<'_>) -> R
         interrupt.check()?;
         numbers.extend(part.iter().map(|pixel| found.index_of(pixel) as u8));
     }
-    Ok(Few { colors, numbers })
+    Ok(PaletteImage { colors, numbers })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Interrupt, close, exact};
+    use super::{Interrupt, approximate_palette, exact_palette};
     use crate::image::pixels::Pixels;
-    use crate::image::size::Size;
+    use crate::image::size::ImageSize;
 
     fn shades(of: u32) -> Pixels {
         let data = (0..of).flat_map(|at| [(at % 256) as u8, (at / 256) as u8, 7, 255]).collect();
-        Pixels::new(Size { width: of, height: 1 }, data).unwrap()
+        Pixels::new(ImageSize { width: of, height: 1 }, data).unwrap()
     }
 
     #[test]
     fn up_to_256_colors_are_retained_exactly() {
-        let few = exact(&shades(256)).unwrap();
+        let few = exact_palette(&shades(256)).unwrap();
         assert_eq!(few.colors.len(), 256);
         assert!(few.numbers.iter().enumerate().all(|(at, number)| at == usize::from(*number)));
-        assert!(exact(&shades(257)).is_none());
+        assert!(exact_palette(&shades(257)).is_none());
     }
 
     #[test]
     fn many_colors_become_few_that_are_close() {
         let pixels = shades(2000);
-        let few = close(&pixels, 64, Interrupt::never()).unwrap();
+        let few = approximate_palette(&pixels, 64, Interrupt::never()).unwrap();
         assert_eq!((few.colors.len(), few.numbers.len()), (64, 2000));
         let far = pixels.each().zip(&few.numbers).map(|(pixel, number)| {
             let color = few.colors[usize::from(*number)];

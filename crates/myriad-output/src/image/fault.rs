@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-use crate::image::size::Size;
+use crate::image::size::ImageSize;
 
 /// Reason why an image was not processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ImageError {
     /// The image cannot be decoded or encoded.
     Broken(&'static str),
     /// The image exceeds the maximum number of pixels.
-    TooLarge(Size),
+    TooLarge(ImageSize),
     /// Decoding takes more processor time or memory than an image of this size needs.
     TooCostly(&'static str),
     /// The interrupt cancelled the work.
     Cancelled,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ImageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken(why) | Self::TooCostly(why) => f.write_str(why),
@@ -33,4 +33,4 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ImageError {}

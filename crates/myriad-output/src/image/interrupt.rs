@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Cursor, Error, Read, Result, Seek, SeekFrom};
 
-use crate::image::fault::Fault;
+use crate::image::fault::ImageError;
 
 /// Cancellation check, which is polled while an image is decoded, changed and encoded.
 #[derive(Clone, Copy)]
@@ -20,13 +20,13 @@ impl<'a> Interrupt<'a> {
     }
 
     /// Returns [`Fault::Cancelled`] if the work is cancelled.
-    pub(crate) fn check(self) -> std::result::Result<(), Fault> {
-        if (self.0)() { Err(Fault::Cancelled) } else { Ok(()) }
+    pub(crate) fn check(self) -> std::result::Result<(), ImageError> {
+        if (self.0)() { Err(ImageError::Cancelled) } else { Ok(()) }
     }
 }
 
 /// Input of decoders. Reads fail once the interrupt cancels.
-pub(crate) struct Source<'a> {
+pub(crate) struct InterruptibleInput<'a> {
     bytes: Cursor<&'a [u8]>,
     interrupt: Interrupt<'a>,
     /// Number of bytes read since the interrupt was polled.
@@ -39,7 +39,7 @@ const POLL_EVERY: usize = 32;
 /// Maximum number of bytes of a read, so that the interrupt is polled between two pieces.
 const PIECE: usize = 4 << 10;
 
-impl<'a> Source<'a> {
+impl<'a> InterruptibleInput<'a> {
     pub(crate) fn new(bytes: &'a [u8], interrupt: Interrupt<'a>) -> Self {
         Self { bytes: Cursor::new(bytes), interrupt, unpolled: POLL_EVERY }
     }
@@ -54,7 +54,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Read for Source<'_> {
+impl Read for InterruptibleInput<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         self.poll()?;
         let most = buffer.len().min(PIECE);
@@ -64,7 +64,7 @@ impl Read for Source<'_> {
     }
 }
 
-impl BufRead for Source<'_> {
+impl BufRead for InterruptibleInput<'_> {
     fn fill_buf(&mut self) -> Result<&[u8]> {
         self.poll()?;
         let rest = self.bytes.fill_buf()?;
@@ -77,7 +77,7 @@ impl BufRead for Source<'_> {
     }
 }
 
-impl Seek for Source<'_> {
+impl Seek for InterruptibleInput<'_> {
     fn seek(&mut self, to: SeekFrom) -> Result<u64> {
         self.bytes.seek(to)
     }
@@ -85,23 +85,23 @@ impl Seek for Source<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BufRead, Fault, Interrupt, Read, Source};
+    use super::{BufRead, ImageError, Interrupt, InterruptibleInput, Read};
     use std::cell::Cell;
 
     #[test]
     fn bytes_are_read_in_pieces_until_the_interrupt_cancels() {
         let bytes: Vec<u8> = (0..20_000_u32).map(|at| at as u8).collect();
         let mut copy = Vec::new();
-        let mut source = Source::new(&bytes, Interrupt::never());
+        let mut source = InterruptibleInput::new(&bytes, Interrupt::never());
         assert!(source.fill_buf().unwrap().len() < bytes.len());
         source.read_to_end(&mut copy).unwrap();
         assert_eq!(copy, bytes);
 
         let polls = Cell::new(0);
         let is_cancelled = || polls.replace(polls.get() + 1) == 2;
-        let mut source = Source::new(&bytes, Interrupt::new(&is_cancelled));
+        let mut source = InterruptibleInput::new(&bytes, Interrupt::new(&is_cancelled));
         let read = (&mut source).bytes().take_while(Result::is_ok).count();
         assert_eq!(read, 64);
-        assert_eq!(Interrupt::new(&|| true).check(), Err(Fault::Cancelled));
+        assert_eq!(Interrupt::new(&|| true).check(), Err(ImageError::Cancelled));
     }
 }

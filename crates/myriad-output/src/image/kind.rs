@@ -2,7 +2,7 @@
 
 /// Input format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ImageKind {
     /// JPEG.
     Jpeg,
     /// GIF.
@@ -13,7 +13,7 @@ pub enum Kind {
     Webp,
 }
 
-impl Kind {
+impl ImageKind {
     /// Number of bytes that the detection requires.
     pub const NEEDED: usize = 16;
 
@@ -52,19 +52,19 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::ImageKind;
 
     #[test]
     fn image_kinds_are_recognized_by_magic_bytes() {
-        let of = |begin: &[u8]| Kind::of(&[begin, &[0; 16]].concat());
-        assert_eq!(of(b"\xff\xd8"), Some(Kind::Jpeg));
-        assert_eq!(of(b"GIF87a"), Some(Kind::Gif));
-        assert_eq!(of(b"GIF89a"), Some(Kind::Gif));
-        assert_eq!(of(b"\x89PNG\r\n\x1a\n"), Some(Kind::Png));
-        assert_eq!(of(b"RIFF0000WEBP"), Some(Kind::Webp));
+        let of = |begin: &[u8]| ImageKind::of(&[begin, &[0; 16]].concat());
+        assert_eq!(of(b"\xff\xd8"), Some(ImageKind::Jpeg));
+        assert_eq!(of(b"GIF87a"), Some(ImageKind::Gif));
+        assert_eq!(of(b"GIF89a"), Some(ImageKind::Gif));
+        assert_eq!(of(b"\x89PNG\r\n\x1a\n"), Some(ImageKind::Png));
+        assert_eq!(of(b"RIFF0000WEBP"), Some(ImageKind::Webp));
         for other in [&b"GIF88a"[..], b"RIFF0000WAVE", b"<svg", b"\x89PNG\n", b"\xd8\xff"] {
             assert_eq!(of(other), None, "{other:?}");
         }
-        assert_eq!(Kind::of(b"\xff\xd8 too short"), None);
+        assert_eq!(ImageKind::of(b"\xff\xd8 too short"), None);
     }
 }

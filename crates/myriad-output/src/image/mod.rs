@@ -36,10 +36,10 @@ mod size;
 mod wish;
 mod write;
 
-pub use facts::Facts;
-pub use fault::Fault;
+pub use facts::ImageMetadata;
+pub use fault::ImageError;
 pub use interrupt::Interrupt;
-pub use kind::Kind;
-pub use make::{Made, make};
-pub use size::Size;
-pub use wish::{Format, Shape, Turn, Wish};
+pub use kind::ImageKind;
+pub use make::{ConvertedImage, make};
+pub use size::ImageSize;
+pub use wish::{ImageRequest, ImageRotation, OutputFormat, RequestedSize};

@@ -1,14 +1,14 @@
 //! Decoded image, and its size limit.
 
-use crate::image::fault::Fault;
+use crate::image::fault::ImageError;
 use crate::image::pixels::Pixels;
-use crate::image::size::Size;
+use crate::image::size::ImageSize;
 
 /// Maximum length of a profile that is preserved; those of cameras and telephones have less than a thousand bytes.
 pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
 
 /// Decoded image.
-pub(crate) struct Picture {
+pub(crate) struct DecodedImage {
     pub pixels: Pixels,
     /// Set if the image had a palette: a drawing rather than a photograph.
     pub has_palette: bool,
@@ -17,6 +17,6 @@ pub(crate) struct Picture {
 }
 
 /// Rejects an image with too many pixels.
-pub(crate) fn bounded(size: Size, max_pixels: u64) -> Result<Size, Fault> {
-    if size.pixels() > max_pixels { Err(Fault::TooLarge(size)) } else { Ok(size) }
+pub(crate) fn bounded(size: ImageSize, max_pixels: u64) -> Result<ImageSize, ImageError> {
+    if size.pixels() > max_pixels { Err(ImageError::TooLarge(size)) } else { Ok(size) }
 }

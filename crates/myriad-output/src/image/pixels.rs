@@ -3,29 +3,29 @@
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{PixelType, ResizeAlg, ResizeOptions, Resizer};
 
-use crate::image::fault::Fault;
-use crate::image::plan::Cut;
-use crate::image::size::Size;
-use crate::image::wish::Turn;
+use crate::image::fault::ImageError;
+use crate::image::plan::CropArea;
+use crate::image::size::ImageSize;
+use crate::image::wish::ImageRotation;
 
 /// Number of bytes per pixel: red, green, blue, alpha.
 pub(crate) const DEPTH: usize = 4;
 
 /// Image as pixels.
 pub(crate) struct Pixels {
-    pub size: Size,
+    pub size: ImageSize,
     /// Pixels line by line, [`DEPTH`] bytes each.
     pub data: Vec<u8>,
 }
 
 impl Pixels {
     /// Wraps decoded pixels; `None` if their number does not match the size.
-    pub(crate) fn new(size: Size, data: Vec<u8>) -> Option<Self> {
+    pub(crate) fn new(size: ImageSize, data: Vec<u8>) -> Option<Self> {
         (data.len() as u64 == size.pixels() * DEPTH as u64).then_some(Self { size, data })
     }
 
     /// Allocates transparent pixels.
-    pub(crate) fn clear(size: Size) -> Self {
+    pub(crate) fn clear(size: ImageSize) -> Self {
         Self { size, data: vec![0; size.pixels() as usize * DEPTH] }
     }
 
@@ -52,7 +52,7 @@ impl Pixels {
     }
 
     /// Returns the image in another size. Colors of transparent pixels do not affect the result.
-    pub(crate) fn scaled(&self, size: Size) -> Result<Self, Fault> {
+    pub(crate) fn scaled(&self, size: ImageSize) -> Result<Self, ImageError> {
         let mut made = Self::clear(size);
         let from = ImageRef::new(self.size.width, self.size.height, &self.data, PixelType::U8x4);
         let to = Image::from_slice_u8(size.width, size.height, &mut made.data, PixelType::U8x4);
@@ -63,12 +63,12 @@ impl Pixels {
             (Ok(from), Ok(mut to)) => Resizer::new().resize(&from, &mut to, &options).is_ok(),
             _ => false,
         };
-        scaled.then_some(made).ok_or(Fault::Broken("scaling failed"))
+        scaled.then_some(made).ok_or(ImageError::Broken("scaling failed"))
     }
 
     /// Places the image on a transparent canvas, at a distance from its left and its top edge. Parts outside are
     /// cropped.
-    pub(crate) fn on_canvas(self, canvas: Size, (left, top): (u32, u32)) -> Self {
+    pub(crate) fn on_canvas(self, canvas: ImageSize, (left, top): (u32, u32)) -> Self {
         if self.size == canvas && (left, top) == (0, 0) {
             return self;
         }
@@ -85,7 +85,7 @@ impl Pixels {
     }
 
     /// Returns a part of the image.
-    pub(crate) fn cut(&self, cut: Cut) -> Self {
+    pub(crate) fn cut(&self, cut: CropArea) -> Self {
         let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
         let lines = self.lines().skip(cut.top as usize).take(cut.size.height as usize);
         let data = lines.flat_map(|line| &line[left..left + width]).copied().collect();
@@ -93,15 +93,15 @@ impl Pixels {
     }
 
     /// Returns the image rotated counterclockwise.
-    pub(crate) fn turned(mut self, turn: Turn) -> Self {
+    pub(crate) fn turned(mut self, turn: ImageRotation) -> Self {
         match turn {
-            Turn::None => self,
-            Turn::Half => {
+            ImageRotation::None => self,
+            ImageRotation::Half => {
                 self.data.as_chunks_mut::<DEPTH>().0.reverse();
                 self
             }
-            Turn::Quarter => self.on_its_side(true, false),
-            Turn::ThreeQuarters => self.on_its_side(false, true),
+            ImageRotation::Quarter => self.on_its_side(true, false),
+            ImageRotation::ThreeQuarters => self.on_its_side(false, true),
         }
     }
 
@@ -112,10 +112,10 @@ impl Pixels {
                 self.swap_sides();
                 self
             }
-            3 => self.turned(Turn::Half),
+            3 => self.turned(ImageRotation::Half),
             4 => {
                 self.swap_sides();
-                self.turned(Turn::Half)
+                self.turned(ImageRotation::Half)
             }
             5 => self.on_its_side(false, false),
             6 => self.on_its_side(false, true),
@@ -151,12 +151,12 @@ impl Pixels {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cut, Pixels, Size, Turn};
+    use super::{CropArea, ImageRotation, ImageSize, Pixels};
 
     /// Returns an image of pixels `1 2 3 / 4 5 6`, by their reds.
     fn six() -> Pixels {
         let data = (1..=6).flat_map(|red| [red, 0, 0, 255]).collect();
-        Pixels::new(Size { width: 3, height: 2 }, data).unwrap()
+        Pixels::new(ImageSize { width: 3, height: 2 }, data).unwrap()
     }
 
     fn reds(pixels: &Pixels) -> (u32, Vec<u8>) {
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn pictures_are_turned_against_the_clock() {
         for (turn, width, pixels) in [
-            (Turn::None, 3, [1, 2, 3, 4, 5, 6]),
-            (Turn::Quarter, 2, [3, 6, 2, 5, 1, 4]),
-            (Turn::Half, 3, [6, 5, 4, 3, 2, 1]),
-            (Turn::ThreeQuarters, 2, [4, 1, 5, 2, 6, 3]),
+            (ImageRotation::None, 3, [1, 2, 3, 4, 5, 6]),
+            (ImageRotation::Quarter, 2, [3, 6, 2, 5, 1, 4]),
+            (ImageRotation::Half, 3, [6, 5, 4, 3, 2, 1]),
+            (ImageRotation::ThreeQuarters, 2, [4, 1, 5, 2, 6, 3]),
         ] {
             assert_eq!(reds(&six().turned(turn)), (width, pixels.to_vec()), "{turn:?}");
         }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn picture_is_put_on_a_canvas_and_the_rest_of_it_cut_off() {
-        let canvas = Size { width: 3, height: 3 };
+        let canvas = ImageSize { width: 3, height: 3 };
         let placed = |left, top| reds(&six().on_canvas(canvas, (left, top))).1;
         assert_eq!(placed(0, 0), [1, 2, 3, 4, 5, 6, 0, 0, 0]);
         assert_eq!(placed(1, 2), [0, 0, 0, 0, 0, 0, 0, 1, 2]);
@@ -204,20 +204,20 @@ mod tests {
 
     #[test]
     fn part_is_cut_out() {
-        let cut = Cut { left: 1, top: 1, size: Size { width: 2, height: 1 } };
+        let cut = CropArea { left: 1, top: 1, size: ImageSize { width: 2, height: 1 } };
         assert_eq!(reds(&six().cut(cut)), (2, vec![5, 6]));
     }
 
     #[test]
     fn colors_of_transparent_pixels_do_not_shine_through() {
         let data = [[200, 0, 0, 255], [0, 0, 255, 0]].concat();
-        let pixels = Pixels::new(Size { width: 2, height: 1 }, data).unwrap();
-        let made = pixels.scaled(Size { width: 1, height: 1 }).unwrap();
+        let pixels = Pixels::new(ImageSize { width: 2, height: 1 }, data).unwrap();
+        let made = pixels.scaled(ImageSize { width: 1, height: 1 }).unwrap();
         assert!(matches!(made.data[..], [199..=201, 0, 0, 127..=128]), "{:?}", made.data);
     }
 
     #[test]
     fn pixels_that_are_too_few_are_no_picture() {
-        assert!(Pixels::new(Size { width: 2, height: 1 }, vec![0; 4]).is_none());
+        assert!(Pixels::new(ImageSize { width: 2, height: 1 }, vec![0; 4]).is_none());
     }
 }

@@ -1,37 +1,37 @@
 //! Target sizes: nginx's arithmetic, which never enlarges an image.
 
-use crate::image::size::Size;
-use crate::image::wish::Shape;
+use crate::image::size::ImageSize;
+use crate::image::wish::RequestedSize;
 
 /// Part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct CropArea {
     /// Number of columns cropped at the left.
     pub left: u32,
     /// Number of lines cropped at the top.
     pub top: u32,
     /// Remaining size.
-    pub size: Size,
+    pub size: ImageSize,
 }
 
 /// Returns whether an image satisfies a shape unchanged.
-pub(crate) fn fits(shape: Shape, size: Size) -> bool {
+pub(crate) fn fits(shape: RequestedSize, size: ImageSize) -> bool {
     match shape {
-        Shape::Keep => true,
-        Shape::Resize { width, height } | Shape::Crop { width, height } => {
+        RequestedSize::Keep => true,
+        RequestedSize::Resize { width, height } | RequestedSize::Crop { width, height } => {
             size.width <= width && size.height <= height
         }
     }
 }
 
 /// Returns the size that an image is scaled to; `None` if it is unchanged.
-pub(crate) fn scaled(shape: Shape, size: Size) -> Option<Size> {
+pub(crate) fn scaled(shape: RequestedSize, size: ImageSize) -> Option<ImageSize> {
     let scaled = match shape {
-        Shape::Keep => size,
+        RequestedSize::Keep => size,
         // The width is reduced first, then the height.
-        Shape::Resize { width, height } => as_high(as_wide(size, width), height),
+        RequestedSize::Resize { width, height } => as_high(as_wide(size, width), height),
         // One side matches, the other may be larger.
-        Shape::Crop { width, height } => {
+        RequestedSize::Crop { width, height } => {
             let narrower =
                 u64::from(size.width) * u64::from(height) < u64::from(width) * u64::from(size.height);
             if narrower { as_wide(size, width) } else { as_high(size, height) }
@@ -41,28 +41,28 @@ pub(crate) fn scaled(shape: Shape, size: Size) -> Option<Size> {
 }
 
 /// Returns the part of a scaled and rotated image to crop to; `None` if all of it remains.
-pub(crate) fn cut(shape: Shape, size: Size) -> Option<Cut> {
-    let Shape::Crop { width, height } = shape else { return None };
-    let left = Size { width: size.width.min(width), height: size.height.min(height) };
-    (left != size).then(|| Cut {
+pub(crate) fn cut(shape: RequestedSize, size: ImageSize) -> Option<CropArea> {
+    let RequestedSize::Crop { width, height } = shape else { return None };
+    let left = ImageSize { width: size.width.min(width), height: size.height.min(height) };
+    (left != size).then(|| CropArea {
         left: (size.width - left.width) / 2,
         top: (size.height - left.height) / 2,
         size: left,
     })
 }
 
-fn as_wide(size: Size, width: u32) -> Size {
+fn as_wide(size: ImageSize, width: u32) -> ImageSize {
     if size.width <= width {
         return size;
     }
-    Size { width, height: of(size.height, width, size.width) }
+    ImageSize { width, height: of(size.height, width, size.width) }
 }
 
-fn as_high(size: Size, height: u32) -> Size {
+fn as_high(size: ImageSize, height: u32) -> ImageSize {
     if size.height <= height {
         return size;
     }
-    Size { width: of(size.width, height, size.height), height }
+    ImageSize { width: of(size.width, height, size.height), height }
 }
 
 /// Returns `side * numerator / denominator`, rounded down, at least 1.
@@ -74,14 +74,14 @@ fn of(side: u32, numerator: u32, denominator: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cut, cut, fits, scaled};
-    use crate::image::size::Size;
-    use crate::image::wish::Shape;
+    use super::{CropArea, cut, fits, scaled};
+    use crate::image::size::ImageSize;
+    use crate::image::wish::RequestedSize;
 
-    const ANY: u32 = Shape::ANY;
+    const ANY: u32 = RequestedSize::ANY;
 
-    fn size((width, height): (u32, u32)) -> Size {
-        Size { width, height }
+    fn size((width, height): (u32, u32)) -> ImageSize {
+        ImageSize { width, height }
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             ((1000, 1), (10, 10), Some((10, 1))),
             ((65_535, 65_535), (65_534, ANY), Some((65_534, 65_534))),
         ] {
-            let shape = Shape::Resize { width: within.0, height: within.1 };
+            let shape = RequestedSize::Resize { width: within.0, height: within.1 };
             assert_eq!(scaled(shape, size(from)), to.map(size), "{from:?} within {within:?}");
             assert_eq!(fits(shape, size(from)), to.is_none(), "{from:?} within {within:?}");
         }
@@ -110,12 +110,13 @@ mod tests {
             ((100, 120), (200, 60), None, Some((0, 30, 100, 60))),
             ((100, 120), (200, 200), None, None),
         ] {
-            let shape = Shape::Crop { width: within.0, height: within.1 };
+            let shape = RequestedSize::Crop { width: within.0, height: within.1 };
             let made = scaled(shape, size(from));
             assert_eq!(made, to.map(size), "{from:?} within {within:?}");
-            let left = left.map(|(left, top, width, height)| Cut { left, top, size: size((width, height)) });
+            let left =
+                left.map(|(left, top, width, height)| CropArea { left, top, size: size((width, height)) });
             assert_eq!(cut(shape, made.unwrap_or(size(from))), left, "{from:?} within {within:?}");
         }
-        assert_eq!(cut(Shape::Resize { width: 1, height: 1 }, size((9, 9))), None);
+        assert_eq!(cut(RequestedSize::Resize { width: 1, height: 1 }, size((9, 9))), None);
     }
 }

@@ -5,37 +5,37 @@ mod jpeg;
 mod png;
 mod webp;
 
-use crate::image::fault::Fault;
+use crate::image::fault::ImageError;
 use crate::image::interrupt::Interrupt;
-use crate::image::kind::Kind;
-use crate::image::picture::{LONGEST_PROFILE, Picture};
-use crate::image::size::Size;
+use crate::image::kind::ImageKind;
+use crate::image::picture::{DecodedImage, LONGEST_PROFILE};
+use crate::image::size::ImageSize;
 
 /// Decodes an image of at most `max_pixels`, the first frame of an animation. The result may be smaller than stored,
 /// but not smaller than `wanted`, if that is faster. Memory and work are bounded by `max_pixels`.
 pub(crate) fn read(
-    kind: Kind,
+    kind: ImageKind,
     bytes: &[u8],
-    wanted: Size,
+    wanted: ImageSize,
     max_pixels: u64,
     interrupt: Interrupt<'_>,
-) -> Result<Picture, Fault> {
+) -> Result<DecodedImage, ImageError> {
     let picture = match kind {
-        Kind::Jpeg => jpeg::read(bytes, wanted, max_pixels, interrupt),
-        Kind::Gif => gif::read(bytes, max_pixels, interrupt),
-        Kind::Png => png::read(bytes, max_pixels, interrupt),
-        Kind::Webp => webp::read(bytes, max_pixels, interrupt),
+        ImageKind::Jpeg => jpeg::read(bytes, wanted, max_pixels, interrupt),
+        ImageKind::Gif => gif::read(bytes, max_pixels, interrupt),
+        ImageKind::Png => png::read(bytes, max_pixels, interrupt),
+        ImageKind::Webp => webp::read(bytes, max_pixels, interrupt),
     };
     // A decoder reports a cancelled read as a broken file.
     interrupt.check()?;
     let mut picture = picture?;
-    picture.profile = picture.profile.filter(|profile| tells_something(profile));
+    picture.profile = picture.profile.filter(|profile| is_relevant_profile(profile));
     Ok(picture)
 }
 
 /// Returns whether a profile (ICC.1:2022 section 7.2) defines RGB colors other than sRGB, which is the default without
 /// a profile.
-fn tells_something(profile: &[u8]) -> bool {
+fn is_relevant_profile(profile: &[u8]) -> bool {
     let contains = |text: &[u8]| profile.windows(text.len()).any(|part| part == text);
     profile.len() <= LONGEST_PROFILE
         && profile.get(16..20) == Some(b"RGB ")
@@ -45,16 +45,19 @@ fn tells_something(profile: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::tells_something;
+    use super::is_relevant_profile;
 
     #[test]
     fn profile_is_retained_only_for_non_srgb_colors() {
         let profile = |space: &[u8], name: &[u8]| [&[0; 16], space, &[0; 100], name].concat();
-        assert!(tells_something(&profile(b"RGB ", b"Display P3")));
-        assert!(!tells_something(&profile(b"RGB ", b"sRGB IEC61966-2.1")));
-        assert!(!tells_something(&profile(b"RGB ", b"\0s\0R\0G\0B")));
-        assert!(!tells_something(&profile(b"CMYK", b"Coated")), "the pixels are read as red, green and blue");
-        assert!(!tells_something(b"short"));
-        assert!(!tells_something(&profile(b"RGB ", &vec![0; 65_536])));
+        assert!(is_relevant_profile(&profile(b"RGB ", b"Display P3")));
+        assert!(!is_relevant_profile(&profile(b"RGB ", b"sRGB IEC61966-2.1")));
+        assert!(!is_relevant_profile(&profile(b"RGB ", b"\0s\0R\0G\0B")));
+        assert!(
+            !is_relevant_profile(&profile(b"CMYK", b"Coated")),
+            "the pixels are read as red, green and blue"
+        );
+        assert!(!is_relevant_profile(b"short"));
+        assert!(!is_relevant_profile(&profile(b"RGB ", &vec![0; 65_536])));
     }
 }

@@ -49,12 +49,12 @@ fn pass(
 mod tests {
     use super::sharpen;
     use crate::image::pixels::Pixels;
-    use crate::image::size::Size;
+    use crate::image::size::ImageSize;
 
     fn edge(width: u32) -> Pixels {
         let line =
             |_| (0..width).flat_map(move |at| if at < width / 2 { [100, 0, 0, 9] } else { [200, 0, 0, 9] });
-        Pixels::new(Size { width, height: 3 }, (0..3).flat_map(line).collect()).unwrap()
+        Pixels::new(ImageSize { width, height: 3 }, (0..3).flat_map(line).collect()).unwrap()
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct ImageSize {
     /// Number of columns.
     pub width: u32,
     /// Number of lines.
     pub height: u32,
 }
 
-impl Size {
+impl ImageSize {
     /// Upper bound of all sizes.
     pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
 
@@ -31,11 +31,11 @@ impl Size {
 
 #[cfg(test)]
 mod tests {
-    use super::Size;
+    use super::ImageSize;
 
     #[test]
     fn picture_on_its_side_has_its_sides_exchanged() {
-        let size = Size { width: 3, height: 2 };
-        assert_eq!((size.on_its_side(), size.pixels()), (Size { width: 2, height: 3 }, 6));
+        let size = ImageSize { width: 3, height: 2 };
+        assert_eq!((size.on_its_side(), size.pixels()), (ImageSize { width: 2, height: 3 }, 6));
     }
 }

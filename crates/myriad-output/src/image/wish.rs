@@ -2,7 +2,7 @@
 
 /// Requested size. A side of [`Shape::ANY`] is not bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
+pub enum RequestedSize {
     /// Unchanged size (`image_filter rotate`, or a change of the format only).
     #[default]
     Keep,
@@ -22,14 +22,14 @@ pub enum Shape {
     },
 }
 
-impl Shape {
+impl RequestedSize {
     /// Unbounded side: `-`.
     pub const ANY: u32 = u32::MAX;
 }
 
 /// Counterclockwise rotation (`image_filter rotate`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Turn {
+pub enum ImageRotation {
     /// No rotation.
     #[default]
     None,
@@ -43,14 +43,14 @@ pub enum Turn {
 
 /// Output format that may replace the input format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum OutputFormat {
     /// WebP.
     Webp,
     /// AVIF.
     Avif,
 }
 
-impl Format {
+impl OutputFormat {
     /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
@@ -62,11 +62,11 @@ impl Format {
 
 /// Requested changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct ImageRequest {
     /// Requested size.
-    pub shape: Shape,
+    pub shape: RequestedSize,
     /// Rotation.
-    pub turn: Turn,
+    pub turn: ImageRotation,
     /// Percentage of sharpening; 0 for none.
     pub sharpen: u32,
     /// Set if GIF and JPEG are interlaced or progressive.
@@ -80,18 +80,18 @@ pub struct Wish {
     /// AVIF quality, 1 to 100.
     pub avif_quality: u8,
     /// Permitted output formats, in order of preference. The input format is used if none is smaller.
-    pub formats: Vec<Format>,
+    pub formats: Vec<OutputFormat>,
     /// Maximum number of pixels of an input image: each takes four bytes, with a progressive JPEG up to sixteen during
     /// decoding.
     pub max_pixels: u64,
 }
 
-impl Default for Wish {
+impl Default for ImageRequest {
     /// Returns nginx's defaults, and 25 million pixels.
     fn default() -> Self {
         Self {
-            shape: Shape::Keep,
-            turn: Turn::None,
+            shape: RequestedSize::Keep,
+            turn: ImageRotation::None,
             sharpen: 0,
             interlace: false,
             transparency: true,

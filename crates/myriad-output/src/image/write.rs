@@ -6,37 +6,37 @@ mod jpeg;
 mod png;
 mod webp;
 
-use crate::image::fault::Fault;
+use crate::image::fault::ImageError;
 use crate::image::interrupt::Interrupt;
-use crate::image::kind::Kind;
-use crate::image::picture::Picture;
-use crate::image::wish::{Format, Wish};
+use crate::image::kind::ImageKind;
+use crate::image::picture::DecodedImage;
+use crate::image::wish::{ImageRequest, OutputFormat};
 
 /// Encodes an image in its input format.
 pub(crate) fn write(
-    kind: Kind,
-    picture: &Picture,
-    wish: &Wish,
+    kind: ImageKind,
+    picture: &DecodedImage,
+    wish: &ImageRequest,
     interrupt: Interrupt<'_>,
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Vec<u8>, ImageError> {
     interrupt.check()?;
     match kind {
-        Kind::Jpeg => jpeg::write(picture, wish),
-        Kind::Gif => gif::write(&picture.pixels, wish.interlace, interrupt)?,
-        Kind::Png => png::write(picture, interrupt)?,
-        Kind::Webp => webp::write(&picture.pixels, wish.webp_quality),
+        ImageKind::Jpeg => jpeg::write(picture, wish),
+        ImageKind::Gif => gif::write(&picture.pixels, wish.interlace, interrupt)?,
+        ImageKind::Png => png::write(picture, interrupt)?,
+        ImageKind::Webp => webp::write(&picture.pixels, wish.webp_quality),
     }
-    .ok_or(Fault::Broken("encoding failed"))
+    .ok_or(ImageError::Broken("encoding failed"))
 }
 
 /// Encodes an image in another format; `None` if the format does not support it.
-pub(crate) fn write_as(format: Format, picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
+pub(crate) fn write_as(format: OutputFormat, picture: &DecodedImage, wish: &ImageRequest) -> Option<Vec<u8>> {
     // Neither encoder writes a profile, and the colors would differ without it.
     if picture.profile.is_some() {
         return None;
     }
     match format {
-        Format::Webp => webp::write(&picture.pixels, wish.webp_quality),
-        Format::Avif => avif::write(&picture.pixels, wish.avif_quality),
+        OutputFormat::Webp => webp::write(&picture.pixels, wish.webp_quality),
+        OutputFormat::Avif => avif::write(&picture.pixels, wish.avif_quality),
     }
 }

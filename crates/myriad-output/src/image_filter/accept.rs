@@ -1,11 +1,11 @@
 //! Formats that a browser accepts (`Accept`, RFC 9110 section 12.5.1).
 
-use crate::image::Format;
+use crate::image::OutputFormat;
 use myriad_exchange::exchange::Request;
 
 /// Returns the formats that the request names, in configured order. `*/*` names none: a client that only sends it may
 /// not support any of them.
-pub(super) fn accepted(formats: &[Format], request: &Request) -> Vec<Format> {
+pub(super) fn accepted(formats: &[OutputFormat], request: &Request) -> Vec<OutputFormat> {
     if formats.is_empty() {
         return Vec::new();
     }
@@ -15,12 +15,12 @@ pub(super) fn accepted(formats: &[Format], request: &Request) -> Vec<Format> {
     formats
         .iter()
         .copied()
-        .filter(|format| values.iter().any(|value| takes(value, format.media_type())))
+        .filter(|format| values.iter().any(|value| accepts(value, format.media_type())))
         .collect()
 }
 
 /// Returns whether a value of `Accept` contains a media type with a weight above 0.
-fn takes(value: &[u8], media_type: &str) -> bool {
+fn accepts(value: &[u8], media_type: &str) -> bool {
     value.split(|byte| *byte == b',').any(|range| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(media_type.as_bytes()));
@@ -40,7 +40,7 @@ fn is_nothing(parameter: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::takes;
+    use super::accepts;
 
     #[test]
     fn formats_are_taken_where_they_are_named() {
@@ -53,7 +53,7 @@ mod tests {
             ("image/webpx", false),
             ("", false),
         ] {
-            assert_eq!(takes(value.as_bytes(), "image/webp"), taken, "{value}");
+            assert_eq!(accepts(value.as_bytes(), "image/webp"), taken, "{value}");
         }
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use myriad_http::body::{Body, BodyError, BoxBody};
 
 /// Reason why a body was not read completely.
-pub(super) enum Unread {
+pub(super) enum BodyReadFailure {
     /// The body exceeds the limit.
     TooLong,
     /// The body was aborted.
@@ -17,15 +17,15 @@ pub(super) enum Unread {
 }
 
 /// Body that has been read partially.
-pub(super) struct Begun {
+pub(super) struct PartialBody {
     read: VecDeque<Bytes>,
     rest: BoxBody,
-    ended: bool,
+    is_complete: bool,
 }
 
-impl Begun {
+impl PartialBody {
     pub(super) fn new(body: BoxBody) -> Self {
-        Self { read: VecDeque::new(), rest: body, ended: false }
+        Self { read: VecDeque::new(), rest: body, is_complete: false }
     }
 
     /// Returns the number of bytes read.
@@ -36,14 +36,14 @@ impl Begun {
     /// Reads until `wanted` bytes are available or the body is complete.
     pub(super) async fn read(&mut self, wanted: usize) -> Result<(), BodyError> {
         let mut length = self.length();
-        while !self.ended && length < wanted {
+        while !self.is_complete && length < wanted {
             match poll_fn(|cx| self.rest.as_mut().poll_data(cx)).await {
                 Some(piece) => {
                     let piece = piece?;
                     length += piece.len();
                     self.read.push_back(piece);
                 }
-                None => self.ended = true,
+                None => self.is_complete = true,
             }
         }
         Ok(())
@@ -55,11 +55,11 @@ impl Begun {
     }
 
     /// Reads the complete body, at most `most` bytes.
-    pub(super) async fn whole(mut self, most: u64) -> Result<Bytes, Unread> {
+    pub(super) async fn whole(mut self, most: u64) -> Result<Bytes, BodyReadFailure> {
         let room = usize::try_from(most).unwrap_or(usize::MAX);
-        self.read(room.saturating_add(1)).await.map_err(|_| Unread::Broken)?;
+        self.read(room.saturating_add(1)).await.map_err(|_| BodyReadFailure::Broken)?;
         if self.length() > room {
-            return Err(Unread::TooLong);
+            return Err(BodyReadFailure::TooLong);
         }
         if let (1, Some(only)) = (self.read.len(), self.read.front()) {
             return Ok(only.clone());
@@ -68,17 +68,17 @@ impl Begun {
     }
 }
 
-impl Body for Begun {
+impl Body for PartialBody {
     fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         match self.read.pop_front() {
             Some(piece) => Poll::Ready(Some(Ok(piece))),
-            None if self.ended => Poll::Ready(None),
+            None if self.is_complete => Poll::Ready(None),
             None => self.rest.as_mut().poll_data(cx),
         }
     }
 
     fn size_hint(&self) -> Option<u64> {
-        let rest = if self.ended { Some(0) } else { self.rest.size_hint() };
+        let rest = if self.is_complete { Some(0) } else { self.rest.size_hint() };
         rest.map(|rest| rest + self.length() as u64)
     }
 }

@@ -1,11 +1,13 @@
 //! Directive table and argument parsing.
 
-use crate::image::Format;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, at_least, between};
+use crate::image::OutputFormat;
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
+};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
-use super::settings::{Act, ImageSettings};
+use super::settings::{ImageAction, ImageSettings};
 use super::wanted::{angle, number, side};
 
 const HSL: Contexts = Contexts::HSL;
@@ -31,7 +33,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).jpeg_quality = quality(args)?;
+            image_settings(settings).jpeg_quality = quality(args)?;
             Ok(())
         }),
         "Quality of JPEG images, 1 to 100.",
@@ -42,7 +44,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).webp_quality = quality(args)?;
+            image_settings(settings).webp_quality = quality(args)?;
             Ok(())
         }),
         "Quality of WebP images, 1 to 100; images with few colors are always lossless.",
@@ -53,7 +55,7 @@ pub(super) static ROWS: &[Directive] = &[
         HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).avif_quality = quality(args)?;
+            image_settings(settings).avif_quality = quality(args)?;
             Ok(())
         }),
         "Quality of AVIF images, 1 to 100.",
@@ -80,7 +82,7 @@ pub(super) static ROWS: &[Directive] = &[
             if !percent.has_variables() {
                 args.number(0)?;
             }
-            said(settings).sharpen = percent;
+            image_settings(settings).sharpen = percent;
             Ok(())
         }),
         "Sharpening of encoded images, in percent.",
@@ -123,24 +125,24 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-fn said(settings: &mut Settings) -> &mut ImageSettings {
+fn image_settings(settings: &mut Settings) -> &mut ImageSettings {
     settings.feature_mut()
 }
 
-fn image_filter(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn image_filter(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let act = match (args.bytes(0), args.len()) {
-        (b"off", 1) => Act::Off,
-        (b"test", 1) => Act::Test,
-        (b"size", 1) => Act::Size,
-        (b"rotate", 2) => Act::Rotate(angle_of(args)?),
-        (b"resize", 3) => Act::Resize(side_of(args, 1)?, side_of(args, 2)?),
-        (b"crop", 3) => Act::Crop(side_of(args, 1)?, side_of(args, 2)?),
+        (b"off", 1) => ImageAction::Off,
+        (b"test", 1) => ImageAction::Test,
+        (b"size", 1) => ImageAction::Size,
+        (b"rotate", 2) => ImageAction::Rotate(angle_of(args)?),
+        (b"resize", 3) => ImageAction::Resize(side_of(args, 1)?, side_of(args, 2)?),
+        (b"crop", 3) => ImageAction::Crop(side_of(args, 1)?, side_of(args, 2)?),
         _ => {
             let must_be = "\"off\", \"test\", \"size\", \"rotate\" and an angle, \"resize\" or \"crop\" with a width and a height";
             return Err(args.invalid(0, must_be));
         }
     };
-    let acts = &mut said(settings).acts;
+    let acts = &mut image_settings(settings).actions;
     args.start(acts);
     acts.push(act);
     Ok(())
@@ -170,16 +172,16 @@ fn quality(args: &Arguments<'_>) -> Result<Text, Diagnostic> {
     Ok(text)
 }
 
-fn format(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn format(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut formats = Vec::new();
     for index in 0..args.len() {
         match args.bytes(index) {
             b"off" if args.len() == 1 => {}
-            b"avif" if !formats.contains(&Format::Avif) => formats.push(Format::Avif),
-            b"webp" if !formats.contains(&Format::Webp) => formats.push(Format::Webp),
+            b"avif" if !formats.contains(&OutputFormat::Avif) => formats.push(OutputFormat::Avif),
+            b"webp" if !formats.contains(&OutputFormat::Webp) => formats.push(OutputFormat::Webp),
             _ => return Err(args.invalid(index, "\"avif\" and \"webp\", each once, or \"off\" alone")),
         }
     }
-    said(settings).formats = formats;
+    image_settings(settings).formats = formats;
     Ok(())
 }

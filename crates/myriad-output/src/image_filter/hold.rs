@@ -2,17 +2,17 @@
 
 use std::cell::Cell;
 
-use crate::image::{Facts, Kind, Made, Wish};
+use crate::image::{ConvertedImage, ImageKind, ImageMetadata, ImageRequest};
 use bytes::Bytes;
-use myriad_exchange::exchange::{Answer, Exchange, Hold, Step, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, ResponseHold, pull_body};
 use myriad_http::Method;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 
-use super::body::{Begun, Unread};
-use super::pool::{Worked, worked};
-use super::rules::Images;
-use super::wanted::Wanted;
+use super::body::{BodyReadFailure, PartialBody};
+use super::pool::{JobResult, convert};
+use super::rules::ImageFilter;
+use super::wanted::ImageTask;
 use crate::conditions;
 use crate::filters::is_bodiless;
 
@@ -21,16 +21,20 @@ const UNSUPPORTED: u16 = 415;
 
 /// Set if a response of the request has been held back before: the error page is not processed again.
 #[derive(Default)]
-struct Held(Cell<bool>);
+struct HeldBack(Cell<bool>);
 
-impl Hold for Images {
-    fn hold(&self, exchange: &mut Exchange, mut answer: Answer) -> Result<Answer, Step> {
-        let held = exchange.request.outcome.remembered.get_or_make(Held::default);
+impl ResponseHold for ImageFilter {
+    fn hold(
+        &self,
+        exchange: &mut Exchange,
+        mut answer: ContentResponse,
+    ) -> Result<ContentResponse, PhaseStep> {
+        let held = exchange.request.outcome.feature_state.get_or_make(HeldBack::default);
         if answer.dropped || is_bodiless(&answer) || held.0.replace(true) {
             return Ok(answer);
         }
         // The result differs from the content of the place.
-        exchange.request.shortcut.strayed.set(true);
+        exchange.request.shortcut.depends_on_more.set(true);
         if !self.formats.is_empty() {
             answer.field(b"Vary", b"Accept");
         }
@@ -50,92 +54,104 @@ impl Hold for Images {
             return Err(refused(exchange, "the response is longer than \"image_filter_buffer\""));
         }
         let buffer = self.buffer;
-        Err(Step::wait(async move |exchange| look(exchange, answer, wanted, buffer).await))
+        Err(PhaseStep::wait(async move |exchange| inspect(exchange, answer, wanted, buffer).await))
     }
 }
 
 /// Logs the reason of a rejected response.
-fn refused(exchange: &Exchange, why: &str) -> Step {
-    exchange.request.log(Level::Error, format_args!("image filter: {why}"));
-    Step::Error(UNSUPPORTED)
+fn refused(exchange: &Exchange, why: &str) -> PhaseStep {
+    exchange.request.log(LogLevel::Error, format_args!("image filter: {why}"));
+    PhaseStep::Error(UNSUPPORTED)
 }
 
 /// Reads the bytes that the rule needs, and returns the resulting response.
-async fn look(exchange: &mut Exchange, mut answer: Answer, wanted: Wanted, buffer: u64) -> Step {
+async fn inspect(
+    exchange: &mut Exchange,
+    mut answer: ContentResponse,
+    wanted: ImageTask,
+    buffer: u64,
+) -> PhaseStep {
     let length = answer.known_length();
     let body = std::mem::replace(&mut answer.body, ResponseBody::None);
-    let mut body = Begun::new(pulled(body));
-    if body.read(Kind::NEEDED).await.is_err() {
-        return broken_off(exchange);
+    let mut body = PartialBody::new(pull_body(body));
+    if body.read(ImageKind::NEEDED).await.is_err() {
+        return aborted(exchange);
     }
-    let Some(kind) = Kind::of(&body.first(Kind::NEEDED)) else {
+    let Some(kind) = ImageKind::of(&body.first(ImageKind::NEEDED)) else {
         return match wanted {
-            Wanted::Size => Step::Answer(told(b"{}\r\n".to_vec())),
+            ImageTask::Size => PhaseStep::Answer(json_response(b"{}\r\n".to_vec())),
             _ => refused(exchange, "the response is not an image"),
         };
     };
-    settle(exchange, &mut answer, kind.media_type());
+    replace_body(exchange, &mut answer, kind.media_type());
     let wish = match wanted {
-        Wanted::Test => {
+        ImageTask::Test => {
             answer.body = ResponseBody::Stream(Box::pin(body), length);
-            return Step::Answer(answer);
+            return PhaseStep::Answer(answer);
         }
-        Wanted::Size => None,
-        Wanted::Make(wish) => Some(wish),
+        ImageTask::Size => None,
+        ImageTask::Make(wish) => Some(wish),
     };
     let bytes = match body.whole(buffer).await {
         Ok(bytes) => bytes,
-        Err(Unread::TooLong) => {
+        Err(BodyReadFailure::TooLong) => {
             return refused(exchange, "the response is longer than \"image_filter_buffer\"");
         }
-        Err(Unread::Broken) => return broken_off(exchange),
+        Err(BodyReadFailure::Broken) => return aborted(exchange),
     };
     match wish {
-        None => Step::Answer(told(size(kind, &bytes))),
-        Some(wish) => work(exchange, answer, (kind, bytes), wish).await,
+        None => PhaseStep::Answer(json_response(size(kind, &bytes))),
+        Some(wish) => convert_held(exchange, answer, (kind, bytes), wish).await,
     }
 }
 
-fn broken_off(exchange: &Exchange) -> Step {
+fn aborted(exchange: &Exchange) -> PhaseStep {
     exchange
         .request
-        .log(Level::Error, format_args!("image filter: the response of the origin is incomplete"));
-    Step::Error(502)
+        .log(LogLevel::Error, format_args!("image filter: the response of the origin is incomplete"));
+    PhaseStep::Error(502)
 }
 
 /// Converts the image as requested.
-async fn work(exchange: &mut Exchange, mut answer: Answer, (kind, bytes): (Kind, Bytes), wish: Wish) -> Step {
-    match worked(bytes.clone(), kind, wish).await {
-        Worked::Done(Ok(Made::AsItIs)) => answer.body = ResponseBody::Full(bytes),
-        Worked::Done(Ok(Made::Anew { bytes, format })) => {
+async fn convert_held(
+    exchange: &mut Exchange,
+    mut answer: ContentResponse,
+    (kind, bytes): (ImageKind, Bytes),
+    wish: ImageRequest,
+) -> PhaseStep {
+    match convert(bytes.clone(), kind, wish).await {
+        JobResult::Done(Ok(ConvertedImage::Unchanged)) => answer.body = ResponseBody::Full(bytes),
+        JobResult::Done(Ok(ConvertedImage::Reencoded { bytes, format })) => {
             if let Some(format) = format {
                 answer.media_type = Some(format.media_type().as_bytes().into());
             }
             answer.weaken_tag();
             answer.body = ResponseBody::Full(bytes.into());
         }
-        Worked::Done(Err(fault)) => {
-            exchange.request.log(Level::Error, format_args!("image filter: {} image: {fault}", kind.name()));
-            return Step::Error(UNSUPPORTED);
+        JobResult::Done(Err(fault)) => {
+            exchange
+                .request
+                .log(LogLevel::Error, format_args!("image filter: {} image: {fault}", kind.name()));
+            return PhaseStep::Error(UNSUPPORTED);
         }
-        Worked::Lost => return refused(exchange, "the image cannot be read"),
-        Worked::Busy => {
+        JobResult::Lost => return refused(exchange, "the image cannot be read"),
+        JobResult::Busy => {
             exchange.request.log(
-                Level::Error,
+                LogLevel::Error,
                 format_args!(
                     "image filter: too many images are queued, the client receives 503; a cache in front of this server would \
                          process each image once"
                 ),
             );
-            return Step::Error(503);
+            return PhaseStep::Error(503);
         }
     }
     answer.length = None;
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }
 
 /// Detaches the response from its source: its type becomes that of the image, and ranges are disabled.
-fn settle(exchange: &Exchange, answer: &mut Answer, media_type: &'static str) {
+fn replace_body(exchange: &Exchange, answer: &mut ContentResponse, media_type: &'static str) {
     answer.detach(exchange.request.place().files.etag);
     answer.without(&[b"content-type", b"refresh", b"accept-ranges"]);
     answer.media_type = Some(media_type.as_bytes().into());
@@ -143,18 +159,18 @@ fn settle(exchange: &Exchange, answer: &mut Answer, media_type: &'static str) {
 }
 
 /// Returns a JSON response that replaces the image.
-fn told(json: Vec<u8>) -> Answer {
-    let mut answer = Answer::new(200, ResponseBody::Full(json.into()));
+fn json_response(json: Vec<u8>) -> ContentResponse {
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(json.into()));
     answer.media_type = Some(b"application/json"[..].into());
     answer.compressible = true;
     answer
 }
 
 /// Returns the size of an image in nginx's format.
-fn size(kind: Kind, bytes: &[u8]) -> Vec<u8> {
-    match Facts::read(kind, bytes) {
+fn size(kind: ImageKind, bytes: &[u8]) -> Vec<u8> {
+    match ImageMetadata::read(kind, bytes) {
         None => b"{}\r\n".to_vec(),
-        Some(Facts { size, .. }) => format!(
+        Some(ImageMetadata { size, .. }) => format!(
             "{{ \"img\" : {{ \"width\": {}, \"height\": {}, \"type\": \"{}\" }} }}\r\n",
             size.width,
             size.height,

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crate::image::{Fault, Interrupt, Kind, Made, Wish, make};
+use crate::image::{ConvertedImage, ImageError, ImageKind, ImageRequest, Interrupt, make};
 use bytes::Bytes;
-use myriad_encode::{Pool, PoolOptions, Submitted};
+use myriad_encode::{CompressionPool, PoolOptions, SubmitResult};
 use tokio::sync::oneshot;
 
 /// Maximum number of waiting images; each occupies its bytes in memory, at most `image_filter_buffer`.
@@ -16,7 +16,7 @@ const MOST_WAITING: usize = 64;
 const NICE: i32 = 10;
 
 /// Pool of the process, created with the first image; `None` if the system refuses to create threads.
-static POOL: LazyLock<Option<Pool>> = LazyLock::new(|| {
+static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     let cores = available_parallelism().map_or(1, usize::from);
     let options = PoolOptions {
         // Each thread uses the memory of an image of up to `image_filter_pixels`.
@@ -26,12 +26,12 @@ static POOL: LazyLock<Option<Pool>> = LazyLock::new(|| {
         burst: Duration::from_secs(1),
         nice: NICE,
     };
-    Pool::start(&options).ok()
+    CompressionPool::start(&options).ok()
 });
 
 /// Result of processing an image.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Worked<T> {
+pub(super) enum JobResult<T> {
     /// The work was done.
     Done(T),
     /// The processing panicked: a bug of the image library.
@@ -41,13 +41,17 @@ pub(super) enum Worked<T> {
 }
 
 /// Converts an image on a thread of the pool.
-pub(super) async fn worked(bytes: Bytes, kind: Kind, wish: Wish) -> Worked<Result<Made, Fault>> {
+pub(super) async fn convert(
+    bytes: Bytes,
+    kind: ImageKind,
+    wish: ImageRequest,
+) -> JobResult<Result<ConvertedImage, ImageError>> {
     run(move |interrupt| make(&bytes, kind, &wish, interrupt)).await
 }
 
 /// Runs `work` on a thread of the pool. The work is cancelled when the future is dropped, i.e. when its client has
 /// disconnected; work that has not started by then is not started.
-async fn run<T: Send + 'static>(work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static) -> Worked<T> {
+async fn run<T: Send + 'static>(work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static) -> JobResult<T> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let (done, result) = oneshot::channel();
     let job = move || {
@@ -59,8 +63,8 @@ async fn run<T: Send + 'static>(work: impl FnOnce(Interrupt<'_>) -> T + Send + '
     };
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     match POOL.as_ref().map(|pool| pool.submit(number, job)) {
-        Some(Submitted::Queued) => result.await.map_or(Worked::Lost, Worked::Done),
-        _ => Worked::Busy,
+        Some(SubmitResult::Queued) => result.await.map_or(JobResult::Lost, JobResult::Done),
+        _ => JobResult::Busy,
     }
 }
 
@@ -71,7 +75,7 @@ mod tests {
     use std::task::{Context, Waker};
     use std::time::Duration;
 
-    use super::{Bytes, Fault, Interrupt, Kind, Wish, Worked, make, run, worked};
+    use super::{Bytes, ImageError, ImageKind, ImageRequest, Interrupt, JobResult, convert, make, run};
 
     /// Far longer than the start and the stop of a thread take: without the cancellation no result arrives.
     const LONG: Duration = Duration::from_mins(1);
@@ -83,7 +87,9 @@ mod tests {
         let endless = move |interrupt: Interrupt<'_>| {
             began.send(()).expect("the test waits");
             // A broken image whose error is only returned after the work is cancelled.
-            while make(b"\xff\xd8", Kind::Jpeg, &Wish::default(), interrupt) != Err(Fault::Cancelled) {
+            while make(b"\xff\xd8", ImageKind::Jpeg, &ImageRequest::default(), interrupt)
+                != Err(ImageError::Cancelled)
+            {
                 std::thread::yield_now();
             }
             ended.send(()).expect("the test waits");
@@ -96,13 +102,13 @@ mod tests {
         end.recv_timeout(LONG).expect("the work ends");
 
         let picture = Bytes::from_static(b"\xff\xd8\xff");
-        let mut client = Box::pin(worked(picture, Kind::Jpeg, Wish::default()));
+        let mut client = Box::pin(convert(picture, ImageKind::Jpeg, ImageRequest::default()));
         let broken = loop {
             match client.as_mut().poll(cx) {
                 std::task::Poll::Ready(worked) => break worked,
                 std::task::Poll::Pending => std::thread::yield_now(),
             }
         };
-        assert!(matches!(broken, Worked::Done(Err(Fault::Broken(_)))), "the thread is free again");
+        assert!(matches!(broken, JobResult::Done(Err(ImageError::Broken(_)))), "the thread is free again");
     }
 }

@@ -1,25 +1,25 @@
 //! Compiled settings of a place.
 
-use crate::image::Format;
+use crate::image::OutputFormat;
 use myriad_conf::settings::Settings;
-use myriad_exchange::exchange::Hold;
+use myriad_exchange::exchange::ResponseHold;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_script::Template;
 
-use super::settings::{Act, ImageSettings};
+use super::settings::{ImageAction, ImageSettings};
 
 /// Processing of the images of a place.
-pub(super) enum Rule {
+pub(super) enum ImageRule {
     /// Images are sent unchanged.
     Test,
     /// The size is returned as JSON.
     Size,
     /// Images are converted.
-    Make(Shaping),
+    Make(SizeRule),
 }
 
 /// Requested size.
-pub(super) enum Shaping {
+pub(super) enum SizeRule {
     /// Size of the image.
     Keep,
     /// Maximum width and height.
@@ -29,8 +29,8 @@ pub(super) enum Shaping {
 }
 
 /// Compiled settings of a place with `image_filter`.
-pub(super) struct Images {
-    pub(super) rule: Rule,
+pub(super) struct ImageFilter {
+    pub(super) rule: ImageRule,
     pub(super) angle: Option<Template>,
     pub(super) jpeg_quality: Template,
     pub(super) webp_quality: Template,
@@ -40,7 +40,7 @@ pub(super) struct Images {
     pub(super) interlace: bool,
     pub(super) buffer: u64,
     pub(super) pixels: u64,
-    pub(super) formats: Vec<Format>,
+    pub(super) formats: Vec<OutputFormat>,
 }
 
 /// Compiles the settings of a place with `image_filter`.
@@ -49,41 +49,41 @@ pub(super) fn compile(
     settings: &Settings,
     features: &mut PlaceFeatures,
 ) {
-    let said = settings.feature::<ImageSettings>();
+    let image_settings = settings.feature::<ImageSettings>();
     let (mut rule, mut angle) = (None, None);
-    for act in &said.acts {
+    for act in &image_settings.actions {
         match act {
-            Act::Off => rule = None,
-            Act::Test => rule = Some(Rule::Test),
-            Act::Size => rule = Some(Rule::Size),
-            Act::Rotate(by) => {
+            ImageAction::Off => rule = None,
+            ImageAction::Test => rule = Some(ImageRule::Test),
+            ImageAction::Size => rule = Some(ImageRule::Size),
+            ImageAction::Rotate(by) => {
                 angle = Some(compiler.template(by));
-                let shaped = matches!(rule, Some(Rule::Make(Shaping::Resize(..) | Shaping::Crop(..))));
-                rule = if shaped { rule } else { Some(Rule::Make(Shaping::Keep)) };
+                let shaped = matches!(rule, Some(ImageRule::Make(SizeRule::Resize(..) | SizeRule::Crop(..))));
+                rule = if shaped { rule } else { Some(ImageRule::Make(SizeRule::Keep)) };
             }
-            Act::Resize(width, height) => {
+            ImageAction::Resize(width, height) => {
                 let sides = (compiler.template(width), compiler.template(height));
-                rule = Some(Rule::Make(Shaping::Resize(sides.0, sides.1)));
+                rule = Some(ImageRule::Make(SizeRule::Resize(sides.0, sides.1)));
             }
-            Act::Crop(width, height) => {
+            ImageAction::Crop(width, height) => {
                 let sides = (compiler.template(width), compiler.template(height));
-                rule = Some(Rule::Make(Shaping::Crop(sides.0, sides.1)));
+                rule = Some(ImageRule::Make(SizeRule::Crop(sides.0, sides.1)));
             }
         }
     }
     let Some(rule) = rule else { return };
-    let images: Box<dyn Hold> = Box::new(Images {
+    let images: Box<dyn ResponseHold> = Box::new(ImageFilter {
         rule,
         angle,
-        jpeg_quality: compiler.template(&said.jpeg_quality),
-        webp_quality: compiler.template(&said.webp_quality),
-        avif_quality: compiler.template(&said.avif_quality),
-        sharpen: compiler.template(&said.sharpen),
-        transparency: said.transparency,
-        interlace: said.interlace,
-        buffer: said.buffer,
-        pixels: said.pixels,
-        formats: said.formats.clone(),
+        jpeg_quality: compiler.template(&image_settings.jpeg_quality),
+        webp_quality: compiler.template(&image_settings.webp_quality),
+        avif_quality: compiler.template(&image_settings.avif_quality),
+        sharpen: compiler.template(&image_settings.sharpen),
+        transparency: image_settings.transparency,
+        interlace: image_settings.interlace,
+        buffer: image_settings.buffer,
+        pixels: image_settings.pixels,
+        formats: image_settings.formats.clone(),
     });
-    features.keep(images);
+    features.insert(images);
 }

@@ -1,11 +1,11 @@
 //! Settings of the directives.
 
-use crate::image::Format;
+use crate::image::OutputFormat;
 use myriad_conf::Text;
 
 /// Single `image_filter`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum ImageAction {
     /// `off`.
     Off,
     /// `test`: images are sent unchanged.
@@ -24,7 +24,7 @@ pub(super) enum Act {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImageSettings {
     /// All `image_filter` of a level.
-    pub acts: Vec<Act>,
+    pub actions: Vec<ImageAction>,
     /// `image_filter_jpeg_quality`.
     pub jpeg_quality: Text,
     /// `image_filter_webp_quality`.
@@ -42,14 +42,14 @@ pub(super) struct ImageSettings {
     /// `image_filter_pixels`.
     pub pixels: u64,
     /// `image_filter_format`, in order of preference.
-    pub formats: Vec<Format>,
+    pub formats: Vec<OutputFormat>,
 }
 
 impl Default for ImageSettings {
     /// Returns nginx's defaults.
     fn default() -> Self {
         Self {
-            acts: Vec::new(),
+            actions: Vec::new(),
             jpeg_quality: Text::builtin("75"),
             webp_quality: Text::builtin("80"),
             avif_quality: Text::builtin("60"),

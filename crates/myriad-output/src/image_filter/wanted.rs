@@ -1,29 +1,29 @@
 //! Parameters of a request: sides, angles and qualities may be variables.
 
-use crate::image::{Shape, Turn, Wish};
+use crate::image::{ImageRequest, ImageRotation, RequestedSize};
 use myriad_exchange::exchange::Exchange;
 use myriad_script::Template;
 
 use super::accept::accepted;
-use super::rules::{Images, Rule, Shaping};
+use super::rules::{ImageFilter, ImageRule, SizeRule};
 
 /// Requested processing of a response.
-pub(super) enum Wanted {
+pub(super) enum ImageTask {
     /// Test that it is an image.
     Test,
     /// Size of the image.
     Size,
     /// Conversion of the image.
-    Make(Wish),
+    Make(ImageRequest),
 }
 
-impl Images {
+impl ImageFilter {
     /// Returns the parameters of a request; `None` if a side, an angle or a quality is invalid.
-    pub(super) fn wanted(&self, exchange: &mut Exchange) -> Option<Wanted> {
+    pub(super) fn wanted(&self, exchange: &mut Exchange) -> Option<ImageTask> {
         let shaping = match &self.rule {
-            Rule::Test => return Some(Wanted::Test),
-            Rule::Size => return Some(Wanted::Size),
-            Rule::Make(shaping) => shaping,
+            ImageRule::Test => return Some(ImageTask::Test),
+            ImageRule::Size => return Some(ImageTask::Size),
+            ImageRule::Make(shaping) => shaping,
         };
         let mut value = |template: &Template| {
             let Exchange { request, frame } = exchange;
@@ -33,24 +33,26 @@ impl Images {
         };
         let turn = match &self.angle {
             // As in nginx, an invalid angle is ignored if a size is configured.
-            Some(by) => angle(&value(by)?).or((!matches!(shaping, Shaping::Keep)).then_some(Turn::None))?,
-            None => Turn::None,
+            Some(by) => {
+                angle(&value(by)?).or((!matches!(shaping, SizeRule::Keep)).then_some(ImageRotation::None))?
+            }
+            None => ImageRotation::None,
         };
         let mut sides = |width, height| Some((side(&value(width)?)?, side(&value(height)?)?));
         let shape = match shaping {
-            Shaping::Keep => Shape::Keep,
-            Shaping::Resize(width, height) => {
-                sides(width, height).map(|(width, height)| Shape::Resize { width, height })?
+            SizeRule::Keep => RequestedSize::Keep,
+            SizeRule::Resize(width, height) => {
+                sides(width, height).map(|(width, height)| RequestedSize::Resize { width, height })?
             }
-            Shaping::Crop(width, height) => {
-                sides(width, height).map(|(width, height)| Shape::Crop { width, height })?
+            SizeRule::Crop(width, height) => {
+                sides(width, height).map(|(width, height)| RequestedSize::Crop { width, height })?
             }
         };
         // As in nginx, an invalid quality only matters if the image is encoded with it.
         let mut quality = |template| Some(number(&value(template)?).unwrap_or(0).min(100) as u8);
         let (jpeg_quality, webp_quality) = (quality(&self.jpeg_quality)?, quality(&self.webp_quality)?);
         let avif_quality = quality(&self.avif_quality)?;
-        Some(Wanted::Make(Wish {
+        Some(ImageTask::Make(ImageRequest {
             shape,
             turn,
             sharpen: number(&value(&self.sharpen)?).unwrap_or(0),
@@ -74,33 +76,38 @@ pub(super) fn number(text: &[u8]) -> Option<u32> {
 
 /// Parses a side: a number above 0, or `-`.
 pub(super) fn side(text: &[u8]) -> Option<u32> {
-    if text == b"-" { Some(Shape::ANY) } else { number(text) }
+    if text == b"-" { Some(RequestedSize::ANY) } else { number(text) }
 }
 
 /// Parses an angle, counterclockwise.
-pub(super) fn angle(text: &[u8]) -> Option<Turn> {
+pub(super) fn angle(text: &[u8]) -> Option<ImageRotation> {
     match text {
-        b"90" => Some(Turn::Quarter),
-        b"180" => Some(Turn::Half),
-        b"270" => Some(Turn::ThreeQuarters),
+        b"90" => Some(ImageRotation::Quarter),
+        b"180" => Some(ImageRotation::Half),
+        b"270" => Some(ImageRotation::ThreeQuarters),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, Turn, angle, number, side};
+    use super::{ImageRotation, RequestedSize, angle, number, side};
 
     #[test]
     fn words_that_are_asked_with() {
         assert_eq!(
             [side(b"-"), side(b"12"), side(b"0"), side(b"+1"), side(b""), side(b"1.5")],
-            [Some(Shape::ANY), Some(12), None, None, None, None]
+            [Some(RequestedSize::ANY), Some(12), None, None, None, None]
         );
         assert_eq!((number(b"-"), number(b"99999999999")), (None, None));
         assert_eq!(
             [angle(b"90"), angle(b"180"), angle(b"270"), angle(b"45")],
-            [Some(Turn::Quarter), Some(Turn::Half), Some(Turn::ThreeQuarters), None]
+            [
+                Some(ImageRotation::Quarter),
+                Some(ImageRotation::Half),
+                Some(ImageRotation::ThreeQuarters),
+                None
+            ]
         );
     }
 }

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use myriad_log::Level;
-use myriad_net::Head;
+use myriad_log::LogLevel;
+use myriad_net::ResponseText;
 use myriad_script::{Frame, Template};
 
-use super::rules::{Line, MoreHeaders, Run};
-use myriad_exchange::exchange::{Answer, Exchange, HeadEdit, Request};
+use super::rules::{AddedLine, HeaderChanges, MoreHeaders};
+use myriad_exchange::exchange::{ContentResponse, Exchange, HeadEdit, Request};
 
 impl HeadEdit for MoreHeaders {
-    fn settle_type(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn set_media_type(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         for (when, media_type) in &self.types {
             if !when.covers(answer.status, answer) {
                 continue;
@@ -31,8 +31,8 @@ impl HeadEdit for MoreHeaders {
         &self,
         request: &mut Request,
         frame: &mut Frame,
-        (answer, status): (&Answer, u16),
-        head: &mut Head,
+        (answer, status): (&ContentResponse, u16),
+        head: &mut ResponseText,
     ) {
         for run in self.runs.iter().filter(|run| run.when.covers(status, answer)) {
             // The values are evaluated before fields are removed.
@@ -43,10 +43,10 @@ impl HeadEdit for MoreHeaders {
             let mut values = values.into_iter();
             for line in &run.lines {
                 match line {
-                    Line::Fixed(lines) => head.lines(lines),
-                    Line::Made(name, _) => {
+                    AddedLine::Fixed(lines) => head.append_lines(lines),
+                    AddedLine::Made(name, _) => {
                         if let Some(value) = values.next().flatten().filter(|value| !value.is_empty()) {
-                            let text = head.text();
+                            let text = head.text_mut();
                             text.extend_from_slice(name);
                             text.extend_from_slice(&value);
                             text.extend_from_slice(b"\r\n");
@@ -59,13 +59,18 @@ impl HeadEdit for MoreHeaders {
 }
 
 /// Evaluates the values for this response, in the order of their lines.
-fn values(request: &mut Request, frame: &mut Frame, run: &Run, head: &Head) -> Vec<Option<Vec<u8>>> {
+fn values(
+    request: &mut Request,
+    frame: &mut Frame,
+    run: &HeaderChanges,
+    head: &ResponseText,
+) -> Vec<Option<Vec<u8>>> {
     let mut values = Vec::new();
     for line in &run.lines {
-        let Line::Made(_, template) = line else { continue };
+        let AddedLine::Made(_, template) = line else { continue };
         if values.is_empty() && request.site.runtime.reads_sent_fields {
-            request.outcome.answered.fields.clear();
-            request.outcome.answered.fields.extend_from_slice(head.fields());
+            request.outcome.head.fields.clear();
+            request.outcome.head.fields.extend_from_slice(head.fields());
         }
         values.push(evaluated(request, frame, template));
     }
@@ -81,7 +86,7 @@ fn evaluated(request: &mut Request, frame: &mut Frame, template: &Template) -> O
             Some(value)
         }
         Err(error) => {
-            request.log(Level::Error, format_args!("more_set_headers: {error}"));
+            request.log(LogLevel::Error, format_args!("more_set_headers: {error}"));
             None
         }
     }

@@ -1,9 +1,9 @@
 //! Directive table and argument parsing.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
-use super::settings::{Change, Edit, FieldChange, MoreHeadersSettings};
+use super::settings::{FieldChange, HeaderChange, MoreHeadersSettings, ResponseHeaderEdit};
 
 const HSL_IF: Contexts = Contexts::HSL_IF;
 const FRAMING: &str = "headers that delimit a message (`Content-Length`, `Connection`, ...) are rejected";
@@ -30,16 +30,16 @@ pub(super) static ROWS: &[Directive] = &[
     .differs(FRAMING),
 ];
 
-fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     read(settings, args, false)
 }
 
-fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn clear(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     read(settings, args, true)
 }
 
-fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done {
-    let mut edit = Edit::default();
+fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> SetterResult {
+    let mut edit = ResponseHeaderEdit::default();
     let (mut adds, mut lengths) = (false, false);
     let mut index = 0;
     while index < args.len() {
@@ -62,9 +62,9 @@ fn read(settings: &mut Settings, args: &mut Arguments<'_>, clears: bool) -> Done
             _ => {
                 let (name, value) = args.field(index)?;
                 let change = match value.filter(|_| !clears) {
-                    None => Change::Clear,
-                    Some(value) if adds => Change::Add(value),
-                    Some(value) => Change::Set(value),
+                    None => HeaderChange::Clear,
+                    Some(value) if adds => HeaderChange::Add(value),
+                    Some(value) => HeaderChange::Set(value),
                 };
                 edit.fields.push(FieldChange { name: name.to_vec(), change });
             }
@@ -87,7 +87,7 @@ fn is_length(word: &[u8]) -> bool {
     name.trim_ascii().eq_ignore_ascii_case(b"content-length")
 }
 
-fn statuses(edit: &mut Edit, args: &Arguments<'_>, index: usize) -> Done {
+fn statuses(edit: &mut ResponseHeaderEdit, args: &Arguments<'_>, index: usize) -> SetterResult {
     let example = "-s '404 500'";
     for word in args.list_of_option(index, example)? {
         let status = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());

@@ -3,8 +3,8 @@
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
-use super::settings::{Change, Edit, FieldChange, MoreHeadersSettings};
-use myriad_exchange::exchange::{Answer, HeadEdit};
+use super::settings::{FieldChange, HeaderChange, MoreHeadersSettings, ResponseHeaderEdit};
+use myriad_exchange::exchange::{ContentResponse, HeadEdit};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_http::media_types::TypeSet;
 
@@ -13,15 +13,15 @@ const CONTENT_TYPE: &[u8] = b"content-type";
 
 /// Conditions of a directive.
 #[derive(Default)]
-pub(super) struct When {
+pub(super) struct ResponseConditions {
     /// Statuses; empty for any.
     statuses: Box<[u16]>,
     /// Media types; `None` for any.
     types: Option<TypeSet>,
 }
 
-impl When {
-    fn of(edit: &Edit) -> Self {
+impl ResponseConditions {
+    fn of(edit: &ResponseHeaderEdit) -> Self {
         let types = (!edit.types.is_empty()).then(|| TypeSet::new(&edit.types));
         Self { statuses: edit.statuses.as_slice().into(), types }
     }
@@ -31,15 +31,15 @@ impl When {
     }
 
     /// Returns whether the conditions match a response that is sent with this status.
-    pub(super) fn covers(&self, status: u16, answer: &Answer) -> bool {
+    pub(super) fn covers(&self, status: u16, answer: &ContentResponse) -> bool {
         (self.statuses.is_empty() || self.statuses.contains(&status))
-            && self.types.as_ref().is_none_or(|types| types.cover(answer.bare_media_type()))
+            && self.types.as_ref().is_none_or(|types| types.contains(answer.bare_media_type()))
     }
 }
 
 /// Names of fields whose lines are removed.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct RemovedNames {
     /// Complete names, lower case.
     whole: Vec<Vec<u8>>,
     /// Prefixes of names, lower case (`X-Hidden-*`).
@@ -50,7 +50,7 @@ pub(super) struct Names {
     has_long: bool,
 }
 
-impl Names {
+impl RemovedNames {
     fn add(&mut self, name: &[u8]) {
         let name = name.to_ascii_lowercase();
         if let Some(beginning) = name.strip_suffix(b"*") {
@@ -92,7 +92,7 @@ fn begins(line: &[u8], beginning: &[u8]) -> bool {
 }
 
 /// Addition to the head.
-pub(super) enum Line {
+pub(super) enum AddedLine {
     /// Complete lines that are the same for every response.
     Fixed(Vec<u8>),
     /// `name: `, and the value, which is evaluated for each response; a line with an empty value is omitted.
@@ -101,27 +101,27 @@ pub(super) enum Line {
 
 /// Changes applied in one step: lines removed, lines added.
 #[derive(Default)]
-pub(super) struct Run {
+pub(super) struct HeaderChanges {
     /// Conditions.
-    pub(super) when: When,
+    pub(super) when: ResponseConditions,
     /// Removed fields.
-    pub(super) out: Names,
+    pub(super) out: RemovedNames,
     /// Added lines.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<AddedLine>,
 }
 
-impl Run {
+impl HeaderChanges {
     /// Adds a change. Lines of the run that it replaces are removed from the run.
     fn change(&mut self, compiler: &mut dyn SettingsCompiler, change: &FieldChange) {
         let name = &change.name;
         let (value, replaces) = match &change.change {
-            Change::Set(value) => (Some(value), true),
-            Change::Add(value) => (Some(value), false),
-            Change::Clear => (None, true),
+            HeaderChange::Set(value) => (Some(value), true),
+            HeaderChange::Add(value) => (Some(value), false),
+            HeaderChange::Clear => (None, true),
         };
         if replaces {
             self.out.add(name);
-            let mut own = Names::default();
+            let mut own = RemovedNames::default();
             own.add(name);
             self.lines.retain(|line| !own.cover(line.text()));
         }
@@ -129,18 +129,18 @@ impl Run {
         let template = compiler.answer_template(value);
         let line = match template.as_static() {
             Some([]) => return,
-            Some(value) => Line::Fixed([name, &b": "[..], value, b"\r\n"].concat()),
-            None => Line::Made([name, &b": "[..]].concat(), template),
+            Some(value) => AddedLine::Fixed([name, &b": "[..], value, b"\r\n"].concat()),
+            None => AddedLine::Made([name, &b": "[..]].concat(), template),
         };
         self.lines.push(line);
     }
 
     /// Joins adjacent lines that are the same for every response.
     fn joined(mut self) -> Self {
-        let mut lines: Vec<Line> = Vec::with_capacity(self.lines.len());
+        let mut lines: Vec<AddedLine> = Vec::with_capacity(self.lines.len());
         for line in self.lines.drain(..) {
             match (lines.last_mut(), line) {
-                (Some(Line::Fixed(before)), Line::Fixed(line)) => before.extend_from_slice(&line),
+                (Some(AddedLine::Fixed(before)), AddedLine::Fixed(line)) => before.extend_from_slice(&line),
                 (_, line) => lines.push(line),
             }
         }
@@ -149,7 +149,7 @@ impl Run {
     }
 }
 
-impl Line {
+impl AddedLine {
     /// Returns the constant part of a line.
     fn text(&self) -> &[u8] {
         match self {
@@ -161,9 +161,9 @@ impl Line {
 /// `more_set_headers`, `more_clear_headers` of a place.
 pub(super) struct MoreHeaders {
     /// Media types to set; the last with matching conditions is used. `None` removes the media type.
-    pub(super) types: Vec<(When, Option<Template>)>,
+    pub(super) types: Vec<(ResponseConditions, Option<Template>)>,
     /// Changes of other fields, in order.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<HeaderChanges>,
 }
 
 /// Compiles the settings of a level.
@@ -182,24 +182,24 @@ pub(super) fn compile(
             edit.fields.iter().partition(|field| field.name.eq_ignore_ascii_case(CONTENT_TYPE));
         for field in types {
             let value = match &field.change {
-                Change::Set(value) | Change::Add(value) => Some(compiler.answer_template(value)),
-                Change::Clear => None,
+                HeaderChange::Set(value) | HeaderChange::Add(value) => Some(compiler.answer_template(value)),
+                HeaderChange::Clear => None,
             };
-            rules.types.push((When::of(edit), value));
+            rules.types.push((ResponseConditions::of(edit), value));
         }
         if others.is_empty() {
             continue;
         }
-        let when = When::of(edit);
+        let when = ResponseConditions::of(edit);
         let joins = when.is_always() && rules.runs.last().is_some_and(|run| run.when.is_always());
         if !joins {
-            rules.runs.push(Run { when, ..Run::default() });
+            rules.runs.push(HeaderChanges { when, ..HeaderChanges::default() });
         }
         let run = rules.runs.last_mut().expect("a run was pushed if none could be joined");
         for field in others {
             run.change(compiler, field);
         }
     }
-    rules.runs = rules.runs.into_iter().map(Run::joined).collect();
-    features.keep::<Box<dyn HeadEdit>>(Box::new(rules));
+    rules.runs = rules.runs.into_iter().map(HeaderChanges::joined).collect();
+    features.insert::<Box<dyn HeadEdit>>(Box::new(rules));
 }

@@ -4,7 +4,7 @@ use myriad_conf::Text;
 
 /// Change of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum HeaderChange {
     /// Its lines are removed, and a line with this value is added.
     Set(Text),
     /// A line is added to the existing lines (`-a`).
@@ -19,12 +19,12 @@ pub(super) struct FieldChange {
     /// Name as written.
     pub name: Vec<u8>,
     /// Change of the field.
-    pub change: Change,
+    pub change: HeaderChange,
 }
 
 /// Single directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct ResponseHeaderEdit {
     /// `-s`: statuses that it applies to; empty for any.
     pub statuses: Vec<u16>,
     /// `-t`: media types that it applies to, lower case; empty for any.
@@ -37,7 +37,7 @@ pub(super) struct Edit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreHeadersSettings {
     /// Directives in the order of application.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<ResponseHeaderEdit>,
 }
 
 myriad_conf::feature_settings!(MoreHeadersSettings);

@@ -1,12 +1,12 @@
-use crate::testing::{Sent, Trial, text};
+use crate::testing::{OutputTestSite, ReceivedResponse, text};
 
 /// Returns the response to a page of that media type, of a server with these directives.
-fn sent(directives: &str, media_type: &'static str) -> Sent {
-    let trial = Trial::of(&format!("{directives} location / {{ return 200 x; }}"));
+fn sent(directives: &str, media_type: &'static str) -> ReceivedResponse {
+    let trial = OutputTestSite::of(&format!("{directives} location / {{ return 200 x; }}"));
     trial.answered("GET /", &[], text(media_type, "x"))
 }
 
-fn values<'a>(sent: &'a Sent, name: &str) -> Vec<&'a str> {
+fn values<'a>(sent: &'a ReceivedResponse, name: &str) -> Vec<&'a str> {
     let lines = sent.head.lines().filter_map(|line| line.split_once(": "));
     lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
 }
@@ -37,13 +37,13 @@ fn status_and_type_options_select_responses() {
     assert_eq!(values(&sent(directives, "text/css; charset=x"), "X-T"), ["1"]);
     let plain = sent(directives, "text/plain");
     assert!(values(&plain, "X-T").is_empty() && values(&plain, "X-S").is_empty());
-    let trial = Trial::of(&format!("{directives} location / {{ return 404; }}"));
+    let trial = OutputTestSite::of(&format!("{directives} location / {{ return 404; }}"));
     assert_eq!(values(&trial.get("GET /", &[]), "X-S"), ["1"]);
 }
 
 #[test]
 fn inner_level_adds_to_those_around_it() {
-    let trial = Trial::with(
+    let trial = OutputTestSite::with(
         "more_set_headers 'X-A: http' 'X-B: http';",
         "more_set_headers 'X-B: server'; location / { more_set_headers -a 'X-B: place'; return 200 x; }",
     );
@@ -74,8 +74,9 @@ fn added_fields_come_after() {
 
 #[test]
 fn line_breaks_of_a_variable_do_not_make_a_second_field() {
-    let trial =
-        Trial::of("location / { set $v \"a\r\nX-Evil: 1\"; more_set_headers \"X-A: $v\"; return 200 x; }");
+    let trial = OutputTestSite::of(
+        "location / { set $v \"a\r\nX-Evil: 1\"; more_set_headers \"X-A: $v\"; return 200 x; }",
+    );
     let sent = trial.get("GET /", &[]);
     assert!(values(&sent, "X-Evil").is_empty(), "{}", sent.head);
 }

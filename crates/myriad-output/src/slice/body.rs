@@ -6,14 +6,14 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use myriad_http::body::{Body, BodyError, BoxBody};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
 use super::part::part;
 use myriad_exchange::exchange::{Exchange, Slice};
-use myriad_exchange::subrequest::{self, Asked, Subanswer};
+use myriad_exchange::subrequest::{self, SubrequestFuture, SubrequestResponse};
 
 /// Complete representation that the slices belong to.
-pub(super) struct Whole {
+pub(super) struct WholeRepresentation {
     /// `slice`, in bytes.
     pub(super) size: u64,
     /// Total size, in bytes.
@@ -23,69 +23,75 @@ pub(super) struct Whole {
 }
 
 /// Slice that is being read.
-pub(super) struct Piece {
+pub(super) struct SliceInProgress {
     body: BoxBody,
     /// Remaining range, as positions in the complete representation.
     rest: Range<u64>,
 }
 
-impl Piece {
+impl SliceInProgress {
     pub(super) fn new(body: BoxBody, range: Range<u64>) -> Self {
         Self { body, rest: range }
     }
 }
 
-enum State {
-    Reading(Piece),
-    Asking(Asked),
+enum SliceState {
+    Reading(SliceInProgress),
+    Asking(SubrequestFuture),
     Between,
 }
 
 /// Body of a range of the complete representation.
 pub(super) struct SliceBody {
     exchange: Box<Exchange>,
-    whole: Whole,
+    whole: WholeRepresentation,
     /// Range that remains to be sent.
     wanted: Range<u64>,
-    state: State,
+    state: SliceState,
 }
 
 impl SliceBody {
-    pub(super) fn new(exchange: Box<Exchange>, whole: Whole, wanted: Range<u64>, first: Piece) -> Self {
+    pub(super) fn new(
+        exchange: Box<Exchange>,
+        whole: WholeRepresentation,
+        wanted: Range<u64>,
+        first: SliceInProgress,
+    ) -> Self {
         // The requested range may start after the first slice, if that was requested to obtain the tag.
-        let state = if first.rest.contains(&wanted.start) { State::Reading(first) } else { State::Between };
+        let state =
+            if first.rest.contains(&wanted.start) { SliceState::Reading(first) } else { SliceState::Between };
         Self { exchange, whole, wanted, state }
     }
 
     /// Requests the slice that contains the next byte.
-    fn ask(&mut self) -> Result<Asked, BodyError> {
+    fn request_slice(&mut self) -> Result<SubrequestFuture, BodyError> {
         let size = self.whole.size;
         let slice = Slice { start: self.wanted.start / size * size, size };
         match self.exchange.piece(slice) {
-            Ok(piece) => Ok(subrequest::ask_in_place(piece)),
+            Ok(piece) => Ok(subrequest::execute_in_place(piece)),
             Err(_) => Err(BodyError::Origin("too many subrequests".to_owned())),
         }
     }
 
-    fn check(&self, mut answer: Subanswer) -> Result<Piece, String> {
-        let status = answer.answer.status;
+    fn check(&self, mut answer: SubrequestResponse) -> Result<SliceInProgress, String> {
+        let status = answer.response.status;
         if status != 206 {
             return Err(format!("unexpected status code {status} in slice response"));
         }
         let slice = answer.exchange().request.cache.slice.get().ok_or("missing slice response")?;
-        let part = part(&answer.answer, slice, true)?;
+        let part = part(&answer.response, slice, true)?;
         if self.whole.tag.is_some() && part.tag != self.whole.tag {
             return Err("etag mismatch in slice response".to_owned());
         }
         if part.complete != self.whole.complete {
             return Err("complete length mismatch in slice response".to_owned());
         }
-        Ok(Piece::new(answer.into_plain_body(), part.range.range))
+        Ok(SliceInProgress::new(answer.into_plain_body(), part.range.range))
     }
 
     /// Reduces the next bytes of the current slice to the requested range.
-    fn cut(&mut self, mut bytes: Bytes) -> Result<Bytes, String> {
-        let State::Reading(piece) = &mut self.state else { return Ok(Bytes::new()) };
+    fn take_from_slice(&mut self, mut bytes: Bytes) -> Result<Bytes, String> {
+        let SliceState::Reading(piece) = &mut self.state else { return Ok(Bytes::new()) };
         let length = bytes.len() as u64;
         if length > piece.rest.end - piece.rest.start {
             return Err("slice response is longer than its range".to_owned());
@@ -96,13 +102,13 @@ impl SliceBody {
         bytes.truncate(usize::try_from(self.wanted.end - self.wanted.start).unwrap_or(usize::MAX));
         self.wanted.start += bytes.len() as u64;
         if piece.rest.is_empty() {
-            self.state = State::Between;
+            self.state = SliceState::Between;
         }
         Ok(bytes)
     }
 
     fn failed(&mut self, reason: &str) -> Poll<Option<Result<Bytes, BodyError>>> {
-        self.exchange.request.log(Level::Error, format_args!("{reason}"));
+        self.exchange.request.log(LogLevel::Error, format_args!("{reason}"));
         self.wanted = 0..0;
         Poll::Ready(Some(Err(BodyError::Origin(reason.to_owned()))))
     }
@@ -113,16 +119,16 @@ impl Body for SliceBody {
         let this = &mut *self;
         while !this.wanted.is_empty() {
             match &mut this.state {
-                State::Between => this.state = State::Asking(this.ask()?),
-                State::Asking(asked) => {
+                SliceState::Between => this.state = SliceState::Asking(this.request_slice()?),
+                SliceState::Asking(asked) => {
                     let answer = ready!(asked.as_mut().poll(cx));
                     match this.check(answer) {
-                        Ok(piece) => this.state = State::Reading(piece),
+                        Ok(piece) => this.state = SliceState::Reading(piece),
                         Err(reason) => return this.failed(&reason),
                     }
                 }
-                State::Reading(piece) => match ready!(piece.body.as_mut().poll_data(cx)) {
-                    Some(Ok(bytes)) => match this.cut(bytes) {
+                SliceState::Reading(piece) => match ready!(piece.body.as_mut().poll_data(cx)) {
+                    Some(Ok(bytes)) => match this.take_from_slice(bytes) {
                         Ok(bytes) if bytes.is_empty() => {}
                         Ok(bytes) => return Poll::Ready(Some(Ok(bytes))),
                         Err(reason) => return this.failed(&reason),

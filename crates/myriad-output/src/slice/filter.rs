@@ -2,15 +2,15 @@
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 
-use super::body::{Piece, SliceBody, Whole};
+use super::body::{SliceBody, SliceInProgress, WholeRepresentation};
 use super::directives::SliceSettings;
 use super::part::part;
-use super::wanted::{Wanted, judge};
+use super::wanted::{RequestedRange, requested_range};
 use crate::error_answer::error_answer;
-use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// `slice`.
@@ -43,7 +43,7 @@ impl Filter<Exchange> for Slicing {
     }
 
     /// A stored slice is not the complete response.
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         false
     }
 
@@ -53,7 +53,7 @@ impl Filter<Exchange> for Slicing {
 }
 
 /// Converts the first slice to the response for the client. Other responses are unchanged.
-pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
+pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut ContentResponse) {
     let Some(slice) = exchange.request.cache.slice.get() else { return };
     if answer.status != 206 || exchange.request.is_subrequest() {
         return;
@@ -61,7 +61,7 @@ pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
     let part = match part(answer, slice, true) {
         Ok(part) => part,
         Err(reason) => {
-            exchange.request.log(Level::Error, format_args!("{reason}"));
+            exchange.request.log(LogLevel::Error, format_args!("{reason}"));
             answer.dropped = true;
             return;
         }
@@ -72,12 +72,12 @@ pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
     answer.reason = None;
     answer.length = None;
     answer.ranges = false;
-    answer.judged = true;
+    answer.conditions_evaluated = true;
     answer.compressible = false;
     let first = std::mem::replace(&mut answer.body, ResponseBody::None);
-    let wanted = match judge(&exchange.request, answer, part.complete) {
-        Wanted::Bytes(range) => range,
-        Wanted::Nothing(status) => return refuse(exchange, answer, status, part.complete),
+    let wanted = match requested_range(&exchange.request, answer, part.complete) {
+        RequestedRange::Bytes(range) => range,
+        RequestedRange::Nothing(status) => return refuse(exchange, answer, status, part.complete),
     };
     if wanted == (0..part.complete) && answer.status == 200 {
         answer.field(b"Accept-Ranges", b"bytes");
@@ -87,15 +87,15 @@ pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut Answer) {
         answer.length = Some(length);
         return;
     }
-    let whole = Whole { size: slice.size, complete: part.complete, tag: part.tag };
-    let first = Piece::new(pulled(first), part.range.range);
-    let body = SliceBody::new(exchange.companion(), whole, wanted, first);
+    let whole = WholeRepresentation { size: slice.size, complete: part.complete, tag: part.tag };
+    let first = SliceInProgress::new(pull_body(first), part.range.range);
+    let body = SliceBody::new(exchange.body_companion(), whole, wanted, first);
     answer.body = ResponseBody::Stream(Box::pin(body), Some(length));
     answer.postponed = true;
 }
 
 /// Sends a 304, 412 or 416 instead of the representation.
-fn refuse(exchange: &Exchange, answer: &mut Answer, status: u16, complete: u64) {
+fn refuse(exchange: &Exchange, answer: &mut ContentResponse, status: u16, complete: u64) {
     if status == 304 {
         answer.status = 304;
         return;

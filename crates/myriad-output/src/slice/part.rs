@@ -2,12 +2,12 @@
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::lines::line_named;
-use myriad_policy::Encoding;
+use myriad_policy::PageEncoding;
 
-use myriad_exchange::exchange::{Answer, MadeFrom, Slice};
+use myriad_exchange::exchange::{ContentResponse, ResponseSource, Slice};
 
 /// Slice in a response, and the representation it belongs to.
-pub(super) struct Part {
+pub(super) struct SlicePart {
     /// Range of the slice.
     pub(super) range: ContentRange,
     /// Total size, in bytes.
@@ -17,9 +17,9 @@ pub(super) struct Part {
 }
 
 /// Checks that a response is the requested slice; the error is for the error log.
-pub(super) fn part(answer: &Answer, slice: Slice, etags: bool) -> Result<Part, String> {
-    let lines = match &answer.made_from {
-        MadeFrom::Page(page) => page.meta().lines(),
+pub(super) fn part(answer: &ContentResponse, slice: Slice, etags: bool) -> Result<SlicePart, String> {
+    let lines = match &answer.source {
+        ResponseSource::Page(page) => page.meta().lines(),
         _ => b"",
     };
     let named = |name: &[u8]| line_named(&answer.lines, name).or_else(|| line_named(lines, name));
@@ -37,10 +37,10 @@ pub(super) fn part(answer: &Answer, slice: Slice, etags: bool) -> Result<Part, S
     let tag = match answer.tag(etags) {
         Some(tag) => {
             let mut text = Vec::new();
-            tag.write(Encoding::IDENTITY, &mut text);
+            tag.write(PageEncoding::IDENTITY, &mut text);
             Some(text)
         }
         None => named(b"etag").map(<[u8]>::to_vec),
     };
-    Ok(Part { range, complete, tag })
+    Ok(SlicePart { range, complete, tag })
 }

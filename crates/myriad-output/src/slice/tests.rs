@@ -3,31 +3,32 @@ use myriad_net::ResponseBody;
 
 use super::part::part;
 use super::variables::current_slice;
-use crate::testing::{Sent, Trial, sent};
-use myriad_exchange::exchange::{Answer, Slice};
+use crate::testing::{OutputTestSite, ReceivedResponse, sent};
+use myriad_exchange::exchange::{ContentResponse, Slice};
 
 const SERVER: &str = "location / { slice 4; return 200 x; }";
 
 /// Returns a slice of a representation of ten bytes.
-fn piece(start: usize) -> Answer {
+fn piece(start: usize) -> ContentResponse {
     let end = (start + 4).min(10);
-    let mut answer = Answer::new(206, ResponseBody::Full(Bytes::copy_from_slice(&b"0123456789"[start..end])));
+    let mut answer =
+        ContentResponse::new(206, ResponseBody::Full(Bytes::copy_from_slice(&b"0123456789"[start..end])));
     answer.field(b"Content-Range", format!("bytes {start}-{}/10", end - 1).as_bytes());
     answer.field(b"ETag", b"\"a\"");
     answer
 }
 
 /// Returns the client's response if it only needs the first slice.
-fn got(request: &str, fields: &[(&str, &str)], first: impl Fn(usize) -> Answer) -> Sent {
-    let (mut exchange, _) = Trial::of(SERVER).asked(request, fields);
+fn got(request: &str, fields: &[(&str, &str)], first: impl Fn(usize) -> ContentResponse) -> ReceivedResponse {
+    let (mut exchange, _) = OutputTestSite::of(SERVER).asked(request, fields);
     // Same state as when a key reads `$slice_range` before any response.
-    exchange.request.outcome.answered.status = 0;
+    exchange.request.outcome.head.status = 0;
     let slice = current_slice(&exchange.request).expect("a slice");
     sent(exchange, first(slice.start as usize))
 }
 
 fn error(range: &str, slice: Slice) -> String {
-    let mut answer = Answer::new(206, ResponseBody::None);
+    let mut answer = ContentResponse::new(206, ResponseBody::None);
     answer.field(b"Content-Range", range.as_bytes());
     part(&answer, slice, true).err().unwrap_or_default()
 }
@@ -65,7 +66,7 @@ fn head_describes_whole_body() {
 #[test]
 fn first_piece_is_assembled_where_a_redirect_has_led_to_a_place_that_does_not_slice() {
     let server = "location / { slice 4; return 200 x; } location /plain { return 200 x; }";
-    let (exchange, _) = Trial::of(server).asked("HEAD /plain", &[]);
+    let (exchange, _) = OutputTestSite::of(server).asked("HEAD /plain", &[]);
     exchange.request.cache.slice.set(Some(Slice { start: 0, size: 4 }));
     let answer = sent(exchange, piece(0));
     assert_eq!(answer.status, 200);

@@ -2,13 +2,13 @@
 
 use myriad_http::Known;
 
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::{Request, Slice};
 use myriad_exchange::runtime::Reads;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 /// Range of the slice; no value if the place does not slice.
-pub const VARIABLES: &[Row] = &[Row::new(
+pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "slice",
     "slice_range",
     &[Reads::Slice],
@@ -29,7 +29,7 @@ pub(super) fn current_slice(request: &Request) -> Option<Slice> {
         return Some(slice);
     }
     let size = request.place().filters.piece_size();
-    if size == 0 || request.is_subrequest() || request.outcome.answered.status != 0 {
+    if size == 0 || request.is_subrequest() || request.outcome.head.status != 0 {
         return None;
     }
     let slice = Slice { start: first_byte(request) / size * size, size };
@@ -64,7 +64,7 @@ pub(super) fn write(slice: Slice, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 
     use super::*;
 
@@ -81,10 +81,14 @@ mod tests {
 
     #[test]
     fn a_piece_is_named_where_a_place_slices() {
-        lacks(&mut Case::default().begin(), &["slice_range"]);
-        let mut exchange =
-            Case { server: "slice 10;", fields: &[("Range", "bytes=25-")], ..Case::default() }.begin();
-        shows(&mut exchange, &[("slice_range", "bytes=20-29")]);
+        assert_unset(&mut VariableCase::default().begin(), &["slice_range"]);
+        let mut exchange = VariableCase {
+            server: "slice 10;",
+            fields: &[("Range", "bytes=25-")],
+            ..VariableCase::default()
+        }
+        .begin();
+        assert_variables(&mut exchange, &[("slice_range", "bytes=20-29")]);
     }
 
     #[test]

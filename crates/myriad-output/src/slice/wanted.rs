@@ -4,13 +4,15 @@ use myriad_base::calendar::parse_http_date;
 use myriad_encode::Coding;
 use myriad_http::Known;
 use myriad_http::lines::line_named;
-use myriad_http::ranges::{Ranges, parse_ranges};
-use myriad_policy::{Condition, Encoding, EntityTag, StoredValidators, if_range_holds, judge_conditions};
+use myriad_http::ranges::{RangeAction, parse_ranges};
+use myriad_policy::{
+    EntityTag, PageEncoding, PreconditionOutcome, StoredValidators, if_range_holds, judge_conditions,
+};
 
-use myriad_exchange::exchange::{Answer, Request};
+use myriad_exchange::exchange::{ContentResponse, Request};
 
 /// Part of the representation that is sent.
-pub(super) enum Wanted {
+pub(super) enum RequestedRange {
     /// This range.
     Bytes(std::ops::Range<u64>),
     /// Nothing: 304, 412 or 416.
@@ -19,23 +21,27 @@ pub(super) enum Wanted {
 
 /// Evaluates conditions and range of the request against the representation. Several ranges result in the complete
 /// response, as in nginx.
-pub(super) fn judge(request: &Request, answer: &mut Answer, complete: u64) -> Wanted {
+pub(super) fn requested_range(
+    request: &Request,
+    answer: &mut ContentResponse,
+    complete: u64,
+) -> RequestedRange {
     let place = request.place();
     let now_s = request.received.at_ms / 1000;
     let named = |name: &[u8]| line_named(&answer.lines, name);
     let tag = named(b"etag").and_then(|value| EntityTag::from_origin(value, Coding::Identity));
     let validators = StoredValidators {
         tag: tag.as_ref(),
-        encoding: Encoding::IDENTITY,
+        encoding: PageEncoding::IDENTITY,
         last_modified_s: named(b"last-modified").and_then(|text| parse_http_date(text, now_s)),
     };
     let fields = request.received.head.fields();
     match judge_conditions(fields, &validators, place.files.if_modified_since, now_s) {
-        Condition::Pass => {}
-        Condition::NotModified => return Wanted::Nothing(304),
-        Condition::Failed => return Wanted::Nothing(412),
+        PreconditionOutcome::Pass => {}
+        PreconditionOutcome::NotModified => return RequestedRange::Nothing(304),
+        PreconditionOutcome::Failed => return RequestedRange::Nothing(412),
     }
-    let whole = Wanted::Bytes(0..complete);
+    let whole = RequestedRange::Bytes(0..complete);
     // A filter changes the bytes, to which the requested range does not apply.
     if place.filters.change(answer.bare_media_type()) {
         return whole;
@@ -45,14 +51,14 @@ pub(super) fn judge(request: &Request, answer: &mut Answer, complete: u64) -> Wa
         return whole;
     }
     match parse_ranges(value, complete, place.files.max_ranges) {
-        Ranges::Satisfiable(ranges) if ranges.len() == 1 => {
+        RangeAction::Satisfiable(ranges) if ranges.len() == 1 => {
             let range = ranges[0].clone();
             let value = format!("bytes {}-{}/{complete}", range.start, range.end - 1);
             answer.status = 206;
             answer.field(b"Content-Range", value.as_bytes());
-            Wanted::Bytes(range)
+            RequestedRange::Bytes(range)
         }
-        Ranges::Unsatisfiable => Wanted::Nothing(416),
-        Ranges::Satisfiable(_) | Ranges::Ignore => whole,
+        RangeAction::Unsatisfiable => RequestedRange::Nothing(416),
+        RangeAction::Satisfiable(_) | RangeAction::Ignore => whole,
     }
 }

@@ -1,11 +1,11 @@
-use myriad_http::Version;
+use myriad_http::HttpVersion;
 use myriad_policy::CacheStatus;
 
-use crate::testing::{Trial, sent, text};
+use crate::testing::{OutputTestSite, sent, text};
 
 #[test]
 fn fields_are_added_to_what_is_no_error_or_always() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { add_header A 1; add_header B 2 always; return 200 x; }
          location /e { add_header A 1; add_header B 2 always; return 403; }",
     );
@@ -17,7 +17,7 @@ fn fields_are_added_to_what_is_no_error_or_always() {
 
 #[test]
 fn value_cannot_begin_another_field() {
-    let trial = Trial::of("location / { add_header A $arg_a; add_header B $arg_b; return 200 x; }");
+    let trial = OutputTestSite::of("location / { add_header A $arg_a; add_header B $arg_b; return 200 x; }");
     let (mut exchange, answer) = trial.asked("GET /", &[]);
     exchange.request.route.args = b"a=1\r\nC:2\0".to_vec();
     let answer = sent(exchange, answer);
@@ -26,7 +26,7 @@ fn value_cannot_begin_another_field() {
 
 #[test]
 fn field_may_read_those_before_it() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { add_header A 1; add_header B $sent_http_a$sent_http_content_type; return 200 x; }",
     );
     let answer = trial.answered("GET /", &[], text("text/x", "x"));
@@ -35,40 +35,52 @@ fn field_may_read_those_before_it() {
 
 #[test]
 fn expires_sets_date_and_max_age() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location /h { expires 1h; return 200 x; } location /past { expires -1; return 200 x; }
          location /epoch { expires epoch; return 200 x; } location /max { expires max; return 200 x; }
          location /off { expires off; return 200 x; }",
     );
-    let said = |path| {
+    let freshness_fields = |path| {
         let answer = trial.get(path, &[]);
         let lines =
             answer.head.lines().filter(|line| line.starts_with("Expires") || line.starts_with("Cache"));
         lines.collect::<Vec<_>>().join(" | ")
     };
-    assert_eq!(said("GET /h"), "Expires: Sun, 06 Nov 1994 09:49:37 GMT | Cache-Control: max-age=3600");
-    assert_eq!(said("GET /past"), "Expires: Sun, 06 Nov 1994 08:49:36 GMT | Cache-Control: no-cache");
-    assert_eq!(said("GET /epoch"), "Expires: Thu, 01 Jan 1970 00:00:01 GMT | Cache-Control: no-cache");
-    assert_eq!(said("GET /max"), "Expires: Thu, 31 Dec 2037 23:55:55 GMT | Cache-Control: max-age=315360000");
-    assert_eq!(said("GET /off"), "");
+    assert_eq!(
+        freshness_fields("GET /h"),
+        "Expires: Sun, 06 Nov 1994 09:49:37 GMT | Cache-Control: max-age=3600"
+    );
+    assert_eq!(
+        freshness_fields("GET /past"),
+        "Expires: Sun, 06 Nov 1994 08:49:36 GMT | Cache-Control: no-cache"
+    );
+    assert_eq!(
+        freshness_fields("GET /epoch"),
+        "Expires: Thu, 01 Jan 1970 00:00:01 GMT | Cache-Control: no-cache"
+    );
+    assert_eq!(
+        freshness_fields("GET /max"),
+        "Expires: Thu, 31 Dec 2037 23:55:55 GMT | Cache-Control: max-age=315360000"
+    );
+    assert_eq!(freshness_fields("GET /off"), "");
 }
 
 #[test]
 fn expires_replaces_cache_control_of_origin_except_on_errors() {
-    let said = |status| {
+    let freshness_fields = |status| {
         let mut answer = text("text/html", "x");
         answer.status = status;
         answer.field(b"Cache-Control", b"private");
-        let trial = Trial::of("location / { expires 1h; return 200 x; }");
+        let trial = OutputTestSite::of("location / { expires 1h; return 200 x; }");
         trial.answered("GET /", &[], answer).head
     };
-    assert!(said(200).contains("max-age=3600") && !said(200).contains("private"));
-    assert!(said(404).contains("private") && !said(404).contains("max-age"));
+    assert!(freshness_fields(200).contains("max-age=3600") && !freshness_fields(200).contains("private"));
+    assert!(freshness_fields(404).contains("private") && !freshness_fields(404).contains("max-age"));
 }
 
 #[test]
 fn expires_counts_from_the_last_change_or_by_a_variable() {
-    let trial = Trial::with(
+    let trial = OutputTestSite::with(
         "map $uri $how { /map 2h; /nothing ''; /nonsense soon; }",
         "location /late { expires modified 1h; return 200 x; } location / { expires $how; return 200 x; }",
     );
@@ -86,25 +98,25 @@ fn expires_counts_from_the_last_change_or_by_a_variable() {
 
 #[test]
 fn cache_debug_shows_status_and_key_on_request() {
-    let trial = Trial::of("location / { cache_debug on; return 200 x; }");
-    let said = |fields: &[(&str, &str)], status| {
+    let trial = OutputTestSite::of("location / { cache_debug on; return 200 x; }");
+    let status_field = |fields: &[(&str, &str)], status| {
         let (mut exchange, answer) = trial.asked("GET /", fields);
-        exchange.request.cache.shown.status = status;
-        exchange.request.cache.shown.age_s = Some(5);
+        exchange.request.cache.report.status = status;
+        exchange.request.cache.report.age_s = Some(5);
         exchange.request.cache.key = b"http\x01".to_vec();
         sent(exchange, answer).head
     };
-    let hit = said(&[], Some(CacheStatus::Hit));
+    let hit = status_field(&[], Some(CacheStatus::Hit));
     assert!(hit.ends_with("X-Cache: HIT\r\nX-Cache-Age: 5\r\n"), "{hit}");
-    assert!(said(&[], Some(CacheStatus::Miss)).ends_with("X-Cache: MISS\r\n"));
-    assert!(!said(&[], None).contains("X-Cache"));
-    let asked = said(&[("X-Cache-Debug", "1")], Some(CacheStatus::Hit));
+    assert!(status_field(&[], Some(CacheStatus::Miss)).ends_with("X-Cache: MISS\r\n"));
+    assert!(!status_field(&[], None).contains("X-Cache"));
+    let asked = status_field(&[("X-Cache-Debug", "1")], Some(CacheStatus::Hit));
     assert!(asked.ends_with("X-Cache-Key: http\\x01\r\n"), "{asked}");
 }
 
 #[test]
 fn trailers_follow_a_body_in_chunks() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { add_trailer A $sent_http_b; add_trailer C $arg_none; add_header B 1; return 200 x; }",
     );
     let mut answer = trial.get("GET /", &[]);
@@ -114,7 +126,7 @@ fn trailers_follow_a_body_in_chunks() {
     assert_eq!(String::from_utf8(lines).unwrap(), "A: 1\r\n");
     let bodiless = trial.get("HEAD /", &[]);
     assert!(bodiless.response.trailers.is_none() && bodiless.head.contains("Content-Length: 1\r\n"));
-    let (exchange, old) = trial.asked_in(Version::Http10, "GET /", &[]);
+    let (exchange, old) = trial.asked_in(HttpVersion::Http10, "GET /", &[]);
     let old = sent(exchange, old);
     assert!(old.response.trailers.is_none() && old.head.contains("Content-Length: 1\r\n"), "{}", old.head);
 }

@@ -1,23 +1,23 @@
 use myriad_encode::{Coding, decompress};
-use myriad_http::Version;
+use myriad_http::HttpVersion;
 
 use super::super::{accepted, encodings};
-use crate::testing::{Trial, sent, text, whole};
-use myriad_exchange::exchange::{Answer, Exchange};
+use crate::testing::{OutputTestSite, sent, text, whole};
+use myriad_exchange::exchange::{ContentResponse, Exchange};
 use myriad_store::page::ProxiedFacts;
 
 const ALL: &str = "gzip on; gzip_min_length 4; brotli on; brotli_min_length 4; zstd on; zstd_min_length 4;
     location / { return 200 x; }";
 
 /// Returns the coding of a page of five bytes for a client with these fields.
-fn wanted(trial: &Trial, fields: &[(&str, &str)]) -> Coding {
+fn wanted(trial: &OutputTestSite, fields: &[(&str, &str)]) -> Coding {
     let (exchange, _) = trial.asked("GET /", fields);
     encodings(&exchange.request, b"text/html", Some(5), ProxiedFacts::default(), false).wanted()
 }
 
 #[test]
 fn smallest_coding_that_the_client_takes_is_wanted() {
-    let trial = Trial::of(ALL);
+    let trial = OutputTestSite::of(ALL);
     let of = |value| wanted(&trial, &[("Accept-Encoding", value)]);
     assert_eq!(of("gzip, br, zstd"), Coding::Brotli);
     assert_eq!(of("gzip, zstd"), Coding::Zstd);
@@ -28,7 +28,7 @@ fn smallest_coding_that_the_client_takes_is_wanted() {
 
 #[test]
 fn type_and_length_decide_what_is_offered() {
-    let trial = Trial::of(ALL);
+    let trial = OutputTestSite::of(ALL);
     let (exchange, _) = trial.asked("GET /", &[("Accept-Encoding", "gzip")]);
     let of = |media_type: &[u8], length| {
         let encodings = encodings(&exchange.request, media_type, length, ProxiedFacts::default(), false);
@@ -42,7 +42,7 @@ fn type_and_length_decide_what_is_offered() {
 
 #[test]
 fn forced_encoding_ignores_gzip_off_of_location() {
-    let trial = Trial::of("gzip off; location / { return 200 x; }");
+    let trial = OutputTestSite::of("gzip off; location / { return 200 x; }");
     let (exchange, _) = trial.asked("GET /", &[("Accept-Encoding", "gzip")]);
     let of = |forced| encodings(&exchange.request, b"x/y", Some(1), ProxiedFacts::default(), forced).wanted();
     assert_eq!((of(true), of(false)), (Coding::Gzip, Coding::Identity));
@@ -51,12 +51,12 @@ fn forced_encoding_ignores_gzip_off_of_location() {
 #[test]
 fn old_clients_and_named_browsers_get_identity_that_varies_all_the_same() {
     let server = "gzip on; gzip_min_length 1; gzip_disable Old msie6; location / { return 200 x; }";
-    let trial = Trial::of(server);
+    let trial = OutputTestSite::of(server);
     let gzip = ("Accept-Encoding", "gzip");
     assert_eq!(wanted(&trial, &[gzip, ("User-Agent", "New")]), Coding::Gzip);
     assert_eq!(wanted(&trial, &[gzip, ("User-Agent", "Very old")]), Coding::Identity, "letters of any case");
     assert_eq!(wanted(&trial, &[gzip, ("User-Agent", "a (MSIE 6.0; b)")]), Coding::Identity);
-    let (old, _) = trial.asked_in(Version::Http10, "GET /", &[gzip]);
+    let (old, _) = trial.asked_in(HttpVersion::Http10, "GET /", &[gzip]);
     let encodings = encodings(&old.request, b"text/html", Some(5), ProxiedFacts::default(), false);
     assert!(encodings.wanted() == Coding::Identity && encodings.varies);
     assert!(accepted(&old.request, ProxiedFacts::default()).is_empty());
@@ -65,7 +65,7 @@ fn old_clients_and_named_browsers_get_identity_that_varies_all_the_same() {
 #[test]
 fn request_that_came_by_a_proxy_gets_what_gzip_proxied_allows() {
     let of = |rules: &str, facts| {
-        let trial = Trial::of(&format!(
+        let trial = OutputTestSite::of(&format!(
             "gzip on; gzip_min_length 1; gzip_proxied {rules}; location / {{ return 200 x; }}"
         ));
         let fields = [("Accept-Encoding", "gzip"), ("Via", "1.1 a")];
@@ -84,7 +84,7 @@ fn request_that_came_by_a_proxy_gets_what_gzip_proxied_allows() {
 }
 
 /// Returns a page that may be compressed.
-fn page() -> Answer {
+fn page() -> ContentResponse {
     let mut answer = text("text/html", "a page, a page, a page, a page, a page, a page");
     answer.compressible = true;
     answer.ranges = true;
@@ -93,13 +93,17 @@ fn page() -> Answer {
     answer
 }
 
-fn gzipped(trial: &Trial, request: &str, answer: Answer) -> crate::testing::Sent {
+fn gzipped(
+    trial: &OutputTestSite,
+    request: &str,
+    answer: ContentResponse,
+) -> crate::testing::ReceivedResponse {
     trial.answered(request, &[("Accept-Encoding", "gzip")], answer)
 }
 
 #[test]
 fn page_is_compressed_for_one_visitor() {
-    let trial = Trial::of("gzip on; gzip_min_length 1; gzip_vary on; location / { return 200 x; }");
+    let trial = OutputTestSite::of("gzip on; gzip_min_length 1; gzip_vary on; location / { return 200 x; }");
     let answer = gzipped(&trial, "GET /", page());
     assert!(answer.head.contains("Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"), "{}", answer.head);
     assert!(
@@ -109,15 +113,15 @@ fn page_is_compressed_for_one_visitor() {
     );
     let unpacked = decompress(Coding::Gzip, &answer.body, 1 << 10).unwrap();
     assert_eq!(unpacked, whole(page().body));
-    assert_eq!(answer.response.ticket.request.outcome.answered.uncompressed, 46);
+    assert_eq!(answer.response.ticket.request.outcome.head.uncompressed, 46);
 }
 
 #[test]
 fn nothing_is_compressed_that_must_stay_as_it_is() {
-    let trial = Trial::of("gzip on; gzip_min_length 1; location / { return 200 x; }");
-    let mut kept = page();
-    kept.field(b"Cache-Control", b"public, No-Transform");
-    assert!(!gzipped(&trial, "GET /", kept).head.contains("Content-Encoding"));
+    let trial = OutputTestSite::of("gzip on; gzip_min_length 1; location / { return 200 x; }");
+    let mut untransformed = page();
+    untransformed.field(b"Cache-Control", b"public, No-Transform");
+    assert!(!gzipped(&trial, "GET /", untransformed).head.contains("Content-Encoding"));
     let mut failed = page();
     failed.status = 500;
     assert!(!gzipped(&trial, "GET /", failed).head.contains("Content-Encoding"));
@@ -129,10 +133,10 @@ fn nothing_is_compressed_that_must_stay_as_it_is() {
 
 #[test]
 fn stream_is_compressed_as_it_passes_and_counted() {
-    let trial = Trial::of("gzip on; gzip_min_length 1; location / { return 200 x; }");
+    let trial = OutputTestSite::of("gzip on; gzip_min_length 1; location / { return 200 x; }");
     let streamed = || {
         let mut answer = page();
-        let body = myriad_exchange::exchange::pulled(std::mem::replace(
+        let body = myriad_exchange::exchange::pull_body(std::mem::replace(
             &mut answer.body,
             myriad_net::ResponseBody::None,
         ));
@@ -141,7 +145,7 @@ fn stream_is_compressed_as_it_passes_and_counted() {
     };
     let answer = gzipped(&trial, "GET /", streamed());
     assert_eq!(decompress(Coding::Gzip, &answer.body, 1 << 10).unwrap(), whole(page().body));
-    let tally = answer.response.ticket.request.outcome.answered.tally.clone().expect("a tally");
+    let tally = answer.response.ticket.request.outcome.head.encoding_sizes.clone().expect("a tally");
     assert_eq!((tally.taken.get(), tally.given.get()), (46, answer.body.len() as u64));
     let head = gzipped(&trial, "HEAD /", streamed());
     assert!(head.head.contains("Content-Encoding: gzip\r\n"), "{}", head.head);
@@ -149,7 +153,8 @@ fn stream_is_compressed_as_it_passes_and_counted() {
 
 #[test]
 fn facts_are_gathered_only_for_what_came_by_a_proxy() {
-    let trial = Trial::of("gzip on; gzip_min_length 1; gzip_proxied no-store; location / { return 200 x; }");
+    let trial =
+        OutputTestSite::of("gzip on; gzip_min_length 1; gzip_proxied no-store; location / { return 200 x; }");
     let private = || {
         let mut answer = page();
         answer.field(b"Cache-Control", b"private");

@@ -1,23 +1,25 @@
-use myriad_http::Version;
+use myriad_http::HttpVersion;
 
-use crate::testing::{Trial, sent};
+use crate::testing::{OutputTestSite, sent};
 
 const MSIE6: (&str, &str) = ("User-Agent", "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)");
 
 #[test]
 fn keepalive_disable_closes_msie6_connection_after_post() {
-    let trial = Trial::of("keepalive_disable msie6; location / { return 200 x; }");
+    let trial = OutputTestSite::of("keepalive_disable msie6; location / { return 200 x; }");
     assert!(trial.get("POST /", &[MSIE6]).response.close);
     assert!(!trial.get("GET /", &[MSIE6]).response.close);
     assert!(!trial.get("POST /", &[]).response.close);
-    let none = Trial::of("keepalive_disable none; location / { return 200 x; }");
+    let none = OutputTestSite::of("keepalive_disable none; location / { return 200 x; }");
     assert!(!none.get("POST /", &[MSIE6]).response.close);
 }
 
 #[test]
 fn answer_ends_its_connection_but_not_one_that_others_share() {
-    let trial = Trial::of("location / { return 200 x; }");
-    for (version, close) in [(Version::Http11, true), (Version::Http2, false), (Version::Http3, false)] {
+    let trial = OutputTestSite::of("location / { return 200 x; }");
+    for (version, close) in
+        [(HttpVersion::Http11, true), (HttpVersion::Http2, false), (HttpVersion::Http3, false)]
+    {
         let (exchange, mut answer) = trial.asked_in(version, "GET /", &[]);
         answer.close = true;
         assert_eq!(sent(exchange, answer).response.close, close, "{version:?}");
@@ -26,7 +28,7 @@ fn answer_ends_its_connection_but_not_one_that_others_share() {
 
 #[test]
 fn body_leaves_as_fast_as_the_nearest_word_allows() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { return 200 x; } location /l { limit_rate 1k; limit_rate_after 10; return 200 x; }
          location /v { limit_rate $arg_rate; return 200 x; }",
     );

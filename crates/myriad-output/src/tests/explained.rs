@@ -2,22 +2,23 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::super::explain;
-use crate::testing::Trial;
-use myriad_exchange::exchange::{Line, Sink};
+use crate::testing::OutputTestSite;
+use myriad_exchange::exchange::{DecisionSink, ExplainedDecision};
 
 #[derive(Default)]
-struct Lines(RefCell<Vec<String>>);
+struct ExplainLines(RefCell<Vec<String>>);
 
-impl Sink for Lines {
-    fn take(&self, line: Line) {
+impl DecisionSink for ExplainLines {
+    fn take(&self, line: ExplainedDecision) {
         self.0.borrow_mut().push(format!("{}: {} ({})", line.topic, line.text, line.outcome));
     }
 }
 
 fn explained(server: &str, path: &str, media_type: Option<&[u8]>) -> Vec<String> {
-    let lines = Rc::new(Lines::default());
-    let (mut exchange, _) = Trial::of(server).asked(&format!("GET {path}"), &[("Accept-Encoding", "gzip")]);
-    exchange.request.received.sink = Some(Rc::clone(&lines) as Rc<dyn Sink>);
+    let lines = Rc::new(ExplainLines::default());
+    let (mut exchange, _) =
+        OutputTestSite::of(server).asked(&format!("GET {path}"), &[("Accept-Encoding", "gzip")]);
+    exchange.request.received.sink = Some(Rc::clone(&lines) as Rc<dyn DecisionSink>);
     explain(&exchange, media_type);
     lines.0.take()
 }

@@ -1,8 +1,8 @@
-use crate::testing::{Trial, text};
-use myriad_exchange::exchange::Answer;
+use crate::testing::{OutputTestSite, text};
+use myriad_exchange::exchange::ContentResponse;
 
 /// Returns ten bytes that support ranges.
-fn ten() -> Answer {
+fn ten() -> ContentResponse {
     let mut answer = text("text/plain", "0123456789");
     answer.ranges = true;
     answer.field(b"Last-Modified", b"Tue, 01 Nov 1994 12:00:00 GMT");
@@ -13,7 +13,7 @@ const SERVER: &str = "location / { return 200 x; }";
 
 #[test]
 fn part_is_cut_out() {
-    let answer = Trial::of(SERVER).answered("GET /", &[("Range", "bytes=2-4")], ten());
+    let answer = OutputTestSite::of(SERVER).answered("GET /", &[("Range", "bytes=2-4")], ten());
     assert_eq!((answer.status, &answer.body[..]), (206, &b"234"[..]));
     assert!(answer.head.contains("Content-Range: bytes 2-4/10\r\n"), "{}", answer.head);
     assert!(answer.head.contains("Content-Length: 3\r\n"), "{}", answer.head);
@@ -22,7 +22,7 @@ fn part_is_cut_out() {
 
 #[test]
 fn several_ranges_are_sent_as_multipart() {
-    let answer = Trial::of(SERVER).answered("GET /", &[("Range", "bytes=0-0,-1")], ten());
+    let answer = OutputTestSite::of(SERVER).answered("GET /", &[("Range", "bytes=0-0,-1")], ten());
     assert_eq!(answer.status, 206);
     assert!(answer.head.contains("Content-Type: multipart/byteranges; boundary="), "{}", answer.head);
     let body = String::from_utf8(answer.body).unwrap();
@@ -38,7 +38,7 @@ fn several_ranges_are_sent_as_multipart() {
 
 #[test]
 fn range_beyond_the_end_is_refused_with_the_length() {
-    let answer = Trial::of(SERVER).answered("GET /", &[("Range", "bytes=10-")], ten());
+    let answer = OutputTestSite::of(SERVER).answered("GET /", &[("Range", "bytes=10-")], ten());
     assert_eq!(answer.status, 416);
     assert!(answer.head.contains("Content-Range: bytes */10\r\n"), "{}", answer.head);
     assert!(answer.body.starts_with(b"<html>"));
@@ -46,7 +46,8 @@ fn range_beyond_the_end_is_refused_with_the_length() {
 
 #[test]
 fn whole_is_sent_where_no_parts_may_be_asked_for() {
-    let trial = Trial::of("location / { return 200 x; } location /n { max_ranges 0; return 200 x; }");
+    let trial =
+        OutputTestSite::of("location / { return 200 x; } location /n { max_ranges 0; return 200 x; }");
     let mut whole = ten();
     whole.ranges = false;
     for answer in [
@@ -63,7 +64,7 @@ fn whole_is_sent_where_no_parts_may_be_asked_for() {
 
 #[test]
 fn part_is_of_what_the_client_has() {
-    let trial = Trial::of(SERVER);
+    let trial = OutputTestSite::of(SERVER);
     let range = |date| [("Range", "bytes=2-4"), ("If-Range", date)];
     assert_eq!(trial.answered("GET /", &range("Tue, 01 Nov 1994 12:00:00 GMT"), ten()).status, 206);
     assert_eq!(trial.answered("GET /", &range("Tue, 01 Nov 1994 12:00:01 GMT"), ten()).status, 200);
@@ -71,7 +72,7 @@ fn part_is_of_what_the_client_has() {
 
 #[test]
 fn date_that_add_header_has_put_there_is_what_the_client_has() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         r#"location / { add_header Last-Modified "Wed, 02 Nov 1994 12:00:00 GMT"; return 200 x; }"#,
     );
     let range = |date| [("Range", "bytes=2-4"), ("If-Range", date)];

@@ -1,9 +1,9 @@
 //! Directive table and argument parsing.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
-use super::settings::{Expires, Gives, UseridSettings};
+use super::settings::{CookieExpiry, UseridMode, UseridSettings};
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
@@ -12,12 +12,12 @@ pub(super) static ROWS: &[Directive] = &[
         ONE,
         Set::Settings(|settings, args| {
             let choices = [
-                ("on", Gives::SecondVersion),
-                ("v1", Gives::FirstVersion),
-                ("log", Gives::Nothing),
-                ("off", Gives::Off),
+                ("on", UseridMode::SecondVersion),
+                ("v1", UseridMode::FirstVersion),
+                ("log", UseridMode::Nothing),
+                ("off", UseridMode::Off),
             ];
-            said(settings).gives = args.choice(0, &choices)?;
+            userid_settings(settings).mode = args.choice(0, &choices)?;
             Ok(())
         }),
         "Sets a cookie with a unique ID for each visitor (`on`, `v1` as mod_uid), or only reads it for logs (`log`).",
@@ -30,7 +30,7 @@ pub(super) static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             let number = args.number(0)?;
             let number = u32::try_from(number).map_err(|_| args.invalid(0, "a 32-bit number"))?;
-            said(settings).service = Some(number);
+            userid_settings(settings).service = Some(number);
             Ok(())
         }),
         "First part of the IDs, which identifies the server. Default: the server's address (0 with `v1`).",
@@ -44,7 +44,7 @@ pub(super) static ROWS: &[Directive] = &[
             if name.is_empty() || !name.iter().copied().all(is_of_a_name) {
                 return Err(args.invalid(0, "a cookie's name"));
             }
-            said(settings).name = Some(name.to_vec());
+            userid_settings(settings).name = Some(name.to_vec());
             Ok(())
         }),
         "Name of the cookie.",
@@ -55,7 +55,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).domain = attribute(args)?.filter(|domain| *domain != b"none").map(<[u8]>::to_vec);
+            userid_settings(settings).domain = attribute(args)?.filter(|domain| *domain != b"none").map(<[u8]>::to_vec);
             Ok(())
         }),
         "`Domain` attribute of the cookie.",
@@ -66,7 +66,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).path = attribute(args)?.map(<[u8]>::to_vec);
+            userid_settings(settings).path = attribute(args)?.map(<[u8]>::to_vec);
             Ok(())
         }),
         "`Path` attribute of the cookie.",
@@ -77,12 +77,12 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).expires = match args.bytes(0) {
-                b"max" => Expires::Max,
-                b"off" => Expires::Session,
+            userid_settings(settings).expires = match args.bytes(0) {
+                b"max" => CookieExpiry::Max,
+                b"off" => CookieExpiry::Session,
                 _ => match args.millis(0)? / 1000 {
-                    0 => Expires::Session,
-                    seconds => Expires::Seconds(seconds),
+                    0 => CookieExpiry::Session,
+                    seconds => CookieExpiry::Seconds(seconds),
                 },
             };
             Ok(())
@@ -103,7 +103,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).p3p = line(args)?.filter(|value| *value != b"none").map(<[u8]>::to_vec);
+            userid_settings(settings).p3p = line(args)?.filter(|value| *value != b"none").map(<[u8]>::to_vec);
             Ok(())
         }),
         "Value of the header `P3P` that is sent with the cookie.",
@@ -114,7 +114,7 @@ pub(super) static ROWS: &[Directive] = &[
         Contexts::HSL,
         ONE,
         Set::Settings(|settings, args| {
-            said(settings).mark = match args.bytes(0) {
+            userid_settings(settings).mark = match args.bytes(0) {
                 b"off" => None,
                 [mark] if mark.is_ascii_alphanumeric() || *mark == b'=' => Some(*mark),
                 _ => return Err(args.invalid(0, "\"off\", or a single letter, digit or \"=\"")),
@@ -126,7 +126,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn said(settings: &mut Settings) -> &mut UseridSettings {
+fn userid_settings(settings: &mut Settings) -> &mut UseridSettings {
     settings.feature_mut()
 }
 
@@ -152,7 +152,7 @@ fn attribute<'a>(args: &Arguments<'a>) -> Result<Option<&'a [u8]>, myriad_conf::
     line(args)
 }
 
-fn flags(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn flags(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let (mut secure, mut httponly, mut same_site) = ("", "", "");
     for index in 0..args.len() {
         match args.bytes(index) {
@@ -168,6 +168,6 @@ fn flags(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
             }
         }
     }
-    said(settings).flags = [secure, httponly, same_site].concat();
+    userid_settings(settings).flags = [secure, httponly, same_site].concat();
     Ok(())
 }

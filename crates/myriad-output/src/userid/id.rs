@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::settings::Gives;
+use super::settings::UseridMode;
 
 /// Number of base64 letters of an ID; padding or a mark follows in a cookie.
 pub(super) const LETTERS: usize = 22;
@@ -36,19 +36,19 @@ static START: LazyLock<u32> = LazyLock::new(|| {
 
 /// Visitor ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Id([u8; 16]);
+pub(super) struct VisitorId([u8; 16]);
 
-impl Id {
+impl VisitorId {
     /// Creates an ID. `service` is `userid_service`, `address` the last four bytes of the server's address, in network
     /// byte order.
-    pub(super) fn new(gives: Gives, service: Option<u32>, address: [u8; 4], now_s: u64) -> Self {
+    pub(super) fn new(gives: UseridMode, service: Option<u32>, address: [u8; 4], now_s: u64) -> Self {
         // The value wraps around in 2106.
         let now = now_s as u32;
-        let parts = if gives == Gives::FirstVersion {
+        let parts = if gives == UseridMode::FirstVersion {
             let count = COUNTS[0].fetch_add(STEP, Ordering::Relaxed);
             [service.unwrap_or_default(), now, *START, count].map(u32::to_ne_bytes)
         } else {
-            let count = next(&COUNTS[1]);
+            let count = next_count(&COUNTS[1]);
             let address = service.map_or(address, u32::to_be_bytes);
             [address, now.to_be_bytes(), START.to_be_bytes(), count.to_be_bytes()]
         };
@@ -79,7 +79,7 @@ impl Id {
 }
 
 /// Returns the next counter value of version 2, which restarts at its first value after an overflow.
-fn next(counts: &AtomicU32) -> u32 {
+fn next_count(counts: &AtomicU32) -> u32 {
     let step = |count: u32| {
         let next = count.wrapping_add(STEP);
         Some(if next < FIRST[1] { FIRST[1] } else { next })
@@ -91,7 +91,7 @@ fn next(counts: &AtomicU32) -> u32 {
 mod tests {
     use super::*;
 
-    fn digits(id: Id) -> String {
+    fn digits(id: VisitorId) -> String {
         let mut out = Vec::new();
         id.write_digits(&mut out);
         String::from_utf8(out).expect("digits")
@@ -99,34 +99,37 @@ mod tests {
 
     #[test]
     fn number_is_read_from_the_letters_that_it_has() {
-        let id = Id::new(Gives::SecondVersion, None, [127, 0, 0, 1], 1_700_000_000);
+        let id = VisitorId::new(UseridMode::SecondVersion, None, [127, 0, 0, 1], 1_700_000_000);
         let letters = id.letters();
         assert_eq!((letters.len(), &letters[LETTERS..]), (24, &b"=="[..]));
-        assert_eq!(Id::read(&letters), Some(id));
+        assert_eq!(VisitorId::read(&letters), Some(id));
         assert_eq!(&id.0[..8], [127, 0, 0, 1, 0x65, 0x53, 0xf1, 0x00]);
         assert_eq!(digits(id)[..8], format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1])));
-        assert_ne!(Id::new(Gives::SecondVersion, None, [127, 0, 0, 1], 1_700_000_000), id);
+        assert_ne!(VisitorId::new(UseridMode::SecondVersion, None, [127, 0, 0, 1], 1_700_000_000), id);
     }
 
     #[test]
     fn versions_differ_in_where_their_service_stands() {
-        assert_eq!(digits(Id::new(Gives::FirstVersion, None, [1; 4], 5))[..16], *"0000000000000005");
-        let second = Id::new(Gives::SecondVersion, Some(65_534), [1; 4], 5);
+        assert_eq!(
+            digits(VisitorId::new(UseridMode::FirstVersion, None, [1; 4], 5))[..16],
+            *"0000000000000005"
+        );
+        let second = VisitorId::new(UseridMode::SecondVersion, Some(65_534), [1; 4], 5);
         assert_eq!(second.0[..4], [0, 0, 0xff, 0xfe]);
     }
 
     #[test]
     fn what_is_no_number_is_not_read() {
         for letters in [&b"short"[..], b"AAAAAAAAAAAAAAAAAAAAAA", b"AAAAAAAAAAAAAAAAAA!AAA", b""] {
-            assert_eq!(Id::read(letters), None);
+            assert_eq!(VisitorId::read(letters), None);
         }
     }
 
     #[test]
     fn sequence_restarts_after_overflow() {
         let counts = AtomicU32::new(u32::MAX - 0x80);
-        assert_eq!(next(&counts), u32::MAX - 0x80);
-        assert_eq!(next(&counts), FIRST[1]);
-        assert_eq!(next(&counts), FIRST[1] + STEP);
+        assert_eq!(next_count(&counts), u32::MAX - 0x80);
+        assert_eq!(next_count(&counts), FIRST[1]);
+        assert_eq!(next_count(&counts), FIRST[1] + STEP);
     }
 }

@@ -5,11 +5,11 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_script::Template;
 
-use super::settings::{Gives, UseridSettings};
+use super::settings::{UseridMode, UseridSettings};
 
 /// Compiled settings of a place.
 pub(crate) struct Userid {
-    pub(super) said: UseridSettings,
+    pub(super) settings: UseridSettings,
     /// `$uid_reset`, which the configuration may set.
     pub(super) reset: Template,
 }
@@ -20,9 +20,9 @@ pub(super) fn compile(
     settings: &Settings,
     features: &mut PlaceFeatures,
 ) {
-    let said = settings.feature::<UseridSettings>();
-    if said.gives != Gives::Off {
+    let own_settings = settings.feature::<UseridSettings>();
+    if own_settings.mode != UseridMode::Off {
         let reset = compiler.answer_template(&Text::builtin("$uid_reset"));
-        features.keep(Userid { said: said.clone(), reset });
+        features.insert(Userid { settings: own_settings.clone(), reset });
     }
 }

@@ -2,7 +2,7 @@
 
 /// `userid`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Gives {
+pub(super) enum UseridMode {
     /// `off`.
     #[default]
     Off,
@@ -16,7 +16,7 @@ pub(super) enum Gives {
 
 /// `userid_expires`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Expires {
+pub(super) enum CookieExpiry {
     /// `off`: until the browser session is closed.
     #[default]
     Session,
@@ -30,7 +30,7 @@ pub(super) enum Expires {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UseridSettings {
     /// `userid`.
-    pub gives: Gives,
+    pub mode: UseridMode,
     /// `userid_service`; defaults to the server's address.
     pub service: Option<u32>,
     /// `userid_name`; defaults to `uid`.
@@ -40,7 +40,7 @@ pub(super) struct UseridSettings {
     /// `userid_path`; defaults to `/`.
     pub path: Option<Vec<u8>>,
     /// `userid_expires`.
-    pub expires: Expires,
+    pub expires: CookieExpiry,
     /// `userid_flags`, as written in the cookie.
     pub flags: String,
     /// `userid_p3p`.

@@ -1,39 +1,39 @@
 //! `$uid_got`, `$uid_set`, `$uid_reset`.
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads;
-use myriad_exchange::runtime::Value::{Made, Run};
+use myriad_exchange::runtime::RowValue::{Made, Run};
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame};
 
-use super::id::Id;
+use super::id::VisitorId;
 use super::rules::Userid;
 use super::visitor::Visitor;
 
 /// Dependencies: an ID is created once per request, from the clock and the connection.
 const READS: &[Reads] = &[Reads::FromField(Known::Cookie), Reads::Connection, Reads::Moment];
 
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new("userid", "uid_got", &[Reads::FromField(Known::Cookie)], Made(got)),
-    Row::new("userid", "uid_set", READS, Run(set)),
-    Row::new("userid", "uid_reset", &[Reads::Site], Made(|_, _| false)).yielding(),
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("userid", "uid_got", &[Reads::FromField(Known::Cookie)], Made(got)),
+    RequestVariable::new("userid", "uid_set", READS, Run(set)),
+    RequestVariable::new("userid", "uid_reset", &[Reads::Site], Made(|_, _| false)).yielding(),
 ];
 
 fn got(request: &Request, out: &mut Vec<u8>) -> bool {
     let Some(rules) = request.place().features.get::<Userid>() else { return false };
-    let got = Visitor::of(request, rules).got;
+    let got = Visitor::of(request, rules).received_id;
     got.is_some_and(|id| shown(rules, id, out))
 }
 
 fn set(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let Some(rules) = request.place().features.get::<Userid>() else { return Ok(false) };
-    let given = Visitor::of(request, rules).given(request, frame, rules)?;
+    let given = Visitor::of(request, rules).id_to_send(request, frame, rules)?;
     Ok(given.is_some_and(|given| shown(rules, given.id, out)))
 }
 
-fn shown(rules: &Userid, id: Id, out: &mut Vec<u8>) -> bool {
-    out.extend_from_slice(rules.said.name());
+fn shown(rules: &Userid, id: VisitorId, out: &mut Vec<u8>) -> bool {
+    out.extend_from_slice(rules.settings.name());
     out.push(b'=');
     id.write_digits(out);
     true

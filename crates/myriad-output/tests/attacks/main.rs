@@ -9,7 +9,10 @@ use std::cell::Cell;
 use std::fs;
 use std::sync::{Mutex, PoisonError};
 
-use myriad_output::image::{Fault, Format, Interrupt, Kind, Made, Shape, Turn, Wish, make};
+use myriad_output::image::{
+    ConvertedImage, ImageError, ImageKind, ImageRequest, ImageRotation, Interrupt, OutputFormat,
+    RequestedSize, make,
+};
 
 /// Maximum memory growth for a small image, in bytes: tables of the decoders, and noise.
 const SMALL: u64 = 24 << 20;
@@ -18,12 +21,16 @@ const SMALL: u64 = 24 << 20;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Requests a small image that is also rotated, so that no image remains unchanged.
-fn thumbnail() -> Wish {
-    Wish { shape: Shape::Resize { width: 8, height: 8 }, turn: Turn::Quarter, ..Wish::default() }
+fn thumbnail() -> ImageRequest {
+    ImageRequest {
+        shape: RequestedSize::Resize { width: 8, height: 8 },
+        turn: ImageRotation::Quarter,
+        ..ImageRequest::default()
+    }
 }
 
-fn made(bytes: &[u8], wish: &Wish) -> Result<Made, Fault> {
-    make(bytes, Kind::of(bytes).expect("a picture"), wish, Interrupt::never())
+fn made(bytes: &[u8], wish: &ImageRequest) -> Result<ConvertedImage, ImageError> {
+    make(bytes, ImageKind::of(bytes).expect("a picture"), wish, Interrupt::never())
 }
 
 /// Returns the value of a line of `/proc/self/status`, in bytes.
@@ -42,15 +49,15 @@ fn growth(work: impl FnOnce()) -> u64 {
     memory("VmHWM").saturating_sub(before)
 }
 
-type Expected = fn(&Result<Made, Fault>) -> bool;
+type Expected = fn(&Result<ConvertedImage, ImageError>) -> bool;
 
 #[test]
 fn pictures_that_are_made_to_cost_memory_take_what_their_pixels_allow() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let is_made: Expected = |made| made.is_ok();
-    let is_broken: Expected = |made| matches!(made, Err(Fault::Broken(_)));
-    let is_costly: Expected = |made| matches!(made, Err(Fault::TooCostly(_)));
-    let is_large: Expected = |made| matches!(made, Err(Fault::TooLarge(_)));
+    let is_broken: Expected = |made| matches!(made, Err(ImageError::Broken(_)));
+    let is_costly: Expected = |made| matches!(made, Err(ImageError::TooCostly(_)));
+    let is_large: Expected = |made| matches!(made, Err(ImageError::TooLarge(_)));
     let attacks: Vec<(&str, Vec<u8>, Expected)> = vec![
         ("PNG: a profile of 200 MB in 200 KB", png::with(&[(b"iCCP", png::profile(200 << 20))]), is_made),
         ("PNG: texts of 64 MB each", png::with(&png::texts(64 << 20)), is_made),
@@ -72,7 +79,7 @@ fn pictures_that_are_made_to_cost_memory_take_what_their_pixels_allow() {
         assert!(bytes.len() <= 2 << 20, "{name}: {} bytes", bytes.len());
         let mut result = None;
         // The number of pixels is permitted: the test measures the cost in addition to the pixels.
-        let wish = Wish { max_pixels: 1 << 22, ..thumbnail() };
+        let wish = ImageRequest { max_pixels: 1 << 22, ..thumbnail() };
         let wish = if name.contains("25 million") { thumbnail() } else { wish };
         let grown = growth(|| result = Some(made(&bytes, &wish)));
         let result = result.expect("it was tried");
@@ -91,20 +98,20 @@ fn gif_of_large_frame() -> Vec<u8> {
 fn progressive_jpeg_of_a_thousand_scans_is_refused_and_one_of_a_hundred_is_read() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let file = jpeg::Progressive { width: 640, height: 640, scans: 100 }.file();
-    assert!(matches!(made(&file, &thumbnail()), Ok(Made::Anew { .. })));
+    assert!(matches!(made(&file, &thumbnail()), Ok(ConvertedImage::Reencoded { .. })));
     for scans in [200, 20_000] {
         let file = jpeg::Progressive { width: 640, height: 640, scans }.file();
         assert!(file.len() < 1 << 20);
         assert_eq!(
             made(&file, &thumbnail()),
-            Err(Fault::TooCostly("the image has too many scans")),
+            Err(ImageError::TooCostly("the image has too many scans")),
             "{scans}"
         );
     }
     // Few scans of an image of the maximum size cause as much work as many scans of a small image.
     let file = jpeg::Progressive { width: 640, height: 640, scans: 70 }.file();
-    let wish = Wish { max_pixels: 640 * 640, ..thumbnail() };
-    assert_eq!(made(&file, &wish), Err(Fault::TooCostly("the image has too many scans")));
+    let wish = ImageRequest { max_pixels: 640 * 640, ..thumbnail() };
+    assert_eq!(made(&file, &wish), Err(ImageError::TooCostly("the image has too many scans")));
 }
 
 #[test]
@@ -116,26 +123,26 @@ fn jpeg_of_other_processes_and_without_the_number_of_lines_is_refused() {
     for process in [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf] {
         let mut file = file.clone();
         file[at + 1] = process;
-        assert!(matches!(made(&file, &thumbnail()), Err(Fault::Broken(_))), "{process:x}");
+        assert!(matches!(made(&file, &thumbnail()), Err(ImageError::Broken(_))), "{process:x}");
     }
     // DNL defines the number of lines after the first scan.
     let mut lines = file.clone();
     lines[at + 5..at + 7].fill(0);
     lines.splice(lines.len() - 2.., *b"\xff\xdc\x00\x04\x00\x40\xff\xd9");
-    assert!(matches!(made(&lines, &thumbnail()), Err(Fault::Broken(_))));
+    assert!(matches!(made(&lines, &thumbnail()), Err(ImageError::Broken(_))));
     // Restart interval of one block, without restart markers.
     let mut restarts = file;
     restarts.splice(at..at, *b"\xff\xdd\x00\x04\x00\x01");
-    assert!(matches!(made(&restarts, &thumbnail()), Err(Fault::Broken(_))));
+    assert!(matches!(made(&restarts, &thumbnail()), Err(ImageError::Broken(_))));
 }
 
 /// Cancels at each poll number until the work completes, and returns the number of polls.
-fn cancelled_at_each_poll(bytes: &[u8], wish: &Wish) -> u32 {
+fn cancelled_at_each_poll(bytes: &[u8], wish: &ImageRequest) -> u32 {
     for number in 0.. {
         let polls = Cell::new(0);
         let is_cancelled = || polls.replace(polls.get() + 1) >= number;
-        match make(bytes, Kind::of(bytes).expect("a picture"), wish, Interrupt::new(&is_cancelled)) {
-            Err(Fault::Cancelled) => {}
+        match make(bytes, ImageKind::of(bytes).expect("a picture"), wish, Interrupt::new(&is_cancelled)) {
+            Err(ImageError::Cancelled) => {}
             Ok(_) => return number,
             other => panic!("cancelled at {number}: {other:?}"),
         }
@@ -149,19 +156,19 @@ fn work_is_cancelled_while_pictures_are_decoded_and_encoded() {
     let jpeg = jpeg::Progressive { width: 320, height: 320, scans: 40 }.file();
     let png = png::noise(300, 300);
     let of = |format, bytes: &[u8]| {
-        let wish = Wish { formats: vec![format], ..Wish::default() };
+        let wish = ImageRequest { formats: vec![format], ..ImageRequest::default() };
         match made(bytes, &wish) {
-            Ok(Made::Anew { bytes, format: Some(_) }) => bytes,
+            Ok(ConvertedImage::Reencoded { bytes, format: Some(_) }) => bytes,
             other => panic!("{:?}", other.err()),
         }
     };
-    let webp = of(Format::Webp, &png);
+    let webp = of(OutputFormat::Webp, &png);
     // The interrupt is polled regularly during decoding: about every 4 KB of compressed data, every 32 bytes of a JPEG.
     for (bytes, least) in [(&jpeg, 20), (&png, 60), (&webp, 3)] {
         let polls = cancelled_at_each_poll(bytes, &thumbnail());
-        assert!(polls >= least, "{:?}: {polls}", Kind::of(bytes));
+        assert!(polls >= least, "{:?}: {polls}", ImageKind::of(bytes));
     }
     // The interrupt is also polled before each output format.
-    let both = Wish { formats: vec![Format::Avif, Format::Webp], ..thumbnail() };
+    let both = ImageRequest { formats: vec![OutputFormat::Avif, OutputFormat::Webp], ..thumbnail() };
     assert!(cancelled_at_each_poll(&png, &both) > cancelled_at_each_poll(&png, &thumbnail()));
 }

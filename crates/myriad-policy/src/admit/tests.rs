@@ -21,8 +21,8 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
 }
 
 /// Returns `*_cache_valid any 10s`, with all fields ignored that can be ignored.
-fn greedy() -> Rules {
-    Rules {
+fn greedy() -> CachePolicy {
+    CachePolicy {
         valid: vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }],
         ignore: IgnoreHeaders {
             cache_control: true,
@@ -31,16 +31,16 @@ fn greedy() -> Rules {
             vary: true,
             x_accel_expires: true,
         },
-        ..Rules::default()
+        ..CachePolicy::default()
     }
 }
 
-fn judged(status: u16, fields: &[(&str, &str)], rules: &Rules) -> Admission {
+fn judged(status: u16, fields: &[(&str, &str)], rules: &CachePolicy) -> Admission {
     let fields: Fields = fields.iter().copied().collect();
     admit(&facts(status, &fields), rules, NOW)
 }
 
-fn refused(fields: &[(&str, &str)], rules: &Rules) -> Option<Refusal> {
+fn refused(fields: &[(&str, &str)], rules: &CachePolicy) -> Option<StoreRefusal> {
     match judged(200, fields, rules) {
         Admission::Store(_) => None,
         Admission::Refuse(refusal) => Some(refusal),
@@ -48,7 +48,7 @@ fn refused(fields: &[(&str, &str)], rules: &Rules) -> Option<Refusal> {
 }
 
 /// Returns random rules with any configuration, except removal of the personal cookies.
-fn any_rules(random: &mut fastrand::Rng) -> Rules {
+fn any_rules(random: &mut fastrand::Rng) -> CachePolicy {
     let mut flag = || random.bool();
     let ignore = IgnoreHeaders {
         cache_control: flag(),
@@ -58,8 +58,8 @@ fn any_rules(random: &mut fastrand::Rng) -> Rules {
         x_accel_expires: flag(),
     };
     let rest =
-        Rules { ignore, rfc9111: flag(), authorization_in_key: flag(), revalidate: flag(), ..greedy() };
-    if flag() { rest } else { Rules { valid: Vec::new(), ..rest } }
+        CachePolicy { ignore, rfc9111: flag(), authorization_in_key: flag(), revalidate: flag(), ..greedy() };
+    if flag() { rest } else { CachePolicy { valid: Vec::new(), ..rest } }
 }
 
 /// Returns fields that favour storing.
@@ -92,12 +92,12 @@ fn plain_page_is_stored_for_time_given_by_rules() {
         stale_error_until: NOW + 9_000,
         must_revalidate: false,
         valid_ms: 5_000,
-        source: Source::MaxAge,
+        source: ValiditySource::MaxAge,
         born: None,
     };
-    assert_eq!(judged(200, &fields, &Rules::default()), Admission::Store(expected));
+    assert_eq!(judged(200, &fields, &CachePolicy::default()), Admission::Store(expected));
     assert_eq!(refused(&[], &greedy()), None);
-    assert_eq!(refused(&[], &Rules::default()), Some(Refusal::NoValidity));
+    assert_eq!(refused(&[], &CachePolicy::default()), Some(StoreRefusal::NoValidity));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn private_response_is_never_stored_despite_rules_and_other_fields() {
         fields.push(("Cache-Control", spellings[random.usize(..spellings.len())]));
         let fields = shuffled(fields, &mut random);
         let verdict = admit(&facts(200, &fields), &rules, NOW);
-        assert_eq!(verdict, Admission::Refuse(Refusal::Private), "seed {seed}: {fields:?}");
+        assert_eq!(verdict, Admission::Refuse(StoreRefusal::Private), "seed {seed}: {fields:?}");
     }
 }
 
@@ -128,9 +128,9 @@ fn an_answer_that_sets_a_personal_cookie_is_never_stored() {
         fields.push(("Set-Cookie", cookies[random.usize(..cookies.len())]));
         let fields = shuffled(fields, &mut random);
         let verdict = admit(&facts(200, &fields), &rules, NOW);
-        assert_eq!(verdict, Admission::Refuse(Refusal::PersonalCookie), "seed {seed}: {fields:?}");
+        assert_eq!(verdict, Admission::Refuse(StoreRefusal::PersonalCookie), "seed {seed}: {fields:?}");
     }
-    let off = Rules { personal: PersonalCookies::none(), ..greedy() };
+    let off = CachePolicy { personal: PersonalCookies::none(), ..greedy() };
     assert_eq!(refused(&[("Set-Cookie", cookies[0])], &off), None);
 }
 
@@ -141,10 +141,14 @@ fn a_personal_request_or_a_head_never_fills_a_shared_page() {
         let rules = any_rules(&mut random);
         let fields = shuffled(inviting(&mut random), &mut random);
         let personal = ResponseFacts { personal: true, ..facts(200, &fields) };
-        assert_eq!(admit(&personal, &rules, NOW), Admission::Refuse(Refusal::PersonalRequest), "seed {seed}");
+        assert_eq!(
+            admit(&personal, &rules, NOW),
+            Admission::Refuse(StoreRefusal::PersonalRequest),
+            "seed {seed}"
+        );
         for method in [Method::Head, Method::Post, Method::Delete, Method::Other] {
             let other = ResponseFacts { method, ..facts(200, &fields) };
-            assert_eq!(admit(&other, &rules, NOW), Admission::Refuse(Refusal::Method), "seed {seed}");
+            assert_eq!(admit(&other, &rules, NOW), Admission::Refuse(StoreRefusal::Method), "seed {seed}");
         }
     }
 }
@@ -165,12 +169,12 @@ fn a_server_error_never_takes_the_place_of_a_usable_page() {
 #[test]
 fn a_server_error_is_stored_only_by_its_own_code_or_by_its_own_word() {
     for status in (500..600).filter(|status| *status != 501) {
-        assert_eq!(judged(status, &[], &greedy()), Admission::Refuse(Refusal::NoValidity), "{status}");
+        assert_eq!(judged(status, &[], &greedy()), Admission::Refuse(StoreRefusal::NoValidity), "{status}");
     }
     let mut rules = greedy();
     rules.valid.push(ValidFor { status: StatusMatch::Code(503), ms: 1_000 });
     assert!(matches!(judged(503, &[], &rules), Admission::Store(lifetime) if lifetime.valid_ms == 1_000));
-    let own_word = judged(503, &[("Cache-Control", "max-age=3")], &Rules::default());
+    let own_word = judged(503, &[("Cache-Control", "max-age=3")], &CachePolicy::default());
     assert!(matches!(own_word, Admission::Store(lifetime) if lifetime.valid_ms == 3_000));
 }
 
@@ -179,42 +183,42 @@ fn an_error_of_the_request_is_stored_only_by_its_own_code() {
     let words = [("Cache-Control", "public, max-age=60"), ("X-Accel-Expires", "60"), ("Age", "1")];
     for status in [400, 405, 411, 412, 413, 414, 415, 416, 417, 431, 501] {
         for word in words {
-            let any = Rules { ignore: IgnoreHeaders::default(), ..greedy() };
+            let any = CachePolicy { ignore: IgnoreHeaders::default(), ..greedy() };
             assert_eq!(
                 judged(status, &[word], &any),
-                Admission::Refuse(Refusal::RequestError),
+                Admission::Refuse(StoreRefusal::RequestError),
                 "{status} {word:?}"
             );
             let mut named = any.clone();
             named.valid.push(ValidFor { status: StatusMatch::Code(status), ms: 1_000 });
             assert!(matches!(judged(status, &[word], &named), Admission::Store(_)), "{status} {word:?}");
         }
-        let rfc9111 = Rules { rfc9111: true, ..Rules::default() };
+        let rfc9111 = CachePolicy { rfc9111: true, ..CachePolicy::default() };
         let explicit = judged(status, &words[..1], &rfc9111);
         assert!(matches!(explicit, Admission::Store(lifetime) if lifetime.valid_ms == 60_000), "{status}");
-        let any = Rules { rfc9111: true, ..greedy() };
+        let any = CachePolicy { rfc9111: true, ..greedy() };
         for fields in [&[][..], &[("Cache-Control", "no-store")], &[("Cache-Control", "max-age=0")]] {
             assert_eq!(
                 judged(status, fields, &any),
-                Admission::Refuse(Refusal::RequestError),
+                Admission::Refuse(StoreRefusal::RequestError),
                 "{status} {fields:?}"
             );
         }
     }
     assert!(matches!(judged(404, &[], &greedy()), Admission::Store(_)));
-    assert!(Refusal::RequestError.is_of_the_request() && !Refusal::NoValidity.is_of_the_request());
+    assert!(StoreRefusal::RequestError.concerns_request() && !StoreRefusal::NoValidity.concerns_request());
 }
 
 #[test]
 fn a_large_request_stores_no_client_error_and_any_other_answer() {
     for rfc9111 in [false, true] {
-        let mut rules = Rules { rfc9111, ..greedy() };
+        let mut rules = CachePolicy { rfc9111, ..greedy() };
         rules.valid.insert(0, ValidFor { status: StatusMatch::Code(403), ms: 1_000 });
         let fields: Fields = [("Cache-Control", "max-age=60")].into_iter().collect();
         for status in [200, 301, 400, 403, 404, 431, 499] {
             let verdict =
                 admit(&ResponseFacts { large_request: true, ..facts(status, &fields) }, &rules, NOW);
-            let expected = if status < 400 { None } else { Some(Refusal::LargeRequest) };
+            let expected = if status < 400 { None } else { Some(StoreRefusal::LargeRequest) };
             let refusal = match verdict {
                 Admission::Store(_) => None,
                 Admission::Refuse(why) => Some(why),
@@ -230,7 +234,7 @@ fn a_set_cookie_needs_to_be_ignored() {
     assert_eq!(refused(&fields, &greedy()), None);
     let mut rules = greedy();
     rules.ignore.set_cookie = false;
-    assert_eq!(refused(&fields, &rules), Some(Refusal::SetCookie));
+    assert_eq!(refused(&fields, &rules), Some(StoreRefusal::SetCookie));
 }
 
 #[test]
@@ -239,7 +243,7 @@ fn vary_star_is_not_stored_unless_vary_is_ignored() {
     assert_eq!(refused(&fields, &greedy()), None);
     let mut rules = greedy();
     rules.ignore.vary = false;
-    assert_eq!(refused(&fields, &rules), Some(Refusal::Vary));
+    assert_eq!(refused(&fields, &rules), Some(StoreRefusal::Vary));
     assert_eq!(refused(&[("Vary", "Accept-Encoding, Cookie")], &rules), None);
 }
 
@@ -248,7 +252,7 @@ fn parts_confirmations_and_interim_answers_are_no_pages() {
     for status in [100, 101, 103, 206, 304, 600, 999, 0] {
         assert_eq!(
             judged(status, &[("X-Accel-Expires", "9")], &greedy()),
-            Admission::Refuse(Refusal::Status)
+            Admission::Refuse(StoreRefusal::Status)
         );
     }
     for status in [200, 203, 204, 301, 302, 307, 404, 410] {
@@ -262,9 +266,9 @@ fn an_answer_to_authorization_needs_leave_to_be_shared() {
         let fields: Fields =
             [("Cache-Control", cache_control), ("X-Accel-Expires", "9")].into_iter().collect();
         let facts = ResponseFacts { authorization: true, ..facts(200, &fields) };
-        admit(&facts, &Rules { authorization_in_key, ..Rules::default() }, NOW)
+        admit(&facts, &CachePolicy { authorization_in_key, ..CachePolicy::default() }, NOW)
     };
-    let refused = Admission::Refuse(Refusal::Authorization);
+    let refused = Admission::Refuse(StoreRefusal::Authorization);
     assert_eq!(store("max-age=60", false), refused);
     assert_eq!(store("no-transform", false), refused);
     for leave in ["public", "s-maxage=60", "must-revalidate"] {
@@ -276,11 +280,11 @@ fn an_answer_to_authorization_needs_leave_to_be_shared() {
 #[test]
 fn no_cache_and_min_uses_keep_an_answer_out() {
     let fields = Fields::new();
-    let rules = Rules { min_uses: 3, ..greedy() };
+    let rules = CachePolicy { min_uses: 3, ..greedy() };
     let with = |uses, no_cache| admit(&ResponseFacts { no_cache, uses, ..facts(200, &fields) }, &rules, NOW);
-    assert_eq!(with(2, false), Admission::Refuse(Refusal::MinUses));
+    assert_eq!(with(2, false), Admission::Refuse(StoreRefusal::MinUses));
     assert!(matches!(with(3, false), Admission::Store(_)));
-    assert_eq!(with(3, true), Admission::Refuse(Refusal::NoCache));
+    assert_eq!(with(3, true), Admission::Refuse(StoreRefusal::NoCache));
 }
 
 #[test]
@@ -301,17 +305,21 @@ fn whatever_is_stored_is_fresh_now_and_stale_later_in_order() {
 #[test]
 fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
     for refusal in [
-        Refusal::Method,
-        Refusal::PersonalRequest,
-        Refusal::Authorization,
-        Refusal::ServerError,
-        Refusal::MinUses,
+        StoreRefusal::Method,
+        StoreRefusal::PersonalRequest,
+        StoreRefusal::Authorization,
+        StoreRefusal::ServerError,
+        StoreRefusal::MinUses,
     ] {
         assert_eq!(refusal.hit_for_miss_ms(), 0, "{refusal:?}");
     }
-    for refusal in
-        [Refusal::Private, Refusal::SetCookie, Refusal::CacheControl, Refusal::NoValidity, Refusal::Vary]
-    {
+    for refusal in [
+        StoreRefusal::Private,
+        StoreRefusal::SetCookie,
+        StoreRefusal::CacheControl,
+        StoreRefusal::NoValidity,
+        StoreRefusal::Vary,
+    ] {
         assert!((1..=10_000).contains(&refusal.hit_for_miss_ms()), "{refusal:?}");
     }
 }
@@ -320,52 +328,56 @@ fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
 #[test]
 fn what_is_stored_is_taken_back_by_reasons_of_the_page_and_by_none_of_the_visitor() {
     let of_the_page = [
-        Refusal::Private,
-        Refusal::PersonalCookie,
-        Refusal::SetCookie,
-        Refusal::Vary,
-        Refusal::XAccelExpires,
-        Refusal::CacheControl,
-        Refusal::Expired,
-        Refusal::NoValidity,
+        StoreRefusal::Private,
+        StoreRefusal::PersonalCookie,
+        StoreRefusal::SetCookie,
+        StoreRefusal::Vary,
+        StoreRefusal::XAccelExpires,
+        StoreRefusal::CacheControl,
+        StoreRefusal::Expired,
+        StoreRefusal::NoValidity,
     ];
     let of_the_visitor = [
-        Refusal::Method,
-        Refusal::Status,
-        Refusal::PersonalRequest,
-        Refusal::Authorization,
-        Refusal::NoCache,
-        Refusal::ServerError,
-        Refusal::MinUses,
+        StoreRefusal::Method,
+        StoreRefusal::Status,
+        StoreRefusal::PersonalRequest,
+        StoreRefusal::Authorization,
+        StoreRefusal::NoCache,
+        StoreRefusal::ServerError,
+        StoreRefusal::MinUses,
     ];
     for status in [200, 204, 301, 302, 401, 403, 404, 410, 451] {
         for why in of_the_page {
-            assert!(takes_back(status, why, false, false), "{status} {why:?}");
-            let says_gone = matches!(status, 404 | 410);
-            assert_eq!(takes_back(status, why, false, true), says_gone, "bypassed: {status} {why:?}");
+            assert!(invalidates_stored_page(status, why, false, false), "{status} {why:?}");
+            let is_gone = matches!(status, 404 | 410);
+            assert_eq!(
+                invalidates_stored_page(status, why, false, true),
+                is_gone,
+                "bypassed: {status} {why:?}"
+            );
         }
         for why in of_the_visitor {
-            assert!(!takes_back(status, why, false, false), "{status} {why:?}");
+            assert!(!invalidates_stored_page(status, why, false, false), "{status} {why:?}");
         }
-        assert!(takes_back(status, Refusal::NoCache, true, false));
+        assert!(invalidates_stored_page(status, StoreRefusal::NoCache, true, false));
     }
     for status in [304, 400, 405, 408, 411, 412, 413, 414, 415, 416, 417, 421, 429, 431, 500, 502, 503, 504] {
         let expected = status == 304;
         for why in of_the_page {
-            assert_eq!(takes_back(status, why, false, false), expected, "{status} {why:?}");
+            assert_eq!(invalidates_stored_page(status, why, false, false), expected, "{status} {why:?}");
         }
     }
 }
 
 #[test]
 fn negative_responses_are_stored_briefly_despite_no_cache_and_never_stale() {
-    let rules = Rules { negative: vec![(404, 10_000), (410, 0)], ..Rules::default() };
+    let rules = CachePolicy { negative: vec![(404, 10_000), (410, 0)], ..CachePolicy::default() };
     let of_wordpress = [
         ("Expires", "Wed, 11 Jan 1984 05:00:00 GMT"),
         ("Cache-Control", "no-cache, must-revalidate, max-age=0"),
     ];
     for rfc9111 in [false, true] {
-        let rules = Rules { rfc9111, ..rules.clone() };
+        let rules = CachePolicy { rfc9111, ..rules.clone() };
         for fields in [&of_wordpress[..], &[("Cache-Control", "no-store")], &of_wordpress[..1], &[]] {
             let Admission::Store(lifetime) = judged(404, fields, &rules) else { panic!("{fields:?}") };
             assert_eq!((lifetime.fresh_until, lifetime.valid_ms), (NOW + 10_000, 10_000));
@@ -374,10 +386,10 @@ fn negative_responses_are_stored_briefly_despite_no_cache_and_never_stale() {
             assert!(matches!(judged(410, fields, &rules), Admission::Refuse(_)), "0 stores nothing");
         }
         for (field, why) in [
-            (("Cache-Control", "private, no-cache"), Refusal::Private),
-            (("Set-Cookie", "a=b"), Refusal::SetCookie),
-            (("Set-Cookie", "PHPSESSID=b"), Refusal::PersonalCookie),
-            (("X-Accel-Expires", "0"), Refusal::XAccelExpires),
+            (("Cache-Control", "private, no-cache"), StoreRefusal::Private),
+            (("Set-Cookie", "a=b"), StoreRefusal::SetCookie),
+            (("Set-Cookie", "PHPSESSID=b"), StoreRefusal::PersonalCookie),
+            (("X-Accel-Expires", "0"), StoreRefusal::XAccelExpires),
         ] {
             assert_eq!(judged(404, &[field], &rules), Admission::Refuse(why), "{field:?}");
         }
@@ -387,7 +399,7 @@ fn negative_responses_are_stored_briefly_despite_no_cache_and_never_stale() {
 }
 
 /// Returns the lifetime with which a response with these fields was stored.
-fn stored(fields: &[(&str, &str)], rules: &Rules) -> Lifetime {
+fn stored(fields: &[(&str, &str)], rules: &CachePolicy) -> Lifetime {
     match judged(200, fields, rules) {
         Admission::Store(lifetime) => lifetime,
         Admission::Refuse(refusal) => panic!("{refusal:?}"),
@@ -396,7 +408,7 @@ fn stored(fields: &[(&str, &str)], rules: &Rules) -> Lifetime {
 
 #[test]
 fn not_modified_response_renews_original_lifetime_unless_it_overrides_it() {
-    let rules = Rules { ignore: IgnoreHeaders::default(), ..greedy() };
+    let rules = CachePolicy { ignore: IgnoreHeaders::default(), ..greedy() };
     let later = NOW + 50_000;
     let confirm = |page: &Lifetime, fields: &[(&str, &str)]| {
         let fields: Fields = fields.iter().copied().collect();
@@ -420,22 +432,22 @@ fn not_modified_response_renews_original_lifetime_unless_it_overrides_it() {
         matches!(renewed, Admission::Store(lifetime) if lifetime.fresh_until == (later + 10_000).next_multiple_of(64))
     );
     for (field, refusal) in [
-        (("Cache-Control", "private"), Refusal::Private),
-        (("X-LiteSpeed-Cache-Control", "private,max-age=1800"), Refusal::Private),
-        (("X-LiteSpeed-Cache-Control", "no-cache"), Refusal::Private),
-        (("X-LiteSpeed-Vary", "cookie=_lscache_vary"), Refusal::Private),
-        (("Set-Cookie", "PHPSESSID=1"), Refusal::PersonalCookie),
-        (("Set-Cookie", "a=b"), Refusal::SetCookie),
-        (("Cache-Control", "no-store"), Refusal::CacheControl),
+        (("Cache-Control", "private"), StoreRefusal::Private),
+        (("X-LiteSpeed-Cache-Control", "private,max-age=1800"), StoreRefusal::Private),
+        (("X-LiteSpeed-Cache-Control", "no-cache"), StoreRefusal::Private),
+        (("X-LiteSpeed-Vary", "cookie=_lscache_vary"), StoreRefusal::Private),
+        (("Set-Cookie", "PHPSESSID=1"), StoreRefusal::PersonalCookie),
+        (("Set-Cookie", "a=b"), StoreRefusal::SetCookie),
+        (("Cache-Control", "no-store"), StoreRefusal::CacheControl),
     ] {
         assert_eq!(confirm(&by_word, &[field]), Admission::Refuse(refusal), "{field:?}");
-        assert_eq!(refusal.protects_visitors(), refusal != Refusal::CacheControl);
+        assert_eq!(refusal.protects_visitors(), refusal != StoreRefusal::CacheControl);
     }
 }
 
 #[test]
 fn not_modified_response_renews_page_without_lifetime_fields() {
-    let rules = Rules::default();
+    let rules = CachePolicy::default();
     let page = stored(&[("X-Accel-Expires", "30")], &rules);
     let fields = Fields::new();
     let renewed = revalidated(&facts(200, &fields), &page, &rules, NOW + 99_000);
@@ -445,17 +457,17 @@ fn not_modified_response_renews_page_without_lifetime_fields() {
 #[test]
 fn range_piece_with_range_in_key_is_stored_as_own_page() {
     let fields: Fields = [("Cache-Control", "max-age=60")].into_iter().collect();
-    let rules = Rules::default();
+    let rules = CachePolicy::default();
     let piece = |status| admit(&ResponseFacts { piece: true, ..facts(status, &fields) }, &rules, NOW);
     assert!(matches!(piece(206), Admission::Store(_)));
-    assert_eq!(piece(304), Admission::Refuse(Refusal::Status));
-    assert_eq!(admit(&facts(206, &fields), &rules, NOW), Admission::Refuse(Refusal::Status));
+    assert_eq!(piece(304), Admission::Refuse(StoreRefusal::Status));
+    assert_eq!(admit(&facts(206, &fields), &rules, NOW), Admission::Refuse(StoreRefusal::Status));
 }
 
 /// Returns the reason why a response with these fields is not stored if `impersonal_cookies` lists `names`. `cookies`
 /// is true if the origin received cookies.
-fn refused_of(cookies: bool, fields: &[(&str, &str)], names: &[&str]) -> Option<Refusal> {
-    let rules = Rules {
+fn refused_of(cookies: bool, fields: &[(&str, &str)], names: &[&str]) -> Option<StoreRefusal> {
+    let rules = CachePolicy {
         ignore: IgnoreHeaders::default(),
         impersonal: ImpersonalCookies::new(names.iter().copied()),
         ..greedy()
@@ -472,33 +484,37 @@ fn listed_cookie_does_not_prevent_storing() {
     let set = [("Set-Cookie", "pll_language=en; path=/")];
     assert_eq!(refused_of(false, &set, &["pll_language"]), None);
     assert_eq!(refused_of(false, &set, &["pll_*"]), None);
-    assert_eq!(refused_of(false, &set, &[]), Some(Refusal::SetCookie));
-    assert_eq!(refused_of(false, &set, &["pll_lang"]), Some(Refusal::SetCookie));
-    assert_eq!(refused_of(false, &set, &["PLL_LANGUAGE"]), Some(Refusal::SetCookie), "names have a case");
+    assert_eq!(refused_of(false, &set, &[]), Some(StoreRefusal::SetCookie));
+    assert_eq!(refused_of(false, &set, &["pll_lang"]), Some(StoreRefusal::SetCookie));
+    assert_eq!(
+        refused_of(false, &set, &["PLL_LANGUAGE"]),
+        Some(StoreRefusal::SetCookie),
+        "names have a case"
+    );
 }
 
 #[test]
 fn single_unlisted_cookie_prevents_storing() {
     let both = [("Set-Cookie", "pll_language=en"), ("Set-Cookie", "token=1")];
-    assert_eq!(refused_of(false, &both, &["pll_language"]), Some(Refusal::SetCookie));
+    assert_eq!(refused_of(false, &both, &["pll_language"]), Some(StoreRefusal::SetCookie));
     let reversed = [both[1], both[0]];
-    assert_eq!(refused_of(false, &reversed, &["pll_language"]), Some(Refusal::SetCookie));
+    assert_eq!(refused_of(false, &reversed, &["pll_language"]), Some(StoreRefusal::SetCookie));
     let unnamed = [("Set-Cookie", "=pll_language"), ("Set-Cookie", "")];
-    assert_eq!(refused_of(false, &unnamed, &["pll_language"]), Some(Refusal::SetCookie));
+    assert_eq!(refused_of(false, &unnamed, &["pll_language"]), Some(StoreRefusal::SetCookie));
 }
 
 #[test]
 fn response_to_request_with_cookies_is_not_stored() {
     let set = [("Set-Cookie", "pll_language=en")];
-    assert_eq!(refused_of(true, &set, &["pll_language"]), Some(Refusal::SetCookie));
+    assert_eq!(refused_of(true, &set, &["pll_language"]), Some(StoreRefusal::SetCookie));
 }
 
 #[test]
 fn neither_a_session_nor_private_is_stored_whatever_is_listed() {
     let session = [("Set-Cookie", "PHPSESSID=1")];
-    assert_eq!(refused_of(false, &session, &["PHPSESSID", "PHP*"]), Some(Refusal::PersonalCookie));
+    assert_eq!(refused_of(false, &session, &["PHPSESSID", "PHP*"]), Some(StoreRefusal::PersonalCookie));
     let private = [("Set-Cookie", "pll_language=en"), ("Cache-Control", "private")];
-    assert_eq!(refused_of(false, &private, &["pll_language"]), Some(Refusal::Private));
+    assert_eq!(refused_of(false, &private, &["pll_language"]), Some(StoreRefusal::Private));
     let no_store = [("Set-Cookie", "pll_language=en"), ("Cache-Control", "no-store")];
-    assert_eq!(refused_of(false, &no_store, &["pll_language"]), Some(Refusal::CacheControl));
+    assert_eq!(refused_of(false, &no_store, &["pll_language"]), Some(StoreRefusal::CacheControl));
 }

@@ -5,14 +5,14 @@ fn judged(
     method: Method,
     fields: &[(&str, &str)],
     cache_bypass: bool,
-    rules: &Rules,
+    rules: &CachePolicy,
 ) -> Option<BypassReason> {
     let fields: Fields = fields.iter().copied().collect();
     bypass(&RequestFacts { method, fields: &fields, has_body: false, cache_bypass }, rules)
 }
 
 fn get(fields: &[(&str, &str)]) -> Option<BypassReason> {
-    judged(Method::Get, fields, false, &Rules::default())
+    judged(Method::Get, fields, false, &CachePolicy::default())
 }
 
 #[test]
@@ -26,10 +26,10 @@ fn plain_visitor_uses_cache_despite_own_cache_control() {
 #[test]
 fn methods_outside_cache_methods_have_no_cache_status() {
     for method in [Method::Post, Method::Put, Method::Delete, Method::Options, Method::Other] {
-        assert_eq!(judged(method, &[], false, &Rules::default()), Some(BypassReason::Method));
+        assert_eq!(judged(method, &[], false, &CachePolicy::default()), Some(BypassReason::Method));
     }
-    assert_eq!(judged(Method::Head, &[], false, &Rules::default()), None);
-    let post = Rules { methods: Methods { post: true }, ..Rules::default() };
+    assert_eq!(judged(Method::Head, &[], false, &CachePolicy::default()), None);
+    let post = CachePolicy { methods: Methods { post: true }, ..CachePolicy::default() };
     assert_eq!(judged(Method::Post, &[], false, &post), None);
     assert_eq!(BypassReason::Method.status(), None);
     assert_eq!(BypassReason::PersonalCookie.status(), Some(CacheStatus::Bypass));
@@ -39,7 +39,7 @@ fn methods_outside_cache_methods_have_no_cache_status() {
 fn authorization_bypasses_unless_the_key_holds_it() {
     let fields = [("Authorization", "Basic YTpi")];
     assert_eq!(get(&fields), Some(BypassReason::Authorization));
-    let keyed = Rules { authorization_in_key: true, ..Rules::default() };
+    let keyed = CachePolicy { authorization_in_key: true, ..CachePolicy::default() };
     assert_eq!(judged(Method::Get, &fields, false, &keyed), None);
 }
 
@@ -61,13 +61,13 @@ fn personal_cookie_in_any_cookie_field_bypasses_cache_and_storing() {
     let fields = [("Cookie", "_ga=1"), ("X", "y"), ("cookie", "a=b; wordpress_logged_in_0f=x")];
     assert_eq!(get(&fields), Some(BypassReason::PersonalCookie));
     assert!(!BypassReason::PersonalCookie.may_store());
-    let off = Rules { personal: PersonalCookies::none(), ..Rules::default() };
+    let off = CachePolicy { personal: PersonalCookies::none(), ..CachePolicy::default() };
     assert_eq!(judged(Method::Get, &fields, false, &off), None);
 }
 
 #[test]
 fn a_condition_skips_the_look_up_only_and_never_hides_a_personal_cookie() {
-    let rules = Rules::default();
+    let rules = CachePolicy::default();
     assert_eq!(judged(Method::Get, &[], true, &rules), Some(BypassReason::Condition));
     assert!(BypassReason::Condition.may_store());
     let personal = judged(Method::Get, &[("Cookie", "PHPSESSID=1")], true, &rules);
@@ -78,7 +78,7 @@ fn a_condition_skips_the_look_up_only_and_never_hides_a_personal_cookie() {
 fn request_body_outside_key_bypasses_cache() {
     let fields = Fields::new();
     let facts = |method| RequestFacts { method, fields: &fields, has_body: true, cache_bypass: false };
-    let rules = Rules { methods: Methods { post: true }, ..Rules::default() };
+    let rules = CachePolicy { methods: Methods { post: true }, ..CachePolicy::default() };
     for method in [Method::Get, Method::Head] {
         let reason = bypass(&facts(method), &rules).expect("a reason");
         assert_eq!(reason, BypassReason::Body);

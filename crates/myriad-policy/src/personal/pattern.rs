@@ -5,39 +5,39 @@ const HEX: &str = "[a-f0-9]+";
 
 /// Cookie name, or a prefix of cookie names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(super) struct CookiePattern {
     /// Prefix of the name.
     stem: Box<[u8]>,
-    rest: Rest,
+    rest: NameRest,
 }
 
 /// Pattern for the rest of the name after the stem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
+enum NameRest {
     Nothing,
     Anything,
     HexDigits,
 }
 
-impl Pattern {
+impl CookiePattern {
     /// Parses a pattern; `None` if it is empty.
-    pub(super) fn parse(text: &str) -> Option<Pattern> {
+    pub(super) fn parse(text: &str) -> Option<CookiePattern> {
         let text = text.trim();
         let (stem, rest) = if let Some(stem) = text.strip_suffix('*') {
-            (stem, Rest::Anything)
+            (stem, NameRest::Anything)
         } else if let Some(stem) = text.strip_suffix(HEX) {
-            (stem, Rest::HexDigits)
+            (stem, NameRest::HexDigits)
         } else {
-            (text, Rest::Nothing)
+            (text, NameRest::Nothing)
         };
-        (!text.is_empty()).then(|| Pattern { stem: stem.bytes().map(as_php).collect(), rest })
+        (!text.is_empty()).then(|| CookiePattern { stem: stem.bytes().map(as_php).collect(), rest })
     }
 
     /// Returns whether a matching name may start with `byte`.
     pub(super) fn may_begin_with(&self, byte: u8) -> bool {
         match (self.stem.first(), self.rest) {
             (Some(first), _) => *first == as_php(byte),
-            (None, Rest::HexDigits) => is_hash_digit(byte),
+            (None, NameRest::HexDigits) => is_hash_digit(byte),
             (None, _) => true,
         }
     }
@@ -50,9 +50,9 @@ impl Pattern {
         }
         match self.rest {
             // `name[key]` is an element of the array `name`, which a test for emptiness treats as the cookie.
-            Rest::Nothing => matches!(rest, [] | [b'[', ..]),
-            Rest::Anything => true,
-            Rest::HexDigits => !rest.is_empty() && rest.iter().copied().all(is_hash_digit),
+            NameRest::Nothing => matches!(rest, [] | [b'[', ..]),
+            NameRest::Anything => true,
+            NameRest::HexDigits => !rest.is_empty() && rest.iter().copied().all(is_hash_digit),
         }
     }
 }

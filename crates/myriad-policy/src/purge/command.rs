@@ -1,19 +1,19 @@
 //! Purge commands, independent of their source: a request, the command line, or a response of an application.
 
-use super::{Subject, Tags, Wildcard};
+use super::{PurgeSubject, Tags, Wildcard};
 
 /// Purge command. It contains no zones; the code that runs it selects them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct PurgeCommand {
     /// Pages to purge.
-    pub what: What,
+    pub what: PurgeTarget,
     /// True for a soft purge: pages remain, but expire immediately, and the next request refreshes them.
     pub soft: bool,
 }
 
 /// Pages that a purge covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PurgeTarget {
     /// A URL with both schemes, and with all variants and encodings.
     Url {
         /// Host without port, in lower case.
@@ -45,20 +45,20 @@ pub enum What {
     All,
 }
 
-impl Command {
+impl PurgeCommand {
     /// Creates a purge that removes pages.
-    pub fn hard(what: What) -> Command {
-        Command { what, soft: false }
+    pub fn hard(what: PurgeTarget) -> PurgeCommand {
+        PurgeCommand { what, soft: false }
     }
 }
 
-impl What {
+impl PurgeTarget {
     /// Maximum length of a pattern, in bytes.
     pub const LONGEST_PATTERN: usize = 4096;
 
     /// Parses the URL `http://host[:port]/path?query`, with or without scheme. Returns `None` if it has no host or no
     /// path.
-    pub fn url(url: &[u8]) -> Option<What> {
+    pub fn url(url: &[u8]) -> Option<PurgeTarget> {
         let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
         let rest = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
         let at = memchr::memchr2(b'/', b'?', rest).unwrap_or(rest.len());
@@ -69,38 +69,38 @@ impl What {
             _ => [b"/", target].concat(),
         };
         (!host.is_empty())
-            .then(|| What::Url { host: host.to_ascii_lowercase().into(), target: target.into() })
+            .then(|| PurgeTarget::Url { host: host.to_ascii_lowercase().into(), target: target.into() })
     }
 
     /// Parses a pattern with `*`. If it contains no host, `host` applies.
     ///
     /// # Errors
     /// Returns an error for a pattern longer than 4096 bytes.
-    pub fn wildcard(pattern: &[u8], host: &[u8]) -> Result<What, &'static str> {
-        bounded(pattern)?;
-        Ok(What::Wildcard(Wildcard::parse(pattern, host)))
+    pub fn wildcard(pattern: &[u8], host: &[u8]) -> Result<PurgeTarget, &'static str> {
+        check_length(pattern)?;
+        Ok(PurgeTarget::Wildcard(Wildcard::parse(pattern, host)))
     }
 
     /// Creates a purge by a regex over the URLs of a host, or of all hosts.
     ///
     /// # Errors
     /// Returns an error for a pattern that is not UTF-8, or longer than 4096 bytes.
-    pub fn regex(host: Option<&[u8]>, pattern: &[u8]) -> Result<What, &'static str> {
-        Ok(What::Regex { host: host.map(Into::into), pattern: text(pattern)? })
+    pub fn regex(host: Option<&[u8]>, pattern: &[u8]) -> Result<PurgeTarget, &'static str> {
+        Ok(PurgeTarget::Regex { host: host.map(Into::into), pattern: text(pattern)? })
     }
 
     /// Creates a purge by a regex over tags.
     ///
     /// # Errors
     /// Same as [`Self::regex`].
-    pub fn tag_regex(pattern: &[u8]) -> Result<What, &'static str> {
-        Ok(What::TagRegex(text(pattern)?))
+    pub fn tag_regex(pattern: &[u8]) -> Result<PurgeTarget, &'static str> {
+        Ok(PurgeTarget::TagRegex(text(pattern)?))
     }
 
     /// Returns the labels of the URL. Every request for the URL has them, even before a response exists.
     pub fn addresses(&self) -> Vec<u64> {
         match self {
-            What::Url { host, target } => vec![Subject::new(b"", host, target).wanted_label()],
+            PurgeTarget::Url { host, target } => vec![PurgeSubject::new(b"", host, target).label_to_purge()],
             _ => Vec::new(),
         }
     }
@@ -108,51 +108,53 @@ impl What {
     /// Returns the labels of the tags.
     pub fn labels(&self) -> Vec<u64> {
         match self {
-            What::Tags(tags) => tags.names().map(Tags::label).chain([Tags::OVERFLOWN]).collect(),
+            PurgeTarget::Tags(tags) => tags.names().map(Tags::label).chain([Tags::OVERFLOWN]).collect(),
             _ => Vec::new(),
         }
     }
 
     /// Returns whether labels and keys find all covered pages. Otherwise every page must be checked.
     pub fn is_exact(&self) -> bool {
-        matches!(self, What::Url { .. } | What::Tags(_) | What::Keys(_))
+        matches!(self, PurgeTarget::Url { .. } | PurgeTarget::Tags(_) | PurgeTarget::Keys(_))
     }
 
     /// Returns the name of the kind for responses and logs.
     pub fn kind(&self) -> &'static str {
         match self {
-            What::Url { .. } => "url",
-            What::Wildcard(_) => "wildcard",
-            What::Regex { .. } => "regex",
-            What::Tags(_) | What::TagRegex(_) => "tags",
-            What::Keys(_) | What::KeyPrefix(_) => "key",
-            What::Host(_) | What::All => "all",
+            PurgeTarget::Url { .. } => "url",
+            PurgeTarget::Wildcard(_) => "wildcard",
+            PurgeTarget::Regex { .. } => "regex",
+            PurgeTarget::Tags(_) | PurgeTarget::TagRegex(_) => "tags",
+            PurgeTarget::Keys(_) | PurgeTarget::KeyPrefix(_) => "key",
+            PurgeTarget::Host(_) | PurgeTarget::All => "all",
         }
     }
 }
 
 /// Writes the purge as one line for logs, with all other bytes escaped.
-impl std::fmt::Display for What {
+impl std::fmt::Display for PurgeTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            What::Url { host, target } => write!(f, "{}{}", host.escape_ascii(), target.escape_ascii()),
-            What::Wildcard(wildcard) => wildcard.fmt(f),
-            What::Regex { host: None, pattern } => write!(f, "~ {}", pattern.escape_debug()),
-            What::Regex { host: Some(host), pattern } => {
+            PurgeTarget::Url { host, target } => {
+                write!(f, "{}{}", host.escape_ascii(), target.escape_ascii())
+            }
+            PurgeTarget::Wildcard(wildcard) => wildcard.fmt(f),
+            PurgeTarget::Regex { host: None, pattern } => write!(f, "~ {}", pattern.escape_debug()),
+            PurgeTarget::Regex { host: Some(host), pattern } => {
                 write!(f, "{} ~ {}", host.escape_ascii(), pattern.escape_debug())
             }
-            What::Tags(tags) => {
+            PurgeTarget::Tags(tags) => {
                 f.write_str("tags")?;
                 tags.names().try_for_each(|name| write!(f, " {}", name.escape_ascii()))
             }
-            What::TagRegex(pattern) => write!(f, "tags ~ {}", pattern.escape_debug()),
-            What::Keys(keys) => {
+            PurgeTarget::TagRegex(pattern) => write!(f, "tags ~ {}", pattern.escape_debug()),
+            PurgeTarget::Keys(keys) => {
                 f.write_str("key")?;
                 keys.iter().try_for_each(|key| write!(f, " {}", key.escape_ascii()))
             }
-            What::KeyPrefix(prefix) => write!(f, "key {}*", prefix.escape_ascii()),
-            What::Host(host) => write!(f, "{}/*", host.escape_ascii()),
-            What::All => f.write_str("*"),
+            PurgeTarget::KeyPrefix(prefix) => write!(f, "key {}*", prefix.escape_ascii()),
+            PurgeTarget::Host(host) => write!(f, "{}/*", host.escape_ascii()),
+            PurgeTarget::All => f.write_str("*"),
         }
     }
 }
@@ -164,11 +166,15 @@ fn without_port(host: &[u8]) -> &[u8] {
     }
 }
 
-fn bounded(pattern: &[u8]) -> Result<(), &'static str> {
-    if pattern.len() > What::LONGEST_PATTERN { Err("the pattern is longer than 4096 bytes") } else { Ok(()) }
+fn check_length(pattern: &[u8]) -> Result<(), &'static str> {
+    if pattern.len() > PurgeTarget::LONGEST_PATTERN {
+        Err("the pattern is longer than 4096 bytes")
+    } else {
+        Ok(())
+    }
 }
 
 fn text(pattern: &[u8]) -> Result<Box<str>, &'static str> {
-    bounded(pattern)?;
+    check_length(pattern)?;
     std::str::from_utf8(pattern).map(Into::into).map_err(|_| "the pattern is not UTF-8")
 }

@@ -1,6 +1,6 @@
 //! `X-LiteSpeed-Purge`: purges in the responses of an application, sent by its plugins for LiteSpeed.
 
-use super::{Command, Tags, What};
+use super::{PurgeCommand, PurgeTarget, Tags};
 
 /// Maximum number of purges per response.
 const MOST: usize = 256;
@@ -9,7 +9,7 @@ const MOST: usize = 256;
 ///
 /// Lists after `public` (or without a keyword) contain `*`, `tag=NAME`, a plain tag name, and URLs of the host; `stale`
 /// makes them soft. Lists after `private` refer to pages of a single visitor, which are never stored.
-pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<Command>) {
+pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<PurgeCommand>) {
     for list in value.split(|byte| *byte == b';') {
         let words =
             || list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|word| !word.is_empty());
@@ -23,22 +23,23 @@ pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<Command>) {
         let mut tags = Tags::default();
         for word in words() {
             let what = match word {
-                b"*" | b"tag=*" => What::Host(host.into()),
+                b"*" | b"tag=*" => PurgeTarget::Host(host.into()),
                 _ if word.eq_ignore_ascii_case(b"public") || word.eq_ignore_ascii_case(b"stale") => continue,
-                [b'/', ..] => What::Url { host: host.into(), target: word.into() },
+                [b'/', ..] => PurgeTarget::Url { host: host.into(), target: word.into() },
                 _ => {
                     tags.add(word.strip_prefix(b"tag=").unwrap_or(word));
                     continue;
                 }
             };
             if out.len() < MOST {
-                out.push(Command { what, soft });
+                out.push(PurgeCommand { what, soft });
             }
         }
         if !tags.is_empty() {
             // With more tags than are stored, all pages of the host are purged.
-            let what = if tags.overflown() { What::Host(host.into()) } else { What::Tags(tags) };
-            out.push(Command { what, soft });
+            let what =
+                if tags.is_truncated() { PurgeTarget::Host(host.into()) } else { PurgeTarget::Tags(tags) };
+            out.push(PurgeCommand { what, soft });
         }
     }
 }

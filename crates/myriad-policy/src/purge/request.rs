@@ -2,7 +2,7 @@
 
 use myriad_http::{Fields, Known};
 
-use super::{Command, Tags, What};
+use super::{PurgeCommand, PurgeTarget, Tags};
 
 /// Parses the purge of a `PURGE` (or `BAN`) request for `target` on `host`.
 ///
@@ -20,12 +20,12 @@ use super::{Command, Tags, What};
 ///
 /// # Errors
 /// Returns the reason why the request is not a valid purge.
-pub fn wanted(target: &[u8], host: &[u8], fields: &Fields) -> Result<Command, &'static str> {
-    Ok(Command { what: what(target, host, fields)?, soft: is_soft(fields) })
+pub fn parse_purge(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeCommand, &'static str> {
+    Ok(PurgeCommand { what: what(target, host, fields)?, soft: is_soft(fields) })
 }
 
-fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static str> {
-    let url = || What::Url { host: host.into(), target: target.into() };
+fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'static str> {
+    let url = || PurgeTarget::Url { host: host.into(), target: target.into() };
     let method = fields.known(Known::XPurgeMethod).or_else(|| fields.get(b"x-vc-purge-method"));
     let method = method.map(<[u8]>::trim_ascii).filter(|method| !method.is_empty());
     match method.map(<[u8]>::to_ascii_lowercase).as_deref() {
@@ -40,28 +40,28 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static st
     }
     let tags = tags_of(fields);
     if !tags.is_empty() {
-        return all_of(tags);
+        return tags_target(tags);
     }
     if target == b"/purgeall" {
-        return Ok(What::Host(host.into()));
+        return Ok(PurgeTarget::Host(host.into()));
     }
-    if method.is_none() && (target.ends_with(b".*") || is_no_url(target)) {
+    if method.is_none() && (target.ends_with(b".*") || looks_like_regex(target)) {
         return by_regex(target, host, fields);
     }
-    if target.ends_with(b"*") { What::wildcard(target, host) } else { Ok(url()) }
+    if target.ends_with(b"*") { PurgeTarget::wildcard(target, host) } else { Ok(url()) }
 }
 
 /// Returns whether a target contains characters that are not valid in a URL (RFC 3986 §2) but common in a regex. W3
 /// Total Cache sends a regex for all sitemaps.
-fn is_no_url(target: &[u8]) -> bool {
+fn looks_like_regex(target: &[u8]) -> bool {
     memchr::memchr2(b'\\', b'^', target).is_some()
 }
 
 /// Returns the purge by a regex. A target is anchored at the start of the URL; a pattern in `X-Purge-Regex` is not.
-fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<What, &'static str> {
+fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'static str> {
     match fields.get(b"x-purge-regex") {
-        Some(pattern) => What::regex(Some(host), pattern),
-        None => What::regex(Some(host), &[b"^(?:", target, b")"].concat()),
+        Some(pattern) => PurgeTarget::regex(Some(host), pattern),
+        None => PurgeTarget::regex(Some(host), &[b"^(?:", target, b")"].concat()),
     }
 }
 
@@ -77,37 +77,37 @@ fn tags_of(fields: &Fields) -> Tags {
 
 /// Returns the purge of `X-Cache-Tags-Pattern`. The pattern is usually a list of names separated by `|`, which is
 /// resolved by the index.
-fn by_pattern(fields: &Fields) -> Result<What, &'static str> {
+fn by_pattern(fields: &Fields) -> Result<PurgeTarget, &'static str> {
     let Some(pattern) = fields.get(b"x-cache-tags-pattern").map(<[u8]>::trim_ascii) else {
         let tags = tags_of(fields);
         return if tags.is_empty() {
             Err("no tags and no X-Cache-Tags-Pattern")
         } else {
-            Ok(What::Tags(tags))
+            Ok(PurgeTarget::Tags(tags))
         };
     };
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'/' | b'|');
     if pattern.iter().all(plain) {
         let list: Vec<u8> = pattern.iter().map(|byte| if *byte == b'|' { b',' } else { *byte }).collect();
-        return all_of(Tags::parse(&list));
+        return tags_target(Tags::parse(&list));
     }
-    What::tag_regex(pattern)
+    PurgeTarget::tag_regex(pattern)
 }
 
 /// Returns a purge of all tags, or an error if there were too many.
-fn all_of(tags: Tags) -> Result<What, &'static str> {
-    if tags.overflown() {
+fn tags_target(tags: Tags) -> Result<PurgeTarget, &'static str> {
+    if tags.is_truncated() {
         Err("more than 512 tags, or more than 16 KB of tags")
     } else {
-        Ok(What::Tags(tags))
+        Ok(PurgeTarget::Tags(tags))
     }
 }
 
 /// Returns whether the purge leaves stale pages instead of removing pages: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`,
 /// or `X-Purge-Method` with `xkey-softpurge`.
 fn is_soft(fields: &Fields) -> bool {
-    let asks = |name: &[u8]| fields.get(name).is_some_and(|value| value.trim_ascii() == b"1");
-    asks(b"fastly-soft-purge") || asks(b"x-soft-purge") || fields.get(b"xkey-softpurge").is_some()
+    let is_one = |name: &[u8]| fields.get(name).is_some_and(|value| value.trim_ascii() == b"1");
+    is_one(b"fastly-soft-purge") || is_one(b"x-soft-purge") || fields.get(b"xkey-softpurge").is_some()
 }
 
 /// Fields that mark a forwarded request, in addition to the registered fields.

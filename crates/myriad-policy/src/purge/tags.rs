@@ -17,7 +17,7 @@ const FIELDS: [Known; 5] =
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tags {
     names: Vec<Box<[u8]>>,
-    overflown: bool,
+    is_truncated: bool,
 }
 
 impl Tags {
@@ -43,7 +43,7 @@ impl Tags {
         let names = list.split(|byte| matches!(byte, b' ' | b'\t' | b',')).filter(|name| !name.is_empty());
         for name in names {
             if self.names.len() == MOST || bytes + name.len() > BYTES {
-                self.overflown = true;
+                self.is_truncated = true;
                 return;
             }
             // Most pages have few tags, so a linear search is cheaper than a table.
@@ -61,12 +61,12 @@ impl Tags {
 
     /// Returns whether there were no tags.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && !self.overflown
+        self.names.is_empty() && !self.is_truncated
     }
 
     /// Returns whether there were more tags than are stored.
-    pub fn overflown(&self) -> bool {
-        self.overflown
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
     }
 
     /// Label of pages with more tags than are stored. A purge of tags covers these pages as well: an unnecessary fetch

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Subject, normal_path};
+use super::{PurgeSubject, normal_path};
 
 /// Pattern for scheme, host, path and query, in which `*` matches any bytes, including `/`.
 ///
@@ -35,7 +35,7 @@ impl Wildcard {
             // `*` covers everything; a host alone covers all its pages.
             None => (rest.to_ascii_lowercase(), &b"*"[..]),
         };
-        let subject = Subject::new(b"", b"", rest);
+        let subject = PurgeSubject::new(b"", b"", rest);
         Wildcard {
             scheme: scheme.filter(|scheme| scheme != b"*").map(Into::into),
             host: own_host.into(),
@@ -45,7 +45,7 @@ impl Wildcard {
     }
 
     /// Returns whether the pattern covers a page.
-    pub fn covers(&self, subject: &Subject<'_>) -> bool {
+    pub fn covers(&self, subject: &PurgeSubject<'_>) -> bool {
         self.scheme.as_deref().is_none_or(|scheme| matches(scheme, subject.scheme))
             && matches(&self.host, subject.host)
             && (matches(&self.path, subject.path)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Grace, Source, UseStale};
+use crate::{Grace, UseStale, ValiditySource};
 
 const FRESH_UNTIL: u64 = 1_000_000;
 
@@ -10,30 +10,30 @@ fn stored(updating: u64, error: u64) -> StoredFacts {
         stale_error_until: FRESH_UNTIL + error,
         must_revalidate: false,
         valid_ms: 1000,
-        source: Source::CacheValid,
+        source: ValiditySource::CacheValid,
         born: None,
     };
     StoredFacts { lifetime, validators: true, invalid: false }
 }
 
-const FAILURES: [Failure; 12] = [
-    Failure::Error,
-    Failure::Timeout,
-    Failure::InvalidHeader,
-    Failure::Http(500),
-    Failure::Http(501),
-    Failure::Http(502),
-    Failure::Http(503),
-    Failure::Http(504),
-    Failure::Http(403),
-    Failure::Http(404),
-    Failure::Http(429),
-    Failure::Http(200),
+const FAILURES: [RefreshFailure; 12] = [
+    RefreshFailure::Error,
+    RefreshFailure::Timeout,
+    RefreshFailure::InvalidHeader,
+    RefreshFailure::Http(500),
+    RefreshFailure::Http(501),
+    RefreshFailure::Http(502),
+    RefreshFailure::Http(503),
+    RefreshFailure::Http(504),
+    RefreshFailure::Http(403),
+    RefreshFailure::Http(404),
+    RefreshFailure::Http(429),
+    RefreshFailure::Http(200),
 ];
 
-fn any_rules(random: &mut fastrand::Rng) -> Rules {
+fn any_rules(random: &mut fastrand::Rng) -> CachePolicy {
     let mut flag = || random.bool();
-    Rules {
+    CachePolicy {
         use_stale: UseStale {
             error: flag(),
             timeout: flag(),
@@ -53,7 +53,7 @@ fn any_rules(random: &mut fastrand::Rng) -> Rules {
             refresh_ms: if flag() { u64::MAX } else { 3000 },
             failure_ms: if flag() { u64::MAX } else { 5000 },
         },
-        ..Rules::default()
+        ..CachePolicy::default()
     }
 }
 
@@ -71,12 +71,12 @@ fn a_fresh_page_is_a_hit_whatever_else_is_so() {
 
 #[test]
 fn an_expired_page_without_leave_to_serve_stale_is_fetched() {
-    let rules = Rules { background_update: true, ..Rules::default() };
+    let rules = CachePolicy { background_update: true, ..CachePolicy::default() };
     for updating in [false, true] {
         let verdict = reuse(&stored(0, 0), &rules, FRESH_UNTIL, updating, None);
         assert_eq!(verdict, Reuse::Fetch { conditional: false });
     }
-    let rules = Rules { revalidate: true, ..Rules::default() };
+    let rules = CachePolicy { revalidate: true, ..CachePolicy::default() };
     assert_eq!(reuse(&stored(0, 0), &rules, FRESH_UNTIL, false, None), Reuse::Fetch { conditional: true });
     let bare = StoredFacts { validators: false, ..stored(0, 0) };
     assert_eq!(reuse(&bare, &rules, FRESH_UNTIL, false, None), Reuse::Fetch { conditional: false });
@@ -85,11 +85,11 @@ fn an_expired_page_without_leave_to_serve_stale_is_fetched() {
 #[test]
 fn while_one_request_refreshes_the_others_get_the_stale_page() {
     let use_stale = UseStale { updating: true, ..UseStale::default() };
-    let rules = Rules { use_stale, ..Rules::default() };
+    let rules = CachePolicy { use_stale, ..CachePolicy::default() };
     let far = FRESH_UNTIL + Grace::default().refresh_ms - 1;
     assert_eq!(reuse(&stored(0, 0), &rules, far, true, None), Reuse::Serve(CacheStatus::Updating));
     assert_eq!(reuse(&stored(0, 0), &rules, far, false, None), Reuse::Fetch { conditional: false });
-    let background = Rules { background_update: true, ..rules };
+    let background = CachePolicy { background_update: true, ..rules };
     assert_eq!(reuse(&stored(0, 0), &background, far, false, None), Reuse::ServeStaleAndRefresh);
     assert_eq!(reuse(&stored(0, 0), &background, far, true, None), Reuse::Serve(CacheStatus::Updating));
 }
@@ -98,44 +98,45 @@ fn while_one_request_refreshes_the_others_get_the_stale_page() {
 fn stale_page_is_served_for_grace_during_refresh_and_longer_on_failure() {
     let grace = Grace { refresh_ms: 4000, failure_ms: 9000 };
     let use_stale = UseStale { updating: true, error: true, ..UseStale::default() };
-    let rules = Rules { use_stale, background_update: true, grace, ..Rules::default() };
+    let rules = CachePolicy { use_stale, background_update: true, grace, ..CachePolicy::default() };
     let at = |late, facts: &StoredFacts, failure| reuse(facts, &rules, FRESH_UNTIL + late, false, failure);
     let plain = stored(0, 0);
     assert_eq!(at(3999, &plain, None), Reuse::ServeStaleAndRefresh);
     assert_eq!(at(4000, &plain, None), Reuse::Fetch { conditional: false }, "the visitor waits");
     assert_eq!(reuse(&plain, &rules, FRESH_UNTIL + 4000, true, None), Reuse::Fetch { conditional: false });
-    assert_eq!(at(8999, &plain, Some(Failure::Error)), Reuse::Serve(CacheStatus::Stale));
-    assert_eq!(at(9000, &plain, Some(Failure::Error)), Reuse::PassFailure);
+    assert_eq!(at(8999, &plain, Some(RefreshFailure::Error)), Reuse::Serve(CacheStatus::Stale));
+    assert_eq!(at(9000, &plain, Some(RefreshFailure::Error)), Reuse::PassFailure);
     assert_eq!(at(5999, &stored(6000, 6000), None), Reuse::ServeStaleAndRefresh, "the origin's own word");
 }
 
 #[test]
 fn what_is_invalid_is_fetched_before_it_is_shown_and_stands_in_for_a_failure() {
-    let rules = Rules { use_stale: UseStale::FAILURES, background_update: true, ..Rules::default() };
+    let rules =
+        CachePolicy { use_stale: UseStale::FAILURES, background_update: true, ..CachePolicy::default() };
     let invalid = StoredFacts { invalid: true, ..stored(6000, 6000) };
     for now in [FRESH_UNTIL - 1, FRESH_UNTIL, FRESH_UNTIL + 100] {
         for updating in [false, true] {
             let verdict = reuse(&invalid, &rules, now, updating, None);
             assert_eq!(verdict, Reuse::Fetch { conditional: false }, "{now}");
         }
-        let failed = reuse(&invalid, &rules, now, false, Some(Failure::Timeout));
+        let failed = reuse(&invalid, &rules, now, false, Some(RefreshFailure::Timeout));
         assert_eq!(failed, Reuse::Serve(CacheStatus::Stale));
     }
 }
 
 #[test]
 fn the_origins_own_stale_windows_work_without_use_stale_and_end() {
-    let rules = Rules { background_update: true, rfc9111: true, ..Rules::default() };
+    let rules = CachePolicy { background_update: true, rfc9111: true, ..CachePolicy::default() };
     let facts = stored(100, 300);
     assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 99, false, None), Reuse::ServeStaleAndRefresh);
     assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 100, false, None), Reuse::Fetch { conditional: false });
     for failure in FAILURES {
-        let covered = !matches!(failure, Failure::Http(501 | 403 | 404 | 429 | 200));
+        let covered = !matches!(failure, RefreshFailure::Http(501 | 403 | 404 | 429 | 200));
         let expected = if covered { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
         assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 299, false, Some(failure)), expected, "{failure:?}");
         assert_eq!(reuse(&facts, &rules, FRESH_UNTIL + 300, false, Some(failure)), Reuse::PassFailure);
-        let as_nginx = Rules { rfc9111: false, ..rules.clone() };
-        let covered = !matches!(failure, Failure::Http(_));
+        let as_nginx = CachePolicy { rfc9111: false, ..rules.clone() };
+        let covered = !matches!(failure, RefreshFailure::Http(_));
         let expected = if covered { Reuse::Serve(CacheStatus::Stale) } else { Reuse::PassFailure };
         assert_eq!(
             reuse(&facts, &as_nginx, FRESH_UNTIL + 299, false, Some(failure)),
@@ -148,21 +149,21 @@ fn the_origins_own_stale_windows_work_without_use_stale_and_end() {
 #[test]
 fn each_failure_needs_its_own_use_stale_and_the_grace() {
     type Set = fn(&mut UseStale);
-    let rows: [(Failure, Set); 10] = [
-        (Failure::Error, |u| u.error = true),
-        (Failure::Timeout, |u| u.timeout = true),
-        (Failure::InvalidHeader, |u| u.invalid_header = true),
-        (Failure::Http(500), |u| u.http_500 = true),
-        (Failure::Http(502), |u| u.http_502 = true),
-        (Failure::Http(503), |u| u.http_503 = true),
-        (Failure::Http(504), |u| u.http_504 = true),
-        (Failure::Http(403), |u| u.http_403 = true),
-        (Failure::Http(404), |u| u.http_404 = true),
-        (Failure::Http(429), |u| u.http_429 = true),
+    let rows: [(RefreshFailure, Set); 10] = [
+        (RefreshFailure::Error, |u| u.error = true),
+        (RefreshFailure::Timeout, |u| u.timeout = true),
+        (RefreshFailure::InvalidHeader, |u| u.invalid_header = true),
+        (RefreshFailure::Http(500), |u| u.http_500 = true),
+        (RefreshFailure::Http(502), |u| u.http_502 = true),
+        (RefreshFailure::Http(503), |u| u.http_503 = true),
+        (RefreshFailure::Http(504), |u| u.http_504 = true),
+        (RefreshFailure::Http(403), |u| u.http_403 = true),
+        (RefreshFailure::Http(404), |u| u.http_404 = true),
+        (RefreshFailure::Http(429), |u| u.http_429 = true),
     ];
     for (covered, set) in rows {
         let grace = Grace { failure_ms: 5000, ..Grace::default() };
-        let mut rules = Rules { grace, ..Rules::default() };
+        let mut rules = CachePolicy { grace, ..CachePolicy::default() };
         set(&mut rules.use_stale);
         for failure in FAILURES {
             let expected =

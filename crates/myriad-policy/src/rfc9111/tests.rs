@@ -9,16 +9,16 @@ const HOUR_AHEAD: &str = "Sat, 21 Nov 2026 03:00:00 GMT";
 const HOUR_AGO: &str = "Sat, 21 Nov 2026 01:00:00 GMT";
 const HOUR_MS: i64 = 3_600_000;
 
-fn rules() -> Rules {
-    Rules { rfc9111: true, ..Rules::default() }
+fn rules() -> CachePolicy {
+    CachePolicy { rfc9111: true, ..CachePolicy::default() }
 }
 
-fn judged(status: u16, fields: &[(&str, &str)]) -> Result<Freshness, Refusal> {
+fn judged(status: u16, fields: &[(&str, &str)]) -> Result<Freshness, StoreRefusal> {
     freshness::freshness(status, &fields.iter().copied().collect(), &rules(), NOW, 0)
 }
 
 /// Returns the ms from now until a 200 expires.
-fn left(fields: &[(&str, &str)]) -> Result<i64, Refusal> {
+fn left(fields: &[(&str, &str)]) -> Result<i64, StoreRefusal> {
     judged(200, fields).map(|freshness| freshness.fresh_until as i64 - NOW as i64)
 }
 
@@ -28,11 +28,11 @@ fn age_counts_against_the_lifetime_and_only_its_first_value() {
     assert_eq!(with("0"), Ok(HOUR_MS));
     assert_eq!(with("1800"), Ok(HOUR_MS / 2));
     assert_eq!(with("0, 7200"), Ok(HOUR_MS));
-    assert_eq!(with("7200, 0"), Err(Refusal::Expired));
+    assert_eq!(with("7200, 0"), Err(StoreRefusal::Expired));
     for nonsense in ["", "-7200", "7200.0", "abc", ", 7200"] {
         assert_eq!(with(nonsense), Ok(HOUR_MS), "{nonsense:?}");
     }
-    assert_eq!(with("99999999999999999999999"), Err(Refusal::Expired));
+    assert_eq!(with("99999999999999999999999"), Err(StoreRefusal::Expired));
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn an_old_date_and_the_way_of_the_head_are_age_too() {
 #[test]
 fn expires_counts_by_the_origins_own_clock() {
     assert_eq!(left(&[("Date", THIS_SECOND), ("Expires", HOUR_AHEAD)]), Ok(HOUR_MS));
-    assert_eq!(left(&[("Date", HOUR_AHEAD), ("Expires", HOUR_AHEAD)]), Err(Refusal::Expired));
+    assert_eq!(left(&[("Date", HOUR_AHEAD), ("Expires", HOUR_AHEAD)]), Err(StoreRefusal::Expired));
     // The origin's clock is an hour slow: two hours by its own clock, of which one is over.
     assert_eq!(left(&[("Date", HOUR_AGO), ("Expires", HOUR_AHEAD)]), Ok(HOUR_MS));
     for over in ["0", "tomorrow", HOUR_AGO] {
-        assert_eq!(left(&[("Date", THIS_SECOND), ("Expires", over)]), Err(Refusal::Expired), "{over}");
+        assert_eq!(left(&[("Date", THIS_SECOND), ("Expires", over)]), Err(StoreRefusal::Expired), "{over}");
     }
 }
 
@@ -67,15 +67,15 @@ fn expired_page_is_stored_if_origin_can_revalidate_it() {
         }
     }
     assert_eq!(left(&[("ETag", "\"1\"")]), Ok(0), "no time at all");
-    assert_eq!(judged(404, &[("ETag", "\"1\"")]), Err(Refusal::NoValidity), "only a 200 is confirmed");
-    assert_eq!(left(&[("Cache-Control", "no-store"), ("ETag", "\"1\"")]), Err(Refusal::CacheControl));
+    assert_eq!(judged(404, &[("ETag", "\"1\"")]), Err(StoreRefusal::NoValidity), "only a 200 is confirmed");
+    assert_eq!(left(&[("Cache-Control", "no-store"), ("ETag", "\"1\"")]), Err(StoreRefusal::CacheControl));
 }
 
 #[test]
 fn no_cache_is_asked_about_each_time_and_never_served_stale() {
     for value in ["no-cache, max-age=60", "max-age=60, no-cache=\"x\""] {
-        let kept = judged(200, &[("Cache-Control", value), ("ETag", "\"1\"")]).unwrap();
-        assert!(kept.fresh_until <= NOW && kept.must_revalidate, "{value}");
+        let stored = judged(200, &[("Cache-Control", value), ("ETag", "\"1\"")]).unwrap();
+        assert!(stored.fresh_until <= NOW && stored.must_revalidate, "{value}");
     }
     let accelerated = [("X-Accel-Expires", "9"), ("Cache-Control", "no-cache"), ("ETag", "\"1\"")];
     assert_eq!(left(&accelerated), Ok(9_000), "the field for accelerators still ranks first");
@@ -98,15 +98,15 @@ fn a_heuristic_is_a_tenth_bounded_and_last_of_all() {
     assert_eq!(left(&[("Last-Modified", HOUR_AGO)]), Ok(HOUR_MS / 10));
     assert_eq!(left(&[("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")]), Ok(HEURISTIC_MAX_MS as i64));
     let valid = vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }];
-    let configured = Rules { valid, ..rules() };
+    let configured = CachePolicy { valid, ..rules() };
     let fields = [("Last-Modified", HOUR_AGO)].into_iter().collect();
     let own = freshness::freshness(200, &fields, &configured, NOW, 0).unwrap();
-    assert_eq!((own.valid_ms, own.source), (10_000, Source::CacheValid));
+    assert_eq!((own.valid_ms, own.source), (10_000, ValiditySource::CacheValid));
     for status in [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501] {
         assert!(judged(status, &[("Last-Modified", HOUR_AGO)]).is_ok(), "{status}");
     }
     for status in [201, 202, 302, 403, 500, 502, 503, 504, 599] {
-        assert_eq!(judged(status, &[("Last-Modified", HOUR_AGO)]), Err(Refusal::NoValidity), "{status}");
+        assert_eq!(judged(status, &[("Last-Modified", HOUR_AGO)]), Err(StoreRefusal::NoValidity), "{status}");
         let public = [("Last-Modified", HOUR_AGO), ("Cache-Control", "public")];
         assert!(judged(status, &public).is_ok(), "{status} and public");
     }
@@ -116,8 +116,11 @@ fn a_heuristic_is_a_tenth_bounded_and_last_of_all() {
 fn must_understand_lifts_no_store_for_what_is_understood_and_forbids_the_rest() {
     let fields = [("Cache-Control", "max-age=60, no-store, must-understand")];
     assert!(judged(200, &fields).is_ok());
-    assert_eq!(judged(599, &fields), Err(Refusal::CacheControl));
-    assert_eq!(judged(599, &[("Cache-Control", "max-age=60, must-understand")]), Err(Refusal::CacheControl));
+    assert_eq!(judged(599, &fields), Err(StoreRefusal::CacheControl));
+    assert_eq!(
+        judged(599, &[("Cache-Control", "max-age=60, must-understand")]),
+        Err(StoreRefusal::CacheControl)
+    );
     assert!(judged(599, &[("Cache-Control", "max-age=60")]).is_ok());
 }
 
@@ -128,12 +131,12 @@ fn the_targeted_field_takes_the_place_of_the_others_where_it_is_sound() {
     };
     assert_eq!(with("max-age=60", "no-store"), Ok(60_000));
     assert_eq!(with("max-age=60", "max-age=1"), Ok(60_000));
-    assert_eq!(with("max-age=0", "max-age=60"), Err(Refusal::Expired));
-    assert_eq!(with("no-store", "max-age=60"), Err(Refusal::CacheControl));
-    assert_eq!(with("no-cache", "max-age=60"), Err(Refusal::CacheControl));
-    assert_eq!(with("foo", "max-age=60"), Err(Refusal::NoValidity), "not even Expires counts");
+    assert_eq!(with("max-age=0", "max-age=60"), Err(StoreRefusal::Expired));
+    assert_eq!(with("no-store", "max-age=60"), Err(StoreRefusal::CacheControl));
+    assert_eq!(with("no-cache", "max-age=60"), Err(StoreRefusal::CacheControl));
+    assert_eq!(with("foo", "max-age=60"), Err(StoreRefusal::NoValidity), "not even Expires counts");
     for unsound in ["", "max-age=60, &&&&&", "max-age=\"60\"", "max-age=60;", "Max-Age=60"] {
-        assert_eq!(with(unsound, "no-store"), Err(Refusal::CacheControl), "{unsound:?}");
+        assert_eq!(with(unsound, "no-store"), Err(StoreRefusal::CacheControl), "{unsound:?}");
         assert_eq!(with(unsound, "max-age=5"), Ok(5_000), "{unsound:?}");
     }
 }
@@ -149,14 +152,14 @@ fn field_for_this_cache_alone_comes_before_that_for_all() {
 #[test]
 fn the_targeted_field_does_not_lift_private() {
     let fields = [("CDN-Cache-Control", "max-age=60"), ("Cache-Control", "private")];
-    assert!(is_private(&Control::of(&fields.into_iter().collect()).control));
+    assert!(is_private(&EffectiveControl::of(&fields.into_iter().collect()).control));
     let fields = [("CDN-Cache-Control", "private"), ("Cache-Control", "max-age=60")];
-    assert!(is_private(&Control::of(&fields.into_iter().collect()).control));
+    assert!(is_private(&EffectiveControl::of(&fields.into_iter().collect()).control));
 }
 
 #[test]
 fn a_change_that_went_well_invalidates_and_nothing_else_does() {
-    let of = |invalidate| Rules { invalidate, ..Rules::default() };
+    let of = |invalidate| CachePolicy { invalidate, ..CachePolicy::default() };
     let [nothing, redirects, everything] =
         [Invalidate::Nothing, Invalidate::Redirects, Invalidate::Everything].map(of);
     for method in [Method::Post, Method::Put, Method::Delete, Method::Other] {

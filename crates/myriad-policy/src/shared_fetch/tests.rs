@@ -12,9 +12,9 @@ fn on() -> SharedFetch {
     SharedFetch { on: true, ..SharedFetch::default() }
 }
 
-fn told(shared: &SharedFetch, request: &Fields, varies: &VaryRule) -> Vec<String> {
-    let told = shared.told(request, false, varies, false).expect("another request");
-    told.fields.iter().map(|(name, value)| format!("{}: {}", text(name), text(value))).collect()
+fn sent_lines(shared: &SharedFetch, request: &Fields, varies: &VaryRule) -> Vec<String> {
+    let sent = shared.fields_for_origin(request, false, varies, false).expect("another request");
+    sent.fields.iter().map(|(name, value)| format!("{}: {}", text(name), text(value))).collect()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -37,21 +37,21 @@ fn nothing_goes_but_what_is_listed() {
         ("User-Agent", "sqlmap"),
         ("Sec-CH-UA-Mobile", "?1"),
     ]);
-    assert_eq!(told(&on(), &request, &rule("")), ["Host: a.test", &agent(DeviceClass::Desktop)]);
-    let body = on().told(&request, true, &rule(""), false).expect("another request");
+    assert_eq!(sent_lines(&on(), &request, &rule("")), ["Host: a.test", &agent(DeviceClass::Desktop)]);
+    let body = on().fields_for_origin(&request, true, &rule(""), false).expect("another request");
     assert!(body.fields.has(Known::ContentType) && !body.fields.has(Known::Cookie));
-    assert!(SharedFetch::default().told(&request, false, &rule(""), false).is_none());
+    assert!(SharedFetch::default().fields_for_origin(&request, false, &rule(""), false).is_none());
 }
 
 #[test]
 fn what_makes_a_variant_may_go_but_never_a_cookie() {
     let request = fields(&[("X-Theme", "dark"), ("Cookie", "a=b"), ("Accept-Language", "de;q=0.1,en;q=0.2")]);
     let varies = rule("x-theme, cookie, accept-language, x-absent");
-    let all = on().told(&request, false, &varies, false).expect("another request");
+    let all = on().fields_for_origin(&request, false, &varies, false).expect("another request");
     let names: Vec<_> = all.varies.names().map(text).collect();
     assert_eq!(names, ["accept-language", "x-theme"], "the answer varies by what was told");
     assert_eq!(
-        told(&on(), &request, &varies),
+        sent_lines(&on(), &request, &varies),
         ["X-Theme: dark", "Accept-Language: en,de;q=0.95", &agent(DeviceClass::Desktop)]
     );
     let mut variants = [Vec::new(), Vec::new()];
@@ -86,8 +86,8 @@ fn what_the_key_holds_goes_as_the_key_has_it() {
     };
     let values: Vec<_> = shared.keyed.iter().map(|input| input.value(&request)).collect();
     assert_eq!(values, [&b"de"[..], b"", b"de", b""]);
-    let told = shared.told(&request, false, &rule("accept-language"), false).expect("another");
-    let lines: Vec<_> = told.fields.iter().map(|(name, value)| (text(name), text(value))).collect();
+    let sent = shared.fields_for_origin(&request, false, &rule("accept-language"), false).expect("another");
+    let lines: Vec<_> = sent.fields.iter().map(|(name, value)| (text(name), text(value))).collect();
     let desktop = text(DeviceClass::Desktop.user_agent());
     assert_eq!(
         lines,
@@ -106,11 +106,12 @@ fn what_the_key_holds_goes_as_the_key_has_it() {
 fn representative_browser_is_sent_where_device_class_matters() {
     let phone = fields(&[("User-Agent", "evil Mobile"), ("Sec-CH-UA-Mobile", "?0")]);
     let mobile = agent(DeviceClass::Mobile);
-    assert_eq!(told(&on(), &phone, &rule(":device")), [&*mobile, "sec-ch-ua-mobile: ?0"]);
-    assert_eq!(told(&SharedFetch { device: true, ..on() }, &phone, &rule("")), [mobile]);
-    assert_eq!(told(&on(), &phone, &rule("")), [agent(DeviceClass::Desktop)]);
-    assert_eq!(told(&on(), &phone, &rule("user-agent")), ["User-Agent: evil Mobile"]);
+    assert_eq!(sent_lines(&on(), &phone, &rule(":device")), [&*mobile, "sec-ch-ua-mobile: ?0"]);
+    assert_eq!(sent_lines(&SharedFetch { device: true, ..on() }, &phone, &rule("")), [mobile]);
+    assert_eq!(sent_lines(&on(), &phone, &rule("")), [agent(DeviceClass::Desktop)]);
+    assert_eq!(sent_lines(&on(), &phone, &rule("user-agent")), ["User-Agent: evil Mobile"]);
     // Without the list, only the class is considered.
-    let told = SharedFetch::default().told(&phone, false, &rule(""), true).expect("another request");
-    assert_eq!(told.fields.known(Known::UserAgent), Some(DeviceClass::Desktop.user_agent()));
+    let sent =
+        SharedFetch::default().fields_for_origin(&phone, false, &rule(""), true).expect("another request");
+    assert_eq!(sent.fields.known(Known::UserAgent), Some(DeviceClass::Desktop.user_agent()));
 }

@@ -5,16 +5,16 @@ use myriad_http::conditional::EntityTag as SentTag;
 
 /// Encoding of a page: the coding, and its level, because two levels yield different bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Encoding {
+pub struct PageEncoding {
     /// Coding.
     pub coding: Coding,
     /// Compression level of the coding; at most 99, and ignored for identity.
     pub level: u8,
 }
 
-impl Encoding {
+impl PageEncoding {
     /// Unencoded page.
-    pub const IDENTITY: Encoding = Encoding { coding: Coding::Identity, level: 0 };
+    pub const IDENTITY: PageEncoding = PageEncoding { coding: Coding::Identity, level: 0 };
 }
 
 /// Entity tag of a stored page.
@@ -26,7 +26,7 @@ impl Encoding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntityTag {
     /// Generated from a 64-bit hash of the identity bytes.
-    Made(u64),
+    Generated(u64),
     /// Sent by the origin.
     Origin {
         /// Bytes between the quotes.
@@ -41,8 +41,8 @@ pub enum EntityTag {
 
 impl EntityTag {
     /// Creates a tag for identity bytes with this hash.
-    pub const fn made(hash: u64) -> EntityTag {
-        EntityTag::Made(hash)
+    pub const fn generated(hash: u64) -> EntityTag {
+        EntityTag::Generated(hash)
     }
 
     /// Parses the origin's `ETag` of a response in `coding`; `None` if it is not a valid entity tag.
@@ -64,9 +64,9 @@ impl EntityTag {
     }
 
     /// Appends the `ETag` value for a page served in `encoding`.
-    pub fn write(&self, encoding: Encoding, out: &mut Vec<u8>) {
+    pub fn write(&self, encoding: PageEncoding, out: &mut Vec<u8>) {
         match self {
-            EntityTag::Made(hash) => {
+            EntityTag::Generated(hash) => {
                 out.push(b'"');
                 out.extend_from_slice(&hexadecimal(*hash));
                 if encoding.coding != Coding::Identity {
@@ -94,18 +94,18 @@ impl EntityTag {
     /// Returns whether a tag sent by a client matches this page in any encoding (RFC 9110 §8.8.3.2, weak comparison).
     pub fn is_same_page(&self, sent: SentTag<'_>) -> bool {
         match self {
-            EntityTag::Made(hash) => made_hash(sent.opaque) == Some(*hash),
+            EntityTag::Generated(hash) => generated_hash(sent.opaque) == Some(*hash),
             EntityTag::Origin { opaque, .. } => **opaque == *sent.opaque,
         }
     }
 
     /// Returns whether a tag sent by a client matches the exact bytes of this page in `encoding` (strong comparison).
-    pub fn is_exactly(&self, sent: SentTag<'_>, encoding: Encoding) -> bool {
+    pub fn is_exactly(&self, sent: SentTag<'_>, encoding: PageEncoding) -> bool {
         if sent.weak {
             return false;
         }
         match self {
-            EntityTag::Made(_) => {
+            EntityTag::Generated(_) => {
                 let mut own = Vec::with_capacity(24);
                 self.write(encoding, &mut own);
                 own.len() == sent.opaque.len() + 2 && own[1..own.len() - 1] == *sent.opaque
@@ -138,7 +138,7 @@ const fn mark(coding: Coding) -> &'static str {
 }
 
 /// Parses the hash of a tag written by [`EntityTag::write`].
-fn made_hash(opaque: &[u8]) -> Option<u64> {
+fn generated_hash(opaque: &[u8]) -> Option<u64> {
     let (digits, suffix) = opaque.split_first_chunk::<16>()?;
     let known_suffix = match suffix {
         [] => true,

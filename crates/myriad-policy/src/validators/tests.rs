@@ -9,15 +9,15 @@ const MODIFIED_S: u64 = NOW_S - 3600;
 const EARLIER: &str = "Sat, 21 Nov 2026 00:59:59 GMT";
 const LATER: &str = "Sat, 21 Nov 2026 01:00:01 GMT";
 
-const ENCODINGS: [Encoding; 5] = [
-    Encoding::IDENTITY,
-    Encoding { coding: Coding::Gzip, level: 5 },
-    Encoding { coding: Coding::Gzip, level: 12 },
-    Encoding { coding: Coding::Brotli, level: 5 },
-    Encoding { coding: Coding::Zstd, level: 3 },
+const ENCODINGS: [PageEncoding; 5] = [
+    PageEncoding::IDENTITY,
+    PageEncoding { coding: Coding::Gzip, level: 5 },
+    PageEncoding { coding: Coding::Gzip, level: 12 },
+    PageEncoding { coding: Coding::Brotli, level: 5 },
+    PageEncoding { coding: Coding::Zstd, level: 3 },
 ];
 
-fn written(tag: &EntityTag, encoding: Encoding) -> String {
+fn written(tag: &EntityTag, encoding: PageEncoding) -> String {
     let mut out = Vec::new();
     tag.write(encoding, &mut out);
     String::from_utf8(out).unwrap()
@@ -28,24 +28,24 @@ fn judged(
     tag: Option<&EntityTag>,
     modified: Option<u64>,
     mode: IfModifiedSince,
-) -> Condition {
+) -> PreconditionOutcome {
     let fields: Fields = fields.iter().copied().collect();
     let stored = StoredValidators { tag, encoding: ENCODINGS[1], last_modified_s: modified };
     judge_conditions(&fields, &stored, mode, NOW_S)
 }
 
-fn exact(fields: &[(&str, &str)], tag: Option<&EntityTag>) -> Condition {
+fn exact(fields: &[(&str, &str)], tag: Option<&EntityTag>) -> PreconditionOutcome {
     judged(fields, tag, Some(MODIFIED_S), IfModifiedSince::Exact)
 }
 
 #[test]
 fn a_made_tag_names_hash_coding_and_level() {
-    let tag = EntityTag::made(0x0123_4567_89ab_cdef);
+    let tag = EntityTag::generated(0x0123_4567_89ab_cdef);
     let all = ENCODINGS.map(|encoding| written(&tag, encoding));
     let expected =
         ["", "-gz5", "-gz12", "-br5", "-zs3"].map(|suffix| format!("\"0123456789abcdef{suffix}\""));
     assert_eq!(all, expected);
-    assert_eq!(written(&EntityTag::made(1), Encoding::IDENTITY), "\"0000000000000001\"");
+    assert_eq!(written(&EntityTag::generated(1), PageEncoding::IDENTITY), "\"0000000000000001\"");
 }
 
 #[test]
@@ -53,22 +53,30 @@ fn a_visitor_with_any_encoding_of_the_same_bytes_gets_a_304_and_with_other_bytes
     for seed in 0..500 {
         let mut random = fastrand::Rng::with_seed(seed);
         let (hash, other) = (random.u64(..), random.u64(..));
-        let tag = EntityTag::made(hash);
+        let tag = EntityTag::generated(hash);
         let sent = ENCODINGS[random.usize(..5)];
         let weak = if random.bool() { "W/" } else { "" };
         let theirs = format!("{weak}{}", written(&tag, sent));
         let list = format!("\"x\", {theirs} ,W/\"y\"");
         for value in [&theirs, &list] {
-            assert_eq!(exact(&[("If-None-Match", value)], Some(&tag)), Condition::NotModified, "{value}");
-            let changed = EntityTag::made(other);
-            assert_eq!(exact(&[("If-None-Match", value)], Some(&changed)), Condition::Pass, "{value}");
+            assert_eq!(
+                exact(&[("If-None-Match", value)], Some(&tag)),
+                PreconditionOutcome::NotModified,
+                "{value}"
+            );
+            let changed = EntityTag::generated(other);
+            assert_eq!(
+                exact(&[("If-None-Match", value)], Some(&changed)),
+                PreconditionOutcome::Pass,
+                "{value}"
+            );
         }
     }
 }
 
 #[test]
 fn what_only_looks_like_a_made_tag_is_none() {
-    let tag = EntityTag::made(0x0123_4567_89ab_cdef);
+    let tag = EntityTag::generated(0x0123_4567_89ab_cdef);
     for opaque in [
         "0123456789abcdef-",
         "0123456789abcdef-gz",
@@ -82,11 +90,11 @@ fn what_only_looks_like_a_made_tag_is_none() {
         "",
     ] {
         let value = format!("\"{opaque}\"");
-        assert_eq!(exact(&[("If-None-Match", &value)], Some(&tag)), Condition::Pass, "{value}");
+        assert_eq!(exact(&[("If-None-Match", &value)], Some(&tag)), PreconditionOutcome::Pass, "{value}");
     }
     assert_eq!(
         exact(&[("If-None-Match", "0123456789abcdef")], Some(&tag)),
-        Condition::Pass,
+        PreconditionOutcome::Pass,
         "no quotes, no tag"
     );
 }
@@ -94,24 +102,24 @@ fn what_only_looks_like_a_made_tag_is_none() {
 #[test]
 fn the_origins_tag_is_itself_for_its_own_bytes_and_weak_for_ours() {
     let strong = EntityTag::from_origin(b"\"abc-gz5\"", Coding::Identity).unwrap();
-    assert_eq!(written(&strong, Encoding::IDENTITY), "\"abc-gz5\"");
+    assert_eq!(written(&strong, PageEncoding::IDENTITY), "\"abc-gz5\"");
     assert_eq!(written(&strong, ENCODINGS[1]), "W/\"abc-gz5\"");
     let weak = EntityTag::from_origin(b" W/\"abc\" ", Coding::Identity).unwrap();
-    assert_eq!(written(&weak, Encoding::IDENTITY), "W/\"abc\"");
+    assert_eq!(written(&weak, PageEncoding::IDENTITY), "W/\"abc\"");
     let encoded_there = EntityTag::from_origin(b"\"abc\"", Coding::Gzip).unwrap();
-    assert_eq!(written(&encoded_there, Encoding::IDENTITY), "W/\"abc\"");
+    assert_eq!(written(&encoded_there, PageEncoding::IDENTITY), "W/\"abc\"");
     let asked = [&strong, &weak, &encoded_there].map(|tag| tag.for_origin().unwrap());
     assert_eq!(asked, [&b"\"abc-gz5\""[..], b"W/\"abc\"", b"\"abc\""], "the origin is asked for its own");
-    assert_eq!(EntityTag::made(1).for_origin(), None);
+    assert_eq!(EntityTag::generated(1).for_origin(), None);
     for value in ["abc", "\"abc", "W/abc", ""] {
         assert_eq!(EntityTag::from_origin(value.as_bytes(), Coding::Identity), None, "{value}");
     }
     for value in ["\"abc-gz5\"", "W/\"abc-gz5\""] {
-        assert_eq!(exact(&[("If-None-Match", value)], Some(&strong)), Condition::NotModified);
+        assert_eq!(exact(&[("If-None-Match", value)], Some(&strong)), PreconditionOutcome::NotModified);
     }
     assert_eq!(
         exact(&[("If-None-Match", "\"abc\"")], Some(&strong)),
-        Condition::Pass,
+        PreconditionOutcome::Pass,
         "no suffix is cut from it"
     );
 }
@@ -130,48 +138,57 @@ fn if_modified_since_follows_the_directive_and_yields_to_if_none_match() {
         ("yesterday", Before, false),
     ];
     for (date, mode, unmodified) in rows {
-        let expected = if unmodified { Condition::NotModified } else { Condition::Pass };
+        let expected = if unmodified { PreconditionOutcome::NotModified } else { PreconditionOutcome::Pass };
         let fields = [("If-Modified-Since", date)];
         assert_eq!(judged(&fields, None, Some(MODIFIED_S), mode), expected, "{date} {mode:?}");
-        assert_eq!(judged(&fields, None, None, mode), Condition::Pass, "no Last-Modified");
+        assert_eq!(judged(&fields, None, None, mode), PreconditionOutcome::Pass, "no Last-Modified");
     }
-    let tag = EntityTag::made(1);
+    let tag = EntityTag::generated(1);
     let both = [("If-Modified-Since", MODIFIED_DATE), ("If-None-Match", "\"other\"")];
-    assert_eq!(exact(&both, Some(&tag)), Condition::Pass);
-    let own = written(&tag, Encoding::IDENTITY);
+    assert_eq!(exact(&both, Some(&tag)), PreconditionOutcome::Pass);
+    let own = written(&tag, PageEncoding::IDENTITY);
     let both = [("If-Modified-Since", EARLIER), ("If-None-Match", &own)];
-    assert_eq!(judged(&both, Some(&tag), Some(MODIFIED_S), Off), Condition::NotModified);
+    assert_eq!(judged(&both, Some(&tag), Some(MODIFIED_S), Off), PreconditionOutcome::NotModified);
 }
 
 #[test]
 fn a_star_matches_whatever_is_stored() {
-    assert_eq!(exact(&[("If-None-Match", " * ")], None), Condition::NotModified);
-    assert_eq!(exact(&[("If-Match", "*")], None), Condition::Pass);
-    assert_eq!(exact(&[], None), Condition::Pass);
+    assert_eq!(exact(&[("If-None-Match", " * ")], None), PreconditionOutcome::NotModified);
+    assert_eq!(exact(&[("If-Match", "*")], None), PreconditionOutcome::Pass);
+    assert_eq!(exact(&[], None), PreconditionOutcome::Pass);
 }
 
 #[test]
 fn failed_preconditions_are_412_and_come_first() {
-    let tag = EntityTag::made(5);
+    let tag = EntityTag::generated(5);
     let own = written(&tag, ENCODINGS[1]);
-    assert_eq!(exact(&[("If-Match", "\"other\""), ("If-None-Match", &own)], Some(&tag)), Condition::Failed);
+    assert_eq!(
+        exact(&[("If-Match", "\"other\""), ("If-None-Match", &own)], Some(&tag)),
+        PreconditionOutcome::Failed
+    );
     assert_eq!(
         exact(&[("If-Match", &format!("W/{own}"))], Some(&tag)),
-        Condition::Failed,
+        PreconditionOutcome::Failed,
         "strong comparison"
     );
-    assert_eq!(exact(&[("If-Match", &own)], Some(&tag)), Condition::Pass);
-    assert_eq!(exact(&[("If-Match", &own), ("If-None-Match", &own)], Some(&tag)), Condition::NotModified);
-    assert_eq!(exact(&[("If-Unmodified-Since", EARLIER)], Some(&tag)), Condition::Failed);
-    assert_eq!(exact(&[("If-Unmodified-Since", MODIFIED_DATE)], Some(&tag)), Condition::Pass);
-    assert_eq!(exact(&[("If-Unmodified-Since", EARLIER), ("If-Match", &own)], Some(&tag)), Condition::Pass);
+    assert_eq!(exact(&[("If-Match", &own)], Some(&tag)), PreconditionOutcome::Pass);
+    assert_eq!(
+        exact(&[("If-Match", &own), ("If-None-Match", &own)], Some(&tag)),
+        PreconditionOutcome::NotModified
+    );
+    assert_eq!(exact(&[("If-Unmodified-Since", EARLIER)], Some(&tag)), PreconditionOutcome::Failed);
+    assert_eq!(exact(&[("If-Unmodified-Since", MODIFIED_DATE)], Some(&tag)), PreconditionOutcome::Pass);
+    assert_eq!(
+        exact(&[("If-Unmodified-Since", EARLIER), ("If-Match", &own)], Some(&tag)),
+        PreconditionOutcome::Pass
+    );
     let weak = EntityTag::from_origin(b"W/\"a\"", Coding::Identity).unwrap();
-    assert_eq!(exact(&[("If-Match", "\"a\"")], Some(&weak)), Condition::Failed);
+    assert_eq!(exact(&[("If-Match", "\"a\"")], Some(&weak)), PreconditionOutcome::Failed);
 }
 
 #[test]
 fn a_range_continues_only_the_very_same_bytes() {
-    let tag = EntityTag::made(9);
+    let tag = EntityTag::generated(9);
     for served in ENCODINGS {
         let stored =
             StoredValidators { tag: Some(&tag), encoding: served, last_modified_s: Some(MODIFIED_S) };

@@ -4,7 +4,7 @@
 /// them. Invalid bytes terminate the list.
 pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     let mut fields = Vec::new();
-    while let Some((name, value, rest)) = first(variant) {
+    while let Some((name, value, rest)) = split_first_field(variant) {
         fields.push((name, value.map(<[u8]>::to_vec)));
         variant = rest;
     }
@@ -12,9 +12,9 @@ pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
 }
 
 /// Field name, value, and the remaining bytes.
-type Field<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
+type VariantField<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
 
-fn first(variant: &[u8]) -> Option<Field<'_>> {
+fn split_first_field(variant: &[u8]) -> Option<VariantField<'_>> {
     let end = memchr::memchr(0, variant)?;
     let (name, rest) = (&variant[..end], &variant[end + 1..]);
     match rest.split_first()? {

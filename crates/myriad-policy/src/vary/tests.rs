@@ -1,5 +1,5 @@
 use super::*;
-use crate::Rules;
+use crate::CachePolicy;
 
 fn rule(values: &[&str]) -> Result<VaryRule, VaryError> {
     VaryRule::parse(values.iter().map(|value| value.as_bytes()))
@@ -134,21 +134,22 @@ fn a_flood_of_languages_makes_no_variant() {
 #[test]
 fn a_cookie_that_shared_fetches_do_not_send_makes_no_variants() {
     let answer: Fields = [("Vary", "Cookie, Accept-Language")].into_iter().collect();
-    let names = |rules: &Rules| {
+    let names = |rules: &CachePolicy| {
         let rule = VaryRule::of(&answer, rules).unwrap();
         rule.names().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(names(&Rules::default()), ["accept-language", "cookie"]);
+    assert_eq!(names(&CachePolicy::default()), ["accept-language", "cookie"]);
     let shared_fetch = crate::SharedFetch { on: true, ..Default::default() };
-    assert_eq!(names(&Rules { shared_fetch, ..Rules::default() }), ["accept-language"]);
+    assert_eq!(names(&CachePolicy { shared_fetch, ..CachePolicy::default() }), ["accept-language"]);
 }
 
 #[test]
 fn device_classes_stand_for_user_agent_where_it_is_asked() {
     let fields = |pairs: &[(&str, &str)]| pairs.iter().copied().collect::<Fields>();
     let answer = fields(&[("Vary", "Accept-Language, User-Agent")]);
-    let exact = VaryRule::of(&answer, &Rules::default()).unwrap();
-    let by_device = VaryRule::of(&answer, &Rules { device_class: true, ..Rules::default() }).unwrap();
+    let exact = VaryRule::of(&answer, &CachePolicy::default()).unwrap();
+    let by_device =
+        VaryRule::of(&answer, &CachePolicy { device_class: true, ..CachePolicy::default() }).unwrap();
     let same = |rule: &VaryRule, one: &[(&str, &str)], other: &[(&str, &str)]| {
         variant(rule, one) == variant(rule, other)
     };

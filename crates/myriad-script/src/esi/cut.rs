@@ -2,7 +2,7 @@
 
 /// Include that fills a hole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Include {
+pub struct EsiInclude {
     /// Path and query of the part.
     pub src: Box<[u8]>,
     /// Path and query used if `src` fails.
@@ -19,14 +19,14 @@ pub struct Hole {
     /// Length of the page's fallback for the hole, in bytes.
     pub inline: u32,
     /// Include that fills the hole.
-    pub include: Include,
+    pub include: EsiInclude,
 }
 
 /// Data removed from a page and stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct PageHoles {
     /// True if known visitors may read the page. Then the holes are only filled for them, otherwise for all visitors.
-    pub known: bool,
+    pub for_known_visitors: bool,
     /// Query argument with which several parts are requested together.
     pub joint: Option<Box<[u8]>>,
     /// Holes, in the order of the page.
@@ -41,32 +41,36 @@ const WHY: u8 = 4;
 const NOTHING: u8 = 1;
 const ALT: u8 = 2;
 
-impl Cut {
+impl PageHoles {
     /// Binary form stored with a page in transit that is filled for all visitors and whose holes are not known yet.
     pub const TO_COME: &'static [u8] = &[0];
 
     /// Returns whether the page is filled for all visitors.
-    pub fn is_for_everybody(&self) -> bool {
-        !self.known && !self.holes.is_empty()
+    pub fn fills_for_all_visitors(&self) -> bool {
+        !self.for_known_visitors && !self.holes.is_empty()
     }
 
     /// Returns the binary form stored with the page: numbers in little-endian, byte strings after their length. Returns
     /// an empty vector if the page has neither holes nor ESI properties.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        if !self.known && self.holes.is_empty() && self.why.is_none() {
+        if !self.for_known_visitors && self.holes.is_empty() && self.why.is_none() {
             return out;
         }
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        out.push(flag(self.known, KNOWN) | flag(self.joint.is_some(), JOINT) | flag(self.why.is_some(), WHY));
-        self.joint.iter().chain(&self.why).for_each(|text| put(&mut out, text));
+        out.push(
+            flag(self.for_known_visitors, KNOWN)
+                | flag(self.joint.is_some(), JOINT)
+                | flag(self.why.is_some(), WHY),
+        );
+        self.joint.iter().chain(&self.why).for_each(|text| put_text(&mut out, text));
         for Hole { at, inline, include } in &self.holes {
             out.extend_from_slice(&at.to_le_bytes());
             out.extend_from_slice(&inline.to_le_bytes());
             let nothing = if include.on_error_nothing { NOTHING } else { 0 };
             out.push(nothing | if include.alt.is_some() { ALT } else { 0 });
-            put(&mut out, &include.src);
-            include.alt.iter().for_each(|alt| put(&mut out, alt));
+            put_text(&mut out, &include.src);
+            include.alt.iter().for_each(|alt| put_text(&mut out, alt));
         }
         out
     }
@@ -74,7 +78,7 @@ impl Cut {
     /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes do not fit a
     /// page of `length` bytes.
     pub fn decode(bytes: &[u8], length: u64) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = HolesReader(bytes);
         let mut cut = reader.head()?;
         let mut from = 0;
         while !reader.0.is_empty() {
@@ -88,7 +92,7 @@ impl Cut {
                 return None;
             }
             from = end;
-            let include = Include { src, alt, on_error_nothing: flags & NOTHING > 0 };
+            let include = EsiInclude { src, alt, on_error_nothing: flags & NOTHING > 0 };
             cut.holes.push(Hole { at, inline, include });
         }
         Some(cut)
@@ -106,30 +110,30 @@ impl Cut {
         if flags & KNOWN > 0 {
             return false;
         }
-        let mut reader = Reader(bytes);
+        let mut reader = HolesReader(bytes);
         flags & WHY == 0 || reader.head().is_some_and(|_| !reader.0.is_empty())
     }
 
     /// Returns the reason in the stored bytes why known visitors may not read the page.
     pub fn why_of(bytes: &[u8]) -> Option<Box<[u8]>> {
-        Reader(bytes).head()?.why
+        HolesReader(bytes).head()?.why
     }
 }
 
-fn put(out: &mut Vec<u8>, text: &[u8]) {
+fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(&(text.len() as u16).to_le_bytes());
     out.extend_from_slice(text);
 }
 
-struct Reader<'a>(&'a [u8]);
+struct HolesReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl HolesReader<'_> {
     /// Parses all fields before the holes.
-    fn head(&mut self) -> Option<Cut> {
+    fn head(&mut self) -> Option<PageHoles> {
         let flags = self.array::<1>()?[0];
         let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };
         let why = if flags & WHY > 0 { Some(self.text()?) } else { None };
-        Some(Cut { known: flags & KNOWN > 0, joint, holes: Vec::new(), why })
+        Some(PageHoles { for_known_visitors: flags & KNOWN > 0, joint, holes: Vec::new(), why })
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -151,7 +155,8 @@ mod tests {
     use super::*;
 
     fn hole(at: u64, inline: u32, alt: Option<&[u8]>) -> Hole {
-        let include = Include { src: (*b"/a").into(), alt: alt.map(Into::into), on_error_nothing: at == 0 };
+        let include =
+            EsiInclude { src: (*b"/a").into(), alt: alt.map(Into::into), on_error_nothing: at == 0 };
         Hole { at, inline, include }
     }
 
@@ -161,43 +166,43 @@ mod tests {
             for joint in [None, Some((*b"j").into())] {
                 let holes = vec![hole(0, 5, None), hole(5, 0, Some(b"/b")), hole(9, 1, None)];
                 let why = (!known).then(|| (*b"why").into());
-                let cut = Cut { known, joint, holes, why };
-                assert_eq!(Cut::decode(&cut.encode(), 10).as_ref(), Some(&cut));
-                assert_eq!(Cut::is_known(&cut.encode()), known);
+                let cut = PageHoles { for_known_visitors: known, joint, holes, why };
+                assert_eq!(PageHoles::decode(&cut.encode(), 10).as_ref(), Some(&cut));
+                assert_eq!(PageHoles::is_known(&cut.encode()), known);
             }
         }
-        assert!(Cut::default().encode().is_empty() && Cut::decode(b"", 10).is_none());
-        let whole = Cut { known: true, ..Cut::default() };
-        assert_eq!(Cut::decode(&whole.encode(), 0), Some(whole));
+        assert!(PageHoles::default().encode().is_empty() && PageHoles::decode(b"", 10).is_none());
+        let whole = PageHoles { for_known_visitors: true, ..PageHoles::default() };
+        assert_eq!(PageHoles::decode(&whole.encode(), 0), Some(whole));
     }
 
     #[test]
     fn page_is_filled_for_everybody_where_it_has_holes_and_no_promise() {
         let of = |known, why: bool, holes| {
             let why = why.then(|| (*b"a reason").into());
-            let kept = Cut { known, joint: None, holes, why }.encode();
-            (Cut::is_filled(&kept), Cut::why_of(&kept).is_some())
+            let encoded = PageHoles { for_known_visitors: known, joint: None, holes, why }.encode();
+            (PageHoles::is_filled(&encoded), PageHoles::why_of(&encoded).is_some())
         };
         assert_eq!(of(false, false, vec![hole(0, 5, None)]), (true, false));
         assert_eq!(of(false, true, vec![hole(0, 5, None)]), (true, true));
         assert_eq!(of(false, true, vec![]), (false, true));
         assert_eq!(of(true, false, vec![hole(0, 5, None)]), (false, false));
-        assert!(Cut::is_filled(Cut::TO_COME) && !Cut::is_filled(b""));
+        assert!(PageHoles::is_filled(PageHoles::TO_COME) && !PageHoles::is_filled(b""));
     }
 
     #[test]
     fn holes_that_fit_no_page_are_refused() {
-        let bytes = |holes| Cut { known: true, holes, ..Cut::default() }.encode();
+        let bytes = |holes| PageHoles { for_known_visitors: true, holes, ..PageHoles::default() }.encode();
         for holes in [
             vec![hole(8, 3, None)],
             vec![hole(5, 0, None), hole(4, 0, None)],
             vec![hole(2, 3, None), hole(4, 1, None)],
         ] {
-            assert_eq!(Cut::decode(&bytes(holes), 10), None);
+            assert_eq!(PageHoles::decode(&bytes(holes), 10), None);
         }
         let whole = bytes(vec![hole(0, 0, Some(b"/b"))]);
         for length in 2..whole.len() {
-            assert_eq!(Cut::decode(&whole[..length], 10), None, "{length} bytes");
+            assert_eq!(PageHoles::decode(&whole[..length], 10), None, "{length} bytes");
         }
     }
 }

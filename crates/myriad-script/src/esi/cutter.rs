@@ -11,9 +11,9 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::esi::tag::{self, Name, Tag};
+use crate::esi::tag::{self, EsiTag, EsiTagName};
 use crate::esi::target::{target, unescaped};
-use crate::esi::{Hole, Include, Said};
+use crate::esi::{EsiDeclaration, EsiInclude, Hole};
 
 /// Maximum length of a tag, in bytes. Longer tags are text.
 const LONGEST_TAG: usize = 4096;
@@ -23,7 +23,7 @@ const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
 
 /// Limits and properties of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct EsiLimits {
     /// Maximum number of includes per page. Further includes are dropped.
     pub includes: usize,
     /// `Host` of the page's URL, which includes may contain; empty for none.
@@ -32,7 +32,7 @@ pub struct Limits {
 
 /// Counts of rejected markup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedMarkup {
     /// Includes beyond the limit.
     pub too_many: u32,
     /// Targets of includes (`src` or `alt`) that are not a path of the same host.
@@ -41,7 +41,7 @@ pub struct Refused {
     pub unclosed: u32,
 }
 
-impl Refused {
+impl RejectedMarkup {
     /// Returns whether any markup was rejected.
     pub fn is_something(self) -> bool {
         self != Self::default()
@@ -49,12 +49,12 @@ impl Refused {
 }
 
 /// Receiver of the text and includes of a page.
-pub trait Sink {
+pub trait EsiSink {
     /// Receives text of the page. Text between [`Self::open`] and [`Self::close`] is the fallback of the include.
     fn text(&mut self, text: &[u8]);
 
     /// Starts an include.
-    fn open(&mut self, include: Include);
+    fn open(&mut self, include: EsiInclude);
 
     /// Closes the include. If `sound` is false, its closing tag is missing, and the text since the start of the include
     /// does not belong to it.
@@ -63,114 +63,114 @@ pub trait Sink {
 
 /// State of the cutter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum CutterMode {
     Outside,
     /// True if the include was accepted. A rejected include is not a hole.
     Inside(bool),
-    Dropping(Name),
+    Dropping(EsiTagName),
 }
 
 /// Element at a position of the page.
-enum Mark<'a> {
+enum MarkupElement<'a> {
     /// Text.
     Nothing,
     /// Undecided without more bytes.
     More,
     CommentBegins,
     CommentEnds,
-    Tag(Tag<'a>, usize),
+    Tag(EsiTag<'a>, usize),
 }
 
 /// Cutter of a page.
 #[derive(Debug)]
 pub struct Cutter {
     token: Option<Box<[u8]>>,
-    limits: Limits,
-    mode: Mode,
+    limits: EsiLimits,
+    mode: CutterMode,
     in_comment: bool,
-    held: Vec<u8>,
+    undecided: Vec<u8>,
     includes: usize,
-    refused: Refused,
+    rejected: RejectedMarkup,
 }
 
 impl Cutter {
     /// Starts a page with the properties sent by its origin.
-    pub fn new(said: &Said, limits: Limits) -> Self {
+    pub fn new(said: &EsiDeclaration, limits: EsiLimits) -> Self {
         Self {
             token: said.token.clone(),
             limits,
-            mode: Mode::Outside,
+            mode: CutterMode::Outside,
             in_comment: false,
-            held: Vec::new(),
+            undecided: Vec::new(),
             includes: 0,
-            refused: Refused::default(),
+            rejected: RejectedMarkup::default(),
         }
     }
 
     /// Processes the next piece of the page.
-    pub fn push(&mut self, piece: &[u8], sink: &mut impl Sink) {
-        if self.held.is_empty() {
+    pub fn push(&mut self, piece: &[u8], sink: &mut impl EsiSink) {
+        if self.undecided.is_empty() {
             let read = self.read(piece, false, sink);
-            self.held.extend_from_slice(&piece[read..]);
+            self.undecided.extend_from_slice(&piece[read..]);
         } else {
-            let mut text = std::mem::take(&mut self.held);
+            let mut text = std::mem::take(&mut self.undecided);
             text.extend_from_slice(piece);
             let read = self.read(&text, false, sink);
             text.drain(..read);
-            self.held = text;
+            self.undecided = text;
         }
     }
 
     /// Finishes the page: buffered bytes are text. Returns the counts of rejected markup.
-    pub fn finish(&mut self, sink: &mut impl Sink) -> Refused {
-        let text = std::mem::take(&mut self.held);
+    pub fn finish(&mut self, sink: &mut impl EsiSink) -> RejectedMarkup {
+        let text = std::mem::take(&mut self.undecided);
         self.read(&text, true, sink);
-        match std::mem::replace(&mut self.mode, Mode::Outside) {
-            Mode::Outside => {}
-            Mode::Inside(taken) => {
-                self.refused.unclosed += 1;
+        match std::mem::replace(&mut self.mode, CutterMode::Outside) {
+            CutterMode::Outside => {}
+            CutterMode::Inside(taken) => {
+                self.rejected.unclosed += 1;
                 if taken {
                     sink.close(false);
                 }
             }
-            Mode::Dropping(_) => self.refused.unclosed += 1,
+            CutterMode::Dropping(_) => self.rejected.unclosed += 1,
         }
-        self.refused
+        self.rejected
     }
 
     /// Processes `text` up to an undecided position. Returns the number of processed bytes.
-    fn read(&mut self, text: &[u8], is_last: bool, sink: &mut impl Sink) -> usize {
+    fn read(&mut self, text: &[u8], is_last: bool, sink: &mut impl EsiSink) -> usize {
         let (mut from, mut at) = (0, 0);
         loop {
             let rest = &text[at..];
             let found = if self.in_comment { memchr2(b'<', b'-', rest) } else { memchr(b'<', rest) };
             let Some(found) = found else {
-                self.give(&text[from..], sink);
+                self.emit_text(&text[from..], sink);
                 return text.len();
             };
             let here = at + found;
-            let length = match self.mark(&text[here..], is_last) {
-                Mark::Nothing => {
+            let length = match self.element_at(&text[here..], is_last) {
+                MarkupElement::Nothing => {
                     at = here + 1;
                     continue;
                 }
-                Mark::More => {
-                    self.give(&text[from..here], sink);
+                MarkupElement::More => {
+                    self.emit_text(&text[from..here], sink);
                     return here;
                 }
-                Mark::CommentBegins => {
-                    self.give(&text[from..here], sink);
+                MarkupElement::CommentBegins => {
+                    self.emit_text(&text[from..here], sink);
                     self.in_comment = true;
                     COMMENT.len()
                 }
-                Mark::CommentEnds => {
-                    self.give(&text[from..here], sink);
+                MarkupElement::CommentEnds => {
+                    self.emit_text(&text[from..here], sink);
                     self.in_comment = false;
                     COMMENT_END.len()
                 }
-                Mark::Tag(tag, length) => {
-                    self.give(&text[from..here], sink);
-                    self.obey(&tag, sink);
+                MarkupElement::Tag(tag, length) => {
+                    self.emit_text(&text[from..here], sink);
+                    self.handle_tag(&tag, sink);
                     length
                 }
             };
@@ -179,88 +179,88 @@ impl Cutter {
         }
     }
 
-    fn give(&self, text: &[u8], sink: &mut impl Sink) {
-        if !text.is_empty() && !matches!(self.mode, Mode::Dropping(_)) {
+    fn emit_text(&self, text: &[u8], sink: &mut impl EsiSink) {
+        if !text.is_empty() && !matches!(self.mode, CutterMode::Dropping(_)) {
             sink.text(text);
         }
     }
 
     /// Returns the element that starts with the first byte of `text`.
-    fn mark<'a>(&self, text: &'a [u8], is_last: bool) -> Mark<'a> {
-        let more = if is_last { Mark::Nothing } else { Mark::More };
+    fn element_at<'a>(&self, text: &'a [u8], is_last: bool) -> MarkupElement<'a> {
+        let more = if is_last { MarkupElement::Nothing } else { MarkupElement::More };
         if text[0] == b'-' {
-            return match begins(text, COMMENT_END) {
-                Some(true) => Mark::CommentEnds,
-                Some(false) => Mark::Nothing,
+            return match starts_with(text, COMMENT_END) {
+                Some(true) => MarkupElement::CommentEnds,
+                Some(false) => MarkupElement::Nothing,
                 None => more,
             };
         }
-        if !self.in_comment && self.token.is_none() && self.mode == Mode::Outside {
-            match (begins(text, COMMENT), text.get(COMMENT.len())) {
+        if !self.in_comment && self.token.is_none() && self.mode == CutterMode::Outside {
+            match (starts_with(text, COMMENT), text.get(COMMENT.len())) {
                 (Some(true), Some(next)) if next.is_ascii_whitespace() || *next == b'<' => {
-                    return Mark::CommentBegins;
+                    return MarkupElement::CommentBegins;
                 }
                 (Some(true), None) | (None, _) => return more,
                 _ => {}
             }
         }
-        let begun = TAGS.map(|tag| begins(text, tag));
+        let begun = TAGS.map(|tag| starts_with(text, tag));
         if begun.contains(&None) {
             return more;
         }
         if !begun.contains(&Some(true)) {
-            return Mark::Nothing;
+            return MarkupElement::Nothing;
         }
         match tag::end(&text[..text.len().min(LONGEST_TAG)]) {
-            Ok(Some(length)) => match Tag::parse(&text[..length]).filter(|tag| self.is_markup(tag)) {
-                Some(tag) => Mark::Tag(tag, length),
-                None => Mark::Nothing,
+            Ok(Some(length)) => match EsiTag::parse(&text[..length]).filter(|tag| self.is_markup(tag)) {
+                Some(tag) => MarkupElement::Tag(tag, length),
+                None => MarkupElement::Nothing,
             },
             Ok(None) if text.len() < LONGEST_TAG => more,
-            Ok(None) | Err(()) => Mark::Nothing,
+            Ok(None) | Err(()) => MarkupElement::Nothing,
         }
     }
 
     /// Returns whether a well-formed tag is markup in the current state.
-    fn is_markup(&self, tag: &Tag<'_>) -> bool {
+    fn is_markup(&self, tag: &EsiTag<'_>) -> bool {
         let bears =
             self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
         bears
             && match self.mode {
-                Mode::Inside(_) => tag.closes && tag.name == Name::Include,
-                Mode::Dropping(name) => tag.closes && tag.name == name,
-                Mode::Outside if tag.closes => false,
-                Mode::Outside => match tag.name {
-                    Name::Include => tag.get(b"src").is_some(),
-                    Name::Remove | Name::Inline => true,
-                    Name::Comment => tag.is_empty,
+                CutterMode::Inside(_) => tag.closes && tag.name == EsiTagName::Include,
+                CutterMode::Dropping(name) => tag.closes && tag.name == name,
+                CutterMode::Outside if tag.closes => false,
+                CutterMode::Outside => match tag.name {
+                    EsiTagName::Include => tag.get(b"src").is_some(),
+                    EsiTagName::Remove | EsiTagName::Inline => true,
+                    EsiTagName::Comment => tag.is_empty,
                 },
             }
     }
 
-    fn obey(&mut self, tag: &Tag<'_>, sink: &mut impl Sink) {
+    fn handle_tag(&mut self, tag: &EsiTag<'_>, sink: &mut impl EsiSink) {
         match (self.mode, tag.name) {
-            (Mode::Inside(taken), _) => {
-                self.mode = Mode::Outside;
+            (CutterMode::Inside(taken), _) => {
+                self.mode = CutterMode::Outside;
                 if taken {
                     sink.close(true);
                 }
             }
-            (Mode::Dropping(_), _) => self.mode = Mode::Outside,
-            (Mode::Outside, Name::Comment) => {}
-            (Mode::Outside, name @ (Name::Remove | Name::Inline)) => {
+            (CutterMode::Dropping(_), _) => self.mode = CutterMode::Outside,
+            (CutterMode::Outside, EsiTagName::Comment) => {}
+            (CutterMode::Outside, name @ (EsiTagName::Remove | EsiTagName::Inline)) => {
                 if !tag.is_empty {
-                    self.mode = Mode::Dropping(name);
+                    self.mode = CutterMode::Dropping(name);
                 }
             }
-            (Mode::Outside, Name::Include) => {
+            (CutterMode::Outside, EsiTagName::Include) => {
                 let include = self.include(tag);
                 let taken = include.is_some();
                 if let Some(include) = include {
                     sink.open(include);
                 }
                 if !tag.is_empty {
-                    self.mode = Mode::Inside(taken);
+                    self.mode = CutterMode::Inside(taken);
                 } else if taken {
                     sink.close(true);
                 }
@@ -269,30 +269,30 @@ impl Cutter {
     }
 
     /// Returns the include of a tag; `None` if it is rejected.
-    fn include(&mut self, tag: &Tag<'_>) -> Option<Include> {
+    fn include(&mut self, tag: &EsiTag<'_>) -> Option<EsiInclude> {
         let target = |name: &[u8]| tag.get(name).map(|uri| target(&unescaped(uri), &self.limits.host));
         let (src, alt) = (target(b"src").flatten(), target(b"alt"));
-        self.refused.foreign += u32::from(src.is_none()) + u32::from(alt == Some(None));
+        self.rejected.foreign += u32::from(src.is_none()) + u32::from(alt == Some(None));
         let src = src?;
         if self.includes == self.limits.includes {
-            self.refused.too_many += 1;
+            self.rejected.too_many += 1;
             return None;
         }
         self.includes += 1;
         let on_error_nothing =
             tag.get(b"onerror").is_some_and(|value| value.eq_ignore_ascii_case(b"continue"));
-        Some(Include { src, alt: alt.flatten(), on_error_nothing })
+        Some(EsiInclude { src, alt: alt.flatten(), on_error_nothing })
     }
 }
 
 /// Returns whether `text` starts with `word`; `None` if it is too short to decide.
-fn begins(text: &[u8], word: &[u8]) -> Option<bool> {
+fn starts_with(text: &[u8], word: &[u8]) -> Option<bool> {
     if text.len() < word.len() && word.starts_with(text) { None } else { Some(text.starts_with(word)) }
 }
 
 /// Collects the text of the common page, and its holes.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub struct HoleCollector {
     /// Text that was not taken yet.
     pub text: Vec<u8>,
     /// Holes so far.
@@ -301,13 +301,13 @@ pub struct Collected {
     at: u64,
 }
 
-impl Sink for Collected {
+impl EsiSink for HoleCollector {
     fn text(&mut self, text: &[u8]) {
         self.text.extend_from_slice(text);
         self.at += text.len() as u64;
     }
 
-    fn open(&mut self, include: Include) {
+    fn open(&mut self, include: EsiInclude) {
         self.holes.push(Hole { at: self.at, inline: 0, include });
     }
 

@@ -35,14 +35,14 @@ pub struct Fragment {
 
 /// Reason why a combined response cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadFragments {
+pub enum InvalidFragments {
     /// The line before a part is invalid, or a part is not followed by a line feed.
     Form,
     /// The parts exceed the size limit.
     TooLong,
 }
 
-impl BadFragments {
+impl InvalidFragments {
     /// Returns a short text for logs.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,13 +54,13 @@ impl BadFragments {
 
 /// Parser of a combined response that arrives in pieces. The total size of the parts is bounded.
 #[derive(Debug)]
-pub struct Fragments {
+pub struct FragmentParser {
     line: Vec<u8>,
     part: Option<(Fragment, usize)>,
     left: usize,
 }
 
-impl Fragments {
+impl FragmentParser {
     /// Creates a parser for parts of at most `most_bytes` bytes in total.
     pub fn new(most_bytes: usize) -> Self {
         Self { line: Vec::new(), part: None, left: most_bytes }
@@ -70,7 +70,7 @@ impl Fragments {
     ///
     /// # Errors
     /// Returns an error if the response is invalid or too long. It cannot be parsed further.
-    pub fn push(&mut self, input: &mut &[u8]) -> Result<Option<Fragment>, BadFragments> {
+    pub fn push(&mut self, input: &mut &[u8]) -> Result<Option<Fragment>, InvalidFragments> {
         while let Some(first) = input.first() {
             match &mut self.part {
                 None => {
@@ -79,7 +79,7 @@ impl Fragments {
                     if byte == b'\n' {
                         self.part = Some(self.begin()?);
                     } else if self.line.len() == LONGEST_LINE {
-                        return Err(BadFragments::Form);
+                        return Err(InvalidFragments::Form);
                     } else {
                         self.line.push(byte);
                     }
@@ -93,7 +93,7 @@ impl Fragments {
                     *input = &input[1..];
                     return Ok(self.part.take().map(|(part, _)| part));
                 }
-                Some(_) => return Err(BadFragments::Form),
+                Some(_) => return Err(InvalidFragments::Form),
             }
         }
         Ok(None)
@@ -104,17 +104,17 @@ impl Fragments {
         self.line.is_empty() && self.part.is_none()
     }
 
-    fn begin(&mut self) -> Result<(Fragment, usize), BadFragments> {
+    fn begin(&mut self) -> Result<(Fragment, usize), InvalidFragments> {
         let line = std::mem::take(&mut self.line);
         let mut words = line.split(|byte| *byte == b' ');
-        let name = words.next().filter(|name| is_name(name)).ok_or(BadFragments::Form)?;
-        let length = words.next().and_then(number).ok_or(BadFragments::Form)?;
-        let keep_s = words.next().map(|word| number(word).ok_or(BadFragments::Form)).transpose()?;
+        let name = words.next().filter(|name| is_name(name)).ok_or(InvalidFragments::Form)?;
+        let length = words.next().and_then(number).ok_or(InvalidFragments::Form)?;
+        let keep_s = words.next().map(|word| number(word).ok_or(InvalidFragments::Form)).transpose()?;
         if words.next().is_some() {
-            return Err(BadFragments::Form);
+            return Err(InvalidFragments::Form);
         }
-        let length = usize::try_from(length).map_err(|_| BadFragments::TooLong)?;
-        self.left = self.left.checked_sub(length).ok_or(BadFragments::TooLong)?;
+        let length = usize::try_from(length).map_err(|_| InvalidFragments::TooLong)?;
+        self.left = self.left.checked_sub(length).ok_or(InvalidFragments::TooLong)?;
         Ok((Fragment { name: name.into(), bytes: Vec::new(), keep_s }, length))
     }
 }
@@ -128,15 +128,15 @@ fn number(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(answer: &[u8], step: usize, most: usize) -> Result<Vec<Fragment>, BadFragments> {
-        let mut reader = Fragments::new(most);
+    fn read(answer: &[u8], step: usize, most: usize) -> Result<Vec<Fragment>, InvalidFragments> {
+        let mut reader = FragmentParser::new(most);
         let mut parts = Vec::new();
         for mut piece in answer.chunks(step) {
             while !piece.is_empty() {
                 parts.extend(reader.push(&mut piece)?);
             }
         }
-        if reader.is_between_parts() { Ok(parts) } else { Err(BadFragments::Form) }
+        if reader.is_between_parts() { Ok(parts) } else { Err(InvalidFragments::Form) }
     }
 
     #[test]
@@ -176,10 +176,10 @@ mod tests {
         ] {
             assert!(read(answer.as_bytes(), 3, 100).is_err(), "{answer}");
         }
-        assert_eq!(read(&[b'a'; 200], 7, 100), Err(BadFragments::Form));
-        assert_eq!(read(b"a 60\n", 1, 59), Err(BadFragments::TooLong));
+        assert_eq!(read(&[b'a'; 200], 7, 100), Err(InvalidFragments::Form));
+        assert_eq!(read(b"a 60\n", 1, 59), Err(InvalidFragments::TooLong));
         let twice = [&b"a 60\n"[..], &[b'x'; 60], b"\nb 60\n"].concat();
-        assert_eq!(read(&twice, 9, 100), Err(BadFragments::TooLong));
+        assert_eq!(read(&twice, 9, 100), Err(InvalidFragments::TooLong));
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod said;
 mod tag;
 mod target;
 
-pub use cut::{Cut, Hole, Include};
-pub use cutter::{Collected, Cutter, Limits, Refused, Sink};
-pub use joint::{BadFragments, Fragment, Fragments, joint_name};
-pub use said::{Said, why};
+pub use cut::{EsiInclude, Hole, PageHoles};
+pub use cutter::{Cutter, EsiLimits, EsiSink, HoleCollector, RejectedMarkup};
+pub use joint::{Fragment, FragmentParser, InvalidFragments, joint_name};
+pub use said::{EsiDeclaration, reason};

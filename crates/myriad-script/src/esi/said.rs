@@ -9,16 +9,16 @@ const LONGEST_REASON: usize = 200;
 
 /// Properties of a response with markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct EsiDeclaration {
     /// True if known visitors may read the page, with their parts in place of the marked parts.
-    pub known: bool,
+    pub for_known_visitors: bool,
     /// Query argument with which several parts are requested together.
     pub joint: Option<Box<[u8]>>,
     /// Token that markup must contain; tags without it are text.
     pub token: Option<Box<[u8]>>,
 }
 
-impl Said {
+impl EsiDeclaration {
     /// Parses the values of `Surrogate-Control`, `X-Myriad-ESI` and `X-LiteSpeed-Cache-Control`. Returns `None` if the
     /// response has no markup. With an invalid or unknown word in the second field, `known` is false, and a token
     /// matches no tag.
@@ -27,42 +27,43 @@ impl Said {
         own: impl Iterator<Item = &'a [u8]>,
         litespeed: impl Iterator<Item = &'a [u8]>,
     ) -> Option<Self> {
-        let has_esi = words(surrogate).any(is_content) || words(litespeed).any(|word| is(word, b"esi=on"));
+        let has_esi = words(surrogate).any(is_content)
+            || words(litespeed).any(|word| equals_ignoring_case(word, b"esi=on"));
         if !has_esi {
             return None;
         }
-        let mut said = Self::default();
+        let mut declaration = Self::default();
         let mut is_sound = true;
         for word in words(own) {
             match word.iter().position(|byte| *byte == b'=') {
-                None if is(word, b"known") => said.known = true,
-                Some(at) if is(&word[..at], b"joint") && is_name(&word[at + 1..], 1) => {
-                    said.joint = Some(word[at + 1..].into());
+                None if equals_ignoring_case(word, b"known") => declaration.for_known_visitors = true,
+                Some(at) if equals_ignoring_case(&word[..at], b"joint") && is_name(&word[at + 1..], 1) => {
+                    declaration.joint = Some(word[at + 1..].into());
                 }
-                Some(at) if is(&word[..at], b"token") => {
-                    is_sound &= said.token.is_none() && is_name(&word[at + 1..], SHORTEST_TOKEN);
-                    said.token = Some(word[at + 1..].into());
+                Some(at) if equals_ignoring_case(&word[..at], b"token") => {
+                    is_sound &= declaration.token.is_none() && is_name(&word[at + 1..], SHORTEST_TOKEN);
+                    declaration.token = Some(word[at + 1..].into());
                 }
                 // `why=`, or a word of a later version that may restrict the others.
                 _ => is_sound = false,
             }
         }
         if !is_sound {
-            said.known = false;
-            if said.token.is_some() {
-                said.token = Some(Box::default());
+            declaration.for_known_visitors = false;
+            if declaration.token.is_some() {
+                declaration.token = Some(Box::default());
             }
         }
-        Some(said)
+        Some(declaration)
     }
 }
 
 /// Returns the reason in `X-Myriad-ESI` why known visitors may not read a page: `why="TEXT"`, without commas. Bytes
 /// that are not allowed in a quoted string of an HTTP field become `_`.
-pub fn why<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
+pub fn reason<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     let text = words(own).find_map(|word| {
         let (name, value) = word.split_at_checked(4)?;
-        is(name, b"why=").then_some(value)
+        equals_ignoring_case(name, b"why=").then_some(value)
     })?;
     let text =
         text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
@@ -80,7 +81,7 @@ fn words<'a>(values: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a
         .filter(|word| !word.is_empty())
 }
 
-fn is(word: &[u8], name: &[u8]) -> bool {
+fn equals_ignoring_case(word: &[u8], name: &[u8]) -> bool {
     word.eq_ignore_ascii_case(name)
 }
 
@@ -91,7 +92,8 @@ fn is_content(word: &[u8]) -> bool {
     // The part after a semicolon names the target surrogate.
     let value = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
-    is(name, b"content=") && value.split(u8::is_ascii_whitespace).any(|content| is(content, b"esi/1.0"))
+    equals_ignoring_case(name, b"content=")
+        && value.split(u8::is_ascii_whitespace).any(|content| equals_ignoring_case(content, b"esi/1.0"))
 }
 
 fn is_name(text: &[u8], shortest: usize) -> bool {
@@ -103,10 +105,10 @@ fn is_name(text: &[u8], shortest: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn said(surrogate: &str, own: &str, litespeed: &str) -> Option<Said> {
+    fn parse_declaration(surrogate: &str, own: &str, litespeed: &str) -> Option<EsiDeclaration> {
         let value = |text: &'static [u8]| (!text.is_empty()).then_some(text).into_iter();
         let leak = |text: &str| value(Box::leak(text.as_bytes().to_vec().into_boxed_slice()));
-        Said::of(leak(surrogate), leak(own), leak(litespeed))
+        EsiDeclaration::of(leak(surrogate), leak(own), leak(litespeed))
     }
 
     const ESI: &str = "content=\"ESI/1.0\"";
@@ -116,18 +118,19 @@ mod tests {
         for surrogate in
             [ESI, "max-age=60, Content=\"esi/1.0\"", "content=\"A/1 ESI/1.0\"", "content=\"ESI/1.0\";myriad"]
         {
-            assert_eq!(said(surrogate, "", ""), Some(Said::default()), "{surrogate}");
+            assert_eq!(parse_declaration(surrogate, "", ""), Some(EsiDeclaration::default()), "{surrogate}");
         }
-        assert_eq!(said("", "", "public,max-age=60,esi=on"), Some(Said::default()));
+        assert_eq!(parse_declaration("", "", "public,max-age=60,esi=on"), Some(EsiDeclaration::default()));
         for surrogate in ["", "max-age=60", "content=\"ESI/1.00\"", "content=", "x=\"ESI/1.0\""] {
-            assert_eq!(said(surrogate, "known", "public,esi=off"), None, "{surrogate}");
+            assert_eq!(parse_declaration(surrogate, "known", "public,esi=off"), None, "{surrogate}");
         }
     }
 
     #[test]
     fn words_of_our_own_field_are_read() {
-        let read = said(ESI, "known, joint=myriad-esi, token=0123456789abcdef", "").expect("markup");
-        assert!(read.known);
+        let read =
+            parse_declaration(ESI, "known, joint=myriad-esi, token=0123456789abcdef", "").expect("markup");
+        assert!(read.for_known_visitors);
         assert_eq!(read.joint.as_deref(), Some(&b"myriad-esi"[..]));
         assert_eq!(read.token.as_deref(), Some(&b"0123456789abcdef"[..]));
     }
@@ -141,8 +144,8 @@ mod tests {
             "known, joint=a&b",
             "known, why=\"it is not\"",
         ] {
-            let read = said(ESI, own, "").expect("markup");
-            assert!(!read.known, "{own}");
+            let read = parse_declaration(ESI, own, "").expect("markup");
+            assert!(!read.for_known_visitors, "{own}");
             assert!(read.token.is_none_or(|token| token.is_empty()), "{own}");
         }
     }
@@ -150,7 +153,7 @@ mod tests {
     #[test]
     fn reason_is_sanitized_for_field_use() {
         let why = |text: &[u8]| {
-            super::why([text].into_iter()).map(|why| String::from_utf8_lossy(&why).into_owned())
+            super::reason([text].into_iter()).map(|why| String::from_utf8_lossy(&why).into_owned())
         };
         assert_eq!(why(b"why=\"asked in themes/a.php\"").as_deref(), Some("asked in themes/a.php"));
         assert_eq!(why(b"known, Why=short").as_deref(), Some("short"));

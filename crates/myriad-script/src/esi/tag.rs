@@ -5,7 +5,7 @@ const MOST: usize = 16;
 
 /// Name of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum EsiTagName {
     Include,
     Remove,
     Comment,
@@ -16,8 +16,8 @@ pub(crate) enum Name {
 
 /// Well-formed tag.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Tag<'a> {
-    pub name: Name,
+pub(crate) struct EsiTag<'a> {
+    pub name: EsiTagName,
     /// True for `</...>`.
     pub closes: bool,
     /// True for `.../>`.
@@ -25,7 +25,7 @@ pub(crate) struct Tag<'a> {
     attributes: Vec<(&'a [u8], &'a [u8])>,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> EsiTag<'a> {
     /// Parses a tag from its `<` to its `>`.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let text = text.strip_prefix(b"<")?.strip_suffix(b">")?;
@@ -34,10 +34,10 @@ impl<'a> Tag<'a> {
         let (is_empty, text) = text.strip_suffix(b"/").map_or((false, text), |text| (true, text));
         let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
         let name = match &text[..end] {
-            b"include" => Name::Include,
-            b"remove" => Name::Remove,
-            b"comment" => Name::Comment,
-            b"inline" => Name::Inline,
+            b"include" => EsiTagName::Include,
+            b"remove" => EsiTagName::Remove,
+            b"comment" => EsiTagName::Comment,
+            b"inline" => EsiTagName::Inline,
             _ => return None,
         };
         let attributes = attributes(&text[end..])?;
@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn tags_are_read_with_their_attributes() {
-        let tag = Tag::parse(b"<esi:include  src='/a?b' \n onerror = \"continue\"/>").expect("a tag");
-        assert!((tag.name, tag.is_empty, tag.closes) == (Name::Include, true, false));
+        let tag = EsiTag::parse(b"<esi:include  src='/a?b' \n onerror = \"continue\"/>").expect("a tag");
+        assert!((tag.name, tag.is_empty, tag.closes) == (EsiTagName::Include, true, false));
         assert_eq!((tag.get(b"src"), tag.get(b"OnError")), (Some(&b"/a?b"[..]), Some(&b"continue"[..])));
         assert_eq!(tag.get(b"alt"), None);
-        let close = Tag::parse(b"</esi:remove token=\"a\">").expect("a tag");
+        let close = EsiTag::parse(b"</esi:remove token=\"a\">").expect("a tag");
         assert!(close.closes && close.get(b"token") == Some(b"a"));
         // As written by LiteSpeed Cache.
         assert!(
-            Tag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />")
+            EsiTag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />")
                 .is_some()
         );
     }
@@ -125,7 +125,7 @@ mod tests {
             "<esi:include src='/a'alt='/b'/>",
             "<esi:include ='/a'/>",
         ] {
-            assert_eq!(Tag::parse(text.as_bytes()), None, "{text}");
+            assert_eq!(EsiTag::parse(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::alphabet::{self, Alphabet};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use crate::functions::function::{Wrong, text};
+use crate::functions::function::{FunctionError, text};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
@@ -25,7 +25,7 @@ pub fn encode_hex(bytes: &[u8], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// Returns an error if the text does not consist of pairs of hexadecimal digits.
-pub fn decode_hex(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
+pub fn decode_hex(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError> {
     let text = text(texts, 0);
     let digit = |byte: u8| char::from(byte).to_digit(16);
     for pair in text.chunks(2) {
@@ -33,7 +33,7 @@ pub fn decode_hex(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
             [high, low] => digit(*high).zip(digit(*low)),
             _ => None,
         };
-        let (high, low) = value.ok_or_else(|| Wrong::bad("hexadecimal", text))?;
+        let (high, low) = value.ok_or_else(|| FunctionError::bad("hexadecimal", text))?;
         out.push((high << 4 | low) as u8);
     }
     Ok(())
@@ -53,7 +53,7 @@ pub fn encode_base64url(bytes: &[u8], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// Returns an error if the text is not valid base64.
-pub fn decode_base64(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
+pub fn decode_base64(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError> {
     decode(&STANDARD, "base64", text(texts, 0), out)
 }
 
@@ -61,14 +61,14 @@ pub fn decode_base64(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
 ///
 /// # Errors
 /// Returns an error if the text is not valid base64 in the URL alphabet.
-pub fn decode_base64url(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
+pub fn decode_base64url(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError> {
     decode(&URL, "base64url", text(texts, 0), out)
 }
 
 /// Decodes a text. Bytes after the first `=` are ignored.
-fn decode(engine: &GeneralPurpose, what: &str, text: &[u8], out: &mut Vec<u8>) -> Result<(), Wrong> {
+fn decode(engine: &GeneralPurpose, what: &str, text: &[u8], out: &mut Vec<u8>) -> Result<(), FunctionError> {
     let end = text.iter().position(|byte| *byte == b'=').unwrap_or(text.len());
-    engine.decode_vec(&text[..end], out).map_err(|_| Wrong::bad(what, text))
+    engine.decode_vec(&text[..end], out).map_err(|_| FunctionError::bad(what, text))
 }
 
 #[cfg(test)]
@@ -103,12 +103,12 @@ mod tests {
         assert_eq!(shown(&Function::of(decode_base64url), &["a+/="]), "!bad base64url value: \"a+/=\"");
     }
 
-    type Ways = (fn(&[u8], &mut Vec<u8>), fn(&[&[u8]], &mut Vec<u8>) -> Result<(), Wrong>);
+    type CodecPair = (fn(&[u8], &mut Vec<u8>), fn(&[&[u8]], &mut Vec<u8>) -> Result<(), FunctionError>);
 
     #[test]
     fn what_is_encoded_comes_back() {
         let mut random = fastrand::Rng::with_seed(5);
-        let ways: [Ways; 3] =
+        let ways: [CodecPair; 3] =
             [(encode_hex, decode_hex), (encode_base64, decode_base64), (encode_base64url, decode_base64url)];
         for _ in 0..1000 {
             let bytes: Vec<u8> = (0..random.usize(..40)).map(|_| random.u8(..)).collect();

@@ -1,8 +1,8 @@
 //! Current date, and current time in a format.
 
-use myriad_base::calendar::{Offset, offset_name, write_time};
+use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
 
-use crate::functions::function::{Surroundings, Wrong, text};
+use crate::functions::function::{FunctionError, FunctionInputs, text};
 
 /// Maximum length of a formatted time in bytes, as in the nginx module.
 const LONGEST: usize = 255;
@@ -11,8 +11,8 @@ const LONGEST: usize = 255;
 ///
 /// # Errors
 /// Never returns an error.
-pub fn local_today(_: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
-    write_time(b"%Y-%m-%d", around.now_s(), Offset { minutes: around.offset_minutes(), name: "" }, out);
+pub fn local_today(_: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) -> Result<(), FunctionError> {
+    write_time(b"%Y-%m-%d", around.now_s(), ZoneOffset { minutes: around.offset_minutes(), name: "" }, out);
     Ok(())
 }
 
@@ -20,29 +20,34 @@ pub fn local_today(_: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) ->
 ///
 /// # Errors
 /// Returns an error if the result is longer than 255 bytes.
-pub fn gmt(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
-    formatted(text(texts, 0), around.now_s(), Offset { minutes: 0, name: "GMT" }, out)
+pub fn gmt(texts: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) -> Result<(), FunctionError> {
+    formatted(text(texts, 0), around.now_s(), ZoneOffset { minutes: 0, name: "GMT" }, out)
 }
 
 /// Writes the local time of the server in a `strftime` format, for `set_formatted_local_time`.
 ///
 /// # Errors
 /// Returns an error if the result is longer than 255 bytes.
-pub fn local(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+pub fn local(texts: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) -> Result<(), FunctionError> {
     let minutes = around.offset_minutes();
     let name = offset_name(minutes);
-    formatted(text(texts, 0), around.now_s(), Offset { minutes, name: &name }, out)
+    formatted(text(texts, 0), around.now_s(), ZoneOffset { minutes, name: &name }, out)
 }
 
-fn formatted(format: &[u8], now_s: u64, offset: Offset<'_>, out: &mut Vec<u8>) -> Result<(), Wrong> {
+fn formatted(
+    format: &[u8],
+    now_s: u64,
+    offset: ZoneOffset<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), FunctionError> {
     // A conversion yields at least half of its length, so a longer format is rejected without formatting it.
     if format.len() > 2 * LONGEST {
-        return Err(Wrong::new("the time is longer than 255 bytes"));
+        return Err(FunctionError::new("the time is longer than 255 bytes"));
     }
     let start = out.len();
     write_time(format, now_s, offset, out);
     if out.len() - start > LONGEST {
-        return Err(Wrong::new("the time is longer than 255 bytes"));
+        return Err(FunctionError::new("the time is longer than 255 bytes"));
     }
     Ok(())
 }
@@ -52,9 +57,9 @@ mod tests {
     use super::*;
     use crate::functions::function::{Function, shown_in};
 
-    struct At(u64, i32);
+    struct FixedTime(u64, i32);
 
-    impl Surroundings for At {
+    impl FunctionInputs for FixedTime {
         fn now_s(&self) -> u64 {
             self.0
         }
@@ -63,27 +68,27 @@ mod tests {
             self.1
         }
 
-        fn random(&self, _: &mut [u8]) -> Result<(), Wrong> {
-            Err(Wrong::new("none"))
+        fn random(&self, _: &mut [u8]) -> Result<(), FunctionError> {
+            Err(FunctionError::new("none"))
         }
     }
 
     #[test]
     fn times_are_written_in_the_zone_that_is_asked_for() {
         // 2013-12-13 23:34:37 UTC.
-        let around = At(1_386_977_677, 60);
+        let around = FixedTime(1_386_977_677, 60);
         let shown = |function: Function, format| shown_in(&function, &[format], &around);
-        assert_eq!(shown(Function::varying(local_today), ""), "2013-12-14");
+        assert_eq!(shown(Function::of_varying(local_today), ""), "2013-12-14");
         let format = "%a %b %e %H:%M:%S %Y %Z";
-        assert_eq!(shown(Function::varying(gmt), format), "Fri Dec 13 23:34:37 2013 GMT");
-        assert_eq!(shown(Function::varying(local), format), "Sat Dec 14 00:34:37 2013 +0100");
-        assert_eq!(shown(Function::varying(gmt), ""), "");
+        assert_eq!(shown(Function::of_varying(gmt), format), "Fri Dec 13 23:34:37 2013 GMT");
+        assert_eq!(shown(Function::of_varying(local), format), "Sat Dec 14 00:34:37 2013 +0100");
+        assert_eq!(shown(Function::of_varying(gmt), ""), "");
     }
 
     #[test]
     fn times_are_bounded() {
-        let around = At(0, 0);
-        let shown = |format: &str| shown_in(&Function::varying(gmt), &[format], &around);
+        let around = FixedTime(0, 0);
+        let shown = |format: &str| shown_in(&Function::of_varying(gmt), &[format], &around);
         assert_eq!(shown(&"%Y".repeat(63)).len(), 252);
         assert_eq!(shown(&"%Y".repeat(64)), "!the time is longer than 255 bytes");
         assert_eq!(shown(&"%%".repeat(4000)), "!the time is longer than 255 bytes");

@@ -6,7 +6,7 @@ use sha1::Sha1;
 use sha2::Sha256;
 
 use crate::functions::coding::encode_hex;
-use crate::functions::function::{Wrong, text};
+use crate::functions::function::{FunctionError, text};
 
 /// Writes the digest for `set_md5`.
 pub fn md5(text: &[u8], out: &mut Vec<u8>) {
@@ -22,20 +22,21 @@ pub fn sha1(text: &[u8], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// Never returns an error: every key is valid.
-pub fn hmac_sha1(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
-    code::<Hmac<Sha1>>(texts, out)
+pub fn hmac_sha1(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError> {
+    mac::<Hmac<Sha1>>(texts, out)
 }
 
 /// Writes the HMAC of a key and a text for `set_hmac_sha256`.
 ///
 /// # Errors
 /// Never returns an error: every key is valid.
-pub fn hmac_sha256(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
-    code::<Hmac<Sha256>>(texts, out)
+pub fn hmac_sha256(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError> {
+    mac::<Hmac<Sha256>>(texts, out)
 }
 
-fn code<M: Mac + KeyInit>(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Wrong> {
-    let mut code = <M as KeyInit>::new_from_slice(text(texts, 0)).map_err(|_| Wrong::new("bad key"))?;
+fn mac<M: Mac + KeyInit>(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError> {
+    let mut code =
+        <M as KeyInit>::new_from_slice(text(texts, 0)).map_err(|_| FunctionError::new("bad key"))?;
     code.update(text(texts, 1));
     out.extend_from_slice(&code.finalize().into_bytes());
     Ok(())
@@ -56,8 +57,8 @@ mod tests {
 
     #[test]
     fn codes_are_bytes() {
-        type Code = fn(&[&[u8]], &mut Vec<u8>) -> Result<(), Wrong>;
-        let coded = |code: Code, key: &str, text: &str| {
+        type MacFunction = fn(&[&[u8]], &mut Vec<u8>) -> Result<(), FunctionError>;
+        let coded = |code: MacFunction, key: &str, text: &str| {
             let (mut bytes, mut shown) = (Vec::new(), Vec::new());
             code(&[key.as_bytes(), text.as_bytes()], &mut bytes).expect("a code");
             encode_base64(&bytes, &mut shown);

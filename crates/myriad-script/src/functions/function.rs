@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// External inputs of functions: time and random bytes.
-pub trait Surroundings {
+pub trait FunctionInputs {
     /// Returns the time in seconds since the epoch.
     fn now_s(&self) -> u64;
 
@@ -16,14 +16,14 @@ pub trait Surroundings {
     ///
     /// # Errors
     /// Returns an error if the system provides none.
-    fn random(&self, bytes: &mut [u8]) -> Result<(), Wrong>;
+    fn random(&self, bytes: &mut [u8]) -> Result<(), FunctionError>;
 }
 
 /// Surroundings with the clock at the epoch and constant bytes, for functions that do not vary.
 #[derive(Clone, Copy, Debug)]
-pub struct Still;
+pub struct ConstantInputs;
 
-impl Surroundings for Still {
+impl FunctionInputs for ConstantInputs {
     fn now_s(&self) -> u64 {
         0
     }
@@ -32,16 +32,16 @@ impl Surroundings for Still {
         0
     }
 
-    fn random(&self, _: &mut [u8]) -> Result<(), Wrong> {
-        Err(Wrong::new("no random bytes are available"))
+    fn random(&self, _: &mut [u8]) -> Result<(), FunctionError> {
+        Err(FunctionError::new("no random bytes are available"))
     }
 }
 
 /// Reason why a function has no value for its texts. The request is answered with 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong(Cow<'static, str>);
+pub struct FunctionError(Cow<'static, str>);
 
-impl Wrong {
+impl FunctionError {
     /// Creates an error with a message that follows the name of the directive.
     pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
@@ -56,26 +56,29 @@ impl Wrong {
 /// Maximum number of bytes of an invalid text shown in a message.
 const SHOWN: usize = 64;
 
-impl fmt::Display for Wrong {
+impl fmt::Display for FunctionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Wrong {}
+impl std::error::Error for FunctionError {}
 
-type Call = dyn Fn(&[&[u8]], &dyn Surroundings, &mut Vec<u8>) -> Result<(), Wrong> + Send + Sync;
+type FunctionBody =
+    dyn Fn(&[&[u8]], &dyn FunctionInputs, &mut Vec<u8>) -> Result<(), FunctionError> + Send + Sync;
 
 /// Function of texts. Clones refer to the same function and share its state, if any.
 #[derive(Clone)]
 pub struct Function {
-    call: Arc<Call>,
+    call: Arc<FunctionBody>,
     varies: bool,
 }
 
 impl Function {
     /// Creates a function whose value only depends on its texts.
-    pub fn of(call: impl Fn(&[&[u8]], &mut Vec<u8>) -> Result<(), Wrong> + Send + Sync + 'static) -> Self {
+    pub fn of(
+        call: impl Fn(&[&[u8]], &mut Vec<u8>) -> Result<(), FunctionError> + Send + Sync + 'static,
+    ) -> Self {
         Self { call: Arc::new(move |texts, _, out| call(texts, out)), varies: false }
     }
 
@@ -88,8 +91,11 @@ impl Function {
     }
 
     /// Creates a function whose value also depends on the time, random bytes, or earlier calls.
-    pub fn varying(
-        call: impl Fn(&[&[u8]], &dyn Surroundings, &mut Vec<u8>) -> Result<(), Wrong> + Send + Sync + 'static,
+    pub fn of_varying(
+        call: impl Fn(&[&[u8]], &dyn FunctionInputs, &mut Vec<u8>) -> Result<(), FunctionError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self { call: Arc::new(call), varies: true }
     }
@@ -103,7 +109,12 @@ impl Function {
     ///
     /// # Errors
     /// Returns an error if the texts have no value; the content of `out` is then undefined.
-    pub fn call(&self, texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    pub fn call(
+        &self,
+        texts: &[&[u8]],
+        around: &dyn FunctionInputs,
+        out: &mut Vec<u8>,
+    ) -> Result<(), FunctionError> {
         (self.call)(texts, around, out)
     }
 }
@@ -122,11 +133,11 @@ pub(crate) fn text<'a>(texts: &[&'a [u8]], index: usize) -> &'a [u8] {
 /// Returns the result of a function in tests; an error as text after `!`.
 #[cfg(test)]
 pub(crate) fn shown(function: &Function, texts: &[&str]) -> String {
-    shown_in(function, texts, &Still)
+    shown_in(function, texts, &ConstantInputs)
 }
 
 #[cfg(test)]
-pub(crate) fn shown_in(function: &Function, texts: &[&str], around: &dyn Surroundings) -> String {
+pub(crate) fn shown_in(function: &Function, texts: &[&str], around: &dyn FunctionInputs) -> String {
     let texts: Vec<_> = texts.iter().map(|text| text.as_bytes()).collect();
     let mut out = Vec::new();
     match function.call(&texts, around, &mut out) {

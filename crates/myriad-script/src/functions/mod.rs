@@ -30,4 +30,4 @@ pub mod random;
 pub mod rotate;
 pub mod upstream_list;
 
-pub use function::{Function, Still, Surroundings, Wrong};
+pub use function::{ConstantInputs, Function, FunctionError, FunctionInputs};

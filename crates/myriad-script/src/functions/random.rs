@@ -1,6 +1,6 @@
 //! Random numbers and texts, generated from unpredictable bytes.
 
-use crate::functions::function::{Surroundings, Wrong, text};
+use crate::functions::function::{FunctionError, FunctionInputs, text};
 use crate::functions::number::{number, range};
 
 /// Maximum length of a random text.
@@ -10,7 +10,7 @@ const LONGEST: i64 = 64;
 ///
 /// # Errors
 /// Returns an error if a bound is not a number, or if the system provides no random bytes.
-pub fn between(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+pub fn between(texts: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) -> Result<(), FunctionError> {
     let (from, to) = range(text(texts, 0), text(texts, 1))?;
     let mut bytes = [0; 8];
     around.random(&mut bytes)?;
@@ -27,25 +27,34 @@ pub fn between(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) ->
 /// Returns an error if the length is not a number from 1 to 64, or if the system provides no random bytes.
 pub fn letters_and_digits(
     texts: &[&[u8]],
-    around: &dyn Surroundings,
+    around: &dyn FunctionInputs,
     out: &mut Vec<u8>,
-) -> Result<(), Wrong> {
-    of(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", texts, around, out)
+) -> Result<(), FunctionError> {
+    random_text(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", texts, around, out)
 }
 
 /// Writes random lower-case letters of the given length, for `set_secure_random_lcalpha`.
 ///
 /// # Errors
 /// Returns an error if the length is not a number from 1 to 64, or if the system provides no random bytes.
-pub fn small_letters(texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
-    of(b"abcdefghijklmnopqrstuvwxyz", texts, around, out)
+pub fn small_letters(
+    texts: &[&[u8]],
+    around: &dyn FunctionInputs,
+    out: &mut Vec<u8>,
+) -> Result<(), FunctionError> {
+    random_text(b"abcdefghijklmnopqrstuvwxyz", texts, around, out)
 }
 
-fn of(alphabet: &[u8], texts: &[&[u8]], around: &dyn Surroundings, out: &mut Vec<u8>) -> Result<(), Wrong> {
+fn random_text(
+    alphabet: &[u8],
+    texts: &[&[u8]],
+    around: &dyn FunctionInputs,
+    out: &mut Vec<u8>,
+) -> Result<(), FunctionError> {
     let written = text(texts, 0);
     let length = number(written, "\"length\" argument")?;
     if !(1..=LONGEST).contains(&length) {
-        return Err(Wrong::bad("\"length\" argument", written));
+        return Err(FunctionError::bad("\"length\" argument", written));
     }
     // Bytes beyond the last whole multiple of the alphabet are skipped, so that all letters have equal probability.
     let fair = 256 / alphabet.len() * alphabet.len();
@@ -67,11 +76,11 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::functions::function::{Function, Still, shown, shown_in};
+    use crate::functions::function::{ConstantInputs, Function, shown, shown_in};
 
-    struct Seeded(RefCell<fastrand::Rng>);
+    struct SeededInputs(RefCell<fastrand::Rng>);
 
-    impl Surroundings for Seeded {
+    impl FunctionInputs for SeededInputs {
         fn now_s(&self) -> u64 {
             0
         }
@@ -80,14 +89,14 @@ mod tests {
             0
         }
 
-        fn random(&self, bytes: &mut [u8]) -> Result<(), Wrong> {
+        fn random(&self, bytes: &mut [u8]) -> Result<(), FunctionError> {
             self.0.borrow_mut().fill(bytes);
             Ok(())
         }
     }
 
-    fn seeded() -> Seeded {
-        Seeded(RefCell::new(fastrand::Rng::with_seed(9)))
+    fn seeded() -> SeededInputs {
+        SeededInputs(RefCell::new(fastrand::Rng::with_seed(9)))
     }
 
     #[test]
@@ -95,33 +104,33 @@ mod tests {
         let around = seeded();
         for bounds in [["5", "7"], ["7", "5"]] {
             let mut seen: Vec<_> =
-                (0..200).map(|_| shown_in(&Function::varying(between), &bounds, &around)).collect();
+                (0..200).map(|_| shown_in(&Function::of_varying(between), &bounds, &around)).collect();
             seen.sort();
             seen.dedup();
             assert_eq!(seen, ["5", "6", "7"]);
         }
-        assert_eq!(shown_in(&Function::varying(between), &["4", "4"], &around), "4");
+        assert_eq!(shown_in(&Function::of_varying(between), &["4", "4"], &around), "4");
         let most = i64::MAX.to_string();
-        assert!(!shown_in(&Function::varying(between), &["0", &most], &around).starts_with('!'));
+        assert!(!shown_in(&Function::of_varying(between), &["0", &most], &around).starts_with('!'));
     }
 
     #[test]
     fn texts_are_as_long_as_asked_for() {
         let around = seeded();
-        let text = shown_in(&Function::varying(letters_and_digits), &["64"], &around);
+        let text = shown_in(&Function::of_varying(letters_and_digits), &["64"], &around);
         assert!(text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{text}");
-        let text = shown_in(&Function::varying(small_letters), &["32"], &around);
+        let text = shown_in(&Function::of_varying(small_letters), &["32"], &around);
         assert!(text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_lowercase()), "{text}");
         for wrong in ["0", "65", "", "x", "-1", "99999999999999999999"] {
-            let text = shown_in(&Function::varying(small_letters), &[wrong], &around);
+            let text = shown_in(&Function::of_varying(small_letters), &[wrong], &around);
             assert_eq!(text, format!("!bad \"length\" argument value: \"{wrong}\""));
         }
     }
 
     #[test]
     fn nothing_is_made_up_where_there_are_no_random_bytes() {
-        assert_eq!(shown(&Function::varying(small_letters), &["8"]), "!no random bytes are available");
-        let wrong = shown_in(&Function::varying(between), &["abc", "3"], &Still);
+        assert_eq!(shown(&Function::of_varying(small_letters), &["8"]), "!no random bytes are available");
+        let wrong = shown_in(&Function::of_varying(between), &["abc", "3"], &ConstantInputs);
         assert_eq!(wrong, "!bad \"from\" argument value: \"abc\"");
     }
 }

@@ -12,7 +12,7 @@ const NONE: i64 = -1;
 /// continues after its latest number. All workers share the function.
 pub fn rotate() -> Function {
     let latest = AtomicI64::new(NONE);
-    Function::varying(move |texts, _, out| {
+    Function::of_varying(move |texts, _, out| {
         let (from, to) = range(text(texts, 1), text(texts, 2))?;
         let next = |current: i64| {
             let next = current.saturating_add(1);

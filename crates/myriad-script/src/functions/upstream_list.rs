@@ -1,6 +1,6 @@
 //! `upstream_list` and `set_hashed_upstream`: selects a name of a list by the hash of a text.
 
-use crate::functions::function::{Function, Wrong, text};
+use crate::functions::function::{Function, FunctionError, text};
 
 /// Maximum total weight of a list.
 const MOST: u32 = 1 << 20;
@@ -22,7 +22,7 @@ impl UpstreamList {
         let mut end = 0u32;
         let mut members = Vec::new();
         for (index, word) in words.iter().enumerate().skip(1) {
-            let (weight, name) = weighed(word).map_err(|wrong| (index, wrong))?;
+            let (weight, name) = parse_weight(word).map_err(|wrong| (index, wrong))?;
             end = end
                 .checked_add(weight)
                 .filter(|end| *end <= MOST)
@@ -51,14 +51,15 @@ pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     Function::of(move |texts, out| {
         let name = text(texts, 0);
         let list = lists.iter().find(|list| list.is_named(name));
-        let list = list.ok_or_else(|| Wrong::bad("name of an upstream list, which is not defined:", name))?;
+        let list =
+            list.ok_or_else(|| FunctionError::bad("name of an upstream list, which is not defined:", name))?;
         out.extend_from_slice(list.member(text(texts, 1)));
         Ok(())
     })
 }
 
 /// Parses a member and its weight, by default 1. A name must not be a number.
-fn weighed(word: &[u8]) -> Result<(u32, &[u8]), String> {
+fn parse_weight(word: &[u8]) -> Result<(u32, &[u8]), String> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let shown = word.escape_ascii();
     match &word[digits..] {

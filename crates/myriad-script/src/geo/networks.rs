@@ -6,15 +6,15 @@ use crate::error::ScriptError;
 
 /// Network: an address with `length` significant bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Network {
+pub(super) struct GeoNetwork {
     six: bool,
     bits: u128,
     length: u8,
 }
 
-impl Network {
+impl GeoNetwork {
     /// Parses `192.0.2.0/24`, `2001:db8::/32` or a single address.
-    pub(super) fn parse(text: &str) -> Result<Network, ScriptError> {
+    pub(super) fn parse(text: &str) -> Result<GeoNetwork, ScriptError> {
         let invalid = || ScriptError::new(format!("invalid network \"{text}\""));
         let (address, length) = match text.split_once('/') {
             Some((address, length)) => (address, Some(length.parse::<u8>().map_err(|_| invalid())?)),
@@ -26,7 +26,7 @@ impl Network {
         if length > most {
             return Err(invalid());
         }
-        Ok(Network { six, bits: masked(bits, six, length), length })
+        Ok(GeoNetwork { six, bits: masked(bits, six, length), length })
     }
 
     #[cfg(test)]
@@ -39,12 +39,12 @@ impl Network {
 #[derive(Debug)]
 pub(super) struct Networks<V> {
     /// Longest first.
-    four: Vec<Level<V>>,
-    six: Vec<Level<V>>,
+    four: Vec<LengthLevel<V>>,
+    six: Vec<LengthLevel<V>>,
 }
 
 #[derive(Debug)]
-struct Level<V> {
+struct LengthLevel<V> {
     length: u8,
     /// Sorted by address.
     entries: Vec<(u128, V)>,
@@ -62,12 +62,12 @@ impl<V> Networks<V> {
     }
 
     /// Adds a network. A later value replaces that of an equal network.
-    pub(super) fn insert(&mut self, network: Network, value: V) {
+    pub(super) fn insert(&mut self, network: GeoNetwork, value: V) {
         let levels = if network.six { &mut self.six } else { &mut self.four };
         let at = match levels.binary_search_by(|level| network.length.cmp(&level.length)) {
             Ok(at) => at,
             Err(at) => {
-                levels.insert(at, Level { length: network.length, entries: Vec::new() });
+                levels.insert(at, LengthLevel { length: network.length, entries: Vec::new() });
                 at
             }
         };
@@ -78,7 +78,7 @@ impl<V> Networks<V> {
         }
     }
 
-    pub(super) fn remove(&mut self, network: Network) {
+    pub(super) fn remove(&mut self, network: GeoNetwork) {
         let levels = if network.six { &mut self.six } else { &mut self.four };
         for level in levels.iter_mut().filter(|level| level.length == network.length) {
             level.entries.retain(|(bits, _)| *bits != network.bits);

@@ -103,7 +103,7 @@ fn networks_agree_with_a_plain_list() {
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut networks = Networks::default();
-        let mut list: Vec<(Network, u32)> = Vec::new();
+        let mut list: Vec<(GeoNetwork, u32)> = Vec::new();
         let six = random.bool();
         let most = if six { 128 } else { 32 };
         let mut address = || -> IpAddr {
@@ -114,15 +114,15 @@ fn networks_agree_with_a_plain_list() {
         for value in 0..20 {
             let at = address();
             let length = (value * 7 + seed as u32) % 8;
-            let network = Network::parse(&format!("{at}/{length}")).unwrap();
+            let network = GeoNetwork::parse(&format!("{at}/{length}")).unwrap();
             networks.insert(network, value);
             list.retain(|(known, _)| *known != network);
             list.push((network, value));
         }
         for _ in 0..64 {
             let at = address();
-            let holds = |network: &Network| {
-                Network::parse(&format!("{at}/{}", network.length())).unwrap() == *network
+            let holds = |network: &GeoNetwork| {
+                GeoNetwork::parse(&format!("{at}/{}", network.length())).unwrap() == *network
             };
             let expected = list
                 .iter()

@@ -7,9 +7,9 @@ use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::geo::Geo;
 use crate::map::Map;
-use crate::names::Names;
+use crate::names::NameResolver;
 use crate::split_clients::SplitClients;
-use crate::table::Table;
+use crate::table::VariableTable;
 use crate::template::parse::parse;
 
 /// Compiles `map source $variable { lines }`.
@@ -17,7 +17,7 @@ pub(crate) fn map<C: Catalogue>(
     variable: &str,
     source: &str,
     lines: &[Vec<&str>],
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
 ) -> Result<Lazy, Vec<ScriptError>> {
     Map::compile(variable, source, lines, names).map(Lazy::Map)
 }
@@ -26,7 +26,7 @@ pub(crate) fn map<C: Catalogue>(
 pub(crate) fn geo<C: Catalogue>(
     address: &str,
     lines: &[Vec<&str>],
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
 ) -> Result<Lazy, Vec<ScriptError>> {
     let address = parse(address, names).map_err(|error| vec![error])?;
     let (table, mut errors) = Geo::compile(lines);
@@ -43,8 +43,8 @@ pub(crate) fn geo<C: Catalogue>(
 pub(crate) fn table<C: Catalogue>(
     sources: &[&str],
     follows: &[&str],
-    table: Arc<dyn Table>,
-    names: &mut Names<C>,
+    table: Arc<dyn VariableTable>,
+    names: &mut NameResolver<C>,
 ) -> Result<Lazy, Vec<ScriptError>> {
     let mut templates = Vec::with_capacity(sources.len());
     for (item, source) in sources.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(crate) fn table<C: Catalogue>(
 pub(crate) fn split_clients<C: Catalogue>(
     source: &str,
     lines: &[Vec<&str>],
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
 ) -> Result<Lazy, Vec<ScriptError>> {
     let source = parse(source, names).map_err(|error| vec![error])?;
     Ok(Lazy::SplitClients { source, table: SplitClients::compile(lines)? })

@@ -3,15 +3,15 @@
 use super::Map;
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
-use crate::hostnames::{Hostnames, RefusedHostname};
-use crate::names::Names;
+use crate::hostnames::{HostnameError, Hostnames};
+use crate::names::NameResolver;
 use crate::template::Template;
 use crate::template::parse::parse;
 
 /// Declares the variables of named groups in the patterns of a map.
 pub(crate) fn declare_captures<C: Catalogue>(
     lines: &[Vec<&str>],
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
 ) -> Result<(), Vec<ScriptError>> {
     let mut errors = Vec::new();
     for (item, line) in lines.iter().enumerate() {
@@ -28,7 +28,7 @@ impl Map {
         variable: &str,
         source: &str,
         lines: &[Vec<&str>],
-        names: &mut Names<C>,
+        names: &mut NameResolver<C>,
     ) -> Result<Map, Vec<ScriptError>> {
         declare_captures(lines, names)?;
         let mut errors = Vec::new();
@@ -61,7 +61,7 @@ impl Map {
         &mut self,
         line: &[&str],
         defaults: &mut u32,
-        names: &mut Names<C>,
+        names: &mut NameResolver<C>,
     ) -> Result<(), ScriptError> {
         let &[key, value] = line else {
             return match line {
@@ -93,10 +93,8 @@ impl Map {
                 None => self.names.insert_exact(key, index),
             };
             added.map_err(|refused| match refused {
-                RefusedHostname::Conflict => ScriptError::new(format!("conflicting parameter \"{key}\"")),
-                RefusedHostname::Invalid => {
-                    ScriptError::new(format!("invalid hostname or wildcard \"{key}\""))
-                }
+                HostnameError::Conflict => ScriptError::new(format!("conflicting parameter \"{key}\"")),
+                HostnameError::Invalid => ScriptError::new(format!("invalid hostname or wildcard \"{key}\"")),
             })?;
         }
         self.values.push(value);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, MOST_TEXT, ScriptError};
 use crate::frame::Frame;
-use crate::names::{Names, Resolved};
+use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
@@ -14,27 +14,27 @@ use crate::template::{CaptureForm, Template};
 const FEW: usize = 3;
 
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct FunctionCall {
     /// Directive in the form used by errors.
     name: Box<str>,
-    target: Resolved,
+    target: ResolvedVariable,
     function: Function,
     arguments: Box<[Template]>,
 }
 
-impl Call {
+impl FunctionCall {
     pub(super) fn compile<C: Catalogue>(
         name: &str,
         variable: &str,
         (function, arguments): (&Function, &[&str]),
-        names: &mut Names<C>,
-    ) -> Result<Call, ScriptError> {
+        names: &mut NameResolver<C>,
+    ) -> Result<FunctionCall, ScriptError> {
         if function.varies() {
             names.readings_mut().note_varying();
         }
         let arguments = arguments.iter().map(|text| parse(text, names)).collect::<Result<_, _>>()?;
         let target = names.target(variable)?;
-        Ok(Call { name: name.into(), target, function: function.clone(), arguments })
+        Ok(FunctionCall { name: name.into(), target, function: function.clone(), arguments })
     }
 
     /// Calls the function and assigns the result to the variable. Returns the value if `shown` is true.
@@ -43,7 +43,7 @@ impl Call {
         env: &mut E,
         frame: &mut Frame,
         captures: CaptureForm,
-        shown: bool,
+        returns_value: bool,
     ) -> Result<Vec<u8>, EvalError> {
         let mut texts: SmallVec<[Vec<u8>; FEW]> = SmallVec::new();
         for argument in &self.arguments {
@@ -54,10 +54,10 @@ impl Call {
         let mut made = frame.take_buffer();
         self.call(env, &texts, &mut made)?;
         texts.into_iter().for_each(|text| frame.give_buffer(text));
-        let copy = if shown { made.clone() } else { Vec::new() };
+        let copy = if returns_value { made.clone() } else { Vec::new() };
         match &self.target {
-            Resolved::User(variable) => frame.store(variable.slot(), &mut made, false),
-            Resolved::Builtin(id) => env.assign(*id, &made)?,
+            ResolvedVariable::User(variable) => frame.store(variable.slot(), &mut made, false),
+            ResolvedVariable::Builtin(id) => env.assign(*id, &made)?,
         }
         frame.give_buffer(made);
         Ok(copy)

@@ -1,19 +1,19 @@
 //! Compiles directives of the rewrite module into steps.
 
 use super::Program;
-use super::call::Call;
+use super::call::FunctionCall;
 use super::rewrite::{Rewrite, is_absolute};
 use super::source::{StepKind, StepSource};
-use super::step::{Step, Tagged};
-use crate::condition::{Condition, pattern_of};
+use super::step::{ProgramStep, TaggedStep};
+use crate::condition::{CompiledCondition, pattern_of};
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
-use crate::names::Names;
+use crate::names::NameResolver;
 use crate::template::parse::parse;
 
 /// Declares the variables of `set` and named groups, including those in nested blocks.
 pub(crate) fn declare<C: Catalogue>(
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
     sources: &[StepSource<'_>],
 ) -> Result<(), Vec<ScriptError>> {
     let mut errors = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn declare<C: Catalogue>(
 
 /// Compiles a block. Reports all its errors together.
 pub(crate) fn program<C: Catalogue>(
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
     sources: &[StepSource<'_>],
 ) -> Result<Program, Vec<ScriptError>> {
     declare(names, sources)?;
@@ -46,14 +46,14 @@ pub(crate) fn program<C: Catalogue>(
 }
 
 fn steps<C: Catalogue>(
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
     sources: &[StepSource<'_>],
     errors: &mut Vec<ScriptError>,
-) -> Box<[Tagged]> {
+) -> Box<[TaggedStep]> {
     let mut steps = Vec::with_capacity(sources.len());
     for source in sources {
         match step(names, source, errors) {
-            Ok(step) => steps.push(Tagged { step, tag: source.tag }),
+            Ok(step) => steps.push(TaggedStep { step, tag: source.tag }),
             Err(error) => errors.push(error.in_item(source.tag)),
         }
     }
@@ -61,45 +61,49 @@ fn steps<C: Catalogue>(
 }
 
 fn step<C: Catalogue>(
-    names: &mut Names<C>,
+    names: &mut NameResolver<C>,
     source: &StepSource<'_>,
     errors: &mut Vec<ScriptError>,
-) -> Result<Step, ScriptError> {
+) -> Result<ProgramStep, ScriptError> {
     Ok(match &source.kind {
         StepKind::Set { variable, value } => {
             if !variable.starts_with('$') {
                 return Err(ScriptError::new(format!("invalid variable name \"{variable}\"")));
             }
-            Step::Set {
+            ProgramStep::Set {
                 name: (*variable).into(),
                 target: names.target(variable)?,
                 value: parse(value, names)?,
             }
         }
         StepKind::Call { name, variable, function, arguments } => {
-            Step::Call(Box::new(Call::compile(name, variable, (function, arguments), names)?))
+            ProgramStep::Call(Box::new(FunctionCall::compile(name, variable, (function, arguments), names)?))
         }
         StepKind::Rewrite { pattern, replacement, flag } => {
-            Step::Rewrite(Box::new(Rewrite::compile(pattern, replacement, *flag, names)?))
+            ProgramStep::Rewrite(Box::new(Rewrite::compile(pattern, replacement, *flag, names)?))
         }
         StepKind::Return { code, text } => answer(names, code, *text)?,
-        StepKind::Break => Step::Break,
+        StepKind::Break => ProgramStep::Break,
         StepKind::If { condition, block, id } => {
-            let condition = Condition::compile(condition, names);
+            let condition = CompiledCondition::compile(condition, names);
             let steps = steps(names, block, errors);
-            Step::If { condition: condition?, steps, id: *id }
+            ProgramStep::If { condition: condition?, steps, id: *id }
         }
     })
 }
 
 /// Compiles `return`: a code, a code and a text, or a URL (302).
-fn answer<C: Catalogue>(names: &mut Names<C>, code: &str, text: Option<&str>) -> Result<Step, ScriptError> {
+fn answer<C: Catalogue>(
+    names: &mut NameResolver<C>,
+    code: &str,
+    text: Option<&str>,
+) -> Result<ProgramStep, ScriptError> {
     if let Some(status) = status(code) {
         let text = text.map(|text| parse(text, names)).transpose()?;
-        return Ok(Step::Return { status, text });
+        return Ok(ProgramStep::Return { status, text });
     }
     if text.is_none() && is_absolute(code) {
-        return Ok(Step::Return { status: 302, text: Some(parse(code, names)?) });
+        return Ok(ProgramStep::Return { status: 302, text: Some(parse(code, names)?) });
     }
     Err(ScriptError::new(format!("invalid return code \"{code}\"")))
 }

@@ -4,14 +4,14 @@ use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, MOST_TEXT, ScriptError};
 use crate::escape::{escape_controls, unescape_redirect};
 use crate::frame::Frame;
-use crate::names::Names;
+use crate::names::NameResolver;
 use crate::regex::Regex;
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
 /// Action after a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum After {
+pub(super) enum AfterMatch {
     /// No flag: continue with the next directive and the new URI.
     Next,
     Last,
@@ -27,10 +27,10 @@ pub(super) struct Rewrite {
     /// Replacement after the `?`, if it contains one and is not a redirect.
     args: Option<Template>,
     /// True if the arguments of the request are appended.
-    keeps_args: bool,
+    appends_args: bool,
     /// True if the replacement of a redirect contains arguments, so that further arguments are joined with `&`.
     has_args: bool,
-    after: After,
+    after: AfterMatch,
 }
 
 impl Rewrite {
@@ -38,7 +38,7 @@ impl Rewrite {
         pattern: &str,
         replacement: &str,
         flag: Option<&str>,
-        names: &mut Names<C>,
+        names: &mut NameResolver<C>,
     ) -> Result<Rewrite, ScriptError> {
         let (text, keeps_args) = match replacement.strip_suffix('?') {
             Some(text) => (text, false),
@@ -46,16 +46,16 @@ impl Rewrite {
         };
         let absolute = is_absolute(text);
         let after = match flag {
-            Some("redirect") => After::Redirect(302),
-            Some("permanent") => After::Redirect(301),
-            None | Some("last" | "break") if absolute => After::Redirect(302),
-            None => After::Next,
-            Some("last") => After::Last,
-            Some("break") => After::Break,
+            Some("redirect") => AfterMatch::Redirect(302),
+            Some("permanent") => AfterMatch::Redirect(301),
+            None | Some("last" | "break") if absolute => AfterMatch::Redirect(302),
+            None => AfterMatch::Next,
+            Some("last") => AfterMatch::Last,
+            Some("break") => AfterMatch::Break,
             Some(other) => return Err(ScriptError::new(format!("invalid parameter \"{other}\""))),
         };
         let regex = names.regex(pattern, false)?;
-        let redirects = matches!(after, After::Redirect(_));
+        let redirects = matches!(after, AfterMatch::Redirect(_));
         let (path, args) = match text.split_once('?') {
             Some((path, args)) if !redirects => {
                 let shift = path.len() + 1;
@@ -67,10 +67,10 @@ impl Rewrite {
             }
             _ => (parse(text, names)?, None),
         };
-        Ok(Rewrite { regex, path, args, keeps_args, has_args: text.contains('?'), after })
+        Ok(Rewrite { regex, path, args, appends_args: keeps_args, has_args: text.contains('?'), after })
     }
 
-    pub(super) fn after(&self) -> After {
+    pub(super) fn after(&self) -> AfterMatch {
         self.after
     }
 
@@ -96,7 +96,7 @@ impl Rewrite {
         let mut path = frame.take_buffer();
         let mut args = frame.take_buffer();
         let result = match self.after {
-            After::Redirect(_) => self.redirect(env, frame, &mut path),
+            AfterMatch::Redirect(_) => self.redirect(env, frame, &mut path),
             _ => self.rewrite(env, frame, &mut path, &mut args),
         };
         frame.give_buffer(path);
@@ -111,7 +111,7 @@ impl Rewrite {
 
     /// Returns an error if the result is too long. The arguments of the request are appended in every round of
     /// rewriting.
-    fn bound(&self, length: usize) -> Result<(), EvalError> {
+    fn check_length(&self, length: usize) -> Result<(), EvalError> {
         if length > MOST_TEXT { Err(EvalError::TooLong { directive: self.named() }) } else { Ok(()) }
     }
 
@@ -126,11 +126,11 @@ impl Rewrite {
         let output = frame.output_mut();
         output.clear();
         unescape_redirect(url, output);
-        if self.keeps_args && !env.args().is_empty() {
+        if self.appends_args && !env.args().is_empty() {
             output.push(if self.has_args { b'&' } else { b'?' });
             output.extend_from_slice(env.args());
         }
-        self.bound(output.len())?;
+        self.check_length(output.len())?;
         escape_controls(output);
         if env.rewrite_log() {
             let target = String::from_utf8_lossy(frame.output());
@@ -151,7 +151,7 @@ impl Rewrite {
         if let Some(own) = &self.args {
             own.eval_bounded(env, frame, args, CaptureForm::Escaped, || self.named())?;
         }
-        if self.keeps_args && !env.args().is_empty() {
+        if self.appends_args && !env.args().is_empty() {
             if self.args.is_some() {
                 args.push(b'&');
             }
@@ -160,7 +160,7 @@ impl Rewrite {
         if path.is_empty() {
             return Err(EvalError::EmptyUri);
         }
-        self.bound(path.len() + args.len())?;
+        self.check_length(path.len() + args.len())?;
         env.rewrite(path, args);
         if env.rewrite_log() {
             let (path, args) = (String::from_utf8_lossy(path), String::from_utf8_lossy(args));

@@ -1,17 +1,17 @@
 //! Execution of the steps of a program.
 
-use super::rewrite::After;
-use super::step::{Action, Flow, IfId, Step, Tagged};
+use super::rewrite::AfterMatch;
+use super::step::{IfId, ProgramAction, ProgramResult, ProgramStep, TaggedStep};
 use crate::environment::Environment;
 use crate::error::EvalError;
 use crate::escape::escape_controls;
 use crate::frame::Frame;
-use crate::names::Resolved;
+use crate::names::ResolvedVariable;
 use crate::template::{CaptureForm, Template};
 use crate::trace::{RuleOutcome, Trace};
 
 /// State of a run.
-pub(super) struct Run {
+pub(super) struct ProgramRun {
     /// As in nginx, captures of an escaped URI are written escaped until the first `rewrite` of the block has matched.
     captures: CaptureForm,
     uri_changed: bool,
@@ -19,53 +19,53 @@ pub(super) struct Run {
 }
 
 /// Action that terminated the steps early, if any.
-pub(super) type Ended = Option<Action>;
+pub(super) type EarlyAction = Option<ProgramAction>;
 
-impl Run {
-    pub(super) fn new() -> Run {
-        Run { captures: CaptureForm::Escaped, uri_changed: false, matched_if: None }
+impl ProgramRun {
+    pub(super) fn new() -> ProgramRun {
+        ProgramRun { captures: CaptureForm::Escaped, uri_changed: false, matched_if: None }
     }
 
-    pub(super) fn flow(self, ended: Ended) -> Flow {
+    pub(super) fn flow(self, ended: EarlyAction) -> ProgramResult {
         let action = match ended {
             Some(action) => action,
-            None if self.uri_changed => Action::UriChanged,
-            None => Action::Continue,
+            None if self.uri_changed => ProgramAction::UriChanged,
+            None => ProgramAction::Continue,
         };
-        Flow { action, matched_if: self.matched_if }
+        ProgramResult { action, matched_if: self.matched_if }
     }
 
     /// Runs the steps. With `TRACED`, each step is reported to the environment.
     pub(super) fn steps<E: Environment + ?Sized, const TRACED: bool>(
         &mut self,
-        steps: &[Tagged],
+        steps: &[TaggedStep],
         env: &mut E,
         frame: &mut Frame,
-    ) -> Result<Ended, EvalError> {
-        for Tagged { step, tag } in steps {
-            let told = |env: &E, outcome: RuleOutcome<'_>| {
+    ) -> Result<EarlyAction, EvalError> {
+        for TaggedStep { step, tag } in steps {
+            let trace_rule = |env: &E, outcome: RuleOutcome<'_>| {
                 if TRACED {
                     env.trace(Trace::Rule { tag: *tag, outcome });
                 }
             };
-            let ended = match step {
-                Step::Set { name, target, value } => {
+            let action = match step {
+                ProgramStep::Set { name, target, value } => {
                     if TRACED {
                         let mut built = Vec::new();
                         value.eval_bounded(env, frame, &mut built, self.captures, || set_of(name))?;
-                        told(env, RuleOutcome::Set(&built));
+                        trace_rule(env, RuleOutcome::Set(&built));
                     }
                     self.set((name, target), value, env, frame)?;
                     None
                 }
-                Step::Call(call) => {
+                ProgramStep::Call(call) => {
                     let shown = call.run(env, frame, self.captures, TRACED)?;
-                    told(env, RuleOutcome::Set(&shown));
+                    trace_rule(env, RuleOutcome::Set(&shown));
                     None
                 }
-                Step::If { condition, steps, id } => {
+                ProgramStep::If { condition, steps, id } => {
                     let holds = condition.holds_form(env, frame, self.captures)?;
-                    told(env, RuleOutcome::If(holds));
+                    trace_rule(env, RuleOutcome::If(holds));
                     if holds {
                         self.matched_if = id.or(self.matched_if);
                         self.steps::<E, TRACED>(steps, env, frame)?
@@ -73,53 +73,56 @@ impl Run {
                         None
                     }
                 }
-                Step::Rewrite(rewrite) if rewrite.apply(env, frame)? => {
+                ProgramStep::Rewrite(rewrite) if rewrite.apply(env, frame)? => {
                     self.captures = CaptureForm::Raw;
-                    let redirects = matches!(rewrite.after(), After::Redirect(_));
-                    told(env, RuleOutcome::Rewritten(if redirects { frame.output() } else { env.uri() }));
-                    self.rewritten(rewrite.after())
+                    let redirects = matches!(rewrite.after(), AfterMatch::Redirect(_));
+                    trace_rule(
+                        env,
+                        RuleOutcome::Rewritten(if redirects { frame.output() } else { env.uri() }),
+                    );
+                    self.after_rewrite(rewrite.after())
                 }
-                Step::Rewrite(_) => {
-                    told(env, RuleOutcome::NoMatch);
+                ProgramStep::Rewrite(_) => {
+                    trace_rule(env, RuleOutcome::NoMatch);
                     None
                 }
-                Step::Return { status, text } => {
-                    told(env, RuleOutcome::Ends);
+                ProgramStep::Return { status, text } => {
+                    trace_rule(env, RuleOutcome::Ends);
                     Some(answer(*status, text.as_ref(), env, frame)?)
                 }
-                Step::Break => {
-                    told(env, RuleOutcome::Ends);
-                    Some(Action::Break)
+                ProgramStep::Break => {
+                    trace_rule(env, RuleOutcome::Ends);
+                    Some(ProgramAction::Break)
                 }
             };
-            if ended.is_some() {
-                return Ok(ended);
+            if action.is_some() {
+                return Ok(action);
             }
         }
         Ok(None)
     }
 
-    fn rewritten(&mut self, after: After) -> Ended {
+    fn after_rewrite(&mut self, after: AfterMatch) -> EarlyAction {
         match after {
-            After::Next => {
+            AfterMatch::Next => {
                 self.uri_changed = true;
                 None
             }
-            After::Last => Some(Action::UriChanged),
-            After::Break => Some(Action::Break),
-            After::Redirect(status) => Some(Action::Redirect { status }),
+            AfterMatch::Last => Some(ProgramAction::UriChanged),
+            AfterMatch::Break => Some(ProgramAction::Break),
+            AfterMatch::Redirect(status) => Some(ProgramAction::Redirect { status }),
         }
     }
 
     #[inline]
     fn set<E: Environment + ?Sized>(
         &self,
-        (name, target): (&str, &Resolved),
+        (name, target): (&str, &ResolvedVariable),
         value: &Template,
         env: &mut E,
         frame: &mut Frame,
     ) -> Result<(), EvalError> {
-        if let (Resolved::User(variable), Some(text)) = (target, value.as_static()) {
+        if let (ResolvedVariable::User(variable), Some(text)) = (target, value.as_static()) {
             variable.assign(frame, text);
             return Ok(());
         }
@@ -127,8 +130,8 @@ impl Run {
         let result = value.eval_bounded(env, frame, &mut built, self.captures, || set_of(name));
         if result.is_ok() {
             match target {
-                Resolved::User(variable) => frame.store(variable.slot(), &mut built, false),
-                Resolved::Builtin(id) => env.assign(*id, &built)?,
+                ResolvedVariable::User(variable) => frame.store(variable.slot(), &mut built, false),
+                ResolvedVariable::Builtin(id) => env.assign(*id, &built)?,
             }
         }
         frame.give_buffer(built);
@@ -146,11 +149,11 @@ fn answer<E: Environment + ?Sized>(
     text: Option<&Template>,
     env: &mut E,
     frame: &mut Frame,
-) -> Result<Action, EvalError> {
+) -> Result<ProgramAction, EvalError> {
     let Some(text) = text else {
-        return Ok(Action::Return { status, text: false });
+        return Ok(ProgramAction::Return { status, text: false });
     };
-    env.returns(status);
+    env.note_return(status);
     let mut built = frame.take_buffer();
     let result = text.eval_bounded(env, frame, &mut built, CaptureForm::Raw, || format!("return {status}"));
     let output = frame.output_mut();
@@ -161,5 +164,9 @@ fn answer<E: Environment + ?Sized>(
     }
     frame.give_buffer(built);
     result?;
-    Ok(if redirects { Action::Redirect { status } } else { Action::Return { status, text: true } })
+    Ok(if redirects {
+        ProgramAction::Redirect { status }
+    } else {
+        ProgramAction::Return { status, text: true }
+    })
 }

@@ -1,9 +1,9 @@
 //! Compiled directives of the rewrite module, and the action of a request after a program.
 
-use super::call::Call;
+use super::call::FunctionCall;
 use super::rewrite::Rewrite;
-use crate::condition::Condition;
-use crate::names::Resolved;
+use crate::condition::CompiledCondition;
+use crate::names::ResolvedVariable;
 use crate::template::Template;
 
 /// Identifies the settings of an `if` block. The number is chosen by the embedder.
@@ -12,25 +12,25 @@ pub struct IfId(pub u32);
 
 /// Step with the tag of its directive.
 #[derive(Debug)]
-pub(super) struct Tagged {
-    pub(super) step: Step,
+pub(super) struct TaggedStep {
+    pub(super) step: ProgramStep,
     pub(super) tag: usize,
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum ProgramStep {
     /// The name is stored as written, with `$`.
     Set {
         name: Box<str>,
-        target: Resolved,
+        target: ResolvedVariable,
         value: Template,
     },
     If {
-        condition: Condition,
-        steps: Box<[Tagged]>,
+        condition: CompiledCondition,
+        steps: Box<[TaggedStep]>,
         id: Option<IfId>,
     },
-    Call(Box<Call>),
+    Call(Box<FunctionCall>),
     Rewrite(Box<Rewrite>),
     Return {
         status: u16,
@@ -41,7 +41,7 @@ pub(super) enum Step {
 
 /// Action of the request after a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum ProgramAction {
     /// Continue with the next phase of the location.
     Continue,
     /// The URI changed: search for a location again, at most ten times per request.
@@ -64,18 +64,18 @@ pub enum Action {
 
 /// Result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
+pub struct ProgramResult {
     /// Next action.
-    pub action: Action,
+    pub action: ProgramAction,
     /// Last true `if` block with settings, which replace those of the location.
     pub matched_if: Option<IfId>,
 }
 
 /// Returns whether the steps only set variables.
-pub(super) fn only_set(steps: &[Tagged]) -> bool {
+pub(super) fn only_set(steps: &[TaggedStep]) -> bool {
     steps.iter().all(|tagged| match &tagged.step {
-        Step::Set { .. } | Step::Call(_) | Step::Break => true,
-        Step::If { steps, id, .. } => id.is_none() && only_set(steps),
-        Step::Rewrite(_) | Step::Return { .. } => false,
+        ProgramStep::Set { .. } | ProgramStep::Call(_) | ProgramStep::Break => true,
+        ProgramStep::If { steps, id, .. } => id.is_none() && only_set(steps),
+        ProgramStep::Rewrite(_) | ProgramStep::Return { .. } => false,
     })
 }

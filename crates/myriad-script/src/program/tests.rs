@@ -23,14 +23,14 @@ fn when<'a>(condition: &[&'a str], id: Option<u32>, block: &[StepSource<'a>]) ->
 }
 
 /// Result of a run, and the value of `$mine`.
-struct Ran {
-    flow: Flow,
+struct RunOutcome {
+    flow: ProgramResult,
     request: Request,
     output: String,
     mine: String,
 }
 
-impl Ran {
+impl RunOutcome {
     fn uri(&self) -> String {
         let (uri, args) = (&self.request.uri, &self.request.args);
         format!("{}?{}", String::from_utf8_lossy(uri), String::from_utf8_lossy(args))
@@ -40,7 +40,7 @@ impl Ran {
 fn try_run(
     steps: &[StepSource<'_>],
     prepare: impl FnOnce(Request) -> Request,
-) -> Result<Ran, crate::error::EvalError> {
+) -> Result<RunOutcome, crate::error::EvalError> {
     let mut compiler = compiler();
     compiler.declare_set("$mine").unwrap();
     let program = compiler.program(steps).unwrap();
@@ -51,17 +51,17 @@ fn try_run(
     let mut value = Vec::new();
     mine.eval(&request, &mut frame, &mut value).unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    Ok(Ran { flow, request, output: text(frame.output()), mine: text(&value) })
+    Ok(RunOutcome { flow, request, output: text(frame.output()), mine: text(&value) })
 }
 
-fn run(steps: &[StepSource<'_>], prepare: impl FnOnce(Request) -> Request) -> Ran {
+fn run(steps: &[StepSource<'_>], prepare: impl FnOnce(Request) -> Request) -> RunOutcome {
     try_run(steps, prepare).unwrap()
 }
 
 #[test]
 fn nothing_to_do_continues() {
     let ran = run(&[], |request| request);
-    assert_eq!(ran.flow, Flow { action: Action::Continue, matched_if: None });
+    assert_eq!(ran.flow, ProgramResult { action: ProgramAction::Continue, matched_if: None });
 }
 
 #[test]
@@ -106,31 +106,34 @@ fn the_last_if_with_a_configuration_of_its_own_is_named() {
         when(&no, Some(3), &[]),
     ];
     let ran = run(&steps, |request| request.with("host", "h"));
-    assert_eq!(ran.flow, Flow { action: Action::Continue, matched_if: Some(IfId(2)) });
+    assert_eq!(ran.flow, ProgramResult { action: ProgramAction::Continue, matched_if: Some(IfId(2)) });
     let steps = [when(&yes, Some(1), &[BREAK]), when(&yes, Some(2), &[])];
     let ran = run(&steps, |request| request.with("host", "h"));
-    assert_eq!(ran.flow, Flow { action: Action::Break, matched_if: Some(IfId(1)) });
+    assert_eq!(ran.flow, ProgramResult { action: ProgramAction::Break, matched_if: Some(IfId(1)) });
 }
 
 #[test]
 fn a_rewrite_without_flag_goes_on_with_the_new_uri() {
     let steps = [rewrite("^/a$", "/b", ""), rewrite("^/b$", "/c", ""), set("$mine", "$uri")];
     let ran = run(&steps, |request| request.at("/a", ""));
-    assert_eq!((ran.flow.action, ran.uri().as_str(), ran.mine.as_str()), (Action::UriChanged, "/c?", "/c"));
+    assert_eq!(
+        (ran.flow.action, ran.uri().as_str(), ran.mine.as_str()),
+        (ProgramAction::UriChanged, "/c?", "/c")
+    );
     assert_eq!(ran.request.log.borrow().first().unwrap(), "\"^/a$\" matches \"/a\"");
 }
 
 #[test]
 fn flags_end_the_set() {
-    for (flag, action) in [("last", Action::UriChanged), ("break", Action::Break)] {
+    for (flag, action) in [("last", ProgramAction::UriChanged), ("break", ProgramAction::Break)] {
         let steps = [rewrite("^/a", "/b", flag), set("$mine", "reached"), returns("404", None)];
         let ran = run(&steps, |request| request.at("/a", ""));
         assert_eq!((ran.flow.action, ran.uri().as_str(), ran.mine.as_str()), (action, "/b?", ""));
         let ran = run(&steps, |request| request.at("/other", ""));
-        assert_eq!(ran.flow.action, Action::Return { status: 404, text: false });
+        assert_eq!(ran.flow.action, ProgramAction::Return { status: 404, text: false });
     }
     let steps = [rewrite("^/a", "/b", ""), BREAK];
-    assert_eq!(run(&steps, |request| request.at("/a", "")).flow.action, Action::Break);
+    assert_eq!(run(&steps, |request| request.at("/a", "")).flow.action, ProgramAction::Break);
 }
 
 #[test]
@@ -154,8 +157,8 @@ fn redirects_are_known_by_flag_or_by_scheme() {
         });
         (ran.flow.action, ran.output)
     };
-    let found = Action::Redirect { status: 302 };
-    let moved = Action::Redirect { status: 301 };
+    let found = ProgramAction::Redirect { status: 302 };
+    let moved = ProgramAction::Redirect { status: 301 };
     assert_eq!(redirect("/new/$1", "redirect"), (found, "/new/page?x=1".into()));
     assert_eq!(redirect("/new/$1", "permanent"), (moved, "/new/page?x=1".into()));
     assert_eq!(redirect("/new?p=$1", "permanent"), (moved, "/new?p=page&x=1".into()));
@@ -210,20 +213,26 @@ fn return_answers_with_codes_texts_and_urls() {
         let ran = run(&[returns(code, text)], |request| request.with("host", "h").with("scheme", "https"));
         (ran.flow.action, ran.output)
     };
-    assert_eq!(answer("444", None), (Action::Return { status: 444, text: false }, String::new()));
+    assert_eq!(answer("444", None), (ProgramAction::Return { status: 444, text: false }, String::new()));
     assert_eq!(
         answer("200", Some("hi $host\n")),
-        (Action::Return { status: 200, text: true }, "hi h\n".into())
+        (ProgramAction::Return { status: 200, text: true }, "hi h\n".into())
     );
     assert_eq!(
         answer("301", Some("$scheme://$host/")),
-        (Action::Redirect { status: 301 }, "https://h/".into())
+        (ProgramAction::Redirect { status: 301 }, "https://h/".into())
     );
-    assert_eq!(answer("308", Some("/x")), (Action::Redirect { status: 308 }, "/x".into()));
-    assert_eq!(answer("https://$host/", None), (Action::Redirect { status: 302 }, "https://h/".into()));
-    assert_eq!(answer("$scheme://$host/", None), (Action::Redirect { status: 302 }, "https://h/".into()));
-    assert_eq!(answer("301", None), (Action::Return { status: 301, text: false }, String::new()));
-    assert_eq!(answer("404", Some("")), (Action::Return { status: 404, text: true }, String::new()));
+    assert_eq!(answer("308", Some("/x")), (ProgramAction::Redirect { status: 308 }, "/x".into()));
+    assert_eq!(
+        answer("https://$host/", None),
+        (ProgramAction::Redirect { status: 302 }, "https://h/".into())
+    );
+    assert_eq!(
+        answer("$scheme://$host/", None),
+        (ProgramAction::Redirect { status: 302 }, "https://h/".into())
+    );
+    assert_eq!(answer("301", None), (ProgramAction::Return { status: 301, text: false }, String::new()));
+    assert_eq!(answer("404", Some("")), (ProgramAction::Return { status: 404, text: true }, String::new()));
 }
 
 #[test]
@@ -348,7 +357,7 @@ fn rounds(steps: &[StepSource<'_>], arguments: &str, count: usize) -> Result<(),
 #[test]
 fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() {
     let long = "a".repeat(8000);
-    let told = |steps: &[StepSource<'_>], named: &str| {
+    let assert_too_long = |steps: &[StepSource<'_>], named: &str| {
         rounds(steps, &long, 2).expect("short enough for two rounds");
         let error = rounds(steps, &long, 11).expect_err("too long");
         let text = error.to_string();
@@ -357,12 +366,15 @@ fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() 
             "{text}"
         );
     };
-    told(&[set("$mine", "$mine$mine$args")], "set $mine");
-    told(&[set("$args", "$args&$args")], "set $args");
-    told(&[rewrite("^(.*)$", "$1/$args", ""), set("$args", "$args$args")], "rewrite ^(.*)$");
-    told(&[rewrite("^(.*)$", "/$1$1$args?$args", "last")], "rewrite ^(.*)$");
-    told(&[rewrite("^", "/next?a=$args", "last")], "rewrite ^");
-    told(&[set("$mine", "$mine$mine$args"), rewrite("^x", "/$mine$mine$mine", "redirect")], "set $mine");
+    assert_too_long(&[set("$mine", "$mine$mine$args")], "set $mine");
+    assert_too_long(&[set("$args", "$args&$args")], "set $args");
+    assert_too_long(&[rewrite("^(.*)$", "$1/$args", ""), set("$args", "$args$args")], "rewrite ^(.*)$");
+    assert_too_long(&[rewrite("^(.*)$", "/$1$1$args?$args", "last")], "rewrite ^(.*)$");
+    assert_too_long(&[rewrite("^", "/next?a=$args", "last")], "rewrite ^");
+    assert_too_long(
+        &[set("$mine", "$mine$mine$args"), rewrite("^x", "/$mine$mine$mine", "redirect")],
+        "set $mine",
+    );
     let grown = set("$mine", "$mine$mine$args");
     let many = "$mine".repeat(20);
     let url = format!("http://h/{many}");
@@ -372,7 +384,7 @@ fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() 
         (when(&["(-f", &format!("{many})")], None, &[]), "if"),
         (when(&["($uri", "=", &format!("{many})")], None, &[]), "if"),
     ] {
-        told(&[grown.clone(), last], named);
+        assert_too_long(&[grown.clone(), last], named);
     }
     // Constant text of the configuration has no limit.
     let own = "x".repeat(crate::MOST_TEXT + 1);

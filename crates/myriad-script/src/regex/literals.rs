@@ -4,18 +4,18 @@
 //! without a filter. Letter case is ignored, so `(?i)` needs no special handling.
 
 /// Literals of which every match contains at least one.
-pub(super) type Set = Vec<Vec<u8>>;
+pub(super) type LiteralSet = Vec<Vec<u8>>;
 
 /// Maximum nesting depth; no hand-written pattern exceeds it.
 const MAX_NESTING: usize = 20;
 
 /// Returns the literals of which every match contains at least one; `None` if unknown.
-pub(super) fn required(pattern: &str) -> Option<Set> {
+pub(super) fn required(pattern: &str) -> Option<LiteralSet> {
     // Verbs, `\Q…\E`, `\K` and backslash-newline are not supported.
     if pattern.starts_with("(*") || pattern.contains("\\Q") {
         return None;
     }
-    let mut reader = Reader { bytes: pattern.as_bytes(), at: 0 };
+    let mut reader = PatternReader { bytes: pattern.as_bytes(), at: 0 };
     let set = reader.alternatives(0).ok()?;
     if reader.at != reader.bytes.len() {
         return None;
@@ -24,19 +24,19 @@ pub(super) fn required(pattern: &str) -> Option<Set> {
 }
 
 /// Error for a construct that the parser does not support.
-struct Unknown;
+struct UnsupportedSyntax;
 
-struct Reader<'p> {
+struct PatternReader<'p> {
     bytes: &'p [u8],
     at: usize,
 }
 
 /// Element of a sequence.
-enum Atom {
+enum SequenceElement {
     /// A single byte, in either case.
     Byte(u8),
     /// A group that requires one literal of a set.
-    Group(Set),
+    Group(LiteralSet),
     /// Unknown content, possibly empty.
     Any,
     /// Zero-width assertion, so that a literal continues after it.
@@ -44,7 +44,7 @@ enum Atom {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Repeat {
+enum Repetition {
     Once,
     /// One or more times.
     Many,
@@ -52,20 +52,20 @@ enum Repeat {
     Optional,
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Result<u8, Unknown> {
-        let byte = self.peek().ok_or(Unknown)?;
+    fn next(&mut self) -> Result<u8, UnsupportedSyntax> {
+        let byte = self.peek().ok_or(UnsupportedSyntax)?;
         self.at += 1;
         Ok(byte)
     }
 
     /// Parses alternatives up to a `)` or the end of the pattern.
-    fn alternatives(&mut self, nesting: usize) -> Result<Option<Set>, Unknown> {
-        let mut all: Option<Set> = Some(Vec::new());
+    fn alternatives(&mut self, nesting: usize) -> Result<Option<LiteralSet>, UnsupportedSyntax> {
+        let mut all: Option<LiteralSet> = Some(Vec::new());
         loop {
             let one = self.sequence(nesting)?;
             all = match (all, one) {
@@ -83,8 +83,8 @@ impl Reader<'_> {
     }
 
     /// Parses an alternative and selects its best requirement.
-    fn sequence(&mut self, nesting: usize) -> Result<Option<Set>, Unknown> {
-        let mut best: Option<Set> = None;
+    fn sequence(&mut self, nesting: usize) -> Result<Option<LiteralSet>, UnsupportedSyntax> {
+        let mut best: Option<LiteralSet> = None;
         let mut run: Vec<u8> = Vec::new();
         while let Some(byte) = self.peek() {
             if matches!(byte, b'|' | b')') {
@@ -93,50 +93,50 @@ impl Reader<'_> {
             let atom = self.atom(nesting)?;
             let repeat = self.repeat()?;
             match (atom, repeat) {
-                (Atom::Place, _) => {}
-                (Atom::Byte(byte), Repeat::Once) => run.push(byte),
-                (Atom::Byte(byte), Repeat::Many) => {
+                (SequenceElement::Place, _) => {}
+                (SequenceElement::Byte(byte), Repetition::Once) => run.push(byte),
+                (SequenceElement::Byte(byte), Repetition::Many) => {
                     run.push(byte);
-                    offer(&mut best, vec![std::mem::take(&mut run)]);
+                    replace_if_better(&mut best, vec![std::mem::take(&mut run)]);
                     run.push(byte);
                 }
-                (Atom::Group(set), Repeat::Once | Repeat::Many) => {
-                    offer(&mut best, vec![std::mem::take(&mut run)]);
-                    offer(&mut best, set);
+                (SequenceElement::Group(set), Repetition::Once | Repetition::Many) => {
+                    replace_if_better(&mut best, vec![std::mem::take(&mut run)]);
+                    replace_if_better(&mut best, set);
                 }
-                (_, Repeat::Optional) | (Atom::Any, _) => {
-                    offer(&mut best, vec![std::mem::take(&mut run)]);
+                (_, Repetition::Optional) | (SequenceElement::Any, _) => {
+                    replace_if_better(&mut best, vec![std::mem::take(&mut run)]);
                 }
             }
         }
-        offer(&mut best, vec![run]);
+        replace_if_better(&mut best, vec![run]);
         Ok(best)
     }
 
-    fn atom(&mut self, nesting: usize) -> Result<Atom, Unknown> {
+    fn atom(&mut self, nesting: usize) -> Result<SequenceElement, UnsupportedSyntax> {
         Ok(match self.next()? {
             b'\\' => self.escape()?,
             b'[' => self.class()?,
             b'(' => self.group(nesting + 1)?,
-            b'.' => Atom::Any,
-            b'^' | b'$' => Atom::Place,
-            b'*' | b'+' | b'?' | b'{' => return Err(Unknown),
-            byte if byte.is_ascii() => Atom::Byte(byte),
-            _ => Atom::Any,
+            b'.' => SequenceElement::Any,
+            b'^' | b'$' => SequenceElement::Place,
+            b'*' | b'+' | b'?' | b'{' => return Err(UnsupportedSyntax),
+            byte if byte.is_ascii() => SequenceElement::Byte(byte),
+            _ => SequenceElement::Any,
         })
     }
 
-    fn escape(&mut self) -> Result<Atom, Unknown> {
+    fn escape(&mut self) -> Result<SequenceElement, UnsupportedSyntax> {
         Ok(match self.next()? {
-            b'b' | b'B' | b'A' | b'z' | b'Z' => Atom::Place,
-            b'd' | b'D' | b'w' | b'W' | b's' | b'S' | b'h' | b'H' | b'N' | b'R' => Atom::Any,
-            byte if byte.is_ascii_punctuation() || byte == b' ' => Atom::Byte(byte),
-            _ => return Err(Unknown),
+            b'b' | b'B' | b'A' | b'z' | b'Z' => SequenceElement::Place,
+            b'd' | b'D' | b'w' | b'W' | b's' | b'S' | b'h' | b'H' | b'N' | b'R' => SequenceElement::Any,
+            byte if byte.is_ascii_punctuation() || byte == b' ' => SequenceElement::Byte(byte),
+            _ => return Err(UnsupportedSyntax),
         })
     }
 
     /// Skips a character class.
-    fn class(&mut self) -> Result<Atom, Unknown> {
+    fn class(&mut self) -> Result<SequenceElement, UnsupportedSyntax> {
         if self.peek() == Some(b'^') {
             self.at += 1;
         }
@@ -146,21 +146,21 @@ impl Reader<'_> {
         }
         loop {
             match self.next()? {
-                b']' => return Ok(Atom::Any),
+                b']' => return Ok(SequenceElement::Any),
                 b'\\' => {
                     if matches!(self.next()?, b'E' | b'c') {
-                        return Err(Unknown);
+                        return Err(UnsupportedSyntax);
                     }
                 }
                 b'[' if self.peek() == Some(b':') => self.posix_class()?,
-                b'[' if matches!(self.peek(), Some(b'.' | b'=')) => return Err(Unknown),
+                b'[' if matches!(self.peek(), Some(b'.' | b'=')) => return Err(UnsupportedSyntax),
                 _ => {}
             }
         }
     }
 
     /// Skips `:alpha:]` inside a class. Without the closing `:]`, the bracket would be a literal.
-    fn posix_class(&mut self) -> Result<(), Unknown> {
+    fn posix_class(&mut self) -> Result<(), UnsupportedSyntax> {
         self.at += 1;
         if self.peek() == Some(b'^') {
             self.at += 1;
@@ -168,28 +168,28 @@ impl Reader<'_> {
         while self.peek().is_some_and(|byte| byte.is_ascii_lowercase()) {
             self.at += 1;
         }
-        if self.next()? == b':' && self.next()? == b']' { Ok(()) } else { Err(Unknown) }
+        if self.next()? == b':' && self.next()? == b']' { Ok(()) } else { Err(UnsupportedSyntax) }
     }
 
     /// Parses a group after its opening parenthesis.
-    fn group(&mut self, nesting: usize) -> Result<Atom, Unknown> {
+    fn group(&mut self, nesting: usize) -> Result<SequenceElement, UnsupportedSyntax> {
         if nesting > MAX_NESTING || self.peek() == Some(b'*') {
-            return Err(Unknown);
+            return Err(UnsupportedSyntax);
         }
         let looks_around = if self.peek() == Some(b'?') { self.group_kind()? } else { false };
         let set = self.alternatives(nesting)?;
         if self.next()? != b')' {
-            return Err(Unknown);
+            return Err(UnsupportedSyntax);
         }
         Ok(match set {
-            _ if looks_around => Atom::Place,
-            Some(set) => Atom::Group(set),
-            None => Atom::Any,
+            _ if looks_around => SequenceElement::Place,
+            Some(set) => SequenceElement::Group(set),
+            None => SequenceElement::Any,
         })
     }
 
     /// Parses the characters after `(?`. Returns whether the group is a zero-width assertion.
-    fn group_kind(&mut self) -> Result<bool, Unknown> {
+    fn group_kind(&mut self) -> Result<bool, UnsupportedSyntax> {
         self.at += 1;
         match self.next()? {
             b':' | b'>' => Ok(false),
@@ -210,43 +210,43 @@ impl Reader<'_> {
             }
             // `(?i)`: an empty group without effect here, closed by `group`.
             b'i' if self.peek() == Some(b')') => Ok(true),
-            _ => Err(Unknown),
+            _ => Err(UnsupportedSyntax),
         }
     }
 
-    fn group_name(&mut self, end: u8) -> Result<bool, Unknown> {
+    fn group_name(&mut self, end: u8) -> Result<bool, UnsupportedSyntax> {
         while self.next()? != end {}
         Ok(false)
     }
 
     /// Parses the quantifier after an atom, if any.
-    fn repeat(&mut self) -> Result<Repeat, Unknown> {
+    fn repeat(&mut self) -> Result<Repetition, UnsupportedSyntax> {
         let repeat = match self.peek() {
-            Some(b'*' | b'?') => Repeat::Optional,
-            Some(b'+') => Repeat::Many,
+            Some(b'*' | b'?') => Repetition::Optional,
+            Some(b'+') => Repetition::Many,
             Some(b'{') => return self.counted(),
-            _ => return Ok(Repeat::Once),
+            _ => return Ok(Repetition::Once),
         };
         self.at += 1;
         self.greediness();
         Ok(repeat)
     }
 
-    fn counted(&mut self) -> Result<Repeat, Unknown> {
+    fn counted(&mut self) -> Result<Repetition, UnsupportedSyntax> {
         let rest = &self.bytes[self.at + 1..];
-        let end = rest.iter().position(|&byte| byte == b'}').ok_or(Unknown)?;
+        let end = rest.iter().position(|&byte| byte == b'}').ok_or(UnsupportedSyntax)?;
         let count = &rest[..end];
         let digits = count.iter().take_while(|byte| byte.is_ascii_digit()).count();
         // Forms other than {n}, {n,} and {n,m} may be literal text or a count, depending on the version.
         let commas = memchr::memchr_iter(b',', count).count();
         let known = count.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
         if digits == 0 || commas > 1 || !known {
-            return Err(Unknown);
+            return Err(UnsupportedSyntax);
         }
         self.at += end + 2;
         self.greediness();
         let never = count[..digits].iter().all(|&digit| digit == b'0');
-        Ok(if never { Repeat::Optional } else { Repeat::Many })
+        Ok(if never { Repetition::Optional } else { Repetition::Many })
     }
 
     fn greediness(&mut self) {
@@ -258,8 +258,8 @@ impl Reader<'_> {
 
 /// Selects the better of two requirements: the set whose shortest literal is longer (up to the maximum stride of the
 /// filter), then the smaller set.
-fn offer(best: &mut Option<Set>, set: Set) {
-    let worth = |set: &Set| {
+fn replace_if_better(best: &mut Option<LiteralSet>, set: LiteralSet) {
+    let worth = |set: &LiteralSet| {
         let shortest = set.iter().map(Vec::len).min().unwrap_or(0);
         (shortest.min(6), usize::MAX - set.len(), shortest)
     };

@@ -7,7 +7,7 @@ use crate::error::{EvalError, ScriptError};
 
 /// Groups of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct MatchGroups {
     /// Groups by number, the whole match first; an empty range for a group that did not participate.
     pub numbered: Vec<Range<usize>>,
     /// Names and numbers of named groups.
@@ -17,7 +17,7 @@ pub struct Found {
 /// Searches for `pattern` in `subject`; `None` if it does not match.
 ///
 /// The pattern may contain data sent by a client, so it is neither cached nor compiled with the JIT.
-pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<Found>, EvalError> {
+pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<MatchGroups>, EvalError> {
     let failed = |reason: String| EvalError::Regex { pattern: pattern.to_owned(), reason };
     let regex = build(pattern, false, false).map_err(|error: ScriptError| failed(error.message))?;
     let mut locations = regex.capture_locations();
@@ -28,7 +28,7 @@ pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<Found>, EvalE
     let numbered =
         (0..locations.len()).map(|group| locations.get(group).map_or(0..0, |(start, end)| start..end));
     let names = regex.capture_names().iter().enumerate();
-    Ok(Some(Found {
+    Ok(Some(MatchGroups {
         numbered: numbered.collect(),
         named: names.filter_map(|(group, name)| Some((name.clone()?, group))).collect(),
     }))

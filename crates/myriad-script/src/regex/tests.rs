@@ -108,7 +108,7 @@ fn compiled_scripts_may_be_shared_by_threads() {
     shared::<crate::Program>();
     shared::<crate::Template>();
     shared::<crate::Predicates>();
-    shared::<crate::Condition>();
+    shared::<crate::CompiledCondition>();
     sent::<Frame>();
     let regex = regex("^/(\\d+)/(\\w+)$", false);
     std::thread::scope(|scope| {

@@ -4,8 +4,8 @@ use crate::ssi::parser::Directive;
 
 /// Command with its parameters; values are as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
-    Include { location: Location, wait: bool, set: Option<Vec<u8>>, stub: Option<Vec<u8>> },
+pub(crate) enum SsiCommand {
+    Include { location: IncludeTarget, wait: bool, set: Option<Vec<u8>>, stub: Option<Vec<u8>> },
     Echo { variable: Vec<u8>, default: Option<Vec<u8>>, encoding: Option<Vec<u8>> },
     Config { error_message: Option<Vec<u8>>, time_format: Option<Vec<u8>> },
     Set { variable: Vec<u8>, value: Vec<u8> },
@@ -19,14 +19,14 @@ pub(crate) enum Command {
 
 /// Target of `include`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Location {
+pub(crate) enum IncludeTarget {
     Virtual(Vec<u8>),
     File(Vec<u8>),
 }
 
 /// Kind of a command, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SsiCommandKind {
     Include,
     Echo,
     Config,
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Endblock,
 }
 
-impl Kind {
+impl SsiCommandKind {
     pub(crate) fn named(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"include" => Self::Include,
@@ -71,7 +71,7 @@ impl Kind {
 }
 
 /// Parses the parameters of a command. The error is for the error log.
-pub(crate) fn read(kind: Kind, directive: &Directive) -> Result<Command, String> {
+pub(crate) fn read(kind: SsiCommandKind, directive: &Directive) -> Result<SsiCommand, String> {
     let name = String::from_utf8_lossy(&directive.name).into_owned();
     let known = kind.parameters();
     let mut values: [Option<Vec<u8>>; 5] = Default::default();
@@ -90,21 +90,21 @@ pub(crate) fn read(kind: Kind, directive: &Directive) -> Result<Command, String>
     };
     let [first, second, third, fourth, fifth] = values;
     Ok(match kind {
-        Kind::Include => include(first, second, third.as_deref(), fourth, fifth)?,
-        Kind::Echo => {
-            Command::Echo { variable: first.ok_or_else(|| missing(0))?, default: second, encoding: third }
+        SsiCommandKind::Include => include(first, second, third.as_deref(), fourth, fifth)?,
+        SsiCommandKind::Echo => {
+            SsiCommand::Echo { variable: first.ok_or_else(|| missing(0))?, default: second, encoding: third }
         }
-        Kind::Config => Command::Config { error_message: first, time_format: second },
-        Kind::Set => Command::Set {
+        SsiCommandKind::Config => SsiCommand::Config { error_message: first, time_format: second },
+        SsiCommandKind::Set => SsiCommand::Set {
             variable: first.ok_or_else(|| missing(0))?,
             value: second.ok_or_else(|| missing(1))?,
         },
-        Kind::If => Command::If(first.ok_or_else(|| missing(0))?),
-        Kind::Elif => Command::Elif(first.ok_or_else(|| missing(0))?),
-        Kind::Block => Command::Block(first.ok_or_else(|| missing(0))?),
-        Kind::Else => Command::Else,
-        Kind::Endif => Command::Endif,
-        Kind::Endblock => Command::Endblock,
+        SsiCommandKind::If => SsiCommand::If(first.ok_or_else(|| missing(0))?),
+        SsiCommandKind::Elif => SsiCommand::Elif(first.ok_or_else(|| missing(0))?),
+        SsiCommandKind::Block => SsiCommand::Block(first.ok_or_else(|| missing(0))?),
+        SsiCommandKind::Else => SsiCommand::Else,
+        SsiCommandKind::Endif => SsiCommand::Endif,
+        SsiCommandKind::Endblock => SsiCommand::Endblock,
     })
 }
 
@@ -114,20 +114,20 @@ fn include(
     wait: Option<&[u8]>,
     set: Option<Vec<u8>>,
     stub: Option<Vec<u8>>,
-) -> Result<Command, String> {
+) -> Result<SsiCommand, String> {
     let location = match (uri, file) {
         (Some(_), Some(_)) => return Err("inclusion may be either virtual or file".to_owned()),
         (None, None) => return Err("no parameter in \"include\" SSI command".to_owned()),
-        (Some(uri), None) => Location::Virtual(uri),
-        (None, Some(file)) => Location::File(file),
+        (Some(uri), None) => IncludeTarget::Virtual(uri),
+        (None, Some(file)) => IncludeTarget::File(file),
     };
     if set.is_some() && stub.is_some() {
         return Err("\"set\" and \"stub\" cannot be used together in \"include\" SSI command".to_owned());
     }
     let wait = match (wait, &location) {
-        (None, Location::Virtual(_)) => false,
-        (None, Location::File(_)) => true,
-        (Some(_), Location::File(_)) => return Err("\"wait\" cannot be used with file".to_owned()),
+        (None, IncludeTarget::Virtual(_)) => false,
+        (None, IncludeTarget::File(_)) => true,
+        (Some(_), IncludeTarget::File(_)) => return Err("\"wait\" cannot be used with file".to_owned()),
         (Some(word), _) if word.eq_ignore_ascii_case(b"yes") => true,
         (Some(word), _) if word.eq_ignore_ascii_case(b"no") => false,
         (Some(word), _) => {
@@ -135,32 +135,32 @@ fn include(
             return Err(format!("invalid value \"{word}\" in the \"wait\" parameter"));
         }
     };
-    Ok(Command::Include { location, wait, set, stub })
+    Ok(SsiCommand::Include { location, wait, set, stub })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn command(name: &str, parameters: &[(&str, &str)]) -> Result<Command, String> {
+    fn command(name: &str, parameters: &[(&str, &str)]) -> Result<SsiCommand, String> {
         let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let kind = Kind::named(name.as_bytes()).unwrap();
+        let kind = SsiCommandKind::named(name.as_bytes()).unwrap();
         read(kind, &Directive { name: name.into(), parameters })
     }
 
     #[test]
     fn include_takes_one_location_and_waits_for_files() {
         let included = |parameters: &[(&str, &str)]| match command("include", parameters) {
-            Ok(Command::Include { location, wait, .. }) => Ok((location, wait)),
+            Ok(SsiCommand::Include { location, wait, .. }) => Ok((location, wait)),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error),
         };
-        assert_eq!(included(&[("virtual", "/a")]), Ok((Location::Virtual("/a".into()), false)));
+        assert_eq!(included(&[("virtual", "/a")]), Ok((IncludeTarget::Virtual("/a".into()), false)));
         assert_eq!(
             included(&[("virtual", "/a"), ("wait", "YES")]),
-            Ok((Location::Virtual("/a".into()), true))
+            Ok((IncludeTarget::Virtual("/a".into()), true))
         );
-        assert_eq!(included(&[("file", "a")]), Ok((Location::File("a".into()), true)));
+        assert_eq!(included(&[("file", "a")]), Ok((IncludeTarget::File("a".into()), true)));
         for wrong in [
             &[][..],
             &[("virtual", "/a"), ("file", "a")],
@@ -180,7 +180,7 @@ mod tests {
         assert!(command("set", &[("var", "a")]).is_err());
         assert!(command("if", &[]).is_err());
         assert!(command("else", &[("expr", "a")]).is_err());
-        assert_eq!(command("endblock", &[]), Ok(Command::Endblock));
-        assert_eq!(Kind::named(b"ECHO"), None);
+        assert_eq!(command("endblock", &[]), Ok(SsiCommand::Endblock));
+        assert_eq!(SsiCommandKind::named(b"ECHO"), None);
     }
 }

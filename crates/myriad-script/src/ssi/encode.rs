@@ -2,7 +2,7 @@
 
 /// `encoding=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum SsiEncoding {
     /// `none`.
     None,
     /// `url`.
@@ -12,7 +12,7 @@ pub(crate) enum Encoding {
     Entity,
 }
 
-impl Encoding {
+impl SsiEncoding {
     pub(crate) fn named(name: &[u8]) -> Option<Self> {
         match name {
             b"none" => Some(Self::None),
@@ -61,7 +61,7 @@ mod tests {
 
     fn written(encoding: &str, value: &str) -> String {
         let mut out = Vec::new();
-        Encoding::named(encoding.as_bytes()).unwrap().write(value.as_bytes(), &mut out);
+        SsiEncoding::named(encoding.as_bytes()).unwrap().write(value.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -70,6 +70,6 @@ mod tests {
         assert_eq!(written("none", "<a href=\"?b&c\">"), "<a href=\"?b&c\">");
         assert_eq!(written("entity", "<a href=\"?b&c\">'"), "&lt;a href=&quot;?b&amp;c&quot;&gt;'");
         assert_eq!(written("url", "<a/b?c=d&e>\r\né"), "%3Ca/b?c=d&e%3E%0D%0A%C3%A9");
-        assert_eq!(Encoding::named(b"other"), None);
+        assert_eq!(SsiEncoding::named(b"other"), None);
     }
 }

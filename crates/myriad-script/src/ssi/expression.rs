@@ -1,13 +1,13 @@
 //! Expressions of `if` and `elif`: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
 
-use crate::ssi::shared::{Shared, Surroundings};
+use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;
 
 /// Returns whether an expression is true. A match sets captures. The error is for the error log.
 pub(crate) fn holds(
     expression: &[u8],
-    shared: &mut Shared,
-    around: &mut dyn Surroundings,
+    shared: &mut SsiState,
+    around: &mut dyn PageEnvironment,
     time_format: &[u8],
 ) -> Result<bool, String> {
     let (left, rest) = split_left(expression);
@@ -37,8 +37,8 @@ pub(crate) fn holds(
 fn matches(
     pattern: &[u8],
     subject: &[u8],
-    shared: &mut Shared,
-    around: &mut dyn Surroundings,
+    shared: &mut SsiState,
+    around: &mut dyn PageEnvironment,
 ) -> Result<bool, String> {
     let Some(groups) = around.search(pattern, subject)? else { return Ok(false) };
     shared.capture(&groups, subject).map_err(|_| "no room for the captures of a pattern".to_owned())?;
@@ -66,13 +66,13 @@ fn invalid(expression: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssi::page::tests::Request;
+    use crate::ssi::page::tests::FakeRequest;
 
     fn judged(expression: &str) -> Result<bool, String> {
-        let mut shared = Shared::default();
+        let mut shared = SsiState::default();
         shared.set(b"a", b"one");
         shared.set(b"empty", b"");
-        holds(expression.as_bytes(), &mut shared, &mut Request::default(), b"")
+        holds(expression.as_bytes(), &mut shared, &mut FakeRequest::default(), b"")
     }
 
     #[test]
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn patterns_are_looked_for_and_capture() {
-        let mut shared = Shared::default();
+        let mut shared = SsiState::default();
         shared.set(b"a", b"one");
-        let mut request = Request::default();
+        let mut request = FakeRequest::default();
         assert_eq!(holds(b"$a = /ne/", &mut shared, &mut request, b""), Ok(true));
         assert_eq!(shared.get(b"0"), Some(&b"ne"[..]));
         assert_eq!(shared.get(b"found"), Some(&b"ne"[..]));

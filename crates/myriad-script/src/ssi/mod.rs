@@ -16,6 +16,6 @@ mod parser;
 mod shared;
 mod text;
 
-pub use page::{Include, Page, Rules, Then};
-pub use parser::{Directive, Event, Parser};
-pub use shared::{Groups, Shared, Surroundings};
+pub use page::{IncludeUse, SsiInclude, SsiPage, SsiRules};
+pub use parser::{Directive, PageElement, Parser};
+pub use shared::{PageEnvironment, PatternGroups, SsiState};

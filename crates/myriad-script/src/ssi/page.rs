@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::ssi::command::{Command, Kind, Location, read};
-use crate::ssi::encode::Encoding;
+use crate::ssi::command::{IncludeTarget, SsiCommand, SsiCommandKind, read};
+use crate::ssi::encode::SsiEncoding;
 use crate::ssi::expression::holds;
-use crate::ssi::parser::{Directive, Event, Parser};
-use crate::ssi::shared::{Shared, Surroundings};
+use crate::ssi::parser::{Directive, PageElement, Parser};
+use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;
 
 /// Number of bytes of text after which [`Page::push`] returns, so that the text is sent before the rest is processed.
@@ -22,7 +22,7 @@ const ERROR_MESSAGE: &[u8] = b"[an error occurred while processing the directive
 
 /// Settings for pages.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct SsiRules {
     /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
     pub value_length: usize,
     /// `ssi_silent_errors`: a failed command produces no text.
@@ -31,18 +31,18 @@ pub struct Rules {
 
 /// Response to insert at the current position of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Include {
+pub struct SsiInclude {
     /// URI, converted to a path from the root if it is relative; neither decoded nor checked.
     pub uri: Vec<u8>,
     /// True if the page is not processed further before the response is complete.
     pub wait: bool,
     /// Use of the response.
-    pub then: Then,
+    pub then: IncludeUse,
 }
 
 /// Use of an included response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum IncludeUse {
     /// Insert the response.
     Show,
     /// Insert the response, or this text if it is empty or an error.
@@ -54,44 +54,44 @@ pub enum Then {
 /// Position relative to an `if`: outside, in an `if` or `elif` branch (`elif`, `else` and `endif` may follow), or in
 /// `else` (only `endif` may follow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Conditional {
+enum IfPosition {
     Outside,
     If,
     Else,
 }
 
 /// State of a page.
-pub struct Page {
+pub struct SsiPage {
     parser: Parser,
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<SsiState>>,
     silent_errors: bool,
-    conditional: Conditional,
+    conditional: IfPosition,
     /// Set if a branch of the `if` was taken.
     chosen: bool,
     /// Set if text is sent.
     output: bool,
     /// Set if text is appended to a block.
     block: bool,
-    encoding: Encoding,
+    encoding: SsiEncoding,
     error_message: Vec<u8>,
     time_format: Vec<u8>,
 }
 
 /// Error of a command; the reason is for the error log.
-struct Failed(String);
+struct CommandError(String);
 
-impl Page {
+impl SsiPage {
     /// Creates the state at the start of a page. `shared` is common to all pages of a request.
-    pub fn new(rules: Rules, shared: Rc<RefCell<Shared>>) -> Self {
+    pub fn new(rules: SsiRules, shared: Rc<RefCell<SsiState>>) -> Self {
         Self {
             parser: Parser::new(rules.value_length),
             shared,
             silent_errors: rules.silent_errors,
-            conditional: Conditional::Outside,
+            conditional: IfPosition::Outside,
             chosen: false,
             output: true,
             block: false,
-            encoding: Encoding::default(),
+            encoding: SsiEncoding::default(),
             error_message: ERROR_MESSAGE.to_vec(),
             time_format: TIME_FORMAT.to_vec(),
         }
@@ -102,20 +102,20 @@ impl Page {
     pub fn push(
         &mut self,
         input: &mut &[u8],
-        around: &mut dyn Surroundings,
+        around: &mut dyn PageEnvironment,
         out: &mut Vec<u8>,
-    ) -> Option<Include> {
+    ) -> Option<SsiInclude> {
         while out.len() < WINDOW {
             match self.parser.next(input)? {
-                Event::Text(text) => self.text(text, around, out),
-                Event::Malformed(reason) => {
+                PageElement::Text(text) => self.text(text, around, out),
+                PageElement::Malformed(reason) => {
                     around.log(format_args!("{reason}"));
                     self.failed(out);
                 }
-                Event::Directive(directive) => match self.obey(&directive, around, out) {
+                PageElement::Directive(directive) => match self.run_directive(&directive, around, out) {
                     Ok(Some(include)) => return Some(include),
                     Ok(None) => {}
-                    Err(Failed(reason)) => {
+                    Err(CommandError(reason)) => {
                         around.log(format_args!("{reason}"));
                         self.failed(out);
                     }
@@ -126,7 +126,7 @@ impl Page {
     }
 
     /// Finishes the page.
-    pub fn finish(&mut self, around: &mut dyn Surroundings, out: &mut Vec<u8>) {
+    pub fn finish(&mut self, around: &mut dyn PageEnvironment, out: &mut Vec<u8>) {
         let rest = self.parser.finish();
         self.text(rest, around, out);
     }
@@ -138,38 +138,38 @@ impl Page {
         }
     }
 
-    fn text(&mut self, text: &[u8], around: &mut dyn Surroundings, out: &mut Vec<u8>) {
+    fn text(&mut self, text: &[u8], around: &mut dyn PageEnvironment, out: &mut Vec<u8>) {
         if self.output {
             out.extend_from_slice(text);
         } else if self.block {
-            self.keep(text, around);
+            self.store_in_block(text, around);
         }
     }
 
-    fn keep(&mut self, text: &[u8], around: &mut dyn Surroundings) {
+    fn store_in_block(&mut self, text: &[u8], around: &mut dyn PageEnvironment) {
         if self.shared.borrow_mut().push_block(text).is_err() {
             around.log(format_args!("no room for an SSI block"));
         }
     }
 
-    fn obey(
+    fn run_directive(
         &mut self,
         directive: &Directive,
-        around: &mut dyn Surroundings,
+        around: &mut dyn PageEnvironment,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Include>, Failed> {
+    ) -> Result<Option<SsiInclude>, CommandError> {
         let shown = || String::from_utf8_lossy(&directive.name);
-        let Some(kind) = Kind::named(&directive.name) else {
+        let Some(kind) = SsiCommandKind::named(&directive.name) else {
             return if self.output {
-                Err(Failed(format!("invalid SSI command: \"{}\"", shown())))
+                Err(CommandError(format!("invalid SSI command: \"{}\"", shown())))
             } else {
                 Ok(None)
             };
         };
-        let conditional = matches!(kind, Kind::Elif | Kind::Else | Kind::Endif);
-        if !self.output && kind != Kind::Endblock {
+        let conditional = matches!(kind, SsiCommandKind::Elif | SsiCommandKind::Else | SsiCommandKind::Endif);
+        if !self.output && kind != SsiCommandKind::Endblock {
             if self.block {
-                self.keep(&written(directive), around);
+                self.store_in_block(&directive_text(directive), around);
                 return Ok(None);
             }
             if !conditional {
@@ -177,59 +177,59 @@ impl Page {
             }
         }
         let misplaced = match kind {
-            Kind::Elif | Kind::Else => self.conditional != Conditional::If,
-            Kind::Endif => self.conditional == Conditional::Outside,
+            SsiCommandKind::Elif | SsiCommandKind::Else => self.conditional != IfPosition::If,
+            SsiCommandKind::Endif => self.conditional == IfPosition::Outside,
             _ => false,
         };
         if misplaced {
-            return Err(Failed(format!("invalid context of SSI command: \"{}\"", shown())));
+            return Err(CommandError(format!("invalid context of SSI command: \"{}\"", shown())));
         }
-        let command = read(kind, directive).map_err(Failed)?;
+        let command = read(kind, directive).map_err(CommandError)?;
         self.run(command, around, out)
     }
 
     fn run(
         &mut self,
-        command: Command,
-        around: &mut dyn Surroundings,
+        command: SsiCommand,
+        around: &mut dyn PageEnvironment,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Include>, Failed> {
+    ) -> Result<Option<SsiInclude>, CommandError> {
         match command {
-            Command::Include { location, wait, set, stub } => {
+            SsiCommand::Include { location, wait, set, stub } => {
                 return self.include(&location, wait, set, stub, around).map(Some);
             }
-            Command::Echo { variable, default, encoding } => {
+            SsiCommand::Echo { variable, default, encoding } => {
                 self.echo(&variable, default, encoding.as_deref(), around, out);
             }
-            Command::Config { error_message, time_format } => {
+            SsiCommand::Config { error_message, time_format } => {
                 self.time_format = time_format.unwrap_or(std::mem::take(&mut self.time_format));
                 self.error_message = error_message.unwrap_or(std::mem::take(&mut self.error_message));
             }
-            Command::Set { variable, value } => {
+            SsiCommand::Set { variable, value } => {
                 let value = self.evaluate(&value, around)?;
-                let kept = self.shared.borrow_mut().assign(&variable, &value);
-                kept.map_err(|_| Failed("no room for an SSI variable".to_owned()))?;
+                let assigned = self.shared.borrow_mut().assign(&variable, &value);
+                assigned.map_err(|_| CommandError("no room for an SSI variable".to_owned()))?;
             }
-            Command::If(_) if self.conditional != Conditional::Outside => {
-                return Err(Failed("the \"if\" command inside the \"if\" command".to_owned()));
+            SsiCommand::If(_) if self.conditional != IfPosition::Outside => {
+                return Err(CommandError("the \"if\" command inside the \"if\" command".to_owned()));
             }
-            Command::If(expression) | Command::Elif(expression) => self.branch(&expression, around)?,
-            Command::Else => {
+            SsiCommand::If(expression) | SsiCommand::Elif(expression) => self.branch(&expression, around)?,
+            SsiCommand::Else => {
                 self.output = !self.chosen;
-                self.conditional = Conditional::Else;
+                self.conditional = IfPosition::Else;
             }
-            Command::Endif => {
+            SsiCommand::Endif => {
                 self.output = true;
                 self.chosen = false;
-                self.conditional = Conditional::Outside;
+                self.conditional = IfPosition::Outside;
             }
-            Command::Block(name) => {
+            SsiCommand::Block(name) => {
                 let begun = self.shared.borrow_mut().begin_block(&name);
-                begun.map_err(|_| Failed("no room for an SSI block".to_owned()))?;
+                begun.map_err(|_| CommandError("no room for an SSI block".to_owned()))?;
                 self.output = false;
                 self.block = true;
             }
-            Command::Endblock => {
+            SsiCommand::Endblock => {
                 self.output = true;
                 self.block = false;
             }
@@ -237,15 +237,15 @@ impl Page {
         Ok(None)
     }
 
-    fn branch(&mut self, expression: &[u8], around: &mut dyn Surroundings) -> Result<(), Failed> {
+    fn branch(&mut self, expression: &[u8], around: &mut dyn PageEnvironment) -> Result<(), CommandError> {
         if self.chosen {
             self.output = false;
             return Ok(());
         }
         let shared = &mut self.shared.borrow_mut();
-        self.output = holds(expression, shared, around, &self.time_format).map_err(Failed)?;
+        self.output = holds(expression, shared, around, &self.time_format).map_err(CommandError)?;
         self.chosen = self.output;
-        self.conditional = Conditional::If;
+        self.conditional = IfPosition::If;
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl Page {
         variable: &[u8],
         default: Option<Vec<u8>>,
         encoding: Option<&[u8]>,
-        around: &mut dyn Surroundings,
+        around: &mut dyn PageEnvironment,
         out: &mut Vec<u8>,
     ) {
         let name = variable.to_ascii_lowercase();
@@ -264,7 +264,7 @@ impl Page {
         if value.is_empty() {
             return;
         }
-        match encoding.map(Encoding::named) {
+        match encoding.map(SsiEncoding::named) {
             Some(Some(encoding)) => self.encoding = encoding,
             Some(None) => around.log(format_args!("unknown encoding in the \"echo\" SSI command")),
             None => {}
@@ -274,13 +274,13 @@ impl Page {
 
     fn include(
         &self,
-        location: &Location,
+        location: &IncludeTarget,
         wait: bool,
         set: Option<Vec<u8>>,
         stub: Option<Vec<u8>>,
-        around: &mut dyn Surroundings,
-    ) -> Result<Include, Failed> {
-        let (Location::Virtual(written) | Location::File(written)) = location;
+        around: &mut dyn PageEnvironment,
+    ) -> Result<SsiInclude, CommandError> {
+        let (IncludeTarget::Virtual(written) | IncludeTarget::File(written)) = location;
         let mut uri = self.evaluate(written, around)?;
         if !uri.is_empty() && !uri.starts_with(b"/") {
             let page = around.uri();
@@ -288,38 +288,38 @@ impl Page {
             uri.splice(..0, page[..folder].iter().copied());
         }
         let then = match (set, stub) {
-            (Some(variable), _) => Then::Set(variable.to_ascii_lowercase()),
+            (Some(variable), _) => IncludeUse::Set(variable.to_ascii_lowercase()),
             (None, Some(name)) => {
                 let block = self.shared.borrow().block(&name);
                 let missing = || {
                     let name = String::from_utf8_lossy(&name);
-                    Failed(format!("\"stub\"=\"{name}\" for \"include\" not found"))
+                    CommandError(format!("\"stub\"=\"{name}\" for \"include\" not found"))
                 };
-                Then::Stub(block.ok_or_else(missing)?)
+                IncludeUse::Stub(block.ok_or_else(missing)?)
             }
-            (None, None) => Then::Show,
+            (None, None) => IncludeUse::Show,
         };
-        Ok(Include { uri, wait: wait || matches!(then, Then::Set(_)), then })
+        Ok(SsiInclude { uri, wait: wait || matches!(then, IncludeUse::Set(_)), then })
     }
 
-    fn evaluate(&self, text: &[u8], around: &mut dyn Surroundings) -> Result<Vec<u8>, Failed> {
-        evaluate(text, &self.shared.borrow(), around, &self.time_format).map_err(Failed)
+    fn evaluate(&self, text: &[u8], around: &mut dyn PageEnvironment) -> Result<Vec<u8>, CommandError> {
+        evaluate(text, &self.shared.borrow(), around, &self.time_format).map_err(CommandError)
     }
 }
 
-impl fmt::Debug for Page {
+impl fmt::Debug for SsiPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Page").field("parser", &self.parser).finish_non_exhaustive()
     }
 }
 
 /// Returns the text of a command, for a block.
-fn written(directive: &Directive) -> Vec<u8> {
+fn directive_text(directive: &Directive) -> Vec<u8> {
     let mut text = b"<!--#".to_vec();
     text.extend_from_slice(&directive.name);
     for (name, value) in &directive.parameters {
         // The value is unchanged, with its backslashes, and in quotes that it does not terminate.
-        let quote = if ends_early(value) { b"'" } else { b"\"" };
+        let quote = if has_unescaped_quote(value) { b"'" } else { b"\"" };
         for part in [b" ", &name[..], b"=", quote, value, quote] {
             text.extend_from_slice(part);
         }
@@ -329,7 +329,7 @@ fn written(directive: &Directive) -> Vec<u8> {
 }
 
 /// Returns whether a value contains a `"` without a preceding backslash.
-fn ends_early(value: &[u8]) -> bool {
+fn has_unescaped_quote(value: &[u8]) -> bool {
     let mut escaped = false;
     value.iter().any(|byte| {
         let ends = *byte == b'"' && !escaped;

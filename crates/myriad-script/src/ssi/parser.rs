@@ -25,7 +25,7 @@ pub struct Directive {
 
 /// Element of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum PageElement<'a> {
     /// Text to send unchanged.
     Text(&'a [u8]),
     /// Command.
@@ -37,7 +37,7 @@ pub enum Event<'a> {
 /// Parser of a page.
 #[derive(Debug)]
 pub struct Parser {
-    state: State,
+    state: ParserState,
     /// Maximum length of a value, in bytes (`ssi_value_length`).
     value_length: usize,
     directive: Directive,
@@ -46,7 +46,7 @@ pub struct Parser {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ParserState {
     /// Text whose last bytes match this number of bytes of [`BEGIN`].
     Text(usize),
     BeforeName,
@@ -69,15 +69,20 @@ enum State {
 impl Parser {
     /// Creates a parser at the start of a page. A value has at most `value_length` bytes.
     pub fn new(value_length: usize) -> Self {
-        Self { state: State::Text(0), value_length, directive: Directive::default(), reason: String::new() }
+        Self {
+            state: ParserState::Text(0),
+            value_length,
+            directive: Directive::default(),
+            reason: String::new(),
+        }
     }
 
     /// Returns the next event and removes its bytes from `input`; `None` when `input` is consumed.
-    pub fn next<'i>(&mut self, input: &mut &'i [u8]) -> Option<Event<'i>> {
+    pub fn next<'i>(&mut self, input: &mut &'i [u8]) -> Option<PageElement<'i>> {
         while let Some(&byte) = input.first() {
-            if let State::Text(seen) = self.state {
+            if let ParserState::Text(seen) = self.state {
                 if let Some(text) = self.text(seen, byte, input) {
-                    return Some(Event::Text(text));
+                    return Some(PageElement::Text(text));
                 }
                 continue;
             }
@@ -91,8 +96,8 @@ impl Parser {
 
     /// Returns the buffered text at the end of a page: an incomplete start of a command, which is text.
     pub fn finish(&mut self) -> &'static [u8] {
-        match std::mem::replace(&mut self.state, State::Text(0)) {
-            State::Text(seen) => &BEGIN[..seen],
+        match std::mem::replace(&mut self.state, ParserState::Text(0)) {
+            ParserState::Text(seen) => &BEGIN[..seen],
             _ => b"",
         }
     }
@@ -102,13 +107,13 @@ impl Parser {
             *input = &input[1..];
             self.state = if seen + 1 == BEGIN.len() {
                 self.directive = Directive::default();
-                State::BeforeName
+                ParserState::BeforeName
             } else {
-                State::Text(seen + 1)
+                ParserState::Text(seen + 1)
             };
             return None;
         }
-        self.state = State::Text(0);
+        self.state = ParserState::Text(0);
         if seen > 0 {
             return Some(&BEGIN[..seen]);
         }
@@ -118,81 +123,88 @@ impl Parser {
         Some(text)
     }
 
-    fn step(&mut self, byte: u8) -> Option<Event<'static>> {
+    fn step(&mut self, byte: u8) -> Option<PageElement<'static>> {
         let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         self.state = match self.state {
             // Text is scanned in blocks, not by bytes.
-            State::Text(_) => self.state,
-            State::BeforeName if blank => State::BeforeName,
-            State::Name | State::Between | State::AfterValue if blank => State::Between,
-            State::Name | State::Between | State::AfterValue if byte == b'-' => State::End(1),
-            State::Name if self.directive.name.len() == NAME => self.fail(byte, Fault::LongName),
-            State::BeforeName | State::Name => {
+            ParserState::Text(_) => self.state,
+            ParserState::BeforeName if blank => ParserState::BeforeName,
+            ParserState::Name | ParserState::Between | ParserState::AfterValue if blank => {
+                ParserState::Between
+            }
+            ParserState::Name | ParserState::Between | ParserState::AfterValue if byte == b'-' => {
+                ParserState::End(1)
+            }
+            ParserState::Name if self.directive.name.len() == NAME => {
+                self.fail(byte, DirectiveError::LongName)
+            }
+            ParserState::BeforeName | ParserState::Name => {
                 self.directive.name.push(byte);
-                State::Name
+                ParserState::Name
             }
-            State::Between if self.directive.parameters.len() == PARAMETERS => {
-                self.fail(byte, Fault::Parameters)
+            ParserState::Between if self.directive.parameters.len() == PARAMETERS => {
+                self.fail(byte, DirectiveError::Parameters)
             }
-            State::Between => {
+            ParserState::Between => {
                 self.directive.parameters.push((vec![byte], Vec::new()));
-                State::Parameter
+                ParserState::Parameter
             }
-            State::Parameter | State::BeforeEquals if blank => State::BeforeEquals,
-            State::Parameter | State::BeforeEquals if byte == b'=' => State::BeforeValue,
-            State::Parameter if byte != b'-' => self.parameter(byte),
-            State::BeforeValue if blank => State::BeforeValue,
-            State::BeforeValue if matches!(byte, b'"' | b'\'') => {
-                State::Value { quote: byte, escaped: false }
+            ParserState::Parameter | ParserState::BeforeEquals if blank => ParserState::BeforeEquals,
+            ParserState::Parameter | ParserState::BeforeEquals if byte == b'=' => ParserState::BeforeValue,
+            ParserState::Parameter if byte != b'-' => self.parameter(byte),
+            ParserState::BeforeValue if blank => ParserState::BeforeValue,
+            ParserState::BeforeValue if matches!(byte, b'"' | b'\'') => {
+                ParserState::Value { quote: byte, escaped: false }
             }
-            State::Value { quote, escaped: false } if byte == quote => State::AfterValue,
-            State::Value { quote, escaped } => self.value(byte, quote, escaped),
-            State::Parameter | State::BeforeEquals | State::BeforeValue if byte == b'-' => {
-                self.fail(byte, Fault::Symbol);
-                State::Skip(1)
+            ParserState::Value { quote, escaped: false } if byte == quote => ParserState::AfterValue,
+            ParserState::Value { quote, escaped } => self.value(byte, quote, escaped),
+            ParserState::Parameter | ParserState::BeforeEquals | ParserState::BeforeValue if byte == b'-' => {
+                self.fail(byte, DirectiveError::Symbol);
+                ParserState::Skip(1)
             }
-            State::Parameter | State::BeforeEquals | State::BeforeValue | State::AfterValue => {
-                self.fail(byte, Fault::Symbol)
+            ParserState::Parameter
+            | ParserState::BeforeEquals
+            | ParserState::BeforeValue
+            | ParserState::AfterValue => self.fail(byte, DirectiveError::Symbol),
+            ParserState::End(1) if byte == b'-' => ParserState::End(2),
+            ParserState::End(2) if byte == b'>' => {
+                self.state = ParserState::Text(0);
+                return Some(PageElement::Directive(std::mem::take(&mut self.directive)));
             }
-            State::End(1) if byte == b'-' => State::End(2),
-            State::End(2) if byte == b'>' => {
-                self.state = State::Text(0);
-                return Some(Event::Directive(std::mem::take(&mut self.directive)));
+            ParserState::End(_) => self.fail(byte, DirectiveError::Symbol),
+            ParserState::Skip(2) if byte == b'>' => {
+                self.state = ParserState::Text(0);
+                return Some(PageElement::Malformed(std::mem::take(&mut self.reason)));
             }
-            State::End(_) => self.fail(byte, Fault::Symbol),
-            State::Skip(2) if byte == b'>' => {
-                self.state = State::Text(0);
-                return Some(Event::Malformed(std::mem::take(&mut self.reason)));
-            }
-            State::Skip(hyphens @ 0..=1) if byte == b'-' => State::Skip(hyphens + 1),
-            State::Skip(_) => State::Skip(0),
+            ParserState::Skip(hyphens @ 0..=1) if byte == b'-' => ParserState::Skip(hyphens + 1),
+            ParserState::Skip(_) => ParserState::Skip(0),
         };
         None
     }
 
-    fn parameter(&mut self, byte: u8) -> State {
+    fn parameter(&mut self, byte: u8) -> ParserState {
         match self.directive.parameters.last_mut() {
             Some((name, _)) if name.len() < NAME => {
                 name.push(byte);
-                State::Parameter
+                ParserState::Parameter
             }
-            _ => self.fail(byte, Fault::LongParameter),
+            _ => self.fail(byte, DirectiveError::LongParameter),
         }
     }
 
-    fn value(&mut self, byte: u8, quote: u8, escaped: bool) -> State {
+    fn value(&mut self, byte: u8, quote: u8, escaped: bool) -> ParserState {
         let most = self.value_length;
         match self.directive.parameters.last_mut() {
             Some((_, value)) if value.len() < most => {
                 value.push(byte);
-                State::Value { quote, escaped: !escaped && byte == b'\\' }
+                ParserState::Value { quote, escaped: !escaped && byte == b'\\' }
             }
-            _ => self.fail(byte, Fault::LongValue),
+            _ => self.fail(byte, DirectiveError::LongValue),
         }
     }
 
     /// Marks the command as invalid because of the byte or a limit.
-    fn fail(&mut self, byte: u8, why: Fault) -> State {
+    fn fail(&mut self, byte: u8, why: DirectiveError) -> ParserState {
         let name = String::from_utf8_lossy(&self.directive.name).into_owned();
         let (parameter, value) = match self.directive.parameters.last() {
             Some((parameter, value)) => (String::from_utf8_lossy(parameter), String::from_utf8_lossy(value)),
@@ -200,28 +212,28 @@ impl Parser {
         };
         let symbol = byte.escape_ascii();
         self.reason = match why {
-            Fault::LongName => format!("the \"{name}{symbol}...\" SSI command is too long"),
-            Fault::LongParameter => {
+            DirectiveError::LongName => format!("the \"{name}{symbol}...\" SSI command is too long"),
+            DirectiveError::LongParameter => {
                 format!("too long \"{parameter}{symbol}...\" parameter in \"{name}\" SSI command")
             }
-            Fault::LongValue => format!(
+            DirectiveError::LongValue => format!(
                 "too long \"{value}{symbol}...\" value of \"{parameter}\" parameter in \"{name}\" SSI command"
             ),
-            Fault::Parameters => format!("too many SSI command parameters: \"{name}\""),
-            Fault::Symbol if parameter.is_empty() => {
+            DirectiveError::Parameters => format!("too many SSI command parameters: \"{name}\""),
+            DirectiveError::Symbol if parameter.is_empty() => {
                 format!("unexpected \"{symbol}\" symbol in \"{name}\" SSI command")
             }
-            Fault::Symbol => format!(
+            DirectiveError::Symbol => format!(
                 "unexpected \"{symbol}\" symbol after \"{parameter}\" parameter in \"{name}\" SSI command"
             ),
         };
-        State::Skip(0)
+        ParserState::Skip(0)
     }
 }
 
 /// Reason why a command is invalid.
 #[derive(Clone, Copy)]
-enum Fault {
+enum DirectiveError {
     LongName,
     LongParameter,
     LongValue,
@@ -238,17 +250,17 @@ mod tests {
         let mut parser = Parser::new(8);
         let mut events: Vec<(String, Option<Directive>)> = Vec::new();
         let mut text = String::new();
-        let mut take = |event: Event<'_>| match event {
-            Event::Text(part) => text.push_str(std::str::from_utf8(part).unwrap()),
-            Event::Directive(directive) => events.push((std::mem::take(&mut text), Some(directive))),
-            Event::Malformed(_) => events.push((std::mem::take(&mut text), None)),
+        let mut take = |event: PageElement<'_>| match event {
+            PageElement::Text(part) => text.push_str(std::str::from_utf8(part).unwrap()),
+            PageElement::Directive(directive) => events.push((std::mem::take(&mut text), Some(directive))),
+            PageElement::Malformed(_) => events.push((std::mem::take(&mut text), None)),
         };
         for mut piece in page.chunks(size) {
             while let Some(event) = parser.next(&mut piece) {
                 take(event);
             }
         }
-        take(Event::Text(parser.finish()));
+        take(PageElement::Text(parser.finish()));
         if !text.is_empty() {
             events.push((text, Some(Directive::default())));
         }

@@ -10,13 +10,13 @@ use bytes::Bytes;
 const MOST: usize = 1 << 20;
 
 /// Interface of a page to its request.
-pub trait Surroundings {
+pub trait PageEnvironment {
     /// Returns the value of a variable of the request by its name in lower case; `None` if it does not exist. Dates are
     /// formatted with `time_format`, in the syntax of `strftime`.
     fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>>;
 
     /// Searches for a pattern. Returns an error message for an invalid pattern.
-    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String>;
+    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<PatternGroups>, String>;
 
     /// Returns the URI of the page, the base of relative URIs.
     fn uri(&self) -> &[u8];
@@ -27,7 +27,7 @@ pub trait Surroundings {
 
 /// Groups of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Groups {
+pub struct PatternGroups {
     /// Groups by number, the whole match first; an empty range for a group that did not participate.
     pub numbered: Vec<Range<usize>>,
     /// Names and numbers of named groups.
@@ -36,7 +36,7 @@ pub struct Groups {
 
 /// Variables, blocks and captures of all pages of a request.
 #[derive(Debug, Default)]
-pub struct Shared {
+pub struct SsiState {
     variables: HashMap<Vec<u8>, Vec<u8>>,
     variable_bytes: usize,
     blocks: Vec<(Vec<u8>, Vec<u8>)>,
@@ -46,9 +46,9 @@ pub struct Shared {
 
 /// Error if a size limit is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct SizeLimitExceeded;
 
-impl Shared {
+impl SsiState {
     /// Sets a variable. Returns false, without setting it, if the size limit is exceeded.
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> bool {
         self.assign(name, value).is_ok()
@@ -61,12 +61,12 @@ impl Shared {
         }
     }
 
-    pub(crate) fn assign(&mut self, name: &[u8], value: &[u8]) -> Result<(), Full> {
+    pub(crate) fn assign(&mut self, name: &[u8], value: &[u8]) -> Result<(), SizeLimitExceeded> {
         let name = name.to_ascii_lowercase();
         let before = self.variables.get(&name).map_or(0, |known| name.len() + known.len());
         let after = self.variable_bytes - before + name.len() + value.len();
         if after > MOST {
-            return Err(Full);
+            return Err(SizeLimitExceeded);
         }
         self.variable_bytes = after;
         self.variables.insert(name, value.to_vec());
@@ -83,14 +83,14 @@ impl Shared {
         self.variables.get(name).map(Vec::as_slice)
     }
 
-    pub(crate) fn begin_block(&mut self, name: &[u8]) -> Result<(), Full> {
+    pub(crate) fn begin_block(&mut self, name: &[u8]) -> Result<(), SizeLimitExceeded> {
         self.grow_blocks(name.len() + 64)?;
         self.blocks.push((name.to_vec(), Vec::new()));
         Ok(())
     }
 
     /// Appends text to the latest block.
-    pub(crate) fn push_block(&mut self, text: &[u8]) -> Result<(), Full> {
+    pub(crate) fn push_block(&mut self, text: &[u8]) -> Result<(), SizeLimitExceeded> {
         self.grow_blocks(text.len())?;
         if let Some((_, block)) = self.blocks.last_mut() {
             block.extend_from_slice(text);
@@ -98,10 +98,10 @@ impl Shared {
         Ok(())
     }
 
-    fn grow_blocks(&mut self, by: usize) -> Result<(), Full> {
+    fn grow_blocks(&mut self, by: usize) -> Result<(), SizeLimitExceeded> {
         let after = self.block_bytes + by;
         if after > MOST {
-            return Err(Full);
+            return Err(SizeLimitExceeded);
         }
         self.block_bytes = after;
         Ok(())
@@ -113,7 +113,11 @@ impl Shared {
     }
 
     /// Stores the groups of a match.
-    pub(crate) fn capture(&mut self, groups: &Groups, subject: &[u8]) -> Result<(), Full> {
+    pub(crate) fn capture(
+        &mut self,
+        groups: &PatternGroups,
+        subject: &[u8],
+    ) -> Result<(), SizeLimitExceeded> {
         let text = |range: &Range<usize>| subject.get(range.clone()).unwrap_or_default();
         self.captures = groups.numbered.iter().take(10).map(|range| text(range).to_vec()).collect();
         for (name, number) in &groups.named {
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn variables_have_room_for_so_much_and_no_more() {
-        let mut shared = Shared::default();
+        let mut shared = SsiState::default();
         assert!(shared.set(b"A", &vec![b'x'; MOST - 1]));
         assert_eq!(shared.get(b"a").map(<[u8]>::len), Some(MOST - 1));
         assert!(!shared.set(b"b", b""));
@@ -144,12 +148,12 @@ mod tests {
 
     #[test]
     fn blocks_have_room_for_so_much_and_no_more() {
-        let mut shared = Shared::default();
+        let mut shared = SsiState::default();
         shared.begin_block(b"one").unwrap();
         shared.push_block(b"text").unwrap();
         shared.begin_block(b"one").unwrap();
         assert_eq!(shared.block(b"one").unwrap(), "text", "the first of a name counts");
         assert!(shared.block(b"two").is_none());
-        assert_eq!(shared.push_block(&vec![b'x'; MOST]), Err(Full));
+        assert_eq!(shared.push_block(&vec![b'x'; MOST]), Err(SizeLimitExceeded));
     }
 }

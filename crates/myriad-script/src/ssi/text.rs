@@ -1,6 +1,6 @@
 //! Values with variables: `a/$b/${c}`.
 
-use crate::ssi::shared::{Shared, Surroundings};
+use crate::ssi::shared::{PageEnvironment, SsiState};
 
 /// Maximum length of an evaluated value, in bytes.
 const MOST: usize = 1 << 20;
@@ -9,8 +9,8 @@ const MOST: usize = 1 << 20;
 /// error log.
 pub(crate) fn evaluate(
     text: &[u8],
-    shared: &Shared,
-    around: &mut dyn Surroundings,
+    shared: &SsiState,
+    around: &mut dyn PageEnvironment,
     time_format: &[u8],
 ) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(text.len());
@@ -41,8 +41,8 @@ pub(crate) fn evaluate(
 
 fn append(
     name: &[u8],
-    shared: &Shared,
-    around: &mut dyn Surroundings,
+    shared: &SsiState,
+    around: &mut dyn PageEnvironment,
     time_format: &[u8],
     out: &mut Vec<u8>,
 ) {
@@ -74,12 +74,12 @@ fn name<'t>(rest: &mut &'t [u8], whole: &[u8]) -> Result<&'t [u8], String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssi::page::tests::Request;
+    use crate::ssi::page::tests::FakeRequest;
 
     fn evaluated(text: &str) -> Result<String, String> {
-        let mut shared = Shared::default();
+        let mut shared = SsiState::default();
         shared.set(b"own", b"OWN");
-        let mut request = Request::default();
+        let mut request = FakeRequest::default();
         request.variables.insert("host".into(), "example".into());
         let value = evaluate(text.as_bytes(), &shared, &mut request, b"")?;
         Ok(String::from_utf8(value).unwrap())

@@ -1,17 +1,17 @@
 //! Parser of `$name`, `${name}` and `$1` in a text, by nginx's rules: a literal `$` cannot be written.
 
-use super::{Literal, Part, Template};
+use super::{Literal, Template, TemplatePart};
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
-use crate::names::{Names, Resolved};
+use crate::names::{NameResolver, ResolvedVariable};
 
 /// Compiles a text. The `offset` of an error refers to the `$`.
-pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Template, ScriptError> {
+pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut NameResolver<C>) -> Result<Template, ScriptError> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
         if dollar > 0 {
-            parts.push(Part::Literal(Literal::new(&rest.as_bytes()[..dollar])));
+            parts.push(TemplatePart::Literal(Literal::new(&rest.as_bytes()[..dollar])));
         }
         let offset = text.len() - rest.len() + dollar;
         let (part, after) = reference(&rest[dollar + 1..], names).map_err(|error| error.at(offset))?;
@@ -19,16 +19,19 @@ pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut Names<C>) -> Result<Te
         rest = after;
     }
     if !rest.is_empty() {
-        parts.push(Part::Literal(Literal::new(rest.as_bytes())));
+        parts.push(TemplatePart::Literal(Literal::new(rest.as_bytes())));
     }
     Ok(Template::from_parts(parts))
 }
 
 /// Parses a reference after its `$`. Returns the rest of the text.
-fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(Part, &'t str), ScriptError> {
+fn reference<'t, C: Catalogue>(
+    text: &'t str,
+    names: &mut NameResolver<C>,
+) -> Result<(TemplatePart, &'t str), ScriptError> {
     if let Some(digit @ b'1'..=b'9') = text.as_bytes().first() {
         names.readings_mut().note_capture();
-        return Ok((Part::Capture(digit - b'0'), &text[1..]));
+        return Ok((TemplatePart::Capture(digit - b'0'), &text[1..]));
     }
     let (name, after) = if let Some(braced) = text.strip_prefix('{') {
         let end = name_end(braced);
@@ -47,14 +50,14 @@ fn reference<'t, C: Catalogue>(text: &'t str, names: &mut Names<C>) -> Result<(P
 }
 
 /// Compiles a name that is a separate word, such as the variable of a condition; `-` is allowed in it.
-pub(crate) fn whole<C: Catalogue>(name: &str, names: &mut Names<C>) -> Result<Template, ScriptError> {
+pub(crate) fn whole<C: Catalogue>(name: &str, names: &mut NameResolver<C>) -> Result<Template, ScriptError> {
     Ok(Template::from_parts(vec![variable(name, names)?]))
 }
 
-fn variable<C: Catalogue>(name: &str, names: &mut Names<C>) -> Result<Part, ScriptError> {
+fn variable<C: Catalogue>(name: &str, names: &mut NameResolver<C>) -> Result<TemplatePart, ScriptError> {
     Ok(match names.resolve(&name.to_ascii_lowercase())? {
-        Resolved::User(variable) => Part::User(variable),
-        Resolved::Builtin(id) => Part::Builtin(id),
+        ResolvedVariable::User(variable) => TemplatePart::User(variable),
+        ResolvedVariable::Builtin(id) => TemplatePart::Builtin(id),
     })
 }
 

@@ -74,14 +74,14 @@ fn constants_and_single_variables_are_known_as_such() {
 }
 
 /// Format with values in brackets.
-struct Bracketed;
+struct BracketedForm;
 
-impl ValueForm for Bracketed {
+impl ValueForm for BracketedForm {
     fn append(&self, value: &[u8], out: &mut Vec<u8>) {
         out.extend([b"<", value, b">"].concat());
     }
 
-    fn mend(&self, out: &mut Vec<u8>, from: usize) {
+    fn convert_appended(&self, out: &mut Vec<u8>, from: usize) {
         let value = out.split_off(from);
         self.append(&value, out);
     }
@@ -98,7 +98,7 @@ fn text_values_and_missing_variables_are_written_distinctly() {
     let template = compiler.template("a $host $built $absent$mine").unwrap();
     let request = Request::new(compiler.finish().unwrap()).with("host", "h").with("built", "");
     let mut out = b"before ".to_vec();
-    template.write(&request, &mut Frame::new(), &mut out, &Bracketed).unwrap();
+    template.write(&request, &mut Frame::new(), &mut out, &BracketedForm).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "before a <h> <> -<>");
 }
 
@@ -108,7 +108,7 @@ fn what_needs_no_form_is_left_as_it_was_made() {
     let template = compiler.template("$built$digits").unwrap();
     let request = Request::new(compiler.finish().unwrap()).with("built", "1").with("digits", "2");
     let mut out = Vec::new();
-    template.write(&request, &mut Frame::new(), &mut out, &Bracketed).unwrap();
+    template.write(&request, &mut Frame::new(), &mut out, &BracketedForm).unwrap();
     assert_eq!(out, b"<1>2");
 }
 

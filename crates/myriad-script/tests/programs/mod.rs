@@ -2,19 +2,19 @@
 //! rejected, or runs and leaves the request in a valid state.
 
 use myriad_script::{
-    Action, Builtin, Catalogue, Compiler, Environment, EvalError, Frame, MOST_TEXT, Role, StepKind,
-    StepSource,
+    Builtin, Catalogue, Compiler, Environment, EvalError, Frame, MOST_TEXT, ProgramAction, StepKind,
+    StepSource, VariableRole,
 };
 
 /// `$uri`, `$args`, and any `$arg_*`.
-struct Names;
+struct ProgramTestCatalogue;
 
-impl Catalogue for Names {
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+impl Catalogue for ProgramTestCatalogue {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)> {
         match name {
-            "uri" => Some((Builtin(0), Role::Fixed)),
-            "args" => Some((Builtin(1), Role::Assignable)),
-            _ if name.starts_with("arg_") => Some((Builtin(2), Role::Shadowable)),
+            "uri" => Some((Builtin(0), VariableRole::Fixed)),
+            "args" => Some((Builtin(1), VariableRole::Assignable)),
+            _ if name.starts_with("arg_") => Some((Builtin(2), VariableRole::Shadowable)),
             _ => None,
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn run(text: &str) {
     let words: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
     let mut rest = words.as_slice();
     let steps = block(&mut rest, 0);
-    let mut compiler = Compiler::new(Names);
+    let mut compiler = Compiler::new(ProgramTestCatalogue);
     let Ok(program) = compiler.program(&steps) else { return };
     if compiler.finish().is_err() {
         return;
@@ -74,12 +74,12 @@ pub(crate) fn run(text: &str) {
     let mut request = Request { uri: format!("/{path}").into_bytes(), args: args.as_bytes().to_vec() };
     for _ in 0..3 {
         match program.run(&mut request, &mut frame).map(|flow| flow.action) {
-            Ok(Action::Redirect { status }) => {
+            Ok(ProgramAction::Redirect { status }) => {
                 assert!(matches!(status, 301 | 302 | 303 | 307 | 308));
                 let target = frame.output();
                 assert!(!target.iter().any(u8::is_ascii_control), "a field could be injected: {target:?}");
             }
-            Ok(Action::Return { status, .. }) => assert!(status <= 999),
+            Ok(ProgramAction::Return { status, .. }) => assert!(status <= 999),
             Ok(_) | Err(_) => {}
         }
         assert!(!request.uri.is_empty());

@@ -25,7 +25,7 @@ impl Coverage {
     fn take(&mut self, folder: &str, extension: &str, covers: impl Fn(&str) -> Vec<&str>) {
         let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
         let mut files = Vec::new();
-        gather(&base, extension, &mut files);
+        collect_files(&base, extension, &mut files);
         files.sort();
         for path in files {
             let below = path.strip_prefix(&base).expect("a file in the folder");
@@ -40,7 +40,7 @@ impl Coverage {
 
     /// Returns links to the files that cover a name; a name with a trailing `_` is covered by any name with this
     /// prefix.
-    pub(crate) fn of(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn files_covering(&self, name: &str) -> Vec<&str> {
         let prefix = name.ends_with('_');
         let fits = |known: &str| if prefix { known.starts_with(name) } else { known == name };
         let files = self.0.iter().filter(|(known, _)| fits(known)).flat_map(|(_, files)| files);
@@ -54,11 +54,11 @@ impl Coverage {
     }
 }
 
-fn gather(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.is_dir() {
-            gather(&path, extension, files);
+            collect_files(&path, extension, files);
         } else if path.extension().is_some_and(|found| found == extension) {
             files.push(path);
         }

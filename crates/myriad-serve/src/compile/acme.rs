@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use myriad_conf::model::ServerConf;
-use myriad_log::Level;
-use myriad_tls::acme_client::Slot;
-use myriad_tls::{Files, planned_issuers};
+use myriad_log::LogLevel;
+use myriad_tls::acme_client::CertificateSlot;
+use myriad_tls::{TlsFileReader, planned_issuers};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use myriad_exchange::runtime::AcmePlan;
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Returns the slot of a server's ordered certificate. Equal orders share a slot, which survives reloads.
-    pub(super) fn acme_slot(&mut self, server: &ServerConf) -> Option<Arc<Slot>> {
+    pub(super) fn acme_slot(&mut self, server: &ServerConf) -> Option<Arc<CertificateSlot>> {
         let log = self.error_log(&self.http.settings.log.error);
-        let state = (self.around.prefix, self.around.tls_files);
-        let warn = |why: &str| log.write(Level::Warn, None, format_args!("{why}"));
-        self.around.kept.acme.slot(server, self.http, state, warn)
+        let state = (self.environment.prefix, self.environment.tls_files);
+        let warn = |why: &str| log.write(LogLevel::Warn, None, format_args!("{why}"));
+        self.environment.retained.acme.slot(server, self.http, state, warn)
     }
 
     /// Returns the tasks of the issuers; `None` without issuers.
@@ -26,9 +26,9 @@ impl Compile<'_> {
             return None;
         }
         let resolver = self.resolver(&http.settings);
-        let files = Files { read: self.around.tls_files, folder: self.around.folder };
-        let orders = &self.around.kept.acme;
-        let (issuers, errors) = planned_issuers(self.model, self.around.prefix, files, orders);
+        let files = TlsFileReader { read: self.environment.tls_files, folder: self.environment.folder };
+        let orders = &self.environment.retained.acme;
+        let (issuers, errors) = planned_issuers(self.model, self.environment.prefix, files, orders);
         self.errors.extend(errors);
         Some(Box::new(AcmePlan {
             challenges: Arc::clone(&orders.challenges),

@@ -4,25 +4,28 @@ use myriad_conf::Text;
 use myriad_conf::model::{LocationConf, Matcher};
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use myriad_cache::settings::CacheSettings;
-use myriad_exchange::runtime::{Label, OriginLabel, PlaceId};
+use myriad_exchange::runtime::{OriginLabel, PlaceId, PlaceLabel};
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Returns the label of a level that becomes a place.
-    pub(super) fn label(&mut self, settings: &Settings) -> Label {
+    pub(super) fn label(&mut self, settings: &Settings) -> PlaceLabel {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else {
-            return Label::default();
+            return PlaceLabel::default();
         };
         let origin: &OriginSettings = settings.origin(*protocol);
         let cache = origin.own::<CacheSettings>();
-        let bypass = self.in_rules(|compile| compile.written(&cache.bypass));
+        let bypass = self.in_rules(|compile| compile.labelled_templates(&cache.bypass));
         let handler = format!("{}pass {}", protocol.prefix(), target.lossy());
-        let no_cache = self.written(&cache.no_cache);
-        Label { origin: Some(Box::new(OriginLabel { handler, bypass, no_cache })), ..Label::default() }
+        let no_cache = self.labelled_templates(&cache.no_cache);
+        PlaceLabel {
+            origin: Some(Box::new(OriginLabel { handler, bypass, no_cache })),
+            ..PlaceLabel::default()
+        }
     }
 
-    fn written(&mut self, texts: &[Text]) -> Vec<(String, myriad_script::Template)> {
+    fn labelled_templates(&mut self, texts: &[Text]) -> Vec<(String, myriad_script::Template)> {
         // Errors of a text have been reported where it is used.
         let compiled = texts.iter().filter_map(|text| {
             let written = text.lossy();

@@ -7,23 +7,23 @@ use myriad_conf::Text;
 use myriad_conf::model::CacheZoneConf;
 use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_http::Known;
-use myriad_policy::{ImpersonalCookies, Invalidate, PersonalCookies, Rules};
+use myriad_policy::{CachePolicy, ImpersonalCookies, Invalidate, PersonalCookies};
 use myriad_script::{Predicates, Template};
-use myriad_store::{DiskLimits, Pace, Zone, ZoneLimits};
+use myriad_store::{DiskLimits, WorkPace, Zone, ZoneLimits};
 
-use super::Compile;
-use super::fields::{announced, hidden, lower};
+use super::RuntimeCompiler;
+use super::fields::{announcement, hidden_fields, lowercase_names};
 use crate::machine;
 use myriad_admin::purge;
 use myriad_cache::device_class::DeviceClass;
 use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone, cache_key};
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, NamedCaches, Reads};
-use myriad_store::page::{FetchBounds, PageFolder, PageZone};
+use myriad_store::page::{FetchLimits, PageFolder, PageZone};
 
 /// Bytes of `keys_zone` counted per file: nginx documents 8000 keys per megabyte.
 const KEY_BYTES: u64 = 128;
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     pub(super) fn cache(&mut self, settings: &Settings, origin: &OriginSettings) -> Caches {
         let CacheZone::Zone(name) = &origin.own::<CacheSettings>().zone else { return Caches::None };
         if !name.has_variables() {
@@ -62,7 +62,7 @@ impl Compile<'_> {
             host_in_key,
             uri_in_key,
             no_vary_search: settings.feature::<CacheRules>().no_vary_search,
-            no_vary_search_said: settings.feature::<CacheRules>().no_vary_search_said.clone(),
+            no_vary_search_line: settings.feature::<CacheRules>().no_vary_search_default.clone(),
             convert_head: cache.convert_head.unwrap_or(true),
             purge: purge::rules(self, settings),
             valid_texts: self.valid_texts(origin),
@@ -81,7 +81,7 @@ impl Compile<'_> {
         Predicates::new(texts.iter().map(|text| self.template(text)).collect())
     }
 
-    fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> Rules {
+    fn rules(&mut self, settings: &Settings, origin: &OriginSettings, key: &Template) -> CachePolicy {
         let cache = origin.own::<CacheSettings>();
         let CacheRules { personal_cookies: cookies, impersonal_cookies, rfc9111, .. } =
             settings.feature::<CacheRules>();
@@ -99,7 +99,7 @@ impl Compile<'_> {
         } else {
             PersonalCookies::new(cookies.builtin, names.iter().map(String::as_str))
         };
-        Rules {
+        CachePolicy {
             valid: cache.valid.iter().map(|valid| valid.valid).collect(),
             ignore: origin.answer.ignore,
             methods: cache.methods,
@@ -113,13 +113,13 @@ impl Compile<'_> {
             authorization_in_key,
             rfc9111: *rfc9111,
             device_class: settings.feature::<DeviceClass>().on,
-            announced: announced(origin),
+            announced: announcement(origin),
             shared_fetch: self.shared_fetch(settings, key),
             grace: cache.stale,
             invalidate: if *rfc9111 { Invalidate::Everything } else { cache.invalidate },
             negative: cache.negative.clone(),
-            hide: hidden(settings, origin),
-            pass: lower(&origin.answer.pass),
+            hide: hidden_fields(settings, origin),
+            pass: lowercase_names(&origin.answer.pass),
         }
     }
 
@@ -127,21 +127,21 @@ impl Compile<'_> {
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
-        let bounds = FetchBounds { most: conf.max_fetches as usize, queue: conf.fetch_queue as usize };
+        let bounds = FetchLimits { max_running: conf.max_fetches as usize, queue: conf.fetch_queue as usize };
         // Normalized, without `.` components.
-        let path = self.around.prefix.join(&*conf.path.lossy()).components().collect();
+        let path = self.environment.prefix.join(&*conf.path.lossy()).components().collect();
         let folder = PageFolder { path, levels: conf.levels.clone() };
-        if let Some(zone) = self.around.kept.zones.get(name)
+        if let Some(zone) = self.environment.retained.zones.get(name)
             // With another path or folder structure it is a different zone.
             && zone.folder == folder
         {
             zone.zone.resize(limits);
-            zone.fetches.bound(bounds);
+            zone.fetches.set_limits(bounds);
             return Some(Arc::clone(zone));
         }
         let zone = Arc::new(PageZone::new(Zone::new(name, limits), folder));
-        zone.fetches.bound(bounds);
-        self.around.kept.zones.insert(name.to_owned(), Arc::clone(&zone));
+        zone.fetches.set_limits(bounds);
+        self.environment.retained.zones.insert(name.to_owned(), Arc::clone(&zone));
         Some(zone)
     }
 
@@ -153,7 +153,7 @@ impl Compile<'_> {
     /// Returns the memory limits. All zones without `memory=` share one eighth of the machine's memory.
     fn limits(&self, conf: &CacheZoneConf) -> ZoneLimits {
         let unsized_zones = self.http.cache_zones.iter().filter(|zone| zone.memory.is_none()).count().max(1);
-        let share = machine::memory() / 8 / unsized_zones as u64;
+        let share = machine::available_memory() / 8 / unsized_zones as u64;
         let memory_bytes = conf.memory.unwrap_or(share) as usize;
         ZoneLimits { memory_bytes, inactive_ms: conf.inactive, ..ZoneLimits::default() }
     }
@@ -168,12 +168,12 @@ fn disk_limits(conf: &CacheZoneConf) -> DiskLimits {
         max_bytes: conf.max_size.unwrap_or(u64::MAX),
         min_free_bytes: conf.min_free,
         max_files: usize::try_from(conf.keys_zone_size / KEY_BYTES).unwrap_or(usize::MAX),
-        loader: Pace {
+        loader: WorkPace {
             files: conf.loader_files,
             sleep_ms: conf.loader_sleep,
             threshold_ms: conf.loader_threshold,
         },
-        manager: Pace {
+        manager: WorkPace {
             files: conf.manager_files,
             sleep_ms: conf.manager_sleep,
             threshold_ms: conf.manager_threshold,

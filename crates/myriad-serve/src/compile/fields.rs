@@ -3,15 +3,15 @@
 use myriad_cache::esi;
 use myriad_conf::Text;
 use myriad_conf::settings::{OriginSettings, Settings};
-use myriad_policy::{Announced, STATE_FIELD};
+use myriad_policy::{AnnouncedSupport, STATE_FIELD};
 
 /// Returns the fields that are not forwarded: `*_hide_header`, and fields addressed to an accelerator that announced
 /// itself.
-pub(super) fn hidden(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
-    let mut hidden = lower(&origin.answer.hide);
+pub(super) fn hidden_fields(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
+    let mut hidden = lowercase_names(&origin.answer.hide);
     hidden.push(STATE_FIELD.into());
     let has_esi = esi::is_on(settings);
-    if has_esi || announced(origin).surrogate.is_some() {
+    if has_esi || announcement(origin).surrogate.is_some() {
         hidden.push(b"surrogate-control"[..].into());
     }
     if has_esi {
@@ -20,12 +20,12 @@ pub(super) fn hidden(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u
     hidden
 }
 
-pub(super) fn lower(names: &[Text]) -> Vec<Box<[u8]>> {
+pub(super) fn lowercase_names(names: &[Text]) -> Vec<Box<[u8]>> {
     names.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect()
 }
 
 /// Returns the announcement in requests to an origin, which permits it to send certain fields to this accelerator.
-pub(super) fn announced(origin: &OriginSettings) -> Announced {
+pub(super) fn announcement(origin: &OriginSettings) -> AnnouncedSupport {
     let by_environment = origin.protocol.has_environment();
     let value = |names: [&str; 2]| {
         let mut set = origin.request.parameters.iter().filter(|param| match param.name.bytes() {
@@ -37,5 +37,8 @@ pub(super) fn announced(origin: &OriginSettings) -> Announced {
     let capability = value(["HTTP_SURROGATE_CAPABILITY", "Surrogate-Capability"]);
     let token =
         |value: &[u8]| value.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii().into();
-    Announced { surrogate: capability.map(token), litespeed: value(["X-LSCACHE", "X-LSCACHE"]).is_some() }
+    AnnouncedSupport {
+        surrogate: capability.map(token),
+        litespeed: value(["X-LSCACHE", "X-LSCACHE"]).is_some(),
+    }
 }

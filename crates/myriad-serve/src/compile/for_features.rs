@@ -6,31 +6,34 @@ use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::{Assignment, Regex, Template};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use myriad_exchange::runtime::{SettingsCompiler, Shared};
 use myriad_store::page::PageZone;
 
-impl SettingsCompiler for Compile<'_> {
+impl SettingsCompiler for RuntimeCompiler<'_> {
     fn template(&mut self, text: &Text) -> Template {
-        Compile::template(self, text)
+        RuntimeCompiler::template(self, text)
     }
 
     fn answer_template(&mut self, text: &Text) -> Template {
         self.in_answer(|compile| compile.template(text))
     }
 
-    fn apart_template(&mut self, text: &Text) -> Template {
-        self.apart(|compile| compile.template(text))
+    fn origin_template(&mut self, text: &Text) -> Template {
+        self.after_all_rules(|compile| compile.template(text))
     }
 
     fn assignment(&mut self, variable: &Text, value: &Text) -> Option<Assignment> {
         let (name, text) = (self.utf8(variable), self.utf8(value));
-        self.scripts.assignment(name, text).map_err(|error| self.fail(variable.span, error)).ok()
+        self.scripts
+            .assignment(name, text)
+            .map_err(|error| self.report_script_error(variable.span, error))
+            .ok()
     }
 
     fn regex(&mut self, pattern: &Text) -> Option<Regex> {
         let source = self.utf8(pattern);
-        self.scripts.regex(source, true).map_err(|error| self.fail(pattern.span, error)).ok()
+        self.scripts.regex(source, true).map_err(|error| self.report_script_error(pattern.span, error)).ok()
     }
 
     fn cache_zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
@@ -42,7 +45,7 @@ impl SettingsCompiler for Compile<'_> {
     }
 
     fn folder(&self) -> &std::path::Path {
-        self.around.folder
+        self.environment.folder
     }
 
     fn location_name(&self) -> &[u8] {

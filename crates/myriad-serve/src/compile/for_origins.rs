@@ -7,25 +7,28 @@ use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_conf::{Span, Text};
 use myriad_script::{Regex, Template};
 
-use super::Compile;
-use myriad_exchange::runtime::{OriginGroup, OriginTlsPlace, ResolverPlace, Target};
+use super::RuntimeCompiler;
+use myriad_exchange::runtime::{OriginGroup, OriginTarget, OriginTlsPlace, ResolverPlace};
 
-impl OriginCompiler for Compile<'_> {
+impl OriginCompiler for RuntimeCompiler<'_> {
     fn rule_template(&mut self, text: &Text) -> Template {
         self.in_rules(|compile| compile.template(text))
     }
 
     fn pattern(&mut self, pattern: &Text, caseless: bool) -> Option<Regex> {
         let source = self.utf8(pattern);
-        self.scripts.regex(source, caseless).map_err(|error| self.fail(pattern.span, error)).ok()
+        self.scripts
+            .regex(source, caseless)
+            .map_err(|error| self.report_script_error(pattern.span, error))
+            .ok()
     }
 
-    fn address(&mut self, name: &str, written: &Text) -> Target {
+    fn address(&mut self, name: &str, written: &Text) -> OriginTarget {
         if let Some(group) = self.groups.get(name) {
-            return Target::Group(Arc::clone(group));
+            return OriginTarget::Group(Arc::clone(group));
         }
-        let config = self.single(name, written);
-        Target::Group(self.add_group(config, None, None))
+        let config = self.single_group(name, written);
+        OriginTarget::Group(self.add_group(config, None, None))
     }
 
     fn named_upstream(&self, name: &str) -> Option<Arc<OriginGroup>> {

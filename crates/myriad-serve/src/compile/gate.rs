@@ -6,24 +6,27 @@ use std::sync::Arc;
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
-use super::Compile;
+use super::RuntimeCompiler;
 use myriad_access::auth_request::assigned;
-use myriad_access::{Gates, limit_zones};
-use myriad_exchange::exchange::Gate;
+use myriad_access::{GateBuilder, limit_zones};
+use myriad_exchange::exchange::AccessGate;
 use myriad_origin::mirror;
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Compiles the zones of limits.
     pub(super) fn limit_zones(&mut self) {
         let zones = limit_zones(self.http);
         let keys: Vec<Template> =
-            self.apart(|compile| zones.iter().map(|zone| compile.template(&zone.key)).collect());
-        self.gates =
-            Rc::new(Gates::new(zones.iter().zip(keys), &mut self.around.kept.gate, self.around.folder));
+            self.after_all_rules(|compile| zones.iter().map(|zone| compile.template(&zone.key)).collect());
+        self.gates = Rc::new(GateBuilder::new(
+            zones.iter().zip(keys),
+            &mut self.environment.retained.gate,
+            self.environment.folder,
+        ));
     }
 
     /// Returns the checks of a level; `None` if all clients are admitted and no check observes them.
-    pub(super) fn gate(&mut self, settings: &Settings) -> Option<Arc<Gate>> {
+    pub(super) fn gate(&mut self, settings: &Settings) -> Option<Arc<AccessGate>> {
         Rc::clone(&self.gates).gate(settings, self, mirror::check(settings))
     }
 

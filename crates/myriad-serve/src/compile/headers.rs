@@ -2,14 +2,14 @@
 
 use myriad_conf::settings::{ServerTokens, Settings};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use crate::features::https_only;
 use myriad_exchange::runtime::{HeaderRules, ServerLines};
 use myriad_output::{cache_debug, headers};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     pub(super) fn headers(&mut self, settings: &Settings) -> HeaderRules {
         let server_name = match &settings.content.server_tokens {
             ServerTokens::Off => "Myriad".to_owned(),
@@ -22,13 +22,13 @@ impl Compile<'_> {
             hsts_line: https_only::hsts_line(settings),
         };
         HeaderRules {
-            own: self.shared.alike(own),
+            own: self.shared.deduplicate(own),
             add: headers::added_fields(settings, self).into(),
             replaced: headers::replaced(settings).into(),
             debug: cache_debug::compiled(settings),
             trailers: headers::added_trailers(settings, self).into(),
             expires: headers::expiry(settings, self),
-            says_freshness: headers::says_freshness(settings),
+            sets_freshness: headers::sets_freshness(settings),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! `error_log` and `access_log` of a level.
 
 use myriad_conf::settings::{self, OpenLogFileCache};
-use myriad_log::{AccessLog, BufferRules, ErrorLog, LogTarget};
+use myriad_log::{AccessLog, ErrorLog, LogBuffering, LogTarget};
 
-use myriad_script::Scope;
+use myriad_script::EvaluationScope;
 
-use super::Compile;
+use super::RuntimeCompiler;
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Returns the error log of a level: its own log, otherwise the main log.
     pub(super) fn error_log(&self, own: &[settings::ErrorLog]) -> ErrorLog {
         let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
-        self.around.logs.error_log(targets, self.around.prefix)
+        self.environment.logs.error_log(targets, self.environment.prefix)
     }
 
     pub(super) fn access_log(
@@ -20,16 +20,16 @@ impl Compile<'_> {
         open: Option<OpenLogFileCache>,
     ) -> Option<AccessLog> {
         let format = self.formats.iter().position(|format| format.name == log.format)?;
-        self.scripts.include(Scope::Shared(format as u32));
+        self.scripts.include(EvaluationScope::Shared(format as u32));
         let target = if let Some(syslog) = &log.syslog {
-            LogTarget::Syslog(self.around.logs.syslog(syslog)?)
+            LogTarget::Syslog(self.environment.logs.syslog(syslog)?)
         } else if log.path.has_variables() {
             LogTarget::Variable(self.template(&log.path), open)
         } else {
-            let path = self.absolute(&log.path);
+            let path = self.absolute_path(&log.path);
             LogTarget::File {
-                file: self.around.logs.file(&path)?,
-                buffer: log.buffer.map(|bytes| BufferRules {
+                file: self.environment.logs.file(&path)?,
+                buffer: log.buffer.map(|bytes| LogBuffering {
                     size: bytes as usize,
                     flush_ms: log.flush,
                     gzip: log.gzip,

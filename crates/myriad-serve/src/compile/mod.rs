@@ -33,18 +33,18 @@ use std::sync::Arc;
 use myriad_conf::model::{HttpConf, ServerName};
 use myriad_conf::settings::Types;
 use myriad_conf::{Diagnostic, Model, Span, Text};
-use myriad_log::{Format, Logs};
-use myriad_script::{Compiler, Scope, ScriptError, Template};
-use myriad_tls::{Files, TlsFiles};
+use myriad_log::{LogFormat, Logs};
+use myriad_script::{Compiler, EvaluationScope, ScriptError, Template};
+use myriad_tls::{TlsFileReader, TlsFiles};
 use myriad_upstream::{PeerStates, ResolverConfig};
 
-use myriad_access::{self as gates, Gates};
+use myriad_access::{self as gates, GateBuilder};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::pressure::Pressure;
 use myriad_exchange::runtime::{
-    AcmePlan, Atlas, Forwarded, Loaded, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime,
-    Server, Shared, Shortcut, VariableRef,
+    AcmePlan, ConfigPositions, LoadInfo, MediaTypes, OriginGroup, Place, PlannedStaple, Reads, Runtime,
+    Shared, Shortcut, TrustedForwarders, VariableRef, VirtualServer,
 };
 use myriad_exchange::traffic::Traffic;
 use myriad_store::page::PageZone;
@@ -52,29 +52,29 @@ use myriad_stream::StreamRuntime;
 
 /// State that survives a reload, by name.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedState {
     /// Cache zones.
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Health of peers.
     pub peers: PeerStates,
     /// State of access checks.
-    pub gate: gates::Kept,
+    pub gate: gates::PersistentCheckState,
     /// TLS sessions.
-    pub tls: myriad_tls::Kept,
+    pub tls: myriad_tls::TlsReloadState,
     /// State of `stream`.
-    pub stream: myriad_stream::Kept,
+    pub stream: myriad_stream::StreamReloadState,
     /// Counters.
     pub traffic: Arc<Traffic>,
     /// Memory pressure of the process.
     pub pressure: Arc<Pressure>,
     /// Automatically renewed certificates.
-    pub acme: myriad_tls::Orders,
+    pub acme: myriad_tls::AcmeOrders,
     /// Number of previous configurations.
     pub generations: u64,
 }
 
 /// Context of a compilation.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct CompileEnvironment<'a> {
     /// Folder against which relative paths are resolved.
     pub prefix: &'a Path,
     /// Folder of the main configuration file, in which password files with relative names are looked up.
@@ -86,24 +86,24 @@ pub(crate) struct Surroundings<'a> {
     /// Open log files.
     pub logs: &'a Logs,
     /// State that survives a reload; new zones are added.
-    pub kept: &'a mut Kept,
+    pub retained: &'a mut RetainedState,
 }
 
-impl Surroundings<'_> {
+impl CompileEnvironment<'_> {
     /// Returns the context for the `stream` block.
-    fn of_stream(&mut self) -> myriad_stream::Surroundings<'_> {
-        myriad_stream::Surroundings {
+    fn for_stream(&mut self) -> myriad_stream::StreamCompileInputs<'_> {
+        myriad_stream::StreamCompileInputs {
             prefix: self.prefix,
             listeners: self.listeners,
             logs: self.logs,
-            kept: &mut self.kept.stream,
-            files: Files { read: self.tls_files, folder: self.folder },
-            tls: &mut self.kept.tls,
+            reload_state: &mut self.retained.stream,
+            files: TlsFileReader { read: self.tls_files, folder: self.folder },
+            tls: &mut self.retained.tls,
             resolver: stream::RESOLVER,
             folder: self.folder,
             tables: crate::features::tables,
-            traffic: &self.kept.traffic,
-            zone: traffic::of_stream_server,
+            traffic: &self.retained.traffic,
+            zone: traffic::stream_server_zone,
         }
     }
 }
@@ -113,34 +113,34 @@ impl Surroundings<'_> {
 /// `folder` is that of the main configuration file. `tls_files` contains the files required by
 /// [`myriad_tls::tls_files`].
 pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), Vec<Diagnostic>> {
-    let mut kept = Kept::default();
-    let logs = Logs::nowhere();
-    let mut surroundings = Surroundings {
+    let mut retained = RetainedState::default();
+    let logs = Logs::without_outputs();
+    let mut surroundings = CompileEnvironment {
         prefix: Path::new("/"),
         folder,
         tls_files,
         listeners: &HashMap::new(),
         logs: &logs,
-        kept: &mut kept,
+        retained: &mut retained,
     };
-    surroundings.kept.tls.begin();
-    let stream = stream::stream(model, surroundings.of_stream());
-    let http = compile_and(model, surroundings, unused::unused);
-    both(http, stream).map(drop)
+    surroundings.retained.tls.begin_compilation();
+    let stream = stream::stream(model, surroundings.for_stream());
+    let http = compile_and(model, surroundings, unused::check_unused);
+    join_results(http, stream).map(drop)
 }
 
 /// Compiled `http` block, and the compiled `stream` block if it exists.
-pub(crate) type Compiled = (Arc<Runtime>, Option<Arc<StreamRuntime>>);
+pub(crate) type CompiledRuntimes = (Arc<Runtime>, Option<Arc<StreamRuntime>>);
 
 /// Compiles a model.
 pub(crate) fn compile_all(
     model: &Model,
-    mut surroundings: Surroundings<'_>,
-) -> Result<Compiled, Vec<Diagnostic>> {
-    surroundings.kept.tls.begin();
-    let stream = stream::stream(model, surroundings.of_stream());
+    mut surroundings: CompileEnvironment<'_>,
+) -> Result<CompiledRuntimes, Vec<Diagnostic>> {
+    surroundings.retained.tls.begin_compilation();
+    let stream = stream::stream(model, surroundings.for_stream());
     let http = compile_and(model, surroundings, |_| {});
-    both(http, stream).map(|(mut http, stream)| {
+    join_results(http, stream).map(|(mut http, stream)| {
         http.stream_groups = stream.iter().flat_map(|stream| stream.controls()).collect();
         http.stream_resolvers = stream.iter().flat_map(|stream| stream.resolvers().to_vec()).collect();
         http.traffic_zones.extend(stream.iter().flat_map(|stream| stream.traffic_zones()));
@@ -150,7 +150,7 @@ pub(crate) fn compile_all(
 }
 
 /// Returns both values, or the errors of both.
-fn both<A, B>(
+fn join_results<A, B>(
     one: Result<A, Vec<Diagnostic>>,
     other: Result<B, Vec<Diagnostic>>,
 ) -> Result<(A, B), Vec<Diagnostic>> {
@@ -161,16 +161,19 @@ fn both<A, B>(
 }
 
 /// Compiles the `http` block of a model.
-pub(crate) fn compile(model: &Model, surroundings: Surroundings<'_>) -> Result<Runtime, Vec<Diagnostic>> {
-    surroundings.kept.tls.begin();
+pub(crate) fn compile(
+    model: &Model,
+    surroundings: CompileEnvironment<'_>,
+) -> Result<Runtime, Vec<Diagnostic>> {
+    surroundings.retained.tls.begin_compilation();
     compile_and(model, surroundings, |_| {})
 }
 
 /// Compiles a model, and calls `also` before the result is complete.
 fn compile_and(
     model: &Model,
-    surroundings: Surroundings<'_>,
-    also: fn(&mut Compile<'_>),
+    surroundings: CompileEnvironment<'_>,
+    also: fn(&mut RuntimeCompiler<'_>),
 ) -> Result<Runtime, Vec<Diagnostic>> {
     let empty;
     let http = if let Some(http) = &model.http {
@@ -179,7 +182,7 @@ fn compile_and(
         empty = HttpConf::bare(crate::registry());
         &empty
     };
-    let mut compile = Compile::new(model, http, surroundings);
+    let mut compile = RuntimeCompiler::new(model, http, surroundings);
     let tables = compile.tables();
     compile.declare(&tables);
     compile.define(tables);
@@ -187,7 +190,7 @@ fn compile_and(
     compile.steps(&http.idle_steps, &http.settings);
     compile.limit_zones();
     compile.upstreams();
-    let servers: Vec<Server> = http.servers.iter().map(|server| compile.server(server)).collect();
+    let servers: Vec<VirtualServer> = http.servers.iter().map(|server| compile.server(server)).collect();
     let listeners = compile.listeners();
     let acme = compile.acme_plan();
     also(&mut compile);
@@ -195,10 +198,10 @@ fn compile_and(
 }
 
 /// Compilation in progress. Errors are collected, so that all errors of a file are reported together.
-struct Compile<'a> {
+struct RuntimeCompiler<'a> {
     model: &'a Model,
     http: &'a HttpConf,
-    around: Surroundings<'a>,
+    environment: CompileEnvironment<'a>,
     scripts: Compiler<VariableNames>,
     errors: Vec<Diagnostic>,
     places: Vec<Place>,
@@ -206,30 +209,30 @@ struct Compile<'a> {
     types: HashMap<*const Types, Arc<MediaTypes>>,
     /// True if any `listen` has `http2`.
     listens_http2: bool,
-    formats: Vec<Format>,
+    formats: Vec<LogFormat>,
     groups: HashMap<String, Arc<OriginGroup>>,
     resolvers: Vec<Arc<ResolverConfig>>,
     shared: Shared,
-    gates: Rc<Gates>,
+    gates: Rc<GateBuilder>,
     /// Names of the server being compiled.
     server_names: Vec<ServerName>,
     /// `Alt-Svc` line of the server being compiled.
     alt_svc: Box<[u8]>,
     /// Name or pattern of the location being compiled; empty outside of locations.
     location_name: Vec<u8>,
-    atlas: Atlas,
+    atlas: ConfigPositions,
     /// OCSP responses to be fetched.
     staples: Vec<PlannedStaple>,
     /// Places of servers that verify client certificates.
-    judging: Vec<std::ops::Range<usize>>,
+    verifying_places: Vec<std::ops::Range<usize>>,
 }
 
-impl<'a> Compile<'a> {
-    fn new(model: &'a Model, http: &'a HttpConf, around: Surroundings<'a>) -> Self {
+impl<'a> RuntimeCompiler<'a> {
+    fn new(model: &'a Model, http: &'a HttpConf, around: CompileEnvironment<'a>) -> Self {
         Self {
             model,
             http,
-            around,
+            environment: around,
             scripts: Compiler::new(VariableNames::new(crate::variables())),
             errors: Vec::new(),
             places: Vec::with_capacity(http.levels().len()),
@@ -243,30 +246,32 @@ impl<'a> Compile<'a> {
             server_names: Vec::new(),
             alt_svc: Box::default(),
             location_name: Vec::new(),
-            atlas: Atlas::default(),
+            atlas: ConfigPositions::default(),
             staples: Vec::new(),
-            judging: Vec::new(),
+            verifying_places: Vec::new(),
         }
     }
 
     fn finish(
         self,
-        servers: Vec<Server>,
-        listeners: HashMap<u32, myriad_exchange::runtime::Listener>,
+        servers: Vec<VirtualServer>,
+        listeners: HashMap<u32, myriad_exchange::runtime::ListenerHosts>,
         acme: Option<Box<AcmePlan>>,
     ) -> Result<Runtime, Vec<Diagnostic>> {
         let disk_limits = self.disk_limits();
-        let mut zones = self.around.kept.zones.clone();
+        let mut zones = self.environment.retained.zones.clone();
         zones.retain(|name, _| disk_limits.contains_key(name));
         let zone_list = self.http.cache_zones.iter().map(|conf| zones.get(&conf.name).cloned()).collect();
         let zone_log = self.error_log(&self.http.settings.log.error);
         let limits = self.gates.counts();
         let forwarded = crate::features::forwarded::compiled(&self.http.settings);
-        let loaded =
-            Loaded { generation: self.around.kept.generations + 1, at_ms: myriad_net::clock::wall_ms() };
+        let loaded = LoadInfo {
+            generation: self.environment.retained.generations + 1,
+            at_ms: myriad_net::clock::wall_ms(),
+        };
         let Self {
             model,
-            around,
+            environment: around,
             scripts,
             mut errors,
             mut places,
@@ -274,7 +279,7 @@ impl<'a> Compile<'a> {
             groups,
             resolvers,
             atlas,
-            judging,
+            verifying_places: judging,
             staples,
             ..
         } = self;
@@ -286,20 +291,20 @@ impl<'a> Compile<'a> {
         if let Err(found) = &compiled
             && errors.is_empty()
         {
-            errors.extend(found.iter().map(|error| told(Span::default(), error.clone())));
+            errors.extend(found.iter().map(|error| script_diagnostic(Span::default(), error.clone())));
         }
         let Ok(FinishedScripts { variables, shortcut }) = compiled else { return Err(errors) };
         if !errors.is_empty() {
             return Err(errors);
         }
-        let traffic_zones = traffic::zones(&servers, &places);
+        let traffic_zones = traffic::unique_zones(&servers, &places);
         let is_read = |what| variables.iter().any(|variable| variable.reads(what));
         Ok(Runtime {
             prefix: around.prefix.to_owned(),
             hostname: rustix::system::uname().nodename().to_bytes().to_ascii_lowercase().into(),
             debugged: model.main.debug_connections.clone(),
             forwarded,
-            listeners: by_number(listeners),
+            listeners: listeners_by_number(listeners),
             servers,
             acme,
             staples,
@@ -309,7 +314,7 @@ impl<'a> Compile<'a> {
                 .iter()
                 .filter_map(|variable| Some(variable.origin_field()?.into()))
                 .collect(),
-            keeps_offers: is_read(Reads::Offer),
+            reads_tls_offer: is_read(Reads::Offer),
             names_bodies: is_read(Reads::BodyFile),
             variable_registry: crate::variables(),
             variables,
@@ -326,31 +331,31 @@ impl<'a> Compile<'a> {
             stream_resolvers: Vec::new(),
             loaded,
             resolvers,
-            atlas,
-            traffic: Arc::clone(&around.kept.traffic),
-            pressure: Arc::clone(&around.kept.pressure),
+            positions: atlas,
+            traffic: Arc::clone(&around.retained.traffic),
+            pressure: Arc::clone(&around.retained.pressure),
             traffic_zones,
         })
     }
 
     /// Compiles texts that determine the route of a request or its cache key.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        self.in_scope(Scope::Rules, work)
+        self.in_scope(EvaluationScope::Rules, work)
     }
 
     /// Compiles texts of the current place's response that are evaluated once its page is found: head, body, log lines.
     /// A request that uses the shortcut evaluates them without having run the rules.
     fn in_answer<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        self.in_scope(Scope::Answer(self.places.len() as u32), work)
+        self.in_scope(EvaluationScope::Answer(self.places.len() as u32), work)
     }
 
     /// Compiles texts that are evaluated only for requests that have run all rules: access checks, requests to an
     /// origin.
-    fn apart<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        self.in_scope(Scope::Apart, work)
+    fn after_all_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.in_scope(EvaluationScope::AfterRules, work)
     }
 
-    fn in_scope<R>(&mut self, scope: Scope, work: impl FnOnce(&mut Self) -> R) -> R {
+    fn in_scope<R>(&mut self, scope: EvaluationScope, work: impl FnOnce(&mut Self) -> R) -> R {
         let around = self.scripts.set_scope(scope);
         let result = work(self);
         self.scripts.set_scope(around);
@@ -370,19 +375,19 @@ impl<'a> Compile<'a> {
         match self.scripts.template(source) {
             Ok(template) => template,
             Err(error) => {
-                self.fail(text.span, error);
+                self.report_script_error(text.span, error);
                 Template::constant(b"")
             }
         }
     }
 
-    fn fail(&mut self, span: Span, error: ScriptError) {
-        self.errors.push(told(span, error));
+    fn report_script_error(&mut self, span: Span, error: ScriptError) {
+        self.errors.push(script_diagnostic(span, error));
     }
 
     /// Returns a path of the configuration as an absolute path.
-    fn absolute(&self, path: &Text) -> PathBuf {
-        self.around.prefix.join(myriad_files::as_path(path.bytes()))
+    fn absolute_path(&self, path: &Text) -> PathBuf {
+        self.environment.prefix.join(myriad_files::as_path(path.bytes()))
     }
 }
 
@@ -400,18 +405,21 @@ fn finish_scripts(
     scripts: Compiler<VariableNames>,
     places: &mut [Place],
     judging: Vec<std::ops::Range<usize>>,
-    forwarded: &Forwarded,
+    forwarded: &TrustedForwarders,
 ) -> Result<FinishedScripts, Vec<ScriptError>> {
-    let read_by_rules = scripts.reads(Scope::Rules);
-    let answer = |number| scripts.reads(Scope::Answer(number as u32));
+    let read_by_rules = scripts.reads(EvaluationScope::Rules);
+    let answer = |number| scripts.reads(EvaluationScope::Answer(number as u32));
     let answers: Vec<_> = (0..places.len()).map(answer).collect();
     let names = scripts.finish()?;
-    shared_fetch::tell_devices(places, &names, &read_by_rules.builtins);
+    shared_fetch::set_device_dependence(places, &names, &read_by_rules.builtins);
     let mut shortcut = None;
     if !read_by_rules.varies {
-        shortcut = shortcut::of(read_by_rules.builtins.iter().map(|id| names.variable(*id)), forwarded);
+        shortcut = shortcut::parts_read_by_rules(
+            read_by_rules.builtins.iter().map(|id| names.variable(*id)),
+            forwarded,
+        );
     }
-    shortcut::allow(places, &answers, &names);
+    shortcut::allow_shortcuts(places, &answers, &names);
     for place in judging.into_iter().flatten() {
         places[place].shortcut = false;
     }
@@ -419,21 +427,21 @@ fn finish_scripts(
 }
 
 /// Returns the error of a script with its position.
-fn told(span: Span, error: ScriptError) -> Diagnostic {
-    let mut told = Diagnostic::error(span, error.message);
+fn script_diagnostic(span: Span, error: ScriptError) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(span, error.message);
     if let Some(cause) = error.cause {
-        told = told.cause(cause);
+        diagnostic = diagnostic.cause(cause);
     }
     match error.undefined {
-        Some(name) => told.undefined(name),
-        None => told,
+        Some(name) => diagnostic.undefined(name),
+        None => diagnostic,
     }
 }
 
 /// Returns a list with an element for every number, so that each request accesses it by index.
-fn by_number(
-    mut listeners: HashMap<u32, myriad_exchange::runtime::Listener>,
-) -> Vec<Option<myriad_exchange::runtime::Listener>> {
+fn listeners_by_number(
+    mut listeners: HashMap<u32, myriad_exchange::runtime::ListenerHosts>,
+) -> Vec<Option<myriad_exchange::runtime::ListenerHosts>> {
     let count = listeners.keys().max().map_or(0, |most| most + 1);
     (0..count).map(|number| listeners.remove(&number)).collect()
 }

@@ -6,10 +6,10 @@ use myriad_conf::model::{Balance, Sticky};
 use myriad_conf::settings::{Buffers, OriginBufferingSettings, OriginSettings, Protocol, Settings};
 use myriad_conf::{Diagnostic, Text};
 use myriad_script::Template;
-use myriad_upstream::{Address, Group, GroupConfig, KeepAlive, PeerConfig, Timeouts};
+use myriad_upstream::{Group, GroupConfig, KeepAlive, PeerAddress, PeerConfig, Timeouts};
 
-use super::Compile;
-use super::fields::{hidden, lower};
+use super::RuntimeCompiler;
+use super::fields::{hidden_fields, lowercase_names};
 use myriad_cache::settings::{CacheRules, CacheSettings, CacheZone};
 use myriad_exchange::runtime::{
     AheadRules, AnswerRules, FetchRules, OriginGroup, OriginPlace, RequestRules, StickyCookiePlace,
@@ -18,7 +18,7 @@ use myriad_exchange::runtime::{
 use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::{protocols, store};
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Compiles a place with an origin, from the argument of `*_pass` and the prefix of the location. Returns `None`
     /// for an unregistered protocol, which cannot occur.
     pub(super) fn origin(
@@ -84,11 +84,18 @@ impl Compile<'_> {
     /// Compiles every `upstream` block, so that variables can name any of them.
     pub(super) fn upstreams(&mut self) {
         for upstream in &self.http.upstreams {
-            let key = self.apart(|compile| upstream.hash_key.as_ref().map(|key| compile.template(key)));
+            let key =
+                self.after_all_rules(|compile| upstream.hash_key.as_ref().map(|key| compile.template(key)));
             let resolver = self.resolver(&upstream.settings);
             let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
-            let config = GroupConfig::of(upstream, HTTP_IDLE, resolver, self.around.prefix, &mut self.errors);
-            let sticky = self.apart(|compile| {
+            let config = GroupConfig::from_upstream(
+                upstream,
+                HTTP_IDLE,
+                resolver,
+                self.environment.prefix,
+                &mut self.errors,
+            );
+            let sticky = self.after_all_rules(|compile| {
                 let sticky = upstream.sticky.as_ref();
                 sticky.map(|sticky| compile.sticky(&upstream.name, sticky))
             });
@@ -103,7 +110,11 @@ impl Compile<'_> {
         sticky: Option<StickyPlace>,
     ) -> Arc<OriginGroup> {
         let name = config.name.clone();
-        let group = Arc::new(OriginGroup { group: Group::new(config, &self.around.kept.peers), key, sticky });
+        let group = Arc::new(OriginGroup {
+            group: Group::new(config, &self.environment.retained.peers),
+            key,
+            sticky,
+        });
         self.groups.insert(name, Arc::clone(&group));
         group
     }
@@ -114,7 +125,7 @@ impl Compile<'_> {
                 return StickyPlace::Route(names.iter().map(|name| self.template(name)).collect());
             }
             Sticky::Learn(learn) => {
-                let sessions = self.around.kept.peers.sessions(group, &learn.zone, learn.zone_size);
+                let sessions = self.environment.retained.peers.sessions(group, &learn.zone, learn.zone_size);
                 return StickyPlace::Learn(StickyLearnPlace {
                     create: learn.create.iter().map(|name| self.template(name)).collect(),
                     lookup: learn.lookup.iter().map(|name| self.template(name)).collect(),
@@ -137,8 +148,8 @@ impl Compile<'_> {
     }
 
     /// Returns a group for an address, or for a name that resolves to addresses.
-    pub(super) fn single(&mut self, name: &str, target: &Text) -> GroupConfig {
-        let peers = match Address::resolve(name, None) {
+    pub(super) fn single_group(&mut self, name: &str, target: &Text) -> GroupConfig {
+        let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
             Err(error) => {
                 let host = name.split(':').next().unwrap_or(name);
@@ -153,7 +164,12 @@ impl Compile<'_> {
             name: name.to_owned(),
             peers,
             balance: Balance::default(),
-            keepalive: KeepAlive { connections: 2, http: HTTP_IDLE, is_tried: true, ..KeepAlive::default() },
+            keepalive: KeepAlive {
+                connections: 2,
+                http: HTTP_IDLE,
+                is_implicit: true,
+                ..KeepAlive::default()
+            },
             queue: None,
             sticky: false,
             names: None,
@@ -164,14 +180,14 @@ impl Compile<'_> {
 
 /// Returns the rules for forwarding the origin's responses to clients.
 fn answer_rules(settings: &Settings, origin: &OriginSettings) -> AnswerRules {
-    let mut pass = lower(&origin.answer.pass);
+    let mut pass = lowercase_names(&origin.answer.pass);
     let rfc9111 = settings.feature::<CacheRules>().rfc9111;
     // RFC 9111 section 5.1: `Age` is relative to the origin's `Date`.
     if rfc9111 && !matches!(origin.own::<CacheSettings>().zone, CacheZone::Off) {
         pass.push(b"date"[..].into());
     }
     AnswerRules {
-        hide: hidden(settings, origin),
+        hide: hidden_fields(settings, origin),
         passes_head: pass.iter().any(|name| [&b"server"[..], b"date"].contains(&&**name)),
         pass,
         passes_interim: rfc9111,

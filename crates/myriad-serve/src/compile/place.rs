@@ -8,7 +8,7 @@ use myriad_conf::{Span, Text};
 use myriad_files::{Naming, TempFolder};
 use myriad_script::{Program, Template};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use super::timeouts::timeouts;
 use super::traffic;
 use crate::features;
@@ -16,7 +16,7 @@ use myriad_admin::purge::request::ServerPurges;
 use myriad_cache::handler::OriginHandler;
 use myriad_content::files::{self, FileHandler};
 use myriad_exchange::exchange::Handler;
-use myriad_exchange::feature::made;
+use myriad_exchange::feature::make_handler;
 use myriad_exchange::runtime::{
     BodyRules, Candidate, ConnectionRules, EntryRules, ErrorPage, ErrorRules, ErrorTarget, FilePlace,
     KeepAliveRules, LimitExcept, LogRules, MediaTypes, Place, PlaceId, Rates, Reads, RedirectRules,
@@ -32,7 +32,7 @@ pub(super) struct PlaceContext<'a> {
     pub(super) limit_except: Option<&'a LimitExceptConf>,
 }
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Compiles a level and adds it to the places.
     pub(super) fn place(
         &mut self,
@@ -53,7 +53,7 @@ impl Compile<'_> {
         let entry = EntryRules {
             internal: content.internal,
             limit_except: limit_except.map(Box::new),
-            gate: self.apart(|compile| compile.gate(settings)),
+            gate: self.after_all_rules(|compile| compile.gate(settings)),
             origin_gate: self.gates.origin_gate(settings),
         };
         let upload = UploadRules {
@@ -79,20 +79,20 @@ impl Compile<'_> {
         logs.after_sent = features.take();
         logs.tracing = features.take();
         logs.classes = features.take();
-        features.settle();
+        features.shrink();
         let place = Place {
             shortcut: false,
             entry,
             rewrite: RewriteRules { program: rewrite, ifs: ifs.into() },
             handler,
-            upload: self.shared.alike(upload),
-            connection: self.shared.alike(connection),
-            files: self.shared.alike(files),
-            errors: self.shared.alike(errors),
-            headers: self.shared.alike(headers),
+            upload: self.shared.deduplicate(upload),
+            connection: self.shared.deduplicate(connection),
+            files: self.shared.deduplicate(files),
+            errors: self.shared.deduplicate(errors),
+            headers: self.shared.deduplicate(headers),
             filters,
-            offer: self.shared.alike(offer),
-            logs: self.shared.alike(logs),
+            offer: self.shared.deduplicate(offer),
+            logs: self.shared.deduplicate(logs),
             redirects: RedirectRules {
                 absolute: content.absolute_redirect,
                 port: content.port_in_redirect,
@@ -103,7 +103,7 @@ impl Compile<'_> {
             features,
         };
         self.places.push(place);
-        let label = self.apart(|compile| compile.label(settings));
+        let label = self.after_all_rules(|compile| compile.label(settings));
         self.atlas.places.push(label);
         self.places.len() as PlaceId - 1
     }
@@ -113,9 +113,11 @@ impl Compile<'_> {
     fn handler(&mut self, settings: &Settings) -> Box<dyn Handler> {
         match &settings.handler {
             None => Box::new(FILES),
-            Some(HandlerConf::Feature(handler)) => made(self, handler).unwrap_or_else(|| Box::new(FILES)),
+            Some(HandlerConf::Feature(handler)) => {
+                make_handler(self, handler).unwrap_or_else(|| Box::new(FILES))
+            }
             Some(HandlerConf::Origin { protocol, target, prefix }) => {
-                match self.apart(|compile| compile.origin(settings, *protocol, (target, prefix))) {
+                match self.after_all_rules(|compile| compile.origin(settings, *protocol, (target, prefix))) {
                     Some(origin) => Box::new(OriginHandler(Arc::new(origin))),
                     None => Box::new(FILES),
                 }
@@ -150,7 +152,7 @@ impl Compile<'_> {
             uninitialized: log.uninitialized_variable_warn,
             counting: None,
             tracing: None,
-            traffic: traffic::of_location(&self.around.kept.traffic, settings),
+            traffic: traffic::location_zone(&self.environment.retained.traffic, settings),
             classes: None,
             after_sent: None,
         }
@@ -163,7 +165,8 @@ impl Compile<'_> {
             BodyInFile::On => (0, Naming::Stays),
         };
         let path = &client.body_temp_path.path;
-        let folder = TempFolder { path: self.absolute(path), levels: client.body_temp_path.levels.clone() };
+        let folder =
+            TempFolder { path: self.absolute_path(path), levels: client.body_temp_path.levels.clone() };
         let most_in_files = client.body_temp_max_size;
         BodyRules {
             in_memory,
@@ -223,7 +226,7 @@ impl Compile<'_> {
         if written.starts_with(b"/") || written.starts_with(b"$") {
             return self.template(&path);
         }
-        let absolute = self.absolute(&path);
+        let absolute = self.absolute_path(&path);
         self.template(&Text::new(absolute.as_os_str().as_encoded_bytes(), content.root.span))
     }
 

@@ -1,31 +1,35 @@
 //! Compilation of the model's rewrite steps into a program.
 
-use myriad_conf::model::{Condition, FileTest, RewriteFlag, RewriteStep, StringTest};
+use myriad_conf::model::{ConditionConf, FileTest, RewriteFlag, RewriteStep, StringTest};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_script::functions::Function;
 use myriad_script::{IfId, Program, StepKind, StepSource};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use super::place::PlaceContext;
 use myriad_exchange::runtime::PlaceId;
 
 /// Steps that own the words borrowed by the script compiler.
-pub(super) struct Owned(Vec<Step>);
+pub(super) struct OwnedSteps(Vec<OwnedStep>);
 
-enum Step {
+enum OwnedStep {
     Set { variable: String, value: String, span: Span },
     Call { name: String, variable: String, function: Function, arguments: Vec<String>, span: Span },
     Rewrite { pattern: String, replacement: String, flag: Option<&'static str>, span: Span },
     Return { code: String, text: Option<String>, span: Span },
     Break { span: Span },
-    If { words: Vec<String>, block: Owned, own_settings: bool, span: Span },
+    If { words: Vec<String>, block: OwnedSteps, own_settings: bool, span: Span },
 }
 
-impl Owned {
+impl OwnedSteps {
     /// Returns the steps of a level with these settings. Errors of their functions are added to `errors`.
-    pub(super) fn of(steps: &[RewriteStep], settings: &Settings, errors: &mut Vec<Diagnostic>) -> Self {
-        Self(steps.iter().filter_map(|each| step(each, settings, errors)).collect())
+    pub(super) fn from_steps(
+        steps: &[RewriteStep],
+        settings: &Settings,
+        errors: &mut Vec<Diagnostic>,
+    ) -> Self {
+        Self(steps.iter().filter_map(|each| owned_step(each, settings, errors)).collect())
     }
 
     /// Returns the steps as sources. The spans of their tags are appended to `spans`.
@@ -38,28 +42,28 @@ impl Owned {
         for step in &self.0 {
             let tag = spans.len();
             let kind = match step {
-                Step::Set { variable, value, span } => {
+                OwnedStep::Set { variable, value, span } => {
                     spans.push(*span);
                     StepKind::Set { variable, value }
                 }
-                Step::Call { name, variable, function, arguments, span } => {
+                OwnedStep::Call { name, variable, function, arguments, span } => {
                     spans.push(*span);
                     let arguments = arguments.iter().map(String::as_str).collect();
                     StepKind::Call { name, variable, function, arguments }
                 }
-                Step::Rewrite { pattern, replacement, flag, span } => {
+                OwnedStep::Rewrite { pattern, replacement, flag, span } => {
                     spans.push(*span);
                     StepKind::Rewrite { pattern, replacement, flag: *flag }
                 }
-                Step::Return { code, text, span } => {
+                OwnedStep::Return { code, text, span } => {
                     spans.push(*span);
                     StepKind::Return { code, text: text.as_deref() }
                 }
-                Step::Break { span } => {
+                OwnedStep::Break { span } => {
                     spans.push(*span);
                     StepKind::Break
                 }
-                Step::If { words, block, own_settings, span } => {
+                OwnedStep::If { words, block, own_settings, span } => {
                     spans.push(*span);
                     let id = IfId(*next_if);
                     *next_if += 1;
@@ -76,20 +80,22 @@ impl Owned {
     }
 }
 
-fn step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<Step> {
+fn owned_step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<OwnedStep> {
     let owned = |text: &Text| text.lossy().into_owned();
     Some(match step {
-        RewriteStep::Set { variable, value } => {
-            Step::Set { variable: format!("${}", variable.lossy()), value: owned(value), span: variable.span }
-        }
-        RewriteStep::Call { name, variable, function, arguments, span } => Step::Call {
+        RewriteStep::Set { variable, value } => OwnedStep::Set {
+            variable: format!("${}", variable.lossy()),
+            value: owned(value),
+            span: variable.span,
+        },
+        RewriteStep::Call { name, variable, function, arguments, span } => OwnedStep::Call {
             name: name.clone(),
             variable: format!("${}", variable.lossy()),
             function: function(settings, arguments).map_err(|error| errors.push(error)).ok()?,
             arguments: arguments.iter().map(owned).collect(),
             span: *span,
         },
-        RewriteStep::Rewrite { pattern, replacement, flag, span } => Step::Rewrite {
+        RewriteStep::Rewrite { pattern, replacement, flag, span } => OwnedStep::Rewrite {
             pattern: owned(pattern),
             replacement: owned(replacement),
             flag: match flag {
@@ -102,12 +108,12 @@ fn step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnostic>) -
             span: *span,
         },
         RewriteStep::Return { code, text, span } => {
-            Step::Return { code: code.to_string(), text: text.as_ref().map(owned), span: *span }
+            OwnedStep::Return { code: code.to_string(), text: text.as_ref().map(owned), span: *span }
         }
-        RewriteStep::Break { span } => Step::Break { span: *span },
-        RewriteStep::If(block) => Step::If {
-            words: words(&block.condition),
-            block: Owned::of(&block.rewrite, &block.settings, errors),
+        RewriteStep::Break { span } => OwnedStep::Break { span: *span },
+        RewriteStep::If(block) => OwnedStep::If {
+            words: condition_words(&block.condition),
+            block: OwnedSteps::from_steps(&block.rewrite, &block.settings, errors),
             own_settings: block.changes_settings,
             span: block.span,
         },
@@ -115,14 +121,14 @@ fn step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnostic>) -
 }
 
 /// Returns a condition as the words between `if` and its block.
-fn words(condition: &Condition) -> Vec<String> {
+fn condition_words(condition: &ConditionConf) -> Vec<String> {
     match condition {
-        Condition::True(variable) => vec![format!("${}", variable.lossy())],
-        Condition::Compare { variable, test, value } => {
+        ConditionConf::True(variable) => vec![format!("${}", variable.lossy())],
+        ConditionConf::Compare { variable, test, value } => {
             let operator = if *test == StringTest::Equal { "=" } else { "!=" };
             vec![format!("${}", variable.lossy()), operator.to_owned(), value.lossy().into_owned()]
         }
-        Condition::Match { variable, pattern, caseless, negated } => {
+        ConditionConf::Match { variable, pattern, caseless, negated } => {
             let operator = match (negated, caseless) {
                 (false, false) => "~",
                 (false, true) => "~*",
@@ -131,7 +137,7 @@ fn words(condition: &Condition) -> Vec<String> {
             };
             vec![format!("${}", variable.lossy()), operator.to_owned(), pattern.lossy().into_owned()]
         }
-        Condition::Test { test, negated, path } => {
+        ConditionConf::Test { test, negated, path } => {
             let letter = match test {
                 FileTest::File => 'f',
                 FileTest::Directory => 'd',
@@ -144,7 +150,7 @@ fn words(condition: &Condition) -> Vec<String> {
     }
 }
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Compiles the steps of a server or location with these settings, with a place for each `if`.
     pub(super) fn program(
         &mut self,
@@ -160,14 +166,14 @@ impl Compile<'_> {
 
     /// Compiles steps without the places of their `if` blocks.
     pub(super) fn steps(&mut self, steps: &[RewriteStep], settings: &Settings) -> Program {
-        let owned = Owned::of(steps, settings, &mut self.errors);
+        let owned = OwnedSteps::from_steps(steps, settings, &mut self.errors);
         // Tags are unique within the site, so that an explanation finds the directive by its tag.
         let mut spans = std::mem::take(&mut self.atlas.rules);
         let compiled = self.in_rules(|compile| compile.scripts.program(&owned.sources(&mut spans)));
         let program = compiled.unwrap_or_else(|errors| {
             for error in errors {
                 let span = error.item.and_then(|tag| spans.get(tag)).copied().unwrap_or_default();
-                self.fail(span, error);
+                self.report_script_error(span, error);
             }
             Program::default()
         });

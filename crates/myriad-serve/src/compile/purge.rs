@@ -11,34 +11,35 @@ use myriad_store::page::PageZone;
 /// the server's start at `own`, which is the server itself. Returns none if one of the places also restricts clients
 /// (`allow`, passwords, limits, `if`, trusted proxies): such rules apply to that place only, and only its requests have
 /// passed them.
-pub(super) fn of_server(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
+pub(super) fn server_purges(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     let mut purges = Vec::new();
     let server = &places[own as usize];
     for place in &places[own as usize..] {
-        let in_ifs =
-            || place.rewrite.ifs.iter().any(|id| *id != 0 && !rules_of(&places[*id as usize]).is_empty());
+        let in_ifs = || {
+            place.rewrite.ifs.iter().any(|id| *id != 0 && !method_purges(&places[*id as usize]).is_empty())
+        };
         if !place.rewrite.program.only_sets() && in_ifs() {
             return Vec::new();
         }
-        for (rules, methods, zone) in rules_of(place) {
-            let asks = place.entry.gate.is_some()
+        for (rules, methods, zone) in method_purges(place) {
+            let is_restricted = place.entry.gate.is_some()
                 || place.entry.limit_except.is_some()
                 || !place.rewrite.program.only_sets()
-                || (believes(place) && !believes(server));
-            if rules.everything || asks {
+                || (trusts_proxy(place) && !trusts_proxy(server));
+            if rules.everything || is_restricted {
                 return Vec::new();
             }
-            add(&mut purges, rules, methods, zone);
+            add_purge(&mut purges, rules, methods, zone);
         }
     }
     purges
 }
 
 /// Rules, their methods, and their zone.
-type ByMethod<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
+type MethodPurge<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
 
 /// Returns the purges by method for the caches of a place.
-fn rules_of(place: &Place) -> Vec<ByMethod<'_>> {
+fn method_purges(place: &Place) -> Vec<MethodPurge<'_>> {
     let Some(origin) = place.handler.origin() else { return Vec::new() };
     let caches: Vec<&CachePlace> = match &origin.cache {
         Caches::None => Vec::new(),
@@ -56,7 +57,12 @@ fn rules_of(place: &Place) -> Vec<ByMethod<'_>> {
 }
 
 /// Adds a purge, unless it is already present: most places of a server inherit one rule.
-fn add(purges: &mut Vec<ServerPurge>, rules: &PurgeRules, methods: &Arc<[Box<[u8]>]>, zone: &Arc<PageZone>) {
+fn add_purge(
+    purges: &mut Vec<ServerPurge>,
+    rules: &PurgeRules,
+    methods: &Arc<[Box<[u8]>]>,
+    zone: &Arc<PageZone>,
+) {
     let same = |purge: &ServerPurge| {
         rules.from.is_none()
             && purge.from.is_none()
@@ -70,7 +76,7 @@ fn add(purges: &mut Vec<ServerPurge>, rules: &PurgeRules, methods: &Arc<[Box<[u8
 }
 
 /// Returns whether the place trusts a proxy to report the client's address.
-fn believes(place: &Place) -> bool {
+fn trusts_proxy(place: &Place) -> bool {
     place.features.get::<RealIp>().is_some()
 }
 

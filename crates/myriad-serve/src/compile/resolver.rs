@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use myriad_conf::settings::Settings;
 
-use super::Compile;
+use super::RuntimeCompiler;
 use crate::features::resolver::{config, timeout_ms};
 use myriad_exchange::runtime::ResolverPlace;
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Returns the resolver of a place. Places with equal settings share a resolver and its cache.
     pub(super) fn resolver(&mut self, settings: &Settings) -> Option<ResolverPlace> {
         let config = config(settings, &mut self.errors)?;

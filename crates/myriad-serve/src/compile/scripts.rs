@@ -3,17 +3,18 @@
 use myriad_conf::model::{LocationConf, Matcher, RewriteStep, ServerName};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Span, Text};
-use myriad_log::Format;
-use myriad_script::{Scope, ScriptError};
+use myriad_log::LogFormat;
+use myriad_script::{EvaluationScope, ScriptError};
 
-use super::{Compile, program};
+use super::{RuntimeCompiler, program};
 use myriad_exchange::feature::{TableMaking, TableVariable};
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Opens the tables of features.
     pub(super) fn tables(&mut self) -> Vec<TableVariable> {
         let log = self.error_log(&self.http.settings.log.error);
-        let mut making = TableMaking { http: self.http, folder: self.around.folder, log, errors: Vec::new() };
+        let mut making =
+            TableMaking { http: self.http, folder: self.environment.folder, log, errors: Vec::new() };
         let tables = crate::features::tables(&mut making);
         self.errors.append(&mut making.errors);
         tables
@@ -30,7 +31,7 @@ impl Compile<'_> {
         let lazies = lazies.chain(self.http.split_clients.iter().map(|split| &split.variable));
         for variable in lazies.chain(tables.iter().map(|table| &table.variable)) {
             if let Err(error) = self.scripts.declare_lazy(&variable.lossy()) {
-                self.fail(variable.span, error);
+                self.report_script_error(variable.span, error);
             }
         }
         self.declare_steps(&self.http.idle_steps, &self.http.settings);
@@ -62,13 +63,13 @@ impl Compile<'_> {
     fn declare_captures(&mut self, pattern: &Text) {
         let source = self.utf8(pattern);
         if let Err(error) = self.scripts.declare_captures(source) {
-            self.fail(pattern.span, error);
+            self.report_script_error(pattern.span, error);
         }
     }
 
     fn declare_steps(&mut self, steps: &[RewriteStep], settings: &Settings) {
         // Errors of functions are also reported when the program is compiled.
-        let owned = program::Owned::of(steps, settings, &mut Vec::new());
+        let owned = program::OwnedSteps::from_steps(steps, settings, &mut Vec::new());
         if let Err(errors) = self.scripts.declare_program(&owned.sources(&mut Vec::new())) {
             // The same errors are reported with their positions when the program is compiled.
             drop(errors);
@@ -117,9 +118,9 @@ impl Compile<'_> {
 
     fn define_formats(&mut self) {
         for format in &self.http.log_formats {
-            let number = Scope::Shared(self.formats.len() as u32);
+            let number = EvaluationScope::Shared(self.formats.len() as u32);
             let template = self.in_scope(number, |compile| compile.template(&format.format));
-            self.formats.push(Format { name: format.name.clone(), template, escape: format.escape });
+            self.formats.push(LogFormat { name: format.name.clone(), template, escape: format.escape });
         }
     }
 
@@ -127,7 +128,7 @@ impl Compile<'_> {
     fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
         for error in defined.err().into_iter().flatten() {
             let line = error.item.and_then(|line| lines.get(line)).copied();
-            self.fail(line.filter(|line| *line != Span::default()).unwrap_or(head), error);
+            self.report_script_error(line.filter(|line| *line != Span::default()).unwrap_or(head), error);
         }
     }
 }

@@ -6,24 +6,24 @@ use myriad_conf::Diagnostic;
 use myriad_conf::model::{LocationConf, Matcher, ServerConf, ServerName};
 use myriad_conf::settings::{ClientSettings, Handler, Settings};
 use myriad_http::h1::HeadLimits;
-use myriad_net::{Limits, StreamLimits};
+use myriad_net::{Http2Limits, PreRoutingLimits};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use super::place::PlaceContext;
 use super::timeouts::timeouts;
 use super::traffic;
 use crate::features::https_only;
-use myriad_exchange::runtime::{HttpsOnly, Listener, Place, Server, ServerId};
+use myriad_exchange::runtime::{HttpsOnly, ListenerHosts, Place, ServerId, VirtualServer};
 use myriad_script::ServerNames;
 use myriad_script::locations::Locations;
 
 /// Maximum number of bytes read at once, limiting `http2_recv_buffer_size`: each worker has the buffer.
 const MOST_AT_ONCE: usize = 16 << 20;
 
-impl Compile<'_> {
-    pub(super) fn server(&mut self, server: &ServerConf) -> Server {
+impl RuntimeCompiler<'_> {
+    pub(super) fn server(&mut self, server: &ServerConf) -> VirtualServer {
         self.server_names.clone_from(&server.names);
-        self.alt_svc = super::alt_svc::line(server);
+        self.alt_svc = super::alt_svc::server_alt_svc(server);
         self.location_name.clear();
         let context = PlaceContext::default();
         let first = self.places.len();
@@ -34,16 +34,16 @@ impl Compile<'_> {
         for location in &server.locations {
             self.location(location, &mut locations);
         }
-        locations.settle();
+        locations.shrink_to_fit();
         let tls = self.tls(server);
         let tls_http3 = self.tls_http3(server, &tls);
         let clients = self.client_rules(server);
         if clients.is_some() {
             // The verification of clients is not part of the shortcut's inputs.
-            self.judging.push(first..self.places.len());
+            self.verifying_places.push(first..self.places.len());
         }
         let https_only = self.https_only(server);
-        Server {
+        VirtualServer {
             tls_http2: self.tls_http2(server, &tls),
             tls,
             https_only,
@@ -52,18 +52,18 @@ impl Compile<'_> {
             http3: (*server.settings.http3).clone(),
             clients,
             named: self.named_certificates(server),
-            streams: streams(&server.settings),
-            traffic: traffic::of_server(&self.around.kept.traffic, server),
+            streams: stream_limits(&server.settings),
+            traffic: traffic::server_zone(&self.environment.retained.traffic, server),
             name: server.primary_name.bytes().into(),
             place,
             rewrite,
             ifs: ifs.into(),
             routes_by_uri: locations.is_pure(),
             locations,
-            limits: limits(&server.settings.client),
+            limits: head_limits(&server.settings.client),
             tunnels: self.places[first..].iter().any(Place::tunnels),
             merge_slashes: server.settings.client.merge_slashes,
-            purges: super::purge::of_server(&self.places, place),
+            purges: super::purge::server_purges(&self.places, place),
         }
     }
 
@@ -97,22 +97,22 @@ impl Compile<'_> {
                 let source = self.utf8(&location.pattern);
                 match self.scripts.regex(source, caseless) {
                     Ok(regex) => into.add_regex(regex, place, nested),
-                    Err(error) => self.fail(location.pattern.span, error),
+                    Err(error) => self.report_script_error(location.pattern.span, error),
                 }
             }
         }
     }
 
     /// Returns the servers of each listening socket, by listener number.
-    pub(super) fn listeners(&mut self) -> HashMap<u32, Listener> {
-        let mut listeners: HashMap<u32, Listener> = HashMap::new();
+    pub(super) fn listeners(&mut self) -> HashMap<u32, ListenerHosts> {
+        let mut listeners: HashMap<u32, ListenerHosts> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {
-            if self.around.listeners.is_empty() {
+            if self.environment.listeners.is_empty() {
                 // A configuration check opens no sockets, but the regexes among the names must be valid.
                 self.names(server, id as ServerId, &mut ServerNames::default());
             }
             for listen in &server.listens {
-                let Some((number, ip)) = listen.socket_among(self.around.listeners) else { continue };
+                let Some((number, ip)) = listen.socket_among(self.environment.listeners) else { continue };
                 let id = id as ServerId;
                 let listener = listeners.entry(number).or_default();
                 listener.secure |= listen.ssl;
@@ -126,7 +126,7 @@ impl Compile<'_> {
                 self.names(server, id, &mut hosts.names);
             }
         }
-        for (name, number) in self.around.listeners {
+        for (name, number) in self.environment.listeners {
             if let Some(listener) = listeners.get_mut(number) {
                 listener.name.clone_from(name);
             }
@@ -169,9 +169,9 @@ impl Compile<'_> {
 }
 
 /// Returns the limits of concurrent HTTP/2 streams.
-fn streams(settings: &Settings) -> StreamLimits {
+fn stream_limits(settings: &Settings) -> Http2Limits {
     let http2 = &settings.http2;
-    StreamLimits {
+    Http2Limits {
         streams: http2.max_streams,
         preread: http2.preread,
         receive_buffer: usize::try_from(http2.receive_buffer).unwrap_or(usize::MAX).min(MOST_AT_ONCE),
@@ -180,7 +180,7 @@ fn streams(settings: &Settings) -> StreamLimits {
 }
 
 /// Returns the limits of request heads, and the timeouts before the location is known.
-fn limits(client: &ClientSettings) -> Limits {
+fn head_limits(client: &ClientSettings) -> PreRoutingLimits {
     let large = client.large_header_buffers;
     let block = HeadLimits {
         line: large.size as usize,
@@ -190,7 +190,7 @@ fn limits(client: &ClientSettings) -> Limits {
         underscores_in_headers: client.underscores_in_headers,
     };
     let line = block.line.max(client.header_buffer_size as usize);
-    Limits {
+    PreRoutingLimits {
         head: HeadLimits { line, total: block.total.max(line), ..block },
         block,
         header_timeout_ms: client.header_timeout,
@@ -207,7 +207,7 @@ mod tests {
         let defaults = || myriad_conf::defaults(crate::registry());
         let timeouts = format!("{:?}", timeouts(&defaults().client));
         assert_eq!(timeouts, format!("{:?}", myriad_net::Timeouts::default()));
-        assert_eq!(limits(&defaults().client).head, HeadLimits::default());
-        assert_eq!(format!("{:?}", streams(defaults())), format!("{:?}", StreamLimits::default()));
+        assert_eq!(head_limits(&defaults().client).head, HeadLimits::default());
+        assert_eq!(format!("{:?}", stream_limits(defaults())), format!("{:?}", Http2Limits::default()));
     }
 }

@@ -10,7 +10,7 @@ use myriad_http::Known;
 use myriad_policy::{KeyedInput, SharedFetch};
 use myriad_script::{Builtin, Template};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use myriad_cache::shared_fetch::{self, SharedFetchSettings};
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, Place, Reads};
@@ -18,7 +18,11 @@ use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, Place, Reads};
 /// Determines for each place whether its cache key depends on the client's browser; its origin then receives the device
 /// class. Dependencies through maps are tracked exactly; values of `set` or of a regex are assumed to depend on the
 /// browser if the rules read it anywhere.
-pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_rules: &BTreeSet<Builtin>) {
+pub(super) fn set_device_dependence(
+    places: &mut [Place],
+    names: &VariableNames,
+    read_by_rules: &BTreeSet<Builtin>,
+) {
     let is_browser = |id: Builtin| {
         let variable = names.variable(id);
         variable.field() == Some(FieldRead::Known(Known::UserAgent))
@@ -27,7 +31,7 @@ pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_
     if !read_by_rules.iter().any(|id| is_browser(*id)) {
         return;
     }
-    let tell = |cache: &mut Arc<CachePlace>| {
+    let set_device = |cache: &mut Arc<CachePlace>| {
         let cache = Arc::get_mut(cache).expect("the place is not shared during compilation");
         cache.rules.shared_fetch.device = !cache.key.reads_only(|id| !is_browser(id));
     };
@@ -35,13 +39,13 @@ pub(super) fn tell_devices(places: &mut [Place], names: &VariableNames, read_by_
         let Some(origin) = place.handler.origin_mut() else { continue };
         match &mut origin.cache {
             Caches::None => {}
-            Caches::One(cache) => tell(cache),
-            Caches::Named(named) => named.places.iter_mut().for_each(|(_, cache)| tell(cache)),
+            Caches::One(cache) => set_device(cache),
+            Caches::Named(named) => named.places.iter_mut().for_each(|(_, cache)| set_device(cache)),
         }
     }
 }
 
-impl Compile<'_> {
+impl RuntimeCompiler<'_> {
     /// Returns the rules of a place, except those that depend on the complete configuration ([`tell_devices`]). A field
     /// or cookie that the key contains unchanged is sent to the origin, because pages are distinguished by it.
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {

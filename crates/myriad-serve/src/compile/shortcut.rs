@@ -6,12 +6,12 @@ use myriad_script::ScopeReads;
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
-use myriad_exchange::runtime::{Forwarded, PartRead, Place, Reads, Shortcut, VariableRef};
+use myriad_exchange::runtime::{PartRead, Place, Reads, Shortcut, TrustedForwarders, VariableRef};
 
 /// Returns the parts of a request that the rules read; `None` if they read more than fields and the request line.
-pub(super) fn of<'a>(
+pub(super) fn parts_read_by_rules<'a>(
     read: impl Iterator<Item = &'a VariableRef<Request>>,
-    forwarded: &Forwarded,
+    forwarded: &TrustedForwarders,
 ) -> Option<Shortcut> {
     let mut parts = Vec::new();
     for variable in read {
@@ -49,19 +49,19 @@ pub(super) fn of<'a>(
 }
 
 /// Sets for each place whether requests may use the shortcut to it. `answers` are the inputs of each place's response.
-pub(super) fn allow(places: &mut [Place], answers: &[ScopeReads], names: &VariableNames) {
+pub(super) fn allow_shortcuts(places: &mut [Place], answers: &[ScopeReads], names: &VariableNames) {
     for (place, reads) in places.iter_mut().zip(answers) {
-        place.shortcut = suits(place, reads, names);
+        place.shortcut = permits_shortcut(place, reads, names);
     }
 }
 
 /// Returns whether requests may use the shortcut to a place whose response has these inputs: no values that rules `set`
 /// or captured, because these are missing if the rules were not run.
-fn suits(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
+fn permits_shortcut(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
     let static_root = place.files.root.as_static().is_some();
     let by_files = place.handler.origin().is_none();
     let linked = place.files.symlinks.as_ref().is_none_or(|symlinks| symlinks.from.as_static().is_some());
-    let handled = place.handler.may_shorten() && (!by_files || static_root && linked);
+    let handled = place.handler.allows_shortcut() && (!by_files || static_root && linked);
     let logs = place
         .logs
         .access
@@ -71,7 +71,7 @@ fn suits(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
     let logs = logs && place.logs.after_sent.is_none();
     // A root with variables may depend on values set by the rules.
     let rooted = || reads.builtins.iter().any(|id| names.variable(*id).reads(Reads::Root));
-    handled && logs && place.filters.may_shorten() && !reads.made_by_rules && (static_root || !rooted())
+    handled && logs && place.filters.allows_shortcut() && !reads.made_by_rules && (static_root || !rooted())
 }
 
 #[cfg(test)]

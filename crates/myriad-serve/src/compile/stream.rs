@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use myriad_conf::{Diagnostic, Model};
-use myriad_stream::{StreamRuntime, Surroundings};
+use myriad_stream::{StreamCompileInputs, StreamRuntime};
 
 use crate::features::resolver;
 
 /// Compiles the block, if it exists.
 pub(super) fn stream(
     model: &Model,
-    around: Surroundings<'_>,
+    around: StreamCompileInputs<'_>,
 ) -> Result<Option<Arc<StreamRuntime>>, Vec<Diagnostic>> {
     Ok(myriad_stream::compile(model, around)?.map(Arc::new))
 }
 
 /// Creates resolvers with the settings of HTTP servers.
-pub(super) const RESOLVER: myriad_stream::MakeResolver = |settings, errors| {
+pub(super) const RESOLVER: myriad_stream::ResolverFactory = |settings, errors| {
     resolver::config(settings, errors).map(|config| (config, resolver::timeout_ms(settings)))
 };

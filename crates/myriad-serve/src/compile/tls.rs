@@ -5,15 +5,15 @@ use std::sync::Arc;
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::{Http3Settings, OriginSettings, Settings, TlsSettings};
 use myriad_conf::{Diagnostic, Span, Text};
-use myriad_tls::acme_client::Staple;
-use myriad_tls::{ClientRules, Files, NamedCertificates, OriginConfig, ServerParts, is_ordered};
+use myriad_tls::acme_client::OcspStaple;
+use myriad_tls::{ClientRules, NamedCertificates, OriginTlsConfig, ServerParts, TlsFileReader, is_ordered};
 use rustls::ServerConfig;
 
-use super::Compile;
+use super::RuntimeCompiler;
 use myriad_exchange::runtime::{NamedPair, OriginTlsPlace, PlannedStaple, ServerTls};
 
 /// Returns the settings without `$acme_certificate`, for a server without `acme_certificate`.
-fn without_ordered(settings: &TlsSettings) -> TlsSettings {
+fn without_acme_certificate(settings: &TlsSettings) -> TlsSettings {
     let mut own = TlsSettings { certificates: Vec::new(), keys: Vec::new(), ..settings.clone() };
     for (index, certificate) in settings.certificates.iter().enumerate() {
         let key = settings.keys.get(index);
@@ -25,13 +25,13 @@ fn without_ordered(settings: &TlsSettings) -> TlsSettings {
     own
 }
 
-impl<'a> Compile<'a> {
-    fn tls_files(&self) -> Files<'a> {
-        Files { read: self.around.tls_files, folder: self.around.folder }
+impl<'a> RuntimeCompiler<'a> {
+    fn tls_files(&self) -> TlsFileReader<'a> {
+        TlsFileReader { read: self.environment.tls_files, folder: self.environment.folder }
     }
 
     /// Returns the result, or records the error.
-    fn made<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
+    fn value_or_error<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
         result.map_err(|error| self.errors.push(*error)).ok()
     }
 
@@ -50,7 +50,7 @@ impl<'a> Compile<'a> {
         let mut settings: &TlsSettings = settings;
         if ordered.is_none() && settings.certificates.iter().any(is_ordered) {
             // The server inherits `ssl_certificate $acme_certificate` from `http` and has no `acme_certificate`.
-            own = without_ordered(settings);
+            own = without_acme_certificate(settings);
             settings = &own;
             if settings.certificates.is_empty() {
                 return ServerTls::Rejects;
@@ -59,18 +59,18 @@ impl<'a> Compile<'a> {
         let staples = self.staples(&server.settings, settings);
         let files = self.tls_files();
         let parts = ServerParts { settings, files, ordered: ordered.as_ref(), staples: &staples };
-        let config = myriad_tls::server_config(&parts, &mut self.around.kept.tls);
-        self.made(config).map_or(ServerTls::None, |config| ServerTls::Speaks(Arc::new(config)))
+        let config = myriad_tls::server_config(&parts, &mut self.environment.retained.tls);
+        self.value_or_error(config).map_or(ServerTls::None, |config| ServerTls::Terminates(Arc::new(config)))
     }
 
     /// Returns the OCSP staples of a server's certificates, in their order.
-    fn staples(&mut self, server: &Settings, settings: &TlsSettings) -> Vec<Option<Arc<Staple>>> {
+    fn staples(&mut self, server: &Settings, settings: &TlsSettings) -> Vec<Option<Arc<OcspStaple>>> {
         if !settings.stapling || settings.stapling_file.is_some() {
             return Vec::new();
         }
         let resolver = self.resolver(server);
         let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
-        let staples = myriad_tls::staples(settings, self.tls_files(), &mut self.around.kept.tls);
+        let staples = myriad_tls::staples(settings, self.tls_files(), &mut self.environment.retained.tls);
         for staple in staples.iter().flatten() {
             if !self.staples.iter().any(|planned| Arc::ptr_eq(&planned.staple, staple)) {
                 self.staples.push(PlannedStaple { staple: Arc::clone(staple), resolver: resolver.clone() });
@@ -82,45 +82,45 @@ impl<'a> Compile<'a> {
     /// Returns the same settings for clients that may use HTTP/2, as enabled by the address or the server; `None` if no
     /// client may.
     pub(super) fn tls_http2(&self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
-        let ServerTls::Speaks(config) = tls else { return None };
+        let ServerTls::Terminates(config) = tls else { return None };
         let speaks = server.settings.http2.on || self.listens_http2;
         speaks.then(|| Arc::new(myriad_tls::with_http2(config)))
     }
 
     /// Returns the TLS settings of a server for HTTP/3; `None` without HTTP/3.
     pub(super) fn tls_http3(&mut self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
-        let ServerTls::Speaks(config) = tls else { return None };
+        let ServerTls::Terminates(config) = tls else { return None };
         if !server.settings.http3.enabled || !server.listens.iter().any(|listen| listen.quic) {
             return None;
         }
         // A configuration check has no listeners that would load the key.
         self.host_key(&server.settings.http3);
-        Some(Arc::new(myriad_tls::over_quic(config, server.settings.tls.early_data)))
+        Some(Arc::new(myriad_tls::quic_config(config, server.settings.tls.early_data)))
     }
 
     /// Returns the `quic_host_key`.
     pub(super) fn host_key(&mut self, http3: &Http3Settings) -> Option<Box<[u8]>> {
         let key = myriad_tls::host_key(http3, self.tls_files());
-        self.made(key).flatten()
+        self.value_or_error(key).flatten()
     }
 
     /// Returns the rules for client certificates of a server; `None` if they are not requested.
     pub(super) fn client_rules(&mut self, server: &ServerConf) -> Option<Arc<ClientRules>> {
         let rules = ClientRules::of(&server.settings.tls, self.tls_files());
-        let rules = self.made(rules).flatten()?;
-        if !rules.asks() {
+        let rules = self.value_or_error(rules).flatten()?;
+        if !rules.uses_ocsp() {
             return Some(Arc::new(rules));
         }
         let resolver = self.resolver(&server.settings);
         let resolver = resolver.map(|place| (Arc::clone(&self.resolvers[place.index]), place.timeout_ms));
-        Some(Arc::new(rules.resolving(resolver)))
+        Some(Arc::new(rules.with_resolver(resolver)))
     }
 
     /// Returns the certificate pairs of a server if a name contains variables, otherwise none.
     pub(super) fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.tls_files());
-        let Some(files) = self.made(files).flatten() else { return Vec::new() };
+        let Some(files) = self.value_or_error(files).flatten() else { return Vec::new() };
         let is_clients = myriad_tls::is_clients(settings);
         let pairs = settings.certificates.iter().zip(&settings.keys);
         pairs.map(|(certificate, key)| self.named_pair(certificate, key, &files, is_clients)).collect()
@@ -133,7 +133,8 @@ impl<'a> Compile<'a> {
         files: &Arc<NamedCertificates>,
         is_clients: bool,
     ) -> NamedPair {
-        let (certificate, key) = self.apart(|compile| (compile.template(certificate), compile.template(key)));
+        let (certificate, key) =
+            self.after_all_rules(|compile| (compile.template(certificate), compile.template(key)));
         NamedPair { certificate, key, files: Arc::clone(files), is_clients }
     }
 
@@ -141,8 +142,8 @@ impl<'a> Compile<'a> {
     /// `None` if the settings have errors, which are recorded.
     pub(super) fn origin_tls(&mut self, origin: &OriginSettings, at: Span) -> Option<OriginTlsPlace> {
         let settings = &origin.tls;
-        let made = OriginConfig::of(origin, at, self.tls_files());
-        let OriginConfig { config, check, named, id } = self.made(made)?;
+        let made = OriginTlsConfig::of(origin, at, self.tls_files());
+        let OriginTlsConfig { config, check, named, id } = self.value_or_error(made)?;
         let pair = settings.certificate.as_ref().zip(settings.key.as_ref()).zip(named);
         // With only one pair, the order of preference is irrelevant.
         let certificate =

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use myriad_admin::status_zone;
 use myriad_conf::model::ServerConf;
 use myriad_conf::settings::Settings;
-use myriad_exchange::runtime::{Place, Server};
+use myriad_exchange::runtime::{Place, VirtualServer};
 use myriad_exchange::traffic::{Traffic, TrafficZone, ZoneKind};
 
 /// Zone name of servers without a name, as in the module `vhost_traffic_status`.
 const NAMELESS: &str = "_";
 
 /// Returns the zone of a server's requests.
-pub(super) fn of_server(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZone> {
+pub(super) fn server_zone(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZone> {
     let name = String::from_utf8_lossy(server.primary_name.bytes());
     let (name, is_named) = match status_zone::of_server(&server.settings) {
         Some(zone) => (zone, true),
@@ -24,17 +24,17 @@ pub(super) fn of_server(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZo
 }
 
 /// Returns the additional zone of a location's requests.
-pub(super) fn of_location(traffic: &Traffic, settings: &Settings) -> Option<Arc<TrafficZone>> {
+pub(super) fn location_zone(traffic: &Traffic, settings: &Settings) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Location, status_zone::of_location(settings)?, true))
 }
 
 /// Returns the zone of a `stream` server's sessions; `None` without `status_zone`.
-pub(super) fn of_stream_server(traffic: &Traffic, server: &ServerConf) -> Option<Arc<TrafficZone>> {
+pub(super) fn stream_server_zone(traffic: &Traffic, server: &ServerConf) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Stream, status_zone::of_server(&server.settings)?, true))
 }
 
 /// Returns the zones of servers and places without duplicates, ordered by kind and name.
-pub(super) fn zones(servers: &[Server], places: &[Place]) -> Vec<Arc<TrafficZone>> {
+pub(super) fn unique_zones(servers: &[VirtualServer], places: &[Place]) -> Vec<Arc<TrafficZone>> {
     let of_servers = servers.iter().map(|server| &server.traffic);
     let of_places = places.iter().filter_map(|place| place.logs.traffic.as_ref());
     let all = of_servers.chain(of_places).map(|zone| ((zone.kind(), zone.name()), zone));

@@ -1,20 +1,20 @@
 //! Check of variables in settings that no request uses: nginx rejects undefined variables there too.
 
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
-use myriad_conf::{Diagnostic, Doubt, Span, Text};
+use myriad_conf::{Diagnostic, PossibleCause, Span, Text};
 
-use super::Compile;
+use super::RuntimeCompiler;
 use super::place::PlaceContext;
 use myriad_access::{auth_basic, auth_request};
 use myriad_cache::settings::{CacheSettings, CacheZone, cache_key};
 use myriad_origin::protocols;
 
 /// Address of a placeholder origin for places without one. It is never contacted.
-const NOBODY: &str = "http://127.0.0.1:80";
+const PLACEHOLDER_ORIGIN: &str = "http://127.0.0.1:80";
 
 /// Compiles the settings that are not part of the runtime: settings that every lower level replaces, and parameters and
 /// keys of origins in places that use none. Only unknown variables are reported.
-pub(super) fn unused(compile: &mut Compile<'_>) {
+pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     let http = compile.http;
     if http.servers.is_empty() {
         // As in nginx, which compiles the fields for an origin for locations only. The main file of a control panel may
@@ -29,29 +29,33 @@ pub(super) fn unused(compile: &mut Compile<'_>) {
             let origin = settings.origin(protocol);
             // Most levels have no settings for the origin.
             if before.is_none_or(|before| before.origin(protocol) != origin) {
-                compile.unused_origin(settings, origin);
+                compile.check_unused_origin(settings, origin);
             }
         }
-        compile.unused_access(settings);
+        compile.check_unused_access(settings);
         before = Some(settings);
     }
     let found = compile.errors.split_off(known);
-    let is_unknown = |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Name(_)));
+    let is_unknown = |doubt: Option<&PossibleCause>| matches!(doubt, Some(PossibleCause::Name(_)));
     // An error without a position concerns a name that a protocol requires internally.
     let is_written = |error: &Diagnostic| error.span != Span::default();
     let found = found.into_iter().filter(|error| is_written(error) && is_unknown(error.doubt.as_deref()));
     compile.errors.extend(found);
 }
 
-impl Compile<'_> {
-    fn unused_origin(&mut self, settings: &Settings, origin: &OriginSettings) {
+impl RuntimeCompiler<'_> {
+    fn check_unused_origin(&mut self, settings: &Settings, origin: &OriginSettings) {
         let asked = match &settings.handler {
             Some(Handler::Origin { protocol, .. }) => Some(*protocol),
             _ => None,
         };
         if asked != Some(origin.protocol) {
-            let nobody = if origin.protocol.is_url() { NOBODY } else { NOBODY.trim_start_matches("http://") };
-            self.origin(settings, origin.protocol, (&Text::builtin(nobody), &Text::default()));
+            let placeholder = if origin.protocol.is_url() {
+                PLACEHOLDER_ORIGIN
+            } else {
+                PLACEHOLDER_ORIGIN.trim_start_matches("http://")
+            };
+            self.origin(settings, origin.protocol, (&Text::builtin(placeholder), &Text::default()));
         }
         let cache = origin.own::<CacheSettings>();
         let key = cache_key(origin);
@@ -67,11 +71,11 @@ impl Compile<'_> {
         }
     }
 
-    fn unused_access(&mut self, settings: &Settings) {
-        for text in auth_basic::texts(settings) {
+    fn check_unused_access(&mut self, settings: &Settings) {
+        for text in auth_basic::variable_texts(settings) {
             self.template(text);
         }
-        for value in auth_request::unasked(settings) {
+        for value in auth_request::unused_values(settings) {
             self.template(value);
         }
     }

@@ -16,13 +16,13 @@ use myriad_conf::Model;
 use myriad_log::Logs;
 use myriad_net::{Connection, TlsFacts};
 
-use crate::compile::{self, Kept, Surroundings};
+use crate::compile::{self, CompileEnvironment, RetainedState};
 use crate::phases::Phases;
 use crate::site::StartError;
-use myriad_exchange::exchange::{Line, Question, Sink};
+use myriad_exchange::exchange::{DecisionSink, ExplainedDecision, ExplainedRequest};
 use myriad_exchange::worker::{Generation, WorkerState};
 pub(crate) use way::explain_running;
-use way::{Lines, listener, plain_name, walk};
+use way::{ExplainedLines, listener_for, plain_name, run_phases};
 
 /// Processes the request with the site that the model describes.
 ///
@@ -33,8 +33,8 @@ pub fn explain(
     prefix: &Path,
     folder: &Path,
     tls_files: &myriad_tls::TlsFiles,
-    question: &Question,
-) -> Result<Vec<Line>, StartError> {
+    question: &ExplainedRequest,
+) -> Result<Vec<ExplainedDecision>, StartError> {
     let mut listeners = HashMap::new();
     let mut addresses = Vec::new();
     let listens = model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
@@ -45,16 +45,22 @@ pub fn explain(
             addresses.push((number, listen.address.clone(), listen.ssl));
         }
     }
-    let logs = Logs::nowhere();
-    let mut kept = Kept::default();
-    let surroundings =
-        Surroundings { prefix, folder, tls_files, listeners: &listeners, logs: &logs, kept: &mut kept };
+    let logs = Logs::without_outputs();
+    let mut retained = RetainedState::default();
+    let surroundings = CompileEnvironment {
+        prefix,
+        folder,
+        tls_files,
+        listeners: &listeners,
+        logs: &logs,
+        retained: &mut retained,
+    };
     let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-    let worker = Rc::new(WorkerState::alone(&runtime)?);
+    let worker = Rc::new(WorkerState::single(&runtime)?);
     let site = Rc::new(Generation::new(runtime, worker, &Phases));
-    let lines = Rc::new(Lines::default());
-    let sink: Rc<dyn Sink> = Rc::clone(&lines) as _;
-    let Some((listener, local, secure)) = listener(&addresses, question) else {
+    let lines = Rc::new(ExplainedLines::default());
+    let sink: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;
+    let Some((listener, local, secure)) = listener_for(&addresses, question) else {
         let text = match question.port {
             Some(port) => format!("no server listens on port {port}"),
             None => "no server has a TCP listener".to_owned(),
@@ -62,15 +68,15 @@ pub fn explain(
         sink.note("server", text, String::new(), None);
         return Ok(lines.0.take());
     };
-    let connection = Connection::imagined(listener, local, secure.then(TlsFacts::imagined));
+    let connection = Connection::for_internal_request(listener, local, secure.then(TlsFacts::typical));
     let mut question = question.clone();
-    question.host.get_or_insert_with(|| first_name(model));
-    walk(&site, &connection, &question, &sink);
+    question.host.get_or_insert_with(|| first_server_name(model));
+    run_phases(&site, &connection, &question, &sink);
     Ok(lines.0.take())
 }
 
 /// Returns the host for a URL that is only a path: the name of the first server.
-fn first_name(model: &Model) -> String {
+fn first_server_name(model: &Model) -> String {
     let server = model.http.as_ref().and_then(|http| http.servers.first());
     let name = server.map(|server| server.primary_name.lossy().into_owned()).unwrap_or_default();
     plain_name(name)

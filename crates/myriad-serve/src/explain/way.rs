@@ -6,20 +6,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_conf::model::ListenAddress;
-use myriad_http::{RequestHead, Version};
+use myriad_http::{HttpVersion, RequestHead};
 use myriad_net::{Connection, RequestBody, TlsFacts};
 
-use crate::phases::{self, Decision};
-use myriad_exchange::exchange::{Answer, Engine, Exchange, Line, Question, Sink};
+use crate::phases::{self, PhaseDecision};
+use myriad_exchange::exchange::{
+    ContentResponse, DecisionSink, Engine, Exchange, ExplainedDecision, ExplainedRequest,
+};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 
 /// Decisions reported so far.
 #[derive(Default)]
-pub(super) struct Lines(pub(super) RefCell<Vec<Line>>);
+pub(super) struct ExplainedLines(pub(super) RefCell<Vec<ExplainedDecision>>);
 
-impl Sink for Lines {
-    fn take(&self, line: Line) {
+impl DecisionSink for ExplainedLines {
+    fn take(&self, line: ExplainedDecision) {
         self.0.borrow_mut().push(line);
     }
 }
@@ -28,8 +30,8 @@ impl Sink for Lines {
 pub(crate) fn explain_running(
     engine: &'static dyn Engine,
     runtime: &Arc<Runtime>,
-    question: &Question,
-) -> Result<Vec<Line>, String> {
+    question: &ExplainedRequest,
+) -> Result<Vec<ExplainedDecision>, String> {
     let listeners = runtime.listeners.iter().enumerate();
     let addresses: Vec<_> = listeners
         .filter_map(|(number, listener)| {
@@ -38,20 +40,20 @@ pub(crate) fn explain_running(
             Some((number as u32, ListenAddress::Ip(address), listener.secure))
         })
         .collect();
-    let Some((listener, local, secure)) = listener(&addresses, question) else {
+    let Some((listener, local, secure)) = listener_for(&addresses, question) else {
         return Err("no server listens on this port".to_owned());
     };
-    let worker = WorkerState::aside().map_err(|error| error.to_string())?;
+    let worker = WorkerState::detached().map_err(|error| error.to_string())?;
     let site = Rc::new(Generation::new(Arc::clone(runtime), Rc::new(worker), engine));
-    let lines = Rc::new(Lines::default());
-    let sink: Rc<dyn Sink> = Rc::clone(&lines) as _;
-    let connection = Connection::imagined(listener, local, secure.then(TlsFacts::imagined));
+    let lines = Rc::new(ExplainedLines::default());
+    let sink: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;
+    let connection = Connection::for_internal_request(listener, local, secure.then(TlsFacts::typical));
     let mut question = question.clone();
     question.host.get_or_insert_with(|| {
         let name = runtime.servers.first().map(|server| String::from_utf8_lossy(&server.name).into_owned());
         plain_name(name.unwrap_or_default())
     });
-    walk(&site, &connection, &question, &sink);
+    run_phases(&site, &connection, &question, &sink);
     Ok(lines.0.take())
 }
 
@@ -64,9 +66,9 @@ pub(super) fn plain_name(name: String) -> String {
 
 /// Returns the listener of a port. Without a port, returns that of the scheme's default port, otherwise the first of
 /// the scheme, otherwise the first.
-pub(super) fn listener(
+pub(super) fn listener_for(
     addresses: &[(u32, ListenAddress, bool)],
-    question: &Question,
+    question: &ExplainedRequest,
 ) -> Option<(u32, SocketAddr, bool)> {
     let address_of = |address: &ListenAddress| match address {
         ListenAddress::Ip(address) => Some(*address),
@@ -88,11 +90,11 @@ pub(super) fn listener(
 }
 
 /// Runs the phases for the request.
-pub(super) fn walk(
+pub(super) fn run_phases(
     site: &Rc<Generation>,
     connection: &Rc<Connection>,
-    question: &Question,
-    sink: &Rc<dyn Sink>,
+    question: &ExplainedRequest,
+    sink: &Rc<dyn DecisionSink>,
 ) {
     let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
     if let Some(host) = &question.host {
@@ -100,20 +102,20 @@ pub(super) fn walk(
     }
     fields.extend(question.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     let (method, target) = (question.method.as_bytes(), question.target.as_bytes());
-    let mut head = RequestHead::from_parts(method, target, Version::Http11, fields);
+    let mut head = RequestHead::from_parts(method, target, HttpVersion::Http11, fields);
     // An invalid host is reported by the phases.
-    let _ = head.settle_host();
+    let _ = head.normalize_host();
     let mut exchange = Exchange::begin(site, &mut head, connection, RequestBody::empty());
     exchange.request.received.sink = Some(Rc::clone(sink));
     match phases::begin(&mut exchange) {
-        Decision::Ready(answer) => answered(&mut exchange, &**sink, &answer),
-        Decision::Wait(pending) => pending.explain(&mut exchange),
+        PhaseDecision::Ready(answer) => note_answer(&mut exchange, &**sink, &answer),
+        PhaseDecision::Wait(pending) => pending.explain(&mut exchange),
     }
 }
 
 /// Reports the last decision: the response to the client, if no origin must be contacted for it.
-fn answered(exchange: &mut Exchange, sink: &dyn Sink, answer: &Answer) {
-    if let myriad_exchange::exchange::MadeFrom::File(_) = &answer.made_from {
+fn note_answer(exchange: &mut Exchange, sink: &dyn DecisionSink, answer: &ContentResponse) {
+    if let myriad_exchange::exchange::ResponseSource::File(_) = &answer.source {
         let mut path = Vec::new();
         let Exchange { request, frame } = exchange;
         let _ = myriad_exchange::exchange::paths::of_uri(request, &request.route.uri, frame, &mut path);

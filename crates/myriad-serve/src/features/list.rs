@@ -101,7 +101,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     myriad_stream::FEATURE,
     myriad_stream::HEALTH_CHECK,
-    Feature::new("ssi", ssi::ROWS).compiled_by(ssi::keep_most).with_variables(ssi::VARIABLES),
+    Feature::new("ssi", ssi::ROWS).compiled_by(ssi::store_output_buffer_size).with_variables(ssi::VARIABLES),
     store::FEATURE,
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),
     Feature::new("tls", &[]).with_variables(ssl::CERTIFICATE),

@@ -1,95 +1,95 @@
 //! First phases: selection of the server, and normalization of the URI.
 
 use myriad_http::uri::{normalize_path, parse_host, split_target};
-use myriad_http::{Known, Method, Version};
-use myriad_log::Level;
+use myriad_http::{HttpVersion, Known, Method};
+use myriad_log::LogLevel;
 use myriad_net::service::Rejection;
 
 use super::errors;
-use super::run::{Decision, Entry, run};
+use super::run::{PhaseDecision, PhaseEntry, run};
 use super::watch;
 use super::{challenge, client, locate, rewrite, server_options, shortcut};
 use crate::features::{https_only, real_ip};
 use myriad_admin::purge::request as purge;
 use myriad_exchange::counting;
-use myriad_exchange::exchange::{Exchange, Request, Step};
+use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::Frame;
 
 /// Runs the phases for a request whose head has been read.
-pub(crate) fn begin(exchange: &mut Exchange) -> Decision {
+pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
     {
         counting::begin(&exchange.request);
-        return run(exchange, Entry::Step(step));
+        return run(exchange, PhaseEntry::Step(step));
     }
     let chosen = choose_server(exchange);
     counting::begin(&exchange.request);
     let entry = match chosen {
         Ok(()) if is_never_allowed(exchange) => {
             exchange.request.errors.supported = SERVER_METHODS;
-            Entry::Step(refuse(exchange, 405, "client sent method that is not allowed"))
+            PhaseEntry::Step(reject_and_close(exchange, 405, "client sent method that is not allowed"))
         }
-        Ok(()) if has_body_before_its_tunnel(exchange) => {
-            Entry::Step(refuse(exchange, 400, "client sent CONNECT with a body"))
+        Ok(()) if has_body_before_tunnel(exchange) => {
+            PhaseEntry::Step(reject_and_close(exchange, 400, "client sent CONNECT with a body"))
         }
-        Ok(()) if !speaks_its_version(exchange) => {
+        Ok(()) if !server_supports_version(exchange) => {
             let message =
                 "client attempted to request the server name for which the negotiated protocol is disabled";
-            Entry::Step(refuse(exchange, 421, message))
+            PhaseEntry::Step(reject_and_close(exchange, 421, message))
         }
         Ok(()) if exchange.request.received.connection.plain_to_tls.get() => {
-            Entry::Step(refuse(exchange, 497, "client sent plain HTTP request to HTTPS port"))
+            PhaseEntry::Step(reject_and_close(exchange, 497, "client sent plain HTTP request to HTTPS port"))
         }
-        Ok(()) if let Some(check) = client::unasked(exchange) => {
-            Entry::Step(Step::Wait(Box::new(async move |exchange: &mut Exchange| {
-                client::ask(exchange, check).await;
-                match of_known_client(exchange) {
-                    Entry::Step(step) => step,
+        Ok(()) if let Some(check) = client::required_status_check(exchange) => {
+            PhaseEntry::Step(PhaseStep::Wait(Box::new(async move |exchange: &mut Exchange| {
+                client::run_status_check(exchange, check).await;
+                match enter_known_client(exchange) {
+                    PhaseEntry::Step(step) => step,
                     _ => rewrite::server(exchange).unwrap_or_else(|| locate::run(exchange)),
                 }
             })))
         }
-        Ok(()) => of_known_client(exchange),
-        Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid host")),
+        Ok(()) => enter_known_client(exchange),
+        Err(status) => PhaseEntry::Step(reject_and_close(exchange, status, "client sent invalid host")),
     };
     run(exchange, entry)
 }
 
 /// Continues with a request whose server is known and whose client needs no further query of authorities.
-fn of_known_client(exchange: &mut Exchange) -> Entry {
-    if let Some(refusal) = client::refusal(exchange) {
-        return Entry::Step(refuse(exchange, refusal.status, &refusal.message));
+fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
+    if let Some(refusal) = client::check_client(exchange) {
+        return PhaseEntry::Step(reject_and_close(exchange, refusal.status, &refusal.message));
     }
-    if server_options::are_asked(&exchange.request) {
-        real_ip::find(&mut exchange.request);
-        return Entry::Step(server_options::answer());
+    if server_options::is_server_options(&exchange.request) {
+        real_ip::set_client_address(&mut exchange.request);
+        return PhaseEntry::Step(server_options::answer());
     }
     match normalise(exchange) {
         Ok(()) => {
-            real_ip::find(&mut exchange.request);
+            real_ip::set_client_address(&mut exchange.request);
             if let Some(sink) = &exchange.request.received.sink {
-                watch::server(&**sink, &exchange.request);
+                watch::report_server(&**sink, &exchange.request);
             }
             let answer = if challenge::is_pending(exchange) { challenge::answer(exchange) } else { None };
-            let answer = answer.or_else(|| purge_of_many(exchange));
-            let answer = answer.or_else(|| https_only::lead(exchange));
-            answer.map_or(Entry::Server, Entry::Step)
+            let answer = answer.or_else(|| purge_many_urls(exchange));
+            let answer = answer.or_else(|| https_only::redirect_to_https(exchange));
+            answer.map_or(PhaseEntry::Server, PhaseEntry::Step)
         }
-        Err(status) => Entry::Step(refuse(exchange, status, "client sent invalid URI")),
+        Err(status) => PhaseEntry::Step(reject_and_close(exchange, status, "client sent invalid URI")),
     }
 }
 
 /// Handles a purge of several URLs. The server's rules may reject it like any request; if they rewrite its URI, the
 /// location of the new URI handles it.
-fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
-    let wanted = purge::of_many(&exchange.request)?;
+fn purge_many_urls(exchange: &mut Exchange) -> Option<PhaseStep> {
+    let wanted = purge::multiple_purge(&exchange.request)?;
     let rewrites = exchange.request.route.form.rewrites;
     let refused = rewrite::server(exchange);
     Some(refused.unwrap_or_else(|| {
         if exchange.request.route.form.rewrites == rewrites {
-            purge::in_server(exchange, wanted)
+            purge::purge_server_zones(exchange, wanted)
         } else {
             locate::run(exchange)
         }
@@ -97,7 +97,7 @@ fn purge_of_many(exchange: &mut Exchange) -> Option<Step> {
 }
 
 /// Answers a request that could not be parsed or timed out.
-pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
+pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision {
     default_server(exchange);
     counting::begin(&exchange.request);
     let status = match why {
@@ -105,26 +105,26 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> Decision {
             let what = error.as_str();
             let message =
                 format_args!("client sent invalid request while reading client request headers: {what}");
-            exchange.request.log(Level::Info, message);
+            exchange.request.log(LogLevel::Info, message);
             error.error_page_code()
         }
         Rejection::TimedOut => {
             exchange
                 .request
-                .log(Level::Info, format_args!("client timed out while reading client request headers"));
+                .log(LogLevel::Info, format_args!("client timed out while reading client request headers"));
             408
         }
     };
-    run(exchange, Entry::Step(Step::Error(status)))
+    run(exchange, PhaseEntry::Step(PhaseStep::Error(status)))
 }
 
 /// Returns an error of this phase. It closes the connection, because the start of the next request is uncertain.
-fn refuse(exchange: &mut Exchange, status: u16, message: &str) -> Step {
-    exchange.request.log(Level::Info, format_args!("{message}"));
-    match errors::step(exchange, status) {
-        Step::Answer(mut answer) => {
+fn reject_and_close(exchange: &mut Exchange, status: u16, message: &str) -> PhaseStep {
+    exchange.request.log(LogLevel::Info, format_args!("{message}"));
+    match errors::error_step(exchange, status) {
+        PhaseStep::Answer(mut answer) => {
             answer.close = true;
-            Step::Answer(answer)
+            PhaseStep::Answer(answer)
         }
         step => step,
     }
@@ -136,28 +136,30 @@ fn is_never_allowed(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.method() {
         Method::Trace => true,
-        Method::Connect => !request.server().tunnels || request.received.head.version() != Version::Http11,
+        Method::Connect => {
+            !request.server().tunnels || request.received.head.version() != HttpVersion::Http11
+        }
         _ => false,
     }
 }
 
 /// Returns whether a CONNECT request announces a body. The data after the head is for the target of the tunnel (RFC
 /// 9110 section 9.3.6); a body would be interpreted differently by different recipients.
-fn has_body_before_its_tunnel(exchange: &Exchange) -> bool {
+fn has_body_before_tunnel(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     request.is_connect() && !request.upload.body.is_empty()
 }
 
 /// Returns whether the selected server supports the HTTP version, which may have been negotiated with another server.
-fn speaks_its_version(exchange: &Exchange) -> bool {
+fn server_supports_version(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.version() {
-        Version::Http10 | Version::Http11 => true,
-        Version::Http2 => {
+        HttpVersion::Http10 | HttpVersion::Http11 => true,
+        HttpVersion::Http2 => {
             let hosts = || request.site.runtime.hosts(&request.received.connection);
             request.server().http2 || hosts().is_some_and(|hosts| hosts.http2)
         }
-        Version::Http3 => request.server().http3.enabled,
+        HttpVersion::Http3 => request.server().http3.enabled,
     }
 }
 
@@ -184,13 +186,13 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     if let Some(authority) = authority.map(<[u8]>::to_vec) {
         // RFC 9112 section 3.2.2: `Host` is then replaced, for this server and for origins.
         request.received.head.fields_mut().set_known(Known::Host, &authority);
-        request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
+        request.received.head.normalize_host().map_err(myriad_http::ParseError::status)?;
     }
     if let Some(host) = request.forwarded_host().map(<[u8]>::to_vec)
         && !names_a_server(request, frame)?
     {
         request.received.head.fields_mut().set_known(Known::Host, &host);
-        request.received.head.settle_host().map_err(myriad_http::ParseError::status)?;
+        request.received.head.normalize_host().map_err(myriad_http::ParseError::status)?;
     }
     let sent = request.received.head.known(Known::Host);
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 
 /// Returns whether any challenge is pending; requests then must not use the shortcut, which would bypass the response.
 pub(super) fn is_pending(exchange: &Exchange) -> bool {
@@ -15,15 +15,15 @@ pub(super) fn is_pending(exchange: &Exchange) -> bool {
 
 /// Returns the response if this request is for the token of a pending challenge. It takes precedence over all rules of
 /// the server. A request for another token is processed like any other.
-pub(super) fn answer(exchange: &mut Exchange) -> Option<Step> {
+pub(super) fn answer(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     let challenges = &request.site.runtime.acme.as_ref()?.challenges;
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return None;
     }
     let path = request.received.head.target().split(|byte| *byte == b'?').next()?;
-    let answer = challenges.answer(path)?;
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::copy_from_slice(answer.as_bytes())));
+    let answer = challenges.http_response(path)?;
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::copy_from_slice(answer.as_bytes())));
     answer.media_type = Some(b"application/octet-stream"[..].into());
-    Some(Step::Answer(answer))
+    Some(PhaseStep::Answer(answer))
 }

@@ -2,35 +2,35 @@
 //! in the handshake (421), and early data that may be a replay (425).
 
 use myriad_http::Method;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_tls::StatusCheck;
 
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 
 /// Reason for the rejection of a request.
-pub(super) struct Refusal {
+pub(super) struct ClientRejection {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
 /// Returns the query required before the client's certificate can be verified (`ssl_ocsp`); `None` for most requests.
-pub(super) fn unasked(exchange: &Exchange) -> Option<StatusCheck> {
+pub(super) fn required_status_check(exchange: &Exchange) -> Option<StatusCheck> {
     let request = &exchange.request;
-    let rules = request.server().clients.as_ref().filter(|rules| rules.asks())?;
+    let rules = request.server().clients.as_ref().filter(|rules| rules.uses_ocsp())?;
     let facts = request.received.connection.tls()?;
     // No query is needed for a request that will be rejected.
     if facts.server_name.as_deref().is_some_and(|name| !is_host(name, &request.route.host)) {
         return None;
     }
-    myriad_tls::unasked(facts, rules, now_s())
+    myriad_tls::required_status_check(facts, rules, now_s())
 }
 
 /// Waits for the responses of the authorities and stores the result in the connection.
-pub(super) async fn ask(exchange: &mut Exchange, check: StatusCheck) {
+pub(super) async fn run_status_check(exchange: &mut Exchange, check: StatusCheck) {
     let (judged, why) = check.run(now_s()).await;
     if let Some(why) = why {
-        exchange.request.log(Level::Error, format_args!("{why}"));
+        exchange.request.log(LogLevel::Error, format_args!("{why}"));
     }
     if let Some(facts) = exchange.request.received.connection.tls() {
         facts.judged.set(Some(judged));
@@ -42,13 +42,13 @@ fn now_s() -> i64 {
 }
 
 /// Checks the client of a request whose server is known. It costs one branch if the server requires no certificate.
-pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
+pub(super) fn check_client(exchange: &Exchange) -> Option<ClientRejection> {
     let request = &exchange.request;
     let server = request.server();
     // Early data may be a replay, independently of the server that accepted it and of the requested server.
     if !is_safe(request.received.head.method()) && request.received.connection.is_early() {
         let message = "client sent early data with a request that must not be replayed".to_owned();
-        return Some(Refusal { status: 425, message });
+        return Some(ClientRejection { status: 425, message });
     }
     let rules = server.clients.as_ref()?;
     let facts = request.received.connection.tls()?;
@@ -56,20 +56,23 @@ pub(super) fn refusal(exchange: &Exchange) -> Option<Refusal> {
         let message =
             "client attempted to request the server name different from the one that was negotiated"
                 .to_owned();
-        return Some(Refusal { status: 421, message });
+        return Some(ClientRejection { status: 421, message });
     }
-    match myriad_tls::judge(facts, Some(rules), now_s()) {
+    match myriad_tls::verify_client(facts, Some(rules), now_s()) {
         None if rules.mandatory => {
             counting::unverified(request, 0);
-            Some(Refusal { status: 496, message: "client sent no required SSL certificate".to_owned() })
+            Some(ClientRejection {
+                status: 496,
+                message: "client sent no required SSL certificate".to_owned(),
+            })
         }
         None | Some(Ok(())) => None,
         // Codes 18 to 21: unknown issuer, which `optional_no_ca` allows.
-        Some(Err((18..=21, _))) if rules.lets_strangers => None,
+        Some(Err((18..=21, _))) if rules.accepts_unknown_authority => None,
         Some(Err((code, why))) => {
             counting::unverified(request, code);
             let message = format!("client SSL certificate verify error: ({code}:{why})");
-            Some(Refusal { status: 495, message })
+            Some(ClientRejection { status: 495, message })
         }
     }
 }

@@ -9,64 +9,64 @@ use super::padding::pad;
 use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::answers::error_pages::page_now;
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::{Answer, Exchange, Step};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep};
 use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
 /// Returns the step for an error: an internal redirect to its page, a redirect of the client, or the built-in page.
-pub(super) fn step(exchange: &mut Exchange, status: u16) -> Step {
+pub(super) fn error_step(exchange: &mut Exchange, status: u16) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     if exchange.request.received.lineage.as_ref().is_some_and(|lineage| lineage.errors_empty) {
-        return Step::Answer(Answer::new(status, ResponseBody::None));
+        return PhaseStep::Answer(ContentResponse::new(status, ResponseBody::None));
     }
     let page = page_now(exchange, place, status);
     match page {
         Some(page) => {
             exchange.request.errors.pages_end = !place.errors.recursive;
-            lead(exchange, page, status)
+            redirect_to_page(exchange, page, status)
         }
-        None => unpaged(exchange, status),
+        None => built_in_page(exchange, status),
     }
 }
 
 /// Returns the built-in page with its own status, even while the page for an earlier error is generated.
-pub(super) fn unpaged(exchange: &mut Exchange, status: u16) -> Step {
+pub(super) fn built_in_page(exchange: &mut Exchange, status: u16) -> PhaseStep {
     exchange.request.errors.forced_status = None;
-    Step::Answer(plain(exchange, status))
+    PhaseStep::Answer(built_in_answer(exchange, status))
 }
 
-fn lead(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> Step {
+fn redirect_to_page(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> PhaseStep {
     exchange.request.errors.status = Some(status);
     exchange.request.errors.forced_status = match page.answer {
-        ErrorPageCode::Keep => Some(shown(status)),
+        ErrorPageCode::Keep => Some(client_status(status)),
         ErrorPageCode::FromPage => None,
         ErrorPageCode::Fixed(code) => Some(code),
     };
     let template = match &page.target {
-        ErrorTarget::Named(name) => return Step::Named(name.clone()),
+        ErrorTarget::Named(name) => return PhaseStep::Named(name.clone()),
         ErrorTarget::Uri(template) => template,
     };
     let mut target = Vec::new();
     let Exchange { request, frame } = exchange;
     if template.eval(request, frame, &mut target).is_err() {
-        return unpaged(exchange, 500);
+        return built_in_page(exchange, 500);
     }
     if target.starts_with(b"/") {
         redirect::local_redirect(request, &target);
         // The page is requested with GET, independently of the method; HEAD remains HEAD.
         request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
-        return Step::Redirect;
+        return PhaseStep::Redirect;
     }
     request.errors.forced_status = None;
     let code = match page.answer {
         ErrorPageCode::Fixed(code @ (301 | 302 | 303 | 307 | 308)) => code,
         _ => 302,
     };
-    Step::Answer(redirect::redirect(request, code, &target))
+    PhaseStep::Answer(redirect::redirect(request, code, &target))
 }
 
 /// Returns the status sent to the client for nginx's internal codes.
-fn shown(status: u16) -> u16 {
+fn client_status(status: u16) -> u16 {
     match status {
         494..=497 => 400,
         status => status,
@@ -74,12 +74,12 @@ fn shown(status: u16) -> u16 {
 }
 
 /// Returns the built-in page.
-fn plain(exchange: &mut Exchange, status: u16) -> Answer {
+fn built_in_answer(exchange: &mut Exchange, status: u16) -> ContentResponse {
     // As in nginx, an error that occurs while an error page is generated is sent with its own status.
     exchange.request.errors.forced_status = None;
     let place = exchange.request.place();
     if status == 444 {
-        let mut answer = Answer::new(444, ResponseBody::None);
+        let mut answer = ContentResponse::new(444, ResponseBody::None);
         answer.dropped = true;
         return answer;
     }
@@ -88,7 +88,7 @@ fn plain(exchange: &mut Exchange, status: u16) -> Answer {
     if is_page {
         pad(&exchange.request, status, &mut body);
     }
-    let mut answer = Answer::new(shown(status), ResponseBody::Full(Bytes::from(body)));
+    let mut answer = ContentResponse::new(client_status(status), ResponseBody::Full(Bytes::from(body)));
     answer.media_type = is_page.then(|| b"text/html"[..].into());
     answer.compressible = true;
     // As in nginx: the framing of the data after the request is uncertain, the request is too large to be read, or this

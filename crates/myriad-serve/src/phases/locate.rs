@@ -1,21 +1,21 @@
 //! Location lookup, and the phases before the content.
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
-use super::limits::{MAX_REDIRECTS, failed};
-use super::rewrite::Rewritten;
+use super::limits::{MAX_REDIRECTS, script_failed};
+use super::rewrite::RewriteOutcome;
 use super::watch;
 use super::{rewrite, try_files};
 use crate::features::real_ip;
 use myriad_exchange::answers::redirect;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::tracing;
 use myriad_output::allow::SERVER_METHODS;
-use myriad_script::locations::Found;
+use myriad_script::locations::LocationMatch;
 
 /// Looks up the location of the current URI and continues in it.
-pub(crate) fn run(exchange: &mut Exchange) -> Step {
+pub(crate) fn run(exchange: &mut Exchange) -> PhaseStep {
     for _ in 0..=MAX_REDIRECTS {
         let site = std::rc::Rc::clone(&exchange.request.site);
         let server = site.runtime.server(exchange.request.route.server);
@@ -26,60 +26,61 @@ pub(crate) fn run(exchange: &mut Exchange) -> Step {
             None => server.locations.find(&request.route.uri, frame),
         };
         if let (None, Ok(found), true) = (remembered, &found, server.routes_by_uri) {
-            site.memo.keep_route(request.route.server, &request.route.uri, *found);
+            site.memo.store_route(request.route.server, &request.route.uri, *found);
         }
         match found {
-            Ok(Found::Place(place)) => request.route.place = place,
-            Ok(Found::None) => request.route.place = server.place,
-            Ok(Found::AddSlash(place)) => {
+            Ok(LocationMatch::Place(place)) => request.route.place = place,
+            Ok(LocationMatch::None) => request.route.place = server.place,
+            Ok(LocationMatch::AddSlash(place)) => {
                 request.route.place = place;
                 return redirect::add_slash(exchange);
             }
-            Err(error) => return failed(exchange, &error),
+            Err(error) => return script_failed(exchange, &error),
         }
         if let Some(sink) = &request.received.sink {
-            watch::location(&**sink, request, !matches!(found, Ok(Found::None)));
+            watch::report_location(&**sink, request, !matches!(found, Ok(LocationMatch::None)));
         }
         limit_methods(request);
         if request.place().entry.internal && !request.route.internal {
-            return Step::Error(404);
+            return PhaseStep::Error(404);
         }
         tracing::begin(exchange);
-        if let Some(refused) = too_large(exchange) {
+        if let Some(refused) = reject_too_large_body(exchange) {
             return refused;
         }
         match rewrite::location(exchange) {
-            Rewritten::Stay => return arrived(exchange),
-            Rewritten::Again => {}
-            Rewritten::Step(step) => return step,
+            RewriteOutcome::Stay => return enter_place(exchange),
+            RewriteOutcome::Again => {}
+            RewriteOutcome::Step(step) => return step,
         }
     }
     let uri = String::from_utf8_lossy(&exchange.request.route.uri);
-    exchange
-        .request
-        .log(Level::Error, format_args!("rewrite or internal redirection cycle while processing \"{uri}\""));
-    Step::Error(500)
+    exchange.request.log(
+        LogLevel::Error,
+        format_args!("rewrite or internal redirection cycle while processing \"{uri}\""),
+    );
+    PhaseStep::Error(500)
 }
 
 /// Continues in a named location.
-pub(crate) fn named(exchange: &mut Exchange, name: &[u8]) -> Step {
+pub(crate) fn run_named(exchange: &mut Exchange, name: &[u8]) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
     let Some(place) = server.locations.named(name) else {
         let name = String::from_utf8_lossy(name);
-        exchange.request.log(Level::Error, format_args!("could not find named location \"{name}\""));
-        return Step::Error(500);
+        exchange.request.log(LogLevel::Error, format_args!("could not find named location \"{name}\""));
+        return PhaseStep::Error(500);
     };
     exchange.request.route.place = place;
     limit_methods(&mut exchange.request);
     if let Some(sink) = &exchange.request.received.sink {
-        watch::location(&**sink, &exchange.request, true);
+        watch::report_location(&**sink, &exchange.request, true);
     }
     tracing::begin(exchange);
     match rewrite::location(exchange) {
-        Rewritten::Stay => arrived(exchange),
-        Rewritten::Again => run(exchange),
-        Rewritten::Step(step) => step,
+        RewriteOutcome::Stay => enter_place(exchange),
+        RewriteOutcome::Again => run(exchange),
+        RewriteOutcome::Step(step) => step,
     }
 }
 
@@ -95,7 +96,7 @@ fn limit_methods(request: &mut Request) {
 }
 
 /// Rejects a body whose announced length exceeds `client_max_body_size`, before the location's rules, as in nginx.
-fn too_large(exchange: &Exchange) -> Option<Step> {
+fn reject_too_large_body(exchange: &Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     if request.errors.status.is_some() {
         // This is the page for that error.
@@ -103,14 +104,14 @@ fn too_large(exchange: &Exchange) -> Option<Step> {
     }
     let limit = request.place().upload.max_body;
     let length = request.upload.body.length().filter(|length| limit > 0 && *length > limit)?;
-    request.log(Level::Error, format_args!("client intended to send too large body: {length} bytes"));
-    Some(Step::Error(413))
+    request.log(LogLevel::Error, format_args!("client intended to send too large body: {length} bytes"));
+    Some(PhaseStep::Error(413))
 }
 
 /// Continues with a known place: body size, access, content.
-fn arrived(exchange: &mut Exchange) -> Step {
+fn enter_place(exchange: &mut Exchange) -> PhaseStep {
     let request = &mut exchange.request;
-    real_ip::find(request);
+    real_ip::set_client_address(request);
     request.debug(|request, log| {
         let (uri, args) =
             (String::from_utf8_lossy(&request.route.uri), String::from_utf8_lossy(&request.route.args));
@@ -124,12 +125,12 @@ fn arrived(exchange: &mut Exchange) -> Step {
     );
     match place.entry.gate.clone() {
         Some(gate) => myriad_access::begin(exchange, &gate),
-        None => enter(exchange),
+        None => run_admitted(exchange),
     }
 }
 
 /// Continues after the client is admitted: `try_files`, content.
-pub(super) fn enter(exchange: &mut Exchange) -> Step {
+pub(super) fn run_admitted(exchange: &mut Exchange) -> PhaseStep {
     match try_files::run(exchange) {
         Some(step) => step,
         None => content(exchange),
@@ -137,11 +138,11 @@ pub(super) fn enter(exchange: &mut Exchange) -> Step {
 }
 
 /// Runs the content handler of the place.
-pub(super) fn content(exchange: &mut Exchange) -> Step {
+pub(super) fn content(exchange: &mut Exchange) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     if exchange.request.is_connect() && !place.tunnels() {
-        return Step::method_not_allowed(&mut exchange.request, SERVER_METHODS);
+        return PhaseStep::method_not_allowed(&mut exchange.request, SERVER_METHODS);
     }
     place.handler.begin(exchange)
 }

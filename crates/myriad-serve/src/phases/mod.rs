@@ -25,4 +25,4 @@ mod watch;
 
 pub(crate) use begin::{begin, reject};
 pub(crate) use engine::{Phases, wait};
-pub(crate) use run::Decision;
+pub(crate) use run::PhaseDecision;

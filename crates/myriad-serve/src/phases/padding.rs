@@ -1,6 +1,6 @@
 //! `msie_padding`: padding of error pages for browsers that replace short pages.
 
-use myriad_exchange::answers::msie::{agent_is, is_msie, says};
+use myriad_exchange::answers::msie::{agent_contains, agent_is, is_msie};
 use myriad_exchange::exchange::Request;
 
 /// Padding text. MSIE and Chrome show a built-in page instead of an error page shorter than 512 bytes.
@@ -9,13 +9,13 @@ const PADDED_BY: usize = 6;
 
 /// Pads an error page if the place enables it and the browser needs it.
 pub(super) fn pad(request: &Request, status: u16, page: &mut Vec<u8>) {
-    if status >= 400 && request.place().redirects.msie_padding && agent_is(request, hides_short_pages) {
+    if status >= 400 && request.place().redirects.msie_padding && agent_is(request, is_padding_required) {
         (0..PADDED_BY).for_each(|_| page.extend_from_slice(PADDING));
     }
 }
 
-fn hides_short_pages(agent: &[u8]) -> bool {
-    is_msie(agent) || says(agent, b"Chrome/")
+fn is_padding_required(agent: &[u8]) -> bool {
+    is_msie(agent) || agent_contains(agent, b"Chrome/")
 }
 
 #[cfg(test)]

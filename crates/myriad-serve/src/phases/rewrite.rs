@@ -1,54 +1,54 @@
 //! Execution of the rewrite directives of a server or a location.
 
 use bytes::Bytes;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
-use myriad_script::{Action, Flow, Program};
+use myriad_script::{Program, ProgramAction, ProgramResult};
 
-use super::limits::failed;
+use super::limits::script_failed;
 use myriad_exchange::answers::redirect::redirect_or_page;
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::PlaceId;
 
 /// Result of a location's rewrite directives.
-pub(crate) enum Rewritten {
+pub(crate) enum RewriteOutcome {
     /// Continue in this place.
     Stay,
     /// The URI has changed: look up the location again.
     Again,
     /// Response or error.
-    Step(Step),
+    Step(PhaseStep),
 }
 
 /// Runs the directives of the server; returns `None` to continue.
-pub(crate) fn server(exchange: &mut Exchange) -> Option<Step> {
+pub(crate) fn server(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
     exchange.request.route.place = server.place;
     match program(exchange, &server.rewrite, &server.ifs) {
-        Rewritten::Stay | Rewritten::Again => None,
-        Rewritten::Step(step) => Some(step),
+        RewriteOutcome::Stay | RewriteOutcome::Again => None,
+        RewriteOutcome::Step(step) => Some(step),
     }
 }
 
 /// Runs the directives of the current place.
-pub(crate) fn location(exchange: &mut Exchange) -> Rewritten {
+pub(crate) fn location(exchange: &mut Exchange) -> RewriteOutcome {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
     program(exchange, &place.rewrite.program, &place.rewrite.ifs)
 }
 
-fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewritten {
+fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> RewriteOutcome {
     if program.is_empty() {
-        return Rewritten::Stay;
+        return RewriteOutcome::Stay;
     }
     let Exchange { request, frame } = exchange;
     let rewrites = request.route.form.rewrites;
     let flow = match program.run(request, frame) {
         Ok(flow) => flow,
-        Err(error) => return Rewritten::Step(failed(exchange, &error)),
+        Err(error) => return RewriteOutcome::Step(script_failed(exchange, &error)),
     };
     if let Some(place) = flow.matched_if.and_then(|id| ifs.get(id.0 as usize)) {
         exchange.request.route.place = *place;
@@ -56,48 +56,48 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
     let rewritten = exchange.request.route.form.rewrites != rewrites;
     // A rewritten request may enter an internal location.
     exchange.request.route.internal |= rewritten;
-    exchange.request.route.form.off_location |= rewritten && matches!(flow.action, Action::Break);
-    act(exchange, &flow)
+    exchange.request.route.form.off_location |= rewritten && matches!(flow.action, ProgramAction::Break);
+    apply_flow(exchange, &flow)
 }
 
-fn act(exchange: &mut Exchange, flow: &Flow) -> Rewritten {
+fn apply_flow(exchange: &mut Exchange, flow: &ProgramResult) -> RewriteOutcome {
     match flow.action {
-        Action::Continue | Action::Break => Rewritten::Stay,
-        Action::UriChanged => Rewritten::Again,
-        Action::Redirect { status } => {
+        ProgramAction::Continue | ProgramAction::Break => RewriteOutcome::Stay,
+        ProgramAction::UriChanged => RewriteOutcome::Again,
+        ProgramAction::Redirect { status } => {
             let url = exchange.frame.output().to_vec();
-            Rewritten::Step(redirect_or_page(exchange, status, &url))
+            RewriteOutcome::Step(redirect_or_page(exchange, status, &url))
         }
-        Action::Return { status, text: true } => {
+        ProgramAction::Return { status, text: true } => {
             let text = exchange.frame.output().to_vec();
-            Rewritten::Step(text_answer(exchange, status, text))
+            RewriteOutcome::Step(text_answer(exchange, status, text))
         }
-        Action::Return { status: 444, .. } => {
-            let mut answer = Answer::new(444, ResponseBody::None);
+        ProgramAction::Return { status: 444, .. } => {
+            let mut answer = ContentResponse::new(444, ResponseBody::None);
             answer.dropped = true;
-            Rewritten::Step(Step::Answer(answer))
+            RewriteOutcome::Step(PhaseStep::Answer(answer))
         }
-        Action::Return { status: status @ (204 | 304), .. } => {
-            Rewritten::Step(Step::Answer(Answer::new(status, ResponseBody::None)))
+        ProgramAction::Return { status: status @ (204 | 304), .. } => {
+            RewriteOutcome::Step(PhaseStep::Answer(ContentResponse::new(status, ResponseBody::None)))
         }
-        Action::Return { status: status @ (..301 | 304..=306), .. } => {
-            Rewritten::Step(text_answer(exchange, status, Vec::new()))
+        ProgramAction::Return { status: status @ (..301 | 304..=306), .. } => {
+            RewriteOutcome::Step(text_answer(exchange, status, Vec::new()))
         }
-        Action::Return { status, .. } => Rewritten::Step(Step::Error(status)),
+        ProgramAction::Return { status, .. } => RewriteOutcome::Step(PhaseStep::Error(status)),
     }
 }
 
 /// Returns the response of `return code text`, with the location's media type, as in nginx.
-fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> Step {
-    if let Err(error) = exchange.request.upload.body.discard_at_hand() {
-        exchange.request.log(Level::Info, format_args!("client sent invalid body ({error})"));
-        return Step::Error(error.status());
+fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> PhaseStep {
+    if let Err(error) = exchange.request.upload.body.discard_received() {
+        exchange.request.log(LogLevel::Info, format_args!("client sent invalid body ({error})"));
+        return PhaseStep::Error(error.status());
     }
-    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    let mut answer = ContentResponse::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.compressible = true;
     if !matches!(status, 204 | 304) {
         let request = &exchange.request;
         answer.media_type = Some(myriad_exchange::exchange::media_type_of(request, &request.route.uri));
     }
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

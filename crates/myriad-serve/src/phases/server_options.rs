@@ -4,19 +4,19 @@ use bytes::Bytes;
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
-use myriad_exchange::exchange::Answer;
+use myriad_exchange::exchange::ContentResponse;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::Step;
 use myriad_output::allow;
 
 /// Returns whether the request is for the server and not for a resource.
-pub(super) fn are_asked(request: &Request) -> bool {
+pub(super) fn is_server_options(request: &Request) -> bool {
     request.received.head.target() == b"*" && request.received.head.method() == Method::Options
 }
 
 /// Returns the response, without running rules or a location.
-pub(super) fn answer() -> Step {
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::new()));
+pub(super) fn answer() -> PhaseStep {
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::new()));
     answer.field(b"Allow", allow::of_server().as_bytes());
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

@@ -9,7 +9,7 @@
 use myriad_http::{Known, Method};
 
 use crate::features::real_ip;
-use myriad_exchange::exchange::Step;
+use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::memory::Shortcuts;
 use myriad_exchange::runtime::PartRead;
@@ -18,12 +18,12 @@ use myriad_exchange::runtime::PartRead;
 const LONGEST: usize = 768;
 
 /// Takes the shortcut, if the request may use it and an equivalent request is stored. With `None`, all phases must run.
-pub(crate) fn take(exchange: &mut Exchange) -> Option<Step> {
+pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
     read(&mut exchange.request, &rules.parts)?;
     restore(&mut exchange.request, &site.shortcuts)?;
-    real_ip::find_at_both(&mut exchange.request);
+    real_ip::set_client_address_at_both_levels(&mut exchange.request);
     let step = site.runtime.place(exchange.request.route.place).handler.shortcut(exchange);
     if step.is_none() {
         // The page is stale or missing: the phases need the request as it was received.

@@ -4,58 +4,61 @@ use myriad_conf::settings::TryFilesEnd;
 use myriad_encode::Coding;
 use myriad_script::{EvalError, Frame, Template};
 
-use super::limits::failed;
+use super::limits::script_failed;
 use super::watch;
 use myriad_exchange::answers::redirect::local_redirect;
-use myriad_exchange::exchange::Step;
-use myriad_exchange::exchange::paths::{look, of_uri};
+use myriad_exchange::exchange::PhaseStep;
+use myriad_exchange::exchange::paths::{look_up, of_uri};
 use myriad_exchange::exchange::{Exchange, Request, scratch};
-use myriad_exchange::memory::Tried;
+use myriad_exchange::memory::TryFilesResult;
 use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
 use myriad_store::page::ProxiedFacts;
 
 /// Tests the names in order. Returns `None` if a file was found or `try_files` is not configured: the content follows.
-pub(crate) fn run(exchange: &mut Exchange) -> Option<Step> {
+pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let id = exchange.request.route.place;
     let place = site.runtime.place(id);
     let rules = place.files.try_files.as_ref()?;
     let request = &exchange.request;
-    let remembered =
-        if rules.by_uri { site.memo.tried(id, &request.route.uri, request.received.at_ms) } else { None };
+    let remembered = if rules.by_uri {
+        site.memo.try_files_result(id, &request.route.uri, request.received.at_ms)
+    } else {
+        None
+    };
     let tried = match remembered {
         Some(tried) => Ok(tried),
         None => search(exchange, place, rules),
     };
     if let Ok(tried) = &tried {
-        exchange.request.believes_until(tried.until_ms);
+        exchange.request.limit_validity(tried.until_ms);
     }
     match tried {
-        Ok(Tried { candidate: None, .. }) => Some(end(exchange, place, &rules.end)),
-        Ok(Tried { candidate: Some(index), .. }) => match &rules.candidates[index as usize] {
+        Ok(TryFilesResult { candidate: None, .. }) => Some(end_step(exchange, place, &rules.end)),
+        Ok(TryFilesResult { candidate: Some(index), .. }) => match &rules.candidates[index as usize] {
             // For an alias in a regular expression location, the URI remains that of the folder, as in nginx.
             Candidate::Path { directory: true, .. } if place.files.rooting == Rooting::Whole => None,
             Candidate::Path { name, .. } => {
-                take(exchange, place, name).err().map(|error| failed(exchange, &error))
+                use_candidate(exchange, place, name).err().map(|error| script_failed(exchange, &error))
             }
             Candidate::Location(name) => {
                 exchange.request.route.form.by_candidate = true;
-                Some(Step::Named(name.clone()))
+                Some(PhaseStep::Named(name.clone()))
             }
         },
-        Err(error) => Some(failed(exchange, &error)),
+        Err(error) => Some(script_failed(exchange, &error)),
     }
 }
 
 /// Searches the file system, or the cached metadata.
-fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tried, EvalError> {
-    let mut tried = Tried { candidate: None, until_ms: u64::MAX };
+fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<TryFilesResult, EvalError> {
+    let mut tried = TryFilesResult { candidate: None, until_ms: u64::MAX };
     for (index, candidate) in rules.candidates.iter().enumerate() {
         let is_there = match candidate {
             Candidate::Path { name, directory } => {
-                look_for(exchange, place, name, *directory, &mut tried.until_ms)?
+                exists_in_place(exchange, place, name, *directory, &mut tried.until_ms)?
             }
-            Candidate::Location(name) => would_serve(exchange, name, &mut tried.until_ms)?,
+            Candidate::Location(name) => named_location_has_content(exchange, name, &mut tried.until_ms)?,
         };
         if is_there {
             tried.candidate = Some(index as u32);
@@ -64,13 +67,13 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     }
     let request = &exchange.request;
     if rules.by_uri {
-        request.site.memo.keep_tried(request.route.place, &request.route.uri, tried);
+        request.site.memo.store_try_files_result(request.route.place, &request.route.uri, tried);
     }
     Ok(tried)
 }
 
 /// Returns whether a name exists in the place. Reduces `until_ms` to the time until which the result is valid.
-fn look_for(
+fn exists_in_place(
     exchange: &mut Exchange,
     place: &Place,
     name: &Template,
@@ -83,19 +86,19 @@ fn look_for(
         if request.route.form.by_candidate && uri.ends_with(PACKED) && !accepts_gzip(request) {
             return Ok(false);
         }
-        let before = std::mem::replace(&mut request.route.form.behind_alias, true);
+        let before = std::mem::replace(&mut request.route.form.below_alias, true);
         let entry = scratch::with_buffer(|file| {
             of_uri(request, uri, frame, file)?;
-            Ok((!file.contains(&0)).then(|| look(request, frame, file)))
+            Ok((!file.contains(&0)).then(|| look_up(request, frame, file)))
         });
-        request.route.form.behind_alias = before;
+        request.route.form.below_alias = before;
         let entry = entry?;
         let is_there = entry.is_some_and(|entry| {
             *until_ms = place.files.validity.until_ms(&entry).min(*until_ms);
             if directory { entry.is_directory() } else { entry.file().is_some() }
         });
         if let Some(sink) = &request.received.sink {
-            watch::tried(&**sink, uri, directory, is_there);
+            watch::report_try(&**sink, uri, directory, is_there);
         }
         Ok(is_there)
     })
@@ -103,10 +106,14 @@ fn look_for(
 
 /// Returns whether a named location has content: its `try_files` finds a name before the last parameter, or it has no
 /// `try_files`.
-fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Result<bool, EvalError> {
+fn named_location_has_content(
+    exchange: &mut Exchange,
+    name: &[u8],
+    until_ms: &mut u64,
+) -> Result<bool, EvalError> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     // The result may differ for a client that does not accept gzip, so it is not stored for the shortcut.
-    exchange.request.shortcut.strayed.set(true);
+    exchange.request.shortcut.depends_on_more.set(true);
     let Some(id) = site.runtime.server(exchange.request.route.server).locations.named(name) else {
         return Ok(false);
     };
@@ -118,7 +125,7 @@ fn would_serve(exchange: &mut Exchange, name: &[u8], until_ms: &mut u64) -> Resu
     for candidate in &rules.candidates {
         // Nested named locations are not tested, because the search could be infinite.
         let Candidate::Path { name, directory } = candidate else { continue };
-        found = look_for(exchange, place, name, *directory, until_ms);
+        found = exists_in_place(exchange, place, name, *directory, until_ms);
         if !matches!(found, Ok(false)) {
             break;
         }
@@ -136,7 +143,7 @@ fn accepts_gzip(request: &Request) -> bool {
 
 /// Sets the URI to the candidate. The candidate `/` is empty below a `root`: the content handler redirects the client
 /// to `/`, as in nginx.
-fn take(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
+fn use_candidate(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     scratch::with_buffer(|uri| {
         write_candidate(request, frame, place, template, uri)?;
@@ -147,8 +154,8 @@ fn take(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(
         request.route.uri.clear();
         request.route.uri.extend_from_slice(uri);
         if place.files.rooting == Rooting::Whole {
-            request.route.form.behind_alias = true;
-            request.shortcut.strayed.set(true);
+            request.route.form.below_alias = true;
+            request.shortcut.depends_on_more.set(true);
         }
         Ok(())
     })
@@ -164,7 +171,7 @@ fn write_candidate(
     template.eval(request, frame, uri)?;
     match place.files.rooting {
         Rooting::Root if !uri.starts_with(b"/") && !uri.is_empty() => uri.insert(0, b'/'),
-        Rooting::Alias(prefix) => behind_alias(request, prefix, template.as_static().is_some(), uri),
+        Rooting::Alias(prefix) => add_location_prefix(request, prefix, template.as_static().is_some(), uri),
         Rooting::Root | Rooting::Whole => {}
     }
     Ok(())
@@ -172,7 +179,7 @@ fn write_candidate(
 
 /// Converts a name relative to the alias into a URI by adding the location's prefix. As in nginx, the value of a name
 /// with variables may already contain the prefix, because `$uri` starts with it; a constant name never does.
-fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
+fn add_location_prefix(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if is_plain || !name.starts_with(prefix) {
         name.splice(..0, prefix.iter().copied());
@@ -182,17 +189,17 @@ fn behind_alias(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec
 /// Removes the location's prefix from the last parameter if it has variables: in nginx it is also relative to the
 /// alias, so recipes write the prefix twice (`/a//a/index.php?$args`). If the rest would not start with a slash, the
 /// parameter remains unchanged: nginx would use the URI `index.php`, which no location matches.
-fn without_doubled_prefix(request: &Request, prefix: usize, target: &mut Vec<u8>) {
+fn remove_doubled_prefix(request: &Request, prefix: usize, target: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if target.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(b"/")) {
         target.drain(..prefix.len());
     }
 }
 
-fn end(exchange: &mut Exchange, place: &Place, end: &TryFilesEnd<Template>) -> Step {
+fn end_step(exchange: &mut Exchange, place: &Place, end: &TryFilesEnd<Template>) -> PhaseStep {
     match end {
-        TryFilesEnd::Code(status) => Step::Error(*status),
-        TryFilesEnd::Named(name) => Step::Named(name.bytes().into()),
+        TryFilesEnd::Code(status) => PhaseStep::Error(*status),
+        TryFilesEnd::Named(name) => PhaseStep::Named(name.bytes().into()),
         TryFilesEnd::Uri(template) => {
             let Exchange { request, frame } = exchange;
             let mut target = Vec::new();
@@ -201,7 +208,7 @@ fn end(exchange: &mut Exchange, place: &Place, end: &TryFilesEnd<Template>) -> S
                     if let Rooting::Alias(prefix) = place.files.rooting
                         && template.as_static().is_none()
                     {
-                        without_doubled_prefix(request, prefix, &mut target);
+                        remove_doubled_prefix(request, prefix, &mut target);
                     }
                     local_redirect(request, &target);
                     if !target.starts_with(b"/") {
@@ -209,9 +216,9 @@ fn end(exchange: &mut Exchange, place: &Place, end: &TryFilesEnd<Template>) -> S
                         // file.
                         request.route.uri.remove(0);
                     }
-                    Step::Redirect
+                    PhaseStep::Redirect
                 }
-                Err(error) => failed(exchange, &error),
+                Err(error) => script_failed(exchange, &error),
             }
         }
     }

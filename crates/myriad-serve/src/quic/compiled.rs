@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use myriad_http::RequestHead;
 use myriad_net::{
-    ChooseTls, Connection, Crossing, Peer, QuicPlace, QuicSecret, QuicSettings, QuicShare, QuicTokens,
-    Refusal, Relay, RequestBody,
+    ChooseTls, ClientAddress, Connection, QuicListenerShare, QuicRelay, QuicSecret, QuicSettings, QuicTokens,
+    QuicWorkerSockets, Refusal, RequestBody, WorkerInboxes,
 };
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
@@ -18,7 +18,7 @@ use rustls::server::ClientHello;
 use zeroize::Zeroizing;
 
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::runtime::{Listener, Runtime};
+use myriad_exchange::runtime::{ListenerHosts, Runtime};
 use myriad_exchange::worker::Generation;
 
 /// State that survives a reload.
@@ -27,15 +27,15 @@ pub(crate) struct Quic {
     tokens: QuicTokens,
     process: u8,
     /// Relay of datagrams between processes.
-    relay: Arc<Relay>,
+    relay: Arc<QuicRelay>,
     /// Relays of datagrams between workers, by listener number.
-    crossings: HashMap<u32, Arc<Crossing>>,
+    crossings: HashMap<u32, Arc<WorkerInboxes>>,
 }
 
 impl Quic {
     /// Creates the state. `secret` is the key of resets and connection IDs for listeners without a key; `process` is
     /// the number of this process.
-    pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<Relay>) -> Self {
+    pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<QuicRelay>) -> Self {
         let tokens = QuicTokens::new(secret);
         Self { secret: Zeroizing::new(secret.into()), tokens, process, relay, crossings: HashMap::new() }
     }
@@ -44,20 +44,20 @@ impl Quic {
     pub(crate) fn place(
         &mut self,
         number: u32,
-        listener: &Listener,
+        listener: &ListenerHosts,
         (index, workers): (usize, usize),
         sockets: usize,
-    ) -> QuicPlace {
-        let crossing = self.crossings.entry(number).or_insert_with(|| Crossing::new(workers));
+    ) -> QuicWorkerSockets {
+        let crossing = self.crossings.entry(number).or_insert_with(|| WorkerInboxes::new(workers));
         let secret = listener.quic_secret.as_deref().unwrap_or(&self.secret);
-        QuicPlace {
+        QuicWorkerSockets {
             number,
             worker: index as u8,
             process: self.process,
             alone: sockets >= workers,
             secret: QuicSecret::new(secret, &listener.name),
             tokens: self.tokens.clone(),
-            relay: QuicShare::new(&self.relay, &listener.name, crossing),
+            relay: QuicListenerShare::new(&self.relay, &listener.name, crossing),
             crossing: Arc::clone(crossing),
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn shake_hands_for(site: &Rc<Generation>) {
 struct Choice {
     connection: u64,
     listener: u32,
-    peer: Peer,
+    peer: ClientAddress,
     local: Option<SocketAddr>,
 }
 
@@ -88,15 +88,15 @@ impl ChooseTls for Choice {
         let (server, config) = site.runtime.tls_http3(self.listener, self.local, name)?;
         let Some(pair) = site.runtime.server(server).named.first() else { return Ok(config) };
         let addresses = (self.peer, self.local);
-        let greeting = Connection::greeting_of(self.connection, self.listener, addresses, name);
+        let greeting = Connection::placeholder_from_parts(self.connection, self.listener, addresses, name);
         let mut exchange =
             Exchange::begin(&site, &mut RequestHead::default(), &greeting, RequestBody::empty());
         let certificates = certificates(&mut exchange, server).ok_or(Refusal::NoCertificate)?;
         Ok(with_certificates(&config, certificates, pair.is_clients))
     }
 
-    fn keeps_offers(&self) -> bool {
-        SITE.with(|site| site.borrow().upgrade()).is_some_and(|site| site.runtime.keeps_offers)
+    fn stores_offers(&self) -> bool {
+        SITE.with(|site| site.borrow().upgrade()).is_some_and(|site| site.runtime.reads_tls_offer)
     }
 }
 

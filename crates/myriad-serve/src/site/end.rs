@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::orders::Order;
-use super::running::Site;
-use super::worker_life::BREAKING_OFF;
+use super::orders::WorkerCommand;
+use super::running::RunningSite;
+use super::worker_life::ABORT_TIME;
 use myriad_exchange::runtime::Runtime;
 
 /// Maximum time that the shutdown waits for pages to be written.
@@ -15,15 +15,15 @@ const SPANS_PATIENCE: Duration = Duration::from_secs(2);
 /// The same maximum for an immediate exit of the process.
 const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
-impl Site {
+impl RunningSite {
     /// Stops accepting connections. Idle connections are closed immediately, the others after their response.
     pub fn quit(&self) {
         let mut inner = self.inner.lock();
-        inner.agents.end();
-        inner.observing.end();
+        inner.agents.stop();
+        inner.observer.end();
         for worker in &inner.workers {
             // A worker that has already exited needs no order.
-            let _ = worker.orders.send(Order::Quit(*self.shutdown_timeout.lock()));
+            let _ = worker.commands.send(WorkerCommand::Quit(*self.shutdown_timeout.lock()));
         }
     }
 
@@ -42,7 +42,7 @@ impl Site {
     pub fn halt(&self) {
         let runtime = {
             let mut inner = self.inner.lock();
-            inner.observing.end();
+            inner.observer.end();
             Arc::clone(&inner.runtime)
         };
         std::thread::scope(|scope| {
@@ -57,9 +57,11 @@ impl Site {
     fn write_logs(&self, runtime: &Runtime) {
         let (done, left) = std::sync::mpsc::channel();
         let workers =
-            self.inner.lock().workers.iter().map(|worker| worker.orders.clone()).collect::<Vec<_>>();
-        let asked =
-            workers.iter().filter(|worker| worker.send(Order::LeaveLines(done.clone())).is_ok()).count();
+            self.inner.lock().workers.iter().map(|worker| worker.commands.clone()).collect::<Vec<_>>();
+        let asked = workers
+            .iter()
+            .filter(|worker| worker.send(WorkerCommand::FlushLogs(done.clone())).is_ok())
+            .count();
         let began = Instant::now();
         for _ in 0..asked {
             // A stuck worker does not delay the exit.
@@ -67,8 +69,8 @@ impl Site {
                 break;
             }
         }
-        self.logs.threads().settle(HALT_PATIENCE.saturating_sub(began.elapsed()));
-        self.logs.tend(u64::MAX, &runtime.zone_log);
+        self.logs.threads().wait_until_written(HALT_PATIENCE.saturating_sub(began.elapsed()));
+        self.logs.maintain(u64::MAX, &runtime.zone_log);
     }
 
     fn wait_for_workers(&self) {
@@ -77,7 +79,7 @@ impl Site {
         let began = Instant::now();
         for worker in workers {
             while !worker.thread.is_finished() {
-                if limit.is_some_and(|limit| began.elapsed() >= limit + 2 * BREAKING_OFF) {
+                if limit.is_some_and(|limit| began.elapsed() >= limit + 2 * ABORT_TIME) {
                     return;
                 }
                 std::thread::sleep(Duration::from_millis(5));

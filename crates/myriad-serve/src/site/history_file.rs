@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 
 use myriad_conf::Model;
 use myriad_conf::model::HistoryFile as Said;
-use myriad_exchange::ranking::history::{self, History, Written};
-use myriad_log::{ErrorLog, Level};
+use myriad_exchange::ranking::history::{self, History, HistoryWrite};
+use myriad_log::{ErrorLog, LogLevel};
 use rustix::fs::{FlockOperation, flock};
 
 /// Returns the storage of the history; `Off` with `history off`, and by default without cache zones.
-pub fn history_path(model: &Model, prefix: &Path) -> Kept {
+pub fn history_path(model: &Model, prefix: &Path) -> HistoryStorage {
     match &model.main.history {
-        Said::Off => Kept::Off,
-        Said::At(path) => Kept::At(prefix.join(&*path.lossy())),
+        Said::Off => HistoryStorage::Off,
+        Said::At(path) => HistoryStorage::At(prefix.join(&*path.lossy())),
         Said::BesideZone => {
             let zone = model.http.as_ref().and_then(|http| http.cache_zones.first());
-            let Some(zone) = zone else { return Kept::InMemory };
+            let Some(zone) = zone else { return HistoryStorage::InMemory };
             let mut path =
                 prefix.join(&*zone.path.lossy()).components().collect::<PathBuf>().into_os_string();
             path.push(".history");
-            Kept::At(path.into())
+            HistoryStorage::At(path.into())
         }
     }
 }
 
 /// Storage of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum HistoryStorage {
     /// No history.
     Off,
     /// In memory, until the process exits.
@@ -44,7 +44,7 @@ pub(super) struct HistoryFile {
     path: PathBuf,
     file: File,
     /// Set if a write error has been logged.
-    is_told: bool,
+    has_logged_error: bool,
 }
 
 impl HistoryFile {
@@ -61,38 +61,38 @@ impl HistoryFile {
         let mut bytes = Vec::new();
         (&file).take(history::file_bytes() + 1).read_to_end(&mut bytes)?;
         let read = if bytes.is_empty() { None } else { Some(history::read(&bytes)) };
-        let kept = match read {
+        let history = match read {
             Some(Ok((kept, wrong))) => {
                 if wrong > 0 {
                     let text =
                         format_args!("skipped {wrong} invalid records in the history \"{}\"", path.display());
-                    log.write(Level::Warn, None, text);
+                    log.write(LogLevel::Warn, None, text);
                 }
                 kept
             }
             Some(Err(damage)) => {
-                file = put_aside(path, file, &damage, log)?;
-                begin(&mut file)?;
+                file = replace_damaged(path, file, &damage, log)?;
+                write_head(&mut file)?;
                 History::default()
             }
             None => {
-                begin(&mut file)?;
+                write_head(&mut file)?;
                 History::default()
             }
         };
-        Ok(Some((Self { path: path.to_owned(), file, is_told: false }, kept)))
+        Ok(Some((Self { path: path.to_owned(), file, has_logged_error: false }, history)))
     }
 
     /// Writes records at their offsets. An error is logged once.
-    pub(super) fn write(&mut self, written: &[Written], log: &ErrorLog) {
+    pub(super) fn write(&mut self, written: &[HistoryWrite], log: &ErrorLog) {
         let done = written.iter().try_for_each(|record| self.file.write_all_at(&record.bytes, record.offset));
         if let Err(error) = &done
-            && !self.is_told
+            && !self.has_logged_error
         {
             let text = format_args!("cannot write the history \"{}\": {error}", self.path.display());
-            log.write(Level::Error, None, text);
+            log.write(LogLevel::Error, None, text);
         }
-        self.is_told = done.is_err();
+        self.has_logged_error = done.is_err();
     }
 }
 
@@ -113,7 +113,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 }
 
 /// Writes the head of a new file without records.
-fn begin(file: &mut File) -> io::Result<()> {
+fn write_head(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
     file.set_len(history::file_bytes())?;
@@ -121,7 +121,12 @@ fn begin(file: &mut File) -> io::Result<()> {
 }
 
 /// Renames a damaged file and creates another; if the folder is not writable, the file is overwritten.
-fn put_aside(path: &Path, file: File, damage: &history::Damage, log: &ErrorLog) -> io::Result<File> {
+fn replace_damaged(
+    path: &Path,
+    file: File,
+    damage: &history::HistoryError,
+    log: &ErrorLog,
+) -> io::Result<File> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".damaged");
     let renamed = std::fs::rename(path, &aside).is_ok();
@@ -132,7 +137,7 @@ fn put_aside(path: &Path, file: File, damage: &history::Damage, log: &ErrorLog) 
         path.display(),
         Path::new(&aside).display()
     );
-    log.write(Level::Error, None, text);
+    log.write(LogLevel::Error, None, text);
     if !renamed {
         return Ok(file);
     }

@@ -16,7 +16,7 @@ mod tests;
 mod worker_life;
 mod worker_thread;
 
-pub use history_file::{Kept, history_path};
-pub use inherited::Inherited;
-pub use running::Site;
+pub use history_file::{HistoryStorage, history_path};
+pub use inherited::InheritedResources;
+pub use running::RunningSite;
 pub use start_error::StartError;

@@ -7,52 +7,56 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use myriad_admin::sight::Observer;
+use myriad_admin::sight::SightObserver;
 use myriad_exchange::ranking::history::{History, LENGTHS};
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::sight::{Sight, Wake};
-use myriad_log::{ErrorLog, Level};
+use myriad_exchange::sight::{ObserverWake, SiteObservation};
+use myriad_log::{ErrorLog, LogLevel};
 use parking_lot::Mutex;
 
-use super::history_file::{HistoryFile, Kept};
+use super::history_file::{HistoryFile, HistoryStorage};
 
 /// Interval of ticks.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Handle of the thread.
-pub(super) struct Observing {
-    sight: Arc<Sight>,
-    now: Arc<Mutex<Now>>,
+pub(super) struct ObserverHandle {
+    sight: Arc<SiteObservation>,
+    config: Arc<Mutex<ObservedConfig>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Current configuration.
-struct Now {
+struct ObservedConfig {
     runtime: Arc<Runtime>,
-    kept: Kept,
+    storage: HistoryStorage,
 }
 
-impl Observing {
+impl ObserverHandle {
     /// Starts the thread.
-    pub(super) fn begin(sight: Arc<Sight>, runtime: &Arc<Runtime>, kept: Kept) -> std::io::Result<Self> {
-        let now = Arc::new(Mutex::new(Now { runtime: Arc::clone(runtime), kept }));
-        let observer = Observer::new(Arc::clone(&sight), runtime);
+    pub(super) fn begin(
+        sight: Arc<SiteObservation>,
+        runtime: &Arc<Runtime>,
+        storage: HistoryStorage,
+    ) -> std::io::Result<Self> {
+        let now = Arc::new(Mutex::new(ObservedConfig { runtime: Arc::clone(runtime), storage }));
+        let observer = SightObserver::new(Arc::clone(&sight), runtime);
         let log = runtime.zone_log.clone();
-        let mut life = Life {
+        let mut worker = ObserverThread {
             sight: Arc::clone(&sight),
-            now: Arc::clone(&now),
+            config: Arc::clone(&now),
             observer,
             log: log.clone(),
-            keeping: Keeping::default(),
+            history: HistoryState::default(),
         };
         // The history is loaded before the first request, so that it is available to readers.
-        life.keep();
+        worker.update_history_file();
         let thread = std::thread::Builder::new().name("observer".into()).spawn(move || {
-            let readers = Arc::clone(&life.sight);
-            if catch_unwind(AssertUnwindSafe(|| life.run())).is_err() {
+            let readers = Arc::clone(&worker.sight);
+            if catch_unwind(AssertUnwindSafe(|| worker.run())).is_err() {
                 readers.live.end_readers();
                 log.write(
-                    Level::Alert,
+                    LogLevel::Alert,
                     None,
                     format_args!(
                         "panic in the observer: the dashboard shows no new events and stores no history until the next restart; requests \
@@ -61,17 +65,17 @@ impl Observing {
                 );
             }
         })?;
-        Ok(Self { sight, now, thread: Some(thread) })
+        Ok(Self { sight, config: now, thread: Some(thread) })
     }
 
     /// Returns the observed data.
-    pub(super) fn sight(&self) -> &Arc<Sight> {
+    pub(super) fn sight(&self) -> &Arc<SiteObservation> {
         &self.sight
     }
 
     /// Switches to another configuration. Readers of events are disconnected and reconnect.
-    pub(super) fn follow(&self, runtime: &Arc<Runtime>, kept: Kept) {
-        *self.now.lock() = Now { runtime: Arc::clone(runtime), kept };
+    pub(super) fn apply_config(&self, runtime: &Arc<Runtime>, storage: HistoryStorage) {
+        *self.config.lock() = ObservedConfig { runtime: Arc::clone(runtime), storage };
         self.sight.reloads.fetch_add(1, Relaxed);
         self.sight.live.end_readers();
     }
@@ -87,33 +91,33 @@ impl Observing {
     }
 }
 
-impl Drop for Observing {
+impl Drop for ObserverHandle {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 /// State of the thread.
-struct Life {
-    sight: Arc<Sight>,
-    now: Arc<Mutex<Now>>,
-    observer: Observer,
+struct ObserverThread {
+    sight: Arc<SiteObservation>,
+    config: Arc<Mutex<ObservedConfig>>,
+    observer: SightObserver,
     log: ErrorLog,
-    keeping: Keeping,
+    history: HistoryState,
 }
 
-impl Life {
+impl ObserverThread {
     fn run(&mut self) {
-        self.keep();
+        self.update_history_file();
         let mut next_tick = Instant::now();
         let mut next_step = next_step();
         loop {
             let reads = self.sight.live.readers() > 0;
             let until = if reads { next_step.min(next_tick) } else { next_step };
             match self.sight.live.wait(until) {
-                Wake::End => break,
-                Wake::Reader => next_tick = Instant::now(),
-                Wake::Time => {}
+                ObserverWake::End => break,
+                ObserverWake::Reader => next_tick = Instant::now(),
+                ObserverWake::Time => {}
             }
             let now = Instant::now();
             if self.sight.live.readers() > 0 && now >= next_tick {
@@ -121,7 +125,7 @@ impl Life {
                 next_tick = now + TICK;
             }
             if now >= next_step {
-                self.keep();
+                self.update_history_file();
                 self.record();
                 next_step = self::next_step();
             }
@@ -132,25 +136,25 @@ impl Life {
     /// Returns the running configuration. The reference is retained only while it is observed, so that a reload can
     /// free the previous configuration.
     fn runtime(&self) -> Arc<Runtime> {
-        Arc::clone(&self.now.lock().runtime)
+        Arc::clone(&self.config.lock().runtime)
     }
 
     fn record(&mut self) {
         let written = self.observer.record(&self.runtime());
-        if let Some(file) = &mut self.keeping.file {
+        if let Some(file) = &mut self.history.file {
             file.write(&written, &self.log);
         }
     }
 
     /// Applies the history settings of the configuration, and opens the file as soon as no other process has locked it.
-    fn keep(&mut self) {
-        let kept = self.now.lock().kept.clone();
-        if self.keeping.kept.as_ref() != Some(&kept) {
-            *self.sight.history.lock() = (kept != Kept::Off).then(History::default);
-            self.keeping = Keeping { kept: Some(kept.clone()), ..Keeping::default() };
+    fn update_history_file(&mut self) {
+        let storage = self.config.lock().storage.clone();
+        if self.history.storage.as_ref() != Some(&storage) {
+            *self.sight.history.lock() = (storage != HistoryStorage::Off).then(History::default);
+            self.history = HistoryState { storage: Some(storage.clone()), ..HistoryState::default() };
         }
-        let Kept::At(path) = kept else { return };
-        if self.keeping.file.is_some() || self.keeping.has_failed {
+        let HistoryStorage::At(path) = storage else { return };
+        if self.history.file.is_some() || self.history.has_failed {
             return;
         }
         match HistoryFile::open(&path, &self.log) {
@@ -159,16 +163,16 @@ impl Life {
                 let written = own.as_ref().map_or_else(Vec::new, |own| history.adopt(own));
                 file.write(&written, &self.log);
                 *own = Some(history);
-                self.keeping.file = Some(file);
+                self.history.file = Some(file);
             }
             Ok(None) => {}
             Err(error) => {
-                self.keeping.has_failed = true;
+                self.history.has_failed = true;
                 let text = format_args!(
                     "the history \"{}\" is stored in memory only: {error}; set \"history\" to another file, or to \"off\"",
                     path.display()
                 );
-                self.log.write(Level::Warn, None, text);
+                self.log.write(LogLevel::Warn, None, text);
             }
         }
     }
@@ -176,9 +180,9 @@ impl Life {
 
 /// File of the history.
 #[derive(Default)]
-struct Keeping {
+struct HistoryState {
     /// Setting for which the file was opened.
-    kept: Option<Kept>,
+    storage: Option<HistoryStorage>,
     file: Option<HistoryFile>,
     /// Set if the file cannot be opened; the error has been logged.
     has_failed: bool,

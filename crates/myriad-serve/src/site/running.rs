@@ -8,38 +8,38 @@ use std::time::Duration;
 
 use myriad_conf::Model;
 use myriad_conf::model::WorkerProcesses;
-use myriad_encode::{Pool, PoolOptions};
+use myriad_encode::{CompressionPool, PoolOptions};
 use myriad_files::FileCache;
 use myriad_log::Logs;
-use myriad_policy::Command;
+use myriad_policy::PurgeCommand;
 use myriad_store::DiskPool;
 use myriad_stream::StreamRuntime;
 use parking_lot::Mutex;
 
 use super::history_file::history_path;
-use super::inherited::Inherited;
-use super::memory::{Subject, Watching};
-use super::observing::Observing;
-use super::orders::Order;
-use super::replaced::Watched;
-use super::sockets::{number, run};
+use super::inherited::InheritedResources;
+use super::memory::{MemoryWatcherHandle, WatchedResources};
+use super::observing::ObserverHandle;
+use super::orders::WorkerCommand;
+use super::replaced::ReplacedConfigs;
+use super::sockets::{assign_numbers, run_on_workers};
 use super::start_error::StartError;
-use super::worker_life::Shared;
+use super::worker_life::WorkerShared;
 use super::worker_thread::WorkerThread;
-use crate::acme::Agents;
-use crate::apart::apart;
-use crate::compile::{self, Kept, Surroundings};
+use crate::acme::AcmeAgents;
+use crate::apart::run_on_temporary_thread;
+use crate::compile::{self, CompileEnvironment, RetainedState};
 use crate::quic::Quic;
-use crate::shortage::{self, Room};
+use crate::shortage::{self, WorkerCapacity};
 use myriad_admin::admin::Administrator;
-use myriad_admin::purge::{self, Outcome, Refused};
+use myriad_admin::purge::{self, PurgeFailure, PurgeResult};
 use myriad_exchange::counters::Snapshot;
-use myriad_exchange::failure::Failure;
-use myriad_exchange::keeping::Keeper;
+use myriad_exchange::failure::ProcessFailure;
+use myriad_exchange::keeping::SharedStateStorage;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::sight::Sight;
+use myriad_exchange::sight::SiteObservation;
 use myriad_exchange::traffic::Traffic;
-use myriad_store::page::PurgedBy;
+use myriad_store::page::PurgeSource;
 
 /// Number of threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
@@ -53,22 +53,22 @@ fn worker_count(setting: WorkerProcesses) -> usize {
 }
 
 /// Running site.
-pub struct Site {
+pub struct RunningSite {
     /// State changed by a reload.
-    pub(super) inner: Mutex<Inner>,
+    pub(super) inner: Mutex<SiteState>,
     /// Log files, by path.
     pub(super) logs: Arc<Logs>,
     /// Threads that read and write the files of zones.
     pub(super) disks: DiskPool,
     /// `worker_shutdown_timeout` of the running configuration.
     pub(super) shutdown_timeout: Mutex<Option<Duration>>,
-    failure: Arc<Failure>,
+    failure: Arc<ProcessFailure>,
 }
 
 /// State that a reload replaces or retains.
-pub(super) struct Inner {
+pub(super) struct SiteState {
     /// State that the next configuration retains.
-    pub kept: Kept,
+    pub retained: RetainedState,
     /// Number of each address that has ever been a listener.
     pub numbers: HashMap<String, u32>,
     /// QUIC state that survives a reload.
@@ -80,50 +80,51 @@ pub(super) struct Inner {
     /// Worker threads; empty after the shutdown.
     pub workers: Vec<WorkerThread>,
     /// Agents that renew certificates.
-    pub agents: Agents,
+    pub agents: AcmeAgents,
     /// Observer of the running site.
-    pub observing: Observing,
+    pub observer: ObserverHandle,
     /// Watcher of the memory of the process.
-    pub watching: Watching,
+    pub memory_watcher: MemoryWatcherHandle,
     /// Replaced configurations that exchanges still use.
-    pub replaced: Watched,
+    pub replaced: ReplacedConfigs,
 }
 
-impl Site {
+impl RunningSite {
     /// Starts the worker threads. Returns when connections are accepted on every socket.
-    pub fn start(model: &Model, inherited: Inherited) -> Result<Self, StartError> {
+    pub fn start(model: &Model, inherited: InheritedResources) -> Result<Self, StartError> {
         let logs = Arc::<Logs>::default();
         logs.take(inherited.logs);
         let keeper = Arc::clone(&inherited.keeper) as _;
-        let tls = myriad_tls::Kept::inheriting(inherited.ticket_keys, keeper);
+        let tls = myriad_tls::TlsReloadState::with_inherited_keys(inherited.ticket_keys, keeper);
         let count = worker_count(model.main.worker_processes);
-        let mut kept = Kept { tls, traffic: Arc::new(Traffic::new(count)), ..Kept::default() };
+        let mut retained =
+            RetainedState { tls, traffic: Arc::new(Traffic::new(count)), ..RetainedState::default() };
         let mut numbers = HashMap::new();
-        let sockets = number(inherited.listeners, &mut numbers);
-        let surroundings = Surroundings {
+        let sockets = assign_numbers(inherited.listeners, &mut numbers);
+        let surroundings = CompileEnvironment {
             prefix: &inherited.prefix,
             folder: &inherited.folder,
             tls_files: &inherited.tls_files,
             listeners: &numbers,
             logs: &logs,
-            kept: &mut kept,
+            retained: &mut retained,
         };
-        let (runtime, streams) =
-            apart(|| compile::compile_all(model, surroundings)).map_err(StartError::Configuration)?;
+        let (runtime, streams) = run_on_temporary_thread(|| compile::compile_all(model, surroundings))
+            .map_err(StartError::Configuration)?;
         let quic = Quic::new(&inherited.quic_secret, inherited.process, Arc::clone(&inherited.relay));
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
         let wanted = model.main.worker_connections as usize;
-        let room = Room::fit(wanted, count, sockets.len(), &runtime.zone_log);
+        let room = WorkerCapacity::fit(wanted, count, sockets.len(), &runtime.zone_log);
         let files = Arc::<FileCache>::default();
-        files.keep_open(shortage::kept_files());
-        let failure = Arc::<Failure>::default();
-        let sight = Arc::new(Sight::new(count, myriad_net::clock::now_ms()));
-        let encoder = Arc::new(Pool::start(&PoolOptions::default())?);
-        let shared = Shared {
-            room,
+        files.keep_open(shortage::max_cached_files());
+        let failure = Arc::<ProcessFailure>::default();
+        let sight = Arc::new(SiteObservation::new(count, myriad_net::clock::now_ms()));
+        let encoder = Arc::new(CompressionPool::start(&PoolOptions::default())?);
+        let shared = WorkerShared {
+            capacity: room,
             failure: Arc::clone(&failure),
-            all_counters: Arc::clone(&kept.traffic.workers),
+            all_counters: Arc::clone(&retained.traffic.workers),
             logs: Arc::clone(&logs),
             files: Arc::clone(&files),
             encoder: Arc::clone(&encoder),
@@ -133,34 +134,34 @@ impl Site {
             (0..count).map(|index| WorkerThread::spawn(index, shared.clone())).collect::<Result<_, _>>()?;
         *sight.sources.lock() = inherited.sources.into();
         let history = history_path(model, &inherited.prefix);
-        let observing = Observing::begin(sight, &runtime, history)?;
-        let subject = Subject {
+        let observing = ObserverHandle::begin(sight, &runtime, history)?;
+        let subject = WatchedResources {
             pressure: Arc::clone(&runtime.pressure),
             files,
             encoder,
             disks: disks.clone(),
-            workers: workers.iter().map(|worker| worker.orders.clone()).collect(),
+            workers: workers.iter().map(|worker| worker.commands.clone()).collect(),
         };
         let mut quic = quic;
-        run(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
-        inherited.relay.begin()?;
-        let mut agents = Agents::default();
-        agents.follow(runtime.acme.as_deref(), &inherited.keeper)?;
-        agents.staple(&runtime.staples, &runtime.zone_log)?;
-        kept.tls.settle(runtime.staples.iter().map(|planned| &planned.staple));
-        let watching = Watching::begin(subject, &runtime, model.main.memory_limit)?;
-        kept.generations += 1;
-        let inner = Inner {
-            kept,
+        run_on_workers(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
+        inherited.relay.start_reading_inbox()?;
+        let mut agents = AcmeAgents::default();
+        agents.apply_plan(runtime.acme.as_deref(), &inherited.keeper)?;
+        agents.refresh_staples(&runtime.staples, &runtime.zone_log)?;
+        retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
+        let watching = MemoryWatcherHandle::begin(subject, &runtime, model.main.memory_limit)?;
+        retained.generations += 1;
+        let inner = SiteState {
+            retained,
             numbers,
             quic,
             runtime,
             streams,
             workers,
             agents,
-            observing,
-            watching,
-            replaced: Watched::default(),
+            observer: observing,
+            memory_watcher: watching,
+            replaced: ReplacedConfigs::default(),
         };
         Ok(Self {
             inner: Mutex::new(inner),
@@ -187,21 +188,25 @@ impl Site {
     ///
     /// # Errors
     /// The zone does not exist, the pattern is not a valid regex, or the purge could not be saved.
-    pub async fn purge(&self, zone: Option<&str>, command: &Command) -> Result<Outcome, Refused> {
+    pub async fn purge(
+        &self,
+        zone: Option<&str>,
+        command: &PurgeCommand,
+    ) -> Result<PurgeResult, PurgeFailure> {
         let runtime = Arc::clone(&self.inner.lock().runtime);
         let zones: Vec<_> = match zone {
             None => runtime.zones.values().cloned().collect(),
             Some(name) => {
-                vec![runtime.zones.get(name).cloned().ok_or_else(|| Refused::NoZone(name.to_owned()))?]
+                vec![runtime.zones.get(name).cloned().ok_or_else(|| PurgeFailure::NoZone(name.to_owned()))?]
             }
         };
-        purge::run(&zones, command, &[], PurgedBy::Administrator).await
+        purge::run(&zones, command, &[], PurgeSource::Administrator).await
     }
 
     /// Returns the zones of the current configuration, for administration.
     pub fn administrator(&self) -> Administrator {
         let inner = self.inner.lock();
-        Administrator::new(&inner.runtime).seeing(inner.observing.sight())
+        Administrator::new(&inner.runtime).with_sight(inner.observer.sight())
     }
 
     /// Replaces the open log files by these files.
@@ -209,13 +214,13 @@ impl Site {
         self.logs.take(logs);
         for worker in &self.inner.lock().workers {
             // A worker that has exited has no open logs.
-            let _ = worker.orders.send(Order::Reopen);
+            let _ = worker.commands.send(WorkerCommand::Reopen);
         }
     }
 }
 
 /// Opens the disk tiers of new zones, and updates the limits of the others.
-pub(super) fn open_zones(runtime: &Runtime, disks: &DiskPool, keeper: &Keeper) {
+pub(super) fn open_zones(runtime: &Runtime, disks: &DiskPool, keeper: &SharedStateStorage) {
     for (name, zone) in &runtime.zones {
         if let Some(limits) = runtime.disk_limits.get(name) {
             zone.open(*limits, disks, &runtime.zone_log, Arc::clone(keeper) as _);

@@ -6,59 +6,62 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::orders::{Order, QuicSockets, Socket};
+use super::orders::{ListenSocket, WorkerCommand, WorkerQuicSockets};
 use super::worker_thread::WorkerThread;
 use crate::quic::Quic;
 use myriad_exchange::runtime::Runtime;
 use myriad_stream::StreamRuntime;
 
 /// Assigns a number to each address, the same over reloads.
-pub(super) fn number(listeners: Vec<(String, OwnedFd)>, numbers: &mut HashMap<String, u32>) -> Vec<Socket> {
+pub(super) fn assign_numbers(
+    listeners: Vec<(String, OwnedFd)>,
+    numbers: &mut HashMap<String, u32>,
+) -> Vec<ListenSocket> {
     listeners
         .into_iter()
         .map(|(name, descriptor)| {
             let next = numbers.len() as u32;
-            Socket { number: *numbers.entry(name).or_insert(next), descriptor }
+            ListenSocket { number: *numbers.entry(name).or_insert(next), descriptor }
         })
         .collect()
 }
 
 /// Orders every worker to run the site. If an address has several sockets (`reuseport`), they are distributed among the
 /// workers; a single socket is shared by all.
-pub(super) fn run(
+pub(super) fn run_on_workers(
     workers: &[WorkerThread],
     (runtime, streams): (&Arc<Runtime>, Option<&Arc<StreamRuntime>>),
-    sockets: &[Socket],
+    sockets: &[ListenSocket],
     quic: &mut Quic,
     tunnels_end: Option<Duration>,
 ) -> std::io::Result<()> {
     let (done, started) = mpsc::channel();
     for (index, worker) in workers.iter().enumerate() {
         let (mut own, mut datagrams) = (Vec::new(), Vec::new());
-        let mut own_quic: Vec<QuicSockets> = Vec::new();
+        let mut own_quic: Vec<WorkerQuicSockets> = Vec::new();
         for (position, socket) in sockets.iter().enumerate() {
             let twins = sockets.iter().filter(|twin| twin.number == socket.number).count();
             let rank = sockets[..position].iter().filter(|twin| twin.number == socket.number).count();
             if twins == 1 || rank % workers.len() == index % twins.min(workers.len()) {
                 let descriptor = socket.descriptor.try_clone()?;
                 if streams.is_some_and(|streams| streams.is_datagram(socket.number)) {
-                    datagrams.push(Socket { number: socket.number, descriptor });
+                    datagrams.push(ListenSocket { number: socket.number, descriptor });
                     continue;
                 }
                 let Some(listener) = runtime.quic_listener(socket.number) else {
-                    own.push(Socket { number: socket.number, descriptor });
+                    own.push(ListenSocket { number: socket.number, descriptor });
                     continue;
                 };
                 match own_quic.iter_mut().find(|known| known.place.number == socket.number) {
                     Some(known) => known.descriptors.push(descriptor),
-                    None => own_quic.push(QuicSockets {
+                    None => own_quic.push(WorkerQuicSockets {
                         descriptors: vec![descriptor],
                         place: quic.place(socket.number, listener, (index, workers.len()), twins),
                     }),
                 }
             }
         }
-        let order = Order::Run {
+        let order = WorkerCommand::Run {
             runtime: Arc::clone(runtime),
             streams: streams.cloned(),
             sockets: own,
@@ -67,7 +70,7 @@ pub(super) fn run(
             tunnels_end,
             done: done.clone(),
         };
-        let _ = worker.orders.send(order);
+        let _ = worker.commands.send(order);
     }
     drop(done);
     for _ in workers {

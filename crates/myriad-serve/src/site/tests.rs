@@ -5,42 +5,42 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use myriad_conf::{MemoryLoader, Model, survey};
-use myriad_exchange::keeping::Keep;
-use myriad_policy::{Command, What};
-use myriad_store::page::KeepFolders;
-use myriad_tls::KeepTicketKeys;
+use myriad_exchange::keeping::StateStorage;
+use myriad_policy::{PurgeCommand, PurgeTarget};
+use myriad_store::page::FolderCreator;
+use myriad_tls::TicketKeyStore;
 
-use super::sockets::number;
-use super::{Inherited, Site, StartError};
+use super::sockets::assign_numbers;
+use super::{InheritedResources, RunningSite, StartError};
 use crate::testing::block_on;
-use myriad_admin::purge::Refused;
+use myriad_admin::purge::PurgeFailure;
 use myriad_exchange::counters::Snapshot;
 
 /// `Keep` implementation that discards everything.
 #[derive(Debug)]
-struct Nobody;
+struct DiscardingKeeper;
 
-impl KeepFolders for Nobody {
-    fn folder(&self, _: &Path) {}
+impl FolderCreator for DiscardingKeeper {
+    fn request_folder(&self, _: &Path) {}
 }
 
-impl KeepTicketKeys for Nobody {
+impl TicketKeyStore for DiscardingKeeper {
     fn ticket_keys(&self, _: u32, _: Option<&[u8]>) {}
 }
 
-impl Keep for Nobody {
-    fn file(&self, _: &Path, _: &[u8]) {}
+impl StateStorage for DiscardingKeeper {
+    fn save_file(&self, _: &Path, _: &[u8]) {}
 }
 
-fn inherited() -> Inherited {
-    Inherited {
+fn inherited() -> InheritedResources {
+    InheritedResources {
         listeners: Vec::new(),
         quic_secret: vec![7; 32].into(),
         process: 0,
         relay: Arc::default(),
         logs: Vec::new(),
         tls_files: HashMap::default(),
-        keeper: Arc::new(Nobody),
+        keeper: Arc::new(DiscardingKeeper),
         ticket_keys: HashMap::new(),
         sources: Vec::new(),
         prefix: PathBuf::from("/nowhere"),
@@ -61,7 +61,7 @@ const ZONE: &str = "proxy_cache_path /dev/null/cache keys_zone=z:1m;
 
 #[test]
 fn site_starts_reloads_and_ends() {
-    let site = Site::start(&model(""), inherited()).expect("a site");
+    let site = RunningSite::start(&model(""), inherited()).expect("a site");
     assert!(!site.has_failed());
     assert_eq!(site.counters(), Snapshot::default());
     let (drained, is_drained) = channel();
@@ -75,7 +75,7 @@ fn site_starts_reloads_and_ends() {
 
 #[test]
 fn each_replaced_configuration_is_heard_of_at_its_own_end() {
-    let site = Site::start(&model(""), inherited()).expect("a site");
+    let site = RunningSite::start(&model(""), inherited()).expect("a site");
     let (drained, heard) = channel();
     let mut used = None;
     for number in 0..5 {
@@ -98,13 +98,13 @@ fn each_replaced_configuration_is_heard_of_at_its_own_end() {
 
 #[test]
 fn purge_of_no_zone_and_one_that_cannot_be_written_down_are_refused() {
-    let site = Site::start(&model(ZONE), inherited()).expect("a site");
-    let command = Command::hard(What::url(b"a.test/").expect("a URL"));
+    let site = RunningSite::start(&model(ZONE), inherited()).expect("a site");
+    let command = PurgeCommand::hard(PurgeTarget::url(b"a.test/").expect("a URL"));
     let refused = block_on(site.purge(Some("none"), &command));
-    assert!(matches!(&refused, Err(Refused::NoZone(name)) if name == "none"), "{refused:?}");
+    assert!(matches!(&refused, Err(PurgeFailure::NoZone(name)) if name == "none"), "{refused:?}");
     for zone in [Some("z"), None] {
         let refused = block_on(site.purge(zone, &command));
-        assert!(matches!(&refused, Err(Refused::Unlogged(_))), "{refused:?}");
+        assert!(matches!(&refused, Err(PurgeFailure::Unlogged(_))), "{refused:?}");
     }
     site.quit();
     site.wait();
@@ -112,13 +112,13 @@ fn purge_of_no_zone_and_one_that_cannot_be_written_down_are_refused() {
 
 #[test]
 fn zone_outlives_a_reload_that_names_it_and_goes_with_one_that_does_not() {
-    let site = Site::start(&model(ZONE), inherited()).expect("a site");
+    let site = RunningSite::start(&model(ZONE), inherited()).expect("a site");
     let zone = || site.inner.lock().runtime.zones.get("z").map(Arc::clone);
     let before = zone().expect("a zone");
     site.reload(&model(ZONE), inherited(), Box::new(|| ())).expect("a reload");
     assert!(zone().is_some_and(|zone| Arc::ptr_eq(&zone, &before)));
     site.reload(&model(""), inherited(), Box::new(|| ())).expect("a reload");
-    assert!(zone().is_none() && site.inner.lock().kept.zones.is_empty());
+    assert!(zone().is_none() && site.inner.lock().retained.zones.is_empty());
     site.quit();
     site.wait();
 }
@@ -129,7 +129,7 @@ fn address_has_its_number_for_as_long_as_the_site_runs() {
     let mut numbers = HashMap::new();
     let mut numbered = |names: &[&str]| -> Vec<u32> {
         let listeners = names.iter().map(|name| ((*name).to_owned(), socket())).collect();
-        number(listeners, &mut numbers).iter().map(|socket| socket.number).collect()
+        assign_numbers(listeners, &mut numbers).iter().map(|socket| socket.number).collect()
     };
     assert_eq!(numbered(&["a", "b", "a"]), [0, 1, 0]);
     assert_eq!(numbered(&["c", "b"]), [2, 1]);
@@ -143,10 +143,14 @@ fn all_configuration_errors_are_reported() {
             "server {{ listen 443 ssl; server_name {name}.test; ssl_certificate /nowhere/{name}; ssl_certificate_key /nowhere/{name}; }}"
         )
     };
-    let error =
-        Site::start(&model(&[server("a"), server("b")].concat()), inherited()).err().expect("no files");
+    let error = RunningSite::start(&model(&[server("a"), server("b")].concat()), inherited())
+        .err()
+        .expect("no files");
     assert!(matches!(&error, StartError::Configuration(errors) if errors.len() >= 2), "{error:?}");
-    let told = error.to_string();
-    assert!(told.contains("/nowhere/a") && told.contains("; ") && told.contains("/nowhere/b"), "{told}");
+    let message = error.to_string();
+    assert!(
+        message.contains("/nowhere/a") && message.contains("; ") && message.contains("/nowhere/b"),
+        "{message}"
+    );
     assert_eq!(StartError::from(std::io::Error::other("no threads")).to_string(), "no threads");
 }

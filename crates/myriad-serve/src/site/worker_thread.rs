@@ -7,14 +7,14 @@ use std::thread::JoinHandle;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
-use super::orders::Order;
-use super::worker_life::{Shared, work};
+use super::orders::WorkerCommand;
+use super::worker_life::{WorkerShared, run_worker};
 use myriad_exchange::counters::Counters;
 
 /// Handle of a worker thread.
 pub(super) struct WorkerThread {
     /// Sender of its orders; closed once the thread has exited.
-    pub orders: channel::UnboundedSender<Order>,
+    pub commands: channel::UnboundedSender<WorkerCommand>,
     /// Thread.
     pub thread: JoinHandle<()>,
     /// Counters.
@@ -23,18 +23,18 @@ pub(super) struct WorkerThread {
 
 impl WorkerThread {
     /// Starts the worker `index`, which waits for its first configuration.
-    pub(super) fn spawn(index: usize, shared: Shared) -> std::io::Result<Self> {
+    pub(super) fn spawn(index: usize, shared: WorkerShared) -> std::io::Result<Self> {
         let (orders, inbox) = channel::unbounded_channel();
         let counters = Arc::clone(&shared.all_counters[index]);
         let own = Arc::clone(&counters);
         let thread = std::thread::Builder::new().name(format!("worker-{index}")).spawn(move || {
             let mut runtime = Builder::new_current_thread();
-            runtime.enable_all().on_thread_unpark(myriad_upstream::woken);
+            runtime.enable_all().on_thread_unpark(myriad_upstream::note_wakeup);
             let runtime = runtime.build_local(LocalOptions::default());
             match runtime {
                 Ok(runtime) => {
                     let failure = Arc::clone(&shared.failure);
-                    let life = AssertUnwindSafe(|| runtime.block_on(work(inbox, shared, own)));
+                    let life = AssertUnwindSafe(|| runtime.block_on(run_worker(inbox, shared, own)));
                     if catch_unwind(life).is_err() {
                         eprintln!("myriad: [alert] panic in a worker thread");
                         failure.end_process();
@@ -43,6 +43,6 @@ impl WorkerThread {
                 Err(error) => eprintln!("myriad: [emerg] a worker thread could not start: {error}"),
             }
         })?;
-        Ok(Self { orders, thread, counters })
+        Ok(Self { commands: orders, thread, counters })
     }
 }

@@ -11,6 +11,8 @@ pub mod variables;
 
 pub use folder::TestFolder;
 #[cfg(test)]
-pub(crate) use reached::go_from;
-pub use reached::{Reached, answered_at_once, ask, ask_in, go, go_meanwhile};
-pub use site::{TestSite, block_on, compiled, generation};
+pub(crate) use reached::run_exchange_from;
+pub use reached::{
+    PhaseResult, immediate_answer, run_exchange, run_exchange_meanwhile, send_request, send_request_in,
+};
+pub use site::{TestSite, block_on, compiled, new_generation};

@@ -1,14 +1,14 @@
 //! Result of the phases for a request that no client sent.
 
-use myriad_http::Version;
+use myriad_http::HttpVersion;
 use myriad_net::ResponseBody;
 
 use super::{TestSite, block_on};
-use crate::phases::{self, Decision};
-use myriad_exchange::exchange::{Answer, Exchange};
+use crate::phases::{self, PhaseDecision};
+use myriad_exchange::exchange::{ContentResponse, Exchange};
 
 /// Result of a request.
-pub struct Reached {
+pub struct PhaseResult {
     /// Status, including the effect of `error_page`.
     pub status: u16,
     /// Fields that the response has so far, as lines.
@@ -25,7 +25,7 @@ pub struct Reached {
     pub exchange: Box<Exchange>,
 }
 
-impl Reached {
+impl PhaseResult {
     /// Returns the URI after the rules.
     pub fn uri(&self) -> String {
         String::from_utf8_lossy(&self.exchange.request.route.uri).into_owned()
@@ -38,25 +38,30 @@ impl Reached {
 }
 
 /// Runs the phases and all waits for a request line without version, such as `GET /path`.
-pub fn ask(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> Reached {
-    ask_in(Version::Http11, site, line, fields)
+pub fn send_request(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> PhaseResult {
+    send_request_in(HttpVersion::Http11, site, line, fields)
 }
 
 /// Runs a request like [`ask`], with the given version of HTTP.
-pub fn ask_in(version: Version, site: &TestSite, line: &str, fields: &[(&str, &str)]) -> Reached {
+pub fn send_request_in(
+    version: HttpVersion,
+    site: &TestSite,
+    line: &str,
+    fields: &[(&str, &str)],
+) -> PhaseResult {
     let line = line.split_once(' ').expect("a method and a target");
-    let exchange = site.received(version, line, fields);
-    go(exchange)
+    let exchange = site.received_request(version, line, fields);
+    run_exchange(exchange)
 }
 
 /// Runs the phases and all waits for a request.
-pub fn go(exchange: Box<Exchange>) -> Reached {
-    go_from(exchange, phases::begin)
+pub fn run_exchange(exchange: Box<Exchange>) -> PhaseResult {
+    run_exchange_from(exchange, phases::begin)
 }
 
 /// Runs a request like [`go`], and calls `meanwhile` after the start of the request, before it waits.
-pub fn go_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> Reached {
-    go_from(exchange, |exchange| {
+pub fn run_exchange_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> PhaseResult {
+    run_exchange_from(exchange, |exchange| {
         let decision = phases::begin(exchange);
         meanwhile();
         decision
@@ -64,18 +69,21 @@ pub fn go_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> Reache
 }
 
 /// Runs the phases of a request, started by `first`.
-pub(crate) fn go_from(mut exchange: Box<Exchange>, first: impl FnOnce(&mut Exchange) -> Decision) -> Reached {
+pub(crate) fn run_exchange_from(
+    mut exchange: Box<Exchange>,
+    first: impl FnOnce(&mut Exchange) -> PhaseDecision,
+) -> PhaseResult {
     let decision = first(&mut exchange);
-    let waited = matches!(decision, Decision::Wait(_));
+    let waited = matches!(decision, PhaseDecision::Wait(_));
     let answer = match decision {
-        Decision::Ready(answer) => answer,
-        Decision::Wait(pending) => block_on(phases::wait(&mut exchange, pending)),
+        PhaseDecision::Ready(answer) => answer,
+        PhaseDecision::Wait(pending) => block_on(phases::wait(&mut exchange, pending)),
     };
     let text = match &answer.body {
         ResponseBody::Full(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         _ => String::new(),
     };
-    Reached {
+    PhaseResult {
         status: exchange.request.errors.forced_status.unwrap_or(answer.status),
         lines: String::from_utf8_lossy(&answer.lines).into_owned(),
         text,
@@ -87,9 +95,9 @@ pub(crate) fn go_from(mut exchange: Box<Exchange>, first: impl FnOnce(&mut Excha
 }
 
 /// Returns the response of the phases; `None` if the request has to wait.
-pub fn answered_at_once(exchange: &mut Exchange) -> Option<Answer> {
+pub fn immediate_answer(exchange: &mut Exchange) -> Option<ContentResponse> {
     match phases::begin(exchange) {
-        Decision::Ready(answer) => Some(answer),
-        Decision::Wait(_) => None,
+        PhaseDecision::Ready(answer) => Some(answer),
+        PhaseDecision::Wait(_) => None,
     }
 }

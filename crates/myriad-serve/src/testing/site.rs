@@ -8,17 +8,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use myriad_conf::{MemoryLoader, survey};
-use myriad_http::{RequestHead, Version};
+use myriad_http::{HttpVersion, RequestHead};
 use myriad_log::Logs;
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
-use crate::compile::{Kept, Surroundings, compile};
+use crate::compile::{CompileEnvironment, RetainedState, compile};
 use crate::phases::Phases;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
-use myriad_script::locations::Found;
+use myriad_script::locations::LocationMatch;
 
 /// Site with one server, as run by one worker.
 pub struct TestSite {
@@ -39,34 +39,34 @@ impl TestSite {
         );
         let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
         Self {
-            generation: generation(compiled(folder, &text)),
-            connection: Connection::imagined(0, local, None),
+            generation: new_generation(compiled(folder, &text)),
+            connection: Connection::for_internal_request(0, local, None),
         }
     }
 
     /// Returns a request from 127.0.0.1 whose head has been read, before all phases.
-    pub fn received(
+    pub fn received_request(
         &self,
-        version: Version,
+        version: HttpVersion,
         (method, target): (&str, &str),
         fields: &[(&str, &str)],
     ) -> Box<Exchange> {
         let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
         // Most tests send no host.
-        let _ = head.settle_host();
+        let _ = head.normalize_host();
         Exchange::begin(&self.generation, &mut head, &self.connection, RequestBody::empty())
     }
 
     /// Returns a GET request from 127.0.0.1 with these fields that has reached the location of its target.
     pub fn exchange(&self, target: &str, fields: &[(&str, &str)]) -> Box<Exchange> {
-        let mut exchange = self.received(Version::Http11, ("GET", target), fields);
+        let mut exchange = self.received_request(HttpVersion::Http11, ("GET", target), fields);
         let (uri, args) = target.split_once('?').unwrap_or((target, ""));
         let runtime = &self.generation.runtime;
         let server = runtime.server(0);
         let found = server.locations.find(uri.as_bytes(), &mut Frame::default()).expect("no script fails");
         let route = &mut exchange.request.route;
-        route.place = if let Found::Place(place) = found { place } else { server.place };
+        route.place = if let LocationMatch::Place(place) = found { place } else { server.place };
         (route.uri, route.args, route.host) = (uri.into(), args.into(), b"localhost".to_vec());
         exchange
     }
@@ -82,21 +82,21 @@ pub fn compiled(folder: &Path, text: &str) -> Runtime {
     let survey = survey(&crate::registry().parse(&loader, &file, b""), crate::registry());
     let listens = survey.model.http.iter().flat_map(|http| &http.servers).flat_map(|server| &server.listens);
     let listeners = listens.map(|listen| (listen.socket_name(), 0)).collect();
-    let (logs, mut kept) = (Logs::nowhere(), Kept::default());
-    let surroundings = Surroundings {
+    let (logs, mut kept) = (Logs::without_outputs(), RetainedState::default());
+    let surroundings = CompileEnvironment {
         prefix: folder,
         folder,
         tls_files: &HashMap::new(),
         listeners: &listeners,
         logs: &logs,
-        kept: &mut kept,
+        retained: &mut kept,
     };
     compile(&survey.model, surroundings).unwrap_or_else(|errors| panic!("{:?} {errors:?}", survey.findings))
 }
 
 /// Returns a generation of the site with a separate worker.
-pub fn generation(runtime: Runtime) -> Rc<Generation> {
-    let worker = WorkerState::alone(&runtime).expect("threads");
+pub fn new_generation(runtime: Runtime) -> Rc<Generation> {
+    let worker = WorkerState::single(&runtime).expect("threads");
     Rc::new(Generation::new(Arc::new(runtime), Rc::new(worker), &Phases))
 }
 

@@ -5,17 +5,17 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::Rc;
 
-use myriad_http::{RequestHead, Version};
+use myriad_http::{HttpVersion, RequestHead};
 use myriad_net::{Connection, RequestBody, TlsFacts};
 
-use super::{compiled, generation};
+use super::{compiled, new_generation};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::worker::Generation;
 
 /// Request: its line, its fields, the directives of its server, and its connection.
-pub struct Case<'a> {
+pub struct VariableCase<'a> {
     /// Method, target, version.
-    pub line: (&'a str, &'a str, Version),
+    pub line: (&'a str, &'a str, HttpVersion),
     /// Fields.
     pub fields: &'a [(&'a str, &'a str)],
     /// Directives of its server.
@@ -24,20 +24,20 @@ pub struct Case<'a> {
     pub tls: Option<TlsFacts>,
 }
 
-impl Default for Case<'_> {
+impl Default for VariableCase<'_> {
     fn default() -> Self {
-        Self { line: ("GET", "/", Version::Http11), fields: &[], server: "", tls: None }
+        Self { line: ("GET", "/", HttpVersion::Http11), fields: &[], server: "", tls: None }
     }
 }
 
-impl Case<'_> {
+impl VariableCase<'_> {
     /// Creates the request with the settings of its server, before any phase.
     pub fn begin(self) -> Box<Exchange> {
         let (method, target, version) = self.line;
         let fields = self.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
         let local = SocketAddr::from(([127, 0, 0, 1], 8080));
-        let connection = Connection::imagined(0, local, self.tls);
+        let connection = Connection::for_internal_request(0, local, self.tls);
         let mut exchange = Exchange::begin(&site(self.server), &mut head, &connection, RequestBody::empty());
         let route = &mut exchange.request.route;
         route.place = exchange.request.site.runtime.servers[0].place;
@@ -52,12 +52,12 @@ impl Case<'_> {
 fn site(server: &str) -> Rc<Generation> {
     let config =
         format!("events {{}} http {{ server {{ listen 127.0.0.1:8080; server_name a.example; {server} }} }}");
-    generation(compiled(Path::new("/conf"), &config))
+    new_generation(compiled(Path::new("/conf"), &config))
 }
 
 /// Returns the value of a variable; `None` if the request has none. Asserts that a borrowed value equals the written
 /// value.
-pub fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
+pub fn variable_value(exchange: &mut Exchange, name: &str) -> Option<String> {
     let variable = crate::variables().named(name).unwrap_or_else(|| panic!("${name} is no variable"));
     let Exchange { request, frame } = exchange;
     let mut out = b"before".to_vec();
@@ -70,15 +70,15 @@ pub fn shown(exchange: &mut Exchange, name: &str) -> Option<String> {
 }
 
 /// Asserts the values of variables.
-pub fn shows(exchange: &mut Exchange, expected: &[(&str, &str)]) {
+pub fn assert_variables(exchange: &mut Exchange, expected: &[(&str, &str)]) {
     for (name, value) in expected {
-        assert_eq!(shown(exchange, name).as_deref(), Some(*value), "${name}");
+        assert_eq!(variable_value(exchange, name).as_deref(), Some(*value), "${name}");
     }
 }
 
 /// Asserts that variables have no value for the request.
-pub fn lacks(exchange: &mut Exchange, names: &[&str]) {
+pub fn assert_unset(exchange: &mut Exchange, names: &[&str]) {
     for name in names {
-        assert_eq!(shown(exchange, name), None, "${name}");
+        assert_eq!(variable_value(exchange, name), None, "${name}");
     }
 }

@@ -1,9 +1,9 @@
 //! Properties of every parsed text, for the mutation test and the fuzz target.
 
-use myriad_conf::{Node, Parsed};
+use myriad_conf::{Node, ParsedConfiguration};
 
 /// Asserts that each word is at its recorded position and within its directive.
-pub(crate) fn check(parsed: &Parsed, nodes: &[Node]) {
+pub(crate) fn check(parsed: &ParsedConfiguration, nodes: &[Node]) {
     for node in nodes {
         for word in std::iter::once(&node.name).chain(&node.args) {
             let source = parsed.source(word.span.file).expect("a source for every span");

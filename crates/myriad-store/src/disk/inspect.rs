@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use myriad_disk::index::Name;
+use myriad_disk::index::FileName;
 
-use super::tier::Tier;
+use super::tier::DiskTier;
 use crate::{Metadata, Selection};
 
 /// Description of a page in a file, without the bodies.
@@ -25,14 +25,14 @@ pub struct DiskPage<M: Metadata> {
     /// Length of the body, in bytes.
     pub body_len: u64,
     /// Alternative encodings: index, metadata, length in bytes.
-    pub encodings: Vec<(u8, M::Alternative, usize)>,
+    pub encodings: Vec<(u8, M::EncodingMeta, usize)>,
     /// Path of the file.
     pub file: PathBuf,
 }
 
-impl<M: Metadata> Tier<M> {
+impl<M: Metadata> DiskTier<M> {
     /// Reads the description of the page in a file.
-    pub(crate) fn read_page(&self, name: Name) -> Option<DiskPage<M>> {
+    pub(crate) fn read_page(&self, name: FileName) -> Option<DiskPage<M>> {
         let head = self.disk.read_head(name)?;
         let encodings = head.encodings.into_iter();
         let encodings =

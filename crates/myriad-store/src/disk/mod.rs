@@ -11,4 +11,4 @@ mod tests;
 mod tier;
 
 pub use inspect::DiskPage;
-pub(crate) use tier::Tier;
+pub(crate) use tier::DiskTier;

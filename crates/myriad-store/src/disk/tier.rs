@@ -2,32 +2,32 @@
 
 use std::sync::{Arc, Weak};
 
-use myriad_disk::index::{Hashed, Name, Seed, Verdict};
+use myriad_disk::index::{FileName, HashedKeyRef, PurgeVerdict, Seed};
 use myriad_disk::{
-    Disk, DiskOptions, DiskPool, Filed, MemoryTier, PageBody, PageId, PageParts, ReadPage, Stage, Unwritten,
-    write_encoding,
+    DiskOptions, DiskPool, DiskStore, IndexedFile, MemoryTier, PageBody, PageId, PageParts, ReadPage,
+    StagedFile, WriteFailure, write_encoding,
 };
 
-use crate::object::Parts;
-use crate::{ALTERNATIVES, Alternative, Body, Metadata, Object, Persist};
+use crate::object::ObjectParts;
+use crate::{ALTERNATIVES, AlternativeEncoding, Body, Metadata, Object, Persist};
 
 /// Conversion of the caller's metadata to bytes: functions of [`Persist`], so that the other parts of a zone do not
 /// require this trait.
-pub(super) struct Codec<M: Metadata> {
-    encode: fn(M::View<'_>, &mut Vec<u8>),
+pub(super) struct MetaCodec<M: Metadata> {
+    encode: fn(M::MetaView<'_>, &mut Vec<u8>),
     pub(super) decode: fn(&[u8]) -> Option<M>,
     shifted: fn(M, i64) -> M,
-    encode_alternative: fn(&M::Alternative, &mut Vec<u8>),
-    pub(super) decode_alternative: fn(&[u8]) -> Option<M::Alternative>,
+    encode_alternative: fn(&M::EncodingMeta, &mut Vec<u8>),
+    pub(super) decode_alternative: fn(&[u8]) -> Option<M::EncodingMeta>,
 }
 
 /// Disk tier of a zone, with the conversion of its objects.
-pub(crate) struct Tier<M: Metadata> {
-    pub(crate) disk: Disk,
-    pub(super) codec: Codec<M>,
+pub(crate) struct DiskTier<M: Metadata> {
+    pub(crate) disk: DiskStore,
+    pub(super) codec: MetaCodec<M>,
 }
 
-impl<M: Persist> Tier<M> {
+impl<M: Persist> DiskTier<M> {
     pub(crate) fn new(
         options: DiskOptions,
         seed: Seed,
@@ -35,8 +35,8 @@ impl<M: Persist> Tier<M> {
         memory: Weak<dyn MemoryTier>,
     ) -> Self {
         Self {
-            disk: Disk::new(options, seed, M::VERSION, pool, memory),
-            codec: Codec {
+            disk: DiskStore::new(options, seed, M::VERSION, pool, memory),
+            codec: MetaCodec {
                 encode: M::encode,
                 decode: M::decode,
                 shifted: M::shifted,
@@ -47,7 +47,7 @@ impl<M: Persist> Tier<M> {
     }
 }
 
-impl<M: Metadata> Tier<M> {
+impl<M: Metadata> DiskTier<M> {
     /// Returns the identity of an object in the disk tier.
     pub(crate) fn id<'o>(&self, object: &'o Object<M>) -> PageId<'o> {
         PageId {
@@ -62,15 +62,15 @@ impl<M: Metadata> Tier<M> {
     /// that cannot be that object is removed or quarantined.
     pub(crate) fn read_object(
         &self,
-        name: Name,
+        name: FileName,
         most_in_memory: u64,
         now: u64,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
     ) -> Option<Object<M>> {
         let page = self.disk.read(name, most_in_memory, now, key)?;
         let parts = self.parts(page, now);
         if parts.is_none() {
-            self.disk.refuse(name, key.hash());
+            self.disk.quarantine_unreadable(name, key.hash());
         }
         Some(Object::new(key.bytes(), parts?))
     }
@@ -80,13 +80,13 @@ impl<M: Metadata> Tier<M> {
         Some((self.codec.shifted)((self.codec.decode)(bytes)?, shift_ms))
     }
 
-    fn parts(&self, page: ReadPage, now: u64) -> Option<Parts<M>> {
+    fn parts(&self, page: ReadPage, now: u64) -> Option<ObjectParts<M>> {
         let mut alternatives = [const { None }; ALTERNATIVES];
         for (index, meta, bytes) in page.encodings {
             let meta = (self.codec.decode_alternative)(&meta)?;
-            *alternatives.get_mut(usize::from(index))? = Some(Alternative { bytes, meta });
+            *alternatives.get_mut(usize::from(index))? = Some(AlternativeEncoding { bytes, meta });
         }
-        Some(Parts {
+        Some(ObjectParts {
             meta: self.decode(&page.meta, page.shift_ms)?,
             body: page.body.into(),
             selection: page.selection,
@@ -99,18 +99,24 @@ impl<M: Metadata> Tier<M> {
     }
 
     /// Applies the verdict of the purges up to `number` to a file. Returns whether the object remains.
-    pub(crate) fn obey(&self, name: Name, object: &Object<M>, verdict: Verdict, number: u64) -> bool {
-        self.disk.obey(name, &self.id(object), verdict, number)
+    pub(crate) fn apply_verdict(
+        &self,
+        name: FileName,
+        object: &Object<M>,
+        verdict: PurgeVerdict,
+        number: u64,
+    ) -> bool {
+        self.disk.apply_verdict(name, &self.id(object), verdict, number)
     }
 
     /// Returns the verdict of `judge` on the page in a file. A page whose metadata cannot be read is removed.
-    pub(crate) fn ask_file(
+    pub(crate) fn judge_file_with(
         &self,
-        filed: &Filed,
-        judge: impl FnOnce(&[u8], M::View<'_>) -> Verdict,
-    ) -> Verdict {
-        self.disk.ask_file(filed, |key, meta| {
-            (self.codec.decode)(meta).map_or(Verdict::Goes, |meta| judge(key, meta.view()))
+        filed: &IndexedFile,
+        judge: impl FnOnce(&[u8], M::MetaView<'_>) -> PurgeVerdict,
+    ) -> PurgeVerdict {
+        self.disk.judge_file_with(filed, |key, meta| {
+            (self.codec.decode)(meta).map_or(PurgeVerdict::Removed, |meta| judge(key, meta.view()))
         })
     }
 
@@ -120,7 +126,7 @@ impl<M: Metadata> Tier<M> {
         self: &Arc<Self>,
         object: &Object<M>,
         is_stored: impl Fn() -> bool,
-        written: impl FnOnce(&Self, Name, &Object<M>) + Send + 'static,
+        written: impl FnOnce(&Self, FileName, &Object<M>) + Send + 'static,
     ) {
         let id = self.id(object);
         let Some(number) = self.disk.begin_write(&id) else { return };
@@ -139,7 +145,7 @@ impl<M: Metadata> Tier<M> {
         self.disk.queue_write(&id, number, object.weight(), Box::new(job));
     }
 
-    fn write_now(&self, object: &Object<M>, id: &PageId<'_>, number: u64) -> Result<Name, Unwritten> {
+    fn write_now(&self, object: &Object<M>, id: &PageId<'_>, number: u64) -> Result<FileName, WriteFailure> {
         let body = object.body();
         let mut file = self.disk.begin_file(id, number, body.len())?;
         if let Some(stored) = body.stored() {
@@ -148,16 +154,16 @@ impl<M: Metadata> Tier<M> {
         for segment in body.segments() {
             file.append(segment)?;
         }
-        self.place(file, object, id, number)
+        self.commit_file(file, object, id, number)
     }
 
-    fn place(
+    fn commit_file(
         &self,
-        file: Stage,
+        file: StagedFile,
         object: &Object<M>,
         id: &PageId<'_>,
         number: u64,
-    ) -> Result<Name, Unwritten> {
+    ) -> Result<FileName, WriteFailure> {
         let mut meta = Vec::with_capacity(1024);
         (self.codec.encode)(object.meta(), &mut meta);
         let (mut encodings, mut own) = (Vec::new(), Vec::new());
@@ -178,18 +184,18 @@ impl<M: Metadata> Tier<M> {
             meta: &meta,
             encodings: &encodings,
         };
-        self.disk.place(file, id, &parts, number)
+        self.disk.commit_file(file, id, &parts, number)
     }
 
     /// Renames the file of a body too long for memory to its final name.
     ///
     /// `make` creates the object from a body on disk. `is_wanted` is called after the write has been registered, and
     /// returns false after a purge. `passes` is called once the file exists, and returns false if a purge covers it.
-    pub(crate) fn place_spilled(
+    pub(crate) fn commit_spilled(
         &self,
-        file: Stage,
+        file: StagedFile,
         is_wanted: impl Fn() -> bool,
-        passes: impl FnOnce(&Self, Name, &Object<M>) -> bool,
+        passes: impl FnOnce(&Self, FileName, &Object<M>) -> bool,
         make: impl FnOnce(Body) -> Object<M>,
     ) -> Option<Object<M>> {
         // The object has no body yet; the body is created from the file.
@@ -200,7 +206,7 @@ impl<M: Metadata> Tier<M> {
             self.disk.end_write(&id, number);
             return None;
         }
-        match self.place(file, &object, &id, number) {
+        match self.commit_file(file, &object, &id, number) {
             Ok(name) if !passes(self, name, &object) => None,
             Ok(name) => {
                 // The file may already have been replaced by a later fetch or another process.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::state::{Flight, Phase};
-use super::{Abort, Unstored};
+use super::{Abort, NotStored};
 use crate::{Metadata, Object, Zone};
 use std::task::Waker;
 
 /// Lead of a flight. Dropping it before the flight has finished aborts the flight.
-pub(crate) struct Lead<M: Metadata> {
+pub(crate) struct FlightLead<M: Metadata> {
     pub(crate) zone: Zone<M>,
     pub(crate) flight: Arc<Flight<M>>,
     /// Bytes reserved in the zone for the received data.
@@ -16,7 +16,7 @@ pub(crate) struct Lead<M: Metadata> {
     finished: bool,
 }
 
-impl<M: Metadata> Lead<M> {
+impl<M: Metadata> FlightLead<M> {
     pub(crate) fn new(zone: Zone<M>, flight: Arc<Flight<M>>) -> Self {
         Self { zone, flight, charged: 0, finished: false }
     }
@@ -58,29 +58,29 @@ impl<M: Metadata> Lead<M> {
     /// `pass` is the current time, and the number of milliseconds during which claims pass.
     pub(crate) fn finish(&mut self, phase: Phase<M>, pass: Option<(u64, u64)>) {
         self.zone.retire(&self.flight, pass);
-        self.settle();
+        self.release();
         self.flight.publish(phase);
     }
 
     /// Finishes an oversized body. Its readers drain the rest.
     pub(crate) fn finish_oversized(&mut self, now: u64, pass_ms: u64) {
         self.zone.retire(&self.flight, Some((now, pass_ms)));
-        self.settle();
+        self.release();
         self.end_stream();
     }
 
     /// Stores an object that was read from disk and need not be written to disk.
-    pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), Unstored> {
+    pub(crate) fn store_loaded(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
-        self.settle();
+        self.release();
         self.flight.publish(Phase::Complete(object.clone()));
         stored
     }
 
     /// Stores the object of an oversized body that has been written to disk. Its readers may still drain it.
-    pub(crate) fn store_spilled(&mut self, object: &Object<M>) -> Result<(), Unstored> {
+    pub(crate) fn store_spilled(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         let stored = self.zone.store(&self.flight, object, 0, false);
-        self.settle();
+        self.release();
         stored
     }
 
@@ -96,23 +96,23 @@ impl<M: Metadata> Lead<M> {
     }
 
     /// Stores the object and releases the claim in one step, so that no second leader can intervene.
-    pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), Unstored> {
+    pub(crate) fn store(&mut self, object: &Object<M>) -> Result<(), NotStored> {
         // The pieces and the object made from them are the same body, so the reservation moves to the object.
-        self.zone.arrived(self.charged);
+        self.zone.finish_arriving(self.charged);
         let stored = self.zone.store(&self.flight, object, std::mem::take(&mut self.charged), true);
-        self.settle();
+        self.release();
         self.flight.publish(Phase::Complete(object.clone()));
         stored
     }
 
-    fn settle(&mut self) {
+    fn release(&mut self) {
         self.finished = true;
         self.flight.end_updating();
         self.charge_at_most(0);
     }
 }
 
-impl<M: Metadata> Drop for Lead<M> {
+impl<M: Metadata> Drop for FlightLead<M> {
     fn drop(&mut self) {
         if !self.finished {
             self.finish(Phase::Aborted(Abort::Dropped), None);

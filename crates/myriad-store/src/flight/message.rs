@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::{ALTERNATIVES, Alternative, Metadata, Object, Selection};
+use crate::{ALTERNATIVES, AlternativeEncoding, Metadata, Object, Selection};
 
 /// Reason for a failed fetch, in the caller's numbering (an HTTP status, for example).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure(pub u16);
+pub struct FetchFailure(pub u16);
 
 /// Reason why a flight finished before its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Abort {
     /// The writer was dropped.
     Dropped,
     /// The origin failed within the body.
-    Failed(Failure),
+    Failed(FetchFailure),
 }
 
 /// First message to a reader.
@@ -29,7 +29,7 @@ pub enum FlightHead<M: Metadata> {
     /// The response may not be shared: fetch separately.
     Uncacheable,
     /// The origin gave no response.
-    Failed(Failure),
+    Failed(FetchFailure),
     /// The writer was dropped before the head arrived: claim again.
     Aborted,
 }
@@ -46,7 +46,7 @@ pub enum FlightEnd<M: Metadata> {
     /// The response may not be shared: fetch separately.
     Uncacheable,
     /// The origin gave no response.
-    Failed(Failure),
+    Failed(FetchFailure),
     /// The flight finished before its body.
     Aborted(Abort),
 }
@@ -72,7 +72,7 @@ pub struct Completion<M: Metadata> {
     /// Time until which the object is fresh.
     pub fresh_until: u64,
     /// Encodings that are already available.
-    pub alternatives: [Option<Alternative<M::Alternative>>; ALTERNATIVES],
+    pub alternatives: [Option<AlternativeEncoding<M::EncodingMeta>>; ALTERNATIVES],
 }
 
 /// Result of a completed flight.
@@ -83,25 +83,25 @@ pub enum Completed<M: Metadata> {
     /// The body is too long for memory: the object is stored once its file is complete.
     Spilled,
     /// The object serves only the waiters of the flight.
-    Unstored(Unstored),
+    Unstored(NotStored),
 }
 
 /// Reason why a completed object was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unstored {
+pub enum NotStored {
     /// A purge covered the key after the fetch began.
     Purged,
     /// A fetch that began later has already stored its object.
-    Overtaken,
+    Superseded,
     /// The body was longer than the limits allow.
     Oversized,
     /// The zone's cap left no room.
-    NoRoom,
+    OverCap,
 }
 
 /// State of the collection of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Push {
+pub enum CollectState {
     /// The body is collected and will be stored on completion.
     Ok,
     /// The body is too long. Its slowest reader limits the rate from now on: wait for

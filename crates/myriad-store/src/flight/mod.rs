@@ -6,10 +6,11 @@ mod reader;
 mod state;
 mod writer;
 
-pub(crate) use lead::Lead;
+pub(crate) use lead::FlightLead;
 pub use message::{
-    Abort, Admission, Capacity, Completed, Completion, Failure, FlightEnd, FlightHead, Push, Unstored,
+    Abort, Admission, Capacity, CollectState, Completed, Completion, FetchFailure, FlightEnd, FlightHead,
+    NotStored,
 };
 pub use reader::FlightReader;
-pub(crate) use state::{Flight, Phase, State, suits};
+pub(crate) use state::{Flight, Phase, State, matches_request};
 pub use writer::{BodyWriter, FlightWriter};

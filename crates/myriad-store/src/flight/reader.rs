@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use super::state::{Chunk, Flight, Phase, suits};
+use super::state::{Chunk, Flight, Phase, matches_request};
 use super::{Abort, FlightEnd, FlightHead};
 use crate::{Metadata, Selection};
 
@@ -25,8 +25,8 @@ impl<M: Metadata> FlightReader<M> {
         Self { flight: Arc::clone(flight), place, is_leaders }
     }
 
-    fn suits(&self, selection: Option<&Selection>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> bool {
-        self.is_leaders || suits(selection, variant, &mut Vec::new())
+    fn matches(&self, selection: Option<&Selection>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> bool {
+        self.is_leaders || matches_request(selection, variant, &mut Vec::new())
     }
 
     /// Polls for the head. `variant` derives this request's variant key from a selector, as in [`crate::Zone::get`].
@@ -42,13 +42,13 @@ impl<M: Metadata> FlightReader<M> {
                 return Poll::Pending;
             }
             Phase::Streaming(stream) | Phase::Oversized(stream) => {
-                if self.suits(stream.selection.as_ref(), &variant) {
+                if self.matches(stream.selection.as_ref(), &variant) {
                     FlightHead::Head(Arc::clone(&stream.head))
                 } else {
                     FlightHead::Mismatch
                 }
             }
-            Phase::Complete(object) if self.suits(object.selection(), &variant) => {
+            Phase::Complete(object) if self.matches(object.selection(), &variant) => {
                 FlightHead::Object(object.clone())
             }
             Phase::Complete(_) => FlightHead::Mismatch,
@@ -74,7 +74,7 @@ impl<M: Metadata> FlightReader<M> {
     /// Create it before the body is oversized, and drop it when the body becomes oversized, because it prevents the
     /// release of pieces.
     #[must_use]
-    pub fn another(&self) -> Self {
+    pub fn new_reader(&self) -> Self {
         Self::join(&self.flight, true)
     }
 
@@ -106,7 +106,7 @@ impl<M: Metadata> FlightReader<M> {
         let end = match &state.phase {
             // A reader that the response does not match need not wait for the rest of the body.
             Phase::Streaming(stream) | Phase::Oversized(stream)
-                if !self.suits(stream.selection.as_ref(), &variant) =>
+                if !self.matches(stream.selection.as_ref(), &variant) =>
             {
                 FlightEnd::Mismatch
             }
@@ -115,7 +115,7 @@ impl<M: Metadata> FlightReader<M> {
                 return Poll::Pending;
             }
             Phase::Oversized(_) => FlightEnd::Oversized,
-            Phase::Complete(object) if self.suits(object.selection(), &variant) => {
+            Phase::Complete(object) if self.matches(object.selection(), &variant) => {
                 FlightEnd::Object(object.clone())
             }
             Phase::Complete(_) => FlightEnd::Mismatch,

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use bytes::Bytes;
-use myriad_disk::index::Key;
+use myriad_disk::index::HashedKey;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::message::{Abort, Completion, Failure};
-use crate::object::Parts;
+use super::message::{Abort, Completion, FetchFailure};
+use crate::object::ObjectParts;
 use crate::{Body, Metadata, Object, Selection};
 
 /// Fetch of a key.
 ///
 /// Lock order: a shard's lock, then a flight's. Wakers are woken outside both.
 pub(crate) struct Flight<M: Metadata> {
-    pub(crate) key: Key,
+    pub(crate) key: HashedKey,
     /// Zone's sequence number at the start of the fetch.
     pub(crate) generation: u64,
     pub(crate) started_at: u64,
@@ -54,16 +54,16 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
 /// those that leave `Streaming` and `Oversized`, and each last edge consumes its writer.
 pub(crate) enum Phase<M: Metadata> {
     Waiting,
-    Streaming(Stream<M>),
-    Oversized(Stream<M>),
+    Streaming(ArrivingBody<M>),
+    Oversized(ArrivingBody<M>),
     Complete(Object<M>),
     Uncacheable,
-    Failed(Failure),
+    Failed(FetchFailure),
     Aborted(Abort),
 }
 
 /// Body that is arriving.
-pub(crate) struct Stream<M: Metadata> {
+pub(crate) struct ArrivingBody<M: Metadata> {
     pub(crate) head: Arc<M>,
     pub(crate) selection: Option<Selection>,
     /// Received pieces that have not been released.
@@ -72,14 +72,22 @@ pub(crate) struct Stream<M: Metadata> {
     released: usize,
     /// Number of bytes in `pieces`.
     buffered: usize,
-    ended: bool,
+    is_complete: bool,
     /// Announced length of the whole body.
     pub(crate) announced: Option<u64>,
 }
 
-impl<M: Metadata> Stream<M> {
+impl<M: Metadata> ArrivingBody<M> {
     pub(crate) fn new(head: Arc<M>, selection: Option<Selection>, announced: Option<u64>) -> Self {
-        Self { head, selection, pieces: VecDeque::new(), released: 0, buffered: 0, ended: false, announced }
+        Self {
+            head,
+            selection,
+            pieces: VecDeque::new(),
+            released: 0,
+            buffered: 0,
+            is_complete: false,
+            announced,
+        }
     }
 
     fn push(&mut self, piece: Bytes) {
@@ -100,7 +108,7 @@ impl<M: Metadata> Stream<M> {
 
 /// Position of a reader in a flight.
 #[derive(Default)]
-struct Place {
+struct ReaderPosition {
     /// Number of the next piece.
     next: usize,
     /// Number of bytes read.
@@ -112,7 +120,7 @@ pub(crate) type Wakers = SmallVec<[Waker; 4]>;
 
 pub(crate) struct State<M: Metadata> {
     pub(crate) phase: Phase<M>,
-    places: Vec<Option<Place>>,
+    positions: Vec<Option<ReaderPosition>>,
     /// Unused indices of `places`.
     vacant: Vec<usize>,
     writer: Option<Waker>,
@@ -128,24 +136,24 @@ pub(crate) enum Chunk {
 
 impl<M: Metadata> State<M> {
     pub(crate) fn new() -> Self {
-        Self { phase: Phase::Waiting, places: Vec::new(), vacant: Vec::new(), writer: None }
+        Self { phase: Phase::Waiting, positions: Vec::new(), vacant: Vec::new(), writer: None }
     }
 
     /// Adds a reader at the first byte, and returns its index.
     pub(crate) fn join(&mut self) -> usize {
-        let place = Some(Place::default());
+        let place = Some(ReaderPosition::default());
         if let Some(vacant) = self.vacant.pop() {
-            self.places[vacant] = place;
+            self.positions[vacant] = place;
             return vacant;
         }
-        self.places.push(place);
-        self.places.len() - 1
+        self.positions.push(place);
+        self.positions.len() - 1
     }
 
     /// Removes a reader. Returns the waker of the writer if it waited for this reader.
     #[must_use]
     pub(crate) fn leave(&mut self, reader: usize) -> Option<Waker> {
-        self.places[reader] = None;
+        self.positions[reader] = None;
         self.vacant.push(reader);
         if matches!(self.phase, Phase::Waiting) && !self.is_read() {
             return self.writer.take();
@@ -154,7 +162,7 @@ impl<M: Metadata> State<M> {
     }
 
     pub(crate) fn wait(&mut self, reader: usize, cx: &Context<'_>) {
-        if let Some(place) = &mut self.places[reader] {
+        if let Some(place) = &mut self.positions[reader] {
             match &mut place.waker {
                 Some(waker) => waker.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
@@ -165,7 +173,7 @@ impl<M: Metadata> State<M> {
     /// Takes the wakers of all waiting readers, which must be woken without the lock.
     #[must_use]
     pub(crate) fn take_wakers(&mut self) -> Wakers {
-        self.places.iter_mut().flatten().filter_map(|place| place.waker.take()).collect()
+        self.positions.iter_mut().flatten().filter_map(|place| place.waker.take()).collect()
     }
 
     /// Appends a piece, or drops it if no reader can read it any more.
@@ -191,18 +199,18 @@ impl<M: Metadata> State<M> {
     /// Oversized -> Oversized, finished.
     pub(crate) fn end_oversized(&mut self) {
         if let Phase::Oversized(stream) = &mut self.phase {
-            stream.ended = true;
+            stream.is_complete = true;
         }
     }
 
     pub(crate) fn read(&mut self, reader: usize) -> Chunk {
-        let Some(place) = &mut self.places[reader] else { return Chunk::Aborted(Abort::Dropped) };
+        let Some(place) = &mut self.positions[reader] else { return Chunk::Aborted(Abort::Dropped) };
         let chunk = match &self.phase {
             Phase::Waiting => Chunk::NotYet,
             Phase::Streaming(stream) | Phase::Oversized(stream) => {
                 match stream.pieces.get(place.next - stream.released) {
                     Some(piece) => Chunk::Bytes(piece.clone()),
-                    None if stream.ended => Chunk::End,
+                    None if stream.is_complete => Chunk::End,
                     None => Chunk::NotYet,
                 }
             }
@@ -223,7 +231,7 @@ impl<M: Metadata> State<M> {
     #[must_use]
     pub(crate) fn release_read(&mut self) -> Option<Waker> {
         let Phase::Oversized(stream) = &mut self.phase else { return None };
-        let slowest = self.places.iter().flatten().map(|place| place.next).min();
+        let slowest = self.positions.iter().flatten().map(|place| place.next).min();
         stream.release_before(slowest.unwrap_or(usize::MAX));
         self.writer.take()
     }
@@ -239,7 +247,7 @@ impl<M: Metadata> State<M> {
 
     /// Returns whether the flight has a reader.
     pub(crate) fn is_read(&self) -> bool {
-        self.places.len() > self.vacant.len()
+        self.positions.len() > self.vacant.len()
     }
 
     /// Registers the writer's waker. It is woken when the last reader leaves before the head, or when pieces of the
@@ -257,7 +265,7 @@ impl<M: Metadata> Flight<M> {
         selection: Option<Selection>,
         completion: Completion<M>,
     ) -> Object<M> {
-        let parts = Parts {
+        let parts = ObjectParts {
             meta: completion.meta,
             body,
             selection,
@@ -289,7 +297,7 @@ impl<M: Metadata> Flight<M> {
 }
 
 /// Returns whether a response with `selection` matches the request whose variant keys `variant` derives.
-pub(crate) fn suits(
+pub(crate) fn matches_request(
     selection: Option<&Selection>,
     variant: &impl Fn(&[u8], &mut Vec<u8>),
     scratch: &mut Vec<u8>,

@@ -4,12 +4,14 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use myriad_disk::{BACKLOG, Spill};
+use myriad_disk::{MAX_PENDING_BYTES, SpillWriter};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::lead::Lead;
-use super::state::{Phase, Stream};
-use super::{Abort, Admission, Capacity, Completed, Completion, Failure, FlightReader, Push, Unstored};
+use super::lead::FlightLead;
+use super::state::{ArrivingBody, Phase};
+use super::{
+    Abort, Admission, Capacity, CollectState, Completed, Completion, FetchFailure, FlightReader, NotStored,
+};
 use crate::{Body, Metadata, Object, Selection};
 
 /// Bytes of overhead for a piece of an arriving body.
@@ -17,15 +19,15 @@ const PIECE_OVERHEAD: usize = 64;
 
 /// Flight whose head has not arrived yet. Dropping it aborts the flight: readers wake, and the claim is released.
 pub struct FlightWriter<M: Metadata> {
-    lead: Lead<M>,
+    lead: FlightLead<M>,
 }
 
 impl<M: Metadata> FlightWriter<M> {
-    pub(crate) fn new(lead: Lead<M>) -> Self {
+    pub(crate) fn new(lead: FlightLead<M>) -> Self {
         Self { lead }
     }
 
-    pub(crate) fn into_lead(self) -> Lead<M> {
+    pub(crate) fn into_lead(self) -> FlightLead<M> {
         self.lead
     }
 
@@ -61,12 +63,12 @@ impl<M: Metadata> FlightWriter<M> {
     pub fn admit(self, admission: Admission<M>) -> BodyWriter<M> {
         let Admission { head, selection, length } = admission;
         let oversized = length.is_some_and(|len| len > self.lead.zone.limits().max_object_bytes);
-        let mode = if oversized { Push::Oversized } else { Push::Ok };
+        let mode = if oversized { CollectState::Oversized } else { CollectState::Ok };
         self.lead.zone.resolve(&self.lead.flight, &head, selection.as_ref(), oversized);
-        let stream = Stream::new(head, selection.clone(), length);
+        let stream = ArrivingBody::new(head, selection.clone(), length);
         self.lead.flight.publish(match mode {
-            Push::Ok => Phase::Streaming(stream),
-            Push::Oversized => Phase::Oversized(stream),
+            CollectState::Ok => Phase::Streaming(stream),
+            CollectState::Oversized => Phase::Oversized(stream),
         });
         let mut writer = BodyWriter {
             lead: self.lead,
@@ -77,7 +79,7 @@ impl<M: Metadata> FlightWriter<M> {
             spill: None,
             waits_for_disk: false,
         };
-        if mode == Push::Oversized {
+        if mode == CollectState::Oversized {
             writer.begin_spill(length.unwrap_or(0));
         }
         writer
@@ -100,7 +102,7 @@ impl<M: Metadata> FlightWriter<M> {
     /// Passes the previous object to the waiters, unchanged, after the origin confirmed it without making it fresh.
     ///
     /// `None` if no previous object exists; the flight is then aborted.
-    pub fn keep(mut self) -> Option<Object<M>> {
+    pub fn reuse_previous(mut self) -> Option<Object<M>> {
         let previous = self.previous()?.clone();
         self.lead.finish(Phase::Complete(previous.clone()), None);
         Some(previous)
@@ -113,22 +115,22 @@ impl<M: Metadata> FlightWriter<M> {
     }
 
     /// Finishes the flight because the origin did not respond.
-    pub fn fail(mut self, failure: Failure) {
+    pub fn fail(mut self, failure: FetchFailure) {
         self.lead.finish(Phase::Failed(failure), None);
     }
 }
 
 /// Flight whose body is arriving. Dropping it aborts the flight: readers wake, and the claim is released.
 pub struct BodyWriter<M: Metadata> {
-    lead: Lead<M>,
+    lead: FlightLead<M>,
     selection: Option<Selection>,
-    mode: Push,
+    mode: CollectState,
     /// Number of bytes pushed.
     len: u64,
     /// All bytes pushed so far, compacted; `None` before the first request for them, and after each further push.
     whole: Option<Body>,
     /// Writer to disk of an oversized body, and the hash of the bytes passed to it.
-    spill: Option<Box<(Spill, Xxh3Default)>>,
+    spill: Option<Box<(SpillWriter, Xxh3Default)>>,
     /// Set if the last poll found that the next piece has to wait for the disk.
     waits_for_disk: bool,
 }
@@ -141,27 +143,27 @@ impl<M: Metadata> BodyWriter<M> {
 
     /// Returns a reader for the request that started the fetch; `None` once the flight is oversized.
     pub fn reader(&self) -> Option<FlightReader<M>> {
-        (self.mode == Push::Ok).then(|| FlightReader::join(&self.lead.flight, true))
+        (self.mode == CollectState::Ok).then(|| FlightReader::join(&self.lead.flight, true))
     }
 
     /// Returns whether the body is still collected.
-    pub fn state(&self) -> Push {
+    pub fn state(&self) -> CollectState {
         self.mode
     }
 
     /// Appends a piece of the body and wakes the readers that wait for a piece.
-    pub fn push(&mut self, piece: Bytes) -> Push {
+    pub fn push(&mut self, piece: Bytes) -> CollectState {
         if piece.is_empty() {
             return self.mode;
         }
         let len = self.len + piece.len() as u64;
-        if self.mode == Push::Ok
+        if self.mode == CollectState::Ok
             && (len > self.lead.zone.limits().max_object_bytes
                 || !self.lead.charge(piece.len() + PIECE_OVERHEAD))
         {
             self.turn_oversized();
         }
-        if self.mode == Push::Oversized {
+        if self.mode == CollectState::Oversized {
             self.lead.charge_passing(piece.len());
         }
         self.len = len;
@@ -195,7 +197,7 @@ impl<M: Metadata> BodyWriter<M> {
             }
         }
         self.lead.flight.state.lock().turn_oversized();
-        self.mode = Push::Oversized;
+        self.mode = CollectState::Oversized;
     }
 
     /// Starts to write a body of at least `len` bytes to disk, if a disk can store it.
@@ -219,12 +221,12 @@ impl<M: Metadata> BodyWriter<M> {
     }
 
     /// Returns whether the next piece waits for the disk rather than for readers.
-    pub fn is_disk_behind(&self) -> bool {
+    pub fn is_waiting_for_disk(&self) -> bool {
         self.is_spilling() && self.waits_for_disk
     }
 
     /// Stops writing to a disk that delays the body's readers.
-    pub fn give_up_disk(&mut self) {
+    pub fn stop_spilling(&mut self) {
         self.spill = None;
         self.lead.zone.note_unstored(&self.lead.flight);
     }
@@ -235,11 +237,11 @@ impl<M: Metadata> BodyWriter<M> {
     /// below the backlog limit of the disk. If the zone has no room for the buffered bytes, no more are accepted until
     /// they fit into the reservation.
     pub fn poll_capacity(&mut self, cx: &mut Context<'_>) -> Poll<Capacity> {
-        if self.mode == Push::Ok {
+        if self.mode == CollectState::Ok {
             return Poll::Ready(Capacity::Ready);
         }
         if self.spill.is_some() && !self.is_spilling() {
-            self.give_up_disk();
+            self.stop_spilling();
         }
         let unwritten = self.spill.as_deref().map(|(spill, _)| spill.watch(cx));
         let window = self.lead.zone.limits().stream_window_bytes;
@@ -254,11 +256,12 @@ impl<M: Metadata> BodyWriter<M> {
         let held = buffered.max(unwritten.unwrap_or(0));
         self.lead.charge_at_most(held);
         let is_crowded = held > self.lead.charged();
-        let disk_is_behind = unwritten.is_some_and(|bytes| bytes >= BACKLOG || is_crowded && bytes > 0);
-        self.waits_for_disk = disk_is_behind;
+        let is_disk_saturated =
+            unwritten.is_some_and(|bytes| bytes >= MAX_PENDING_BYTES || is_crowded && bytes > 0);
+        self.waits_for_disk = is_disk_saturated;
         match (read, unwritten) {
             (false, None) => Poll::Ready(Capacity::Abandoned),
-            _ if disk_is_behind => Poll::Pending,
+            _ if is_disk_saturated => Poll::Pending,
             // No reader is left, but the page is still written to disk.
             (false, Some(_)) => Poll::Ready(Capacity::Ready),
             (true, _) if buffered < window && !is_crowded => Poll::Ready(Capacity::Ready),
@@ -277,7 +280,7 @@ impl<M: Metadata> BodyWriter<M> {
     }
 
     fn compact(&mut self) {
-        if self.mode == Push::Ok && self.whole.is_none() {
+        if self.mode == CollectState::Ok && self.whole.is_none() {
             let pieces: Vec<Bytes> = match &self.lead.flight.state.lock().phase {
                 Phase::Streaming(stream) => stream.pieces.iter().cloned().collect(),
                 _ => Vec::new(),
@@ -315,7 +318,7 @@ impl<M: Metadata> BodyWriter<M> {
             }
             let pass_ms = self.lead.zone.limits().oversized_pass_ms;
             self.lead.finish_oversized(completion.now, pass_ms);
-            return Completed::Unstored(Unstored::Oversized);
+            return Completed::Unstored(NotStored::Oversized);
         };
         let selection = self.selection.take();
         let object = self.lead.flight.object(body, selection, completion);
@@ -336,7 +339,7 @@ impl<M: Metadata> BodyWriter<M> {
     }
 
     /// Aborts the flight because the origin failed within the body. Readers receive [`super::Abort::Failed`].
-    pub fn fail(mut self, failure: Failure) {
+    pub fn fail(mut self, failure: FetchFailure) {
         self.lead.finish(Phase::Aborted(Abort::Failed(failure)), None);
     }
 }

@@ -8,7 +8,7 @@ pub const ALTERNATIVES: usize = 4;
 
 /// Alternative encoding of an object's body.
 #[derive(Debug)]
-pub struct Alternative<A> {
+pub struct AlternativeEncoding<A> {
     /// Encoded body. Its allocation should have exactly its size, because only its length is accounted.
     pub bytes: Bytes,
     /// Caller's metadata (the head for this encoding).
@@ -27,11 +27,11 @@ pub enum AttachError {
 }
 
 /// Element in the linked list of an object's alternatives. Most objects have one or two, so a table would waste memory.
-pub(super) struct Encoding<A> {
+pub(super) struct EncodingNode<A> {
     pub(super) index: usize,
-    pub(super) alternative: Alternative<A>,
-    pub(super) next: Encodings<A>,
+    pub(super) alternative: AlternativeEncoding<A>,
+    pub(super) next: EncodingList<A>,
 }
 
 /// First alternative of an object.
-pub(super) type Encodings<A> = OnceBox<Encoding<A>>;
+pub(super) type EncodingList<A> = OnceBox<EncodingNode<A>>;

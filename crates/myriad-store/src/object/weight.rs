@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::Bytes;
-use myriad_disk::index::Labels;
+use myriad_disk::index::LabelIndex;
 use once_cell::race::OnceBox;
 
-use super::alternative::{ALTERNATIVES, Alternative, Encoding};
+use super::alternative::{ALTERNATIVES, AlternativeEncoding, EncodingNode};
 use super::{Fixed, Object};
 use crate::{Body, Metadata, Selection};
 
@@ -23,20 +23,20 @@ impl<M: Metadata> Object<M> {
 
     pub(super) fn base_weight(&self) -> usize {
         let selection = |s: &Selection| size_of::<Selection>() + s.selector.len() + s.variant.len() + 64;
-        let apart = |body: &Body| {
+        let separate_weight = |body: &Body| {
             let segments = body.segments();
             let spilled = if segments.len() > 1 { size_of_val(segments) + 64 } else { 0 };
             let bytes = segments.iter().map(Bytes::len).sum::<usize>();
             size_of::<Body>() + 16 + bytes + segments.len() * Self::SEGMENT_OVERHEAD + spilled
         };
         let mut labels = 0;
-        self.labels(&mut |_| labels += Labels::BYTES);
+        self.labels(&mut |_| labels += LabelIndex::BYTES);
         let fixed = self.fixed();
         Self::OVERHEAD
             + labels
             + self.0.slice.len()
-            + M::weight(&fixed.kept)
-            + self.apart().map_or(0, apart)
+            + M::weight(&fixed.stored_meta)
+            + self.separate_body().map_or(0, separate_weight)
             + self.selection().map_or(0, selection)
     }
 
@@ -51,8 +51,8 @@ impl<M: Metadata> Object<M> {
     }
 
     /// Returns the number of bytes that an alternative adds to its object.
-    pub(crate) fn alternative_cost(alternative: &Alternative<M::Alternative>) -> usize {
-        size_of::<Encoding<M::Alternative>>()
+    pub(crate) fn alternative_cost(alternative: &AlternativeEncoding<M::EncodingMeta>) -> usize {
+        size_of::<EncodingNode<M::EncodingMeta>>()
             + 16
             + alternative.bytes.len()
             + Self::SEGMENT_OVERHEAD
@@ -68,17 +68,21 @@ impl<M: Metadata> Object<M> {
         self.base_weight() + alternatives.sum::<usize>()
     }
 
-    fn encodings(&self) -> impl Iterator<Item = &Encoding<M::Alternative>> {
+    fn encodings(&self) -> impl Iterator<Item = &EncodingNode<M::EncodingMeta>> {
         std::iter::successors(self.fixed().encodings.get(), |encoding| encoding.next.get())
     }
 
     /// Attaches `alternative` at `index`. Returns false if the index is occupied or out of range.
-    pub(crate) fn set_alternative(&self, index: usize, alternative: Alternative<M::Alternative>) -> bool {
+    pub(crate) fn set_alternative(
+        &self,
+        index: usize,
+        alternative: AlternativeEncoding<M::EncodingMeta>,
+    ) -> bool {
         if index >= ALTERNATIVES {
             return false;
         }
         let cost = Self::alternative_cost(&alternative);
-        let mut encoding = Box::new(Encoding { index, alternative, next: OnceBox::new() });
+        let mut encoding = Box::new(EncodingNode { index, alternative, next: OnceBox::new() });
         let mut place = &self.fixed().encodings;
         loop {
             match place.get() {
@@ -96,7 +100,7 @@ impl<M: Metadata> Object<M> {
     }
 
     /// Returns the alternative encoding at `index`.
-    pub fn alternative(&self, index: u8) -> Option<&Alternative<M::Alternative>> {
+    pub fn alternative(&self, index: u8) -> Option<&AlternativeEncoding<M::EncodingMeta>> {
         let index = usize::from(index);
         self.encodings().find(|encoding| encoding.index == index).map(|encoding| &encoding.alternative)
     }

@@ -8,7 +8,7 @@ use crate::page::Page;
 
 /// Condition that an origin may answer with a 304.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum RevalidationCondition {
     /// `If-None-Match`.
     NoneMatch,
     /// `If-Modified-Since`.
@@ -16,30 +16,30 @@ pub enum Condition {
 }
 
 /// Conditions with their values, for one stored page.
-pub type Conditions = SmallVec<[(Condition, Vec<u8>); 2]>;
+pub type Conditions = SmallVec<[(RevalidationCondition, Vec<u8>); 2]>;
 
-impl Condition {
+impl RevalidationCondition {
     /// Returns the header field of the request.
-    pub const fn known(self) -> Known {
+    pub const fn known_header(self) -> Known {
         match self {
-            Condition::NoneMatch => Known::IfNoneMatch,
-            Condition::ModifiedSince => Known::IfModifiedSince,
+            RevalidationCondition::NoneMatch => Known::IfNoneMatch,
+            RevalidationCondition::ModifiedSince => Known::IfModifiedSince,
         }
     }
 
     /// Returns the name of the header field.
     pub const fn field(self) -> &'static [u8] {
         match self {
-            Condition::NoneMatch => b"If-None-Match",
-            Condition::ModifiedSince => b"If-Modified-Since",
+            RevalidationCondition::NoneMatch => b"If-None-Match",
+            RevalidationCondition::ModifiedSince => b"If-Modified-Since",
         }
     }
 
     /// Returns the name of the FastCGI parameter.
     pub const fn param(self) -> &'static [u8] {
         match self {
-            Condition::NoneMatch => b"HTTP_IF_NONE_MATCH",
-            Condition::ModifiedSince => b"HTTP_IF_MODIFIED_SINCE",
+            RevalidationCondition::NoneMatch => b"HTTP_IF_NONE_MATCH",
+            RevalidationCondition::ModifiedSince => b"HTTP_IF_MODIFIED_SINCE",
         }
     }
 }
@@ -53,10 +53,10 @@ pub fn conditions(page: &Page) -> Conditions {
         return conditions;
     }
     if let Some((text, _)) = meta.last_modified() {
-        conditions.push((Condition::ModifiedSince, text.to_vec()));
+        conditions.push((RevalidationCondition::ModifiedSince, text.to_vec()));
     }
     if let Some(tag) = meta.tag.as_ref().and_then(EntityTag::for_origin) {
-        conditions.push((Condition::NoneMatch, tag));
+        conditions.push((RevalidationCondition::NoneMatch, tag));
     }
     conditions
 }

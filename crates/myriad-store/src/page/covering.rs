@@ -3,22 +3,22 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::Covers;
-use myriad_policy::What;
+use crate::PurgePredicate;
+use myriad_policy::PurgeTarget;
 use myriad_script::Regex;
 
 use crate::page::PageMeta;
 
 /// Maximum number of pages for which a regex may exceed its limits. After that every page counts as matched.
-const MOST_FAILURES: u32 = 8;
+const MAX_FAILURES: u32 = 8;
 
 /// Returns the predicate of a purge, which determines whether it covers a page.
 ///
 /// # Errors
 /// Returns the reason if the pattern is not a valid regex.
-pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
+pub fn purge_predicate(what: &PurgeTarget) -> Result<PurgePredicate<PageMeta>, String> {
     Ok(match what.clone() {
-        What::Url { .. } | What::Tags(_) => {
+        PurgeTarget::Url { .. } | PurgeTarget::Tags(_) => {
             let wanted = [what.addresses(), what.labels()].concat();
             Box::new(move |_, page| {
                 let mut bears = false;
@@ -26,24 +26,24 @@ pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
                 bears
             })
         }
-        What::Keys(keys) => Box::new(move |key, _| keys.iter().any(|wanted| **wanted == *key)),
-        What::Wildcard(wildcard) => Box::new(move |_, page| wildcard.covers(&page.marks().subject())),
-        What::Regex { host, pattern } => {
-            let regex = Bounded::new(&pattern)?;
+        PurgeTarget::Keys(keys) => Box::new(move |key, _| keys.iter().any(|wanted| **wanted == *key)),
+        PurgeTarget::Wildcard(wildcard) => Box::new(move |_, page| wildcard.covers(&page.marks().subject())),
+        PurgeTarget::Regex { host, pattern } => {
+            let regex = BoundedRegex::new(&pattern)?;
             Box::new(move |_, page| {
                 let of_host = host.as_deref().is_none_or(|host| page.marks().host() == host);
                 of_host && regex.matches(page.marks().target())
             })
         }
-        What::TagRegex(pattern) => {
-            let regex = Bounded::new(&pattern)?;
+        PurgeTarget::TagRegex(pattern) => {
+            let regex = BoundedRegex::new(&pattern)?;
             Box::new(move |_, page| {
-                page.marks().overflown() || page.marks().tags().any(|name| regex.matches(name))
+                page.marks().has_truncated_tags() || page.marks().tags().any(|name| regex.matches(name))
             })
         }
-        What::KeyPrefix(prefix) => Box::new(move |key, _| key.starts_with(&prefix)),
-        What::Host(host) => Box::new(move |_, page| page.marks().host() == &*host),
-        What::All => Box::new(|_, _| true),
+        PurgeTarget::KeyPrefix(prefix) => Box::new(move |key, _| key.starts_with(&prefix)),
+        PurgeTarget::Host(host) => Box::new(move |_, page| page.marks().host() == &*host),
+        PurgeTarget::All => Box::new(|_, _| true),
     })
 }
 
@@ -51,19 +51,19 @@ pub fn covering(what: &What) -> Result<Covers<PageMeta>, String> {
 ///
 /// A page for which it exceeds its limits counts as matched, at the cost of one unnecessary fetch. A regex that exceeds
 /// them for many pages is not run any more, so that no pattern stalls a worker.
-struct Bounded {
+struct BoundedRegex {
     regex: Regex,
     failures: AtomicU32,
 }
 
-impl Bounded {
+impl BoundedRegex {
     fn new(pattern: &str) -> Result<Self, String> {
         let regex = Regex::of_request(pattern).map_err(|error| error.to_string())?;
         Ok(Self { regex, failures: AtomicU32::new(0) })
     }
 
     fn matches(&self, subject: &[u8]) -> bool {
-        if self.failures.load(Relaxed) >= MOST_FAILURES {
+        if self.failures.load(Relaxed) >= MAX_FAILURES {
             return true;
         }
         self.regex.is_match(subject).unwrap_or_else(|_| {
@@ -79,16 +79,16 @@ mod tests {
 
     #[test]
     fn pattern_that_never_ends_is_given_up() {
-        let regex = Bounded::new("^(a+)+$").unwrap();
+        let regex = BoundedRegex::new("^(a+)+$").unwrap();
         let long = [&[b'a'; 4000][..], b"b"].concat();
         // Without limits this would take 2^4000 steps.
         assert!((0..100_000).all(|_| regex.matches(&long)));
-        assert_eq!(regex.failures.load(Relaxed), MOST_FAILURES);
+        assert_eq!(regex.failures.load(Relaxed), MAX_FAILURES);
     }
 
     #[test]
     fn invalid_regex_is_rejected_with_reason() {
-        let error = Bounded::new("/(").err().unwrap();
+        let error = BoundedRegex::new("/(").err().unwrap();
         assert!(error.contains("parenthes"), "{error}");
     }
 }

@@ -5,75 +5,75 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use myriad_log::OnceASecond;
-use myriad_upstream::{Line, Turn};
+use myriad_log::LogRateLimit;
+use myriad_upstream::{WaitQueue, WaitTicket};
 
 /// Limits of a zone's fetches (`max_fetches=`, `fetch_queue=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FetchBounds {
+pub struct FetchLimits {
     /// Maximum number of concurrent fetches, at least 1.
-    pub most: usize,
+    pub max_running: usize,
     /// Maximum number of queued fetches.
     pub queue: usize,
 }
 
 /// Fetches into a zone. All workers share them, and they outlive reloads.
 #[derive(Debug, Default)]
-pub struct Fetches {
-    most: AtomicUsize,
+pub struct FetchLimiter {
+    max_running: AtomicUsize,
     queue: AtomicUsize,
     running: AtomicUsize,
-    line: Line,
+    waiters: WaitQueue,
     /// Limits the log lines about a full queue to one a second.
-    pub told: OnceASecond,
+    pub log_limit: LogRateLimit,
 }
 
 /// Fetch in progress, until dropped.
 #[derive(Debug)]
-pub struct Fetching(Arc<Fetches>);
+pub struct FetchPermit(Arc<FetchLimiter>);
 
 /// Admission of a fetch.
 #[derive(Debug)]
-pub enum Entry {
+pub enum FetchAdmission {
     /// The fetch may begin.
-    Now(Fetching),
+    Now(FetchPermit),
     /// The fetch is queued.
-    Wait(Arc<Fetches>, Turn),
+    Wait(Arc<FetchLimiter>, WaitTicket),
 }
 
-impl Fetches {
+impl FetchLimiter {
     /// Sets the limits. Fetches in progress beyond them continue.
-    pub fn bound(&self, bounds: FetchBounds) {
-        self.most.store(bounds.most, Relaxed);
+    pub fn set_limits(&self, bounds: FetchLimits) {
+        self.max_running.store(bounds.max_running, Relaxed);
         self.queue.store(bounds.queue, Relaxed);
-        self.line.wake_first();
+        self.waiters.wake_first();
     }
 
     /// Admits a fetch at once, or returns `None`. It does not overtake queued fetches.
-    pub fn begin(self: &Arc<Self>) -> Option<Fetching> {
-        if self.line.is_empty() { self.admit() } else { None }
+    pub fn try_begin(self: &Arc<Self>) -> Option<FetchPermit> {
+        if self.waiters.is_empty() { self.admit() } else { None }
     }
 
     /// Admits a fetch at once, or queues it; `None` if the queue is full.
-    pub fn enter(self: &Arc<Self>) -> Option<Entry> {
-        if let Some(fetching) = self.begin() {
-            return Some(Entry::Now(fetching));
+    pub fn begin_or_queue(self: &Arc<Self>) -> Option<FetchAdmission> {
+        if let Some(fetching) = self.try_begin() {
+            return Some(FetchAdmission::Now(fetching));
         }
-        let turn = self.line.join(self.queue.load(Relaxed))?;
-        Some(Entry::Wait(Arc::clone(self), turn))
+        let turn = self.waiters.join(self.queue.load(Relaxed))?;
+        Some(FetchAdmission::Wait(Arc::clone(self), turn))
     }
 
-    fn admit(self: &Arc<Self>) -> Option<Fetching> {
-        let most = self.most.load(Relaxed);
+    fn admit(self: &Arc<Self>) -> Option<FetchPermit> {
+        let most = self.max_running.load(Relaxed);
         let more = |running: usize| (running < most).then_some(running + 1);
         self.running.fetch_update(Relaxed, Relaxed, more).ok()?;
-        Some(Fetching(Arc::clone(self)))
+        Some(FetchPermit(Arc::clone(self)))
     }
 }
 
-impl Entry {
+impl FetchAdmission {
     /// Waits for the turn, for at most `patience_ms` milliseconds; `None` after a time-out.
-    pub async fn pass(self, patience_ms: u64) -> Option<Fetching> {
+    pub async fn wait_for_turn(self, patience_ms: u64) -> Option<FetchPermit> {
         match self {
             Self::Now(fetching) => Some(fetching),
             Self::Wait(fetches, mut turn) => {
@@ -84,10 +84,10 @@ impl Entry {
     }
 }
 
-impl Drop for Fetching {
+impl Drop for FetchPermit {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Relaxed);
-        self.0.line.wake_first();
+        self.0.waiters.wake_first();
     }
 }
 
@@ -95,38 +95,40 @@ impl Drop for Fetching {
 mod tests {
     use super::*;
 
-    fn fetches(most: usize, queue: usize) -> Arc<Fetches> {
-        let fetches = Arc::<Fetches>::default();
-        fetches.bound(FetchBounds { most, queue });
+    fn fetches(most: usize, queue: usize) -> Arc<FetchLimiter> {
+        let fetches = Arc::<FetchLimiter>::default();
+        fetches.set_limits(FetchLimits { max_running: most, queue });
         fetches
     }
 
     #[test]
     fn what_is_under_way_and_what_waits_are_bounded() {
         let fetches = fetches(1, 1);
-        let first = fetches.begin().expect("room");
-        let Some(waiting @ Entry::Wait(..)) = fetches.enter() else { panic!("the first is under way") };
-        assert!(fetches.enter().is_none(), "the queue is full");
+        let first = fetches.try_begin().expect("room");
+        let Some(waiting @ FetchAdmission::Wait(..)) = fetches.begin_or_queue() else {
+            panic!("the first is under way")
+        };
+        assert!(fetches.begin_or_queue().is_none(), "the queue is full");
         drop(first);
-        assert!(fetches.begin().is_none(), "behind who waits");
+        assert!(fetches.try_begin().is_none(), "behind who waits");
         drop(waiting);
-        assert!(fetches.begin().is_some());
+        assert!(fetches.try_begin().is_some());
     }
 
     #[test]
     fn raised_fetch_bound_admits_waiting_fetch() {
         let fetches = fetches(1, 1);
-        let _first = fetches.begin().expect("room");
-        let entry = fetches.enter().expect("a turn");
-        fetches.bound(FetchBounds { most: 2, queue: 1 });
+        let _first = fetches.try_begin().expect("room");
+        let entry = fetches.begin_or_queue().expect("a turn");
+        fetches.set_limits(FetchLimits { max_running: 2, queue: 1 });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        assert!(runtime.block_on(entry.pass(60_000)).is_some());
+        assert!(runtime.block_on(entry.wait_for_turn(60_000)).is_some());
     }
 
     #[test]
     fn reached_bound_is_reported_at_most_once_per_second() {
         let fetches = fetches(1, 1);
-        let told: Vec<_> = [5000, 5999, 6000, 6001].map(|now| fetches.told.admits(now)).into();
-        assert_eq!(told, [true, false, true, false]);
+        let admitted: Vec<_> = [5000, 5999, 6000, 6001].map(|now| fetches.log_limit.admits(now)).into();
+        assert_eq!(admitted, [true, false, true, false]);
     }
 }

@@ -1,42 +1,42 @@
 //! Compact form of a [`Lifetime`], in half the memory, because few origins specify more than the freshness of a page.
 
-use myriad_policy::{Lifetime, Source};
+use myriad_policy::{Lifetime, ValiditySource};
 
 /// [`Lifetime`] in the form stored with each page.
 #[derive(Clone, Debug)]
-pub struct KeptLifetime {
+pub struct StoredLifetime {
     fresh_until: u64,
     /// Validity in milliseconds. The bits above [`VALID_BITS`] are twice the index of its source in [`SOURCES`], plus 1
     /// if the page must be revalidated before reuse.
     valid: u64,
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<LifetimeExtras>>,
 }
 
 /// Number of bits for the validity, enough for two million years.
 const VALID_BITS: u32 = 56;
 const LONGEST: u64 = (1 << VALID_BITS) - 1;
-const SOURCES: [Source; 7] = [
-    Source::XAccelExpires,
-    Source::SMaxage,
-    Source::MaxAge,
-    Source::Expires,
-    Source::CacheValid,
-    Source::Heuristic,
-    Source::Accelerator,
+const SOURCES: [ValiditySource; 7] = [
+    ValiditySource::XAccelExpires,
+    ValiditySource::SMaxage,
+    ValiditySource::MaxAge,
+    ValiditySource::Expires,
+    ValiditySource::CacheValid,
+    ValiditySource::Heuristic,
+    ValiditySource::Accelerator,
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Rare {
+struct LifetimeExtras {
     // Both equal the end of the validity, unless the origin specified otherwise.
     stale_updating_until: u64,
     stale_error_until: u64,
     born: Option<u64>,
 }
 
-impl KeptLifetime {
+impl StoredLifetime {
     /// Returns the owned memory in addition to its size, in bytes.
     pub fn weight(&self) -> usize {
-        self.rare.as_ref().map_or(0, |_| size_of::<Rare>() + 16)
+        self.rare.as_ref().map_or(0, |_| size_of::<LifetimeExtras>() + 16)
     }
 
     /// Returns the lifetime.
@@ -54,7 +54,7 @@ impl KeptLifetime {
     }
 }
 
-impl From<Lifetime> for KeptLifetime {
+impl From<Lifetime> for StoredLifetime {
     fn from(lifetime: Lifetime) -> Self {
         let Lifetime {
             fresh_until,
@@ -65,8 +65,9 @@ impl From<Lifetime> for KeptLifetime {
             source,
             born,
         } = lifetime;
-        let rare = Rare { stale_updating_until, stale_error_until, born };
-        let usual = Rare { stale_updating_until: fresh_until, stale_error_until: fresh_until, born: None };
+        let rare = LifetimeExtras { stale_updating_until, stale_error_until, born };
+        let usual =
+            LifetimeExtras { stale_updating_until: fresh_until, stale_error_until: fresh_until, born: None };
         let rare = (rare != usual).then(|| Box::new(rare));
         let source = SOURCES.iter().position(|known| *known == source).unwrap_or_default() as u64;
         let judged = source << 1 | u64::from(must_revalidate);
@@ -77,14 +78,14 @@ impl From<Lifetime> for KeptLifetime {
 #[cfg(test)]
 mod tests {
     use myriad_http::{Fields, Method};
-    use myriad_policy::{Admission, ResponseFacts, Rules, StatusMatch, ValidFor, admit};
+    use myriad_policy::{Admission, CachePolicy, ResponseFacts, StatusMatch, ValidFor, admit};
 
     use super::*;
 
     #[test]
     fn page_without_stale_directives_from_origin_allocates_nothing() {
         let valid = vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }];
-        let rules = Rules { valid, ..Rules::default() };
+        let rules = CachePolicy { valid, ..CachePolicy::default() };
         let weight = |control: &str| {
             let fields: Fields = [("Cache-Control", control)].into_iter().collect();
             let facts = ResponseFacts {
@@ -104,10 +105,10 @@ mod tests {
             let Admission::Store(lifetime) = admit(&facts, &rules, 1_795_226_400_000) else {
                 panic!("{control}")
             };
-            let purged = lifetime.ended_by(lifetime.fresh_until - 5);
-            assert_eq!(KeptLifetime::from(lifetime).get(), lifetime);
-            assert_eq!(KeptLifetime::from(purged).get(), purged);
-            (KeptLifetime::from(lifetime).weight(), KeptLifetime::from(purged).weight())
+            let purged = lifetime.expired_by(lifetime.fresh_until - 5);
+            assert_eq!(StoredLifetime::from(lifetime).get(), lifetime);
+            assert_eq!(StoredLifetime::from(purged).get(), purged);
+            (StoredLifetime::from(lifetime).weight(), StoredLifetime::from(purged).weight())
         };
         assert_eq!(weight("public"), (0, 0));
         assert_eq!(weight("max-age=60"), (0, 0));
@@ -128,9 +129,9 @@ mod tests {
                 source,
                 born: (bit(2) > 0).then_some(0),
             };
-            let kept = KeptLifetime::from(lifetime);
-            assert_eq!(format!("{:?}", kept.get()), format!("{lifetime:?}"));
-            assert_eq!(kept.weight() > 0, bits & 7 > 0);
+            let stored = StoredLifetime::from(lifetime);
+            assert_eq!(format!("{:?}", stored.get()), format!("{lifetime:?}"));
+            assert_eq!(stored.weight() > 0, bits & 7 > 0);
         }
     }
 }

@@ -4,13 +4,13 @@ use crate::page::ProxiedFacts;
 
 /// [`ProxiedFacts`] in one byte: two bits for `expired`, then one for each other field in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptProxied(u8);
+pub struct StoredProxiedFacts(u8);
 
 /// Bits of `expired`: `Expires` is present, and it is in the past.
 const EXPIRES: u8 = 1;
 const EXPIRED: u8 = 2;
 
-impl KeptProxied {
+impl StoredProxiedFacts {
     /// Returns the facts.
     pub fn get(self) -> ProxiedFacts {
         let flag = |place: u8| self.0 >> place & 1 > 0;
@@ -26,7 +26,7 @@ impl KeptProxied {
     }
 }
 
-impl From<ProxiedFacts> for KeptProxied {
+impl From<ProxiedFacts> for StoredProxiedFacts {
     fn from(facts: ProxiedFacts) -> Self {
         let ProxiedFacts {
             expired,
@@ -65,7 +65,7 @@ mod tests {
                 has_last_modified: flag(6),
                 has_etag: flag(7),
             };
-            assert_eq!(format!("{:?}", KeptProxied::from(facts).get()), format!("{facts:?}"));
+            assert_eq!(format!("{:?}", StoredProxiedFacts::from(facts).get()), format!("{facts:?}"));
         }
     }
 }

@@ -5,9 +5,9 @@ const DIGITS: u32 = 12;
 
 /// Duration in milliseconds, accurate to one part in two thousand, up to 37 hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeptTime(u16);
+pub struct StoredDuration(u16);
 
-impl KeptTime {
+impl StoredDuration {
     /// Creates a duration, rounded down.
     pub fn of_ms(ms: u64) -> Self {
         let shift = (u64::BITS - ms.leading_zeros()).saturating_sub(DIGITS);
@@ -40,11 +40,11 @@ mod tests {
     #[test]
     fn stored_times_are_accurate_to_one_part_in_two_thousand() {
         for ms in [0, 1, 17, 4095, 4096, 5000, 70_001, 3_600_000, 134_000_000] {
-            let kept = u64::from(KeptTime::of_ms(ms).ms());
-            assert!(kept <= ms && (ms - kept) * 2000 <= ms, "{ms}: {kept}");
+            let stored_ms = u64::from(StoredDuration::of_ms(ms).ms());
+            assert!(stored_ms <= ms && (ms - stored_ms) * 2000 <= ms, "{ms}: {stored_ms}");
         }
-        assert_eq!(KeptTime::of_ms(u64::MAX).ms(), 4095 << 15);
-        let odd = KeptTime::of_ms(12_345);
-        assert_eq!(KeptTime::of_bytes(odd.to_bytes()), odd);
+        assert_eq!(StoredDuration::of_ms(u64::MAX).ms(), 4095 << 15);
+        let odd = StoredDuration::of_ms(12_345);
+        assert_eq!(StoredDuration::of_bytes(odd.to_bytes()), odd);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use myriad_policy::{Subject, Tags};
+use myriad_policy::{PurgeSubject, Tags};
 
 /// URL that a page was fetched for, and the tags given by its origin, in one allocation that is written to files
 /// unchanged.
@@ -10,23 +10,24 @@ use myriad_policy::{Subject, Tags};
 /// A byte of flags, the length of the host (16 bits) and of the target (32), the port (16 bits) if its flag is set,
 /// host and target, then each tag after its length (16 bits); all little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks<B = Box<[u8]>>(B);
+pub struct PageMarks<B = Box<[u8]>>(B);
 
 /// Flag: fetched for a URL of `https`.
 const HTTPS: u8 = 1;
 /// Flag: the page had more tags than are stored.
-const OVERFLOWN: u8 = 2;
+const TAGS_TRUNCATED: u8 = 2;
 /// Flag: the page belongs to one port, which is not the default port of its scheme.
 const PORT: u8 = 4;
 /// Number of bytes before the port, or before the host without a port.
 const HEAD: usize = 7;
 
-impl Marks {
+impl PageMarks {
     /// Creates the marks of a page fetched for `target`, the path and query as sent.
-    pub fn new(scheme: &str, host: &[u8], target: &[u8], tags: &Tags) -> Marks {
+    pub fn new(scheme: &str, host: &[u8], target: &[u8], tags: &Tags) -> PageMarks {
         let host = &host[..host.len().min(usize::from(u16::MAX))];
-        let mut bytes =
-            vec![if scheme == "https" { HTTPS } else { 0 } | if tags.overflown() { OVERFLOWN } else { 0 }];
+        let mut bytes = vec![
+            if scheme == "https" { HTTPS } else { 0 } | if tags.is_truncated() { TAGS_TRUNCATED } else { 0 },
+        ];
         bytes.extend_from_slice(&(host.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&(target.len() as u32).to_le_bytes());
         bytes.extend_from_slice(host);
@@ -35,58 +36,58 @@ impl Marks {
             bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
             bytes.extend_from_slice(name);
         }
-        Marks(bytes.into())
+        PageMarks(bytes.into())
     }
 
     /// Returns the marks with the port that clients named.
     #[must_use]
-    pub fn with_port(&self, port: u16) -> Marks {
+    pub fn with_port(&self, port: u16) -> PageMarks {
         let (head, rest) = self.as_bytes().split_at(HEAD);
         let mut bytes = [head, &port.to_le_bytes(), self.without_port(rest)].concat();
         bytes[0] |= PORT;
-        Marks(bytes.into())
+        PageMarks(bytes.into())
     }
 
     /// Parses the result of [`Self::as_bytes`]; `None` if it is damaged.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Marks> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<PageMarks> {
         let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
         let (host, target) = lengths(*head);
         let (_, rest) = rest.split_at_checked(port_length(head[0]))?;
         let (_, rest) = rest.split_at_checked(host)?;
         let (_, mut tags) = rest.split_at_checked(target)?;
-        if head[0] > HTTPS + OVERFLOWN + PORT {
+        if head[0] > HTTPS + TAGS_TRUNCATED + PORT {
             return None;
         }
         while !tags.is_empty() {
             (_, tags) = split_tag(tags)?;
         }
-        Some(Marks(bytes.into()))
+        Some(PageMarks(bytes.into()))
     }
 }
 
-impl<'a> Marks<&'a [u8]> {
+impl<'a> PageMarks<&'a [u8]> {
     /// Creates marks that borrow their bytes.
-    pub fn of_kept(bytes: &'a [u8]) -> Self {
+    pub fn of_stored(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 }
 
-impl<B: AsRef<[u8]>> Marks<B> {
+impl<B: AsRef<[u8]>> PageMarks<B> {
     /// Returns marks that borrow from these.
-    pub fn borrowed(&self) -> Marks<&[u8]> {
-        Marks(self.as_bytes())
+    pub fn borrowed(&self) -> PageMarks<&[u8]> {
+        PageMarks(self.as_bytes())
     }
 
     /// Returns a copy that owns its bytes.
-    pub fn to_owned(&self) -> Marks {
-        Marks(self.as_bytes().into())
+    pub fn to_owned(&self) -> PageMarks {
+        PageMarks(self.as_bytes().into())
     }
 
     /// Returns the same URL with other tags.
-    pub fn with_tags(&self, tags: &Tags) -> Marks {
+    pub fn with_tags(&self, tags: &Tags) -> PageMarks {
         let subject = self.subject();
         let scheme = if subject.scheme == b"https" { "https" } else { "http" };
-        let marks = Marks::new(scheme, subject.host, self.target(), tags);
+        let marks = PageMarks::new(scheme, subject.host, self.target(), tags);
         match self.port() {
             Some(port) => marks.with_port(port),
             None => marks,
@@ -99,9 +100,9 @@ impl<B: AsRef<[u8]>> Marks<B> {
     }
 
     /// Returns the URL that the page was fetched for.
-    pub fn subject(&self) -> Subject<'_> {
+    pub fn subject(&self) -> PurgeSubject<'_> {
         let scheme: &[u8] = if self.flags() & HTTPS > 0 { b"https" } else { b"http" };
-        Subject::new(scheme, self.host(), self.target())
+        PurgeSubject::new(scheme, self.host(), self.target())
     }
 
     /// Returns the path and query as sent.
@@ -132,8 +133,8 @@ impl<B: AsRef<[u8]>> Marks<B> {
     }
 
     /// Returns whether the page had more tags than are stored. Every purge by tags covers such a page.
-    pub fn overflown(&self) -> bool {
-        self.flags() & OVERFLOWN > 0
+    pub fn has_truncated_tags(&self) -> bool {
+        self.flags() & TAGS_TRUNCATED > 0
     }
 
     /// Calls `each` with the labels of its path, of its URL and of each tag.
@@ -142,7 +143,7 @@ impl<B: AsRef<[u8]>> Marks<B> {
         each(subject.path_label());
         subject.query_label().into_iter().for_each(&mut *each);
         self.tags().map(Tags::label).for_each(&mut *each);
-        if self.overflown() {
+        if self.has_truncated_tags() {
             each(Tags::OVERFLOWN);
         }
     }
@@ -185,14 +186,14 @@ fn split_tag(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    fn marks(target: &str, tags: &[u8]) -> Marks {
-        Marks::new("https", b"example.org", target.as_bytes(), &Tags::parse(tags))
+    fn marks(target: &str, tags: &[u8]) -> PageMarks {
+        PageMarks::new("https", b"example.org", target.as_bytes(), &Tags::parse(tags))
     }
 
     #[test]
     fn marks_round_trip_through_bytes_and_damaged_bytes_are_rejected() {
         let marks = marks("/a?b", b"one two");
-        assert_eq!(Marks::from_bytes(marks.as_bytes()), Some(marks.clone()));
+        assert_eq!(PageMarks::from_bytes(marks.as_bytes()), Some(marks.clone()));
         assert_eq!((marks.host(), marks.target()), (&b"example.org"[..], &b"/a?b"[..]));
         assert_eq!(marks.tags().collect::<Vec<_>>(), [b"one", b"two"]);
         assert_eq!(marks.subject().scheme, b"https");
@@ -200,9 +201,9 @@ mod tests {
         // The marks may be cut after a complete tag.
         let ends = [whole.len() - 10, whole.len() - 5];
         for length in (0..whole.len()).filter(|length| !ends.contains(length)) {
-            assert!(Marks::from_bytes(&whole[..length]).is_none(), "{length} bytes");
+            assert!(PageMarks::from_bytes(&whole[..length]).is_none(), "{length} bytes");
         }
-        assert!(Marks::from_bytes(&[whole, b"x"].concat()).is_none());
+        assert!(PageMarks::from_bytes(&[whole, b"x"].concat()).is_none());
     }
 
     #[test]
@@ -210,7 +211,7 @@ mod tests {
         let plain = marks("/a?b", b"one");
         let ported = plain.with_port(8080);
         assert_eq!((plain.port(), ported.port()), (None, Some(8080)));
-        assert_eq!(Marks::from_bytes(ported.as_bytes()), Some(ported.clone()));
+        assert_eq!(PageMarks::from_bytes(ported.as_bytes()), Some(ported.clone()));
         assert_eq!((ported.host(), ported.target()), (plain.host(), plain.target()));
         assert_eq!(ported.subject(), plain.subject());
         assert_eq!(ported.tags().collect::<Vec<_>>(), [b"one"]);
@@ -218,13 +219,13 @@ mod tests {
         let other = ported.with_tags(&Tags::parse(b"two"));
         assert_eq!((other.port(), other.tags().next()), (Some(8080), Some(&b"two"[..])));
         for length in 0..16 {
-            assert!(Marks::from_bytes(&ported.as_bytes()[..length]).is_none(), "{length} bytes");
+            assert!(PageMarks::from_bytes(&ported.as_bytes()[..length]).is_none(), "{length} bytes");
         }
     }
 
     #[test]
     fn labels_are_those_that_purges_look_for() {
-        let labels = |marks: &Marks| {
+        let labels = |marks: &PageMarks| {
             let mut labels = Vec::new();
             marks.labels(&mut |label| labels.push(label));
             labels
@@ -232,7 +233,7 @@ mod tests {
         let page = marks("/a?b", b"one two");
         let subject = page.subject();
         let expected =
-            [subject.path_label(), subject.wanted_label(), Tags::label(b"one"), Tags::label(b"two")];
+            [subject.path_label(), subject.label_to_purge(), Tags::label(b"one"), Tags::label(b"two")];
         assert_eq!(labels(&page), expected);
         assert_eq!(labels(&page.with_tags(&Tags::parse(b"three")))[2..], [Tags::label(b"three")]);
         assert_eq!(labels(&marks("/a", b"")).len(), 1);

@@ -30,18 +30,20 @@ mod variant;
 mod zone;
 mod zone_counts;
 
-pub use confirmable::{Condition, Conditions, conditions};
+pub use confirmable::{Conditions, RevalidationCondition, conditions};
 pub use counter::Counter;
-pub use covering::covering;
-pub use fetches::{Entry, FetchBounds, Fetches, Fetching};
-pub use keep::KeepFolders;
-pub use kept_lifetime::KeptLifetime;
-pub use kept_proxied::KeptProxied;
-pub use kept_time::KeptTime;
-pub use marks::Marks;
+pub use covering::purge_predicate;
+pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
+pub use keep::FolderCreator;
+pub use kept_lifetime::StoredLifetime;
+pub use kept_proxied::StoredProxiedFacts;
+pub use kept_time::StoredDuration;
+pub use marks::PageMarks;
 pub use proxied_facts::ProxiedFacts;
-pub use purge_log::{PurgeLog, PurgeNote, PurgedBy};
-pub use texts::{Parts, TextEnds, Texts};
+pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource};
+pub use texts::{TextEnds, TextParts, Texts};
 pub use variant::{NO_VARIANT, write_variant};
-pub use zone::{Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, slot};
-pub use zone_counts::{CacheZoneCount, PurgeEnds, ZoneCounts, ZoneSums};
+pub use zone::{
+    Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, encoding_index,
+};
+pub use zone_counts::{CacheZoneCount, PurgeResults, ZoneCounts, ZoneSums};

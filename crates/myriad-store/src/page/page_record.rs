@@ -1,9 +1,11 @@
 //! Page records: the metadata of a page as bytes in the zone's files.
 
 use crate::Persist;
-use myriad_policy::{EntityTag, Lifetime, Source as FreshnessSource};
+use myriad_policy::{EntityTag, Lifetime, ValiditySource as FreshnessSource};
 
-use crate::page::{KeptTime, Marks, PageFacts, PageMeta, PageView, Parts, ProxiedFacts, TextEnds};
+use crate::page::{
+    PageFacts, PageMarks, PageMeta, PageView, ProxiedFacts, StoredDuration, TextEnds, TextParts,
+};
 
 /// Format: numbers are little-endian, byte strings follow their length, flags are in the order of the fields.
 impl Persist for PageMeta {
@@ -18,10 +20,10 @@ impl Persist for PageMeta {
             modified_s,
             origin_encoded,
             no_transform,
-            kept_lifetime,
+            stored_lifetime: kept_lifetime,
             redirects,
-            kept_proxied,
-            took,
+            stored_proxied: kept_proxied,
+            response_time: took,
         } = page.facts;
         let texts = page.texts();
         out.extend_from_slice(&status.to_le_bytes());
@@ -53,10 +55,11 @@ impl Persist for PageMeta {
             if reader.flag()? { (reader.bytes()?, reader.number()?) } else { (&b""[..], 0) };
         let (origin_encoded, no_transform, redirects) = (reader.flag()?, reader.flag()?, reader.flag()?);
         let (lifetime, proxied) = (reader.lifetime()?, reader.proxied()?);
-        let marks = Marks::from_bytes(reader.bytes()?)?;
+        let marks = PageMarks::from_bytes(reader.bytes()?)?;
         let (unsent, cut) = (reader.bytes()?, reader.bytes()?);
-        let took = KeptTime::of_bytes(reader.array()?);
-        let parts = Parts { lines, marks: marks.borrowed(), media_type, last_modified, reason, unsent, cut };
+        let took = StoredDuration::of_bytes(reader.array()?);
+        let parts =
+            TextParts { lines, marks: marks.borrowed(), media_type, last_modified, reason, unsent, cut };
         let facts = PageFacts {
             status,
             ends: TextEnds::of(&parts),
@@ -65,16 +68,16 @@ impl Persist for PageMeta {
             origin_encoded,
             no_transform,
             redirects,
-            kept_lifetime: lifetime.into(),
-            kept_proxied: proxied.into(),
-            took,
+            stored_lifetime: lifetime.into(),
+            stored_proxied: proxied.into(),
+            response_time: took,
         };
         reader.0.is_empty().then(|| Self::new(facts, parts.join()))
     }
 
     fn shifted(mut self, ms: i64) -> Self {
         if ms != 0 {
-            self.facts.kept_lifetime = self.facts.kept_lifetime.get().shifted(ms).into();
+            self.facts.stored_lifetime = self.facts.stored_lifetime.get().shifted(ms).into();
         }
         self
     }
@@ -99,7 +102,7 @@ fn put(out: &mut Vec<u8>, bytes: &[u8]) {
 fn put_tag(out: &mut Vec<u8>, tag: Option<&EntityTag>) {
     match tag {
         None => out.push(0),
-        Some(EntityTag::Made(hash)) => {
+        Some(EntityTag::Generated(hash)) => {
             out.push(1);
             out.extend_from_slice(&hash.to_le_bytes());
         }
@@ -182,7 +185,7 @@ impl<'a> Reader<'a> {
     fn tag(&mut self) -> Option<Option<EntityTag>> {
         Some(match self.byte()? {
             0 => None,
-            1 => Some(EntityTag::Made(self.number()?)),
+            1 => Some(EntityTag::Generated(self.number()?)),
             kind @ 2..=5 => Some(EntityTag::Origin {
                 opaque: self.bytes()?.into(),
                 weak: kind % 2 == 1,
@@ -240,8 +243,8 @@ mod tests {
     use myriad_policy::Tags;
 
     fn page(tag: Option<EntityTag>, odd: bool) -> PageMeta {
-        let marks = Marks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }));
-        let parts = Parts {
+        let marks = PageMarks::new("https", b"h", b"/a?b", &Tags::parse(if odd { b"" } else { b"a b" }));
+        let parts = TextParts {
             lines: b"X-A: b\r\n",
             marks: marks.borrowed(),
             media_type: b"text/html",
@@ -258,7 +261,7 @@ mod tests {
             origin_encoded: odd,
             no_transform: !odd,
             redirects: odd,
-            kept_lifetime: (Lifetime {
+            stored_lifetime: (Lifetime {
                 fresh_until: 1,
                 stale_updating_until: 2,
                 stale_error_until: 3,
@@ -268,8 +271,8 @@ mod tests {
                 born: odd.then_some(5),
             })
             .into(),
-            took: KeptTime::of_ms(if odd { 70_000 } else { 0 }),
-            kept_proxied: (ProxiedFacts {
+            response_time: StoredDuration::of_ms(if odd { 70_000 } else { 0 }),
+            stored_proxied: (ProxiedFacts {
                 expired: odd.then_some(true),
                 has_cache_control: true,
                 no_cache: odd,
@@ -293,7 +296,7 @@ mod tests {
     fn page_metadata_round_trips_through_bytes() {
         let tags = [
             None,
-            Some(EntityTag::made(7)),
+            Some(EntityTag::generated(7)),
             Some(EntityTag::Origin { opaque: (*b"x").into(), weak: false, undone: true }),
             Some(EntityTag::Origin { opaque: (*b"y").into(), weak: true, undone: false }),
         ];
@@ -321,7 +324,7 @@ mod tests {
         let lifetime =
             Lifetime { fresh_until: 60_000, stale_updating_until: 70_000, ..first.view().lifetime() };
         let lifetime = Lifetime { stale_error_until: 0, born: Some(50_000), ..lifetime };
-        first.facts.kept_lifetime = lifetime.into();
+        first.facts.stored_lifetime = lifetime.into();
         let again = PageMeta::decode(&bytes(&first)).unwrap().shifted(-20_000);
         let shifted = again.view().lifetime();
         assert_eq!((shifted.fresh_until, shifted.stale_updating_until), (40_000, 50_000));
@@ -335,12 +338,12 @@ mod tests {
         let weight = |tag| PageMeta::weight(&page(tag, false).facts);
         let opaque = vec![b'x'; 4000].into();
         let origins = weight(Some(EntityTag::Origin { opaque, weak: false, undone: false }));
-        assert!(origins >= 4000 + weight(Some(EntityTag::made(7))));
+        assert!(origins >= 4000 + weight(Some(EntityTag::generated(7))));
     }
 
     #[test]
     fn what_is_cut_short_or_too_long_is_refused() {
-        let whole = bytes(&page(Some(EntityTag::made(7)), true));
+        let whole = bytes(&page(Some(EntityTag::generated(7)), true));
         for len in 0..whole.len() {
             assert!(PageMeta::decode(&whole[..len]).is_none(), "{len} bytes");
         }

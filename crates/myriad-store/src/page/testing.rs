@@ -1,12 +1,12 @@
 //! Pages without an origin, for tests.
 
-use myriad_policy::{EntityTag, Lifetime, Source, Tags};
+use myriad_policy::{EntityTag, Lifetime, Tags, ValiditySource};
 
-use crate::page::{KeptTime, Marks, PageFacts, PageMeta, Parts, ProxiedFacts, TextEnds};
+use crate::page::{PageFacts, PageMarks, PageMeta, ProxiedFacts, StoredDuration, TextEnds, TextParts};
 
 /// Attributes of a test page.
 #[derive(Clone, Debug)]
-pub struct Made<'a> {
+pub struct PageSpec<'a> {
     /// Status of the response.
     pub status: u16,
     /// Host for which it was fetched.
@@ -23,7 +23,7 @@ pub struct Made<'a> {
     pub fresh_until: u64,
 }
 
-impl Default for Made<'_> {
+impl Default for PageSpec<'_> {
     fn default() -> Self {
         Self {
             status: 200,
@@ -37,12 +37,12 @@ impl Default for Made<'_> {
     }
 }
 
-impl Made<'_> {
+impl PageSpec<'_> {
     /// Returns the metadata of such a page.
     #[must_use]
     pub fn meta(&self) -> PageMeta {
-        let marks = Marks::new("http", self.host.as_bytes(), self.target.as_bytes(), &self.tags);
-        let parts = Parts {
+        let marks = PageMarks::new("http", self.host.as_bytes(), self.target.as_bytes(), &self.tags);
+        let parts = TextParts {
             lines: b"X-A: b\r\n",
             marks: marks.borrowed(),
             media_type: b"text/html",
@@ -57,7 +57,7 @@ impl Made<'_> {
             stale_error_until: self.fresh_until,
             must_revalidate: false,
             valid_ms: 1000,
-            source: Source::Heuristic,
+            source: ValiditySource::Heuristic,
             born: None,
         };
         let facts = PageFacts {
@@ -68,9 +68,9 @@ impl Made<'_> {
             origin_encoded: false,
             no_transform: false,
             redirects: false,
-            kept_lifetime: lifetime.into(),
-            kept_proxied: ProxiedFacts::default().into(),
-            took: KeptTime::default(),
+            stored_lifetime: lifetime.into(),
+            stored_proxied: ProxiedFacts::default().into(),
+            response_time: StoredDuration::default(),
         };
         PageMeta::new(facts, parts.join())
     }

@@ -1,14 +1,14 @@
 //! Texts stored with a page, joined into one allocation.
 
-use crate::page::Marks;
+use crate::page::PageMarks;
 
 /// Parts of [`Texts`], in this order.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct TextParts<'a> {
     /// Field lines ready to send, except length, encoding, validators and fields added by a place.
     pub lines: &'a [u8],
     /// [`Marks`](crate::page::Marks) by which purges find the page.
-    pub marks: Marks<&'a [u8]>,
+    pub marks: PageMarks<&'a [u8]>,
     /// Media type without parameters, lower case, for `gzip_types`.
     pub media_type: &'a [u8],
     /// `Last-Modified` as sent; empty if absent.
@@ -25,7 +25,7 @@ pub struct Parts<'a> {
 /// (32 bits) precede it. Few pages have such parts; all others pay for one check of the bit, and no byte.
 const HAS_MORE: u32 = 1 << 31;
 
-impl Parts<'_> {
+impl TextParts<'_> {
     fn first_four(&self) -> [&[u8]; 4] {
         [self.lines, self.marks.as_bytes(), self.media_type, self.last_modified]
     }
@@ -57,7 +57,7 @@ pub struct TextEnds([u32; 4]);
 
 impl TextEnds {
     /// Returns the offsets of these parts.
-    pub fn of(parts: &Parts<'_>) -> Self {
+    pub fn of(parts: &TextParts<'_>) -> Self {
         let (texts, mut end) = (parts.first_four(), 0);
         let mut ends = std::array::from_fn(|part| {
             end += texts[part].len();
@@ -84,9 +84,9 @@ impl<'a> Texts<'a> {
     }
 
     /// Returns all parts.
-    pub fn parts(self) -> Parts<'a> {
+    pub fn parts(self) -> TextParts<'a> {
         let (_, unsent, cut) = self.tail();
-        Parts {
+        TextParts {
             lines: self.lines(),
             marks: self.marks(),
             media_type: self.media_type(),
@@ -107,8 +107,8 @@ impl<'a> Texts<'a> {
     }
 
     /// See [`Parts::marks`].
-    pub fn marks(self) -> Marks<&'a [u8]> {
-        Marks::of_kept(self.part(self.ends.0[0], self.ends.0[1]))
+    pub fn marks(self) -> PageMarks<&'a [u8]> {
+        PageMarks::of_stored(self.part(self.ends.0[0], self.ends.0[1]))
     }
 
     /// See [`Parts::media_type`].
@@ -161,15 +161,16 @@ mod tests {
 
     #[test]
     fn each_part_comes_back_as_it_was_empty_or_not() {
-        let marks = Marks::new("https", b"example.org", b"/a?b", &Tags::parse(b"one two"));
+        let marks = PageMarks::new("https", b"example.org", b"/a?b", &Tags::parse(b"one two"));
         for empty in 0..128_u8 {
             let keep = |bit: u8, text: &'static str| if empty & 1 << bit == 0 { text } else { "" };
             let (lines, media_type) = (keep(0, "X-A: b\r\n").as_bytes(), keep(1, "text/html").as_bytes());
             let (last_modified, reason) =
                 (keep(2, "Sat, 21 Nov 2026 00:00:00 GMT").as_bytes(), keep(3, "Nowhere"));
             let (cut, unsent) = (keep(5, "cut").as_bytes(), keep(6, "X-B: c\r\n").as_bytes());
-            let marks_kept = marks.borrowed();
-            let parts = Parts { lines, marks: marks_kept, media_type, last_modified, reason, unsent, cut };
+            let stored_marks = marks.borrowed();
+            let parts =
+                TextParts { lines, marks: stored_marks, media_type, last_modified, reason, unsent, cut };
             let joined = parts.join();
             let texts = Texts::new(&joined, TextEnds::of(&parts));
             assert_eq!((texts.lines(), texts.media_type()), (lines, media_type));

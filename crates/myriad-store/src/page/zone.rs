@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::{
-    Alternative, ClockReference, Covers, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object, Zone,
+    AlternativeEncoding, ClockReference, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object,
+    PurgePredicate, Zone,
 };
 use myriad_encode::Coding;
-use myriad_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
-use myriad_policy::{Command, EntityTag, Lifetime};
+use myriad_policy::{EntityTag, Lifetime, PurgeCommand};
 
-use crate::page::kept_time::KeptTime;
+use crate::page::kept_time::StoredDuration;
 use crate::page::{
-    Fetches, KeepFolders, KeptLifetime, KeptProxied, Marks, Parts, ProxiedFacts, PurgeEnds, PurgeLog,
-    TextEnds, Texts, ZoneCounts, covering,
+    FetchLimiter, FolderCreator, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, StoredLifetime,
+    StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts, purge_predicate,
 };
 
 /// Metadata of a page outside the store. In the store its texts are next to the body ([`PageView`]).
@@ -42,13 +43,13 @@ pub struct PageFacts {
     /// Set if the page must not be transformed (`Cache-Control: no-transform`).
     pub no_transform: bool,
     /// Lifetime: validity and grace in milliseconds, and their source.
-    pub kept_lifetime: KeptLifetime,
+    pub stored_lifetime: StoredLifetime,
     /// Set if `Location` or `Refresh` is present, which `proxy_redirect` may rewrite for each client.
     pub redirects: bool,
     /// Facts for `gzip_proxied`, such as `Expires` and `no-cache`.
-    pub kept_proxied: KeptProxied,
+    pub stored_proxied: StoredProxiedFacts,
     /// Time that the origin took to send the head of the page's response; 0 if unknown.
-    pub took: KeptTime,
+    pub response_time: StoredDuration,
 }
 
 impl PageMeta {
@@ -61,16 +62,16 @@ impl PageMeta {
     /// complete.
     #[must_use]
     pub fn with_cut(&self, cut: &[u8]) -> Self {
-        self.with_parts(Parts { cut, ..self.view().texts().parts() })
+        self.with_parts(TextParts { cut, ..self.view().texts().parts() })
     }
 
     /// Returns the metadata with the origin's field lines that are not sent.
     #[must_use]
     pub fn with_unsent(&self, unsent: &[u8]) -> Self {
-        self.with_parts(Parts { unsent, ..self.view().texts().parts() })
+        self.with_parts(TextParts { unsent, ..self.view().texts().parts() })
     }
 
-    fn with_parts(&self, parts: Parts<'_>) -> Self {
+    fn with_parts(&self, parts: TextParts<'_>) -> Self {
         let mut facts = self.facts.clone();
         facts.ends = TextEnds::of(&parts);
         Self::new(facts, parts.join())
@@ -141,7 +142,7 @@ impl<'a> PageView<'a> {
     }
 
     /// Returns the marks by which purges find the page.
-    pub fn marks(self) -> Marks<&'a [u8]> {
+    pub fn marks(self) -> PageMarks<&'a [u8]> {
         self.texts().marks()
     }
 }
@@ -149,41 +150,41 @@ impl<'a> PageView<'a> {
 impl PageFacts {
     /// Returns the lifetime: validity and grace in milliseconds, and their source.
     pub fn lifetime(&self) -> Lifetime {
-        self.kept_lifetime.get()
+        self.stored_lifetime.get()
     }
 
     /// Returns the facts for `gzip_proxied`, such as `Expires` and `no-cache`.
     pub fn proxied(&self) -> ProxiedFacts {
-        self.kept_proxied.get()
+        self.stored_proxied.get()
     }
 }
 
 impl Metadata for PageMeta {
     /// Level at which the encoding was made.
-    type Alternative = u8;
-    type Kept = PageFacts;
-    type View<'a> = PageView<'a>;
+    type EncodingMeta = u8;
+    type StoredForm = PageFacts;
+    type MetaView<'a> = PageView<'a>;
 
     fn view(&self) -> PageView<'_> {
         self.view()
     }
 
-    fn keep(self, texts: &mut Vec<u8>) -> PageFacts {
+    fn into_stored(self, texts: &mut Vec<u8>) -> PageFacts {
         texts.extend_from_slice(&self.texts);
         self.facts
     }
 
     #[inline]
-    fn view_kept<'a>(facts: &'a PageFacts, texts: &'a [u8]) -> PageView<'a> {
+    fn view_stored<'a>(facts: &'a PageFacts, texts: &'a [u8]) -> PageView<'a> {
         PageView { facts, texts }
     }
 
     fn weight(facts: &PageFacts) -> usize {
         let tag = match &facts.tag {
             Some(EntityTag::Origin { opaque, .. }) => opaque.len() + 16,
-            Some(EntityTag::Made(_)) | None => 0,
+            Some(EntityTag::Generated(_)) | None => 0,
         };
-        facts.kept_lifetime.weight() + tag
+        facts.stored_lifetime.weight() + tag
     }
 
     fn labels(page: PageView<'_>, each: &mut dyn FnMut(u64)) {
@@ -194,8 +195,8 @@ impl Metadata for PageMeta {
         Some(page.marks().subject().address())
     }
 
-    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
-        covering(&Command::decode(rule)?.what).ok()
+    fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
+        purge_predicate(&PurgeCommand::decode(rule)?.what).ok()
     }
 }
 
@@ -211,11 +212,11 @@ pub struct PageZone {
     /// Counts of its requests by cache status.
     pub counts: ZoneCounts,
     /// Results of its purges.
-    pub ends: PurgeEnds,
+    pub purge_results: PurgeResults,
     /// Its last purges.
     pub purges: PurgeLog,
     /// Fetches that fill it.
-    pub fetches: Arc<Fetches>,
+    pub fetches: Arc<FetchLimiter>,
 }
 
 /// Folder of a zone's files. It cannot change while the zone exists.
@@ -231,13 +232,13 @@ impl PageZone {
     /// Creates an empty zone.
     pub fn new(zone: Zone<PageMeta>, folder: PageFolder) -> Self {
         let fetches = Arc::default();
-        let (counts, ends, purges) = (ZoneCounts::default(), PurgeEnds::default(), PurgeLog::default());
-        Self { zone, folder, counts, ends, purges, fetches }
+        let (counts, ends, purges) = (ZoneCounts::default(), PurgeResults::default(), PurgeLog::default());
+        Self { zone, folder, counts, purge_results: ends, purges, fetches }
     }
 
     /// Opens the disk tier, or changes its limits if it is open. Errors go to `log`. If the folder is removed and the
     /// worker has no permission to create it, the request goes to `keeper`.
-    pub fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: Arc<dyn KeepFolders>) {
+    pub fn open(&self, limits: DiskLimits, pool: &DiskPool, log: &ErrorLog, keeper: Arc<dyn FolderCreator>) {
         let (log, name, keeper) = (log.clone(), self.zone.name().to_owned(), keeper);
         let options = DiskOptions {
             path: self.folder.path.clone(),
@@ -246,9 +247,9 @@ impl PageZone {
             clock: Arc::new(clock::now_ms),
             reference: Arc::new(clock_reference),
             report: Arc::new(move |event| {
-                tell(&log, &name, event);
+                log_event(&log, &name, event);
                 if let DiskEvent::Removed { path, is_made: false, .. } = event {
-                    keeper.folder(path);
+                    keeper.request_folder(path);
                 }
             }),
         };
@@ -273,10 +274,10 @@ fn clock_reference() -> ClockReference {
     }
 }
 
-fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
+fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     match event {
         DiskEvent::Failed { what, path, error } => log.write(
-            Level::Crit,
+            LogLevel::Crit,
             None,
             format_args!(
                 "cache zone \"{zone}\": {what} \"{}\" failed ({}); pages are kept in memory alone until the disk works again",
@@ -286,7 +287,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
         ),
         DiskEvent::Works => {
             log.write(
-                Level::Notice,
+                LogLevel::Notice,
                 None,
                 format_args!("cache zone \"{zone}\": pages are stored on disk again"),
             );
@@ -295,7 +296,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             let done = if *is_kept { "quarantined" } else { "removed" };
             let path = path.display();
             let text = format_args!("cache zone \"{zone}\": \"{path}\" is {done}: {why} ({count} so far)");
-            log.write(Level::Warn, None, text);
+            log.write(LogLevel::Warn, None, text);
         }
         DiskEvent::PurgesDamaged { path, all } => {
             let path = path.display();
@@ -308,7 +309,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             let text = format_args!(
                 "cache zone \"{zone}\": \"{path}\" is damaged: {end}; a copy is in \"{path}.damaged\""
             );
-            log.write(Level::Error, None, text);
+            log.write(LogLevel::Error, None, text);
         }
         DiskEvent::Removed { is_news: false, .. } => {}
         DiskEvent::Removed { path, is_made, .. } => {
@@ -316,10 +317,10 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
             let end = if *is_made { "and was created again" } else { "and its creation was requested" };
             let text =
                 format_args!("cache zone \"{zone}\": \"{path}\" was removed with all its pages, {end}");
-            log.write(Level::Notice, None, text);
+            log.write(LogLevel::Notice, None, text);
         }
         DiskEvent::Recovered { files, bytes, took_ms } => log.write(
-            Level::Notice,
+            LogLevel::Notice,
             None,
             format_args!("cache zone \"{zone}\": {files} files of {bytes} bytes found in {took_ms} ms"),
         ),
@@ -327,7 +328,7 @@ fn tell(log: &ErrorLog, zone: &str, event: &DiskEvent) {
 }
 
 /// Returns the index of an encoding among a page's alternatives.
-pub fn slot(coding: Coding) -> u8 {
+pub fn encoding_index(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,
         Coding::Brotli => 1,
@@ -339,11 +340,11 @@ pub fn slot(coding: Coding) -> u8 {
 pub const STRONG_GZIP: u8 = 3;
 
 /// Returns the best alternative of a page in a coding.
-pub fn alternative(page: &Page, coding: Coding) -> Option<&Alternative<u8>> {
+pub fn alternative(page: &Page, coding: Coding) -> Option<&AlternativeEncoding<u8>> {
     match coding {
         Coding::Identity => None,
-        Coding::Gzip => page.alternative(STRONG_GZIP).or_else(|| page.alternative(slot(coding))),
-        coding => page.alternative(slot(coding)),
+        Coding::Gzip => page.alternative(STRONG_GZIP).or_else(|| page.alternative(encoding_index(coding))),
+        coding => page.alternative(encoding_index(coding)),
     }
 }
 

@@ -12,12 +12,12 @@ use crate::page::Counter;
 const WORKERS: usize = 64;
 const STATUSES: usize = CacheStatus::ALL.len();
 /// Maximum number of purge results stored for commands that wait for them.
-const ENDS: usize = 1024;
+const MAX_RESULTS: usize = 1024;
 
 /// Counters of a worker, aligned so that two workers never write to the same cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Own([[Counter; FIGURES]; STATUSES]);
+struct WorkerCounters([[Counter; FIGURES]; STATUSES]);
 
 /// Number of figures per cache status, in the order of the fields of [`CacheZoneCount`].
 const FIGURES: usize = 4;
@@ -25,14 +25,17 @@ const FIGURES: usize = 4;
 /// Requests by `$upstream_cache_status`.
 #[derive(Debug)]
 pub struct ZoneCounts {
-    workers: Box<[Own]>,
+    workers: Box<[WorkerCounters]>,
     /// Counters of all workers beyond the first [`WORKERS`].
     others: [[AtomicU64; FIGURES]; STATUSES],
 }
 
 impl Default for ZoneCounts {
     fn default() -> Self {
-        Self { workers: (0..WORKERS).map(|_| Own::default()).collect(), others: Default::default() }
+        Self {
+            workers: (0..WORKERS).map(|_| WorkerCounters::default()).collect(),
+            others: Default::default(),
+        }
     }
 }
 
@@ -102,13 +105,13 @@ pub struct CacheZoneCount {
 
 /// Number of pages covered by the last purges by pattern, by the purge's number in the zone's sequence.
 #[derive(Debug, Default)]
-pub struct PurgeEnds(Mutex<VecDeque<(u64, usize)>>);
+pub struct PurgeResults(Mutex<VecDeque<(u64, usize)>>);
 
-impl PurgeEnds {
+impl PurgeResults {
     /// Records the result of a purge.
     pub fn note(&self, number: u64, count: usize) {
         let mut ends = self.0.lock();
-        if ends.len() == ENDS {
+        if ends.len() == MAX_RESULTS {
             ends.pop_front();
         }
         ends.push_back((number, count));
@@ -142,8 +145,8 @@ mod tests {
 
     #[test]
     fn results_of_latest_purges_are_retained() {
-        let ends = PurgeEnds::default();
-        (0..=ENDS as u64).for_each(|number| ends.note(number, 7));
-        assert_eq!((ends.of(0), ends.of(1), ends.of(ENDS as u64)), (None, Some(7), Some(7)));
+        let ends = PurgeResults::default();
+        (0..=MAX_RESULTS as u64).for_each(|number| ends.note(number, 7));
+        assert_eq!((ends.of(0), ends.of(1), ends.of(MAX_RESULTS as u64)), (None, Some(7), Some(7)));
     }
 }

@@ -85,7 +85,7 @@ fn object_confirmed_without_validity_is_sent_to_waiters_and_remains_stale() {
     old.set_fresh_until(20);
     let writer = lead(claim(&zone, b"/", 30));
     let mut waiter = waiter(claim(&zone, b"/", 30));
-    assert!(writer.keep().unwrap().is_same(&old));
+    assert!(writer.reuse_previous().unwrap().is_same(&old));
     let Poll::Ready(FlightHead::Object(object)) = head(&mut waiter, &Arc::default()) else { panic!() };
     assert!(object.is_same(&old) && !old.is_fresh(30) && !old.is_updating(30));
     lead(claim(&zone, b"/", 31));
@@ -96,9 +96,9 @@ fn refresh_alone_takes_no_followers_and_knows_what_it_replaces() {
     let zone = zone(1 << 20);
     let old = put(&zone, b"/", 1, 100, 10);
     old.set_fresh_until(20);
-    let writer = zone.refresh_alone(&old, 30, 100);
+    let writer = zone.refresh_unshared(&old, 30, 100);
     assert!(writer.previous().unwrap().is_same(&old) && old.is_updating(129) && !old.is_updating(130));
-    lead(claim(&zone, b"/", 30)).fail(Failure(502));
+    lead(claim(&zone, b"/", 30)).fail(FetchFailure(502));
     assert!(matches!(writer.renew(completion(2, 31, 500)), Some(Completed::Stored(_))));
     assert!(matches!(claim(&zone, b"/", 499), Claim::Hit(_)));
 }
@@ -115,7 +115,7 @@ fn flight_older_than_the_lock_lets_one_more_lead_and_the_later_fetch_wins() {
     assert!(matches!(body.complete(completion(2, 5002, 9000)), Completed::Stored(_)));
     let mut body = slow.admit(admission(1, None));
     body.push(content(1, 10).into());
-    assert!(matches!(body.complete(completion(1, 5003, 9000)), Completed::Unstored(Unstored::Overtaken)));
+    assert!(matches!(body.complete(completion(1, 5003, 9000)), Completed::Unstored(NotStored::Superseded)));
     assert_eq!(zone.get(KeyRef::new(b"/"), plain, 5004).unwrap().meta().id, 2);
     assert_eq!(drain(&mut patient).unwrap(), content(1, 10), "its waiters still get its bytes");
 }
@@ -147,22 +147,22 @@ fn object_stored_while_claims_pass_ends_the_passing() {
 #[test]
 fn fetch_alone_takes_no_waiters() {
     let zone = zone(1 << 20);
-    let _alone = zone.fetch_alone(KeyRef::new(b"/"), 10);
+    let _alone = zone.fetch_unshared(KeyRef::new(b"/"), 10);
     lead(claim(&zone, b"/", 11));
 }
 
-fn claim_variant(zone: &Zone<Page>, value: u8) -> Claim<Page> {
+fn claim_variant(zone: &Zone<TestPage>, value: u8) -> Claim<TestPage> {
     zone.claim(KeyRef::new(b"/"), asking(value), |_| true, at(10))
 }
 
-fn put_variant(zone: &Zone<Page>, selector: &[u8], value: u8, id: u64, now: u64) {
+fn put_variant(zone: &Zone<TestPage>, selector: &[u8], value: u8, id: u64, now: u64) {
     let admitted = admission(id, Some(selection(selector, value)));
-    let mut body = zone.fetch_alone(KeyRef::new(b"/"), now).admit(admitted);
+    let mut body = zone.fetch_unshared(KeyRef::new(b"/"), now).admit(admitted);
     body.push(content(id, 20).into());
     assert!(matches!(body.complete(completion(id, now, 1_000_000)), Completed::Stored(_)));
 }
 
-fn get_variant(zone: &Zone<Page>, value: u8, now: u64) -> Option<u64> {
+fn get_variant(zone: &Zone<TestPage>, value: u8, now: u64) -> Option<u64> {
     zone.get(KeyRef::new(b"/"), asking(value), now).map(|o| o.meta().id)
 }
 
@@ -221,20 +221,24 @@ fn new_selector_drops_the_variants_of_the_old_one() {
 fn uses_count_requests_for_a_key() {
     let zone = zone(1 << 20);
     let key = KeyRef::new(b"/");
-    assert_eq!([zone.uses(key, 1), zone.uses(key, 2), zone.uses(KeyRef::new(b"/b"), 2)], [1, 2, 1]);
+    assert_eq!(
+        [zone.count_use(key, 1), zone.count_use(key, 2), zone.count_use(KeyRef::new(b"/b"), 2)],
+        [1, 2, 1]
+    );
 }
 
 #[test]
 fn glance_finds_what_a_look_up_would_and_counts_nothing() {
     let zone = zone(1 << 20);
-    let glance = |value: u8| zone.glance(KeyRef::new(b"/"), asking(value)).map(|object| object.meta().id);
+    let glance =
+        |value: u8| zone.peek_variant(KeyRef::new(b"/"), asking(value)).map(|object| object.meta().id);
     assert_eq!(glance(1), None);
     put_variant(&zone, b"s", 1, 1, 10);
     put_variant(&zone, b"s", 2, 2, 10);
     assert_eq!([glance(1), glance(2), glance(3)], [Some(1), Some(2), None]);
     assert_eq!((zone.stats().hits, zone.stats().misses), (0, 0));
     assert_eq!(get_variant(&zone, 1, 12), Some(1));
-    let object = zone.glance(KeyRef::new(b"/"), asking(1)).expect("it is there");
+    let object = zone.peek_variant(KeyRef::new(b"/"), asking(1)).expect("it is there");
     assert_eq!((object.hits(), zone.stats().hits), (1, 1));
     put(&zone, b"/", 4, 20, 13);
     assert_eq!([glance(1), glance(3)], [Some(4); 2]);
@@ -245,8 +249,8 @@ fn glance_finds_nothing_that_is_purged_and_leaves_its_removal_to_a_look_up() {
     let zone = zone(1 << 20);
     put(&zone, b"/7", 7, 10, 10);
     put(&zone, b"/8", 8, 10, 10);
-    purge_rule(&zone, "all of 2", Purge::Hard, 2);
-    let glance = |key: &[u8]| zone.glance(KeyRef::new(key), plain).is_some();
+    purge_rule(&zone, "all of 2", PurgeKind::Hard, 2);
+    let glance = |key: &[u8]| zone.peek_variant(KeyRef::new(key), plain).is_some();
     assert_eq!([glance(b"/7"), glance(b"/8")], [false, true]);
     assert_eq!(zone.stats().purged, 0);
     assert!(zone.get(KeyRef::new(b"/7"), plain, 20).is_none());

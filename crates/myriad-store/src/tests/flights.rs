@@ -62,13 +62,13 @@ fn failure_reaches_followers_with_its_reason() {
     let zone = zone(1 << 20);
     let writer = lead(claim(&zone, b"/", 10));
     let mut waiting = waiter(claim(&zone, b"/", 10));
-    writer.fail(Failure(504));
+    writer.fail(FetchFailure(504));
     let bell = Arc::default();
-    assert!(matches!(head(&mut waiting, &bell), Poll::Ready(FlightHead::Failed(Failure(504)))));
+    assert!(matches!(head(&mut waiting, &bell), Poll::Ready(FlightHead::Failed(FetchFailure(504)))));
     let body = lead(claim(&zone, b"/", 11)).admit(admission(1, None));
     let mut streaming = waiter(claim(&zone, b"/", 11));
-    body.fail(Failure(502));
-    assert_eq!(chunk(&mut streaming, &bell), Poll::Ready(Some(Err(Abort::Failed(Failure(502))))));
+    body.fail(FetchFailure(502));
+    assert_eq!(chunk(&mut streaming, &bell), Poll::Ready(Some(Err(Abort::Failed(FetchFailure(502))))));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn stored_body_is_compacted_and_large_ones_keep_bounded_segments() {
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(1, None));
     let bytes = content(1, 700_000);
     for piece in bytes.chunks(999) {
-        assert_eq!(body.push(Bytes::copy_from_slice(piece)), Push::Ok);
+        assert_eq!(body.push(Bytes::copy_from_slice(piece)), CollectState::Ok);
     }
     assert!(body.body().unwrap().same_bytes(&Body::from_segments([Bytes::from(bytes.clone())])));
     let Completed::Stored(object) = body.complete(completion(1, 11, 100)) else { panic!() };
@@ -163,7 +163,7 @@ fn refresh_with_the_same_bytes_is_seen_as_unchanged() {
     }
 }
 
-fn streaming_zone() -> Zone<Page> {
+fn streaming_zone() -> Zone<TestPage> {
     let limits = ZoneLimits {
         max_object_bytes: 1000,
         stream_window_bytes: 500,
@@ -181,8 +181,8 @@ fn oversized_body_follows_its_slowest_reader_and_is_not_stored() {
     let (mut fast, mut slow) = (writer.reader(), waiter(claim(&zone, b"/", 10)));
     let mut body = writer.admit(admission(1, None));
     let bytes = content(1, 1600);
-    assert_eq!(body.push(Bytes::copy_from_slice(&bytes[..900])), Push::Ok);
-    assert_eq!(body.push(Bytes::copy_from_slice(&bytes[900..1100])), Push::Oversized);
+    assert_eq!(body.push(Bytes::copy_from_slice(&bytes[..900])), CollectState::Ok);
+    assert_eq!(body.push(Bytes::copy_from_slice(&bytes[900..1100])), CollectState::Oversized);
     assert!(body.reader().is_none() && body.body().is_none());
     assert!(matches!(claim(&zone, b"/", 20), Claim::Pass), "it takes no newcomers");
 
@@ -197,7 +197,7 @@ fn oversized_body_follows_its_slowest_reader_and_is_not_stored() {
     assert_eq!(body.poll_capacity(cx), Poll::Ready(Capacity::Ready));
     body.push(Bytes::copy_from_slice(&bytes[1100..]));
     assert!(body.poll_capacity(cx).is_pending());
-    assert!(matches!(body.complete(completion(1, 30, 100)), Completed::Unstored(Unstored::Oversized)));
+    assert!(matches!(body.complete(completion(1, 30, 100)), Completed::Unstored(NotStored::Oversized)));
     assert_eq!(drain(&mut slow).unwrap(), bytes[900..]);
     assert_eq!(drain(&mut fast).unwrap(), bytes[1100..]);
     assert!(matches!(claim(&zone, b"/", 129), Claim::Pass));
@@ -211,7 +211,7 @@ fn oversized_body_without_readers_is_abandoned() {
     let writer = lead(claim(&zone, b"/", 10));
     let reader = writer.reader();
     let mut body = writer.admit(Admission { length: Some(1001), ..admission(1, None) });
-    assert_eq!(body.state(), Push::Oversized, "the announced length is enough");
+    assert_eq!(body.state(), CollectState::Oversized, "the announced length is enough");
     body.push(content(1, 600).into());
     let bell: Arc<Bell> = Arc::default();
     let waker = Waker::from(Arc::clone(&bell));
@@ -252,7 +252,7 @@ fn writer_is_called_when_its_last_reader_leaves_before_the_head() {
     assert!(matches!(head(&mut late, &bell), Poll::Ready(FlightHead::Aborted)));
 }
 
-fn unread(writer: &mut crate::FlightWriter<Page>, bell: &Arc<Bell>) -> Poll<()> {
+fn unread(writer: &mut crate::FlightWriter<TestPage>, bell: &Arc<Bell>) -> Poll<()> {
     let waker = std::task::Waker::from(Arc::clone(bell));
     writer.poll_unread(&mut std::task::Context::from_waker(&waker))
 }

@@ -27,27 +27,27 @@ pub(crate) fn tagged(id: u64, labels: u64) -> u64 {
 
 /// Metadata that names the writer of an object.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct TestPage {
     pub(crate) id: u64,
     pub(crate) heap: usize,
 }
 
-impl Metadata for Page {
-    type Alternative = u64;
-    type Kept = Self;
-    type View<'a> = &'a Self;
+impl Metadata for TestPage {
+    type EncodingMeta = u64;
+    type StoredForm = Self;
+    type MetaView<'a> = &'a Self;
 
     fn view(&self) -> &Self {
         self
     }
 
     /// Adds the page's id to the texts, too.
-    fn keep(self, texts: &mut Vec<u8>) -> Self {
+    fn into_stored(self, texts: &mut Vec<u8>) -> Self {
         texts.extend_from_slice(&self.id.to_le_bytes());
         self
     }
 
-    fn view_kept<'a>(kept: &'a Self, texts: &'a [u8]) -> &'a Self {
+    fn view_stored<'a>(kept: &'a Self, texts: &'a [u8]) -> &'a Self {
         assert_eq!(texts, kept.id.to_le_bytes());
         kept
     }
@@ -66,24 +66,24 @@ impl Metadata for Page {
     }
 
     /// Parses a rule: the number of a group, and optionally a byte to distinguish it from others.
-    fn covers(rule: &[u8]) -> Option<Covers<Self>> {
+    fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
         let group = u64::from(*rule.first()?);
         (rule.len() < 3)
-            .then(|| Box::new(move |_: &[u8], page: &Self| page.id % GROUPS == group) as Covers<Self>)
+            .then(|| Box::new(move |_: &[u8], page: &Self| page.id % GROUPS == group) as PurgePredicate<Self>)
     }
 }
 
 /// Returns the result of a purge that completes at once.
 #[track_caller]
-pub(crate) fn ended(mut purging: Purging) -> Purged {
+pub(crate) fn completed_purge(mut purging: PurgeFuture) -> LoggedPurge {
     match std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(end) => end.unwrap(),
         Poll::Pending => panic!("a purge that waits"),
     }
 }
 
-pub(crate) fn labelled(labels: &[u64]) -> Covered<'_> {
-    Covered::Exact { keys: &[], addresses: &[], labels }
+pub(crate) fn labelled(labels: &[u64]) -> PurgeScope<'_> {
+    PurgeScope::Exact { keys: &[], addresses: &[], labels }
 }
 
 pub(crate) fn group(group: u8) -> [u8; 1] {
@@ -92,23 +92,23 @@ pub(crate) fn group(group: u8) -> [u8; 1] {
 
 /// Purges labels and returns the number of purged pages.
 #[track_caller]
-pub(crate) fn purge_labels(zone: &Zone<Page>, labels: &[u64], purge: Purge) -> usize {
-    match ended(zone.purge(labelled(labels), purge)).count {
-        Count::Exact(count) => count,
+pub(crate) fn purge_labels(zone: &Zone<TestPage>, labels: &[u64], purge: PurgeKind) -> usize {
+    match completed_purge(zone.purge(labelled(labels), purge)).count {
+        PurgeCount::Exact(count) => count,
         other => panic!("{other:?}"),
     }
 }
 
 /// Purges the pages covered by a rule.
 #[track_caller]
-pub(crate) fn purge_rule(zone: &Zone<Page>, name: &str, purge: Purge, number: u8) -> u64 {
+pub(crate) fn purge_rule(zone: &Zone<TestPage>, name: &str, purge: PurgeKind, number: u8) -> u64 {
     let rule = group(number);
-    let purged = ended(zone.purge(Covered::Rule { name, rule: &rule }, purge));
-    assert_eq!(purged.count, Count::Later);
+    let purged = completed_purge(zone.purge(PurgeScope::Rule { name, rule: &rule }, purge));
+    assert_eq!(purged.count, PurgeCount::Later);
     purged.number
 }
 
-impl Persist for Page {
+impl Persist for TestPage {
     const VERSION: u16 = 1;
 
     fn encode(page: &Self, out: &mut Vec<u8>) {
@@ -156,7 +156,7 @@ pub(crate) fn selection(selector: &[u8], value: u8) -> Selection {
     Selection { selector: selector.into(), variant: variant.into() }
 }
 
-fn zone(memory_bytes: usize) -> Zone<Page> {
+fn zone(memory_bytes: usize) -> Zone<TestPage> {
     Zone::new("pages", ZoneLimits { memory_bytes, ..ZoneLimits::default() })
 }
 
@@ -164,12 +164,12 @@ fn at(now: u64) -> ClaimOptions {
     ClaimOptions { now, lock_age_ms: 5000, address: None }
 }
 
-pub(crate) fn claim(zone: &Zone<Page>, key: &[u8], now: u64) -> Claim<Page> {
+pub(crate) fn claim(zone: &Zone<TestPage>, key: &[u8], now: u64) -> Claim<TestPage> {
     zone.claim(KeyRef::new(key), plain, |o| o.is_fresh(now), at(now))
 }
 
 #[track_caller]
-pub(crate) fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
+pub(crate) fn lead(claim: Claim<TestPage>) -> FlightWriter<TestPage> {
     match claim {
         Claim::Lead(writer) => writer,
         other => panic!("expected to lead, got {other:?}"),
@@ -177,20 +177,20 @@ pub(crate) fn lead(claim: Claim<Page>) -> FlightWriter<Page> {
 }
 
 #[track_caller]
-pub(crate) fn waiter(claim: Claim<Page>) -> FlightReader<Page> {
+pub(crate) fn waiter(claim: Claim<TestPage>) -> FlightReader<TestPage> {
     match claim {
         Claim::Wait(reader) => reader,
         other => panic!("expected to follow, got {other:?}"),
     }
 }
 
-pub(crate) fn admission(id: u64, selection: Option<Selection>) -> Admission<Page> {
-    Admission { head: Arc::new(Page { id, heap: 0 }), selection, length: None }
+pub(crate) fn admission(id: u64, selection: Option<Selection>) -> Admission<TestPage> {
+    Admission { head: Arc::new(TestPage { id, heap: 0 }), selection, length: None }
 }
 
-pub(crate) fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page> {
+pub(crate) fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<TestPage> {
     Completion {
-        meta: Page { id, heap: 100 },
+        meta: TestPage { id, heap: 100 },
         now,
         fresh_until,
         alternatives: [const { None }; ALTERNATIVES],
@@ -199,8 +199,8 @@ pub(crate) fn completion(id: u64, now: u64, fresh_until: u64) -> Completion<Page
 
 /// Stores an object of `len` bytes that is fresh until 1,000,000.
 #[track_caller]
-pub(crate) fn put(zone: &Zone<Page>, key: &[u8], id: u64, len: usize, now: u64) -> Object<Page> {
-    let mut body = zone.fetch_alone(KeyRef::new(key), now).admit(admission(id, None));
+pub(crate) fn put(zone: &Zone<TestPage>, key: &[u8], id: u64, len: usize, now: u64) -> Object<TestPage> {
+    let mut body = zone.fetch_unshared(KeyRef::new(key), now).admit(admission(id, None));
     body.push(content(id, len).into());
     match body.complete(completion(id, now, 1_000_000)) {
         Completed::Stored(object) => object,
@@ -224,17 +224,17 @@ impl Bell {
     }
 }
 
-fn head(reader: &mut FlightReader<Page>, bell: &Arc<Bell>) -> Poll<FlightHead<Page>> {
+fn head(reader: &mut FlightReader<TestPage>, bell: &Arc<Bell>) -> Poll<FlightHead<TestPage>> {
     reader.poll_head(&mut Context::from_waker(&Waker::from(Arc::clone(bell))), plain)
 }
 
-fn chunk(reader: &mut FlightReader<Page>, bell: &Arc<Bell>) -> Poll<Option<Result<Bytes, Abort>>> {
+fn chunk(reader: &mut FlightReader<TestPage>, bell: &Arc<Bell>) -> Poll<Option<Result<Bytes, Abort>>> {
     reader.poll_chunk(&mut Context::from_waker(&Waker::from(Arc::clone(bell))))
 }
 
 /// Reads a body to its end; every poll must be ready.
 #[track_caller]
-pub(crate) fn drain(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
+pub(crate) fn drain(reader: &mut FlightReader<TestPage>) -> Result<Vec<u8>, Abort> {
     let bell = Arc::default();
     let mut bytes = Vec::new();
     loop {

@@ -16,7 +16,7 @@ const CAP: usize = 9_000;
 const LOCK_AGE: u64 = 50;
 
 /// Record of the writer with an id.
-struct Told {
+struct ModelWrite {
     key: u8,
     /// Value of the request that it fetches for.
     value: u8,
@@ -28,8 +28,8 @@ struct Told {
 }
 
 enum Writing {
-    Head(FlightWriter<Page>),
-    Body(BodyWriter<Page>, Vec<u8>),
+    Head(FlightWriter<TestPage>),
+    Body(BodyWriter<TestPage>, Vec<u8>),
 }
 
 struct Flying {
@@ -42,8 +42,8 @@ struct Flying {
     whole_key: bool,
 }
 
-struct Reading {
-    reader: FlightReader<Page>,
+struct ModelReader {
+    reader: FlightReader<TestPage>,
     key: u8,
     value: u8,
     joined: u64,
@@ -58,23 +58,23 @@ struct Reading {
 
 struct Model {
     rng: fastrand::Rng,
-    zone: Zone<Page>,
+    zone: Zone<TestPage>,
     now: u64,
     step: u64,
-    told: HashMap<u64, Told>,
+    writes: HashMap<u64, ModelWrite>,
     flying: Vec<Flying>,
-    reading: Vec<Reading>,
+    reading: Vec<ModelReader>,
     purged: HashMap<u8, u64>,
     /// Last hard and last soft purge of each group of pages.
     purged_groups: HashMap<u64, u64>,
     softened: HashMap<u64, u64>,
     next_id: u64,
-    seen: Seen,
+    seen: StoreEvents,
 }
 
 /// Number of occurrences of each relevant event, so that a schedule without them fails.
 #[derive(Default, Debug)]
-struct Seen {
+struct StoreEvents {
     hits: u64,
     leads: u64,
     waits: u64,
@@ -124,14 +124,14 @@ impl Model {
             zone: Zone::new("model", limits),
             now: 1000,
             step: 0,
-            told: HashMap::new(),
+            writes: HashMap::new(),
             flying: Vec::new(),
             reading: Vec::new(),
             purged: HashMap::new(),
             purged_groups: HashMap::new(),
             softened: HashMap::new(),
             next_id: 1,
-            seen: Seen::default(),
+            seen: StoreEvents::default(),
         }
     }
 
@@ -150,11 +150,11 @@ impl Model {
             91..93 => self.fetch_alone(),
             93..98 => self.attach(),
             98 => _ = self.zone.sweep(self.now, self.rng.usize(1..40)),
-            _ => self.seen.retired += self.zone.tend_purges(self.rng.usize(1..40)).len() as u64,
+            _ => self.seen.retired += self.zone.maintain_purges(self.rng.usize(1..40)).len() as u64,
         }
         let stats = self.zone.stats();
         assert!(stats.bytes <= CAP, "{stats:?}");
-        self.nobody_sleeps_through_an_end();
+        self.check_no_lost_wakeup();
     }
 
     fn request(&mut self) -> (u8, u8, Vec<u8>) {
@@ -162,12 +162,19 @@ impl Model {
         (key, self.rng.u8(..VALUES), name(key))
     }
 
-    fn new_flight(&mut self, key: u8, value: u8, writer: FlightWriter<Page>, open: bool, whole_key: bool) {
+    fn new_flight(
+        &mut self,
+        key: u8,
+        value: u8,
+        writer: FlightWriter<TestPage>,
+        open: bool,
+        whole_key: bool,
+    ) {
         let id = self.next_id;
         self.next_id += 1;
         let longest = if self.rng.u8(..10) == 0 { 4000 } else { 1500 };
         let len = self.rng.usize(8..longest);
-        self.told.insert(id, Told { key, value, begun: self.step, confirmed: 0, len });
+        self.writes.insert(id, ModelWrite { key, value, begun: self.step, confirmed: 0, len });
         if self.rng.bool() {
             let reader = writer.reader();
             self.waiter(key, value, reader, Some(id));
@@ -176,27 +183,27 @@ impl Model {
         self.flying.push(Flying { id, writing, started_at: self.now, open, whole_key });
     }
 
-    fn waiter(&mut self, key: u8, value: u8, reader: FlightReader<Page>, own: Option<u64>) {
+    fn waiter(&mut self, key: u8, value: u8, reader: FlightReader<TestPage>, own: Option<u64>) {
         let (joined, bell) = (self.step, Arc::default());
         let reading =
-            Reading { reader, key, value, joined, own, id: None, got: Vec::new(), bell, waiting: None };
+            ModelReader { reader, key, value, joined, own, id: None, got: Vec::new(), bell, waiting: None };
         self.reading.push(reading);
     }
 
     /// Asserts that a request may receive this page at this moment.
     fn may_see(&self, id: u64, key: u8, value: u8) {
-        let told = &self.told[&id];
-        assert_eq!(told.key, key, "another key's page");
-        assert!(key.is_multiple_of(2) || told.value == value, "another variant");
+        let model_write = &self.writes[&id];
+        assert_eq!(model_write.key, key, "another key's page");
+        assert!(key.is_multiple_of(2) || model_write.value == value, "another variant");
         let purged = self.purged.get(&key).copied().unwrap_or(0);
-        assert!(told.begun > purged, "a page that a purge covers");
-        assert!(told.begun > last(&self.purged_groups, id), "a page that a purge covers");
+        assert!(model_write.begun > purged, "a page that a purge covers");
+        assert!(model_write.begun > last(&self.purged_groups, id), "a page that a purge covers");
     }
 
-    fn check_object(&self, object: &Object<Page>, key: u8, value: u8) {
+    fn check_object(&self, object: &Object<TestPage>, key: u8, value: u8) {
         let id = object.meta().id;
         self.may_see(id, key, value);
-        assert_eq!(object.body().segments().concat(), content(id, self.told[&id].len));
+        assert_eq!(object.body().segments().concat(), content(id, self.writes[&id].len));
         if let Some(alternative) = object.alternative(1) {
             assert_eq!(alternative.meta, id, "another generation's encoding");
         }
@@ -213,8 +220,8 @@ impl Model {
     fn selector_known(&self, key: u8) -> bool {
         let stored =
             (0..VALUES).any(|v| self.zone.get(KeyRef::new(&name(key)), asking(v), self.now).is_some());
-        let covered = |f: &Flying| self.told[&f.id].begun <= self.purged.get(&key).copied().unwrap_or(0);
-        stored || self.flying.iter().any(|f| self.told[&f.id].key == key && !f.whole_key && !covered(f))
+        let covered = |f: &Flying| self.writes[&f.id].begun <= self.purged.get(&key).copied().unwrap_or(0);
+        stored || self.flying.iter().any(|f| self.writes[&f.id].key == key && !f.whole_key && !covered(f))
     }
 
     fn claim(&mut self) {
@@ -227,8 +234,8 @@ impl Model {
                 self.seen.hits += 1;
                 assert!(object.is_fresh(now));
                 let id = object.meta().id;
-                let told = &self.told[&id];
-                let known_good = told.begun.max(told.confirmed);
+                let model_write = &self.writes[&id];
+                let known_good = model_write.begun.max(model_write.confirmed);
                 assert!(known_good > last(&self.softened, id), "a hit on what a soft purge covers");
                 self.check_object(&object, key, value);
             }
@@ -248,8 +255,8 @@ impl Model {
     /// Asserts that a former leader for the same variant is older than the lock.
     fn only_leader(&mut self, key: u8, value: u8) {
         for other in self.flying.iter_mut().filter(|f| f.open) {
-            let told = &self.told[&other.id];
-            if told.key != key || (key % 2 == 1 && !other.whole_key && told.value != value) {
+            let other_write = &self.writes[&other.id];
+            if other_write.key != key || (key % 2 == 1 && !other.whole_key && other_write.value != value) {
                 continue;
             }
             assert!(self.now - other.started_at >= LOCK_AGE, "two leaders for key {key}");
@@ -260,7 +267,7 @@ impl Model {
 
     fn fetch_alone(&mut self) {
         let (key, value, bytes) = self.request();
-        let writer = self.zone.fetch_alone(KeyRef::new(&bytes), self.now);
+        let writer = self.zone.fetch_unshared(KeyRef::new(&bytes), self.now);
         self.new_flight(key, value, writer, false, true);
     }
 
@@ -279,7 +286,7 @@ impl Model {
         let (_, value, bytes) = self.request();
         let Some(object) = self.zone.get(KeyRef::new(&bytes), asking(value), self.now) else { return };
         let meta = object.meta().id;
-        let attached = self.zone.attach(&object, 1, Alternative { bytes: vec![0; 200].into(), meta });
+        let attached = self.zone.attach(&object, 1, AlternativeEncoding { bytes: vec![0; 200].into(), meta });
         self.seen.attached += u64::from(attached.is_ok());
     }
 
@@ -294,7 +301,7 @@ impl Model {
         };
         for key in keys {
             self.purged.insert(key, self.step);
-            for flying in self.flying.iter_mut().filter(|f| self.told[&f.id].key == key) {
+            for flying in self.flying.iter_mut().filter(|f| self.writes[&f.id].key == key) {
                 flying.open = false;
                 self.seen.purged_flights += 1;
             }
@@ -304,7 +311,7 @@ impl Model {
     /// Purges a group of pages, at once by label or as a rule that is swept later.
     fn purge_group(&mut self) {
         let group = self.rng.u64(..GROUPS);
-        let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
+        let purge = if self.rng.bool() { PurgeKind::Hard } else { PurgeKind::Soft };
         if self.rng.bool() {
             let there = self.stored_in(group);
             assert_eq!(purge_labels(&self.zone, &[group], purge), there.len(), "the count is exact");
@@ -322,8 +329,8 @@ impl Model {
             self.seen.flights_of_groups += 1;
         }
         match purge {
-            Purge::Hard => self.purged_groups.insert(group, step),
-            Purge::Soft => self.softened.insert(group, step),
+            PurgeKind::Hard => self.purged_groups.insert(group, step),
+            PurgeKind::Soft => self.softened.insert(group, step),
         };
     }
 
@@ -337,7 +344,7 @@ impl Model {
     }
 
     /// Polls waiters that were not woken: they must still be pending.
-    fn nobody_sleeps_through_an_end(&mut self) {
+    fn check_no_lost_wakeup(&mut self) {
         for reading in &mut self.reading {
             let Some(rings) = reading.waiting else { continue };
             if reading.bell.rung() > rings {
@@ -356,7 +363,7 @@ impl Model {
     /// Drops all writers; every reader must finish, and every byte must be released.
     fn finish(&mut self) {
         self.flying.clear();
-        self.nobody_sleeps_through_an_end();
+        self.check_no_lost_wakeup();
         while let Some(reading) = self.reading.pop() {
             let others = self.reading.len();
             self.read_on(reading);
@@ -365,18 +372,18 @@ impl Model {
         let stats = self.zone.stats();
         (self.seen.evictions, self.seen.expired) = (stats.evictions, stats.expired);
         assert_eq!(stats.flights, 0);
-        self.zone.tend_purges(usize::MAX);
-        self.zone.tend_purges(usize::MAX);
+        self.zone.maintain_purges(usize::MAX);
+        self.zone.maintain_purges(usize::MAX);
         assert_eq!(self.zone.live_purges(), 0, "a purge outlives what it was for");
         self.zone.clear();
-        let empty = Zone::<Page>::new("empty", self.zone.limits()).stats().bytes;
+        let empty = Zone::<TestPage>::new("empty", self.zone.limits()).stats().bytes;
         assert_eq!((self.zone.stats().bytes, self.zone.stats().objects), (empty, 0));
     }
 }
 
 #[test]
 fn thousands_of_schedules_hold_the_invariants() {
-    let mut all: Vec<Seen> = Vec::new();
+    let mut all: Vec<StoreEvents> = Vec::new();
     for seed in 0..2000 {
         let run = std::panic::catch_unwind(|| {
             let mut model = Model::new(seed);
@@ -392,7 +399,7 @@ fn thousands_of_schedules_hold_the_invariants() {
             }
         }
     }
-    let total = |what: fn(&Seen) -> u64| all.iter().map(what).sum::<u64>();
+    let total = |what: fn(&StoreEvents) -> u64| all.iter().map(what).sum::<u64>();
     let reached = [
         ("hits", total(|s| s.hits)),
         ("leads", total(|s| s.leads)),

@@ -6,7 +6,7 @@ fn removed_key_is_gone_with_all_its_variants_and_counted() {
     let before = zone.stats().bytes;
     for value in 0..3 {
         let mut body =
-            zone.fetch_alone(KeyRef::new(b"/"), 10).admit(admission(1, Some(selection(b"s", value))));
+            zone.fetch_unshared(KeyRef::new(b"/"), 10).admit(admission(1, Some(selection(b"s", value))));
         body.push(content(1, 10).into());
         body.complete(completion(1, 10, 1000));
     }
@@ -39,7 +39,7 @@ fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
             body.push(content(1, 10).into());
             purge(2);
             let _after = lead(claim(&zone, b"/", 11));
-            assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
+            assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(NotStored::Purged)));
             assert!(zone.get(key, plain, 13).is_none());
             assert_eq!(
                 drain(&mut waiting).unwrap(),
@@ -55,20 +55,20 @@ fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
 fn what_a_fetch_takes_back_is_all_that_is_older_than_it() {
     let zone = zone(1 << 20);
     let key = KeyRef::new(b"/");
-    let older = zone.fetch_alone(key, 10);
+    let older = zone.fetch_unshared(key, 10);
     let variant = |value| {
-        let mut body = zone.fetch_alone(key, 10).admit(admission(1, Some(selection(b"s", value))));
+        let mut body = zone.fetch_unshared(key, 10).admit(admission(1, Some(selection(b"s", value))));
         body.push(content(1, 10).into());
         body.complete(completion(1, 10, 1000));
     };
     (0..3).for_each(variant);
-    let own = zone.fetch_alone(key, 20);
+    let own = zone.fetch_unshared(key, 20);
     variant(3);
     assert_eq!(zone.remove_older(key, own.generation()), 3);
     assert!((0..3).all(|value| zone.get(key, asking(value), 21).is_none()));
     assert!(zone.get(key, asking(3), 21).is_some(), "a later fetch has brought it");
     let body = older.admit(admission(1, None));
-    assert!(matches!(body.complete(completion(1, 22, 1000)), Completed::Unstored(Unstored::Purged)));
+    assert!(matches!(body.complete(completion(1, 22, 1000)), Completed::Unstored(NotStored::Purged)));
     own.uncacheable(22, 0);
     assert_eq!(zone.remove_older(key, u64::MAX), 1);
     assert_eq!(zone.stats().objects, 0);
@@ -77,13 +77,13 @@ fn what_a_fetch_takes_back_is_all_that_is_older_than_it() {
 #[test]
 fn fetch_alone_and_fetch_older_than_the_lock_are_purged_too() {
     let zone = zone(1 << 20);
-    let alone = zone.fetch_alone(KeyRef::new(b"/"), 10);
+    let alone = zone.fetch_unshared(KeyRef::new(b"/"), 10);
     let aged = lead(claim(&zone, b"/", 10));
     drop(lead(claim(&zone, b"/", 9000)));
     zone.remove(KeyRef::new(b"/"));
     for writer in [alone, aged] {
         let body = writer.admit(admission(1, None));
-        assert!(matches!(body.complete(completion(1, 9001, 10_000)), Completed::Unstored(Unstored::Purged)));
+        assert!(matches!(body.complete(completion(1, 9001, 10_000)), Completed::Unstored(NotStored::Purged)));
     }
 }
 
@@ -93,7 +93,7 @@ fn revalidation_begun_before_a_purge_brings_nothing_back() {
     let old = put(&zone, b"/", 1, 10, 10);
     let writer = zone.begin_refresh(&old, 20, 1000, None).unwrap();
     assert_eq!(zone.remove(KeyRef::new(b"/")), 1);
-    assert!(matches!(writer.renew(completion(2, 25, 5000)), Some(Completed::Unstored(Unstored::Purged))));
+    assert!(matches!(writer.renew(completion(2, 25, 5000)), Some(Completed::Unstored(NotStored::Purged))));
     assert!(zone.get(KeyRef::new(b"/"), plain, 30).is_none());
     assert!(zone.begin_refresh(&old, 30, 1000, None).is_none());
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn found(zone: &Zone<Page>, key: &[u8]) -> bool {
+fn found(zone: &Zone<TestPage>, key: &[u8]) -> bool {
     zone.get(KeyRef::new(key), plain, 50).is_some()
 }
 
@@ -11,24 +11,24 @@ fn label_takes_out_all_that_bear_it_and_nothing_else() {
     for id in 0..20 {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
-    assert_eq!(purge_labels(&zone, &[2, 3], Purge::Hard), 8);
+    assert_eq!(purge_labels(&zone, &[2, 3], PurgeKind::Hard), 8);
     for id in 0..20 {
         assert_eq!(found(&zone, format!("/{id}").as_bytes()), !matches!(id % GROUPS, 2 | 3), "{id}");
     }
-    assert_eq!(purge_labels(&zone, &[2], Purge::Hard), 0);
-    assert_eq!(purge_labels(&zone, &[0, 1, 4], Purge::Hard), 12);
+    assert_eq!(purge_labels(&zone, &[2], PurgeKind::Hard), 0);
+    assert_eq!(purge_labels(&zone, &[0, 1, 4], PurgeKind::Hard), 12);
     assert_eq!((zone.stats().bytes, zone.stats().objects), (before, 0));
 }
 
 #[test]
 fn pages_of_a_label_are_counted_exactly_however_many_there_are() {
-    for purge in [Purge::Hard, Purge::Soft] {
+    for purge in [PurgeKind::Hard, PurgeKind::Soft] {
         let zone = zone(8 << 20);
         for id in 0..2000 {
             put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
         }
         assert_eq!(purge_labels(&zone, &[7, 1, 8, 2], purge), 800);
-        assert_eq!(purge_labels(&zone, &[1, 3], purge), if purge == Purge::Hard { 400 } else { 800 });
+        assert_eq!(purge_labels(&zone, &[1, 3], purge), if purge == PurgeKind::Hard { 400 } else { 800 });
     }
 }
 
@@ -37,14 +37,14 @@ fn label_of_one_variant_leaves_the_others() {
     let zone = zone(1 << 20);
     for (id, value) in [(1, 0), (2, 1)] {
         let key = KeyRef::new(b"/");
-        let mut body = zone.fetch_alone(key, 10).admit(admission(id, Some(selection(b"s", value))));
+        let mut body = zone.fetch_unshared(key, 10).admit(admission(id, Some(selection(b"s", value))));
         body.push(content(id, 10).into());
         body.complete(completion(id, 10, 1000));
     }
-    assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 1);
+    assert_eq!(purge_labels(&zone, &[1], PurgeKind::Hard), 1);
     assert!(zone.get(KeyRef::new(b"/"), asking(0), 11).is_none());
     assert!(zone.get(KeyRef::new(b"/"), asking(1), 11).is_some());
-    assert_eq!(purge_labels(&zone, &[1, 2], Purge::Hard), 1);
+    assert_eq!(purge_labels(&zone, &[1, 2], PurgeKind::Hard), 1);
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn page_that_was_replaced_bears_no_label_any_more() {
     let zone = zone(1 << 20);
     put(&zone, b"/", 1, 10, 10);
     put(&zone, b"/", 2, 10, 20);
-    assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0);
-    assert_eq!(purge_labels(&zone, &[2], Purge::Hard), 1);
+    assert_eq!(purge_labels(&zone, &[1], PurgeKind::Hard), 0);
+    assert_eq!(purge_labels(&zone, &[2], PurgeKind::Hard), 1);
 }
 
 #[test]
@@ -63,22 +63,22 @@ fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
     for id in 0..100 {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
-    let number = purge_rule(&zone, "all of 2", Purge::Hard, 2);
+    let number = purge_rule(&zone, "all of 2", PurgeKind::Hard, 2);
     assert!(!found(&zone, b"/7"));
     assert!(found(&zone, b"/8"));
     // A page stored after the purge is not covered.
     put(&zone, b"/12", 12, 10, 20);
     assert!(found(&zone, b"/12"));
-    assert_eq!(zone.tend_purges(1), []);
+    assert_eq!(zone.maintain_purges(1), []);
     let mut retired = Vec::new();
     while retired.is_empty() {
-        retired = zone.tend_purges(16);
+        retired = zone.maintain_purges(16);
     }
     // One of the twenty pages was replaced before the sweep reached it.
-    assert_eq!(retired, [Retired { name: "all of 2".into(), number, count: 19 }]);
+    assert_eq!(retired, [FinishedPurge { name: "all of 2".into(), number, count: 19 }]);
     assert!(found(&zone, b"/12"));
     assert_eq!(zone.stats().objects, 81);
-    assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], Purge::Hard), zone.stats().bytes), (81, before));
+    assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], PurgeKind::Hard), zone.stats().bytes), (81, before));
 }
 
 /// Covers each phase of the fetch at the time of the purge.
@@ -89,8 +89,8 @@ fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
             let zone = zone(1 << 20);
             let purge_now = |now: usize| match by_label {
                 _ if now != stage => {}
-                true => assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0),
-                false => _ = purge_rule(&zone, "1", Purge::Hard, 1),
+                true => assert_eq!(purge_labels(&zone, &[1], PurgeKind::Hard), 0),
+                false => _ = purge_rule(&zone, "1", PurgeKind::Hard, 1),
             };
             let writer = lead(claim(&zone, b"/", 10));
             let mut waiting = waiter(claim(&zone, b"/", 10));
@@ -101,9 +101,9 @@ fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
             purge_now(2);
             let _after = lead(claim(&zone, b"/", 11));
             // The purge waits for the fetch, regardless of the number of sweeps.
-            (0..4).for_each(|_| assert!(zone.tend_purges(1000).iter().all(|told| told.count == 0)));
+            (0..4).for_each(|_| assert!(zone.maintain_purges(1000).iter().all(|told| told.count == 0)));
             assert_eq!(zone.live_purges(), 1);
-            assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
+            assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Unstored(NotStored::Purged)));
             assert!(!found(&zone, b"/"));
             assert_eq!(drain(&mut waiting).unwrap(), content(1, 10), "who asked before it is answered");
             waiter(claim(&zone, b"/", 13));
@@ -115,7 +115,7 @@ fn fetch_started_before_purge_is_not_stored_and_gets_no_new_followers() {
 fn fetch_not_covered_by_ban_retains_followers_and_is_stored() {
     let zone = zone(1 << 20);
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(2, None));
-    purge_labels(&zone, &[1], Purge::Hard);
+    purge_labels(&zone, &[1], PurgeKind::Hard);
     waiter(claim(&zone, b"/", 11));
     body.push(content(2, 10).into());
     assert!(matches!(body.complete(completion(2, 12, 100)), Completed::Stored(_)));
@@ -128,9 +128,9 @@ fn soft_purge_sets_time_from_which_page_is_stale() {
         let zone = zone(1 << 20);
         let purge = |from| {
             let keys = [KeyRef::new(b"/")];
-            let exactly = Covered::Exact { keys: &keys, addresses: &[], labels: &[] };
-            let covered = if by_rule { Covered::Rule { name: "", rule: &rule } } else { exactly };
-            drop(zone.purge_from(covered, Purge::Soft, from));
+            let exactly = PurgeScope::Exact { keys: &keys, addresses: &[], labels: &[] };
+            let covered = if by_rule { PurgeScope::Rule { name: "", rule: &rule } } else { exactly };
+            drop(zone.purge_from(covered, PurgeKind::Soft, from));
             zone.get(KeyRef::new(b"/"), plain, 20).unwrap().fresh_until()
         };
         put(&zone, b"/", 1, 10, 1000);
@@ -149,7 +149,7 @@ fn soft_purge_leaves_a_stale_page_also_of_a_fetch_under_way() {
     let zone = zone(1 << 20);
     put(&zone, b"/a", 1, 10, 10);
     let mut body = lead(claim(&zone, b"/b", 10)).admit(admission(6, None));
-    assert_eq!(purge_labels(&zone, &[1], Purge::Soft), 1);
+    assert_eq!(purge_labels(&zone, &[1], PurgeKind::Soft), 1);
     body.push(content(6, 10).into());
     body.complete(completion(6, 12, 1000));
     for key in [b"/a", b"/b"] {
@@ -169,7 +169,7 @@ fn fetch_of_claimed_address_retains_followers_when_another_address_is_purged() {
         zone.claim(KeyRef::new(b"/"), plain, |page| page.is_fresh(10), options)
     };
     let purge = |addresses: &[u64]| {
-        ended(zone.purge(Covered::Exact { keys: &[], addresses, labels: &[] }, Purge::Hard))
+        completed_purge(zone.purge(PurgeScope::Exact { keys: &[], addresses, labels: &[] }, PurgeKind::Hard))
     };
     let writer = lead(claim_at(77));
     purge(&[78]);
@@ -186,11 +186,11 @@ fn fetch_of_claimed_address_retains_followers_when_another_address_is_purged() {
 /// page.
 #[test]
 fn refresh_gets_no_followers_after_purge_of_stored_or_requested_address() {
-    let purge = |zone: &Zone<Page>, address: u64| {
-        let covered = Covered::Exact { keys: &[], addresses: &[address], labels: &[] };
-        ended(zone.purge(covered, Purge::Hard));
+    let purge = |zone: &Zone<TestPage>, address: u64| {
+        let covered = PurgeScope::Exact { keys: &[], addresses: &[address], labels: &[] };
+        completed_purge(zone.purge(covered, PurgeKind::Hard));
     };
-    let claim_at = |zone: &Zone<Page>, address: u64| {
+    let claim_at = |zone: &Zone<TestPage>, address: u64| {
         let options = ClaimOptions { address: Some([address; 2]), ..at(30) };
         zone.claim(KeyRef::new(b"/"), plain, |page| page.is_fresh(30), options)
     };
@@ -215,14 +215,14 @@ fn refresh_gets_no_followers_after_purge_of_stored_or_requested_address() {
 
 #[test]
 fn keys_and_labels_of_one_purge_count_each_page_once() {
-    for purge in [Purge::Hard, Purge::Soft] {
+    for purge in [PurgeKind::Hard, PurgeKind::Soft] {
         let zone = zone(1 << 20);
         for id in 0..10 {
             put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
         }
         let (one, two) = (KeyRef::new(b"/1"), KeyRef::new(b"/2"));
-        let covered = Covered::Exact { keys: &[one, two], addresses: &[1], labels: &[] };
-        assert_eq!(ended(zone.purge(covered, purge)).count, Count::Exact(3), "1, 2 and 6");
+        let covered = PurgeScope::Exact { keys: &[one, two], addresses: &[1], labels: &[] };
+        assert_eq!(completed_purge(zone.purge(covered, purge)).count, PurgeCount::Exact(3), "1, 2 and 6");
         for id in 0..10 {
             let page = zone.get(KeyRef::new(format!("/{id}").as_bytes()), plain, 50);
             let fresh = page.is_some_and(|page| page.is_fresh(50));
@@ -235,27 +235,27 @@ fn keys_and_labels_of_one_purge_count_each_page_once() {
 fn page_that_a_rule_covers_is_gone_for_the_count_of_what_follows() {
     let zone = zone(1 << 20);
     put(&zone, b"/", 1, 10, 10);
-    purge_rule(&zone, "group 1", Purge::Hard, 1);
-    assert_eq!(purge_labels(&zone, &[1], Purge::Hard), 0);
-    let retired = zone.tend_purges(1 << 20);
+    purge_rule(&zone, "group 1", PurgeKind::Hard, 1);
+    assert_eq!(purge_labels(&zone, &[1], PurgeKind::Hard), 0);
+    let retired = zone.maintain_purges(1 << 20);
     assert_eq!((retired.len(), retired[0].count, zone.live_purges()), (1, 1, 0));
 }
 
 #[test]
 fn everything_is_purged_at_once_and_counted_later() {
-    for purge in [Purge::Hard, Purge::Soft] {
+    for purge in [PurgeKind::Hard, PurgeKind::Soft] {
         let zone = zone(1 << 20);
         for id in 0..10 {
             put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
         }
-        let purged = ended(zone.purge(Covered::All, purge));
+        let purged = completed_purge(zone.purge(PurgeScope::All, purge));
         let fresh = |key: &[u8]| zone.get(KeyRef::new(key), plain, 50).is_some_and(|page| page.is_fresh(50));
         assert!(!fresh(b"/3"));
         put(&zone, b"/3", 3, 10, 20);
         assert!(fresh(b"/3"));
         assert_eq!(
-            zone.tend_purges(1 << 20),
-            [Retired { name: "all".into(), number: purged.number, count: 10 }]
+            zone.maintain_purges(1 << 20),
+            [FinishedPurge { name: "all".into(), number: purged.number, count: 10 }]
         );
     }
 }
@@ -264,8 +264,8 @@ fn everything_is_purged_at_once_and_counted_later() {
 fn what_is_no_rule_is_refused_and_purges_nothing() {
     let zone = zone(1 << 20);
     put(&zone, b"/", 1, 10, 10);
-    for rule in [&b""[..], &[0; 3], &[0; MOST_RULE + 1]] {
-        let mut purging = zone.purge(Covered::Rule { name: "", rule }, Purge::Hard);
+    for rule in [&b""[..], &[0; 3], &[0; MAX_RULE_LEN + 1]] {
+        let mut purging = zone.purge(PurgeScope::Rule { name: "", rule }, PurgeKind::Hard);
         let end = std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop()));
         assert!(matches!(end, Poll::Ready(Err(PurgeError::Rule))));
     }
@@ -278,32 +278,32 @@ fn rules_at_once_are_bounded() {
     let zone = zone(1 << 20);
     let is_taken = |number: u16| {
         let rule = number.to_le_bytes();
-        let mut purging = zone.purge(Covered::Rule { name: "", rule: &rule }, Purge::Soft);
+        let mut purging = zone.purge(PurgeScope::Rule { name: "", rule: &rule }, PurgeKind::Soft);
         match std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(end) => end.is_ok(),
             Poll::Pending => panic!("a purge that waits"),
         }
     };
     assert_eq!((0..2000).filter(|number| is_taken(*number)).count(), 1024);
-    zone.tend_purges(1);
-    zone.tend_purges(usize::MAX);
+    zone.maintain_purges(1);
+    zone.maintain_purges(usize::MAX);
     assert_eq!(zone.live_purges(), 0);
 }
 
 #[test]
 fn fetch_that_stores_nothing_does_not_hold_purge() {
     let zone = zone(1 << 20);
-    let _purged = zone.fetch_alone(KeyRef::new(b"/purged"), 10).admit(admission(1, None));
-    let covered = Covered::Exact { keys: &[KeyRef::new(b"/purged")], addresses: &[], labels: &[] };
-    ended(zone.purge(covered, Purge::Hard));
-    zone.tend_purges(1);
+    let _purged = zone.fetch_unshared(KeyRef::new(b"/purged"), 10).admit(admission(1, None));
+    let covered = PurgeScope::Exact { keys: &[KeyRef::new(b"/purged")], addresses: &[], labels: &[] };
+    completed_purge(zone.purge(covered, PurgeKind::Hard));
+    zone.maintain_purges(1);
     assert_eq!(zone.live_purges(), 0);
-    let writer = zone.fetch_alone(KeyRef::new(b"/long"), 10);
+    let writer = zone.fetch_unshared(KeyRef::new(b"/long"), 10);
     let mut reader = writer.reader();
     let mut long = writer.admit(Admission { length: Some(u64::MAX), ..admission(1, None) });
     long.push(content(1, 10).into());
-    purge_labels(&zone, &[1, 2], Purge::Hard);
-    zone.tend_purges(1);
+    purge_labels(&zone, &[1, 2], PurgeKind::Hard);
+    zone.maintain_purges(1);
     assert_eq!(zone.live_purges(), 0);
     long.complete(completion(1, 12, 100));
     assert_eq!(drain(&mut reader).unwrap(), content(1, 10));
@@ -312,22 +312,22 @@ fn fetch_that_stores_nothing_does_not_hold_purge() {
 #[test]
 fn fetch_that_would_keep_more_purges_than_may_be_stores_nothing() {
     let zone = zone(1 << 20);
-    let mut slow = zone.fetch_alone(KeyRef::new(b"/slow"), 10).admit(admission(1, None));
+    let mut slow = zone.fetch_unshared(KeyRef::new(b"/slow"), 10).admit(admission(1, None));
     let labels: Vec<u64> = (1000..1000 + (1 << 18)).collect();
     for labels in labels.chunks(1 << 14) {
-        purge_labels(&zone, labels, Purge::Hard);
+        purge_labels(&zone, labels, PurgeKind::Hard);
     }
-    zone.tend_purges(1);
+    zone.maintain_purges(1);
     assert_eq!(zone.live_purges(), 1 << 18, "the fetch may be of any of them");
-    let mut young = zone.fetch_alone(KeyRef::new(b"/young"), 10).admit(admission(2, None));
-    purge_labels(&zone, &[1, 2], Purge::Hard);
+    let mut young = zone.fetch_unshared(KeyRef::new(b"/young"), 10).admit(admission(2, None));
+    purge_labels(&zone, &[1, 2], PurgeKind::Hard);
     assert_eq!(zone.live_purges(), 2);
     for (id, body) in [(1, &mut slow), (2, &mut young)] {
         body.push(content(id, 10).into());
     }
-    assert!(matches!(slow.complete(completion(1, 12, 100)), Completed::Unstored(Unstored::Purged)));
-    assert!(matches!(young.complete(completion(2, 12, 100)), Completed::Unstored(Unstored::Purged)));
-    zone.tend_purges(1);
+    assert!(matches!(slow.complete(completion(1, 12, 100)), Completed::Unstored(NotStored::Purged)));
+    assert!(matches!(young.complete(completion(2, 12, 100)), Completed::Unstored(NotStored::Purged)));
+    zone.maintain_purges(1);
     assert_eq!(zone.live_purges(), 0);
 }
 
@@ -338,12 +338,12 @@ fn repeated_purge_rule_is_stored_once() {
         put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
     }
     for round in 0..5000 {
-        purge_rule(&zone, "1", Purge::Hard, 1);
+        purge_rule(&zone, "1", PurgeKind::Hard, 1);
         if round == 1000 {
             assert!(!found(&zone, b"/1"));
         }
     }
     assert!(zone.live_purges() <= 64);
-    let told = zone.tend_purges(usize::MAX);
-    assert_eq!(told.iter().map(|told| told.count).sum::<usize>(), 10);
+    let reports = zone.maintain_purges(usize::MAX);
+    assert_eq!(reports.iter().map(|told| told.count).sum::<usize>(), 10);
 }

@@ -78,7 +78,7 @@ fn bodies_on_their_way_count_against_the_cap_and_never_take_all_of_it() {
         bodies.push(body);
         assert!(zone.stats().bytes <= 1 << 20);
     }
-    let oversized = bodies.iter().filter(|b| b.state() == Push::Oversized).count();
+    let oversized = bodies.iter().filter(|b| b.state() == CollectState::Oversized).count();
     assert_eq!(oversized, 100 - (1 << 19) / 20_064);
     assert!(zone.get(KeyRef::new(b"/hot"), plain, 3).is_some());
 }
@@ -90,8 +90,8 @@ fn object_that_does_not_fit_serves_its_readers_and_is_not_stored() {
     let mut reader = writer.reader();
     let mut body = writer.admit(admission(1, None));
     body.push(content(1, 1000).into());
-    let finish = Completion { meta: Page { id: 1, heap: 1 << 20 }, ..completion(1, 11, 100) };
-    assert!(matches!(body.complete(finish), Completed::Unstored(Unstored::NoRoom)));
+    let finish = Completion { meta: TestPage { id: 1, heap: 1 << 20 }, ..completion(1, 11, 100) };
+    assert!(matches!(body.complete(finish), Completed::Unstored(NotStored::OverCap)));
     assert_eq!(drain(&mut reader).unwrap(), content(1, 1000));
     assert_eq!((zone.stats().rejected, zone.stats().flights), (1, 0));
 }
@@ -118,7 +118,7 @@ fn sweep_removes_inactive_pages_in_steps() {
     for n in 0..300 {
         put(&zone, &key(n), n as u64, 100, 10);
     }
-    assert_eq!(zone.sweep(1009, 10_000), Swept { examined: 300, removed: 0, finished: true });
+    assert_eq!(zone.sweep(1009, 10_000), SweepResult { examined: 300, removed: 0, finished: true });
     for n in 0..100 {
         zone.get(KeyRef::new(&key(n)), plain, 500);
     }
@@ -141,7 +141,7 @@ fn sweep_removes_inactive_pages_in_steps() {
 #[test]
 fn alternatives_attach_once_to_their_generation_and_are_accounted() {
     let zone = zone(1 << 20);
-    let gzip = |n: usize| Alternative { bytes: vec![1; n].into(), meta: 7 };
+    let gzip = |n: usize| AlternativeEncoding { bytes: vec![1; n].into(), meta: 7 };
     let before = zone.stats().bytes;
     let object = put(&zone, b"/", 1, 100, 10);
     let bare = zone.stats().bytes;
@@ -171,13 +171,13 @@ fn alternatives_that_are_ready_come_with_the_object() {
     let mut body = lead(claim(&zone, b"/", 10)).admit(admission(1, None));
     body.push(content(1, 100).into());
     let mut finish = completion(1, 11, 100);
-    finish.alternatives[2] = Some(Alternative { bytes: vec![1; 3000].into(), meta: 9 });
+    finish.alternatives[2] = Some(AlternativeEncoding { bytes: vec![1; 3000].into(), meta: 9 });
     body.complete(finish);
     let object = zone.get(KeyRef::new(b"/"), plain, 12).unwrap();
     assert_eq!(object.alternative(2).unwrap().meta, 9);
     assert!(object.weight() > 3100);
     assert_eq!(
-        zone.attach(&object, 2, Alternative { bytes: Bytes::new(), meta: 0 }),
+        zone.attach(&object, 2, AlternativeEncoding { bytes: Bytes::new(), meta: 0 }),
         Err(AttachError::Occupied)
     );
 }
@@ -205,7 +205,7 @@ fn pressed_zone_shrinks_by_steps_stores_within_its_cap_and_grows_again() {
     }
     let full = zone.stats();
     assert!(full.bytes > 3 << 20, "{full:?}");
-    zone.press(1 << 20);
+    zone.set_pressure_limit(1 << 20);
     assert_eq!(zone.stats().keys, full.keys, "nothing leaves before a step");
     assert_eq!(zone.shrink(10), 10);
     assert_eq!(zone.stats().keys, full.keys - 10);
@@ -220,7 +220,7 @@ fn pressed_zone_shrinks_by_steps_stores_within_its_cap_and_grows_again() {
     // A reload with the same size must not enlarge the cap.
     zone.resize(zone.limits());
     assert_eq!(zone.stats().limit_bytes, 1 << 20);
-    zone.press(usize::MAX);
+    zone.set_pressure_limit(usize::MAX);
     assert_eq!((zone.stats().limit_bytes, zone.shrink(10)), (4 << 20, 0));
 }
 
@@ -231,12 +231,12 @@ fn store_under_lowered_cap_evicts_some_pages_but_not_whole_excess() {
         put(&zone, &key(n), n as u64, 4000, 1);
     }
     let full = zone.stats();
-    zone.press(1 << 20);
+    zone.set_pressure_limit(1 << 20);
     let mut writer = lead(claim(&zone, b"/new", 10)).admit(admission(1, None));
     writer.push(content(1, 4000).into());
     let after = zone.stats();
     assert!((1..=64).contains(&(full.keys - after.keys)), "{full:?} {after:?}");
-    assert_eq!(writer.state(), Push::Oversized, "it is passed through");
+    assert_eq!(writer.state(), CollectState::Oversized, "it is passed through");
     drop(writer);
     while zone.shrink(100) > 0 {}
     let less = zone.stats();
@@ -244,7 +244,7 @@ fn store_under_lowered_cap_evicts_some_pages_but_not_whole_excess() {
     put(&zone, b"/new", 1, 4000, 11);
     assert!(zone.get(KeyRef::new(b"/new"), plain, 11).is_some());
     // A small excess is evicted together with the room for the page, which may need more.
-    zone.press(less.bytes - 20_000);
+    zone.set_pressure_limit(less.bytes - 20_000);
     put(&zone, b"/large", 2, 400_000, 12);
     assert!(zone.get(KeyRef::new(b"/large"), plain, 12).is_some());
     assert!(zone.stats().bytes <= less.bytes - 20_000);

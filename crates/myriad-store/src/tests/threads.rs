@@ -32,7 +32,7 @@ fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     }
 }
 
-fn read(reader: &mut FlightReader<Page>) -> Result<Vec<u8>, Abort> {
+fn read(reader: &mut FlightReader<TestPage>) -> Result<Vec<u8>, Abort> {
     let mut bytes = Vec::new();
     while let Some(piece) = wait(|cx| reader.poll_chunk(cx)) {
         bytes.extend_from_slice(&piece?);
@@ -93,14 +93,14 @@ impl Work {
     }
 
     /// Returns whether each possible interaction of the workers has occurred.
-    fn has_met_all(&self, zone: &Zone<Page>) -> bool {
+    fn has_met_all(&self, zone: &Zone<TestPage>) -> bool {
         let (stats, steps) = (zone.stats(), self.steps.load(SeqCst));
         steps > 100 && stats.stored > 0 && stats.hits > 0 && self.led.iter().all(|led| led.load(SeqCst) > 0)
     }
 }
 
 /// Runs random operations of a worker on the zone.
-fn work(zone: &Zone<Page>, work: &Work, seed: u64) {
+fn work(zone: &Zone<TestPage>, work: &Work, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     while !work.over.load(SeqCst) {
         work.steps.fetch_add(1, SeqCst);
@@ -114,7 +114,13 @@ fn work(zone: &Zone<Page>, work: &Work, seed: u64) {
                     1 => _ = zone.clear(),
                     2 => object.set_fresh_until(0),
                     3 => drop(zone.begin_refresh(&object, 10, 1000, None)),
-                    4 => _ = zone.attach(&object, 0, Alternative { bytes: vec![0; 500].into(), meta: 1 }),
+                    4 => {
+                        _ = zone.attach(
+                            &object,
+                            0,
+                            AlternativeEncoding { bytes: vec![0; 500].into(), meta: 1 },
+                        )
+                    }
                     _ => {}
                 }
             }
@@ -142,10 +148,10 @@ fn work(zone: &Zone<Page>, work: &Work, seed: u64) {
     }
 }
 
-fn write(writer: FlightWriter<Page>, id: u64, rng: &mut fastrand::Rng) {
+fn write(writer: FlightWriter<TestPage>, id: u64, rng: &mut fastrand::Rng) {
     match rng.u8(..8) {
         0 => drop(writer),
-        1 => writer.fail(Failure(502)),
+        1 => writer.fail(FetchFailure(502)),
         2 => writer.uncacheable(10, 0),
         _ => {
             let mut body = writer.admit(admission(id, None));

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_disk::index::{Hashed, LivePurges};
+use myriad_disk::index::{HashedKeyRef, LivePurges};
 use parking_lot::Mutex;
 
 use super::Zone;
-use crate::flight::{Flight, FlightReader, FlightWriter, Lead, State, suits};
-use crate::shard::{Record, Role, Shard};
+use crate::flight::{Flight, FlightLead, FlightReader, FlightWriter, State, matches_request};
+use crate::shard::{FlightRecord, FlightRole, Shard};
 use crate::{KeyRef, Metadata, Object, Selection};
 
 /// Options of a claim.
@@ -74,14 +74,14 @@ impl<M: Metadata> Zone<M> {
             previous = Some(object);
         }
         match shard.find_flight(key, &variant, purges, now, lock_age_ms) {
-            Running::Flight(flight) => Claim::Wait(FlightReader::join(&flight, false)),
-            Running::Oversized => Claim::Pass,
-            Running::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
-            Running::None => {
+            RunningFlight::Flight(flight) => Claim::Wait(FlightReader::join(&flight, false)),
+            RunningFlight::Oversized => Claim::Pass,
+            RunningFlight::None if shard.notes.passes(key.table_hash(), now) => Claim::Pass,
+            RunningFlight::None => {
                 let selection = shard.expected_selection(key, &variant);
-                let address = address_beside(address, previous.as_ref());
+                let address = shared_address(address, previous.as_ref());
                 let previous = previous.map(|object| (object, now.saturating_add(lock_age_ms)));
-                let new = NewFlight { now, address, previous, selection, role: Role::Open };
+                let new = NewFlight { now, address, previous, selection, role: FlightRole::Open };
                 Claim::Lead(self.begin_flight(&mut shard, key, new))
             }
         }
@@ -89,17 +89,17 @@ impl<M: Metadata> Zone<M> {
 
     /// Returns a writer without waiters, for a fetch after a lock time-out or [`Claim::Pass`] whose response may still
     /// be stored.
-    pub fn fetch_alone(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
-        let (key, role) = (self.key(key), Role::Closed);
+    pub fn fetch_unshared(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
+        let (key, role) = (self.key(key), FlightRole::Closed);
         let new = NewFlight { now, address: None, previous: None, selection: None, role };
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
     /// Like [`Zone::fetch_alone`], to replace `object`, which counts as updating for `updating_ms`.
-    pub fn refresh_alone(&self, object: &Object<M>, now: u64, updating_ms: u64) -> FlightWriter<M> {
+    pub fn refresh_unshared(&self, object: &Object<M>, now: u64, updating_ms: u64) -> FlightWriter<M> {
         let key = self.key_of(object);
         let previous = Some((object.clone(), now.saturating_add(updating_ms)));
-        let new = NewFlight::refresh(object, now, previous, None, Role::Closed);
+        let new = NewFlight::refresh(object, now, previous, None, FlightRole::Closed);
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
@@ -128,19 +128,19 @@ impl<M: Metadata> Zone<M> {
                 variant.extend_from_slice(&own.variant);
             }
         };
-        let Running::None = shard.find_flight(key, &same, &self.inner.purges, now, updating_ms) else {
+        let RunningFlight::None = shard.find_flight(key, &same, &self.inner.purges, now, updating_ms) else {
             return None;
         };
         let previous = Some((object.clone(), now.saturating_add(updating_ms)));
-        let address = address_beside(address, Some(object));
-        let new = NewFlight::refresh(object, now, previous, address, Role::Open);
+        let address = shared_address(address, Some(object));
+        let new = NewFlight::refresh(object, now, previous, address, FlightRole::Open);
         Some(self.begin_flight(&mut shard, key, new))
     }
 
     pub(super) fn begin_flight(
         &self,
         shard: &mut Shard<M>,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         new: NewFlight<M>,
     ) -> FlightWriter<M> {
         let NewFlight { now, address, previous, selection, role } = new;
@@ -156,8 +156,15 @@ impl<M: Metadata> Zone<M> {
             state: Mutex::new(State::new()),
         });
         let of_it = Arc::clone(&flight);
-        shard.add_flight(Record { flight: of_it, role, may_store: true, address, head: None, selection });
-        FlightWriter::new(Lead::new(self.clone(), flight))
+        shard.add_flight(FlightRecord {
+            flight: of_it,
+            role,
+            may_store: true,
+            address,
+            head: None,
+            selection,
+        });
+        FlightWriter::new(FlightLead::new(self.clone(), flight))
     }
 }
 
@@ -168,13 +175,13 @@ pub(super) struct NewFlight<M: Metadata> {
     /// Object that it replaces, and the time until which that object counts as updating.
     pub(super) previous: Option<(Object<M>, u64)>,
     pub(super) selection: Option<Selection>,
-    pub(super) role: Role,
+    pub(super) role: FlightRole,
 }
 
 impl<M: Metadata> NewFlight<M> {
     /// Creates a flight that reads a file.
     pub(super) fn load(now: u64) -> Self {
-        Self { now, address: None, previous: None, selection: None, role: Role::Loading }
+        Self { now, address: None, previous: None, selection: None, role: FlightRole::Loading }
     }
 
     fn refresh(
@@ -182,7 +189,7 @@ impl<M: Metadata> NewFlight<M> {
         now: u64,
         previous: Option<(Object<M>, u64)>,
         address: Option<[u64; 2]>,
-        role: Role,
+        role: FlightRole,
     ) -> Self {
         Self { now, address, previous, selection: object.selection().cloned(), role }
     }
@@ -190,14 +197,14 @@ impl<M: Metadata> NewFlight<M> {
 
 /// Returns the address of a fetch that may confirm a stored object instead. `None` if the two have different addresses,
 /// so that a purge of either address closes the flight.
-fn address_beside<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
+fn shared_address<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Object<M>>) -> Option<[u64; 2]> {
     address.filter(|address| {
         previous.and_then(|object| M::address(object.meta())).is_none_or(|other| other == *address)
     })
 }
 
 /// Result of the search for a flight of a key.
-enum Running<M: Metadata> {
+enum RunningFlight<M: Metadata> {
     Flight(Arc<Flight<M>>),
     Oversized,
     None,
@@ -207,17 +214,17 @@ impl<M: Metadata> Shard<M> {
     /// Finds the flight that a request may wait for, and closes the flights that are older than the lock.
     fn find_flight(
         &mut self,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
         purges: &LivePurges<M>,
         now: u64,
         lock_age_ms: u64,
-    ) -> Running<M> {
+    ) -> RunningFlight<M> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let mut running = Running::None;
-        for record in self.flights_of(key) {
-            let live = matches!(record.role, Role::Open | Role::Oversized);
-            if !live || !suits(record.selection.as_ref(), variant, &mut scratch) {
+        let mut running = RunningFlight::None;
+        for record in self.flights_of_key(key) {
+            let live = matches!(record.role, FlightRole::Open | FlightRole::Oversized);
+            if !live || !matches_request(record.selection.as_ref(), variant, &mut scratch) {
                 continue;
             }
             let generation = record.flight.generation;
@@ -225,15 +232,15 @@ impl<M: Metadata> Shard<M> {
                 && purges.may_cover(generation, key, record.address, record.head.as_deref().map(M::view))
             {
                 // Its waiters claimed before the purge. It may store its page if the purge turns out not to cover it.
-                record.role = Role::Closed;
+                record.role = FlightRole::Closed;
                 continue;
             }
-            if record.role == Role::Oversized {
-                running = Running::Oversized;
+            if record.role == FlightRole::Oversized {
+                running = RunningFlight::Oversized;
             } else if now.saturating_sub(record.flight.started_at) >= lock_age_ms {
-                record.role = Role::Closed;
+                record.role = FlightRole::Closed;
             } else {
-                running = Running::Flight(Arc::clone(&record.flight));
+                running = RunningFlight::Flight(Arc::clone(&record.flight));
                 break;
             }
         }
@@ -244,12 +251,12 @@ impl<M: Metadata> Shard<M> {
     /// Returns the probable variant of a new flight, from the selector of a stored object or of a flight.
     fn expected_selection(
         &mut self,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         variant: &impl Fn(&[u8], &mut Vec<u8>),
     ) -> Option<Selection> {
         let stored = self.entry(key).and_then(|e| e.selector()).cloned();
         let mut arriving = || {
-            let seen = self.flights_of(key).filter(|r| r.role != Role::Purged);
+            let seen = self.flights_of_key(key).filter(|r| r.role != FlightRole::Purged);
             seen.filter_map(|r| r.selection.as_ref()).map(|s| Arc::clone(&s.selector)).next()
         };
         let selector = stored.or_else(&mut arriving)?;

@@ -3,19 +3,19 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use myriad_disk::index::{Hashed, Name};
-use myriad_disk::{Disk, DiskLimits, DiskOptions, DiskPool, DiskStats, Spill};
+use myriad_disk::index::{FileName, HashedKeyRef};
+use myriad_disk::{DiskLimits, DiskOptions, DiskPool, DiskStats, DiskStore, SpillWriter};
 
 use super::claim::NewFlight;
 use super::{Inner, Zone};
-use crate::disk::Tier;
-use crate::flight::{Abort, Lead, Phase};
-use crate::shard::{Entry, Role};
+use crate::disk::DiskTier;
+use crate::flight::{Abort, FlightLead, Phase};
+use crate::shard::{FlightRole, KeyEntry};
 use crate::{FlightReader, KeyRef, Metadata, Object, Persist};
 
 /// File that may contain the page for a request. Two values are equal if they are the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageFile(Name);
+pub struct PageFile(FileName);
 
 impl<M: Persist> Zone<M> {
     /// Opens the disk tier, at most once in the lifetime of a zone and before it stores an object.
@@ -27,12 +27,12 @@ impl<M: Persist> Zone<M> {
         let tier = self.inner.tier.get_or_init(|| {
             let memory: Weak<Inner<M>> = Arc::downgrade(&self.inner);
             let options = options.take().unwrap_or_else(|| unreachable!("made once"));
-            let seed = Disk::seed_of(&options.path, self.inner.seed());
-            self.inner.take_seed(seed);
-            Arc::new(Tier::new(options, seed, pool, memory))
+            let seed = DiskStore::folder_seed(&options.path, self.inner.seed());
+            self.inner.set_seed(seed);
+            Arc::new(DiskTier::new(options, seed, pool, memory))
         });
         if options.is_none() {
-            self.inner.purges.serve_disk();
+            self.inner.purges.record_softened();
             tier.disk.begin();
         }
     }
@@ -40,7 +40,7 @@ impl<M: Persist> Zone<M> {
 
 impl<M: Metadata> Zone<M> {
     #[inline]
-    pub(crate) fn tier(&self) -> Option<&Arc<Tier<M>>> {
+    pub(crate) fn tier(&self) -> Option<&Arc<DiskTier<M>>> {
         self.inner.tier.get()
     }
 
@@ -60,7 +60,7 @@ impl<M: Metadata> Zone<M> {
     /// nothing is written.
     pub fn close_disk(&self, patience: Duration) {
         if let Some(tier) = self.tier() {
-            tier.disk.rouse();
+            tier.disk.wake_maintenance();
             self.write_changed_until(u64::MAX);
             tier.disk.close(patience);
         }
@@ -83,7 +83,8 @@ impl<M: Metadata> Zone<M> {
         let (tier, key) = (self.tier()?, self.key(key));
         let flight = {
             let mut shard = self.shard(key);
-            if let Some(record) = shard.flights_of(key).find(|record| record.role == Role::Loading) {
+            if let Some(record) = shard.flights_of_key(key).find(|record| record.role == FlightRole::Loading)
+            {
                 return Some(FlightReader::join(&record.flight, true));
             }
             self.begin_flight(&mut shard, key, NewFlight::load(now))
@@ -96,21 +97,28 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Reads a page into memory without a request for it. Returns false if the queue is full.
-    pub(super) fn warm(&self, tier: &Arc<Tier<M>>, name: Name, now: u64) -> bool {
+    pub(super) fn warm(&self, tier: &Arc<DiskTier<M>>, name: FileName, now: u64) -> bool {
         let (zone, of_job) = (self.clone(), Arc::clone(tier));
         tier.disk.on_reader(move || {
             // The key is in the file. The file is read again after the flight exists, so that a purge of the key is
             // noticed.
             let Some(key) = of_job.disk.key_in(name) else { return };
-            if let Some(lead) = zone.lead_of_load(of_job.disk.seed().hashed(&key), now) {
+            if let Some(lead) = zone.begin_load(of_job.disk.seed().hashed(&key), now) {
                 zone.load_now(&of_job, name, zone.limits().max_object_bytes, now, lead);
             }
         })
     }
 
-    fn load_now(&self, tier: &Tier<M>, name: Name, most_in_memory: u64, now: u64, mut lead: Lead<M>) {
+    fn load_now(
+        &self,
+        tier: &DiskTier<M>,
+        name: FileName,
+        most_in_memory: u64,
+        now: u64,
+        mut lead: FlightLead<M>,
+    ) {
         let object = tier.read_object(name, most_in_memory, now, lead.flight.key.as_ref());
-        if let Some(object) = object.filter(|object| self.passes(tier, name, object, true)) {
+        if let Some(object) = object.filter(|object| self.survives_purges(tier, name, object, true)) {
             // Fails after a purge or a newer page, or without room; the waiters look up again.
             let _ = lead.store_loaded(&object);
         } else {
@@ -120,16 +128,22 @@ impl<M: Metadata> Zone<M> {
 
     /// Returns whether a page in a file survives all purges. The file is marked as stale or removed as they require.
     /// `count` is set if the file existed before, so that the purges count it.
-    pub(super) fn passes(&self, tier: &Tier<M>, name: Name, object: &Object<M>, count: bool) -> bool {
+    pub(super) fn survives_purges(
+        &self,
+        tier: &DiskTier<M>,
+        name: FileName,
+        object: &Object<M>,
+        count: bool,
+    ) -> bool {
         let counted = tier.disk.counted_upto(name);
         let judged = self.judge_filed(object, count.then_some(counted));
-        judged.is_none_or(|(verdict, number)| tier.obey(name, object, verdict, number))
+        judged.is_none_or(|(verdict, number)| tier.apply_verdict(name, object, verdict, number))
     }
 
     /// Returns the lead of a load without waiters; `None` if the key is already being loaded.
-    fn lead_of_load(&self, key: Hashed<'_>, now: u64) -> Option<Lead<M>> {
+    fn begin_load(&self, key: HashedKeyRef<'_>, now: u64) -> Option<FlightLead<M>> {
         let mut shard = self.shard(key);
-        let is_loading = shard.flights_of(key).any(|record| record.role == Role::Loading);
+        let is_loading = shard.flights_of_key(key).any(|record| record.role == FlightRole::Loading);
         (!is_loading).then(|| self.begin_flight(&mut shard, key, NewFlight::load(now)).into_lead())
     }
 
@@ -157,7 +171,7 @@ impl<M: Metadata> Zone<M> {
             };
             let index = shard.find(key);
             let position = index.and_then(|index| shard.queue.at(index)?.objects.iter().position(is_older));
-            index.zip(position).and_then(|(index, position)| shard.take(index, position))
+            index.zip(position).and_then(|(index, position)| shard.remove_object(index, position))
         };
         if let Some(taken) = taken {
             self.drop_taken(taken);
@@ -176,7 +190,7 @@ impl<M: Metadata> Zone<M> {
         let zone = self.clone();
         tier.write(object, is_stored, move |tier, name, object| {
             // A purge may have found the page neither in memory nor in the catalogue, so the purges are applied now.
-            zone.passes(tier, name, object, false);
+            zone.survives_purges(tier, name, object, false);
             zone.forget_older(object);
         });
     }
@@ -188,7 +202,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Records the hits on an evicted entry in the disk tier.
-    pub(super) fn note_evicted(&self, entry: &Entry<M>) {
+    pub(super) fn note_evicted(&self, entry: &KeyEntry<M>) {
         // A page without hits must not appear recently used.
         if let Some(tier) = self.tier()
             && entry.objects.iter().any(|object| object.hits() > 0)
@@ -205,7 +219,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Returns a writer to disk for a body of at least `len` bytes.
-    pub(crate) fn begin_spill(&self, len: u64) -> Option<Spill> {
+    pub(crate) fn begin_spill(&self, len: u64) -> Option<SpillWriter> {
         self.tier()?.disk.begin_spill(len)
     }
 
@@ -219,7 +233,7 @@ impl<M: Metadata> Zone<M> {
                 entry.map(|entry| entry.objects.clone())
             };
             let Some(objects) = objects else {
-                tier.disk.backlog_lost(*hash);
+                tier.disk.note_backlog_dropped(*hash);
                 continue;
             };
             let unwritten = objects.iter().filter(|object| !tier.disk.has_file_of(&tier.id(object)));

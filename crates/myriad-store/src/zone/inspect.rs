@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use myriad_disk::DiskLimits;
-use myriad_disk::index::Verdict;
+use myriad_disk::index::PurgeVerdict;
 
 use super::Zone;
 use crate::disk::DiskPage;
-use crate::{KeyRef, Metadata, Object, Retired};
+use crate::{FinishedPurge, KeyRef, Metadata, Object};
 
 /// Number of slots that a call of [`Zone::inspect`] or [`Zone::inspect_disk`] examines.
 const BATCH: u32 = 64;
@@ -46,7 +46,7 @@ impl<M: Metadata> Zone<M> {
             let entries = range.filter_map(|slot| shard.queue.at(slot));
             (entries.flat_map(|entry| entry.objects.iter().cloned()).collect(), slots)
         };
-        objects.retain(|object| self.is_there(object));
+        objects.retain(|object| self.is_unpurged(object));
         let next = at.slot.saturating_add(BATCH);
         let next =
             if next < slots { Cursor { slot: next, ..at } } else { Cursor { shard: at.shard + 1, slot: 0 } };
@@ -60,33 +60,35 @@ impl<M: Metadata> Zone<M> {
             let shard = self.shard(key);
             shard.entry(key).map_or_else(Vec::new, |entry| entry.objects.iter().cloned().collect())
         };
-        objects.retain(|object| self.is_there(object));
+        objects.retain(|object| self.is_unpurged(object));
         objects
     }
 
     /// Returns the result of [`Zone::get`] without counting a use or a miss.
-    pub fn glance(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
+    pub fn peek_variant(&self, key: KeyRef<'_>, variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<M>> {
         let key = self.key(key);
         let found = self.shard(key).lookup(key, &variant);
-        found.map(|(_, object)| object).filter(|object| self.is_there(object))
+        found.map(|(_, object)| object).filter(|object| self.is_unpurged(object))
     }
 
     /// Returns the objects in memory with a label, without counting a use.
-    pub fn labelled(&self, label: u64) -> Vec<Object<M>> {
+    pub fn objects_with_label(&self, label: u64) -> Vec<Object<M>> {
         let mut found = Vec::new();
         for shard in &self.inner.shards {
             let shard = shard.lock();
             let entries = shard.labels.slots(label).filter_map(|slot| shard.queue.at(slot));
-            found.extend(entries.flat_map(|entry| entry.objects.iter().filter(|o| bears(o, label)).cloned()));
+            found.extend(
+                entries.flat_map(|entry| entry.objects.iter().filter(|o| has_label(o, label)).cloned()),
+            );
         }
-        found.retain(|object| self.is_there(object));
+        found.retain(|object| self.is_unpurged(object));
         found
     }
 
     /// Returns the purges by rule whose pages are being counted, oldest first.
     pub fn purges_by_rule(&self) -> Vec<LivePurge> {
-        let counting = self.inner.purges.untold().into_iter();
-        counting.map(|Retired { name, number, count }| LivePurge { name, number, count }).collect()
+        let counting = self.inner.purges.unreported().into_iter();
+        counting.map(|FinishedPurge { name, number, count }| LivePurge { name, number, count }).collect()
     }
 
     /// Returns the limits of the disk tier, if present.
@@ -110,39 +112,41 @@ impl<M: Metadata> Zone<M> {
         let Some(tier) = self.tier() else { return (Vec::new(), None) };
         let (files, next) = tier.disk.files(slot, BATCH);
         let pages = files.into_iter().filter_map(|name| tier.read_page(name));
-        (pages.filter_map(|page| self.on_disk_alone(page)).collect(), next)
+        (pages.filter_map(|page| self.disk_only_page(page)).collect(), next)
     }
 
     /// Returns all variants of a key that are only on disk. Reads on this thread, like [`Self::inspect_disk`].
     pub fn peek_disk(&self, key: KeyRef<'_>) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
         let pages = tier.disk.files_of(self.key(key)).into_iter().filter_map(|name| tier.read_page(name));
-        pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.on_disk_alone(page)).collect()
+        pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.disk_only_page(page)).collect()
     }
 
     /// Returns the pages that are only on disk and have a label. Reads on this thread, like [`Self::inspect_disk`].
-    pub fn labelled_on_disk(&self, label: u64) -> Vec<DiskPage<M>> {
+    pub fn disk_pages_with_label(&self, label: u64) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
-        let pages = tier.disk.files_bearing(label).into_iter().filter_map(|name| tier.read_page(name));
-        pages.filter_map(|page| self.on_disk_alone(page)).collect()
+        let pages = tier.disk.files_with_label(label).into_iter().filter_map(|name| tier.read_page(name));
+        pages.filter_map(|page| self.disk_only_page(page)).collect()
     }
 
     /// Returns whether a soft purge has made the object stale, even if no look-up has applied it yet.
     pub fn is_made_stale(&self, object: &Object<M>) -> bool {
-        self.inner.purges.look_at(object.asked_by(), object.key(), object.meta()) == Verdict::Stale
+        self.inner.purges.peek_verdict(object.last_purge_applied(), object.key(), object.meta())
+            == PurgeVerdict::Stale
     }
 
     /// Returns whether no purge has removed the object, even if no look-up has applied it yet.
-    fn is_there(&self, object: &Object<M>) -> bool {
-        self.inner.purges.look_at(object.asked_by(), object.key(), object.meta()) != Verdict::Goes
+    fn is_unpurged(&self, object: &Object<M>) -> bool {
+        self.inner.purges.peek_verdict(object.last_purge_applied(), object.key(), object.meta())
+            != PurgeVerdict::Removed
     }
 
     /// Returns the page of a file for display; `None` if it is purged or also in memory.
-    fn on_disk_alone(&self, mut page: DiskPage<M>) -> Option<DiskPage<M>> {
-        match self.inner.purges.look_at(page.generation, &page.key, page.meta.view()) {
-            Verdict::Goes => return None,
-            Verdict::Stale => page.fresh_until = 0,
-            Verdict::Stays => {}
+    fn disk_only_page(&self, mut page: DiskPage<M>) -> Option<DiskPage<M>> {
+        match self.inner.purges.peek_verdict(page.generation, &page.key, page.meta.view()) {
+            PurgeVerdict::Removed => return None,
+            PurgeVerdict::Stale => page.fresh_until = 0,
+            PurgeVerdict::Unaffected => {}
         }
         let is_it = |object: &Object<M>| {
             let variant = object.selection().map(|selection| &selection.variant[..]);
@@ -153,7 +157,7 @@ impl<M: Metadata> Zone<M> {
     }
 }
 
-fn bears<M: Metadata>(object: &Object<M>, label: u64) -> bool {
+fn has_label<M: Metadata>(object: &Object<M>, label: u64) -> bool {
     let mut bears = false;
     object.labels(&mut |own| bears |= own == label);
     bears

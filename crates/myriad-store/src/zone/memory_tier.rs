@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
 
-use myriad_disk::index::{Book, ExactPurge, Name, Purge, PurgeRecord, Softened, Verdict};
-use myriad_disk::{Filed, MemoryPurges, MemoryTier, variant_hash};
+use myriad_disk::index::{
+    ExactPurge, FileName, PurgeKind, PurgeRecord, PurgeSet, PurgeVerdict, SoftPurgedPage,
+};
+use myriad_disk::{IndexedFile, MemoryPurges, MemoryTier, variant_hash};
 
 use super::purges::oldest_flight;
 use super::{Inner, Zone};
@@ -15,19 +17,19 @@ use crate::shard::Shard;
 const WARM_PART: usize = 2;
 
 impl<M: Metadata> MemoryPurges for Inner<M> {
-    fn begin_purges(&self, book: &Book, is_lost: bool) -> Vec<PurgeRecord> {
+    fn begin_purges(&self, book: &PurgeSet, is_lost: bool) -> Vec<PurgeRecord> {
         self.purges.begin(&self.sequence, book, is_lost)
     }
 
-    fn adopt_purges(&self, news: &Book) -> Book {
+    fn adopt_purges(&self, news: &PurgeSet) -> PurgeSet {
         self.purges.adopt(&self.sequence, news)
     }
 
-    fn take_exact(self: Arc<Self>, exact: &ExactPurge) {
-        Zone::of(&self).take_exact(exact);
+    fn apply_exact(self: Arc<Self>, exact: &ExactPurge) {
+        Zone::of(&self).apply_exact(exact);
     }
 
-    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize) {
+    fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize) {
         self.purges.note_found(key, labels, purge, count);
     }
 
@@ -35,19 +37,19 @@ impl<M: Metadata> MemoryPurges for Inner<M> {
         self.purges.end_count(exact)
     }
 
-    fn take_softened(&self) -> Vec<Softened> {
+    fn take_softened(&self) -> Vec<SoftPurgedPage> {
         self.purges.take_softened()
     }
 
-    fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> Verdict {
+    fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> PurgeVerdict {
         if self.purges.any_since(since) {
             self.purges.judge_exact(since, key, labels)
         } else {
-            Verdict::Stays
+            PurgeVerdict::Unaffected
         }
     }
 
-    fn holds_newer(&self, filed: &Filed) -> bool {
+    fn holds_newer(&self, filed: &IndexedFile) -> bool {
         let key = filed.key_hash();
         let shard = self.shard_of(key).lock();
         let entry = shard.find_hash(key).and_then(|slot| shard.queue.at(slot));
@@ -60,13 +62,13 @@ impl<M: Metadata> MemoryPurges for Inner<M> {
         })
     }
 
-    fn ask_file(&self, filed: &Filed, since: u64, count: Option<u64>) -> (Verdict, u64) {
+    fn judge_file(&self, filed: &IndexedFile, since: u64, count: Option<u64>) -> (PurgeVerdict, u64) {
         if let Some(judged) = self.purges.judge_any(since, count) {
             return judged;
         }
         let mut newest = since;
-        let Some(tier) = self.tier.get() else { return (Verdict::Stays, newest) };
-        let verdict = tier.ask_file(filed, |key, meta| {
+        let Some(tier) = self.tier.get() else { return (PurgeVerdict::Unaffected, newest) };
+        let verdict = tier.judge_file_with(filed, |key, meta| {
             let (verdict, number) = self.purges.judge_stored(since, key, meta, count);
             newest = number;
             verdict
@@ -86,7 +88,7 @@ impl<M: Metadata> MemoryPurges for Inner<M> {
         self.purges.newest_rule_before(number)
     }
 
-    fn asked_in_memory(&self) -> u64 {
+    fn checked_in_memory(&self) -> u64 {
         self.swept_purges.load(SeqCst)
     }
 
@@ -98,14 +100,14 @@ impl<M: Metadata> MemoryPurges for Inner<M> {
         self.purges.is_crowded()
     }
 
-    fn let_fetches_go(&self, number: u64) {
-        self.let_fetches_go(number);
+    fn prevent_storing_before(&self, number: u64) {
+        self.prevent_storing_before(number);
     }
 }
 
 impl<M: Metadata> Inner<M> {
     /// Removes a key's entry, after calling `first` under the same lock.
-    fn take_out(self: Arc<Self>, hash: u128, first: impl FnOnce(&mut Shard<M>)) {
+    fn remove_entry(self: Arc<Self>, hash: u128, first: impl FnOnce(&mut Shard<M>)) {
         let removed = {
             let mut shard = self.shard_of(hash).lock();
             first(&mut shard);
@@ -120,7 +122,7 @@ impl<M: Metadata> Inner<M> {
 impl<M: Metadata> MemoryTier for Inner<M> {
     fn last_used(&self, hash: u128) -> Option<u64> {
         let shard = self.shard_of(hash).lock();
-        shard.queue.at(shard.find_hash(hash)?).map(crate::shard::Entry::last_used)
+        shard.queue.at(shard.find_hash(hash)?).map(crate::shard::KeyEntry::last_used)
     }
 
     fn max_variants(&self) -> usize {
@@ -139,11 +141,11 @@ impl<M: Metadata> MemoryTier for Inner<M> {
     }
 
     fn forget(self: Arc<Self>, hash: u128) {
-        self.take_out(hash, |_| ());
+        self.remove_entry(hash, |_| ());
     }
 
     fn remove(self: Arc<Self>, hash: u128) {
-        self.take_out(hash, |shard| shard.forget_flights(hash));
+        self.remove_entry(hash, |shard| shard.forget_flights(hash));
     }
 
     fn forget_all(self: Arc<Self>) {
@@ -162,7 +164,7 @@ impl<M: Metadata> MemoryTier for Inner<M> {
         Zone::of(&self).write_backlog()
     }
 
-    fn warm(self: Arc<Self>, name: Name, hash: u128, now: u64) -> bool {
+    fn warm(self: Arc<Self>, name: FileName, hash: u128, now: u64) -> bool {
         if self.ledger.used() > self.ledger.limit() / WARM_PART {
             return false;
         }

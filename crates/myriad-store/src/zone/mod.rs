@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use myriad_disk::index::{Hashed, Ledger, LivePurges, Notes, Seed};
+use myriad_disk::index::{HashedKeyRef, KeyNotes, LivePurges, Seed, ZoneBudget};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 pub use claim::{Claim, ClaimOptions};
@@ -22,8 +22,8 @@ pub use disk::PageFile;
 pub use inspect::{Cursor, LivePurge};
 pub(crate) use spilled::finish_spill;
 
-use crate::disk::Tier;
-use crate::gone::{Gone, GoneKeys};
+use crate::disk::DiskTier;
+use crate::gone::{RemovalReason, RemovedKeys};
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 
@@ -50,10 +50,10 @@ pub(crate) struct Inner<M: Metadata> {
     seed: AtomicU64,
     /// Shards; their number is a power of two.
     shards: Box<[Mutex<Shard<M>>]>,
-    ledger: Ledger,
+    ledger: ZoneBudget,
     limits: RwLock<ZoneLimits>,
     /// Limit in bytes under memory pressure; [`usize::MAX`] without pressure.
-    pressed: AtomicUsize,
+    pressure_limit: AtomicUsize,
     /// Sequence that orders fetches and purges.
     sequence: AtomicU64,
     purges: LivePurges<M>,
@@ -67,9 +67,9 @@ pub(crate) struct Inner<M: Metadata> {
     sweep_next: Mutex<(usize, u32)>,
     rejected: AtomicU64,
     /// Keys that are no longer stored.
-    gone: GoneKeys,
+    removed_keys: RemovedKeys,
     /// The disk tier, once it is opened.
-    tier: OnceLock<Arc<Tier<M>>>,
+    tier: OnceLock<Arc<DiskTier<M>>>,
 }
 
 impl<M: Metadata> Zone<M> {
@@ -77,10 +77,10 @@ impl<M: Metadata> Zone<M> {
     pub fn new(name: &str, limits: ZoneLimits) -> Self {
         let shards =
             (limits.memory_bytes / SHARD_BYTES).clamp(1, MAX_SHARDS).next_power_of_two().min(MAX_SHARDS);
-        let note_sets = (limits.memory_bytes / NOTES_PART / shards / Notes::SET_BYTES).max(1);
-        let ledger = Ledger::new(limits.memory_bytes);
+        let note_sets = (limits.memory_bytes / NOTES_PART / shards / KeyNotes::SET_BYTES).max(1);
+        let ledger = ZoneBudget::new(limits.memory_bytes);
         // Reserved permanently, although a shard allocates its notes on first use.
-        ledger.try_reserve(shards * note_sets * Notes::SET_BYTES);
+        ledger.try_reserve(shards * note_sets * KeyNotes::SET_BYTES);
         let seed = Seed::random();
         let inner = Inner {
             name: name.into(),
@@ -88,7 +88,7 @@ impl<M: Metadata> Zone<M> {
             shards: (0..shards).map(|_| Mutex::new(Shard::new(note_sets, seed))).collect(),
             ledger,
             limits: RwLock::new(limits),
-            pressed: AtomicUsize::new(usize::MAX),
+            pressure_limit: AtomicUsize::new(usize::MAX),
             sequence: AtomicU64::new(1),
             purges: LivePurges::new(seed),
             purge_sweep: Mutex::default(),
@@ -96,7 +96,7 @@ impl<M: Metadata> Zone<M> {
             evict_next: AtomicUsize::new(0),
             sweep_next: Mutex::new((0, 0)),
             rejected: AtomicU64::new(0),
-            gone: GoneKeys::default(),
+            removed_keys: RemovedKeys::default(),
             tier: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
@@ -115,7 +115,7 @@ impl<M: Metadata> Zone<M> {
     /// Changes the limits, for example after a reload. Evicts down to a smaller cap before it returns.
     pub fn resize(&self, limits: ZoneLimits) {
         *self.inner.limits.write() = limits;
-        let cap = self.hold_cap();
+        let cap = self.update_cap();
         while self.inner.ledger.used() > cap && self.evict_one(None) {}
     }
 
@@ -141,13 +141,13 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Returns the reason why a key is no longer stored, if it was removed recently.
-    pub fn why_gone(&self, key: KeyRef<'_>) -> Option<Gone> {
-        self.inner.gone.of(self.key(key).hash())
+    pub fn removal_reason(&self, key: KeyRef<'_>) -> Option<RemovalReason> {
+        self.inner.removed_keys.of(self.key(key).hash())
     }
 
     /// Counts a request for `key` and returns the count (`*_cache_min_uses`). The count restarts after `inactive_ms`
     /// without a request. Counts are stored for a bounded number of keys.
-    pub fn uses(&self, key: KeyRef<'_>, now: u64) -> u32 {
+    pub fn count_use(&self, key: KeyRef<'_>, now: u64) -> u32 {
         let (key, inactive_ms) = (self.key(key), self.limits().inactive_ms);
         self.shard(key).notes.count(key.table_hash(), now, inactive_ms)
     }
@@ -181,21 +181,21 @@ impl<M: Metadata> Zone<M> {
     }
 
     #[inline]
-    fn key<'k>(&self, key: KeyRef<'k>) -> Hashed<'k> {
+    fn key<'k>(&self, key: KeyRef<'k>) -> HashedKeyRef<'k> {
         self.inner.seed().hashed(key.bytes())
     }
 
-    fn key_of<'k>(&self, object: &'k Object<M>) -> Hashed<'k> {
+    fn key_of<'k>(&self, object: &'k Object<M>) -> HashedKeyRef<'k> {
         self.inner.seed().hashed(object.key())
     }
 
     #[inline]
-    fn shard(&self, key: Hashed<'_>) -> MutexGuard<'_, Shard<M>> {
+    fn shard(&self, key: HashedKeyRef<'_>) -> MutexGuard<'_, Shard<M>> {
         self.inner.shards[self.shard_index(key)].lock()
     }
 
     #[inline]
-    fn shard_index(&self, key: Hashed<'_>) -> usize {
+    fn shard_index(&self, key: HashedKeyRef<'_>) -> usize {
         key.shard_hash() as usize & (self.inner.shards.len() - 1)
     }
 }
@@ -207,9 +207,9 @@ impl<M: Metadata> Inner<M> {
     }
 
     /// Sets the seed of the keys' hashes. No key must have been hashed before.
-    fn take_seed(&self, seed: Seed) {
+    fn set_seed(&self, seed: Seed) {
         self.seed.store(seed.0, Relaxed);
-        self.purges.take_seed(seed);
+        self.purges.set_seed(seed);
         self.shards.iter().for_each(|shard| shard.lock().seed = seed);
     }
 

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use myriad_disk::index::{ExactPurge, PurgeRecord, Retired, Verdict, Walk};
+use myriad_disk::index::{ExactPurge, FinishedPurge, LabelWalk, PurgeRecord, PurgeVerdict};
 
 use super::{Inner, Zone};
-use crate::gone::Gone;
-use crate::shard::{Role, Shard, Taken};
-use crate::{Count, Covered, MOST_RULE, Metadata, Object, Purge, PurgeError, Purged, Purging};
+use crate::gone::RemovalReason;
+use crate::shard::{FlightRole, RemovedItem, Shard};
+use crate::{
+    LoggedPurge, MAX_RULE_LEN, Metadata, Object, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
+};
 
 /// Number of entries checked in one hold of a shard's lock.
 const BATCH: u32 = 64;
@@ -22,15 +24,15 @@ impl<M: Metadata> Zone<M> {
     ///
     /// A page covered by a soft purge has to be fetched before it is served again ([`Object::fresh_until`] is 0), but
     /// may be used if the fetch fails. [`Self::purge_from`] makes it stale instead.
-    pub fn purge(&self, covered: Covered<'_>, purge: Purge) -> Purging {
+    pub fn purge(&self, covered: PurgeScope<'_>, purge: PurgeKind) -> PurgeFuture {
         self.purge_from(covered, purge, 0)
     }
 
     /// Like [`Self::purge`]. Pages covered by a soft purge are stale from `from` on, in ms since the epoch.
-    pub fn purge_from(&self, covered: Covered<'_>, purge: Purge, from: u64) -> Purging {
+    pub fn purge_from(&self, covered: PurgeScope<'_>, purge: PurgeKind, from: u64) -> PurgeFuture {
         let (purges, sequence) = (&self.inner.purges, &self.inner.sequence);
         let added = match covered {
-            Covered::Exact { keys, addresses, labels } => {
+            PurgeScope::Exact { keys, addresses, labels } => {
                 // The purge is added first. A page stored before the index of its shard is read is in that index; a
                 // page stored later is checked against the purge. Both happen under the shard's lock.
                 let add = || purges.add_exact(sequence, purge, keys, addresses, labels);
@@ -39,16 +41,17 @@ impl<M: Metadata> Zone<M> {
                         self.note_stale_from(exact.number, purge, from);
                         self.purge_exact(exact)
                     }
-                    Err(error) => Purging::done(Err(error)),
+                    Err(error) => PurgeFuture::done(Err(error)),
                 };
             }
-            Covered::Rule { name, rule } if name.len() <= MOST_RULE && rule.len() <= MOST_RULE => self
-                .add_purge(|| match M::covers(rule) {
+            PurgeScope::Rule { name, rule } if name.len() <= MAX_RULE_LEN && rule.len() <= MAX_RULE_LEN => {
+                self.add_purge(|| match M::covers(rule) {
                     Some(covers) => purges.add_rule(sequence, name, purge, Some((rule, covers))),
                     None => Err(PurgeError::Rule),
-                }),
-            Covered::Rule { .. } => Err(PurgeError::Rule),
-            Covered::All => self.add_purge(|| purges.add_rule(sequence, "all", purge, None)),
+                })
+            }
+            PurgeScope::Rule { .. } => Err(PurgeError::Rule),
+            PurgeScope::All => self.add_purge(|| purges.add_rule(sequence, "all", purge, None)),
         };
         if let Ok(entry) = &added {
             self.note_stale_from(entry.number(), purge, from);
@@ -56,14 +59,15 @@ impl<M: Metadata> Zone<M> {
         match (added, self.tier()) {
             (Ok(record), Some(tier)) => tier.disk.purge(record, None),
             (added, _) => {
-                let purged = |entry: PurgeRecord| Purged { number: entry.number(), count: Count::Later };
-                Purging::done(added.map(purged))
+                let purged =
+                    |entry: PurgeRecord| LoggedPurge { number: entry.number(), count: PurgeCount::Later };
+                PurgeFuture::done(added.map(purged))
             }
         }
     }
 
-    fn note_stale_from(&self, number: u64, purge: Purge, from: u64) {
-        if purge == Purge::Soft && from > 0 {
+    fn note_stale_from(&self, number: u64, purge: PurgeKind, from: u64) {
+        if purge == PurgeKind::Soft && from > 0 {
             self.inner.purges.note_stale_from(number, from);
         }
     }
@@ -74,7 +78,7 @@ impl<M: Metadata> Zone<M> {
         match add() {
             Err(PurgeError::TooMany) => {
                 let below = self.forgettable();
-                self.inner.let_fetches_go(below);
+                self.inner.prevent_storing_before(below);
                 self.inner.purges.retire(below.min(oldest_flight(&self.inner)));
                 add()
             }
@@ -82,38 +86,38 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    fn purge_exact(&self, exact: Arc<ExactPurge>) -> Purging {
+    fn purge_exact(&self, exact: Arc<ExactPurge>) -> PurgeFuture {
         let (number, purge) = (exact.number, exact.purge);
         if let Some(tier) = self.tier() {
             let (keys, labels) = (exact.keys.clone(), exact.labels.clone());
             return tier.disk.purge(PurgeRecord::Exact { number, purge, keys, labels }, Some(exact));
         }
-        self.take_exact(&exact);
-        let count = Count::Exact(self.inner.purges.end_count(&exact));
-        Purging::done(Ok(Purged { number, count }))
+        self.apply_exact(&exact);
+        let count = PurgeCount::Exact(self.inner.purges.end_count(&exact));
+        PurgeFuture::done(Ok(LoggedPurge { number, count }))
     }
 
     /// Applies a purge of keys and labels to the pages in memory.
-    pub(super) fn take_exact(&self, exact: &ExactPurge) {
+    pub(super) fn apply_exact(&self, exact: &ExactPurge) {
         for key in &exact.keys {
             let taken = {
                 let mut shard = self.inner.shard_of(*key).lock();
-                if exact.purge == Purge::Hard {
+                if exact.purge == PurgeKind::Hard {
                     shard.forget_flights(*key);
                 }
                 let slot = shard.find_hash(*key);
-                self.ask_slots(&mut shard, slot)
+                self.judge_slots(&mut shard, slot)
             };
             self.release_all(taken);
         }
         for shard in &self.inner.shards {
-            let mut walk = Walk::default();
+            let mut walk = LabelWalk::default();
             // An object stored in a slot later has been checked against the purge.
             while !walk.is_over(&exact.labels) {
                 let taken = {
                     let mut shard = shard.lock();
                     let slots = shard.labels.next(&exact.labels, &mut walk, BATCH as usize);
-                    self.ask_slots(&mut shard, slots)
+                    self.judge_slots(&mut shard, slots)
                 };
                 self.release_all(taken);
             }
@@ -129,7 +133,7 @@ impl<M: Metadata> Zone<M> {
     /// been counted, in memory and on disk.
     ///
     /// It must be called periodically. It does nothing while another thread runs it.
-    pub fn tend_purges(&self, budget: usize) -> Vec<Retired> {
+    pub fn maintain_purges(&self, budget: usize) -> Vec<FinishedPurge> {
         let purges = &self.inner.purges;
         let Some(mut round) = self.inner.purge_sweep.try_lock() else { return Vec::new() };
         if purges.is_empty() {
@@ -156,22 +160,22 @@ impl<M: Metadata> Zone<M> {
         self.retire_purges()
     }
 
-    fn retire_purges(&self) -> Vec<Retired> {
-        let told = self.inner.purges.tell(self.asked());
+    fn retire_purges(&self) -> Vec<FinishedPurge> {
+        let finished = self.inner.purges.take_finished(self.checked_through());
         self.inner.purges.retire(self.forgettable().min(oldest_flight(&self.inner)));
-        told
+        finished
     }
 
     /// Returns the number up to which rules have checked all pages.
-    fn asked(&self) -> u64 {
-        let on_disk = self.tier().map_or(u64::MAX, |tier| tier.disk.asked());
+    fn checked_through(&self) -> u64 {
+        let on_disk = self.tier().map_or(u64::MAX, |tier| tier.disk.checked_through());
         on_disk.min(self.inner.swept_purges.load(SeqCst))
     }
 
     /// Returns the number below which purges concern no stored page.
     fn forgettable(&self) -> u64 {
-        let asked = self.asked();
-        let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.settled());
+        let asked = self.checked_through();
+        let settled = self.tier().map_or(u64::MAX, |tier| tier.disk.forgotten_through());
         let below = if self.inner.purges.newest_rule() > asked { asked.saturating_add(1) } else { u64::MAX };
         below.min(settled.saturating_add(1))
     }
@@ -180,17 +184,18 @@ impl<M: Metadata> Zone<M> {
         let (taken, end) = {
             let mut shard = self.inner.shards[shard].lock();
             let end = shard.queue.slots();
-            (self.ask_slots(&mut shard, slots.start..slots.end.min(end)), end)
+            (self.judge_slots(&mut shard, slots.start..slots.end.min(end)), end)
         };
         self.release_all(taken);
         end
     }
 
     /// Checks all objects of some entries against the purges, and removes the covered objects.
-    fn ask_slots(&self, shard: &mut Shard<M>, slots: impl IntoIterator<Item = u32>) -> Vec<Taken<M>> {
+    fn judge_slots(&self, shard: &mut Shard<M>, slots: impl IntoIterator<Item = u32>) -> Vec<RemovedItem<M>> {
         let purges = &self.inner.purges;
-        let goes =
-            |object: &Object<M>| purges.any_since(object.asked_by()) && purges.judge(object) == Verdict::Goes;
+        let goes = |object: &Object<M>| {
+            purges.any_since(object.last_purge_applied()) && purges.judge(object) == PurgeVerdict::Removed
+        };
         let mut taken = Vec::new();
         for slot in slots {
             while let Some(position) =
@@ -204,7 +209,7 @@ impl<M: Metadata> Zone<M> {
 
     /// Returns the verdict of the purges since its fetch on a page in a file, and the number of the newest of them;
     /// `None` without such a purge. Purges after `count` count the page.
-    pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(Verdict, u64)> {
+    pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let purges = &self.inner.purges;
         purges.any_since(object.generation()).then(|| purges.judge_filed(object, count))
     }
@@ -212,26 +217,29 @@ impl<M: Metadata> Zone<M> {
     /// Returns whether a purge covers an object that is about to be stored. Requires the lock of its shard.
     pub(super) fn is_purged(&self, object: &Object<M>) -> bool {
         let purges = &self.inner.purges;
-        purges.any_since(object.asked_by()) && purges.judge_arriving(object) == Verdict::Goes
+        purges.any_since(object.last_purge_applied())
+            && purges.judge_arriving(object) == PurgeVerdict::Removed
     }
 
-    fn release_all(&self, taken: Vec<Taken<M>>) {
+    fn release_all(&self, taken: Vec<RemovedItem<M>>) {
         for taken in taken {
             self.release_taken(Some(taken));
         }
     }
 
     /// Drops objects that a purge removed, and their files. No lock may be held.
-    pub(super) fn release_taken(&self, taken: Option<Taken<M>>) {
+    pub(super) fn release_taken(&self, taken: Option<RemovedItem<M>>) {
         let Some(taken) = taken else { return };
         match &taken {
-            Taken::Entry(entry) => self.note_gone(entry, Gone::Purged),
-            Taken::Object(object) => self.inner.gone.note(self.key_of(object).hash(), Gone::Purged),
+            RemovedItem::Entry(entry) => self.note_removal(entry, RemovalReason::Purged),
+            RemovedItem::Object(object) => {
+                self.inner.removed_keys.note(self.key_of(object).hash(), RemovalReason::Purged)
+            }
         }
         if let Some(tier) = self.tier() {
             let objects = match &taken {
-                Taken::Entry(entry) => &entry.objects[..],
-                Taken::Object(object) => std::slice::from_ref(object),
+                RemovedItem::Entry(entry) => &entry.objects[..],
+                RemovedItem::Object(object) => std::slice::from_ref(object),
             };
             for object in objects {
                 tier.disk.discard(&tier.id(object));
@@ -241,10 +249,10 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Drops objects that were removed from memory, without their files. No lock may be held.
-    pub(super) fn drop_taken(&self, taken: Taken<M>) {
+    pub(super) fn drop_taken(&self, taken: RemovedItem<M>) {
         match taken {
-            Taken::Entry(entry) => self.release_entry(entry),
-            Taken::Object(object) => {
+            RemovedItem::Entry(entry) => self.release_entry(entry),
+            RemovedItem::Object(object) => {
                 let weight = object.weight();
                 drop(object);
                 self.inner.ledger.release(weight);
@@ -257,7 +265,8 @@ impl<M: Metadata> Zone<M> {
 pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
     let oldest = |shard: &parking_lot::Mutex<Shard<M>>| {
         let shard = shard.lock();
-        let storing = shard.flights.iter().filter(|record| record.may_store && record.role != Role::Purged);
+        let storing =
+            shard.flights.iter().filter(|record| record.may_store && record.role != FlightRole::Purged);
         storing.map(|record| record.flight.generation).min()
     };
     zone.shards.iter().filter_map(oldest).min().unwrap_or(u64::MAX)
@@ -265,11 +274,11 @@ pub(super) fn oldest_flight<M: Metadata>(zone: &Inner<M>) -> u64 {
 
 impl<M: Metadata> Inner<M> {
     /// Prevents storing for all fetches that began before `number`, so that no purge has to be retained for them.
-    pub(super) fn let_fetches_go(&self, number: u64) {
+    pub(super) fn prevent_storing_before(&self, number: u64) {
         for shard in &self.shards {
             let mut shard = shard.lock();
             let older = shard.flights.iter_mut().filter(|record| record.flight.generation < number);
-            older.for_each(|record| record.role = Role::Purged);
+            older.for_each(|record| record.role = FlightRole::Purged);
         }
     }
 }
@@ -279,7 +288,7 @@ impl<M: Metadata> Shard<M> {
     pub(super) fn forget_flights(&mut self, key: u128) {
         let flights = self.flights.iter_hash_mut(key as u64);
         let of_key = flights.filter(|record| record.flight.key.as_ref().hash() == key);
-        of_key.for_each(|record| record.role = Role::Purged);
+        of_key.for_each(|record| record.role = FlightRole::Purged);
         self.notes.clear_pass(key as u64);
     }
 }

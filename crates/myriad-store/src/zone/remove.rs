@@ -4,8 +4,8 @@
 //! a later claim does not wait for it.
 
 use super::Zone;
-use crate::gone::Gone;
-use crate::shard::{Role, Shard};
+use crate::gone::RemovalReason;
+use crate::shard::{FlightRole, Shard};
 use crate::{KeyRef, Metadata, Object};
 
 impl<M: Metadata> Zone<M> {
@@ -15,7 +15,7 @@ impl<M: Metadata> Zone<M> {
         let key = self.key(key);
         let removed = {
             let mut shard = self.shard(key);
-            shard.flights_of(key).for_each(|record| record.role = Role::Purged);
+            shard.flights_of_key(key).for_each(|record| record.role = FlightRole::Purged);
             shard.notes.clear_pass(key.table_hash());
             let removed = shard.find(key).and_then(|index| shard.remove(index));
             shard.counts.purged += removed.as_ref().map_or(0, |entry| entry.objects.len() as u64);
@@ -25,7 +25,7 @@ impl<M: Metadata> Zone<M> {
         let on_disk = self.tier().map_or(0, |tier| tier.disk.remove(key));
         let Some(entry) = removed else { return on_disk };
         let count = entry.objects.len();
-        self.note_gone(&entry, Gone::Purged);
+        self.note_removal(&entry, RemovalReason::Purged);
         self.release_entry(entry);
         count.max(on_disk)
     }
@@ -36,10 +36,10 @@ impl<M: Metadata> Zone<M> {
         let key = self.key(key);
         let (taken, is_overtaken) = {
             let mut shard = self.shard(key);
-            for record in shard.flights_of(key) {
+            for record in shard.flights_of_key(key) {
                 // A file being read belongs to an earlier fetch, regardless of the number of its flight.
-                if record.flight.generation < generation || record.role == Role::Loading {
-                    record.role = Role::Purged;
+                if record.flight.generation < generation || record.role == FlightRole::Loading {
+                    record.role = FlightRole::Purged;
                 }
             }
             let mut taken = Vec::new();
@@ -81,7 +81,7 @@ impl<M: Metadata> Zone<M> {
             for slot in 0..last {
                 let Some(entry) = shard.lock().purge_slot(slot) else { continue };
                 count += entry.objects.len();
-                self.note_gone(&entry, Gone::Purged);
+                self.note_removal(&entry, RemovalReason::Purged);
                 self.release_entry(entry);
             }
         }
@@ -91,11 +91,11 @@ impl<M: Metadata> Zone<M> {
 
 impl<M: Metadata> Shard<M> {
     fn forget_arriving(&mut self) {
-        self.flights.iter_mut().for_each(|record| record.role = Role::Purged);
+        self.flights.iter_mut().for_each(|record| record.role = FlightRole::Purged);
         self.notes.clear();
     }
 
-    fn purge_slot(&mut self, slot: u32) -> Option<crate::shard::Entry<M>> {
+    fn purge_slot(&mut self, slot: u32) -> Option<crate::shard::KeyEntry<M>> {
         let entry = self.remove(slot)?;
         self.counts.purged += entry.objects.len() as u64;
         Some(entry)

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_disk::index::Hashed;
+use myriad_disk::index::HashedKeyRef;
 
 use super::Zone;
-use crate::gone::Gone;
-use crate::shard::Entry;
-use crate::{Metadata, Swept};
+use crate::gone::RemovalReason;
+use crate::shard::KeyEntry;
+use crate::{Metadata, SweepResult};
 
 /// Number of keys that a sweep examines in one hold of a shard's lock: some microseconds.
 const SWEEP_BATCH: u32 = 64;
@@ -22,7 +22,7 @@ impl<M: Metadata> Zone<M> {
     ///
     /// Returns false if no key is left to evict, or if a lowered cap is far exceeded: [`Self::shrink`] evicts the
     /// excess. No lock may be held.
-    pub(super) fn reserve(&self, key: Hashed<'_>, bytes: usize) -> bool {
+    pub(super) fn reserve(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let ledger = &self.inner.ledger;
         let mut excess = 0;
         while !ledger.try_reserve(bytes) {
@@ -40,31 +40,31 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Reserves `bytes` for an arriving body. Such bodies get at most half of the cap.
-    pub(crate) fn reserve_arriving(&self, key: Hashed<'_>, bytes: usize) -> bool {
-        self.inner.ledger.try_arrive(bytes) && self.reserve_counted(key, bytes)
+    pub(crate) fn reserve_arriving(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
+        self.inner.ledger.try_reserve_arriving(bytes) && self.reserve_counted(key, bytes)
     }
 
     /// Reserves `bytes` for a body that is too long for memory. Such bodies get at most a quarter of the cap.
-    pub(crate) fn reserve_passing(&self, key: Hashed<'_>, bytes: usize) -> bool {
-        self.inner.ledger.try_pass(bytes) && self.reserve_counted(key, bytes)
+    pub(crate) fn reserve_passing(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
+        self.inner.ledger.try_reserve_streamed(bytes) && self.reserve_counted(key, bytes)
     }
 
     /// Reserves bytes that are counted as arriving, and reverts the count on failure.
-    fn reserve_counted(&self, key: Hashed<'_>, bytes: usize) -> bool {
+    fn reserve_counted(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let reserved = self.reserve(key, bytes);
         if !reserved {
-            self.arrived(bytes);
+            self.finish_arriving(bytes);
         }
         reserved
     }
 
     /// Subtracts bytes from the count of arriving bytes. They remain reserved.
-    pub(crate) fn arrived(&self, bytes: usize) {
-        self.inner.ledger.arrived(bytes);
+    pub(crate) fn finish_arriving(&self, bytes: usize) {
+        self.inner.ledger.finish_arriving(bytes);
     }
 
     pub(crate) fn release_arriving(&self, bytes: usize) {
-        self.arrived(bytes);
+        self.finish_arriving(bytes);
         self.inner.ledger.release(bytes);
     }
 
@@ -89,7 +89,7 @@ impl<M: Metadata> Zone<M> {
             let evicted = shards[first.wrapping_add(step) & (shards.len() - 1)].lock().evict();
             if let Some(entry) = evicted {
                 self.note_evicted(&entry);
-                self.note_gone(&entry, Gone::Evicted);
+                self.note_removal(&entry, RemovalReason::Evicted);
                 self.release_entry(entry);
                 return true;
             }
@@ -101,9 +101,9 @@ impl<M: Metadata> Zone<M> {
     /// this limit.
     ///
     /// From now on new objects displace stored objects. [`Self::shrink`] evicts the excess.
-    pub fn press(&self, bytes: usize) {
-        self.inner.pressed.store(bytes, Relaxed);
-        self.hold_cap();
+    pub fn set_pressure_limit(&self, bytes: usize) {
+        self.inner.pressure_limit.store(bytes, Relaxed);
+        self.update_cap();
     }
 
     /// Returns the number of bytes in use.
@@ -126,19 +126,19 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Sets and returns the effective cap: the configured limit, or less under memory pressure.
-    pub(super) fn hold_cap(&self) -> usize {
-        let cap = self.limits().memory_bytes.min(self.inner.pressed.load(Relaxed));
+    pub(super) fn update_cap(&self) -> usize {
+        let cap = self.limits().memory_bytes.min(self.inner.pressure_limit.load(Relaxed));
         self.inner.ledger.set_limit(cap);
         cap
     }
 
     /// Records why an entry was removed.
-    pub(super) fn note_gone(&self, entry: &Entry<M>, why: Gone) {
-        self.inner.gone.note(entry.key(self.inner.seed()).hash(), why);
+    pub(super) fn note_removal(&self, entry: &KeyEntry<M>, why: RemovalReason) {
+        self.inner.removed_keys.note(entry.key(self.inner.seed()).hash(), why);
     }
 
     /// Drops an entry that was removed, then releases its bytes. No lock may be held.
-    pub(super) fn release_entry(&self, entry: Entry<M>) {
+    pub(super) fn release_entry(&self, entry: KeyEntry<M>) {
         let weight = entry.weight();
         drop(entry);
         self.inner.ledger.release(weight);
@@ -146,9 +146,9 @@ impl<M: Metadata> Zone<M> {
 
     /// Removes keys without a hit for `inactive_ms`, examining up to `budget` slots from the end of the last call on.
     /// Does nothing while another thread sweeps.
-    pub fn sweep(&self, now: u64, budget: usize) -> Swept {
+    pub fn sweep(&self, now: u64, budget: usize) -> SweepResult {
         let inactive_ms = self.limits().inactive_ms;
-        let mut swept = Swept::default();
+        let mut swept = SweepResult::default();
         let Some(mut next) = self.inner.sweep_next.try_lock() else { return swept };
         let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
         while left > 0 && !swept.finished {
@@ -157,7 +157,7 @@ impl<M: Metadata> Zone<M> {
             let (dead, slots) =
                 self.sweep_batch(shard, slot..slot.saturating_add(batch), now, inactive_ms, &mut swept);
             for entry in dead {
-                self.note_gone(&entry, Gone::Evicted);
+                self.note_removal(&entry, RemovalReason::Evicted);
                 self.release_entry(entry);
             }
             // An empty shard also costs one unit of the budget, because its lock was taken.
@@ -177,8 +177,8 @@ impl<M: Metadata> Zone<M> {
         slots: std::ops::Range<u32>,
         now: u64,
         inactive_ms: u64,
-        swept: &mut Swept,
-    ) -> (Vec<Entry<M>>, u32) {
+        swept: &mut SweepResult,
+    ) -> (Vec<KeyEntry<M>>, u32) {
         let mut shard = self.inner.shards[shard].lock();
         let mut dead = Vec::new();
         for slot in slots.start..slots.end.min(shard.queue.slots()) {

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use myriad_disk::index::Name;
-use myriad_disk::{Spill, Stage};
+use myriad_disk::index::FileName;
+use myriad_disk::{SpillWriter, StagedFile};
 use parking_lot::Mutex;
 
-use crate::disk::Tier;
-use crate::flight::Lead;
-use crate::shard::Role;
+use crate::disk::DiskTier;
+use crate::flight::FlightLead;
+use crate::shard::FlightRole;
 use crate::{Body, Completion, Metadata, Object, Selection};
 
 /// Stores the object of a spilled body once its file is complete.
 pub(crate) fn finish_spill<M: Metadata>(
-    lead: Lead<M>,
+    lead: FlightLead<M>,
     selection: Option<Selection>,
-    spill: Spill,
+    spill: SpillWriter,
     completion: Completion<M>,
 ) {
     // The job that finishes the spill may be dropped without running; the dropped lead then aborts the flight.
@@ -27,20 +27,22 @@ pub(crate) fn finish_spill<M: Metadata>(
 }
 
 fn store_spilled<M: Metadata>(
-    mut lead: Lead<M>,
+    mut lead: FlightLead<M>,
     selection: Option<Selection>,
     completion: Completion<M>,
-    stage: Option<Stage>,
+    stage: Option<StagedFile>,
 ) {
     let (zone, flight, now) = (lead.zone.clone(), Arc::clone(&lead.flight), completion.now);
     let object = stage.zip(zone.tier()).and_then(|(stage, tier)| {
         let is_wanted = || {
             let mut shard = zone.shard(flight.key.as_ref());
-            shard.flight_mut(&flight).is_some_and(|record| record.role != Role::Purged)
+            shard.flight_mut(&flight).is_some_and(|record| record.role != FlightRole::Purged)
         };
-        let passes = |tier: &Tier<M>, name: Name, object: &Object<M>| zone.passes(tier, name, object, false);
+        let passes = |tier: &DiskTier<M>, name: FileName, object: &Object<M>| {
+            zone.survives_purges(tier, name, object, false)
+        };
         let make = |body: Body| flight.object(body, selection, completion);
-        tier.place_spilled(stage, is_wanted, passes, make)
+        tier.commit_spilled(stage, is_wanted, passes, make)
     });
     match object {
         Some(object) => _ = lead.store_spilled(&object),

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use myriad_disk::index::Hashed;
+use myriad_disk::index::HashedKeyRef;
 use smallvec::{SmallVec, smallvec};
 
 use super::Zone;
-use crate::flight::{Flight, Unstored};
-use crate::shard::{Entry, Role, Shard};
+use crate::flight::{Flight, NotStored};
+use crate::shard::{FlightRole, KeyEntry, Shard};
 use crate::variants::Variants;
-use crate::{ALTERNATIVES, Alternative, AttachError, Metadata, Object, Selection};
+use crate::{ALTERNATIVES, AlternativeEncoding, AttachError, Metadata, Object, Selection};
 
 /// Objects removed from a shard, which are dropped after its lock is released.
-pub(super) type Dead<M> = SmallVec<[Object<M>; 1]>;
+pub(super) type ReplacedObjects<M> = SmallVec<[Object<M>; 1]>;
 
 impl<M: Metadata> Zone<M> {
     /// Records the admitted head, so that claims can match its variant.
@@ -28,8 +28,8 @@ impl<M: Metadata> Zone<M> {
         if let Some(record) = shard.flight_mut(flight) {
             record.head = Some(Arc::clone(head));
             record.selection = selection.cloned();
-            if oversized && record.role == Role::Open {
-                record.role = Role::Oversized;
+            if oversized && record.role == FlightRole::Open {
+                record.role = FlightRole::Oversized;
             }
         }
     }
@@ -38,9 +38,9 @@ impl<M: Metadata> Zone<M> {
     pub(crate) fn close_oversized(&self, flight: &Arc<Flight<M>>) {
         let mut shard = self.shard(flight.key.as_ref());
         if let Some(record) = shard.flight_mut(flight)
-            && record.role == Role::Open
+            && record.role == FlightRole::Open
         {
-            record.role = Role::Oversized;
+            record.role = FlightRole::Oversized;
         }
     }
 
@@ -61,7 +61,7 @@ impl<M: Metadata> Zone<M> {
         if let Some((now, pass_ms)) = pass
             && pass_ms > 0
             // A page from before a purge gives no information about the next page.
-            && record.is_some_and(|r| r.role != Role::Purged)
+            && record.is_some_and(|r| r.role != FlightRole::Purged)
         {
             shard.notes.set_pass(key.table_hash(), now, now.saturating_add(pass_ms));
         }
@@ -75,14 +75,14 @@ impl<M: Metadata> Zone<M> {
         object: &Object<M>,
         charged: usize,
         to_disk: bool,
-    ) -> Result<(), Unstored> {
+    ) -> Result<(), NotStored> {
         let key = flight.key.as_ref();
-        let wanted = object.weight() + Entry::<M>::OVERHEAD;
+        let wanted = object.weight() + KeyEntry::<M>::OVERHEAD;
         if wanted > charged && !self.reserve(key, wanted - charged) {
             self.retire(flight, None);
             self.inner.ledger.release(charged);
             self.inner.rejected.fetch_add(1, Relaxed);
-            return Err(Unstored::NoRoom);
+            return Err(NotStored::OverCap);
         }
         let held = wanted.max(charged);
         let max_variants = self.limits().max_variants.max(1);
@@ -91,12 +91,12 @@ impl<M: Metadata> Zone<M> {
         let entered = {
             let mut shard = self.shard(key);
             match shard.remove_flight(flight) {
-                None => Err(Unstored::Purged),
-                Some(record) if record.role == Role::Purged || self.is_purged(object) => {
-                    Err(Unstored::Purged)
+                None => Err(NotStored::Purged),
+                Some(record) if record.role == FlightRole::Purged || self.is_purged(object) => {
+                    Err(NotStored::Purged)
                 }
-                Some(_) if is_overtaken => Err(Unstored::Overtaken),
-                Some(_) => shard.enter(key, object, max_variants),
+                Some(_) if is_overtaken => Err(NotStored::Superseded),
+                Some(_) => shard.insert_object(key, object, max_variants),
             }
         };
         let surplus = match &entered {
@@ -115,7 +115,7 @@ impl<M: Metadata> Zone<M> {
         &self,
         object: &Object<M>,
         index: u8,
-        alternative: Alternative<M::Alternative>,
+        alternative: AlternativeEncoding<M::EncodingMeta>,
     ) -> Result<(), AttachError> {
         if usize::from(index) >= ALTERNATIVES {
             return Err(AttachError::NoRoom);
@@ -147,51 +147,51 @@ impl<M: Metadata> Zone<M> {
 }
 
 /// Result of storing an object in a shard.
-struct Entered<M: Metadata> {
+struct InsertResult<M: Metadata> {
     /// Bytes to release: of replaced objects, and of the entry itself if the key was already stored.
     freed: usize,
     /// Replaced objects. They are dropped after the lock is released, because dropping a large body may take long.
-    _dead: Dead<M>,
+    _replaced: ReplacedObjects<M>,
 }
 
 impl<M: Metadata> Shard<M> {
-    fn enter(
+    fn insert_object(
         &mut self,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         object: &Object<M>,
         max_variants: usize,
-    ) -> Result<Entered<M>, Unstored> {
+    ) -> Result<InsertResult<M>, NotStored> {
         let Some(index) = self.find(key) else {
-            self.insert(Entry::new(object));
+            self.insert(KeyEntry::new(object));
             self.note_stored(key);
-            return Ok(Entered { freed: 0, _dead: Dead::new() });
+            return Ok(InsertResult { freed: 0, _replaced: ReplacedObjects::new() });
         };
-        let Some(entry) = self.queue.at_mut(index) else { return Err(Unstored::NoRoom) };
+        let Some(entry) = self.queue.at_mut(index) else { return Err(NotStored::OverCap) };
         let before = entry.objects.len();
         let dead = entry.replace(object, max_variants)?;
         let after = entry.objects.len();
         self.counts.objects = self.counts.objects + after - before;
-        self.changed(index, &dead);
+        self.update_after_removal(index, &dead);
         self.note_stored(key);
-        let freed = Entry::<M>::OVERHEAD + dead.iter().map(Object::weight).sum::<usize>();
-        Ok(Entered { freed, _dead: dead })
+        let freed = KeyEntry::<M>::OVERHEAD + dead.iter().map(Object::weight).sum::<usize>();
+        Ok(InsertResult { freed, _replaced: dead })
     }
 
-    fn note_stored(&mut self, key: Hashed<'_>) {
+    fn note_stored(&mut self, key: HashedKeyRef<'_>) {
         self.counts.stored += 1;
         self.notes.clear_pass(key.table_hash());
     }
 }
 
-impl<M: Metadata> Entry<M> {
+impl<M: Metadata> KeyEntry<M> {
     /// Replaces the former generation of the object's variant. A new selector drops all variants of the former
     /// selector, which no look-up could find.
-    fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<Dead<M>, Unstored> {
+    fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<ReplacedObjects<M>, NotStored> {
         let later = |other: &Object<M>| other.generation() > object.generation();
         let selector = object.selection().map(|s| &s.selector);
         if self.selector() != selector {
             if self.objects.iter().any(later) {
-                return Err(Unstored::Overtaken);
+                return Err(NotStored::Superseded);
             }
             let former = std::mem::replace(&mut self.objects, Variants::One(object.clone()));
             return Ok(former.iter().cloned().collect());
@@ -200,11 +200,11 @@ impl<M: Metadata> Entry<M> {
             self.objects.as_mut_slice().iter_mut().find(|o| o.selection() == object.selection())
         {
             if later(former) {
-                return Err(Unstored::Overtaken);
+                return Err(NotStored::Superseded);
             }
             return Ok(smallvec![std::mem::replace(former, object.clone())]);
         }
-        let mut dead = Dead::new();
+        let mut dead = ReplacedObjects::new();
         while self.objects.len() >= max_variants {
             let coldest = self.objects.iter().enumerate().min_by_key(|(_, o)| o.last_used());
             let Some((coldest, _)) = coldest else { break };

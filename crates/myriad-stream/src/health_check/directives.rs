@@ -1,12 +1,12 @@
 //! Directives, and the parser of `match` blocks.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, ONE, Set, at_least, block, pattern_of_match,
+    Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least, block, pattern_of_match,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Node, set};
 
-use super::{CheckSettings, Expect, Match};
+use super::{CheckSettings, ExpectSetting, MatchBlock};
 
 /// Directives of health checks.
 pub(crate) static ROWS: &[Directive] = &[
@@ -30,26 +30,28 @@ pub(crate) static ROWS: &[Directive] = &[
         "match",
         Contexts::STREAM,
         block(1, 1),
-        Set::Settings(matching),
+        Set::Settings(match_block),
         "Data that a `health_check` sends (`send`) and the response that it expects (`expect`).",
     )
     .repeats(),
 ];
 
-fn health_check(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn health_check(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let check = args.health_check(true)?;
     settings.feature_mut::<CheckSettings>().check = Some(check);
     Ok(())
 }
 
-fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn match_block(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
-    let mut block = Match { name, span: args.node.span, send: Vec::new(), expect: None };
+    let mut block = MatchBlock { name, span: args.node.span, send: Vec::new(), expect: None };
     for line in args.plain_lines(1)? {
         match (&*line.name.text, &line.args[..]) {
-            (b"send", [text]) => block.send = bytes(&text.text),
-            (b"expect", [text]) if text.text != b"~" => block.expect = Some(Expect::Bytes(bytes(&text.text))),
-            (b"expect", words) => block.expect = Some(fits(line, words)?),
+            (b"send", [text]) => block.send = decode_escapes(&text.text),
+            (b"expect", [text]) if text.text != b"~" => {
+                block.expect = Some(ExpectSetting::Bytes(decode_escapes(&text.text)))
+            }
+            (b"expect", words) => block.expect = Some(parse_expect(line, words)?),
             (other, _) => {
                 let message = format!("unknown \"{}\" in \"match\"", other.escape_ascii());
                 return Err(Diagnostic::error(line.name.span, message)
@@ -66,15 +68,15 @@ fn matching(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn fits(line: &Node, words: &[myriad_conf::Word]) -> Result<Expect, Diagnostic> {
+fn parse_expect(line: &Node, words: &[myriad_conf::Word]) -> Result<ExpectSetting, Diagnostic> {
     match pattern_of_match(line, words)? {
-        (true, pattern) => Ok(Expect::Fits(pattern)),
+        (true, pattern) => Ok(ExpectSetting::Fits(pattern)),
         (false, _) => Err(Diagnostic::error(line.span, "\"expect\" does not support \"!~\"")),
     }
 }
 
 /// Decodes a text with `\xHH` for any byte, as nginx does.
-fn bytes(text: &[u8]) -> Vec<u8> {
+fn decode_escapes(text: &[u8]) -> Vec<u8> {
     let digit =
         |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).map(|digit| digit as u8);
     let mut out = Vec::with_capacity(text.len());
@@ -92,11 +94,11 @@ fn bytes(text: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::decode_escapes;
 
     #[test]
     fn any_byte_can_be_written_by_its_digits() {
-        assert_eq!(bytes(b"a\\x00\\xfFb"), b"a\0\xffb");
-        assert_eq!(bytes(b"\\x0 \\xzz \\"), b"\\x0 \\xzz \\");
+        assert_eq!(decode_escapes(b"a\\x00\\xfFb"), b"a\0\xffb");
+        assert_eq!(decode_escapes(b"\\x0 \\xzz \\"), b"\\x0 \\xzz \\");
     }
 }

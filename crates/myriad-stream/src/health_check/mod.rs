@@ -21,24 +21,24 @@ pub(crate) struct CheckSettings {
     /// `health_check_timeout`, ms.
     pub timeout: u64,
     /// The `match` blocks.
-    blocks: Vec<Match>,
+    blocks: Vec<MatchBlock>,
 }
 
 feature_settings!(CheckSettings);
 
 /// `match` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Match {
+struct MatchBlock {
     name: String,
     span: Span,
     /// `send`: text sent to a peer.
     send: Vec<u8>,
     /// `expect`: content of its response, as bytes or a pattern.
-    expect: Option<Expect>,
+    expect: Option<ExpectSetting>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Expect {
+enum ExpectSetting {
     /// The response contains these bytes.
     Bytes(Vec<u8>),
     /// The response matches this pattern.
@@ -50,16 +50,16 @@ pub(crate) struct StreamCheck {
     pub check: HealthCheck,
     timeout_ms: u64,
     send: Vec<u8>,
-    expect: Option<Expected>,
+    expect: Option<CompiledExpect>,
 }
 
-enum Expected {
+enum CompiledExpect {
     Bytes(Vec<u8>),
     Fits(Regex),
 }
 
-impl Expected {
-    fn is_in(&self, answer: &[u8]) -> bool {
+impl CompiledExpect {
+    fn matches(&self, answer: &[u8]) -> bool {
         match self {
             Self::Bytes(bytes) => answer.windows(bytes.len()).any(|window| window == bytes),
             Self::Fits(pattern) => pattern.is_match(answer).is_ok_and(|matched| matched),
@@ -91,13 +91,13 @@ pub(crate) fn compile(
     let block = named.transpose().map_err(|error| errors.push(error)).ok()?;
     let expect = match block.and_then(|block| block.expect.as_ref()) {
         None => None,
-        Some(Expect::Bytes(bytes)) => Some(Expected::Bytes(bytes.clone())),
-        Some(Expect::Fits(pattern)) => {
+        Some(ExpectSetting::Bytes(bytes)) => Some(CompiledExpect::Bytes(bytes.clone())),
+        Some(ExpectSetting::Fits(pattern)) => {
             let compiled = Regex::without_captures(&pattern.lossy());
-            let told = |error: myriad_script::ScriptError| {
+            let report_error = |error: myriad_script::ScriptError| {
                 errors.push(Diagnostic::error(pattern.span, error.message));
             };
-            Some(Expected::Fits(compiled.map_err(told).ok()?))
+            Some(CompiledExpect::Fits(compiled.map_err(report_error).ok()?))
         }
     };
     let send = block.map(|block| block.send.clone()).unwrap_or_default();

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use myriad_upstream::{Affinity, Attempts, CheckRules, Dial, Finding, OriginTls, Probe, Probed, TellHealth};
+use myriad_upstream::{
+    Affinity, Attempts, CheckRules, DialOptions, HealthLogger, OriginTls, Probe, ProbeResult, ProbeTarget,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::StreamCheck;
-use crate::runtime::{Content, Server, StreamGroup, Streams};
+use crate::runtime::{StreamContent, StreamGroup, StreamServer, WorkerStreams};
 
 /// Maximum number of bytes of a response that are checked.
 const MOST_ANSWER: usize = 16 << 10;
@@ -21,16 +23,16 @@ const DATAGRAM: &[u8] = b"nginx health check";
 /// PROXY protocol header for a peer that expects one (`proxy_protocol`).
 const NO_CLIENT: &[u8] = b"PROXY UNKNOWN\r\n";
 
-impl Streams {
+impl WorkerStreams {
     /// Starts the configured checks of the servers of groups, unless another worker does so already; `tell` gets the
     /// changes. Groups without a check drop earlier results.
-    pub fn begin_checks(self: &Rc<Self>, tell: &TellHealth) {
+    pub fn begin_checks(self: &Rc<Self>, tell: &HealthLogger) {
         for group in self.runtime.groups.values() {
             let servers = self.runtime.servers.iter().enumerate();
             let own: Vec<_> =
-                servers.filter_map(|(id, server)| checked(server, group).map(|c| (id, c))).collect();
+                servers.filter_map(|(id, server)| check_for(server, group).map(|c| (id, c))).collect();
             let rules: Vec<CheckRules> =
-                own.iter().enumerate().map(|(index, (_, check))| rules(index, check)).collect();
+                own.iter().enumerate().map(|(index, (_, check))| check_rules(index, check)).collect();
             if !group.group.begin_checks(&rules) {
                 continue;
             }
@@ -43,115 +45,126 @@ impl Streams {
 }
 
 /// Returns the check of a server if it belongs to this group.
-fn checked<'a>(server: &'a Server, group: &Arc<StreamGroup>) -> Option<&'a StreamCheck> {
+fn check_for<'a>(server: &'a StreamServer, group: &Arc<StreamGroup>) -> Option<&'a StreamCheck> {
     match &server.content {
-        Content::Group(own) if Arc::ptr_eq(own, group) => server.check.as_ref(),
+        StreamContent::Group(own) if Arc::ptr_eq(own, group) => server.check.as_ref(),
         _ => None,
     }
 }
 
-fn rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRules {
+fn check_rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRules {
     CheckRules::of(check, format!("{}#{index}", check.words))
 }
 
 /// Check of a server in one worker.
 struct StreamProbe {
     /// Weak reference, so that a check does not retain an old configuration.
-    streams: Weak<Streams>,
+    streams: Weak<WorkerStreams>,
     server: usize,
 }
 
 impl Probe for StreamProbe {
-    fn ask<'a>(&'a self, peer: &'a Probed) -> Pin<Box<dyn Future<Output = Finding> + 'a>> {
+    fn run<'a>(&'a self, peer: &'a ProbeTarget) -> Pin<Box<dyn Future<Output = ProbeResult> + 'a>> {
         Box::pin(async move {
-            let Some(streams) = self.streams.upgrade() else { return Finding::Over };
+            let Some(streams) = self.streams.upgrade() else { return ProbeResult::Obsolete };
             let server = &streams.runtime.servers[self.server];
-            let Some(check) = &server.check else { return Finding::Over };
+            let Some(check) = &server.check else { return ProbeResult::Obsolete };
             let longest = Duration::from_millis(check.timeout_ms);
             let asked = async {
                 if check.check.udp {
-                    by_datagrams(&streams, check, peer).await
+                    probe_udp(&streams, check, peer).await
                 } else {
-                    by_connection(&streams, server, check, peer).await
+                    probe_tcp(&streams, server, check, peer).await
                 }
             };
             match tokio::time::timeout(longest, asked).await {
                 Ok(finding) => finding,
                 // A silent UDP peer passes unless a response is expected.
-                Err(_) if check.check.udp && check.expect.is_none() => Finding::Passed,
-                Err(_) => Finding::Failed("it did not respond in time".to_owned()),
+                Err(_) if check.check.udp && check.expect.is_none() => ProbeResult::Passed,
+                Err(_) => ProbeResult::Failed("it did not respond in time".to_owned()),
             }
         })
     }
 }
 
-async fn by_connection(streams: &Streams, server: &Server, check: &StreamCheck, peer: &Probed) -> Finding {
+async fn probe_tcp(
+    streams: &WorkerStreams,
+    server: &StreamServer,
+    check: &StreamCheck,
+    peer: &ProbeTarget,
+) -> ProbeResult {
     let mut connection = match peer.connect(&streams.worker.origins, &dial(server, check)).await {
         Ok(connection) => connection,
-        Err(error) => return Finding::of_error(&error),
+        Err(error) => return ProbeResult::of_error(&error),
     };
     let stream = &mut connection.link;
     if !check.send.is_empty()
         && let Err(error) = stream.write_all(&check.send).await
     {
-        return failed("send", &error);
+        return failed_finding("send", &error);
     }
-    let Some(expected) = &check.expect else { return Finding::Passed };
+    let Some(expected) = &check.expect else { return ProbeResult::Passed };
     let mut answer = Vec::new();
     while answer.len() < MOST_ANSWER {
         match stream.read_buf(&mut answer).await {
             Ok(0) => {
-                return Finding::Failed(
+                return ProbeResult::Failed(
                     "it closed the connection before it sent the expected response".to_owned(),
                 );
             }
-            Ok(_) if expected.is_in(&answer) => return Finding::Passed,
+            Ok(_) if expected.matches(&answer) => return ProbeResult::Passed,
             Ok(_) => {}
-            Err(error) => return failed("recv", &error),
+            Err(error) => return failed_finding("recv", &error),
         }
     }
-    Finding::Failed("its response is not the expected response".to_owned())
+    ProbeResult::Failed("its response is not the expected response".to_owned())
 }
 
-async fn by_datagrams(streams: &Streams, check: &StreamCheck, peer: &Probed) -> Finding {
+async fn probe_udp(streams: &WorkerStreams, check: &StreamCheck, peer: &ProbeTarget) -> ProbeResult {
     let connection = match peer.datagrams(&streams.worker.origins, check.timeout_ms).await {
         Ok(connection) => connection,
-        Err(error) => return Finding::of_error(&error),
+        Err(error) => return ProbeResult::of_error(&error),
     };
     let socket = &connection.link;
     let sent = if check.send.is_empty() { DATAGRAM } else { &check.send[..] };
     if let Err(error) = socket.send(sent).await {
-        return failed("send", &error);
+        return failed_finding("send", &error);
     }
     let mut answer = vec![0; MOST_ANSWER];
     loop {
         match (socket.recv(&mut answer).await, &check.expect) {
-            (Err(error), _) => return failed("recv", &error),
-            (Ok(_), None) => return Finding::Passed,
-            (Ok(received), Some(expected)) if expected.is_in(&answer[..received]) => return Finding::Passed,
+            (Err(error), _) => return failed_finding("recv", &error),
+            (Ok(_), None) => return ProbeResult::Passed,
+            (Ok(received), Some(expected)) if expected.matches(&answer[..received]) => {
+                return ProbeResult::Passed;
+            }
             (Ok(_), Some(_)) => {}
         }
     }
 }
 
-fn failed(call: &str, error: &io::Error) -> Finding {
-    Finding::Failed(format!("{call}() failed ({error})"))
+fn failed_finding(call: &str, error: &io::Error) -> ProbeResult {
+    ProbeResult::Failed(format!("{call}() failed ({error})"))
 }
 
 /// Returns the connection parameters for a peer, without a client.
-fn dial(server: &Server, check: &StreamCheck) -> Dial {
+fn dial(server: &StreamServer, check: &StreamCheck) -> DialOptions {
     let tls = server.peer_tls.as_ref().map(|tls| OriginTls {
         config: Arc::clone(&tls.config),
         name: String::from_utf8_lossy(tls.name.as_static().unwrap_or_default()).into(),
         check: tls.check.clone(),
         identity: tls.id | 1,
     });
-    Dial {
+    DialOptions {
         affinity: Affinity::None,
         bind: None,
         connect_ms: server.settings.connect_timeout.min(check.timeout_ms),
         keepalive: false,
-        preface: if server.settings.tells_client { Bytes::from_static(NO_CLIENT) } else { Bytes::new() },
+        preface: if server.settings.sends_proxy_header {
+            Bytes::from_static(NO_CLIENT)
+        } else {
+            Bytes::new()
+        },
         tls,
         next: false,
         tries: 1,

@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 255;
 
 /// Values of a client hello for variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hello {
+pub struct PrereadHello {
     /// Server name (`$ssl_preread_server_name`).
     pub server_name: Vec<u8>,
     /// ALPN protocols, separated by commas (`$ssl_preread_alpn_protocols`).
@@ -27,61 +27,66 @@ pub struct Hello {
 
 /// Result of parsing the first bytes of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum HelloProgress {
     /// The hello is incomplete.
     Partial,
     /// The hello is complete; `None` if the bytes are not a valid client hello, as from a client without TLS.
-    Done(Option<Hello>),
+    Done(Option<PrereadHello>),
 }
 
 /// Parses the first bytes of a connection.
-pub fn read(bytes: &[u8]) -> Reading {
+pub fn parse_hello(bytes: &[u8]) -> HelloProgress {
     if let [first, _, 1, version, minor, ..] = bytes
         && first & 0x80 != 0
         && matches!(version, 0 | 3)
     {
         // SSL 2.0 client hello, which old TLS clients sent first.
-        let protocol = if *version == 0 { "SSLv2" } else { name_of(u16::from_be_bytes([*version, *minor])) };
-        return Reading::Done(Some(Hello { protocol, ..Hello::default() }));
+        let protocol =
+            if *version == 0 { "SSLv2" } else { version_name(u16::from_be_bytes([*version, *minor])) };
+        return HelloProgress::Done(Some(PrereadHello { protocol, ..PrereadHello::default() }));
     }
     let mut message = Vec::new();
-    let mut rest = Bytes(bytes);
+    let mut rest = HelloReader(bytes);
     loop {
         let Some((&kind, &major)) = rest.0.first().zip(rest.0.get(1)) else {
             let is_other = rest.0.first().is_some_and(|kind| *kind != HANDSHAKE && kind & 0x80 == 0);
-            return if is_other { Reading::Done(None) } else { Reading::Partial };
+            return if is_other { HelloProgress::Done(None) } else { HelloProgress::Partial };
         };
         if kind != HANDSHAKE || major != 3 {
-            return if kind & 0x80 != 0 && bytes.len() < 5 { Reading::Partial } else { Reading::Done(None) };
+            return if kind & 0x80 != 0 && bytes.len() < 5 {
+                HelloProgress::Partial
+            } else {
+                HelloProgress::Done(None)
+            };
         }
         let Some(length) = rest.0.get(3..5).map(|length| u16::from_be_bytes([length[0], length[1]])) else {
-            return Reading::Partial;
+            return HelloProgress::Partial;
         };
         let whole = rest.0.get(5..5 + usize::from(length));
         let is_whole = whole.is_some();
         message.extend_from_slice(whole.unwrap_or(&rest.0[5..]));
         if message.first().is_some_and(|kind| *kind != CLIENT_HELLO) || length == 0 {
-            return Reading::Done(None);
+            return HelloProgress::Done(None);
         }
-        if let Some(body) = body(&message) {
-            return Reading::Done(hello(body));
+        if let Some(body) = message_body(&message) {
+            return HelloProgress::Done(parse_hello_body(body));
         }
         if !is_whole {
-            return Reading::Partial;
+            return HelloProgress::Partial;
         }
-        rest = Bytes(&rest.0[5 + usize::from(length)..]);
+        rest = HelloReader(&rest.0[5 + usize::from(length)..]);
     }
 }
 
 /// Returns the body of a message if it is complete.
-fn body(message: &[u8]) -> Option<&[u8]> {
+fn message_body(message: &[u8]) -> Option<&[u8]> {
     let [_, high, middle, low, body @ ..] = message else { return None };
     body.get(..u32::from_be_bytes([0, *high, *middle, *low]) as usize)
 }
 
 /// Parses a hello; `None` if it is truncated.
-fn hello(body: &[u8]) -> Option<Hello> {
-    let mut body = Bytes(body);
+fn parse_hello_body(body: &[u8]) -> Option<PrereadHello> {
+    let mut body = HelloReader(body);
     let mut version = body.number()?;
     // Random bytes, session, suites, compression.
     body.take(32)?;
@@ -90,26 +95,26 @@ fn hello(body: &[u8]) -> Option<Hello> {
     body.list()?;
     let methods = body.byte()?;
     body.take(methods.into())?;
-    let mut hello = Hello::default();
-    let mut extensions = if body.0.is_empty() { Bytes(&[]) } else { body.list()? };
+    let mut hello = PrereadHello::default();
+    let mut extensions = if body.0.is_empty() { HelloReader(&[]) } else { body.list()? };
     while !extensions.0.is_empty() {
         let kind = extensions.number()?;
         // A truncated last extension is parsed as far as it is available, as in nginx.
         let length = extensions.number()?;
-        let content = Bytes(extensions.take(usize::from(length).min(extensions.0.len()))?);
+        let content = HelloReader(extensions.take(usize::from(length).min(extensions.0.len()))?);
         match kind {
             SERVER_NAME => hello.server_name = host_name(server_name(content)?).to_vec(),
-            ALPN => hello.alpn = protocols(content)?,
-            SUPPORTED_VERSIONS => version = highest(content, version)?,
+            ALPN => hello.alpn = alpn_protocols(content)?,
+            SUPPORTED_VERSIONS => version = highest_version(content, version)?,
             _ => {}
         }
     }
-    hello.protocol = name_of(version);
+    hello.protocol = version_name(version);
     Some(hello)
 }
 
 /// Returns the host name of a list of names; empty if it has none.
-fn server_name(mut content: Bytes<'_>) -> Option<&[u8]> {
+fn server_name(mut content: HelloReader<'_>) -> Option<&[u8]> {
     let mut names = content.list()?;
     while !names.0.is_empty() {
         let kind = names.byte()?;
@@ -130,7 +135,7 @@ fn host_name(name: &[u8]) -> &[u8] {
     if name.len() <= LONGEST_NAME && name.iter().all(is_of_a_name) && !is_address() { name } else { b"" }
 }
 
-fn protocols(mut content: Bytes<'_>) -> Option<Vec<u8>> {
+fn alpn_protocols(mut content: HelloReader<'_>) -> Option<Vec<u8>> {
     let mut list = content.list()?;
     let mut joined = Vec::new();
     while !list.0.is_empty() {
@@ -145,20 +150,20 @@ fn protocols(mut content: Bytes<'_>) -> Option<Vec<u8>> {
 
 /// Returns the highest known version of a list, otherwise the given version; clients add meaningless versions (RFC
 /// 8701).
-fn highest(mut content: Bytes<'_>, otherwise: u16) -> Option<u16> {
+fn highest_version(mut content: HelloReader<'_>, otherwise: u16) -> Option<u16> {
     let length = content.byte()?;
-    let mut list = Bytes(content.take(length.into())?);
+    let mut list = HelloReader(content.take(length.into())?);
     let mut highest = None;
     while !list.0.is_empty() {
         let version = list.number()?;
-        if !name_of(version).is_empty() {
+        if !version_name(version).is_empty() {
             highest = highest.max(Some(version));
         }
     }
     Some(highest.unwrap_or(otherwise))
 }
 
-fn name_of(version: u16) -> &'static str {
+fn version_name(version: u16) -> &'static str {
     match version {
         0x0300 => "SSLv3",
         0x0301 => "TLSv1",
@@ -172,9 +177,9 @@ fn name_of(version: u16) -> &'static str {
 
 /// Bytes read from the front.
 #[derive(Clone, Copy)]
-struct Bytes<'a>(&'a [u8]);
+struct HelloReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> HelloReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

@@ -4,4 +4,4 @@ mod hello;
 #[cfg(test)]
 mod tests;
 
-pub use hello::{Hello, Reading, read};
+pub use hello::{HelloProgress, PrereadHello, parse_hello};

@@ -31,22 +31,26 @@ fn full() -> Vec<u8> {
     message(0x0303, &[extension(0, &name), extension(16, &alpn), extension(43, &versions)].concat())
 }
 
-fn asked() -> Hello {
-    Hello { server_name: b"www.example.test".to_vec(), alpn: b"h2,http/1.1".to_vec(), protocol: "TLSv1.3" }
+fn full_hello() -> PrereadHello {
+    PrereadHello {
+        server_name: b"www.example.test".to_vec(),
+        alpn: b"h2,http/1.1".to_vec(),
+        protocol: "TLSv1.3",
+    }
 }
 
 #[test]
 fn name_protocols_and_highest_version_are_read() {
-    assert_eq!(read(&record(&full())), Reading::Done(Some(asked())));
+    assert_eq!(parse_hello(&record(&full())), HelloProgress::Done(Some(full_hello())));
 }
 
 #[test]
 fn hello_in_pieces_is_waited_for_to_its_last_byte() {
     let bytes = record(&full());
     for length in 0..bytes.len() {
-        assert_eq!(read(&bytes[..length]), Reading::Partial, "{length}");
+        assert_eq!(parse_hello(&bytes[..length]), HelloProgress::Partial, "{length}");
     }
-    assert_eq!(read(&[&bytes[..], b"more"].concat()), Reading::Done(Some(asked())));
+    assert_eq!(parse_hello(&[&bytes[..], b"more"].concat()), HelloProgress::Done(Some(full_hello())));
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn hello_in_several_records_is_one() {
     let whole = full();
     for at in 1..whole.len() {
         let bytes = [record(&whole[..at]), record(&whole[at..])].concat();
-        assert_eq!(read(&bytes), Reading::Done(Some(asked())), "{at}");
+        assert_eq!(parse_hello(&bytes), HelloProgress::Done(Some(full_hello())), "{at}");
     }
 }
 
@@ -62,7 +66,8 @@ fn hello_in_several_records_is_one() {
 fn name_that_no_host_may_have_counts_as_none() {
     let named = |name: &[u8]| {
         let name = sized(2, &[&[0][..], &sized(2, name)].concat());
-        let Reading::Done(Some(hello)) = read(&record(&message(0x0303, &extension(0, &name)))) else {
+        let HelloProgress::Done(Some(hello)) = parse_hello(&record(&message(0x0303, &extension(0, &name))))
+        else {
             panic!("the hello is whole")
         };
         hello.server_name
@@ -79,26 +84,29 @@ fn name_that_no_host_may_have_counts_as_none() {
 #[test]
 fn versions_without_the_extension_are_those_of_the_message() {
     for (version, name) in [(0x0300, "SSLv3"), (0x0301, "TLSv1"), (0x0302, "TLSv1.1"), (0x0303, "TLSv1.2")] {
-        let hello = Hello { protocol: name, ..Hello::default() };
-        assert_eq!(read(&record(&message(version, b""))), Reading::Done(Some(hello)));
+        let hello = PrereadHello { protocol: name, ..PrereadHello::default() };
+        assert_eq!(parse_hello(&record(&message(version, b""))), HelloProgress::Done(Some(hello)));
     }
     let old = [0x80, 46, 1, 0, 2, 0, 0];
-    assert_eq!(read(&old), Reading::Done(Some(Hello { protocol: "SSLv2", ..Hello::default() })));
+    assert_eq!(
+        parse_hello(&old),
+        HelloProgress::Done(Some(PrereadHello { protocol: "SSLv2", ..PrereadHello::default() }))
+    );
 }
 
 #[test]
 fn what_is_no_hello_is_passed_on_at_once() {
-    let nothing = Reading::Done(None);
+    let nothing = HelloProgress::Done(None);
     for bytes in
         [&b"GET / HTTP/1.1\r\n"[..], b"S", b"\x16\x02", b"\x16\x03\x01\x00\x01\x02", b"\x16\x03\x01\x00\x00"]
     {
-        assert_eq!(read(bytes), nothing, "{}", bytes.escape_ascii());
+        assert_eq!(parse_hello(bytes), nothing, "{}", bytes.escape_ascii());
     }
     // Lengths that exceed the message.
     let mut broken = record(&full());
     let at = broken.len() - 3;
     broken[at - 5] = 0xff;
-    assert!(matches!(read(&broken), Reading::Done(_)));
+    assert!(matches!(parse_hello(&broken), HelloProgress::Done(_)));
 }
 
 #[test]
@@ -112,6 +120,6 @@ fn any_bytes_are_survived() {
             bytes[at] = random.u8(..);
         }
         bytes.truncate(random.usize(..=bytes.len()));
-        let _ = read(&bytes);
+        let _ = parse_hello(&bytes);
     }
 }

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use crate::trace::rejected;
 use bytes::Bytes;
-use myriad_http::h2::client::{Answered, Client as Http2, Lost};
+use myriad_http::h2::client::{Http2Client as Http2, OriginEvent, RequestFailure};
 use myriad_http::h2::{FRAME_HEADER, MAX_FRAME};
 use myriad_http::{Fields, Method};
 
-use super::link::Link;
-use super::target::{Failure, PATIENCE, Target};
+use super::link::CollectorStream;
+use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
 /// Method of a collector that receives spans.
 const PATH: &[u8] = b"/opentelemetry.proto.collector.trace.v1.TraceService/Export";
@@ -27,66 +27,75 @@ const EXHAUSTED: u32 = 8;
 
 /// Client that sends batches on one persistent connection.
 #[derive(Default)]
-pub(super) struct Client(Option<Connection>);
+pub(super) struct GrpcExportClient(Option<GrpcConnection>);
 
-struct Connection {
-    link: Link,
+struct GrpcConnection {
+    link: CollectorStream,
     http: Http2,
     input: Vec<u8>,
 }
 
 /// Result of a call.
 #[derive(Default)]
-struct Reply {
+struct GrpcReply {
     status: Option<u16>,
     grpc: Option<(u32, String)>,
     /// Set if the response contains details of the status; for status 8, the delay before a retry.
     has_details: bool,
     message: Vec<u8>,
-    over: bool,
+    is_complete: bool,
 }
 
-impl Client {
+impl GrpcExportClient {
     /// Sends a batch. Returns the number of rejected spans and the reason, if any.
-    pub(super) fn send(&mut self, target: &Target, message: &[u8]) -> Result<Option<(u64, String)>, Failure> {
-        let end = Instant::now() + PATIENCE;
-        let kept = self.0.take().filter(|kept| kept.http.has_room());
-        let reply = match kept.map(|kept| kept.call(target, message, end)) {
+    pub(super) fn send(
+        &mut self,
+        target: &CollectorTarget,
+        message: &[u8],
+    ) -> Result<Option<(u64, String)>, ExportFailure> {
+        let end = Instant::now() + EXPORT_TIMEOUT;
+        let reused = self.0.take().filter(|kept| kept.http.has_room());
+        let reply = match reused.map(|kept| kept.call(target, message, end)) {
             Some(Ok(reply)) => Ok(reply),
             // The connection may have been closed since; a new connection shows whether the collector is available.
-            _ => Connection::new(target, end).and_then(|new| new.call(target, message, end)),
+            _ => GrpcConnection::new(target, end).and_then(|new| new.call(target, message, end)),
         };
-        let (connection, reply) = reply.map_err(|error| Failure::Away(said(&error)))?;
+        let (connection, reply) = reply.map_err(|error| ExportFailure::Unavailable(error_message(&error)))?;
         self.0 = Some(connection);
         reply.outcome()
     }
 }
 
-fn said(error: &io::Error) -> String {
+fn error_message(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "the request timed out".to_owned(),
         _ => error.to_string(),
     }
 }
 
-impl Connection {
-    fn new(target: &Target, end: Instant) -> io::Result<Self> {
-        let link = Link::connect(target, end)?;
+impl GrpcConnection {
+    fn new(target: &CollectorTarget, end: Instant) -> io::Result<Self> {
+        let link = CollectorStream::connect(target, end)?;
         Ok(Self { link, http: Http2::new(MOST_MESSAGE as u32), input: Vec::new() })
     }
 
     /// Performs one call. An error closes the connection.
-    fn call(mut self, target: &Target, message: &[u8], end: Instant) -> io::Result<(Self, Reply)> {
+    fn call(
+        mut self,
+        target: &CollectorTarget,
+        message: &[u8],
+        end: Instant,
+    ) -> io::Result<(Self, GrpcReply)> {
         let stream = self.open(target).ok_or_else(|| io::Error::other("it accepts no new requests"))?;
         let mut body = Vec::with_capacity(message.len() + 5);
         body.push(0);
         body.extend_from_slice(&(message.len() as u32).to_be_bytes());
         body.extend_from_slice(message);
         self.http.send(stream, Bytes::from(body), true);
-        let mut reply = Reply::default();
+        let mut reply = GrpcReply::default();
         loop {
             self.write(end)?;
-            if reply.over {
+            if reply.is_complete {
                 // The collector may have responded before it received the complete request.
                 self.http.cancel(stream);
                 self.write(end)?;
@@ -103,7 +112,7 @@ impl Connection {
         }
     }
 
-    fn open(&mut self, target: &Target) -> Option<u32> {
+    fn open(&mut self, target: &CollectorTarget) -> Option<u32> {
         let endpoint = &target.endpoint;
         let host =
             if endpoint.host.contains(':') { format!("[{}]", endpoint.host) } else { endpoint.host.clone() };
@@ -141,23 +150,23 @@ impl Connection {
     }
 
     /// Reads all received frames.
-    fn take(&mut self, stream: u32, reply: &mut Reply) -> io::Result<()> {
+    fn take(&mut self, stream: u32, reply: &mut GrpcReply) -> io::Result<()> {
         loop {
             let input =
                 self.http.receive(&self.input).map_err(|error| io::Error::other(format!("{error:?}")))?;
-            match input.answered {
-                Answered::Partial => break,
-                Answered::Head { stream: of, head, end } if of == stream => {
+            match input.event {
+                OriginEvent::Partial => break,
+                OriginEvent::Head { stream: of, head, end } if of == stream => {
                     reply.head(head.status, &head.fields, end);
                 }
-                Answered::Data { stream: of, data, end } if of == stream => {
+                OriginEvent::Data { stream: of, data, end } if of == stream => {
                     let count = data.len();
                     reply.data(&self.input[data], end)?;
                     self.http.release(stream, count);
                 }
-                Answered::Trailers { stream: of, fields } if of == stream => {
+                OriginEvent::Trailers { stream: of, fields } if of == stream => {
                     reply.status_of(&fields);
-                    reply.over = true;
+                    reply.is_complete = true;
                 }
                 _ => {}
             }
@@ -166,10 +175,10 @@ impl Connection {
         if self.input.len() > MAX_FRAME + FRAME_HEADER {
             return Err(io::Error::other("its frames are too large"));
         }
-        while let Some((of, lost)) = self.http.next_lost() {
-            if of == stream && !reply.over {
+        while let Some((of, lost)) = self.http.next_failed() {
+            if of == stream && !reply.is_complete {
                 return Err(io::Error::other(match lost {
-                    Lost::Reset(code) => format!("it cancelled the request ({code})"),
+                    RequestFailure::Reset(code) => format!("it cancelled the request ({code})"),
                     lost => format!("{lost:?}"),
                 }));
             }
@@ -178,12 +187,12 @@ impl Connection {
     }
 }
 
-impl Reply {
+impl GrpcReply {
     fn head(&mut self, status: u16, fields: &Fields, end: bool) {
         if status >= 200 {
             self.status = Some(status);
             self.status_of(fields);
-            self.over = end;
+            self.is_complete = end;
         }
     }
 
@@ -192,7 +201,7 @@ impl Reply {
             return Err(io::Error::other("its response is too large"));
         }
         self.message.extend_from_slice(data);
-        self.over = end;
+        self.is_complete = end;
         Ok(())
     }
 
@@ -206,18 +215,21 @@ impl Reply {
         }
     }
 
-    fn outcome(self) -> Result<Option<(u64, String)>, Failure> {
+    fn outcome(self) -> Result<Option<(u64, String)>, ExportFailure> {
         match (self.grpc, self.status) {
             (Some((0, _)), _) => Ok(self.message.get(5..).and_then(rejected)),
             (Some((status, why)), _) => {
                 let text = format!("gRPC status {status}: {why}");
                 let again = AGAIN.contains(&status) || status == EXHAUSTED && self.has_details;
-                Err(if again { Failure::Away(text) } else { Failure::Refused(text) })
+                Err(if again { ExportFailure::Unavailable(text) } else { ExportFailure::Rejected(text) })
             }
-            (None, Some(status @ (429 | 502 | 503 | 504))) => Err(Failure::Away(format!("status {status}"))),
-            (None, status) => {
-                Err(Failure::Refused(format!("it does not support gRPC; status {}", status.unwrap_or(0))))
+            (None, Some(status @ (429 | 502 | 503 | 504))) => {
+                Err(ExportFailure::Unavailable(format!("status {status}")))
             }
+            (None, status) => Err(ExportFailure::Rejected(format!(
+                "it does not support gRPC; status {}",
+                status.unwrap_or(0)
+            ))),
         }
     }
 }
@@ -232,14 +244,14 @@ fn shown(text: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn outcome(status: u16, grpc: Option<&str>) -> Result<Option<(u64, String)>, Failure> {
+    fn outcome(status: u16, grpc: Option<&str>) -> Result<Option<(u64, String)>, ExportFailure> {
         let mut fields = Fields::new();
         if let Some(number) = grpc {
             fields.push(b"grpc-status", number.as_bytes());
         }
-        let mut reply = Reply::default();
+        let mut reply = GrpcReply::default();
         reply.head(status, &fields, true);
-        assert!(reply.over);
+        assert!(reply.is_complete);
         reply.outcome()
     }
 
@@ -247,19 +259,19 @@ mod tests {
     fn retryable_export_failures_are_distinguished_from_permanent_ones() {
         assert!(matches!(outcome(200, Some("0")), Ok(None)));
         for number in ["1", "4", "14"] {
-            assert!(matches!(outcome(200, Some(number)), Err(Failure::Away(_))), "{number}");
+            assert!(matches!(outcome(200, Some(number)), Err(ExportFailure::Unavailable(_))), "{number}");
         }
         // Status 8 without a delay: the message is too long.
         for number in ["3", "7", "8", "12", "16"] {
-            assert!(matches!(outcome(200, Some(number)), Err(Failure::Refused(_))), "{number}");
+            assert!(matches!(outcome(200, Some(number)), Err(ExportFailure::Rejected(_))), "{number}");
         }
         let mut fields = Fields::new();
         fields.push(b"grpc-status", b"8");
         fields.push(b"grpc-status-details-bin", b"CAgQAQ");
-        let mut reply = Reply::default();
+        let mut reply = GrpcReply::default();
         reply.head(200, &fields, true);
-        assert!(matches!(reply.outcome(), Err(Failure::Away(_))));
-        assert!(matches!(outcome(503, None), Err(Failure::Away(_))));
-        assert!(matches!(outcome(404, None), Err(Failure::Refused(_))));
+        assert!(matches!(reply.outcome(), Err(ExportFailure::Unavailable(_))));
+        assert!(matches!(outcome(503, None), Err(ExportFailure::Unavailable(_))));
+        assert!(matches!(outcome(404, None), Err(ExportFailure::Rejected(_))));
     }
 }

@@ -8,28 +8,28 @@ use ureq::Agent;
 use ureq::config::Config;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-use super::target::{Failure, PATIENCE, Target};
+use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
 /// Maximum size of a response, in bytes.
 const LARGEST: u64 = 64 << 10;
 
 /// Client that sends batches to a URL.
-pub(super) struct Client {
+pub(super) struct HttpExportClient {
     agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
 }
 
-impl Client {
+impl HttpExportClient {
     /// Creates a client for a collector.
-    pub(super) fn new(target: &Target) -> Self {
+    pub(super) fn new(target: &CollectorTarget) -> Self {
         let endpoint = &target.endpoint;
         let host =
             if endpoint.host.contains(':') { format!("[{}]", endpoint.host) } else { endpoint.host.clone() };
         let (scheme, path) =
             (if endpoint.secure { "https" } else { "http" }, endpoint.path.as_deref().unwrap_or("/"));
         let mut config = Config::builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(EXPORT_TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
@@ -46,17 +46,18 @@ impl Client {
     }
 
     /// Sends a batch. Returns the number of rejected spans and the reason, if any.
-    pub(super) fn send(&self, message: &[u8]) -> Result<Option<(u64, String)>, Failure> {
+    pub(super) fn send(&self, message: &[u8]) -> Result<Option<(u64, String)>, ExportFailure> {
         let mut request = self.agent.post(&self.url).content_type("application/x-protobuf");
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let mut response = request.send(message).map_err(|error| Failure::Away(error.to_string()))?;
+        let mut response =
+            request.send(message).map_err(|error| ExportFailure::Unavailable(error.to_string()))?;
         let body = response.body_mut().with_config().limit(LARGEST).read_to_vec();
         match response.status().as_u16() {
             200..300 => Ok(body.ok().as_deref().and_then(rejected)),
-            status @ (429 | 502 | 503 | 504) => Err(Failure::Away(format!("status {status}"))),
-            status => Err(Failure::Refused(format!("status {status}"))),
+            status @ (429 | 502 | 503 | 504) => Err(ExportFailure::Unavailable(format!("status {status}"))),
+            status => Err(ExportFailure::Rejected(format!("status {status}"))),
         }
     }
 }

@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
-use super::target::Target;
+use super::target::CollectorTarget;
 use super::trust::HTTP2;
 
 /// Maximum number of addresses tried per host.
 const MOST_ADDRESSES: usize = 4;
 
 /// Byte stream, plain or TLS.
-pub(super) enum Link {
+pub(super) enum CollectorStream {
     Plain(TcpStream),
     Secure(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-impl Link {
+impl CollectorStream {
     /// Connects for HTTP/2 until the time `end`.
-    pub(super) fn connect(target: &Target, end: Instant) -> io::Result<Self> {
-        let stream = reach(&target.endpoint.host, target.endpoint.port, end)?;
+    pub(super) fn connect(target: &CollectorTarget, end: Instant) -> io::Result<Self> {
+        let stream = connect_tcp(&target.endpoint.host, target.endpoint.port, end)?;
         stream.set_nodelay(true)?;
         let Some(trust) = &target.trust else { return Ok(Self::Plain(stream)) };
-        let config = trust.client().map_err(io::Error::other)?;
+        let config = trust.tls_client_config().map_err(io::Error::other)?;
         let name = ServerName::try_from(target.endpoint.host.clone()).map_err(io::Error::other)?;
         let session = ClientConnection::new(config, name).map_err(io::Error::other)?;
         let mut link = Self::Secure(Box::new(StreamOwned::new(session, stream)));
@@ -57,7 +57,7 @@ impl Link {
 }
 
 /// Connects to the first reachable address. The addresses share the time.
-fn reach(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
+fn connect_tcp(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.take(MOST_ADDRESSES).collect();
     let mut outcome = Err(io::Error::other("the host has no address"));
     for (index, address) in addresses.iter().enumerate() {
@@ -71,7 +71,7 @@ fn reach(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     outcome
 }
 
-impl Read for Link {
+impl Read for CollectorStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(buffer),
@@ -80,7 +80,7 @@ impl Read for Link {
     }
 }
 
-impl Write for Link {
+impl Write for CollectorStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.write(bytes),

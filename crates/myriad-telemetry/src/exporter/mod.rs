@@ -29,13 +29,13 @@ use std::time::{Duration, Instant};
 use crate::trace::Resource;
 use myriad_conf::Diagnostic;
 use myriad_conf::model::HttpConf;
-use myriad_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, LogLevel};
 
 use crate::settings::{ExporterConf, OtelSettings};
-use queue::Queue;
-use target::Target;
+use queue::SpanQueue;
+use target::CollectorTarget;
 use thread::Shared;
-use trust::Trust;
+use trust::TrustedAuthorities;
 
 /// Exporter of the spans of a configuration. Its thread starts with the first span, and exits once the configuration is
 /// dropped and its remaining spans have been sent.
@@ -58,8 +58,10 @@ impl Exporter {
             Ok(trust) => (trust, Vec::new()),
             Err(error) => (None, vec![error]),
         };
-        let target = Target { endpoint: conf.endpoint.clone(), headers: conf.headers.clone(), trust };
-        let queue = Queue::new(conf.batch_size, conf.batch_count, Duration::from_millis(conf.interval_ms));
+        let target =
+            CollectorTarget { endpoint: conf.endpoint.clone(), headers: conf.headers.clone(), trust };
+        let queue =
+            SpanQueue::new(conf.batch_size, conf.batch_count, Duration::from_millis(conf.interval_ms));
         let shared = Arc::new(Shared { queue, target, resource: resource(own) });
         Some(Self { shared, started: Once::new(), errors: Mutex::new(errors) })
     }
@@ -80,7 +82,7 @@ impl Exporter {
                     threads.push((Arc::clone(&self.shared), thread));
                 }
                 Err(error) => log.write(
-                    Level::Error,
+                    LogLevel::Error,
                     None,
                     format_args!("cannot start the thread that sends spans ({error}); no spans are sent"),
                 ),
@@ -96,8 +98,8 @@ impl Drop for Exporter {
 }
 
 /// Sends the waiting spans before the process exits, within the time limit `patience`.
-pub fn finish(patience: Duration) {
-    let end = Instant::now() + patience;
+pub fn finish(timeout: Duration) {
+    let end = Instant::now() + timeout;
     let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));
     for (shared, _) in &threads {
         shared.queue.close();
@@ -109,12 +111,12 @@ pub fn finish(patience: Duration) {
     }
 }
 
-fn trusted(conf: &ExporterConf, folder: &Path) -> Result<Option<Trust>, Diagnostic> {
+fn trusted(conf: &ExporterConf, folder: &Path) -> Result<Option<TrustedAuthorities>, Diagnostic> {
     if !conf.endpoint.secure {
         return Ok(None);
     }
     let span = conf.trusted.as_ref().map_or(conf.span, |file| file.span);
-    Trust::of(conf.trusted.as_ref(), folder).map(Some).map_err(|why| {
+    TrustedAuthorities::of(conf.trusted.as_ref(), folder).map(Some).map_err(|why| {
         Diagnostic::error(span, why)
             .help("specify a PEM file of CA certificates with trusted_certificate; the user of the workers must be able to read it")
     })

@@ -11,12 +11,12 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_OF_BATCH: usize = 2 << 20;
 
 /// Bounded queue of spans.
-pub(super) struct Queue {
+pub(super) struct SpanQueue {
     state: Mutex<State>,
     /// Signalled when a batch is available or the queue is closed.
     wake: Condvar,
     batch: usize,
-    most: usize,
+    max_spans: usize,
     interval: Duration,
 }
 
@@ -27,19 +27,19 @@ struct State {
     /// Time at which the oldest span was added.
     since: Option<Instant>,
     /// Number of spans in the batch being sent.
-    taken: usize,
+    in_flight: usize,
     dropped: u64,
     closed: bool,
 }
 
-impl Queue {
+impl SpanQueue {
     /// Creates a queue for `batch` times `count` spans, including those of the batch being sent.
     pub(super) fn new(batch: usize, count: usize, interval: Duration) -> Self {
         Self {
             state: Mutex::default(),
             wake: Condvar::new(),
             batch,
-            most: batch.saturating_mul(count),
+            max_spans: batch.saturating_mul(count),
             interval,
         }
     }
@@ -51,9 +51,10 @@ impl Queue {
     /// Adds spans while the queue is not full, and drops the others.
     pub(super) fn push(&self, spans: impl IntoIterator<Item = Vec<u8>>) {
         let mut state = self.state();
-        let was_due = self.is_due(&state);
+        let was_due = self.is_batch_ready(&state);
         for span in spans {
-            if state.spans.len() + state.taken >= self.most || state.bytes + span.len() > MOST_BYTES {
+            if state.spans.len() + state.in_flight >= self.max_spans || state.bytes + span.len() > MOST_BYTES
+            {
                 state.dropped += 1;
                 continue;
             }
@@ -66,13 +67,13 @@ impl Queue {
         }
         // The thread sleeps until the interval is over, so it is woken when the interval starts, and once when a batch
         // is available. While its collector is unavailable, further spans do not wake it.
-        if first || !was_due && self.is_due(&state) {
+        if first || !was_due && self.is_batch_ready(&state) {
             self.wake.notify_one();
         }
     }
 
     /// Returns whether a full batch is waiting.
-    fn is_due(&self, state: &State) -> bool {
+    fn is_batch_ready(&self, state: &State) -> bool {
         state.spans.len() >= self.batch || state.bytes >= MOST_OF_BATCH
     }
 
@@ -83,8 +84,8 @@ impl Queue {
         loop {
             let over = state.since.map(|since| since + self.interval);
             let now = Instant::now();
-            if self.is_due(&state) || state.closed || over.is_some_and(|over| over <= now) {
-                return self.take(&mut state);
+            if self.is_batch_ready(&state) || state.closed || over.is_some_and(|over| over <= now) {
+                return self.take_batch(&mut state);
             }
             state = match over {
                 None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -95,7 +96,7 @@ impl Queue {
         }
     }
 
-    fn take(&self, state: &mut State) -> Option<Vec<Vec<u8>>> {
+    fn take_batch(&self, state: &mut State) -> Option<Vec<Vec<u8>>> {
         let mut bytes = 0;
         let fits = |span: &&Vec<u8>| {
             bytes += span.len();
@@ -106,23 +107,23 @@ impl Queue {
         let count = count.max(usize::from(!state.spans.is_empty()));
         let batch: Vec<_> = state.spans.drain(..count).collect();
         state.bytes -= batch.iter().map(Vec::len).sum::<usize>();
-        state.taken = count;
+        state.in_flight = count;
         state.since = (!state.spans.is_empty()).then(Instant::now);
         (count > 0).then_some(batch)
     }
 
     /// Marks the batch as sent or dropped.
-    pub(super) fn done(&self) {
-        self.state().taken = 0;
+    pub(super) fn batch_done(&self) {
+        self.state().in_flight = 0;
     }
 
     /// Returns the number of waiting spans.
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn waiting_spans(&self) -> usize {
         self.state().spans.len()
     }
 
     /// Returns the number of spans dropped since the previous call.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(super) fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.state().dropped)
     }
 
@@ -133,7 +134,7 @@ impl Queue {
     }
 
     /// Waits for `time`, or until the queue is closed. Returns true if it is closed.
-    pub(super) fn rest(&self, time: Duration) -> bool {
+    pub(super) fn sleep_unless_closed(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut state = self.state();
         while !state.closed {
@@ -153,29 +154,29 @@ mod tests {
 
     #[test]
     fn no_more_spans_wait_than_there_is_room_for_and_the_rest_is_counted() {
-        let queue = Queue::new(2, 2, Duration::from_hours(1));
+        let queue = SpanQueue::new(2, 2, Duration::from_hours(1));
         queue.push((0..6).map(|number| vec![number]));
-        assert_eq!(queue.dropped(), 2);
+        assert_eq!(queue.take_dropped(), 2);
         assert_eq!(queue.next(), Some(vec![vec![0], vec![1]]));
         queue.push([vec![7]]);
-        assert_eq!(queue.dropped(), 1, "a batch that is being sent has its room");
-        queue.done();
+        assert_eq!(queue.take_dropped(), 1, "a batch that is being sent has its room");
+        queue.batch_done();
         queue.push([vec![8]]);
-        assert_eq!((queue.next(), queue.dropped()), (Some(vec![vec![2], vec![3]]), 0));
+        assert_eq!((queue.next(), queue.take_dropped()), (Some(vec![vec![2], vec![3]]), 0));
         queue.close();
         assert_eq!((queue.next(), queue.next()), (Some(vec![vec![8]]), None));
     }
 
     #[test]
     fn spans_of_an_interval_are_a_batch() {
-        let queue = Queue::new(100, 2, Duration::from_millis(1));
+        let queue = SpanQueue::new(100, 2, Duration::from_millis(1));
         queue.push([vec![1]]);
         assert_eq!(queue.next(), Some(vec![vec![1]]));
     }
 
     #[test]
     fn a_batch_is_no_longer_than_a_collector_takes() {
-        let queue = Queue::new(1000, 1000, Duration::from_hours(1));
+        let queue = SpanQueue::new(1000, 1000, Duration::from_hours(1));
         queue.push((0..5).map(|_| vec![0; 1 << 20]));
         let lengths = std::iter::from_fn(|| {
             queue.close();
@@ -183,15 +184,15 @@ mod tests {
         })
         .map(|batch| batch.len());
         assert_eq!(lengths.collect::<Vec<_>>(), [2, 2, 1]);
-        let queue = Queue::new(1000, 1000, Duration::from_hours(1));
+        let queue = SpanQueue::new(1000, 1000, Duration::from_hours(1));
         queue.push([vec![0; MOST_OF_BATCH + 1]]);
         assert_eq!(queue.next().map(|batch| batch.len()), Some(1), "an interval is not waited for");
     }
 
     #[test]
     fn bytes_are_bounded_too() {
-        let queue = Queue::new(1000, 1000, Duration::from_hours(1));
+        let queue = SpanQueue::new(1000, 1000, Duration::from_hours(1));
         queue.push((0..20).map(|_| vec![0; 1 << 20]));
-        assert_eq!(queue.dropped(), 4);
+        assert_eq!(queue.take_dropped(), 4);
     }
 }

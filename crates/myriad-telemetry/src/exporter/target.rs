@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use super::trust::Trust;
+use super::trust::TrustedAuthorities;
 use crate::settings::Endpoint;
 
 /// Destination of spans, and its settings.
-pub(super) struct Target {
+pub(super) struct CollectorTarget {
     pub endpoint: Endpoint,
     pub headers: Vec<(String, String)>,
-    pub trust: Option<Trust>,
+    pub trust: Option<TrustedAuthorities>,
 }
 
 /// Total time limit for sending a batch.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reason why a batch was not accepted.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum ExportFailure {
     /// The batch may be retried.
-    Away(String),
+    Unavailable(String),
     /// The batch must not be retried.
-    Refused(String),
+    Rejected(String),
 }

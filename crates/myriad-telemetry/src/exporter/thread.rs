@@ -9,10 +9,10 @@
 use std::time::Duration;
 
 use crate::trace::Resource;
-use myriad_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, LogLevel};
 
-use super::queue::Queue;
-use super::target::{Failure, Target};
+use super::queue::SpanQueue;
+use super::target::{CollectorTarget, ExportFailure};
 use super::{grpc, http};
 
 /// Delay after the first failure. It doubles after each further failure.
@@ -21,101 +21,106 @@ const LONGEST_REST: Duration = Duration::from_secs(30);
 
 /// State shared by an exporter and its thread.
 pub(super) struct Shared {
-    pub queue: Queue,
-    pub target: Target,
+    pub queue: SpanQueue,
+    pub target: CollectorTarget,
     pub resource: Resource,
 }
 
 /// Client that sends batches.
-enum Way {
-    Grpc(Box<grpc::Client>),
-    Http(http::Client),
+enum ExportClient {
+    Grpc(Box<grpc::GrpcExportClient>),
+    Http(http::HttpExportClient),
 }
 
 /// Sends the spans until the queue is closed and empty.
 pub(super) fn run(shared: &Shared, log: &ErrorLog) {
     let endpoint = &shared.target.endpoint;
     let to = format!("{}:{}", endpoint.host, endpoint.port);
-    let mut way = match endpoint.path {
-        Some(_) => Way::Http(http::Client::new(&shared.target)),
-        None => Way::Grpc(Box::default()),
+    let mut client = match endpoint.path {
+        Some(_) => ExportClient::Http(http::HttpExportClient::new(&shared.target)),
+        None => ExportClient::Grpc(Box::default()),
     };
-    let mut teller = Teller { log, to, away: false, dropped: 0 };
+    let mut export_log = ExportLog { log, collector: to, is_unavailable: false, dropped: 0 };
     while let Some(batch) = shared.queue.next() {
         let message = shared.resource.request(&batch);
         let mut rest = FIRST_REST;
         loop {
-            let outcome = match &mut way {
-                Way::Grpc(client) => client.send(&shared.target, &message),
-                Way::Http(client) => client.send(&message),
+            let outcome = match &mut client {
+                ExportClient::Grpc(client) => client.send(&shared.target, &message),
+                ExportClient::Http(client) => client.send(&message),
             };
-            let is_away = matches!(outcome, Err(Failure::Away(_)));
-            teller.tell(outcome, batch.len(), shared.queue.dropped());
+            let is_away = matches!(outcome, Err(ExportFailure::Unavailable(_)));
+            export_log.log_outcome(outcome, batch.len(), shared.queue.take_dropped());
             if !is_away {
                 break;
             }
-            if shared.queue.rest(rest) {
+            if shared.queue.sleep_unless_closed(rest) {
                 // The configuration was dropped: an unavailable collector is not retried.
-                return teller.give_up(batch.len() + shared.queue.left());
+                return export_log.log_abandoned(batch.len() + shared.queue.waiting_spans());
             }
             rest = (rest * 2).min(LONGEST_REST);
         }
-        shared.queue.done();
+        shared.queue.batch_done();
     }
 }
 
 /// Log messages about spans that were not accepted.
-struct Teller<'a> {
+struct ExportLog<'a> {
     log: &'a ErrorLog,
-    to: String,
+    collector: String,
     /// Set if the unavailability of the collector has been logged.
-    away: bool,
+    is_unavailable: bool,
     /// Number of dropped spans that have not been logged.
     dropped: u64,
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, outcome: Result<Option<(u64, String)>, Failure>, count: usize, dropped: u64) {
-        let to = &self.to;
+impl ExportLog<'_> {
+    fn log_outcome(
+        &mut self,
+        outcome: Result<Option<(u64, String)>, ExportFailure>,
+        count: usize,
+        dropped: u64,
+    ) {
+        let to = &self.collector;
         self.dropped += dropped;
         match outcome {
-            Err(Failure::Away(why)) if self.away => drop(why),
-            Err(Failure::Away(why)) => {
-                self.away = true;
+            Err(ExportFailure::Unavailable(why)) if self.is_unavailable => drop(why),
+            Err(ExportFailure::Unavailable(why)) => {
+                self.is_unavailable = true;
                 let text = format_args!(
                     "OTel export failure: {to} is unavailable ({why}); spans are queued, and dropped if the queue is full"
                 );
-                self.log.write(Level::Error, None, text);
+                self.log.write(LogLevel::Error, None, text);
             }
-            Err(Failure::Refused(why)) => {
+            Err(ExportFailure::Rejected(why)) => {
                 let text = format_args!("OTel export failure: {to} rejected {count} spans ({why})");
-                self.log.write(Level::Error, None, text);
+                self.log.write(LogLevel::Error, None, text);
             }
             Ok(rejected) => {
                 if let Some((count, why)) = rejected {
                     let text = format_args!("OTel: {to} rejected {count} spans of a batch ({why})");
-                    self.log.write(Level::Warn, None, text);
+                    self.log.write(LogLevel::Warn, None, text);
                 }
-                if std::mem::take(&mut self.away) {
-                    self.log.write(Level::Notice, None, format_args!("OTel: {to} is available again"));
+                if std::mem::take(&mut self.is_unavailable) {
+                    self.log.write(LogLevel::Notice, None, format_args!("OTel: {to} is available again"));
                 }
                 let dropped = std::mem::take(&mut self.dropped);
                 if dropped > 0 {
                     let text = format_args!(
                         "OTel dropped records: {dropped}; batch_size and batch_count of otel_exporter limit the queue"
                     );
-                    self.log.write(Level::Notice, None, text);
+                    self.log.write(LogLevel::Notice, None, text);
                 }
             }
         }
     }
 
-    fn give_up(&self, count: usize) {
+    fn log_abandoned(&self, count: usize) {
         let dropped = self.dropped + count as u64;
         self.log.write(
-            Level::Notice,
+            LogLevel::Notice,
             None,
-            format_args!("OTel dropped records: {dropped}; {} is unavailable", self.to),
+            format_args!("OTel dropped records: {dropped}; {} is unavailable", self.collector),
         );
     }
 }

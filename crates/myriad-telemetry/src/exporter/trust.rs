@@ -13,12 +13,12 @@ use rustls::{ClientConfig, RootCertStore};
 pub(super) const HTTP2: &[u8] = b"h2";
 
 /// Trusted certificate authorities.
-pub(super) struct Trust {
+pub(super) struct TrustedAuthorities {
     store: RootCertStore,
     certificates: Vec<Vec<u8>>,
 }
 
-impl Trust {
+impl TrustedAuthorities {
     /// Loads the authorities of a file, whose name is relative to `folder`, or those of the system. The error is a
     /// sentence.
     pub(super) fn of(file: Option<&Text>, folder: &Path) -> Result<Self, String> {
@@ -28,9 +28,9 @@ impl Trust {
                 std::fs::read(&path)
                     .map_err(|error| format!("\"{}\" cannot be read: {error}", path.display()))?
             }
-            None => roots::of_system().ok_or("no CA certificates are installed on this system")?,
+            None => roots::system_roots().ok_or("no CA certificates are installed on this system")?,
         };
-        let (store, certificates) = roots::usable(&bytes);
+        let (store, certificates) = roots::usable_roots(&bytes);
         if certificates.is_empty() {
             return Err("the file contains no CA certificate".to_owned());
         }
@@ -43,7 +43,7 @@ impl Trust {
     }
 
     /// Returns the TLS client configuration for HTTP/2.
-    pub(super) fn client(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
+    pub(super) fn tls_client_config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         let mut config = builder.with_root_certificates(self.store.clone()).with_no_client_auth();

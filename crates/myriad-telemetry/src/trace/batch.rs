@@ -1,6 +1,6 @@
 //! Batches of spans: `opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest`, and its response.
 
-use crate::trace::protobuf::{Value, bytes, message, next};
+use crate::trace::protobuf::{ProtobufValue, bytes, message, next};
 use crate::trace::span::attribute;
 
 /// Resource that produced the spans, the same in each batch.
@@ -44,12 +44,12 @@ impl Resource {
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let (mut answer, mut found) = (answer, None);
     while let Some((field, value)) = next(&mut answer) {
-        if let (1, Value::Bytes(mut partial)) = (field, value) {
+        if let (1, ProtobufValue::Bytes(mut partial)) = (field, value) {
             let (mut count, mut why) = (0, String::new());
             while let Some((field, value)) = next(&mut partial) {
                 match (field, value) {
-                    (1, Value::Number(number)) => count = number,
-                    (2, Value::Bytes(text)) => why = String::from_utf8_lossy(text).into_owned(),
+                    (1, ProtobufValue::Number(number)) => count = number,
+                    (2, ProtobufValue::Bytes(text)) => why = String::from_utf8_lossy(text).into_owned(),
                     _ => {}
                 }
             }

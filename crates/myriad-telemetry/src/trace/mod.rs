@@ -13,4 +13,4 @@ mod protobuf;
 mod span;
 
 pub use batch::{Resource, rejected};
-pub use span::{Kind, LONGEST_TEXT, SpanWriter};
+pub use span::{LONGEST_TEXT, SpanKind, SpanWriter};

@@ -46,7 +46,7 @@ pub(crate) fn message(field: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec
 }
 
 /// Decoded field of a message.
-pub(crate) enum Value<'a> {
+pub(crate) enum ProtobufValue<'a> {
     /// Number.
     Number(u64),
     /// Bytes, a text, or a message.
@@ -56,16 +56,16 @@ pub(crate) enum Value<'a> {
 }
 
 /// Decodes the next field of a message; `None` after the last field, and if it is invalid.
-pub(crate) fn next<'a>(message: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
+pub(crate) fn next<'a>(message: &mut &'a [u8]) -> Option<(u64, ProtobufValue<'a>)> {
     let tag = read_varint(message)?;
     let value = match tag & 7 {
-        0 => Value::Number(read_varint(message)?),
-        1 => take(message, 8).map(|_| Value::Other)?,
+        0 => ProtobufValue::Number(read_varint(message)?),
+        1 => take(message, 8).map(|_| ProtobufValue::Other)?,
         2 => {
             let length = usize::try_from(read_varint(message)?).ok()?;
-            Value::Bytes(take(message, length)?)
+            ProtobufValue::Bytes(take(message, length)?)
         }
-        5 => take(message, 4).map(|_| Value::Other)?,
+        5 => take(message, 4).map(|_| ProtobufValue::Other)?,
         _ => return None,
     };
     Some((tag >> 3, value))

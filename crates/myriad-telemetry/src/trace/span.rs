@@ -10,7 +10,7 @@ pub const LONGEST_TEXT: usize = 4096;
 
 /// Kind of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     /// Operation within this server.
     Internal = 1,
     /// Request handled by this server.
@@ -31,7 +31,7 @@ impl SpanWriter {
         trace: TraceId,
         span: SpanId,
         parent: Option<SpanId>,
-        (kind, name): (Kind, &[u8]),
+        (kind, name): (SpanKind, &[u8]),
         times_us: (u64, u64),
     ) -> Self {
         let mut out = Vec::with_capacity(512);
@@ -87,7 +87,7 @@ impl SpanWriter {
     }
 
     /// Sets the status to error.
-    pub fn fail(&mut self) {
+    pub fn set_error_status(&mut self) {
         message(15, &mut self.0, |status| number(3, 2, status));
     }
 
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn span_never_ends_before_it_begins() {
-        let span =
-            SpanWriter::new(TraceId::of(1, 2), SpanId::of(3), None, (Kind::Server, b"/"), (5, 4)).finish();
+        let span = SpanWriter::new(TraceId::of(1, 2), SpanId::of(3), None, (SpanKind::Server, b"/"), (5, 4))
+            .finish();
         let at = span.windows(9).position(|part| part[0] == 8 << 3 | 1).expect("an end");
         assert_eq!(span[at + 1..at + 9], 5000_u64.to_le_bytes());
     }

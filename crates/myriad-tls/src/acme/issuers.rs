@@ -6,21 +6,21 @@ use std::sync::Arc;
 use crate::acme_client::agent::ACCOUNT_FILE;
 use crate::acme_client::https::is_url;
 use crate::acme_client::issuer::{AccountKey, decode_key};
-use crate::acme_client::{ExternalAccount, Issuer, SigningKey, Slot};
+use crate::acme_client::{CertificateSlot, ExternalAccount, Issuer, SigningKey};
 use crate::x509::pem;
 use myriad_conf::model::{AccountKeyConf, AcmeIssuerConf, ExternalAccountConf};
 use myriad_conf::{Diagnostic, Model, Text};
 use zeroize::Zeroizing;
 
-use super::orders::{Orders, state_folder};
-use crate::certificates::files::{DATA, Files, tls_path};
+use super::orders::{AcmeOrders, state_folder};
+use crate::certificates::files::{DATA, TlsFileReader, tls_path};
 
 /// Issuer with its certificates.
 pub struct PlannedIssuer {
     /// Authority and account.
     pub issuer: Issuer,
     /// Slots of its certificates.
-    pub slots: Vec<Arc<Slot>>,
+    pub slots: Vec<Arc<CertificateSlot>>,
     /// Folder of its state; `None` if it is not stored.
     pub state: Option<PathBuf>,
     /// Stored key of the account.
@@ -32,12 +32,12 @@ pub struct PlannedIssuer {
 pub fn planned_issuers(
     model: &Model,
     prefix: &Path,
-    files: Files<'_>,
-    orders: &Orders,
+    files: TlsFileReader<'_>,
+    orders: &AcmeOrders,
 ) -> (Vec<PlannedIssuer>, Vec<Diagnostic>) {
     let (mut issuers, mut errors) = (Vec::new(), Vec::new());
     for conf in model.http.iter().flat_map(|http| &http.acme_issuers) {
-        let slots = orders.of_issuer(&conf.name, model);
+        let slots = orders.slots_of_issuer(&conf.name, model);
         let state = state_folder(conf, prefix);
         let account = state.as_ref().and_then(|folder| files.read.get(&folder.join(ACCOUNT_FILE)));
         let account = account.cloned().map(Zeroizing::new);
@@ -63,26 +63,29 @@ pub(crate) fn files(model: &Model) -> impl Iterator<Item = &Text> {
     })
 }
 
-fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnostic>> {
+fn issuer(conf: &AcmeIssuerConf, files: TlsFileReader<'_>) -> Result<Issuer, Box<Diagnostic>> {
     let uri = conf.uri.lossy().into_owned();
     if !is_url(&uri) {
         return Err(Box::new(Diagnostic::error(conf.uri.span, format!("invalid URL \"{uri}\" in \"uri\""))));
     }
     let account_key = match &conf.account_key {
-        AccountKeyConf::Kind(kind) => AccountKey::Made(*kind),
+        AccountKeyConf::Kind(kind) => AccountKey::Generated(*kind),
         AccountKeyConf::File(file) => {
-            let text = file_of(file, files)?;
+            let text = read_file(file, files)?;
             if SigningKey::from_pem(text).is_none() {
-                return Err(unusable(file, "the file contains no ECDSA or RSA private key in PEM format"));
+                return Err(unusable_file(
+                    file,
+                    "the file contains no ECDSA or RSA private key in PEM format",
+                ));
             }
-            AccountKey::Given(text.to_vec().into())
+            AccountKey::Configured(text.to_vec().into())
         }
     };
     let roots = conf.trusted_certificate.as_ref().map(|file| {
-        let text = file_of(file, files)?;
+        let text = read_file(file, files)?;
         let empty = pem::certificates(text).flatten().next().is_none();
         if empty {
-            Err(unusable(file, "the file contains no certificate in PEM format"))
+            Err(unusable_file(file, "the file contains no certificate in PEM format"))
         } else {
             Ok(text.to_vec())
         }
@@ -94,7 +97,11 @@ fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnos
         account_key,
         challenge: conf.challenge,
         contacts: conf.contacts.iter().map(text).collect(),
-        external_account: conf.external_account.as_ref().map(|own| external(own, files)).transpose()?,
+        external_account: conf
+            .external_account
+            .as_ref()
+            .map(|own| external_account(own, files))
+            .transpose()?,
         preferred_chain: conf.preferred_chain.as_ref().map(text),
         profile: conf.profile.as_ref().map(|(name, required)| (text(name), *required)),
         common_name: conf.common_name_in_csr,
@@ -104,24 +111,27 @@ fn issuer(conf: &AcmeIssuerConf, files: Files<'_>) -> Result<Issuer, Box<Diagnos
     })
 }
 
-fn external(conf: &ExternalAccountConf, files: Files<'_>) -> Result<ExternalAccount, Box<Diagnostic>> {
+fn external_account(
+    conf: &ExternalAccountConf,
+    files: TlsFileReader<'_>,
+) -> Result<ExternalAccount, Box<Diagnostic>> {
     let text = match conf.key.bytes().strip_prefix(DATA) {
         Some(key) => key,
-        None => file_of(&conf.key, files)?,
+        None => read_file(&conf.key, files)?,
     };
     let key = decode_key(text).ok_or_else(|| {
-        unusable(&conf.key, "the key must be base64url-encoded, as shown by the certificate authority")
+        unusable_file(&conf.key, "the key must be base64url-encoded, as shown by the certificate authority")
     })?;
     Ok(ExternalAccount { kid: conf.kid.lossy().into_owned(), key })
 }
 
-fn file_of<'a>(name: &Text, files: Files<'a>) -> Result<&'a [u8], Box<Diagnostic>> {
+fn read_file<'a>(name: &Text, files: TlsFileReader<'a>) -> Result<&'a [u8], Box<Diagnostic>> {
     let read = files.read.get(&tls_path(files.folder, name));
-    read.map(Vec::as_slice).ok_or_else(|| unusable(name, "it cannot be read"))
+    read.map(Vec::as_slice).ok_or_else(|| unusable_file(name, "it cannot be read"))
 }
 
 #[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]
-fn unusable(name: &Text, why: &str) -> Box<Diagnostic> {
+fn unusable_file(name: &Text, why: &str) -> Box<Diagnostic> {
     // Inline data is omitted, because logs must not contain keys.
     let shown = if name.bytes().starts_with(DATA) { "data:…".into() } else { name.lossy() };
     Box::new(Diagnostic::error(name.span, format!("cannot use \"{shown}\": {why}")))
@@ -130,16 +140,16 @@ fn unusable(name: &Text, why: &str) -> Box<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Made, Site};
+    use crate::testing::{TestCertificate, TestSite};
     use myriad_conf::model::AcmeChallenge;
 
     const PREFIX: &str = "/prefix";
 
-    fn site(says: &str) -> Site {
-        let made = Made::usual();
+    fn site(says: &str) -> TestSite {
+        let made = TestCertificate::usual();
         let files: [(&str, &[u8]); 4] =
             [("key", &made.key), ("crt", &made.certificate), ("mac", b"c2VjcmV0\n"), ("words", b"w o r d s")];
-        Site::of(
+        TestSite::of(
             &format!(
                 "acme_issuer ca {{ {says} }} server {{ listen 80; server_name a.test; acme_certificate ca; }}"
             ),
@@ -150,7 +160,7 @@ mod tests {
     fn planned(says: &str) -> Result<PlannedIssuer, String> {
         let site = site(&format!("uri https://ca.test/dir; {says}"));
         let (mut issuers, errors) =
-            planned_issuers(&site.model, Path::new(PREFIX), site.files(), &Orders::default());
+            planned_issuers(&site.model, Path::new(PREFIX), site.files(), &AcmeOrders::default());
         errors.into_iter().next().map_or_else(|| Ok(issuers.remove(0)), |error| Err(error.message))
     }
 
@@ -159,12 +169,12 @@ mod tests {
         let issuer = planned("").unwrap().issuer;
         assert_eq!((issuer.name.as_str(), issuer.uri.as_str()), ("ca", "https://ca.test/dir"));
         assert!(issuer.verify && issuer.roots.is_none() && issuer.external_account.is_none());
-        let says = "challenge tls-alpn-01; contact a@b.test; ssl_verify off; ssl_trusted_certificate crt; \
+        let directives = "challenge tls-alpn-01; contact a@b.test; ssl_verify off; ssl_trusted_certificate crt; \
                     preferred_chain Top; accept_terms_of_service; account_key key;";
-        let issuer = planned(says).unwrap().issuer;
+        let issuer = planned(directives).unwrap().issuer;
         assert!(matches!(issuer.challenge, AcmeChallenge::TlsAlpn01) && issuer.roots.is_some());
         assert!(!issuer.verify && issuer.accepts_terms);
-        assert!(matches!(issuer.account_key, AccountKey::Given(_)));
+        assert!(matches!(issuer.account_key, AccountKey::Configured(_)));
         assert_eq!(issuer.preferred_chain.as_deref(), Some("Top"));
     }
 
@@ -197,7 +207,7 @@ mod tests {
     fn invalid_issuer_url_is_reported_with_its_position() {
         let site = site("uri https://ca.test:port/;");
         let (issuers, errors) =
-            planned_issuers(&site.model, Path::new(PREFIX), site.files(), &Orders::default());
+            planned_issuers(&site.model, Path::new(PREFIX), site.files(), &AcmeOrders::default());
         assert!(issuers.is_empty());
         assert_eq!(errors[0].message, "invalid URL \"https://ca.test:port/\" in \"uri\"");
         assert_eq!(errors[0].span, site.http().acme_issuers[0].uri.span);
@@ -208,7 +218,7 @@ mod tests {
         let mut site = site("uri https://ca.test/;");
         let folder = Path::new("/prefix/acme_ca");
         site.read.insert(folder.join(ACCOUNT_FILE), b"account".to_vec());
-        let mut orders = Orders::default();
+        let mut orders = AcmeOrders::default();
         let slot = orders.slot(site.first(), site.http(), (Path::new(PREFIX), &site.read), |_| {});
         let (issuers, _) = planned_issuers(&site.model, Path::new(PREFIX), site.files(), &orders);
         let [planned] = &issuers[..] else { panic!("one") };

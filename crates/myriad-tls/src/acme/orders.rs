@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::acme_client::agent::ACCOUNT_FILE;
-use crate::acme_client::{CertificateOrder, Challenges, Slot};
+use crate::acme_client::{CertificateOrder, CertificateSlot, PendingChallenges};
 use myriad_conf::Model;
 use myriad_conf::model::{AcmeCertificateConf, AcmeIssuerConf, HttpConf, ServerConf};
 
@@ -15,14 +15,14 @@ use crate::certificates::files::TlsFiles;
 
 /// Orders of all servers; they outlive a reload.
 #[derive(Default)]
-pub struct Orders {
+pub struct AcmeOrders {
     /// Responses to the challenges of authorities.
-    pub challenges: Arc<Challenges>,
+    pub challenges: Arc<PendingChallenges>,
     /// Slots of certificates, by issuer and order.
-    slots: HashMap<(String, CertificateOrder), Arc<Slot>>,
+    slots: HashMap<(String, CertificateOrder), Arc<CertificateSlot>>,
 }
 
-impl Orders {
+impl AcmeOrders {
     /// Returns the slot of a server's ordered certificate, shared by all servers with the same order, and over reloads;
     /// `None` if the server orders nothing. An empty slot is filled from its file, whose name starts from `prefix`;
     /// `log` gets the reason if a file cannot be used.
@@ -32,13 +32,13 @@ impl Orders {
         http: &HttpConf,
         (prefix, read): (&Path, &TlsFiles),
         log: impl FnOnce(&str),
-    ) -> Option<Arc<Slot>> {
+    ) -> Option<Arc<CertificateSlot>> {
         let certificate = server.acme.as_ref()?;
         let issuer = certificate.issuer.lossy().into_owned();
         let order = order(certificate);
         let conf = http.acme_issuers.iter().find(|conf| conf.name == issuer)?;
         let state = state_folder(conf, prefix).map(|folder| folder.join(order.file_name()));
-        let slot = self.slots.entry((issuer, order.clone())).or_insert_with(|| Slot::new(order));
+        let slot = self.slots.entry((issuer, order.clone())).or_insert_with(|| CertificateSlot::new(order));
         if !slot.is_ready()
             && let Some((path, text)) = state.and_then(|path| read.get(&path).map(|text| (path, text)))
             && let Err(error) = slot.fill(text)
@@ -49,9 +49,9 @@ impl Orders {
     }
 
     /// Returns the slots of the certificates that the servers of a model order from an issuer, each once.
-    pub(crate) fn of_issuer(&self, issuer: &str, model: &Model) -> Vec<Arc<Slot>> {
+    pub(crate) fn slots_of_issuer(&self, issuer: &str, model: &Model) -> Vec<Arc<CertificateSlot>> {
         let Some(http) = &model.http else { return Vec::new() };
-        let mut slots: Vec<Arc<Slot>> = Vec::new();
+        let mut slots: Vec<Arc<CertificateSlot>> = Vec::new();
         for certificate in http.servers.iter().filter_map(|server| server.acme.as_ref()) {
             if certificate.issuer.lossy() == issuer
                 && let Some(slot) = self.slots.get(&(issuer.to_owned(), order(certificate)))
@@ -64,8 +64,8 @@ impl Orders {
     }
 
     /// Removes all slots except these.
-    pub fn settle<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<Slot>>) {
-        let ordered: Vec<&Arc<Slot>> = ordered.into_iter().collect();
+    pub fn retain_only<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<CertificateSlot>>) {
+        let ordered: Vec<&Arc<CertificateSlot>> = ordered.into_iter().collect();
         self.slots.retain(|_, slot| ordered.iter().any(|wanted| Arc::ptr_eq(wanted, slot)));
     }
 }
@@ -119,7 +119,7 @@ fn order(certificate: &AcmeCertificateConf) -> CertificateOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Made, Site};
+    use crate::testing::{TestCertificate, TestSite};
     use myriad_conf::model::AcmeKeyKind;
 
     const PREFIX: &str = "/prefix";
@@ -129,21 +129,21 @@ mod tests {
         server { listen 82; server_name b.test; acme_certificate ca key=rsa:2048; }
         server { listen 83; server_name c.test; }";
 
-    fn slots(site: &Site, orders: &mut Orders) -> (Vec<Option<Arc<Slot>>>, Vec<String>) {
-        let mut said = Vec::new();
+    fn slots(site: &TestSite, orders: &mut AcmeOrders) -> (Vec<Option<Arc<CertificateSlot>>>, Vec<String>) {
+        let mut errors = Vec::new();
         let state = (Path::new(PREFIX), &site.read);
         let servers = &site.http().servers;
         let slots = servers
             .iter()
-            .map(|server| orders.slot(server, site.http(), state, |why| said.push(why.to_owned())))
+            .map(|server| orders.slot(server, site.http(), state, |why| errors.push(why.to_owned())))
             .collect();
-        (slots, said)
+        (slots, errors)
     }
 
     #[test]
     fn identical_orders_share_slot_and_file() {
-        let site = Site::of(TWO, &[]);
-        let (slots, _) = slots(&site, &mut Orders::default());
+        let site = TestSite::of(TWO, &[]);
+        let (slots, _) = slots(&site, &mut AcmeOrders::default());
         let [Some(one), Some(same), Some(other), None] = &slots[..] else { panic!("{slots:?}") };
         assert!(Arc::ptr_eq(one, same) && !Arc::ptr_eq(one, other));
         let orders = acme_orders(&site.model, Path::new(PREFIX));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn files_of_state_are_the_account_and_each_certificate() {
-        let state = |http: &str| acme_state(&Site::of(http, &[]).model, Path::new(PREFIX));
+        let state = |http: &str| acme_state(&TestSite::of(http, &[]).model, Path::new(PREFIX));
         let files = state(TWO);
         assert_eq!(files[0], Path::new("/prefix/acme_ca").join(ACCOUNT_FILE));
         assert_eq!(files.len(), 3, "{files:?}");
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn stored_certificate_is_loaded_and_damaged_one_is_reported() {
-        let mut site = Site::of(TWO, &[]);
+        let mut site = TestSite::of(TWO, &[]);
         let orders = acme_orders(&site.model, Path::new(PREFIX));
         let path = |index: usize| orders[index].2.clone().unwrap();
-        site.read.insert(path(0), Made::usual().both());
+        site.read.insert(path(0), TestCertificate::usual().both());
         site.read.insert(path(1), b"damaged".to_vec());
-        let (slots, said) = slots(&site, &mut Orders::default());
+        let (slots, said) = slots(&site, &mut AcmeOrders::default());
         let ready: Vec<_> = slots.iter().flatten().map(|slot| slot.is_ready()).collect();
         assert_eq!(ready, [true, true, false]);
         let [said] = &said[..] else { panic!("{said:?}") };
@@ -183,14 +183,14 @@ mod tests {
 
     #[test]
     fn places_stay_over_reloads_while_somebody_orders_them() {
-        let (two, mut orders) = (Site::of(TWO, &[]), Orders::default());
+        let (two, mut orders) = (TestSite::of(TWO, &[]), AcmeOrders::default());
         let (before, _) = slots(&two, &mut orders);
-        let kept = before[0].as_ref().unwrap();
-        assert_eq!(orders.of_issuer("ca", &two.model).len(), 2);
-        assert!(orders.of_issuer("other", &two.model).is_empty());
-        orders.settle([kept]);
+        let slot = before[0].as_ref().unwrap();
+        assert_eq!(orders.slots_of_issuer("ca", &two.model).len(), 2);
+        assert!(orders.slots_of_issuer("other", &two.model).is_empty());
+        orders.retain_only([slot]);
         let (after, _) = slots(&two, &mut orders);
-        assert!(Arc::ptr_eq(kept, after[0].as_ref().unwrap()));
+        assert!(Arc::ptr_eq(slot, after[0].as_ref().unwrap()));
         assert!(!Arc::ptr_eq(before[2].as_ref().unwrap(), after[2].as_ref().unwrap()));
     }
 }

@@ -16,46 +16,46 @@ pub const ALPN: &[u8] = b"acme-tls/1";
 
 /// Pending challenges of all authorities.
 #[derive(Default)]
-pub struct Challenges {
+pub struct PendingChallenges {
     pending: AtomicUsize,
     by_token: RwLock<HashMap<String, Arc<str>>>,
     by_name: RwLock<HashMap<String, Arc<ServerConfig>>>,
 }
 
-impl Challenges {
+impl PendingChallenges {
     /// Returns whether any challenge is pending: one load, to be checked before the other methods.
     pub fn are_pending(&self) -> bool {
         self.pending.load(Ordering::Relaxed) > 0
     }
 
     /// Returns the response to a request for this path, without arguments, if its token is pending.
-    pub fn answer(&self, path: &[u8]) -> Option<Arc<str>> {
+    pub fn http_response(&self, path: &[u8]) -> Option<Arc<str>> {
         let token = std::str::from_utf8(path.strip_prefix(PATH)?).ok()?;
         self.by_token.read().get(token).map(Arc::clone)
     }
 
     /// Returns the TLS settings for a validation handshake with this name, if it is pending.
-    pub fn handshake(&self, name: &str) -> Option<Arc<ServerConfig>> {
+    pub fn handshake_config(&self, name: &str) -> Option<Arc<ServerConfig>> {
         let by_name = self.by_name.read();
         by_name.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase())).map(Arc::clone)
     }
 
     /// Responds to a token until the returned value is dropped.
-    pub(crate) fn answer_token(self: &Arc<Self>, token: &str, answer: &str) -> Pending {
+    pub(crate) fn add_token(self: &Arc<Self>, token: &str, answer: &str) -> ChallengeGuard {
         self.by_token.write().insert(token.to_owned(), answer.into());
         self.pending.fetch_add(1, Ordering::Relaxed);
-        Pending { challenges: Arc::clone(self), subject: Subject::Token(token.to_owned()) }
+        ChallengeGuard { challenges: Arc::clone(self), subject: ChallengeSubject::Token(token.to_owned()) }
     }
 
     /// Responds to handshakes for a name until the returned value is dropped.
-    pub(crate) fn answer_handshake(self: &Arc<Self>, name: String, config: Arc<ServerConfig>) -> Pending {
+    pub(crate) fn add_handshake(self: &Arc<Self>, name: String, config: Arc<ServerConfig>) -> ChallengeGuard {
         self.by_name.write().insert(name.clone(), config);
         self.pending.fetch_add(1, Ordering::Relaxed);
-        Pending { challenges: Arc::clone(self), subject: Subject::Name(name) }
+        ChallengeGuard { challenges: Arc::clone(self), subject: ChallengeSubject::Name(name) }
     }
 }
 
-impl fmt::Debug for Challenges {
+impl fmt::Debug for PendingChallenges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Challenges").field("pending", &self.pending).finish_non_exhaustive()
     }
@@ -63,24 +63,24 @@ impl fmt::Debug for Challenges {
 
 /// Challenge that is responded to until this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    challenges: Arc<Challenges>,
-    subject: Subject,
+pub(crate) struct ChallengeGuard {
+    challenges: Arc<PendingChallenges>,
+    subject: ChallengeSubject,
 }
 
 #[derive(Debug)]
-enum Subject {
+enum ChallengeSubject {
     Token(String),
     Name(String),
 }
 
-impl Drop for Pending {
+impl Drop for ChallengeGuard {
     fn drop(&mut self) {
         match &self.subject {
-            Subject::Token(token) => {
+            ChallengeSubject::Token(token) => {
                 self.challenges.by_token.write().remove(token);
             }
-            Subject::Name(name) => {
+            ChallengeSubject::Name(name) => {
                 self.challenges.by_name.write().remove(name);
             }
         }
@@ -94,11 +94,11 @@ mod tests {
 
     #[test]
     fn token_is_answered_while_it_is_pending_and_nothing_else_is() {
-        let challenges = Arc::new(Challenges::default());
+        let challenges = Arc::new(PendingChallenges::default());
         assert!(!challenges.are_pending());
-        let pending = challenges.answer_token("abc", "abc.thumb");
+        let pending = challenges.add_token("abc", "abc.thumb");
         assert!(challenges.are_pending());
-        let answer = |path: &str| challenges.answer(path.as_bytes()).map(|answer| answer.to_string());
+        let answer = |path: &str| challenges.http_response(path.as_bytes()).map(|answer| answer.to_string());
         assert_eq!(answer("/.well-known/acme-challenge/abc").as_deref(), Some("abc.thumb"));
         for path in ["/.well-known/acme-challenge/", "/.well-known/acme-challenge/abcd", "/abc", ""] {
             assert_eq!(answer(path), None, "{path}");

@@ -9,7 +9,7 @@ use aws_lc_rs::digest;
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use myriad_base::calendar::format_generalized_time;
 
-use crate::acme_client::error::Error;
+use crate::acme_client::error::AcmeError;
 use crate::acme_client::key::SigningKey;
 use crate::acme_client::oid;
 use myriad_conf::model::AcmeIdentifier;
@@ -23,19 +23,19 @@ pub fn request(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],
     common_name: Option<&str>,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>, AcmeError> {
     let extensions = der::sequence(&[&alternative_names(identifiers)]);
     let attribute = der::sequence(&[
         &der::value(tag::OID, oid::EXTENSION_REQUEST),
-        &der::holding(tag::SET, &[&extensions]),
+        &der::constructed(tag::SET, &[&extensions]),
     ]);
     let information = der::sequence(&[
         &der::integer(&[0]),
         &name(common_name),
         &key.public_key_info()?,
-        &der::holding(tag::context(0), &[&attribute]),
+        &der::constructed(tag::context(0), &[&attribute]),
     ]);
-    signed(key, &information)
+    sign_content(key, &information)
 }
 
 /// Creates the certificate that responds to `tls-alpn-01` for a name (RFC 8737 section 3), in DER: self-signed, with
@@ -45,7 +45,7 @@ pub fn challenge_certificate(
     identifier: &AcmeIdentifier,
     key_authorization: &str,
     now_s: u64,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>, AcmeError> {
     let digest = digest::digest(&digest::SHA256, key_authorization.as_bytes());
     let acme_identifier = der::sequence(&[
         &der::value(tag::OID, oid::ACME_IDENTIFIER),
@@ -62,7 +62,7 @@ pub fn self_signed(
     identifiers: &[AcmeIdentifier],
     now_s: u64,
     days: u64,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>, AcmeError> {
     certificate(key, "Myriad (self-signed)", &[&alternative_names(identifiers)], now_s, days)
 }
 
@@ -73,14 +73,14 @@ fn certificate(
     extensions: &[&[u8]],
     now_s: u64,
     days: u64,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<u8>, AcmeError> {
     let extensions = der::sequence(extensions);
     let mut serial = [0; 16];
-    SystemRandom::new().fill(&mut serial).map_err(|_| Error::Cryptography("choosing a number"))?;
+    SystemRandom::new().fill(&mut serial).map_err(|_| AcmeError::Cryptography("choosing a number"))?;
     // Neither negative nor zero (RFC 5280 section 4.1.2.2).
     serial[0] = serial[0] & 0x7f | 0x40;
     let moment = |seconds| der::value(tag::GENERALIZED_TIME, &format_generalized_time(seconds));
-    let version = der::holding(tag::context(0), &[&der::integer(&[2])]);
+    let version = der::constructed(tag::context(0), &[&der::integer(&[2])]);
     let issuer = name(Some(common_name));
     let certificate = der::sequence(&[
         &version,
@@ -90,12 +90,12 @@ fn certificate(
         &der::sequence(&[&moment(now_s.saturating_sub(86_400)), &moment(now_s + days * 86_400)]),
         &issuer,
         &key.public_key_info()?,
-        &der::holding(tag::context(3), &[&extensions]),
+        &der::constructed(tag::context(3), &[&extensions]),
     ]);
-    signed(key, &certificate)
+    sign_content(key, &certificate)
 }
 
-fn signed(key: &SigningKey, content: &[u8]) -> Result<Vec<u8>, Error> {
+fn sign_content(key: &SigningKey, content: &[u8]) -> Result<Vec<u8>, AcmeError> {
     let signature = key.sign_x509(content)?;
     Ok(der::sequence(&[content, &key.signature_algorithm(), &der::bit_string(&signature)]))
 }
@@ -107,7 +107,7 @@ fn name(common_name: Option<&str>) -> Vec<u8> {
         &der::value(tag::OID, oid::COMMON_NAME),
         &der::value(tag::UTF8_STRING, common_name.as_bytes()),
     ]);
-    der::sequence(&[&der::holding(tag::SET, &[&attribute])])
+    der::sequence(&[&der::constructed(tag::SET, &[&attribute])])
 }
 
 fn alternative_names(identifiers: &[AcmeIdentifier]) -> Vec<u8> {
@@ -129,7 +129,7 @@ fn alternative_names(identifiers: &[AcmeIdentifier]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acme_client::facts::Facts;
+    use crate::acme_client::facts::CertificateInfo;
     use myriad_conf::model::AcmeKeyKind;
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let key = SigningKey::generate(AcmeKeyKind::P256).expect("key");
         let name = AcmeIdentifier::Dns("one.test".into());
         let certificate = challenge_certificate(&key, &name, "token.thumb", 1_795_246_560).expect("made");
-        let read = Facts::from_der(&certificate).expect("read");
+        let read = CertificateInfo::from_der(&certificate).expect("read");
         assert_eq!(read.names, ["one.test"]);
         assert!(read.not_before_s < 1_795_246_560 && read.not_after_s > 1_795_246_560);
         let digest = digest::digest(&digest::SHA256, b"token.thumb");

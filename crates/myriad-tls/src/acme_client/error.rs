@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Error of a certificate order.
 #[derive(Debug)]
-pub enum Error {
+pub enum AcmeError {
     /// The connection to the authority failed.
     Connection {
         /// Requested URL.
@@ -13,7 +13,7 @@ pub enum Error {
         why: String,
     },
     /// The authority responded with a problem document (RFC 8555 section 6.7).
-    Problem(Problem),
+    Problem(AcmeProblem),
     /// The authority's response violates the protocol; the text describes the expectation.
     Protocol(String),
     /// The authority could not validate a name.
@@ -33,7 +33,7 @@ pub enum Error {
 
 /// Problem document of the authority.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problem {
+pub struct AcmeProblem {
     /// Last part of its type: `badNonce`, `rateLimited`, …; empty if it has none.
     pub kind: String,
     /// Text for people, with the details of each name.
@@ -44,7 +44,7 @@ pub struct Problem {
     pub retry_after_s: Option<u64>,
 }
 
-impl Error {
+impl AcmeError {
     /// Returns the delay requested by the authority in seconds.
     pub fn retry_after_s(&self) -> Option<u64> {
         match self {
@@ -59,7 +59,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for AcmeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection { url, why } => write!(f, "request to \"{url}\" failed: {why}"),
@@ -75,9 +75,9 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for AcmeError {}
 
-impl fmt::Display for Problem {
+impl fmt::Display for AcmeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.kind.is_empty() { "problem" } else { self.kind.as_str() };
         write!(f, "{kind} (status {})", self.status)?;

@@ -1,6 +1,6 @@
 //! Properties of a certificate (RFC 5280) that are needed for its renewal and for display.
 
-use crate::x509::{Certificate, Host, pem};
+use crate::x509::{Certificate, CertificateHost, pem};
 
 use crate::acme_client::jws::encode;
 
@@ -9,7 +9,7 @@ const MOST_NAMES: usize = 1000;
 
 /// Properties of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct CertificateInfo {
     /// Its names: host names and addresses; the subject's common name if it has no others.
     pub names: Vec<String>,
     /// Common name of its issuer, or the organization; empty if both are absent.
@@ -24,7 +24,7 @@ pub struct Facts {
     pub self_signed: bool,
 }
 
-impl Facts {
+impl CertificateInfo {
     /// Returns the properties of the first certificate in a PEM file.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         Self::from_der(&pem::certificates(text).flatten().next()?)
@@ -34,7 +34,7 @@ impl Facts {
     pub fn from_der(bytes: &[u8]) -> Option<Self> {
         let certificate = Certificate::parse(bytes).ok()?;
         let Certificate { issuer, subject, serial, .. } = certificate;
-        let mut names: Vec<String> = certificate.hosts().take(MOST_NAMES).map(shown).collect();
+        let mut names: Vec<String> = certificate.hosts().take(MOST_NAMES).map(host_text).collect();
         if names.is_empty() {
             names.extend(subject.common_name().map(|name| printable(&name)));
         }
@@ -51,7 +51,7 @@ impl Facts {
     }
 
     /// Returns whether the certificate is valid for this name; `*.` in it matches one label.
-    pub fn is_for(&self, name: &str) -> bool {
+    pub fn is_valid_for(&self, name: &str) -> bool {
         self.names.iter().any(|own| {
             own.eq_ignore_ascii_case(name)
                 || own.strip_prefix("*.").is_some_and(|parent| {
@@ -61,10 +61,10 @@ impl Facts {
     }
 }
 
-fn shown(host: Host<'_>) -> String {
+fn host_text(host: CertificateHost<'_>) -> String {
     match host {
-        Host::Name(name) => printable(&String::from_utf8_lossy(name)),
-        Host::Address(address) => address.to_string(),
+        CertificateHost::Name(name) => printable(&String::from_utf8_lossy(name)),
+        CertificateHost::Address(address) => address.to_string(),
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn facts_of_a_certificate_are_read() {
-        let facts = Facts::from_der(&sample()).expect("facts");
+        let facts = CertificateInfo::from_der(&sample()).expect("facts");
         assert_eq!(facts.names, ["192.0.2.7"]);
         assert_eq!(facts.issuer, "ACME challenge");
         assert_eq!(facts.not_after_s, 1_795_246_560 + 7 * 86_400);
@@ -97,16 +97,21 @@ mod tests {
 
     #[test]
     fn wildcard_stands_for_one_label() {
-        let facts = Facts { names: vec!["*.a.test".into(), "b.test".into()], ..Facts::default() };
-        assert!(facts.is_for("x.A.test") && facts.is_for("B.test"));
-        assert!(!facts.is_for("a.test") && !facts.is_for("x.y.a.test") && !facts.is_for("x.b.test"));
+        let facts =
+            CertificateInfo { names: vec!["*.a.test".into(), "b.test".into()], ..CertificateInfo::default() };
+        assert!(facts.is_valid_for("x.A.test") && facts.is_valid_for("B.test"));
+        assert!(
+            !facts.is_valid_for("a.test")
+                && !facts.is_valid_for("x.y.a.test")
+                && !facts.is_valid_for("x.b.test")
+        );
     }
 
     #[test]
     fn cut_and_changed_bytes_never_panic() {
         let whole = sample();
         for length in 0..whole.len() {
-            assert!(Facts::from_der(&whole[..length]).is_none(), "{length}");
+            assert!(CertificateInfo::from_der(&whole[..length]).is_none(), "{length}");
         }
         for seed in 0..3000 {
             let mut random = fastrand::Rng::with_seed(seed);
@@ -115,7 +120,7 @@ mod tests {
                 let at = random.usize(..bytes.len());
                 bytes[at] = random.u8(..);
             }
-            let _ = Facts::from_der(&bytes);
+            let _ = CertificateInfo::from_der(&bytes);
         }
     }
 }

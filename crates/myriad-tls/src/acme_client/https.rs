@@ -17,7 +17,7 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Body};
 
-use crate::acme_client::error::Error;
+use crate::acme_client::error::AcmeError;
 
 /// Maximum duration of one exchange, including redirects.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ pub struct Https(Agent);
 
 /// Response.
 #[derive(Debug)]
-pub struct Reply {
+pub struct HttpsReply {
     /// Status code.
     pub status: u16,
     /// Header fields.
@@ -51,7 +51,7 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
-impl Reply {
+impl HttpsReply {
     /// Returns the first field with that name.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.fields.get(name).map(HeaderValue::as_bytes)
@@ -101,7 +101,7 @@ fn addresses(uri: &Uri, resolve: &Resolve) -> Result<Vec<IpAddr>, String> {
 }
 
 /// Returns the limits of an exchange with the maximum duration `patience`.
-fn bounded(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::AgentScope> {
+fn limits(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::AgentScope> {
     Config::builder()
         .timeout_global(Some(patience))
         .timeout_connect(Some(CONNECT_PATIENCE))
@@ -114,15 +114,15 @@ fn bounded(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::A
 }
 
 /// Resolver for the addresses of a client.
-struct To<F>(F);
+struct FixedResolver<F>(F);
 
-impl<F> fmt::Debug for To<F> {
+impl<F> fmt::Debug for FixedResolver<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("To")
     }
 }
 
-impl<F: Fn(&Uri) -> Result<Vec<IpAddr>, String> + Send + Sync + 'static> Resolver for To<F> {
+impl<F: Fn(&Uri) -> Result<Vec<IpAddr>, String> + Send + Sync + 'static> Resolver for FixedResolver<F> {
     fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = (self.0)(uri).map_err(|why| ureq::Error::Other(why.into()))?;
         let mut all = self.empty();
@@ -136,55 +136,61 @@ impl<F: Fn(&Uri) -> Result<Vec<IpAddr>, String> + Send + Sync + 'static> Resolve
 impl Https {
     /// Creates a client with these TLS settings and name resolution.
     pub fn new(tls: TlsConfig, resolve: Resolve) -> Self {
-        Self::within(PATIENCE, tls, resolve)
+        Self::with_timeout(PATIENCE, tls, resolve)
     }
 
-    fn within(patience: Duration, tls: TlsConfig, resolve: Resolve) -> Self {
-        let config = bounded(patience).https_only(true).tls_config(tls).max_redirects(0).build();
-        let to = To(move |uri: &Uri| addresses(uri, &resolve));
+    fn with_timeout(patience: Duration, tls: TlsConfig, resolve: Resolve) -> Self {
+        let config = limits(patience).https_only(true).tls_config(tls).max_redirects(0).build();
+        let to = FixedResolver(move |uri: &Uri| addresses(uri, &resolve));
         Self(Agent::with_parts(config, DefaultConnector::default(), to))
     }
 
     /// Sends a `GET` and follows redirects.
-    pub fn get(&self, url: &str) -> Result<Reply, Error> {
+    pub fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         let request = self.0.get(url).config().max_redirects(MOST_REDIRECTS).build();
-        asked(url, || request.call())
+        send_request(url, || request.call())
     }
 
     /// Sends a `HEAD`.
-    pub fn head(&self, url: &str) -> Result<Reply, Error> {
-        asked(url, || self.0.head(url).call())
+    pub fn head(&self, url: &str) -> Result<HttpsReply, AcmeError> {
+        send_request(url, || self.0.head(url).call())
     }
 
     /// Sends a `POST` of a signed request.
-    pub fn post(&self, url: &str, body: &str, accept: &str) -> Result<Reply, Error> {
+    pub fn post(&self, url: &str, body: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         let mut request = self.0.post(url).content_type("application/jose+json");
         if !accept.is_empty() {
             request = request.header("Accept", accept);
         }
-        asked(url, || request.send(body))
+        send_request(url, || request.send(body))
     }
 }
 
 /// Performs a request for an https URL.
-fn asked(url: &str, ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>) -> Result<Reply, Error> {
-    let fail = |why: String| Error::Connection { url: url.to_owned(), why };
+fn send_request(
+    url: &str,
+    ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>,
+) -> Result<HttpsReply, AcmeError> {
+    let fail = |why: String| AcmeError::Connection { url: url.to_owned(), why };
     if !is_url(url) {
         return Err(fail("the URL must begin with https://".to_owned()));
     }
-    ask().map_err(|error| said(&error)).and_then(|response| read(response, LARGEST)).map_err(fail)
+    ask()
+        .map_err(|error| error_text(&error))
+        .and_then(|response| read_response(response, LARGEST))
+        .map_err(fail)
 }
 
 /// Reads the whole response, with a body of at most `largest` bytes. The error is a sentence.
-fn read(mut response: Response<Body>, largest: usize) -> Result<Reply, String> {
+fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsReply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
         return Err("invalid or too large Content-Length".to_owned());
     }
     let body = response.body_mut().with_config().limit(largest as u64).read_to_vec();
-    let body = body.map_err(|error| said(&error))?;
+    let body = body.map_err(|error| error_text(&error))?;
     let (head, _) = response.into_parts();
-    Ok(Reply { status: head.status.as_u16(), fields: head.headers, body })
+    Ok(HttpsReply { status: head.status.as_u16(), fields: head.headers, body })
 }
 
 /// Sends a `GET` over plain HTTP, for signed responses of at most `largest` bytes, without following redirects. The
@@ -196,7 +202,7 @@ pub(crate) fn get_plain(
     largest: usize,
     resolve: &Resolve,
     worked: &mut Option<IpAddr>,
-) -> Result<Reply, String> {
+) -> Result<HttpsReply, String> {
     let uri = parse(url, &Scheme::HTTP).ok_or("the URL must begin with http://")?;
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let between = if path.ends_with('/') { "" } else { "/" };
@@ -209,7 +215,7 @@ pub(crate) fn get_plain(
     let mut outcome = Err(String::new());
     for (index, address) in addresses.iter().enumerate() {
         let share = end.saturating_duration_since(Instant::now()) / (addresses.len() - index) as u32;
-        outcome = ask_at(*address, &question, share, largest);
+        outcome = get_from_address(*address, &question, share, largest);
         if outcome.as_ref().is_ok_and(|reply| reply.status == 200) {
             *worked = Some(*address);
             break;
@@ -219,15 +225,24 @@ pub(crate) fn get_plain(
 }
 
 /// Sends the request to one address. The error is a sentence.
-fn ask_at(address: IpAddr, url: &str, patience: Duration, largest: usize) -> Result<Reply, String> {
-    let config = bounded(patience).max_redirects(0).build();
-    let agent = Agent::with_parts(config, DefaultConnector::default(), To(move |_: &Uri| Ok(vec![address])));
-    let response = agent.get(url).call().map_err(|error| said(&error));
-    response.and_then(|response| read(response, largest)).map_err(|why| format!("{address}: {why}"))
+fn get_from_address(
+    address: IpAddr,
+    url: &str,
+    patience: Duration,
+    largest: usize,
+) -> Result<HttpsReply, String> {
+    let config = limits(patience).max_redirects(0).build();
+    let agent = Agent::with_parts(
+        config,
+        DefaultConnector::default(),
+        FixedResolver(move |_: &Uri| Ok(vec![address])),
+    );
+    let response = agent.get(url).call().map_err(|error| error_text(&error));
+    response.and_then(|response| read_response(response, largest)).map_err(|why| format!("{address}: {why}"))
 }
 
 /// Converts an error to a message.
-fn said(error: &ureq::Error) -> String {
+fn error_text(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "the request timed out".to_owned(),
         ureq::Error::BodyExceedsLimit(_) | ureq::Error::LargeResponseHeader(..) => {

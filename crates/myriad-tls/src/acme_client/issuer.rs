@@ -11,7 +11,7 @@ use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 use zeroize::Zeroizing;
 
 /// Returns the type of an identifier in orders.
-pub(crate) fn kind_of(identifier: &AcmeIdentifier) -> &'static str {
+pub(crate) fn identifier_type(identifier: &AcmeIdentifier) -> &'static str {
     match identifier {
         AcmeIdentifier::Dns(_) => "dns",
         AcmeIdentifier::Ip(_) => "ip",
@@ -74,7 +74,7 @@ impl fmt::Display for CertificateOrder {
 }
 
 /// Returns the location checked by the authority, for an error message.
-pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
+pub(crate) fn checked_location(challenge: AcmeChallenge) -> &'static str {
     match challenge {
         AcmeChallenge::Http01 => {
             "the authority connects by HTTP to port 80: check that the name resolves to this server and that a server \
@@ -91,17 +91,17 @@ pub(crate) fn looks_at(challenge: AcmeChallenge) -> &'static str {
 #[derive(Clone, PartialEq, Eq)]
 pub enum AccountKey {
     /// Generated once and stored.
-    Made(AcmeKeyKind),
+    Generated(AcmeKeyKind),
     /// Text of a configured file.
-    Given(Zeroizing<Vec<u8>>),
+    Configured(Zeroizing<Vec<u8>>),
 }
 
 impl fmt::Debug for AccountKey {
     /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Made(kind) => f.debug_tuple("Made").field(kind).finish(),
-            Self::Given(_) => f.debug_tuple("Given").finish_non_exhaustive(),
+            Self::Generated(kind) => f.debug_tuple("Made").field(kind).finish(),
+            Self::Configured(_) => f.debug_tuple("Given").finish_non_exhaustive(),
         }
     }
 }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use crate::acme_client::error::Error;
+use crate::acme_client::error::AcmeError;
 use crate::acme_client::issuer::ExternalAccount;
 use crate::acme_client::key::{PublicParts, SigningKey};
 
@@ -31,14 +31,15 @@ pub(crate) fn request(
     nonce: &str,
     url: &str,
     payload: Option<&Value>,
-) -> Result<String, Error> {
+) -> Result<String, AcmeError> {
     let mut protected = json!({ "alg": key.jwa(), "nonce": nonce, "url": url });
     match signer {
         Signer::Key => protected["jwk"] = jwk(key)?,
         Signer::Account(url) => protected["kid"] = url.into(),
     }
     let payload = payload.map_or_else(String::new, Value::to_string);
-    flattened(&protected, payload.as_bytes(), |message| key.sign_jws(message)).map(|value| value.to_string())
+    flattened_jws(&protected, payload.as_bytes(), |message| key.sign_jws(message))
+        .map(|value| value.to_string())
 }
 
 /// Creates the binding of this key's account to an external account (RFC 8555 section 7.3.4).
@@ -46,18 +47,18 @@ pub(crate) fn external_binding(
     account: &ExternalAccount,
     key: &SigningKey,
     url: &str,
-) -> Result<Value, Error> {
+) -> Result<Value, AcmeError> {
     let protected = json!({ "alg": "HS256", "kid": account.kid, "url": url });
     let secret = hmac::Key::new(hmac::HMAC_SHA256, &account.key);
     let sign = |message: &[u8]| Ok(hmac::sign(&secret, message).as_ref().to_vec());
-    flattened(&protected, jwk(key)?.to_string().as_bytes(), sign)
+    flattened_jws(&protected, jwk(key)?.to_string().as_bytes(), sign)
 }
 
-fn flattened(
+fn flattened_jws(
     protected: &Value,
     payload: &[u8],
-    sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, Error>,
-) -> Result<Value, Error> {
+    sign: impl FnOnce(&[u8]) -> Result<Vec<u8>, AcmeError>,
+) -> Result<Value, AcmeError> {
     let protected = encode(protected.to_string().as_bytes());
     let payload = encode(payload);
     let signature = sign(format!("{protected}.{payload}").as_bytes())?;
@@ -65,7 +66,7 @@ fn flattened(
 }
 
 /// Returns the public key as a JSON Web Key: only the members required by RFC 7638, in alphabetical order.
-fn jwk(key: &SigningKey) -> Result<Value, Error> {
+fn jwk(key: &SigningKey) -> Result<Value, AcmeError> {
     Ok(match key.public_parts()? {
         PublicParts::Ec { curve, x, y } => {
             json!({ "crv": curve, "kty": "EC", "x": encode(&x), "y": encode(&y) })
@@ -77,7 +78,7 @@ fn jwk(key: &SigningKey) -> Result<Value, Error> {
 }
 
 /// Returns the response to a challenge (RFC 8555 section 8.1): its token and the thumbprint of the account key.
-pub(crate) fn key_authorization(key: &SigningKey, token: &str) -> Result<String, Error> {
+pub(crate) fn key_authorization(key: &SigningKey, token: &str) -> Result<String, AcmeError> {
     // serde_json writes names in alphabetical order and without white space, as required by RFC 7638 section 3.
     let thumbprint = digest::digest(&digest::SHA256, jwk(key)?.to_string().as_bytes());
     Ok(format!("{token}.{}", encode(thumbprint.as_ref())))

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::x509::der::{Reader, tag};
+use crate::x509::der::{DerReader, tag};
 use crate::x509::{pem, write as der};
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
@@ -15,7 +15,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::sign;
 use zeroize::Zeroizing;
 
-use crate::acme_client::error::Error;
+use crate::acme_client::error::AcmeError;
 use crate::acme_client::oid;
 
 /// Elliptic curve and its names.
@@ -57,14 +57,14 @@ static CURVES: [Curve; 3] = [
     },
 ];
 
-enum Pair {
+enum SigningPair {
     Ec { curve: &'static Curve, fixed: Box<EcdsaKeyPair>, der: Box<EcdsaKeyPair> },
     Rsa(Box<RsaKeyPair>),
 }
 
 /// Private signing key. Its content is overwritten when it is dropped.
 pub struct SigningKey {
-    pair: Pair,
+    pair: SigningPair,
     pkcs8: Zeroizing<Vec<u8>>,
 }
 
@@ -83,8 +83,8 @@ pub(crate) enum PublicParts {
 
 impl SigningKey {
     /// Generates a key.
-    pub fn generate(kind: AcmeKeyKind) -> Result<Self, Error> {
-        let failed = |_| Error::Cryptography("making a key");
+    pub fn generate(kind: AcmeKeyKind) -> Result<Self, AcmeError> {
+        let failed = |_| AcmeError::Cryptography("making a key");
         let size = match kind {
             AcmeKeyKind::Rsa2048 => KeySize::Rsa2048,
             AcmeKeyKind::Rsa3072 => KeySize::Rsa3072,
@@ -93,16 +93,16 @@ impl SigningKey {
                 let curve = CURVES
                     .iter()
                     .find(|curve| curve.kind == kind)
-                    .ok_or(Error::Cryptography("finding a curve"))?;
+                    .ok_or(AcmeError::Cryptography("finding a curve"))?;
                 let pair = EcdsaKeyPair::generate(curve.fixed).map_err(failed)?;
                 let pkcs8 = pair.to_pkcs8v1().map_err(failed)?;
                 return Self::from_pkcs8(pkcs8.as_ref())
-                    .ok_or(Error::Cryptography("parsing the generated private key"));
+                    .ok_or(AcmeError::Cryptography("parsing the generated private key"));
             }
         };
         let pair = RsaKeyPair::generate(size).map_err(failed)?;
         let pkcs8 = Zeroizing::new(AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(failed)?.as_ref().to_vec());
-        Ok(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
+        Ok(Self { pair: SigningPair::Rsa(Box::new(pair)), pkcs8 })
     }
 
     /// Parses a key in PKCS #8.
@@ -111,12 +111,12 @@ impl SigningKey {
             let pairs =
                 (EcdsaKeyPair::from_pkcs8(curve.fixed, pkcs8), EcdsaKeyPair::from_pkcs8(curve.der, pkcs8));
             if let (Ok(fixed), Ok(der)) = pairs {
-                let pair = Pair::Ec { curve, fixed: Box::new(fixed), der: Box::new(der) };
+                let pair = SigningPair::Ec { curve, fixed: Box::new(fixed), der: Box::new(der) };
                 return Some(Self { pair, pkcs8: Zeroizing::new(pkcs8.to_vec()) });
             }
         }
         let pair = RsaKeyPair::from_pkcs8(pkcs8).ok()?;
-        Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8: Zeroizing::new(pkcs8.to_vec()) })
+        Some(Self { pair: SigningPair::Rsa(Box::new(pair)), pkcs8: Zeroizing::new(pkcs8.to_vec()) })
     }
 
     /// Parses the first private key in a PEM file: PKCS #8, or the older formats of one algorithm.
@@ -133,7 +133,7 @@ impl SigningKey {
                 let pair = RsaKeyPair::from_der(&bytes).ok()?;
                 let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).ok()?;
                 let pkcs8 = Zeroizing::new(pkcs8.as_ref().to_vec());
-                Some(Self { pair: Pair::Rsa(Box::new(pair)), pkcs8 })
+                Some(Self { pair: SigningPair::Rsa(Box::new(pair)), pkcs8 })
             }
             _ => None,
         })
@@ -157,32 +157,32 @@ impl SigningKey {
     /// Returns the name of the algorithm in JSON Web Signatures (RFC 7518 section 3.1).
     pub(crate) fn jwa(&self) -> &'static str {
         match &self.pair {
-            Pair::Ec { curve, .. } => curve.jwa,
-            Pair::Rsa(_) => "RS256",
+            SigningPair::Ec { curve, .. } => curve.jwa,
+            SigningPair::Rsa(_) => "RS256",
         }
     }
 
     /// Signs in the format of JSON Web Signatures.
-    pub(crate) fn sign_jws(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn sign_jws(&self, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
         match &self.pair {
-            Pair::Ec { fixed, .. } => sign_ec(fixed, message),
-            Pair::Rsa(pair) => sign_rsa(pair, message),
+            SigningPair::Ec { fixed, .. } => sign_ec(fixed, message),
+            SigningPair::Rsa(pair) => sign_rsa(pair, message),
         }
     }
 
     /// Signs in the format of X.509.
-    pub(crate) fn sign_x509(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn sign_x509(&self, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
         match &self.pair {
-            Pair::Ec { der, .. } => sign_ec(der, message),
-            Pair::Rsa(pair) => sign_rsa(pair, message),
+            SigningPair::Ec { der, .. } => sign_ec(der, message),
+            SigningPair::Rsa(pair) => sign_rsa(pair, message),
         }
     }
 
     /// Returns the `AlgorithmIdentifier` of [`SigningKey::sign_x509`].
     pub(crate) fn signature_algorithm(&self) -> Vec<u8> {
         match &self.pair {
-            Pair::Ec { curve, .. } => der::sequence(&[&der::value(tag::OID, curve.signature)]),
-            Pair::Rsa(_) => {
+            SigningPair::Ec { curve, .. } => der::sequence(&[&der::value(tag::OID, curve.signature)]),
+            SigningPair::Rsa(_) => {
                 let name = der::value(tag::OID, oid::SHA256_WITH_RSA);
                 der::sequence(&[&name, &der::value(tag::NULL, b"")])
             }
@@ -190,30 +190,30 @@ impl SigningKey {
     }
 
     /// Returns the `SubjectPublicKeyInfo`.
-    pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, AcmeError> {
         let encoded = match &self.pair {
-            Pair::Ec { fixed, .. } => AsDer::<PublicKeyX509Der<'_>>::as_der(fixed.public_key()),
-            Pair::Rsa(pair) => AsDer::<PublicKeyX509Der<'_>>::as_der(pair.public_key()),
+            SigningPair::Ec { fixed, .. } => AsDer::<PublicKeyX509Der<'_>>::as_der(fixed.public_key()),
+            SigningPair::Rsa(pair) => AsDer::<PublicKeyX509Der<'_>>::as_der(pair.public_key()),
         };
-        Ok(encoded.map_err(|_| Error::Cryptography("encoding the public key"))?.as_ref().to_vec())
+        Ok(encoded.map_err(|_| AcmeError::Cryptography("encoding the public key"))?.as_ref().to_vec())
     }
 
-    pub(crate) fn public_parts(&self) -> Result<PublicParts, Error> {
-        const FAILED: Error = Error::Cryptography("decoding the public key");
+    pub(crate) fn public_parts(&self) -> Result<PublicParts, AcmeError> {
+        const FAILED: AcmeError = AcmeError::Cryptography("decoding the public key");
         match &self.pair {
-            Pair::Ec { curve, fixed, .. } => {
+            SigningPair::Ec { curve, fixed, .. } => {
                 // Uncompressed point (SEC 1 section 2.3.3): 4, then both coordinates.
                 let point = fixed.public_key().as_ref().strip_prefix(&[4]).ok_or(FAILED)?;
                 let (x, y) = point.split_at(point.len() / 2);
                 Ok(PublicParts::Ec { curve: curve.jwk, x: x.to_vec(), y: y.to_vec() })
             }
-            Pair::Rsa(pair) => {
+            SigningPair::Rsa(pair) => {
                 // RSAPublicKey (RFC 8017 appendix A.1.1).
-                let mut inside = Reader::new(pair.public_key().as_ref()).inside(tag::SEQUENCE);
+                let mut inside = DerReader::new(pair.public_key().as_ref()).inside(tag::SEQUENCE);
                 let mut number = || {
                     let number = inside.as_mut().map_err(|_| FAILED)?.expect(tag::INTEGER);
                     let number = number.map_err(|_| FAILED)?.content;
-                    Ok::<_, Error>(number.strip_prefix(&[0]).unwrap_or(number).to_vec())
+                    Ok::<_, AcmeError>(number.strip_prefix(&[0]).unwrap_or(number).to_vec())
                 };
                 Ok(PublicParts::Rsa { modulus: number()?, exponent: number()? })
             }
@@ -221,29 +221,30 @@ impl SigningKey {
     }
 }
 
-fn sign_ec(pair: &EcdsaKeyPair, message: &[u8]) -> Result<Vec<u8>, Error> {
+fn sign_ec(pair: &EcdsaKeyPair, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
     let signature = pair.sign(&SystemRandom::new(), message);
-    signature.map(|signature| signature.as_ref().to_vec()).map_err(|_| Error::Cryptography("signing"))
+    signature.map(|signature| signature.as_ref().to_vec()).map_err(|_| AcmeError::Cryptography("signing"))
 }
 
-fn sign_rsa(pair: &RsaKeyPair, message: &[u8]) -> Result<Vec<u8>, Error> {
+fn sign_rsa(pair: &RsaKeyPair, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
     let mut signature = vec![0; pair.public_modulus_len()];
     pair.sign(&signature::RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature)
-        .map_err(|_| Error::Cryptography("signing"))?;
+        .map_err(|_| AcmeError::Cryptography("signing"))?;
     Ok(signature)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acme_client::remains::Sought;
+    use crate::acme_client::remains::SecretScanner;
 
     #[test]
     fn nothing_of_a_key_is_left_in_memory_when_it_is_dropped() {
         for (name, middle) in [("ecdsa:256", 40..64), ("rsa:2048", 400..440)] {
             let key = SigningKey::generate(AcmeKeyKind::parse(name).expect("a kind")).expect("a key");
             let text = key.to_pem();
-            let sought = [Sought::new(&key.pkcs8()[middle]), Sought::new(&text.as_bytes()[100..150])];
+            let sought =
+                [SecretScanner::new(&key.pkcs8()[middle]), SecretScanner::new(&text.as_bytes()[100..150])];
             let again = SigningKey::from_pem(text.as_bytes()).expect("the same key");
             assert!(sought.iter().all(|sought| sought.count() > 0), "{name}: it is found while it is there");
             drop((key, text));

@@ -35,11 +35,11 @@ pub mod slot;
 pub mod staple;
 pub mod status;
 
-pub use agent::{Agent, Log, Outside};
-pub use challenges::Challenges;
-pub use error::Error;
-pub use facts::Facts;
+pub use agent::{AcmeAgent, AgentCallbacks, LogCallback};
+pub use challenges::PendingChallenges;
+pub use error::AcmeError;
+pub use facts::CertificateInfo;
 pub use issuer::{CertificateOrder, ExternalAccount, Issuer};
 pub use key::SigningKey;
-pub use slot::Slot;
-pub use staple::{Question, Staple, Stapled, Stapler};
+pub use slot::CertificateSlot;
+pub use staple::{OcspStaple, StapleRequest, StapleUpdater, StapleWithResolver};

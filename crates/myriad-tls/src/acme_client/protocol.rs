@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::acme_client::error::{Error, Problem, one_line};
-use crate::acme_client::https::{Https, Reply};
+use crate::acme_client::error::{AcmeError, AcmeProblem, one_line};
+use crate::acme_client::https::{Https, HttpsReply};
 use crate::acme_client::issuer::Issuer;
 use crate::acme_client::jws::{self, Signer};
 use crate::acme_client::key::SigningKey;
@@ -17,7 +17,7 @@ const MOST_NONCES: usize = 20;
 
 /// URLs of an authority (RFC 8555 section 7.1.1).
 #[derive(Clone, Debug)]
-pub(crate) struct Directory {
+pub(crate) struct AcmeDirectory {
     pub(crate) new_nonce: String,
     pub(crate) new_account: String,
     pub(crate) new_order: String,
@@ -29,20 +29,20 @@ pub(crate) struct Directory {
 }
 
 /// Client of one authority with one account.
-pub struct Client {
+pub struct AcmeClient {
     https: Https,
-    pub(crate) directory: Directory,
+    pub(crate) directory: AcmeDirectory,
     key: Arc<SigningKey>,
     nonce: Option<String>,
     account: Option<String>,
 }
 
-impl Client {
+impl AcmeClient {
     /// Reads the directory.
-    pub fn open(https: Https, issuer: &Issuer, key: Arc<SigningKey>) -> Result<Self, Error> {
+    pub fn open(https: Https, issuer: &Issuer, key: Arc<SigningKey>) -> Result<Self, AcmeError> {
         let reply = https.get(&issuer.uri)?;
-        let reply = checked(reply)?;
-        let directory = Directory::read(&json_of(&reply)?)?;
+        let reply = check_reply(reply)?;
+        let directory = AcmeDirectory::read(&json_of(&reply)?)?;
         Ok(Self { https, directory, key, nonce: None, account: None })
     }
 
@@ -52,19 +52,19 @@ impl Client {
     }
 
     /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3); returns its URL.
-    pub fn account(&mut self, issuer: &Issuer) -> Result<String, Error> {
+    pub fn account(&mut self, issuer: &Issuer) -> Result<String, AcmeError> {
         if let Some(account) = &self.account {
             return Ok(account.clone());
         }
         if let Some(terms) = self.directory.terms.as_ref().filter(|_| !issuer.accepts_terms) {
-            return Err(Error::Refused(format!(
+            return Err(AcmeError::Refused(format!(
                 "the certificate authority requires agreement to its terms of service: read {terms} and add \
                      accept_terms_of_service to acme_issuer \"{}\"",
                 issuer.name
             )));
         }
         if self.directory.wants_external_account && issuer.external_account.is_none() {
-            return Err(Error::Refused(format!(
+            return Err(AcmeError::Refused(format!(
                 "the certificate authority requires an external account: add external_account_key to acme_issuer \"{}\"",
                 issuer.name
             )));
@@ -80,8 +80,9 @@ impl Client {
         if let Some(external) = &issuer.external_account {
             payload["externalAccountBinding"] = jws::external_binding(external, &self.key, &url)?;
         }
-        let reply = self.signed(&url, Some(&payload), "", true)?;
-        let account = location(&reply).ok_or_else(|| Error::Protocol("the account has no URL".to_owned()))?;
+        let reply = self.send_signed(&url, Some(&payload), "", true)?;
+        let account =
+            location(&reply).ok_or_else(|| AcmeError::Protocol("the account has no URL".to_owned()))?;
         self.account = Some(account.clone());
         Ok(account)
     }
@@ -92,27 +93,27 @@ impl Client {
     }
 
     /// Sends a request of the account.
-    pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<Reply, Error> {
-        self.signed(url, Some(payload), "", false)
+    pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<HttpsReply, AcmeError> {
+        self.send_signed(url, Some(payload), "", false)
     }
 
     /// Fetches a URL (POST-as-GET).
-    pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<Reply, Error> {
-        self.signed(url, None, accept, false)
+    pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
+        self.send_signed(url, None, accept, false)
     }
 
     /// Sends a plain GET for a public resource.
-    pub(crate) fn get(&self, url: &str) -> Result<Reply, Error> {
-        checked(self.https.get(url)?)
+    pub(crate) fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
+        check_reply(self.https.get(url)?)
     }
 
-    fn signed(
+    fn send_signed(
         &mut self,
         url: &str,
         payload: Option<&Value>,
         accept: &str,
         as_key: bool,
-    ) -> Result<Reply, Error> {
+    ) -> Result<HttpsReply, AcmeError> {
         let mut last = None;
         for _ in 0..MOST_NONCES {
             let nonce = match self.nonce.take() {
@@ -126,25 +127,26 @@ impl Client {
             let body = jws::request(&self.key, signer, &nonce, url, payload)?;
             let reply = self.https.post(url, &body, accept)?;
             self.nonce = nonce_of(&reply);
-            match checked(reply) {
+            match check_reply(reply) {
                 Err(error) if error.is_problem("badNonce") => last = Some(error),
                 outcome => return outcome,
             }
         }
-        Err(last.unwrap_or_else(|| Error::Protocol("every nonce was rejected".to_owned())))
+        Err(last.unwrap_or_else(|| AcmeError::Protocol("every nonce was rejected".to_owned())))
     }
 
-    fn new_nonce(&self) -> Result<String, Error> {
-        let reply = checked(self.https.head(&self.directory.new_nonce)?)?;
+    fn new_nonce(&self) -> Result<String, AcmeError> {
+        let reply = check_reply(self.https.head(&self.directory.new_nonce)?)?;
         nonce_of(&reply)
-            .ok_or_else(|| Error::Protocol("the newNonce response has no Replay-Nonce header".to_owned()))
+            .ok_or_else(|| AcmeError::Protocol("the newNonce response has no Replay-Nonce header".to_owned()))
     }
 }
 
-impl Directory {
-    fn read(value: &Value) -> Result<Self, Error> {
+impl AcmeDirectory {
+    fn read(value: &Value) -> Result<Self, AcmeError> {
         let url = |name: &str| {
-            text(value, name).ok_or_else(|| Error::Protocol(format!("the directory has no \"{name}\"")))
+            text_member(value, name)
+                .ok_or_else(|| AcmeError::Protocol(format!("the directory has no \"{name}\"")))
         };
         let meta = &value["meta"];
         let profiles = meta["profiles"].as_object().map(|profiles| profiles.keys().cloned().collect());
@@ -152,8 +154,8 @@ impl Directory {
             new_nonce: url("newNonce")?,
             new_account: url("newAccount")?,
             new_order: url("newOrder")?,
-            renewal_info: text(value, "renewalInfo"),
-            terms: text(meta, "termsOfService"),
+            renewal_info: text_member(value, "renewalInfo"),
+            terms: text_member(meta, "termsOfService"),
             wants_external_account: meta["externalAccountRequired"].as_bool() == Some(true),
             profiles: profiles.unwrap_or_default(),
         })
@@ -161,57 +163,57 @@ impl Directory {
 }
 
 /// Returns a text member.
-pub(crate) fn text(value: &Value, name: &str) -> Option<String> {
+pub(crate) fn text_member(value: &Value, name: &str) -> Option<String> {
     value[name].as_str().map(str::to_owned)
 }
 
 /// Returns the value of `Location`.
-pub(crate) fn location(reply: &Reply) -> Option<String> {
+pub(crate) fn location(reply: &HttpsReply) -> Option<String> {
     let value = std::str::from_utf8(reply.field("location")?).ok()?;
     value.starts_with("https://").then(|| value.to_owned())
 }
 
 /// Returns `Retry-After` in seconds; the date form is not used by authorities, and ignored.
-pub(crate) fn retry_after(reply: &Reply) -> Option<u64> {
+pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
     std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
 }
 
 /// Parses the body as JSON.
-pub(crate) fn json_of(reply: &Reply) -> Result<Value, Error> {
+pub(crate) fn json_of(reply: &HttpsReply) -> Result<Value, AcmeError> {
     serde_json::from_slice(&reply.body)
-        .map_err(|error| Error::Protocol(format!("the body is not valid JSON: {error}")))
+        .map_err(|error| AcmeError::Protocol(format!("the body is not valid JSON: {error}")))
 }
 
-fn nonce_of(reply: &Reply) -> Option<String> {
+fn nonce_of(reply: &HttpsReply) -> Option<String> {
     let nonce = std::str::from_utf8(reply.field("replay-nonce")?).ok()?;
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (!nonce.is_empty() && nonce.len() <= 512 && nonce.bytes().all(is_base64url)).then(|| nonce.to_owned())
 }
 
 /// Parses a problem document in a response with that status; a body that is not JSON results in an empty problem.
-pub fn read_problem(body: &[u8], status: u16) -> Problem {
-    problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
+pub fn read_problem(body: &[u8], status: u16) -> AcmeProblem {
+    to_problem(&serde_json::from_slice(body).unwrap_or(Value::Null), status, None)
 }
 
 /// Returns the reply, or its problem as an error.
-fn checked(reply: Reply) -> Result<Reply, Error> {
+fn check_reply(reply: HttpsReply) -> Result<HttpsReply, AcmeError> {
     if (200..300).contains(&reply.status) {
         return Ok(reply);
     }
     let problem = read_problem(&reply.body, reply.status);
-    Err(Error::Problem(Problem { retry_after_s: retry_after(&reply), ..problem }))
+    Err(AcmeError::Problem(AcmeProblem { retry_after_s: retry_after(&reply), ..problem }))
 }
 
 /// Converts a problem document, including its subproblems of single names (RFC 8555 section 6.7.1).
-pub(crate) fn problem(value: &Value, status: u16, retry_after_s: Option<u64>) -> Problem {
+pub(crate) fn to_problem(value: &Value, status: u16, retry_after_s: Option<u64>) -> AcmeProblem {
     let kind = value["type"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
     let mut detail = value["detail"].as_str().unwrap_or_default().to_owned();
     for one in value["subproblems"].as_array().into_iter().flatten() {
         let name = one["identifier"]["value"].as_str().unwrap_or_default();
-        let said = one["detail"].as_str().unwrap_or_default();
-        let _ = write!(detail, "; {name}: {said}");
+        let subproblem_detail = one["detail"].as_str().unwrap_or_default();
+        let _ = write!(detail, "; {name}: {subproblem_detail}");
     }
-    Problem { kind: one_line(kind), detail: one_line(&detail), status, retry_after_s }
+    AcmeProblem { kind: one_line(kind), detail: one_line(&detail), status, retry_after_s }
 }
 
 #[cfg(test)]
@@ -224,14 +226,14 @@ mod tests {
             "newNonce": "https://ca.test/n", "newAccount": "https://ca.test/a", "newOrder": "https://ca.test/o",
             "meta": { "termsOfService": "https://ca.test/t", "profiles": { "short": "six days" } },
         });
-        let directory = Directory::read(&value).expect("directory");
+        let directory = AcmeDirectory::read(&value).expect("directory");
         assert_eq!((directory.terms.as_deref(), directory.renewal_info), (Some("https://ca.test/t"), None));
         assert_eq!(directory.profiles, ["short"]);
         assert!(!directory.wants_external_account);
         value["newOrder"] = Value::Null;
-        let error = Directory::read(&value).expect_err("incomplete").to_string();
+        let error = AcmeDirectory::read(&value).expect_err("incomplete").to_string();
         assert!(error.contains("newOrder"), "{error}");
-        assert!(Directory::read(&json!([])).is_err());
+        assert!(AcmeDirectory::read(&json!([])).is_err());
     }
 
     #[test]
@@ -254,10 +256,10 @@ mod tests {
             "type": "urn:ietf:params:acme:error:rejectedIdentifier", "detail": "no\r\nway",
             "subproblems": [{ "identifier": { "type": "dns", "value": "a.test" }, "detail": "not\tthis" }],
         });
-        let told = problem(&value, 400, None).to_string();
-        assert_eq!(told, "rejectedIdentifier (status 400): no  way; a.test: not this");
-        let long = problem(&json!({ "detail": "x".repeat(5000) }), 500, Some(9));
+        let text = to_problem(&value, 400, None).to_string();
+        assert_eq!(text, "rejectedIdentifier (status 400): no  way; a.test: not this");
+        let long = to_problem(&json!({ "detail": "x".repeat(5000) }), 500, Some(9));
         assert!(long.detail.chars().count() < 700);
-        assert_eq!(problem(&Value::Null, 503, None).to_string(), "problem (status 503)");
+        assert_eq!(to_problem(&Value::Null, 503, None).to_string(), "problem (status 503)");
     }
 }

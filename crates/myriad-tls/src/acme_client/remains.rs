@@ -7,9 +7,9 @@ use std::os::unix::fs::FileExt;
 const PIECE: usize = 1 << 16;
 
 /// Searched secret, with inverted bits, so that the search does not find itself.
-pub struct Sought(Vec<u8>);
+pub struct SecretScanner(Vec<u8>);
 
-impl Sought {
+impl SecretScanner {
     /// Creates a search for these bytes, which should be at least twenty random bytes. An allocator may overwrite the
     /// first and last bytes of a memory block, so take them from its middle.
     pub fn new(secret: &[u8]) -> Self {
@@ -24,7 +24,7 @@ impl Sought {
     pub fn count(&self) -> usize {
         let memory = File::open("/proc/self/mem").expect("the memory of this process");
         let maps = fs::read_to_string("/proc/self/maps").expect("what of it is there");
-        maps.lines().filter_map(writable).map(|(start, end)| self.count_in(&memory, start, end)).sum()
+        maps.lines().filter_map(writable_range).map(|(start, end)| self.count_in(&memory, start, end)).sum()
     }
 
     fn count_in(&self, memory: &File, mut start: u64, end: u64) -> usize {
@@ -34,7 +34,7 @@ impl Sought {
             let read = memory.read_at(&mut piece[..length], start).unwrap_or(0);
             let windows = piece[..read].windows(self.0.len());
             // An occurrence that starts in the next piece is counted there.
-            count += windows.take(PIECE).filter(|window| self.is(window)).count();
+            count += windows.take(PIECE).filter(|window| self.matches(window)).count();
             // The piece is a copy, which must not be found when its own memory is read.
             piece.fill(0);
             start += PIECE as u64;
@@ -42,13 +42,13 @@ impl Sought {
         count
     }
 
-    fn is(&self, window: &[u8]) -> bool {
+    fn matches(&self, window: &[u8]) -> bool {
         window[0] == !self.0[0] && window.iter().zip(&self.0).all(|(byte, turned)| *byte == !turned)
     }
 }
 
 /// Returns the start and end of a line's memory range, if it is writable.
-fn writable(line: &str) -> Option<(u64, u64)> {
+fn writable_range(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split(' ');
     let (start, end) = words.next()?.split_once('-')?;
     let range = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);

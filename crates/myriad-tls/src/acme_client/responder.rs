@@ -12,7 +12,7 @@ use crate::acme_client::https::{Resolve, get_plain};
 const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
 /// Reason for a missing response.
-pub(crate) enum Unanswered {
+pub(crate) enum ResponderError {
     /// The connection failed.
     Connection(String),
     /// The reply is not an OCSP response.
@@ -21,23 +21,24 @@ pub(crate) enum Unanswered {
 
 /// Queries the responder at an http URL for a certificate. The response, in DER, is not verified yet. The limits are
 /// those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded.
-pub(crate) fn ask(
+pub(crate) fn query_responder(
     id: &OcspId,
     url: &str,
     resolve: &Resolve,
     worked: &mut Option<IpAddr>,
-) -> Result<Vec<u8>, Unanswered> {
+) -> Result<Vec<u8>, ResponderError> {
     // Encoded in the path, which intermediate caches support.
     let text = BASE64_STANDARD.encode(id.request());
     let text = text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
-    let reply = get_plain(url, &text, OcspId::LARGEST, resolve, worked).map_err(Unanswered::Connection)?;
+    let reply =
+        get_plain(url, &text, OcspId::LARGEST, resolve, worked).map_err(ResponderError::Connection)?;
     if reply.status != 200 {
-        return Err(Unanswered::Reply(format!("it responded with status {}", reply.status)));
+        return Err(ResponderError::Reply(format!("it responded with status {}", reply.status)));
     }
     let kind = reply.field("content-type").unwrap_or_default();
     if !kind.get(..CONTENT_TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(CONTENT_TYPE)) {
         let kind = String::from_utf8_lossy(kind).escape_debug().to_string();
-        return Err(Unanswered::Reply(format!("it sent an invalid \"Content-Type\" header: \"{kind}\"")));
+        return Err(ResponderError::Reply(format!("it sent an invalid \"Content-Type\" header: \"{kind}\"")));
     }
     Ok(reply.body)
 }

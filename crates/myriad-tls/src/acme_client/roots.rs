@@ -8,7 +8,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::CertificateDer;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-use crate::acme_client::error::Error;
+use crate::acme_client::error::AcmeError;
 use crate::acme_client::issuer::Issuer;
 
 /// Files of trusted authorities on Debian, Fedora, Alpine, SUSE, and the BSDs.
@@ -22,7 +22,7 @@ const BUNDLES: [&str; 5] = [
 
 /// Returns the client TLS settings for an authority: `ssl_trusted_certificate` and `ssl_verify` of its issuer. With
 /// `ssl_verify off` any server is accepted, regardless of its certificate and of the handshake signature.
-pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, Error> {
+pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, AcmeError> {
     let builder = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(provider()));
     let builder = if issuer.verify {
         builder.root_certs(RootCerts::new_with_certs(&roots(issuer)?))
@@ -33,32 +33,33 @@ pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, Error> {
 }
 
 /// Returns the machine's list of trusted authorities in PEM; `None` if it has none.
-pub fn of_system() -> Option<Vec<u8>> {
+pub fn system_roots() -> Option<Vec<u8>> {
     BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }
 
 /// Parses a PEM list of authorities, for rustls and in DER. Unusable entries are skipped.
-pub fn usable(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
+pub fn usable_roots(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
     let mut store = RootCertStore::empty();
     let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();
     let certificates = pem::certificates(pem).flatten().filter(|der| is_usable(der)).collect();
     (store, certificates)
 }
 
-fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, Error> {
+fn roots(issuer: &Issuer) -> Result<Vec<Certificate<'static>>, AcmeError> {
     let text = match &issuer.roots {
         Some(text) => text.clone(),
-        None => of_system().ok_or_else(|| {
-            Error::Refused(
+        None => system_roots().ok_or_else(|| {
+            AcmeError::Refused(
                 "no CA bundle was found on this system: install the package ca-certificates, or set ssl_trusted_certificate to a \
                      file with CA certificates"
                     .to_owned(),
             )
         })?,
     };
-    let usable: Vec<_> = usable(&text).1.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+    let usable: Vec<_> =
+        usable_roots(&text).1.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
     if usable.is_empty() {
-        return Err(Error::Refused(
+        return Err(AcmeError::Refused(
             "the file named by ssl_trusted_certificate contains no CA certificate".to_owned(),
         ));
     }

@@ -4,14 +4,14 @@ use crate::acme_client::issuer::CertificateOrder;
 
 /// Time span, in seconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct RenewalWindow {
     /// Start of the window.
     pub start_s: u64,
     /// End of the window, not before its start.
     pub end_s: u64,
 }
 
-impl Window {
+impl RenewalWindow {
     /// Returns the time selected by `chance` (0 to 1) in the window, so that not all servers renew at once.
     pub fn pick(self, chance: f64) -> u64 {
         let length = self.end_s.saturating_sub(self.start_s);
@@ -34,11 +34,11 @@ pub const LEAST_INTERVAL_S: u64 = 10;
 
 /// Returns the renewal window of a certificate with this validity, if its authority suggests none: after two thirds of
 /// its lifetime, half for a short lifetime, plus or minus 2 %.
-pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> Window {
+pub fn renewal_window(not_before_s: u64, not_after_s: u64) -> RenewalWindow {
     let life = not_after_s.saturating_sub(not_before_s);
     let age = if life > SHORT_LIFE_S { life / 3 * 2 } else { life / 2 };
     let spread = life / 50;
-    Window { start_s: not_before_s + age.saturating_sub(spread), end_s: not_before_s + age + spread }
+    RenewalWindow { start_s: not_before_s + age.saturating_sub(spread), end_s: not_before_s + age + spread }
 }
 
 /// Returns the pause in seconds after `failures` failures in a row (at least one): one minute, multiplied by five each
@@ -58,7 +58,7 @@ pub fn information_interval_s(asked_s: Option<u64>) -> u64 {
 }
 
 /// Formats a duration for people: `45 s`, `12 min`, `5 h`, `60 days`.
-pub fn span(seconds: u64) -> String {
+pub fn format_duration(seconds: u64) -> String {
     match seconds {
         0..=119 => format!("{seconds} s"),
         120..=7_199 => format!("{} min", seconds / 60),
@@ -68,7 +68,7 @@ pub fn span(seconds: u64) -> String {
 }
 
 /// Removes duplicate orders and preserves their order.
-pub fn without_repeats(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
+pub fn deduplicated(orders: Vec<CertificateOrder>) -> Vec<CertificateOrder> {
     let mut unique: Vec<CertificateOrder> = Vec::new();
     for order in orders {
         if !unique.contains(&order) {
@@ -88,16 +88,16 @@ mod tests {
         assert!(window.start_s >= 1000 + 58 * DAY_S && window.end_s <= 1000 + 62 * DAY_S, "{window:?}");
         let short = renewal_window(0, 6 * DAY_S);
         assert!(short.start_s < 3 * DAY_S && 3 * DAY_S < short.end_s && short.end_s < 4 * DAY_S);
-        assert_eq!(renewal_window(50, 50), Window { start_s: 50, end_s: 50 });
+        assert_eq!(renewal_window(50, 50), RenewalWindow { start_s: 50, end_s: 50 });
         // A certificate whose end precedes its start is due immediately.
         assert_eq!(renewal_window(50, 20).end_s, 50);
     }
 
     #[test]
     fn chance_stays_within_the_window() {
-        let window = Window { start_s: 100, end_s: 200 };
+        let window = RenewalWindow { start_s: 100, end_s: 200 };
         assert_eq!([0.0, 0.5, 1.0, 7.0, -1.0].map(|chance| window.pick(chance)), [100, 150, 200, 200, 100]);
-        assert_eq!(Window { start_s: 9, end_s: 3 }.pick(0.7), 9);
+        assert_eq!(RenewalWindow { start_s: 9, end_s: 3 }.pick(0.7), 9);
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
 
     #[test]
     fn durations_are_formatted_in_largest_unit() {
-        assert_eq!([5, 300, 7500, 5_184_000].map(span), ["5 s", "5 min", "2 h", "60 days"]);
+        assert_eq!([5, 300, 7500, 5_184_000].map(format_duration), ["5 s", "5 min", "2 h", "60 days"]);
     }
 }

@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::x509::{Certificate, OcspAnswer, OcspError, OcspId};
+use crate::x509::{Certificate, OcspError, OcspId, OcspValidity};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
-use myriad_conf::settings::Level;
+use myriad_conf::settings::LogLevel;
 use parking_lot::{Condvar, Mutex};
 use rustls::crypto::aws_lc_rs::default_provider;
 
-use crate::acme_client::agent::Log;
+use crate::acme_client::agent::LogCallback;
 use crate::acme_client::https::{Resolve, plain_host};
-use crate::acme_client::responder::{self, Unanswered};
+use crate::acme_client::responder::{self, ResponderError};
 
 /// Pauses after failures: short at first, because a responder may start together with this server; later as in nginx.
 const PAUSES: [Duration; 5] = [
@@ -47,7 +47,7 @@ const SOONEST_S: i64 = 5;
 
 /// Query and its responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct StapleRequest {
     /// Name of the certificate in messages: its file.
     pub name: String,
     /// Certificate in DER.
@@ -61,9 +61,9 @@ pub struct Question {
 }
 
 /// Query and its current response.
-pub struct Staple {
+pub struct OcspStaple {
     /// The query.
-    pub question: Question,
+    pub question: StapleRequest,
     /// Number that changes with each response.
     number: AtomicU64,
     /// Expiry of the stapled response, in seconds since the epoch.
@@ -73,21 +73,21 @@ pub struct Staple {
     worked: Mutex<Option<IpAddr>>,
 }
 
-struct Shown {
+struct StapledResponse {
     der: Arc<[u8]>,
     /// Expiry in seconds since the epoch.
     until_s: Option<i64>,
 }
 
-impl fmt::Debug for Staple {
+impl fmt::Debug for OcspStaple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Staple").field("question", &self.question.name).finish_non_exhaustive()
     }
 }
 
-impl Staple {
+impl OcspStaple {
     /// Creates a staple without a response.
-    pub fn new(question: Question) -> Arc<Self> {
+    pub fn new(question: StapleRequest) -> Arc<Self> {
         Arc::new(Self {
             question,
             number: AtomicU64::new(0),
@@ -108,7 +108,7 @@ impl Staple {
         self.shown.lock().clone()
     }
 
-    fn show(&self, shown: Option<Shown>) {
+    fn set_response(&self, shown: Option<StapledResponse>) {
         let mut place = self.shown.lock();
         if place.is_some() || shown.is_some() {
             let until_s = shown.as_ref().and_then(|shown| shown.until_s).unwrap_or(i64::MAX);
@@ -133,34 +133,34 @@ impl Staple {
     }
 
     /// Queries the responder once.
-    fn ask(&self, resolve: &Resolve, now_s: i64) -> Result<OcspAnswer, Failure> {
-        let Question { certificate, issuer, url, verify, .. } = &self.question;
-        let malformed = |_| Failure::Answer(OcspError::Malformed);
+    fn query(&self, resolve: &Resolve, now_s: i64) -> Result<OcspValidity, StapleError> {
+        let StapleRequest { certificate, issuer, url, verify, .. } = &self.question;
+        let malformed = |_| StapleError::Answer(OcspError::Malformed);
         let certificate = Certificate::parse(certificate).map_err(malformed)?;
         let issuer = Certificate::parse(issuer).map_err(malformed)?;
         let id = OcspId::of(&certificate, &issuer);
         let mut worked = *self.worked.lock();
-        let reply = responder::ask(&id, url, resolve, &mut worked);
+        let reply = responder::query_responder(&id, url, resolve, &mut worked);
         *self.worked.lock() = worked;
-        let der = reply.map_err(Failure::Unanswered)?;
+        let der = reply.map_err(StapleError::Unanswered)?;
         let algorithms = default_provider().signature_verification_algorithms;
-        let answer = id.check(&der, &issuer, *verify, now_s, algorithms.all).map_err(Failure::Answer)?;
-        self.show(Some(Shown { der: der.into(), until_s: answer.next_update }));
+        let answer = id.check(&der, &issuer, *verify, now_s, algorithms.all).map_err(StapleError::Answer)?;
+        self.set_response(Some(StapledResponse { der: der.into(), until_s: answer.next_update }));
         Ok(answer)
     }
 }
 
 /// Reason for a missing response.
-enum Failure {
-    Unanswered(Unanswered),
+enum StapleError {
+    Unanswered(ResponderError),
     Answer(OcspError),
 }
 
-impl Failure {
+impl StapleError {
     /// Returns the line for the log.
-    fn told(&self, Question { name, url, .. }: &Question) -> String {
+    fn log_line(&self, StapleRequest { name, url, .. }: &StapleRequest) -> String {
         let why = match self {
-            Self::Unanswered(Unanswered::Connection(why) | Unanswered::Reply(why)) => {
+            Self::Unanswered(ResponderError::Connection(why) | ResponderError::Reply(why)) => {
                 format!("OCSP responder failed ({why})")
             }
             Self::Answer(error) => error.to_string(),
@@ -171,66 +171,67 @@ impl Failure {
 
 /// Staple with the name resolution for its responder.
 #[derive(Clone)]
-pub struct Stapled {
+pub struct StapleWithResolver {
     /// The staple.
-    pub staple: Arc<Staple>,
+    pub staple: Arc<OcspStaple>,
     /// `resolver` of its server.
     pub resolve: Resolve,
 }
 
 /// Query thread. When dropped, it stops after the query in progress.
-pub struct Stapler(Arc<Shared>);
+pub struct StapleUpdater(Arc<UpdaterShared>);
 
-struct Shared {
-    state: Mutex<State>,
+struct UpdaterShared {
+    state: Mutex<UpdaterState>,
     changed: Condvar,
 }
 
-struct State {
-    entries: Vec<Entry>,
+struct UpdaterState {
+    entries: Vec<StapleEntry>,
     /// Responders whose last query failed, by host and port.
-    silent: HashMap<Host, Silence>,
-    log: Log,
+    silent: HashMap<ResponderHost, ResponderFailure>,
+    log: LogCallback,
     stopped: bool,
 }
 
-type Host = (String, u16);
+type ResponderHost = (String, u16);
 
-struct Entry {
-    stapled: Stapled,
-    host: Option<Host>,
+struct StapleEntry {
+    stapled: StapleWithResolver,
+    host: Option<ResponderHost>,
     failures: usize,
     due: Instant,
 }
 
 /// Failure state of a responder for all queries.
-struct Silence {
+struct ResponderFailure {
     failures: usize,
     /// Time of the next query.
     due: Instant,
-    told: Option<Instant>,
+    last_logged: Option<Instant>,
 }
 
-impl Stapler {
+impl StapleUpdater {
     /// Starts the thread.
-    pub fn start(log: Log) -> std::io::Result<Self> {
-        let state = Mutex::new(State { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
-        let shared = Arc::new(Shared { state, changed: Condvar::new() });
+    pub fn start(log: LogCallback) -> std::io::Result<Self> {
+        let state =
+            Mutex::new(UpdaterState { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
+        let shared = Arc::new(UpdaterShared { state, changed: Condvar::new() });
         let own = Arc::clone(&shared);
         std::thread::Builder::new().name("ocsp".to_owned()).spawn(move || own.run())?;
         Ok(Self(shared))
     }
 
     /// Replaces the list. Entries without failures retain their schedule; failed entries are retried immediately.
-    pub fn set(&self, all: Vec<Stapled>, log: Log) {
+    pub fn set(&self, all: Vec<StapleWithResolver>, log: LogCallback) {
         let mut state = self.0.state.lock();
         let before = std::mem::take(&mut state.entries);
         let now = Instant::now();
-        let due = |staple: &Arc<Staple>| {
+        let due = |staple: &Arc<OcspStaple>| {
             let known = before.iter().find(|known| Arc::ptr_eq(&known.stapled.staple, staple));
             known.filter(|known| known.failures == 0).map_or(now, |known| known.due)
         };
-        let entries = all.into_iter().map(|stapled| Entry {
+        let entries = all.into_iter().map(|stapled| StapleEntry {
             host: plain_host(&stapled.staple.question.url),
             failures: 0,
             due: due(&stapled.staple),
@@ -243,117 +244,128 @@ impl Stapler {
     }
 }
 
-impl Drop for Stapler {
+impl Drop for StapleUpdater {
     fn drop(&mut self) {
         self.0.state.lock().stopped = true;
         self.0.changed.notify_all();
     }
 }
 
-impl fmt::Debug for Stapler {
+impl fmt::Debug for StapleUpdater {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Stapler")
     }
 }
 
-impl Shared {
+impl UpdaterShared {
     fn run(&self) {
-        while let Some(Stapled { staple, resolve }) = self.next() {
-            let outcome = staple.ask(&resolve, now_s());
-            if matches!(outcome, Err(Failure::Answer(OcspError::Revoked))) {
-                staple.show(None);
+        while let Some(StapleWithResolver { staple, resolve }) = self.next() {
+            let outcome = staple.query(&resolve, now_s());
+            if matches!(outcome, Err(StapleError::Answer(OcspError::Revoked))) {
+                staple.set_response(None);
             }
-            self.settle(&staple, &outcome);
+            self.finish_query(&staple, &outcome);
         }
     }
 
     /// Waits for the next query that is due; returns `None` when the thread is stopped.
-    fn next(&self) -> Option<Stapled> {
+    fn next(&self) -> Option<StapleWithResolver> {
         let mut state = self.state.lock();
         loop {
             if state.stopped {
                 return None;
             }
             match state.next(Instant::now()) {
-                Next::Now(stapled) => return Some(stapled),
-                Next::At(due) => drop(self.changed.wait_until(&mut state, due)),
-                Next::Never => self.changed.wait(&mut state),
+                NextQuery::Now(stapled) => return Some(stapled),
+                NextQuery::At(due) => drop(self.changed.wait_until(&mut state, due)),
+                NextQuery::Never => self.changed.wait(&mut state),
             }
         }
     }
 
     /// Schedules the next query and logs a failure.
-    fn settle(&self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>) {
+    fn finish_query(&self, staple: &Arc<OcspStaple>, outcome: &Result<OcspValidity, StapleError>) {
         let mut state = self.state.lock();
         let log = Arc::clone(&state.log);
-        let is_told = state.settle(staple, outcome, Instant::now());
+        let is_logged = state.record_result(staple, outcome, Instant::now());
         drop(state);
         if let Err(failure) = outcome
-            && is_told
+            && is_logged
         {
-            log(Level::Warn, &failure.told(&staple.question));
+            log(LogLevel::Warn, &failure.log_line(&staple.question));
         }
     }
 }
 
 /// Next query, or its time.
-enum Next {
-    Now(Stapled),
+enum NextQuery {
+    Now(StapleWithResolver),
     At(Instant),
     Never,
 }
 
-impl State {
-    fn silence(&self, entry: &Entry) -> Option<&Silence> {
+impl UpdaterState {
+    fn responder_failure(&self, entry: &StapleEntry) -> Option<&ResponderFailure> {
         self.silent.get(entry.host.as_ref()?)
     }
 
     /// Returns the next certificate to query: of those due, first a certificate whose responder responds, then the
     /// certificate that has waited longest.
-    fn next(&self, now: Instant) -> Next {
-        let due = |entry: &Entry| self.silence(entry).map_or(entry.due, |silence| silence.due.max(entry.due));
+    fn next(&self, now: Instant) -> NextQuery {
+        let due = |entry: &StapleEntry| {
+            self.responder_failure(entry).map_or(entry.due, |silence| silence.due.max(entry.due))
+        };
         let are_due = self.entries.iter().filter(|entry| due(entry) <= now);
-        match are_due.min_by_key(|entry| (self.silence(entry).is_some(), entry.due)) {
-            Some(entry) => Next::Now(entry.stapled.clone()),
-            None => self.entries.iter().map(due).min().map_or(Next::Never, Next::At),
+        match are_due.min_by_key(|entry| (self.responder_failure(entry).is_some(), entry.due)) {
+            Some(entry) => NextQuery::Now(entry.stapled.clone()),
+            None => self.entries.iter().map(due).min().map_or(NextQuery::Never, NextQuery::At),
         }
     }
 
     /// Records the result. Returns whether a failure must be logged: the first of a row, and those that are minutes
     /// later.
-    fn settle(&mut self, staple: &Arc<Staple>, outcome: &Result<OcspAnswer, Failure>, now: Instant) -> bool {
+    fn record_result(
+        &mut self,
+        staple: &Arc<OcspStaple>,
+        outcome: &Result<OcspValidity, StapleError>,
+        now: Instant,
+    ) -> bool {
         // A certificate removed by a reload in the meantime is ignored.
         let Some(entry) = self.entries.iter_mut().find(|entry| Arc::ptr_eq(&entry.stapled.staple, staple))
         else {
             return false;
         };
         let pause = match outcome {
-            Ok(answer) => refresh(answer, now_s()),
+            Ok(answer) => refresh_after(answer, now_s()),
             Err(_) => PAUSES[entry.failures.min(PAUSES.len() - 1)],
         };
         entry.due = now + with_jitter(pause);
         entry.failures = if outcome.is_ok() { 0 } else { entry.failures.saturating_add(1) };
-        let is_told = entry.failures == 1 || entry.failures >= PAUSES.len();
-        let Some(host) = &entry.host else { return is_told };
-        if !matches!(outcome, Err(Failure::Unanswered(Unanswered::Connection(_)))) {
+        let is_logged = entry.failures == 1 || entry.failures >= PAUSES.len();
+        let Some(host) = &entry.host else { return is_logged };
+        if !matches!(outcome, Err(StapleError::Unanswered(ResponderError::Connection(_)))) {
             self.silent.remove(host);
-            return is_told;
+            return is_logged;
         }
-        let silence =
-            self.silent.entry(host.clone()).or_insert(Silence { failures: 0, due: now, told: None });
+        let silence = self.silent.entry(host.clone()).or_insert(ResponderFailure {
+            failures: 0,
+            due: now,
+            last_logged: None,
+        });
         silence.due = now + with_jitter(PAUSES[silence.failures.min(LONGEST_FOR_ALL)]);
         silence.failures = silence.failures.saturating_add(1);
         // Logged once for all queries of the responder.
-        let is_told = is_told && silence.told.is_none_or(|told| now - told >= PAUSES[PAUSES.len() - 1] / 2);
-        if is_told {
-            silence.told = Some(now);
+        let is_logged =
+            is_logged && silence.last_logged.is_none_or(|told| now - told >= PAUSES[PAUSES.len() - 1] / 2);
+        if is_logged {
+            silence.last_logged = Some(now);
         }
-        is_told
+        is_logged
     }
 }
 
 /// Returns the time until a good response is refreshed.
-fn refresh(answer: &OcspAnswer, now_s: i64) -> Duration {
+fn refresh_after(answer: &OcspValidity, now_s: i64) -> Duration {
     let pause = match answer.next_update.map(|next| next.saturating_sub(now_s)) {
         None => REFRESH_S.1,
         Some(left) if left < 2 * AHEAD_S => (left / 2).max(SOONEST_S),

@@ -13,12 +13,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use crate::x509::{Certificate, OcspAnswer, OcspId, OcspStatus};
+use crate::x509::{Certificate, OcspId, OcspStatus, OcspValidity};
 use parking_lot::{Condvar, Mutex};
 use rustls::crypto::aws_lc_rs::default_provider;
 
 use crate::acme_client::https::{Resolve, plain_host};
-use crate::acme_client::responder::{self, Unanswered};
+use crate::acme_client::responder::{self, ResponderError};
 
 /// Maximum number of concurrent queries.
 const MOST_AT_ONCE: usize = 8;
@@ -34,7 +34,7 @@ const LATE: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Query and its responder.
-pub struct StatusQuestion {
+pub struct StatusRequest {
     /// Certificate in DER.
     pub certificate: Vec<u8>,
     /// Certificate of its issuer.
@@ -46,42 +46,42 @@ pub struct StatusQuestion {
 }
 
 /// Status of a certificate and the verified response; the error is a sentence.
-pub type Said = Result<(OcspStatus, OcspAnswer), String>;
+pub type StatusResult = Result<(OcspStatus, OcspValidity), String>;
 
 /// Callback for the result.
-pub type Tell = Box<dyn FnOnce(Said) + Send>;
+pub type StatusCallback = Box<dyn FnOnce(StatusResult) + Send>;
 
-type Host = (String, u16);
-type Key = (String, Box<[u8]>);
+type StatusResponder = (String, u16);
+type StatusKey = (String, Box<[u8]>);
 
-struct Job {
-    question: StatusQuestion,
-    key: Key,
-    host: Host,
+struct StatusQuery {
+    question: StatusRequest,
+    key: StatusKey,
+    host: StatusResponder,
     since: Instant,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Job>,
-    tells: HashMap<Key, Vec<Tell>>,
+struct StatusState {
+    waiting: VecDeque<StatusQuery>,
+    callbacks: HashMap<StatusKey, Vec<StatusCallback>>,
     /// Number of queries in progress, by responder.
-    asked: HashMap<Host, usize>,
+    in_progress: HashMap<StatusResponder, usize>,
     threads: usize,
     idle: usize,
 }
 
 #[derive(Default)]
-struct Askers {
-    state: Mutex<State>,
+struct StatusQueue {
+    state: Mutex<StatusState>,
     changed: Condvar,
 }
 
-static ASKERS: LazyLock<Askers> = LazyLock::new(Askers::default);
+static ASKERS: LazyLock<StatusQueue> = LazyLock::new(StatusQueue::default);
 
 /// Queries a responder on a separate thread and passes the result to `tell`; calls it immediately if the query is
 /// impossible.
-pub fn ask(question: StatusQuestion, tell: Tell) {
+pub fn request_status(question: StatusRequest, tell: StatusCallback) {
     let (Ok(certificate), Ok(issuer)) =
         (Certificate::parse(&question.certificate), Certificate::parse(&question.issuer))
     else {
@@ -91,22 +91,22 @@ pub fn ask(question: StatusQuestion, tell: Tell) {
         return tell(Err(format!("the OCSP responder URL \"{}\" does not begin with http://", question.url)));
     };
     let key = (question.url.clone(), OcspId::of(&certificate, &issuer).key());
-    ASKERS.ask(Job { question, key, host, since: Instant::now() }, tell);
+    ASKERS.enqueue(StatusQuery { question, key, host, since: Instant::now() }, tell);
 }
 
-impl Askers {
-    fn ask(&'static self, job: Job, tell: Tell) {
+impl StatusQueue {
+    fn enqueue(&'static self, job: StatusQuery, tell: StatusCallback) {
         let mut state = self.state.lock();
-        if let Some(tells) = state.tells.get_mut(&job.key)
+        if let Some(tells) = state.callbacks.get_mut(&job.key)
             && tells.len() < MOST_FOR_ONE
         {
             return tells.push(tell);
         }
-        if state.waiting.len() >= MOST_WAITING || state.tells.contains_key(&job.key) {
+        if state.waiting.len() >= MOST_WAITING || state.callbacks.contains_key(&job.key) {
             drop(state);
             return tell(Err("too many OCSP requests are queued".to_owned()));
         }
-        state.tells.insert(job.key.clone(), vec![tell]);
+        state.callbacks.insert(job.key.clone(), vec![tell]);
         state.waiting.push_back(job);
         let needs_thread = state.idle < state.waiting.len() && state.threads < MOST_AT_ONCE;
         if needs_thread {
@@ -117,9 +117,9 @@ impl Askers {
             }
             if state.threads == 0 {
                 // No thread exists to process it.
-                let told = state.waiting.pop_back().and_then(|job| state.tells.remove(&job.key));
+                let callbacks = state.waiting.pop_back().and_then(|job| state.callbacks.remove(&job.key));
                 drop(state);
-                return settle(told, &Err("cannot start a thread for OCSP requests".to_owned()));
+                return notify_all(callbacks, &Err("cannot start a thread for OCSP requests".to_owned()));
             }
         }
         drop(state);
@@ -129,22 +129,23 @@ impl Askers {
     fn run(&self) {
         while let Some(job) = self.next() {
             // Ensures that the callbacks are called in all cases.
-            let mut under_way = UnderWay { askers: self, key: Some(job.key.clone()), host: job.host.clone() };
-            let said = if job.since.elapsed() > LATE {
+            let mut under_way =
+                QueryGuard { queue: self, key: Some(job.key.clone()), host: job.host.clone() };
+            let result = if job.since.elapsed() > LATE {
                 Err("the OCSP request timed out in the queue".to_owned())
             } else {
-                said(&job.question)
+                query_status(&job.question)
             };
-            under_way.end(&said);
+            under_way.finish(&result);
         }
     }
 
     /// Returns the next query that may be sent to its responder; `None` after an idle time.
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<StatusQuery> {
         let mut state = self.state.lock();
         loop {
-            let State { waiting, asked, .. } = &mut *state;
-            let may_be = |job: &Job| asked.get(&job.host).is_none_or(|count| *count < MOST_OF_ONE);
+            let StatusState { waiting, in_progress: asked, .. } = &mut *state;
+            let may_be = |job: &StatusQuery| asked.get(&job.host).is_none_or(|count| *count < MOST_OF_ONE);
             if let Some(job) = waiting.iter().position(may_be).and_then(|at| waiting.remove(at)) {
                 *asked.entry(job.host.clone()).or_default() += 1;
                 return Some(job);
@@ -161,55 +162,57 @@ impl Askers {
 }
 
 /// Query processed by a thread.
-struct UnderWay<'a> {
-    askers: &'a Askers,
-    key: Option<Key>,
-    host: Host,
+struct QueryGuard<'a> {
+    queue: &'a StatusQueue,
+    key: Option<StatusKey>,
+    host: StatusResponder,
 }
 
-impl UnderWay<'_> {
-    fn end(&mut self, said: &Said) {
+impl QueryGuard<'_> {
+    fn finish(&mut self, said: &StatusResult) {
         let Some(key) = self.key.take() else { return };
-        let mut state = self.askers.state.lock();
-        if let Some(count) = state.asked.get_mut(&self.host) {
+        let mut state = self.queue.state.lock();
+        if let Some(count) = state.in_progress.get_mut(&self.host) {
             *count -= 1;
             if *count == 0 {
-                state.asked.remove(&self.host);
+                state.in_progress.remove(&self.host);
             }
         }
-        let tells = state.tells.remove(&key);
+        let callbacks = state.callbacks.remove(&key);
         drop(state);
         // Another query may have waited for this responder.
-        self.askers.changed.notify_one();
-        settle(tells, said);
+        self.queue.changed.notify_one();
+        notify_all(callbacks, said);
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for QueryGuard<'_> {
     fn drop(&mut self) {
         if self.key.is_some() {
             // The thread panics without a result.
-            self.askers.state.lock().threads -= 1;
-            self.end(&Err("the OCSP request was aborted".to_owned()));
+            self.queue.state.lock().threads -= 1;
+            self.finish(&Err("the OCSP request was aborted".to_owned()));
         }
     }
 }
 
-fn settle(tells: Option<Vec<Tell>>, said: &Said) {
+fn notify_all(tells: Option<Vec<StatusCallback>>, said: &StatusResult) {
     for tell in tells.into_iter().flatten() {
         tell(said.clone());
     }
 }
 
 /// Sends the query and verifies the response.
-fn said(question: &StatusQuestion) -> Said {
-    let StatusQuestion { certificate, issuer, url, resolve } = question;
+fn query_status(question: &StatusRequest) -> StatusResult {
+    let StatusRequest { certificate, issuer, url, resolve } = question;
     let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {
         return Err("the certificate cannot be parsed".to_owned());
     };
     let id = OcspId::of(&certificate, &issuer);
-    let answer = responder::ask(&id, url, resolve, &mut None).map_err(|why| match why {
-        Unanswered::Connection(why) | Unanswered::Reply(why) => format!("OCSP responder failed ({why})"),
+    let answer = responder::query_responder(&id, url, resolve, &mut None).map_err(|why| match why {
+        ResponderError::Connection(why) | ResponderError::Reply(why) => {
+            format!("OCSP responder failed ({why})")
+        }
     });
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now_s = since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));

@@ -8,11 +8,11 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 
-use super::key::read;
+use super::key::read_key;
 
 /// Part of a pair that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum PairPart {
     Certificate,
     Key,
     /// The key does not match the certificate, though both can be read.
@@ -22,7 +22,7 @@ pub(crate) enum Part {
 /// Reason why a pair cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertifiedError {
-    pub part: Part,
+    pub part: PairPart,
     pub why: String,
 }
 
@@ -33,24 +33,24 @@ impl fmt::Display for CertifiedError {
 }
 
 /// Returns a certificate with its chain and key, and whether the key was encrypted.
-pub(crate) fn certified(
+pub(crate) fn certified_key(
     certificate: &[u8],
     key: &[u8],
     passwords: &[Vec<u8>],
     provider: &CryptoProvider,
 ) -> Result<(Arc<CertifiedKey>, bool), CertifiedError> {
-    let fail = |part: Part| move |why: String| CertifiedError { part, why };
-    let chain = certificates(certificate).map_err(fail(Part::Certificate))?;
-    let key = read(key, passwords).map_err(fail(Part::Key))?;
+    let fail = |part: PairPart| move |why: String| CertifiedError { part, why };
+    let chain = certificates(certificate).map_err(fail(PairPart::Certificate))?;
+    let key = read_key(key, passwords).map_err(fail(PairPart::Key))?;
     let signing = provider.key_provider.load_private_key(key.der);
-    let signing = signing.map_err(|error| fail(Part::Key)(error.to_string()))?;
+    let signing = signing.map_err(|error| fail(PairPart::Key)(error.to_string()))?;
     let identity = CertifiedKey::new(chain, signing);
     match identity.keys_match() {
         Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {}
-        Err(rustls::Error::InconsistentKeys(_)) => return Err(fail(Part::Pair)(String::new())),
+        Err(rustls::Error::InconsistentKeys(_)) => return Err(fail(PairPart::Pair)(String::new())),
         // Certificate of version 1: clients verify it, and rustls cannot compare the key.
         Err(error) if error.to_string().contains("UnsupportedCertVersion") => {}
-        Err(error) => return Err(fail(Part::Certificate)(error.to_string())),
+        Err(error) => return Err(fail(PairPart::Certificate)(error.to_string())),
     }
     Ok((Arc::new(identity), key.was_encrypted))
 }
@@ -90,44 +90,44 @@ pub(crate) fn revocation_lists(text: &[u8]) -> Result<Vec<RevocationList>, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Made;
+    use crate::testing::TestCertificate;
     use rustls::crypto::aws_lc_rs::default_provider;
 
     #[test]
     fn chain_retains_order_and_key_must_match_first_certificate() {
-        let [leaf, above] = [Made::usual(), Made::usual()];
+        let [leaf, above] = [TestCertificate::usual(), TestCertificate::usual()];
         let chain = [&leaf.certificate[..], b"words\n", &above.certificate].concat();
-        let certified = |key: &[u8]| certified(&chain, key, &[], &default_provider());
+        let certified = |key: &[u8]| certified_key(&chain, key, &[], &default_provider());
         let (pair, was_encrypted) = certified(&leaf.key).unwrap();
         assert!(!was_encrypted && pair.cert.len() == 2);
         assert_eq!(pair.cert[0].as_ref(), crate::testing::der(&leaf.certificate));
-        assert_eq!(certified(&above.key).unwrap_err().part, Part::Pair);
+        assert_eq!(certified(&above.key).unwrap_err().part, PairPart::Pair);
     }
 
     #[test]
     fn part_that_is_broken_is_named() {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let part = |certificate: &[u8], key: &[u8]| {
-            certified(certificate, key, &[], &default_provider()).map(drop).map_err(|error| error.part)
+            certified_key(certificate, key, &[], &default_provider()).map(drop).map_err(|error| error.part)
         };
         assert_eq!(part(&made.both(), &made.both()), Ok(()), "both may be in one file");
-        assert_eq!(part(b"", &made.key), Err(Part::Certificate));
-        assert_eq!(part(&made.certificate, b""), Err(Part::Key));
+        assert_eq!(part(b"", &made.key), Err(PairPart::Certificate));
+        assert_eq!(part(&made.certificate, b""), Err(PairPart::Key));
         let no_key = pem::block("PRIVATE KEY", b"no key");
-        assert_eq!(part(&made.certificate, no_key.as_bytes()), Err(Part::Key));
+        assert_eq!(part(&made.certificate, no_key.as_bytes()), Err(PairPart::Key));
         let no_certificate = pem::block("CERTIFICATE", b"no certificate");
-        assert_eq!(part(no_certificate.as_bytes(), &made.key), Err(Part::Certificate));
+        assert_eq!(part(no_certificate.as_bytes(), &made.key), Err(PairPart::Certificate));
     }
 
     #[test]
     fn certificate_of_version_1_is_shown_though_its_key_cannot_be_compared() {
         let old = include_bytes!("../x509/tests/old.pem");
-        assert!(certified(old, &Made::usual().key, &[], &default_provider()).is_ok());
+        assert!(certified_key(old, &TestCertificate::usual().key, &[], &default_provider()).is_ok());
     }
 
     #[test]
     fn first_broken_pem_block_is_reported() {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let why = |text: &[u8]| certificates(text).unwrap_err();
         assert_eq!(why(&made.certificate[..80]), "a PEM line `-----END` is missing");
         let broken = String::from_utf8(made.both()).unwrap().replacen("\nM", "\n!", 1);
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn lists_are_read_whatever_stands_between_them() {
         let list = include_bytes!("../x509/tests/middle-list.pem");
-        let text = [&list[..], &Made::usual().certificate, list].concat();
+        let text = [&list[..], &TestCertificate::usual().certificate, list].concat();
         assert_eq!(revocation_lists(&text).unwrap().len(), 2);
         let why = |text: &str| revocation_lists(text.as_bytes()).unwrap_err();
         assert_eq!(why("words"), "the file contains no certificate revocation list in PEM format");

@@ -7,13 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::x509::Trust;
+use crate::x509::TrustStore;
 use myriad_conf::{Diagnostic, Text};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 
-use super::certified::{Part, certificates, certified, revocation_lists};
+use super::certified::{PairPart, certificates, certified_key, revocation_lists};
 use super::key::passwords;
 
 /// Contents of files by path, as read by the supervisor.
@@ -34,14 +34,14 @@ pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
 
 /// Files of a configuration. Errors are diagnostics at the name of the file in the configuration.
 #[derive(Clone, Copy)]
-pub struct Files<'a> {
+pub struct TlsFileReader<'a> {
     /// Readable files of [`crate::tls_files`].
     pub read: &'a TlsFiles,
     /// Folder of the main configuration file.
     pub folder: &'a Path,
 }
 
-impl<'a> Files<'a> {
+impl<'a> TlsFileReader<'a> {
     /// Returns the content of a file, or the text after `data:`.
     pub(crate) fn bytes<'t>(&self, name: &'t Text) -> Result<Cow<'t, [u8]>, Box<Diagnostic>>
     where
@@ -53,7 +53,7 @@ impl<'a> Files<'a> {
         let path = tls_path(self.folder, name);
         match self.read.get(&path) {
             Some(bytes) => Ok(Cow::Borrowed(bytes)),
-            None => Err(fail(name, format!("cannot read \"{}\"", path.display()))),
+            None => Err(file_error(name, format!("cannot read \"{}\"", path.display()))),
         }
     }
 
@@ -73,17 +73,17 @@ impl<'a> Files<'a> {
         provider: &CryptoProvider,
     ) -> Result<Arc<CertifiedKey>, Box<Diagnostic>> {
         let (chain_pem, key_pem) = (self.bytes(certificate)?, self.bytes(key)?);
-        match certified(&chain_pem, &key_pem, passwords, provider) {
+        match certified_key(&chain_pem, &key_pem, passwords, provider) {
             Ok((certified, _)) => Ok(certified),
             Err(error) => Err(match error.part {
-                Part::Certificate => fail(certificate, not_usable(certificate, &error.why)),
-                Part::Key => fail(key, not_usable(key, &error.why)),
-                Part::Pair => fail(
+                PairPart::Certificate => file_error(certificate, unusable_message(certificate, &error.why)),
+                PairPart::Key => file_error(key, unusable_message(key, &error.why)),
+                PairPart::Pair => file_error(
                     key,
                     format!(
                         "the private key \"{}\" does not match the certificate \"{}\"",
-                        shown(key),
-                        shown(certificate)
+                        display_name(key),
+                        display_name(certificate)
                     ),
                 ),
             }),
@@ -91,12 +91,12 @@ impl<'a> Files<'a> {
     }
 
     /// Returns a valid OCSP response (`ssl_stapling_file`).
-    pub(crate) fn ocsp_answer(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
+    pub(crate) fn ocsp_response(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
         let der = self.bytes(name)?;
         if let Err(why) = crate::x509::check_form(&der) {
             let help =
                 "create it with: openssl ocsp -issuer CA.crt -cert SITE.crt -url RESPONDER -respout FILE";
-            return Err(Box::new(fail(name, not_usable(name, &why.to_string())).help(help)));
+            return Err(Box::new(file_error(name, unusable_message(name, &why.to_string())).help(help)));
         }
         Ok(der.into_owned())
     }
@@ -105,43 +105,51 @@ impl<'a> Files<'a> {
     pub(crate) fn trust(
         &self,
         name: &Text,
-        trust: &mut Trust,
+        trust: &mut TrustStore,
     ) -> Result<Vec<CertificateDer<'static>>, Box<Diagnostic>> {
-        let all = certificates(&self.bytes(name)?).map_err(|why| fail(name, not_usable(name, &why)))?;
+        let all =
+            certificates(&self.bytes(name)?).map_err(|why| file_error(name, unusable_message(name, &why)))?;
         for certificate in &all {
-            trust.add(certificate).map_err(|why| fail(name, not_usable(name, &why.to_string())))?;
+            trust
+                .add(certificate)
+                .map_err(|why| file_error(name, unusable_message(name, &why.to_string())))?;
         }
         Ok(all)
     }
 
     /// Adds the revocation lists of a file to `trust`.
-    pub(crate) fn revoke(&self, name: &Text, trust: &mut Trust) -> Result<(), Box<Diagnostic>> {
-        let lists = revocation_lists(&self.bytes(name)?).map_err(|why| fail(name, not_usable(name, &why)))?;
+    pub(crate) fn add_revocation_lists(
+        &self,
+        name: &Text,
+        trust: &mut TrustStore,
+    ) -> Result<(), Box<Diagnostic>> {
+        let lists = revocation_lists(&self.bytes(name)?)
+            .map_err(|why| file_error(name, unusable_message(name, &why)))?;
         for list in lists {
-            trust.revoke(list);
+            trust.add_revocation_list(list);
         }
         Ok(())
     }
 }
 
 /// Returns a name for messages; the text after `data:` is omitted, because it may be a key.
-fn shown(name: &Text) -> Cow<'_, str> {
+fn display_name(name: &Text) -> Cow<'_, str> {
     if name.bytes().starts_with(DATA) { Cow::Borrowed("data:") } else { name.lossy() }
 }
 
-fn not_usable(name: &Text, why: &str) -> String {
-    format!("cannot use \"{}\": {why}", shown(name))
+fn unusable_message(name: &Text, why: &str) -> String {
+    format!("cannot use \"{}\": {why}", display_name(name))
 }
 
 #[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]
-pub(crate) fn fail(name: &Text, message: String) -> Box<Diagnostic> {
+pub(crate) fn file_error(name: &Text, message: String) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(name.span, message))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{FOLDER, Made, Site};
+    use crate::testing::{FOLDER, TestCertificate, TestSite};
     use myriad_conf::model::AcmeKeyKind;
     use rustls::crypto::aws_lc_rs::default_provider;
 
@@ -149,8 +157,8 @@ mod tests {
         all.iter().map(|(name, bytes)| (Path::new(FOLDER).join(name), bytes.to_vec())).collect()
     }
 
-    fn reading(read: &TlsFiles) -> Files<'_> {
-        Files { read, folder: Path::new(FOLDER) }
+    fn reading(read: &TlsFiles) -> TlsFileReader<'_> {
+        TlsFileReader { read, folder: Path::new(FOLDER) }
     }
 
     #[test]
@@ -158,7 +166,8 @@ mod tests {
         for (name, expected) in [("a.pem", true), ("/a.pem", true), ("", false), ("data:x", false)] {
             assert_eq!(is_tls_file(&Text::builtin(name)), expected, "{name}");
         }
-        let site = Site::of("server { listen 443 ssl; ssl_certificate $host; ssl_certificate_key k; }", &[]);
+        let site =
+            TestSite::of("server { listen 443 ssl; ssl_certificate $host; ssl_certificate_key k; }", &[]);
         assert_eq!(site.tls().certificates.iter().map(is_tls_file).collect::<Vec<_>>(), [false]);
     }
 
@@ -183,7 +192,7 @@ mod tests {
 
     #[test]
     fn faulty_certificate_pair_is_reported_with_name_of_faulty_file() {
-        let [made, other] = [Made::usual(), Made::of(AcmeKeyKind::P384, "a.test")];
+        let [made, other] = [TestCertificate::usual(), TestCertificate::of(AcmeKeyKind::P384, "a.test")];
         let read = files(&[("c", &made.certificate), ("k", &made.key), ("o", &other.key), ("x", b"words")]);
         let error = |certificate: &str, key: &str| {
             let pair = (&Text::builtin(certificate), &Text::builtin(key));
@@ -206,12 +215,12 @@ mod tests {
         let (root, list) =
             (include_bytes!("../x509/tests/root.pem"), include_bytes!("../x509/tests/root-list.pem"));
         let read = files(&[("root", root), ("list", list)]);
-        let mut trust = Trust::new(1);
+        let mut trust = TrustStore::new(1);
         let [root, list] = ["root", "list"].map(Text::builtin);
         assert_eq!(reading(&read).trust(&root, &mut trust).unwrap().len(), 1);
-        assert!(reading(&read).revoke(&list, &mut trust).is_ok());
+        assert!(reading(&read).add_revocation_lists(&list, &mut trust).is_ok());
         let message = |result: Result<(), Box<Diagnostic>>| result.unwrap_err().message;
-        let no_list = message(reading(&read).revoke(&root, &mut trust));
+        let no_list = message(reading(&read).add_revocation_lists(&root, &mut trust));
         assert_eq!(
             no_list,
             "cannot use \"root\": the file contains no certificate revocation list in PEM format"

@@ -3,8 +3,8 @@
 //! Two encryption formats are in use: PKCS #8 (RFC 5958), written by `openssl pkcs8` and OpenSSL 3, and the older
 //! format of RFC 1421, whose first lines specify the encryption.
 
-use crate::x509::der::{Reader, tag};
-use crate::x509::pem::{self, Block};
+use crate::x509::der::{DerReader, tag};
+use crate::x509::pem::{self, PemBlock};
 use aes::{Aes128, Aes192, Aes256};
 use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockCipherDecrypt, BlockModeDecrypt, KeyInit, KeyIvInit};
@@ -17,7 +17,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, P
 const LONGEST_PASSWORD: usize = 8192;
 
 /// Private key, and whether it was encrypted in its file.
-pub(super) struct Key {
+pub(super) struct PrivateKey {
     pub(super) der: PrivateKeyDer<'static>,
     pub(super) was_encrypted: bool,
 }
@@ -29,7 +29,7 @@ pub(crate) fn passwords(file: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Reads the first key of a file; tries each password if it is encrypted.
-pub(super) fn read(text: &[u8], passwords: &[Vec<u8>]) -> Result<Key, String> {
+pub(super) fn read_key(text: &[u8], passwords: &[Vec<u8>]) -> Result<PrivateKey, String> {
     for block in pem::blocks(text) {
         let block = block.map_err(|error| error.to_string())?;
         let known = match block.label {
@@ -41,24 +41,24 @@ pub(super) fn read(text: &[u8], passwords: &[Vec<u8>]) -> Result<Key, String> {
         };
         let was_encrypted = block.header("Proc-Type") == Some("4,ENCRYPTED");
         let der = if was_encrypted {
-            let sealed = Sealed::read(&block).ok_or("the key is encrypted, but the DEK-Info header that specifies the encryption is missing or invalid")?;
-            open(passwords, |password| sealed.open(password))?
+            let sealed = EncryptedKey::read(&block).ok_or("the key is encrypted, but the DEK-Info header that specifies the encryption is missing or invalid")?;
+            try_passwords(passwords, |password| sealed.open(password))?
         } else {
             block.bytes().map_err(|error| error.to_string())?
         };
-        return Ok(Key { der: known(der), was_encrypted });
+        return Ok(PrivateKey { der: known(der), was_encrypted });
     }
     Err("the file contains no private key in PEM format".to_owned())
 }
 
-fn open_pkcs8(block: &Block<'_>, passwords: &[Vec<u8>]) -> Result<Key, String> {
+fn open_pkcs8(block: &PemBlock<'_>, passwords: &[Vec<u8>]) -> Result<PrivateKey, String> {
     let der = block.bytes().map_err(|error| error.to_string())?;
     let info = EncryptedPrivateKeyInfoRef::try_from(der.as_slice()).map_err(|error| error.to_string())?;
-    let opened = open(passwords, |password| Some(info.decrypt(password).ok()?.as_bytes().to_vec()))?;
-    Ok(Key { der: PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(opened)), was_encrypted: true })
+    let opened = try_passwords(passwords, |password| Some(info.decrypt(password).ok()?.as_bytes().to_vec()))?;
+    Ok(PrivateKey { der: PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(opened)), was_encrypted: true })
 }
 
-fn open<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {
+fn try_passwords<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> Result<T, String> {
     if passwords.is_empty() {
         return Err("the key is encrypted: set ssl_password_file".to_owned());
     }
@@ -67,14 +67,14 @@ fn open<T>(passwords: &[Vec<u8>], mut with: impl FnMut(&[u8]) -> Option<T>) -> R
 }
 
 /// Key encrypted as in RFC 1421.
-struct Sealed {
+struct EncryptedKey {
     cipher: String,
     start: Vec<u8>,
     bytes: Vec<u8>,
 }
 
-impl Sealed {
-    fn read(block: &Block<'_>) -> Option<Self> {
+impl EncryptedKey {
+    fn read(block: &PemBlock<'_>) -> Option<Self> {
         let (cipher, start) = block.header("DEK-Info")?.split_once(',')?;
         let pairs = start.trim().as_bytes().chunks(2);
         let start: Option<Vec<u8>> =
@@ -84,20 +84,20 @@ impl Sealed {
 
     fn open(&self, password: &[u8]) -> Option<Vec<u8>> {
         match self.cipher.as_str() {
-            "AES-128-CBC" => self.open_by::<Aes128>(password),
-            "AES-192-CBC" => self.open_by::<Aes192>(password),
-            "AES-256-CBC" => self.open_by::<Aes256>(password),
-            "DES-EDE3-CBC" => self.open_by::<TdesEde3>(password),
+            "AES-128-CBC" => self.decrypt_with::<Aes128>(password),
+            "AES-192-CBC" => self.decrypt_with::<Aes192>(password),
+            "AES-256-CBC" => self.decrypt_with::<Aes256>(password),
+            "DES-EDE3-CBC" => self.decrypt_with::<TdesEde3>(password),
             _ => None,
         }
     }
 
-    fn open_by<C: BlockCipherDecrypt + KeyInit>(&self, password: &[u8]) -> Option<Vec<u8>> {
+    fn decrypt_with<C: BlockCipherDecrypt + KeyInit>(&self, password: &[u8]) -> Option<Vec<u8>> {
         let key = derive(password, self.start.get(..8)?, C::key_size());
         let decryptor = cbc::Decryptor::<C>::new_from_slices(&key, &self.start).ok()?;
         let der = decryptor.decrypt_padded_vec::<Pkcs7>(&self.bytes).ok()?;
         // The padding is valid for a wrong password once in 256 times; the result is then not a DER sequence.
-        Reader::new(&der).inside(tag::SEQUENCE).is_ok().then_some(der)
+        DerReader::new(&der).inside(tag::SEQUENCE).is_ok().then_some(der)
     }
 }
 
@@ -136,20 +136,20 @@ mod tests {
     #[test]
     fn one_of_the_passwords_opens_a_key() {
         let provider = rustls::crypto::aws_lc_rs::default_provider();
-        let public = |key: Key| {
+        let public = |key: PrivateKey| {
             let key = provider.key_provider.load_private_key(key.der).unwrap();
             key.public_key().unwrap().to_vec()
         };
-        let bare = read(BARE.as_bytes(), &[]).unwrap();
+        let bare = read_key(BARE.as_bytes(), &[]).unwrap();
         assert!(!bare.was_encrypted);
         let bare = public(bare);
         for sealed in SEALED {
-            let key = read(sealed.as_bytes(), &[b"wrong".to_vec(), b"secret".to_vec()]).unwrap();
+            let key = read_key(sealed.as_bytes(), &[b"wrong".to_vec(), b"secret".to_vec()]).unwrap();
             assert!(key.was_encrypted);
             assert_eq!(public(key), bare);
-            let none = read(sealed.as_bytes(), &[]).err().unwrap();
+            let none = read_key(sealed.as_bytes(), &[]).err().unwrap();
             assert!(none.contains("set ssl_password_file"), "{none}");
-            let wrong = read(sealed.as_bytes(), &[b"wrong".to_vec()]).err().unwrap();
+            let wrong = read_key(sealed.as_bytes(), &[b"wrong".to_vec()]).err().unwrap();
             assert!(wrong.contains("none of the passwords"), "{wrong}");
         }
     }
@@ -158,10 +158,10 @@ mod tests {
     fn the_first_key_of_a_file_counts_whatever_stands_around_it() {
         let text =
             format!("-----BEGIN EC PARAMETERS-----\n!\n-----END EC PARAMETERS-----\n{BARE}{}", SEALED[0]);
-        assert!(!read(text.as_bytes(), &[]).unwrap().was_encrypted);
+        assert!(!read_key(text.as_bytes(), &[]).unwrap().was_encrypted);
         let text = format!("{}{BARE}", SEALED[0]);
-        assert!(read(text.as_bytes(), &[b"secret".to_vec()]).unwrap().was_encrypted);
-        let why = |text: &str| read(text.as_bytes(), &[]).err().unwrap();
+        assert!(read_key(text.as_bytes(), &[b"secret".to_vec()]).unwrap().was_encrypted);
+        let why = |text: &str| read_key(text.as_bytes(), &[]).err().unwrap();
         assert_eq!(why("words"), "the file contains no private key in PEM format");
         assert_eq!(why(&BARE[..BARE.len() / 2]), "a PEM line `-----END` is missing");
         assert_eq!(why(&BARE.replacen("\nM", "\n!", 1)), "the base64 text is invalid");
@@ -175,7 +175,7 @@ mod tests {
             "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----",
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----",
         ] {
-            assert!(read(broken.as_bytes(), &[b"secret".to_vec()]).is_err(), "{broken}");
+            assert!(read_key(broken.as_bytes(), &[b"secret".to_vec()]).is_err(), "{broken}");
         }
     }
 }

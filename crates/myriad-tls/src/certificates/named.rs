@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 
-use super::certified::{Part, certified};
+use super::certified::{PairPart, certified_key};
 use super::files::DATA;
 
 /// Maximum size of a certificate or key in bytes.
@@ -24,27 +24,27 @@ pub struct NamedCertificates {
     folder: PathBuf,
     passwords: Vec<Vec<u8>>,
     provider: Arc<CryptoProvider>,
-    remembered: Option<Arc<Remembered>>,
+    cache: Option<Arc<CertificatePairCache>>,
 }
 
 /// Cache of `ssl_certificate_cache`: the most recently used pairs.
-struct Remembered {
+struct CertificatePairCache {
     inactive_ms: u64,
     valid_ms: u64,
     /// Half of nginx's maximum, which counts certificates and keys separately.
-    pairs: Mutex<Lru<PairName, Pair>>,
+    pairs: Mutex<Lru<PairName, CachedPair>>,
 }
 
 /// Names of a certificate and of its key.
 type PairName = (Vec<u8>, Vec<u8>);
 
-struct Pair {
+struct CachedPair {
     certified: Arc<CertifiedKey>,
     read_ms: u64,
-    asked_ms: u64,
+    used_ms: u64,
 }
 
-impl Remembered {
+impl CertificatePairCache {
     fn new(cache: CertificateCache) -> Self {
         Self {
             inactive_ms: cache.inactive,
@@ -60,14 +60,14 @@ impl Remembered {
             pairs.remove(name);
             return None;
         }
-        pair.asked_ms = now_ms;
+        pair.used_ms = now_ms;
         Some(Arc::clone(&pair.certified))
     }
 
     fn put(&self, name: PairName, certified: &Arc<CertifiedKey>, now_ms: u64) {
         let mut pairs = self.pairs.lock();
-        while pairs.remove_oldest_if(|pair| now_ms.saturating_sub(pair.asked_ms) > self.inactive_ms) {}
-        let pair = Pair { certified: Arc::clone(certified), read_ms: now_ms, asked_ms: now_ms };
+        while pairs.remove_oldest_if(|pair| now_ms.saturating_sub(pair.used_ms) > self.inactive_ms) {}
+        let pair = CachedPair { certified: Arc::clone(certified), read_ms: now_ms, used_ms: now_ms };
         pairs.insert(name, pair, 1);
     }
 }
@@ -79,8 +79,8 @@ impl NamedCertificates {
         provider: Arc<CryptoProvider>,
         cache: Option<CertificateCache>,
     ) -> Self {
-        let remembered = cache.map(|cache| Arc::new(Remembered::new(cache)));
-        Self { folder, passwords, provider, remembered }
+        let remembered = cache.map(|cache| Arc::new(CertificatePairCache::new(cache)));
+        Self { folder, passwords, provider, cache: remembered }
     }
 
     /// Loads the pair with these names; the error is a line for the log. A pair with an encrypted key is not cached, so
@@ -88,23 +88,23 @@ impl NamedCertificates {
     pub fn load(&self, certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, String> {
         let now_ms = myriad_net::clock::now_ms();
         let name = (certificate.to_vec(), key.to_vec());
-        if let Some(known) = self.remembered.as_ref().and_then(|memory| memory.get(&name, now_ms)) {
+        if let Some(known) = self.cache.as_ref().and_then(|memory| memory.get(&name, now_ms)) {
             return Ok(known);
         }
         let (chain_pem, key_pem) = (self.read(certificate)?, self.read(key)?);
-        let (pair, was_encrypted) = certified(&chain_pem, &key_pem, &self.passwords, &self.provider)
+        let (pair, was_encrypted) = certified_key(&chain_pem, &key_pem, &self.passwords, &self.provider)
             .map_err(|error| match error.part {
-                Part::Certificate => format!("cannot use \"{}\": {error}", shown(certificate)),
-                Part::Key => format!("cannot use \"{}\": {error}", shown(key)),
-                Part::Pair => {
+                PairPart::Certificate => format!("cannot use \"{}\": {error}", display_name(certificate)),
+                PairPart::Key => format!("cannot use \"{}\": {error}", display_name(key)),
+                PairPart::Pair => {
                     format!(
                         "the private key \"{}\" does not match the certificate \"{}\"",
-                        shown(key),
-                        shown(certificate)
+                        display_name(key),
+                        display_name(certificate)
                     )
                 }
             })?;
-        if let Some(memory) = self.remembered.as_ref().filter(|_| !was_encrypted) {
+        if let Some(memory) = self.cache.as_ref().filter(|_| !was_encrypted) {
             memory.put(name, &pair, now_ms);
         }
         Ok(pair)
@@ -123,7 +123,7 @@ impl NamedCertificates {
 }
 
 /// Returns a name for the error log; the text after `data:` is omitted, because it may be a key.
-fn shown(name: &[u8]) -> String {
+fn display_name(name: &[u8]) -> String {
     if name.starts_with(DATA) { "data:".to_owned() } else { String::from_utf8_lossy(name).into_owned() }
 }
 
@@ -131,7 +131,7 @@ fn shown(name: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::acme_client::SigningKey;
-    use crate::testing::{Made, der, now_s};
+    use crate::testing::{TestCertificate, der, now_s};
     use rustls::crypto::aws_lc_rs;
 
     const KEY_BEGINS: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn memory_holds_half_as_many_pairs_and_forgets_the_oldest() {
-        let memory = Remembered::new(CertificateCache { max: 4, inactive: 10_000, valid: 60_000 });
+        let memory = CertificatePairCache::new(CertificateCache { max: 4, inactive: 10_000, valid: 60_000 });
         for text in ["a", "b", "c"] {
             memory.put(name(text), &pair(), 0);
         }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn cached_certificate_pair_is_valid_for_limited_time() {
-        let memory = Remembered::new(CertificateCache { max: 4, inactive: 100, valid: 1000 });
+        let memory = CertificatePairCache::new(CertificateCache { max: 4, inactive: 100, valid: 1000 });
         memory.put(name("a"), &pair(), 0);
         assert!(memory.get(&name("a"), 900).is_some());
         assert!(memory.get(&name("a"), 1001).is_none());
@@ -168,9 +168,9 @@ mod tests {
     }
 
     /// Folder of one test, removed when dropped.
-    struct Folder(PathBuf);
+    struct TestFolder(PathBuf);
 
-    impl Folder {
+    impl TestFolder {
         fn new(name: &str) -> Self {
             let folder = std::env::temp_dir().join(format!("myriad-tls-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TestFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn pairs_are_read_when_they_are_asked_for() {
-        let folder = Folder::new("read");
-        let [made, other] = [Made::usual(), Made::usual()];
+        let folder = TestFolder::new("read");
+        let [made, other] = [TestCertificate::usual(), TestCertificate::usual()];
         folder.write("a", &made.both());
         folder.write("b", &other.both());
         let all = folder.certificates(None);
@@ -221,9 +221,9 @@ mod tests {
 
     #[test]
     fn pairs_are_remembered_but_for_those_under_a_password() {
-        let folder = Folder::new("remember");
+        let folder = TestFolder::new("remember");
         let key = SigningKey::from_pem(include_bytes!("fixtures/bare.pem")).unwrap();
-        let bare = Made::with(&key, "a.test", now_s());
+        let bare = TestCertificate::with(&key, "a.test", now_s());
         folder.write("bare", &bare.both());
         folder.write("sealed", &[&bare.certificate[..], include_bytes!("fixtures/pkcs8.pem")].concat());
         let all = folder.certificates(Some(CACHE));

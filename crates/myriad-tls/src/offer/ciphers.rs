@@ -5,39 +5,39 @@ use rustls::crypto::CryptoProvider;
 use rustls::{CipherSuite, SupportedCipherSuite};
 
 /// TLS 1.2 suite with OpenSSL's name, and the words of OpenSSL's lists that select it.
-struct Named {
+struct NamedSuite {
     suite: CipherSuite,
     name: &'static str,
     words: &'static [&'static str],
 }
 
-const NAMED: [Named; 6] = [
-    Named {
+const NAMED: [NamedSuite; 6] = [
+    NamedSuite {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
         name: "ECDHE-ECDSA-AES256-GCM-SHA384",
         words: &["ECDSA", "aECDSA", "AES256", "AES", "AESGCM", "FIPS"],
     },
-    Named {
+    NamedSuite {
         suite: CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         name: "ECDHE-RSA-AES256-GCM-SHA384",
         words: &["aRSA", "AES256", "AES", "AESGCM", "FIPS"],
     },
-    Named {
+    NamedSuite {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
         name: "ECDHE-ECDSA-CHACHA20-POLY1305",
         words: &["ECDSA", "aECDSA", "CHACHA20"],
     },
-    Named {
+    NamedSuite {
         suite: CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         name: "ECDHE-RSA-CHACHA20-POLY1305",
         words: &["aRSA", "CHACHA20"],
     },
-    Named {
+    NamedSuite {
         suite: CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
         name: "ECDHE-ECDSA-AES128-GCM-SHA256",
         words: &["ECDSA", "aECDSA", "AES128", "AES", "AESGCM", "FIPS"],
     },
-    Named {
+    NamedSuite {
         suite: CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         name: "ECDHE-RSA-AES128-GCM-SHA256",
         words: &["aRSA", "AES128", "AES", "AESGCM", "FIPS"],
@@ -47,9 +47,9 @@ const NAMED: [Named; 6] = [
 /// Words of OpenSSL's lists that select every supported suite.
 const EVERY: [&str; 9] = ["ALL", "DEFAULT", "HIGH", "ECDHE", "EECDH", "kECDHE", "kEECDH", "TLSv1.2", "ECDH"];
 
-impl Named {
+impl NamedSuite {
     /// Returns whether a word selects the suite: all of its parts, joined by `+`, must match.
-    fn is_meant(&self, word: &str) -> bool {
+    fn matches_word(&self, word: &str) -> bool {
         word.split('+').all(|part| part == self.name || EVERY.contains(&part) || self.words.contains(&part))
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn suites(
     list: &Text,
     all: &[SupportedCipherSuite],
 ) -> Result<Vec<SupportedCipherSuite>, Box<Diagnostic>> {
-    let mut chosen: Vec<&Named> = Vec::new();
+    let mut chosen: Vec<&NamedSuite> = Vec::new();
     let mut killed: Vec<&str> = Vec::new();
     let text = list.lossy();
     for word in text.split([':', ' ', ',']).filter(|word| !word.is_empty() && !word.starts_with('@')) {
@@ -69,16 +69,19 @@ pub(super) fn suites(
         };
         match sign {
             b'!' | b'-' => {
-                chosen.retain(|named| !named.is_meant(word));
+                chosen.retain(|named| !named.matches_word(word));
                 if sign == b'!' {
                     killed.push(word);
                 }
             }
-            b'+' => chosen.sort_by_key(|named| named.is_meant(word)),
+            b'+' => chosen.sort_by_key(|named| named.matches_word(word)),
             _ => {
                 for named in &NAMED {
                     let known = chosen.iter().any(|chosen| chosen.suite == named.suite);
-                    if !known && named.is_meant(word) && !killed.iter().any(|word| named.is_meant(word)) {
+                    if !known
+                        && named.matches_word(word)
+                        && !killed.iter().any(|word| named.matches_word(word))
+                    {
                         chosen.push(named);
                     }
                 }
@@ -98,13 +101,13 @@ pub(super) fn suites(
 }
 
 /// Returns whether a word of `ssl_ciphers` selects any supported suite.
-pub(super) fn is_spoken(word: &str) -> bool {
-    NAMED.iter().any(|named| named.is_meant(word))
+pub(super) fn selects_suite(word: &str) -> bool {
+    NAMED.iter().any(|named| named.matches_word(word))
 }
 
 /// Moves the suites with SHA-256 and AES to the front: all suites are strong enough, and a handshake computes some
 /// twenty hashes.
-pub(crate) fn cheapest_first(provider: &mut CryptoProvider) {
+pub(crate) fn prefer_cheapest(provider: &mut CryptoProvider) {
     provider.cipher_suites.sort_by_key(|suite| {
         let is_cheapest = matches!(
             suite.suite(),
@@ -201,7 +204,7 @@ mod tests {
     fn small_suites_are_offered_first_and_none_is_lost() {
         let mut provider = aws_lc_rs::default_provider();
         let before = provider.cipher_suites.len();
-        cheapest_first(&mut provider);
+        prefer_cheapest(&mut provider);
         let first: Vec<_> = provider.cipher_suites[..3].iter().map(SupportedCipherSuite::suite).collect();
         assert!(first.iter().all(|suite| format!("{suite:?}").contains("AES_128_GCM")), "{first:?}");
         assert_eq!(provider.cipher_suites.len(), before);

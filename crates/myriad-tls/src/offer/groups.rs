@@ -49,7 +49,7 @@ pub(super) fn groups(
 }
 
 /// Returns the unknown names of a list, quoted, for a warning: misspelt, or withdrawn as `sect571r1`.
-pub(crate) fn unknown(list: &str) -> Option<String> {
+pub(crate) fn unknown_group_names(list: &str) -> Option<String> {
     let is_known = |word: &str| {
         group(word).is_some() || OPENSSL_ONLY.contains(&word.to_ascii_lowercase().as_str()) || word == "auto"
     };
@@ -93,7 +93,10 @@ mod tests {
 
     #[test]
     fn unsupported_and_misspelled_groups_are_reported() {
-        assert_eq!(unknown("X25519:sect571r1:prime256v1:P256").as_deref(), Some("\"sect571r1\", \"P256\""));
-        assert_eq!(unknown("auto:secp521r1:X25519"), None);
+        assert_eq!(
+            unknown_group_names("X25519:sect571r1:prime256v1:P256").as_deref(),
+            Some("\"sect571r1\", \"P256\"")
+        );
+        assert_eq!(unknown_group_names("auto:secp521r1:X25519"), None);
     }
 }

@@ -8,14 +8,14 @@ use super::ciphers::suites;
 use super::groups::groups;
 
 /// Settings of suites and groups.
-pub(crate) struct Offer<'a> {
+pub(crate) struct SuiteSettings<'a> {
     pub(crate) ciphers: Option<&'a Text>,
     pub(crate) curves: Option<&'a Text>,
     pub(crate) commands: &'a [(Text, Text)],
 }
 
 /// Returns the rustls provider with the suites and groups of the settings, in their order.
-pub(crate) fn provider(offer: &Offer<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
+pub(crate) fn provider(offer: &SuiteSettings<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
     let mut provider = aws_lc_rs::default_provider();
     if let Some(ciphers) = offer.ciphers {
         provider.cipher_suites = suites(ciphers, &provider.cipher_suites)?;
@@ -24,13 +24,13 @@ pub(crate) fn provider(offer: &Offer<'_>) -> Result<CryptoProvider, Box<Diagnost
         provider.kx_groups = groups(curves, &provider.kx_groups)?;
     }
     for written in offer.commands {
-        command(written, &mut provider)?;
+        apply_command(written, &mut provider)?;
     }
     Ok(provider)
 }
 
 /// Applies an OpenSSL setting (`ssl_conf_command`). Fails if it has no equivalent.
-fn command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Result<(), Box<Diagnostic>> {
+fn apply_command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Result<(), Box<Diagnostic>> {
     match name.lossy().to_ascii_lowercase().as_str() {
         "ciphersuites" => {
             let text = value.lossy();
@@ -75,7 +75,7 @@ mod tests {
     fn with(commands: &[(&str, &str)]) -> Result<CryptoProvider, Box<Diagnostic>> {
         let commands: Vec<_> =
             commands.iter().map(|(name, value)| (Text::builtin(name), Text::builtin(value))).collect();
-        provider(&Offer { ciphers: None, curves: None, commands: &commands })
+        provider(&SuiteSettings { ciphers: None, curves: None, commands: &commands })
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn ciphers_and_curves_of_the_configuration_are_what_is_offered() {
         let (ciphers, curves) = (Text::builtin("CHACHA20"), Text::builtin("X25519"));
-        let offer = Offer { ciphers: Some(&ciphers), curves: Some(&curves), commands: &[] };
+        let offer = SuiteSettings { ciphers: Some(&ciphers), curves: Some(&curves), commands: &[] };
         let provider = provider(&offer).unwrap();
         assert_eq!((provider.cipher_suites.len(), provider.kx_groups.len()), (2 + 3, 1));
     }

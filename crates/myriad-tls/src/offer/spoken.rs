@@ -7,22 +7,22 @@ use myriad_conf::{Diagnostic, Text};
 use rustls::SupportedCipherSuite;
 use rustls::crypto::CryptoProvider;
 
-use super::ciphers::cheapest_first;
-use super::provider::{Offer, provider};
+use super::ciphers::prefer_cheapest;
+use super::provider::{SuiteSettings, provider};
 
 /// Suites and groups of a server, with the settings that they result from.
 #[derive(Clone)]
-pub(crate) struct Spoken {
+pub(crate) struct SupportedSuites {
     /// Provider for rustls.
     pub(crate) provider: Arc<CryptoProvider>,
     /// Suites of the enabled versions.
     pub(crate) suites: Arc<[SupportedCipherSuite]>,
-    written: Arc<Written>,
+    settings: Arc<ComparedSettings>,
 }
 
 /// Settings that determine the suites and groups.
 #[derive(PartialEq)]
-struct Written {
+struct ComparedSettings {
     ciphers: Option<Text>,
     curves: Option<Text>,
     commands: Vec<(Text, Text)>,
@@ -30,7 +30,7 @@ struct Written {
     tls13: bool,
 }
 
-impl Written {
+impl ComparedSettings {
     fn of(settings: &TlsSettings) -> Self {
         Self {
             ciphers: settings.ciphers.clone(),
@@ -42,49 +42,51 @@ impl Written {
     }
 }
 
-impl Spoken {
+impl SupportedSuites {
     pub(crate) fn of(settings: &TlsSettings) -> Result<Self, Box<Diagnostic>> {
-        Self::made(Written::of(settings))
+        Self::from_settings(ComparedSettings::of(settings))
     }
 
     /// Creates the suites and groups only from the compared settings.
-    fn made(written: Written) -> Result<Self, Box<Diagnostic>> {
-        let Written { ciphers, curves, commands, tls12, tls13 } = &written;
-        let mut provider = provider(&Offer { ciphers: ciphers.as_ref(), curves: curves.as_ref(), commands })?;
+    fn from_settings(written: ComparedSettings) -> Result<Self, Box<Diagnostic>> {
+        let ComparedSettings { ciphers, curves, commands, tls12, tls13 } = &written;
+        let mut provider =
+            provider(&SuiteSettings { ciphers: ciphers.as_ref(), curves: curves.as_ref(), commands })?;
         if ciphers.is_none() && commands.is_empty() {
-            cheapest_first(&mut provider);
+            prefer_cheapest(&mut provider);
         }
         let is_spoken = |suite: &&SupportedCipherSuite| match suite {
             SupportedCipherSuite::Tls12(_) => *tls12,
             SupportedCipherSuite::Tls13(_) => *tls13,
         };
         let suites = provider.cipher_suites.iter().filter(is_spoken).copied().collect();
-        Ok(Self { provider: Arc::new(provider), suites, written: Arc::new(written) })
+        Ok(Self { provider: Arc::new(provider), suites, settings: Arc::new(written) })
     }
 
     /// Returns whether these settings have the same result.
-    pub(crate) fn is_of(&self, settings: &TlsSettings) -> bool {
-        *self.written == Written::of(settings)
+    pub(crate) fn has_settings(&self, settings: &TlsSettings) -> bool {
+        *self.settings == ComparedSettings::of(settings)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resume::kept::Kept;
-    use crate::testing::Site;
+    use crate::resume::kept::TlsReloadState;
+    use crate::testing::TestSite;
 
     #[test]
     fn servers_that_speak_the_same_share_it() {
-        let site = Site::of(
+        let site = TestSite::of(
             "ssl_certificate c; ssl_certificate_key k; ssl_ciphers HIGH;
              server { listen 443 ssl; } server { listen 444 ssl; }
              server { listen 445 ssl; ssl_protocols TLSv1.2; }
              server { listen 446 ssl; ssl_protocols TLSv1.2; ssl_ecdh_curve X25519; }",
             &[],
         );
-        let mut kept = Kept::default();
-        let mut spoken = |index: usize| kept.spoken(&site.http().servers[index].settings.tls).expect("sound");
+        let mut state = TlsReloadState::default();
+        let mut spoken =
+            |index: usize| state.suites(&site.http().servers[index].settings.tls).expect("sound");
         let [one, same, old, narrow] = [spoken(0), spoken(1), spoken(2), spoken(3)];
         assert!(Arc::ptr_eq(&one.provider, &same.provider) && Arc::ptr_eq(&one.suites, &same.suites));
         assert!(old.suites.len() < one.suites.len());

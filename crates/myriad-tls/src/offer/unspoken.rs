@@ -1,35 +1,39 @@
 //! Words of `ssl_ciphers` that request unsupported suites, and the reasons.
 
-use super::ciphers::is_spoken;
+use super::ciphers::selects_suite;
 
 /// Returns the warning about words of `ssl_ciphers` that request a suite and select none, grouped by reason, in one
 /// sentence; `None` if every word selects a suite.
-pub(crate) fn unspoken(list: &str) -> Option<String> {
-    let asks = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
-    let words = list.split([':', ' ', ',']).filter(asks);
+pub(crate) fn ineffective_words_warning(list: &str) -> Option<String> {
+    let is_selection = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
+    let words = list.split([':', ' ', ',']).filter(is_selection);
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for word in words.filter(|word| !is_spoken(word)) {
-        let Some(why) = why_unspoken(word) else { continue };
+    for word in words.filter(|word| !selects_suite(word)) {
+        let Some(why) = ineffective_reason(word) else { continue };
         match groups.iter_mut().find(|(known, _)| *known == why) {
             Some((_, words)) => words.push(word),
             None => groups.push((why, vec![word])),
         }
     }
     let count: usize = groups.iter().map(|(_, words)| words.len()).sum();
-    let told: Vec<String> = groups.iter().map(|(why, words)| format!("{} ({why})", named(words))).collect();
+    let group_texts: Vec<String> =
+        groups.iter().map(|(why, words)| format!("{} ({why})", list_words(words))).collect();
     match count {
         0 => None,
-        1 => Some(format!("a word of \"ssl_ciphers\" selects no supported cipher: {}", told.join("; "))),
-        _ => {
-            Some(format!("{count} words of \"ssl_ciphers\" select no supported cipher: {}", told.join("; ")))
+        1 => {
+            Some(format!("a word of \"ssl_ciphers\" selects no supported cipher: {}", group_texts.join("; ")))
         }
+        _ => Some(format!(
+            "{count} words of \"ssl_ciphers\" select no supported cipher: {}",
+            group_texts.join("; ")
+        )),
     }
 }
 
 /// Maximum number of words listed for one reason; the others are counted.
 const MOST_NAMED: usize = 4;
 
-fn named(words: &[&str]) -> String {
+fn list_words(words: &[&str]) -> String {
     match words.len().saturating_sub(MOST_NAMED) {
         0 => words.join(", "),
         more => format!("{} and {more} more", words[..MOST_NAMED].join(", ")),
@@ -49,18 +53,18 @@ const UNSPOKEN: [(&[&str], &str); 4] = [
 
 /// Returns the reason why a word selects nothing; `None` for words of strength and for suites of TLS 1.3, which
 /// `ssl_ciphers` does not affect.
-fn why_unspoken(word: &str) -> Option<&'static str> {
+fn ineffective_reason(word: &str) -> Option<&'static str> {
     if ["MEDIUM", "LOW", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT"].contains(&word) || word.starts_with("TLS_")
     {
         return None;
     }
     let parts = || word.split(['-', '+']);
-    let says = |known: &str| {
+    let has_part = |known: &str| {
         parts().any(|part| {
             part.strip_prefix(known).is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit()))
         })
     };
-    let is_meant = |(words, _): &&(&[&str], &str)| words.iter().any(|known| says(known));
+    let is_meant = |(words, _): &&(&[&str], &str)| words.iter().any(|known| has_part(known));
     let is_mac = |part: &str| matches!(part, "SHA" | "SHA1" | "SHA256" | "SHA384");
     let why = if let Some((_, why)) = UNSPOKEN.iter().find(is_meant) {
         why
@@ -82,27 +86,29 @@ mod tests {
 
     #[test]
     fn cipher_words_without_effect_are_reported_with_reason() {
-        let said = unspoken(
+        let warning = ineffective_words_warning(
             "HIGH:ECDHE-RSA-AES128-GCM-SHA256:NOSUCH:RC4-SHA:DES-CBC3-SHA:ECDHE-RSA-AES128-SHA:AES128-GCM-SHA256:kRSA:\
              DHE-RSA-AES256-GCM-SHA384:CAMELLIA128-SHA:TLS_AES_128_GCM_SHA256:MEDIUM:!aNULL:!NOTHING:-RC4:@STRENGTH",
         );
         let expected = "8 words of \"ssl_ciphers\" select no supported cipher: NOSUCH (not an OpenSSL cipher); RC4-SHA, DES-CBC3-SHA (broken); \
             ECDHE-RSA-AES128-SHA (CBC: encryption without authentication); AES128-GCM-SHA256, kRSA (no forward secrecy); \
             DHE-RSA-AES256-GCM-SHA384 (key exchange other than ECDHE); CAMELLIA128-SHA (not supported)";
-        assert_eq!(said.as_deref(), Some(expected));
+        assert_eq!(warning.as_deref(), Some(expected));
     }
 
     #[test]
     fn many_words_of_one_reason_are_counted_and_sound_lists_are_not_mentioned() {
-        let said = unspoken("ECDHE:RC4:RC4-SHA:RC4-MD5:DES-CBC3-SHA:DES-CBC-SHA:IDEA-CBC-SHA").unwrap();
-        assert!(said.ends_with("RC4, RC4-SHA, RC4-MD5, DES-CBC3-SHA and 2 more (broken)"), "{said}");
-        assert_eq!(unspoken("HIGH:!aNULL:!MD5"), None);
+        let warning =
+            ineffective_words_warning("ECDHE:RC4:RC4-SHA:RC4-MD5:DES-CBC3-SHA:DES-CBC-SHA:IDEA-CBC-SHA")
+                .unwrap();
+        assert!(warning.ends_with("RC4, RC4-SHA, RC4-MD5, DES-CBC3-SHA and 2 more (broken)"), "{warning}");
+        assert_eq!(ineffective_words_warning("HIGH:!aNULL:!MD5"), None);
     }
 
     #[test]
     fn single_cipher_word_without_effect_is_reported_in_singular() {
-        let said = unspoken("HIGH:PSK").unwrap();
-        assert_eq!(said, "a word of \"ssl_ciphers\" selects no supported cipher: PSK (not supported)");
+        let warning = ineffective_words_warning("HIGH:PSK").unwrap();
+        assert_eq!(warning, "a word of \"ssl_ciphers\" selects no supported cipher: PSK (not supported)");
     }
 
     #[test]
@@ -121,7 +127,7 @@ mod tests {
             ("LOW", None),
             ("TLS_AES_256_GCM_SHA384", None),
         ] {
-            assert_eq!(why_unspoken(word), why, "{word}");
+            assert_eq!(ineffective_reason(word), why, "{word}");
         }
     }
 }

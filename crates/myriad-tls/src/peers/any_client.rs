@@ -6,20 +6,20 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use super::signatures::Signatures;
+use super::signatures::SignatureVerifier;
 
 /// Requests a certificate from every client and accepts any whose key the client proves to hold. The trust is checked
 /// for each request, as in nginx, so that the client gets a page and the reason is in the error log.
 #[derive(Debug)]
 pub(crate) struct AnyClient {
-    signatures: Signatures,
+    signatures: SignatureVerifier,
     /// Names of authorities sent to clients.
     subjects: Vec<DistinguishedName>,
 }
 
 impl AnyClient {
     pub(crate) fn new(provider: &CryptoProvider, subjects: Vec<DistinguishedName>) -> Self {
-        Self { signatures: Signatures::of(provider), subjects }
+        Self { signatures: SignatureVerifier::of(provider), subjects }
     }
 }
 

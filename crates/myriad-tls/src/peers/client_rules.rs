@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::x509::{Certificate, Purpose, Trust, VerifyError};
+use crate::x509::{Certificate, CertificatePurpose, TrustStore, VerifyError};
 use myriad_conf::settings::{TlsSettings, VerifyClient};
 use myriad_conf::{Diagnostic, Text};
 use myriad_upstream::ResolverConfig;
@@ -15,8 +15,8 @@ use rustls::server::danger::ClientCertVerifier;
 
 use super::any_client::AnyClient;
 use super::ocsp::OcspRules;
-use super::signatures::Signatures;
-use crate::certificates::files::Files;
+use super::signatures::SignatureVerifier;
+use crate::certificates::files::TlsFileReader;
 use crate::resolve::resolve;
 
 /// Next number of rules.
@@ -30,9 +30,9 @@ pub struct ClientRules {
     /// Set if a client without a certificate is rejected (`on`).
     pub mandatory: bool,
     /// Set if a certificate of an unknown authority is accepted (`optional_no_ca`).
-    pub lets_strangers: bool,
-    trust: Trust,
-    signatures: Signatures,
+    pub accepts_unknown_authority: bool,
+    trust: TrustStore,
+    signatures: SignatureVerifier,
     /// `ssl_ocsp`; `None` if it is off.
     pub(super) ocsp: Option<Arc<OcspRules>>,
 }
@@ -42,7 +42,7 @@ impl ClientRules {
     ///
     /// # Errors
     /// Fails if authorities or revocation lists cannot be read, or if `ssl_ocsp` is combined with `optional_no_ca`.
-    pub fn of(settings: &TlsSettings, files: Files<'_>) -> Result<Option<Self>, Box<Diagnostic>> {
+    pub fn of(settings: &TlsSettings, files: TlsFileReader<'_>) -> Result<Option<Self>, Box<Diagnostic>> {
         if settings.verify_client == VerifyClient::Off {
             return Ok(None);
         }
@@ -57,44 +57,48 @@ impl ClientRules {
         Ok(Some(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             mandatory: settings.verify_client == VerifyClient::On,
-            lets_strangers: settings.verify_client == VerifyClient::OptionalNoCa,
+            accepts_unknown_authority: settings.verify_client == VerifyClient::OptionalNoCa,
             trust: trust(settings, files)?,
-            signatures: Signatures::of(&aws_lc_rs::default_provider()),
+            signatures: SignatureVerifier::of(&aws_lc_rs::default_provider()),
             ocsp,
         }))
     }
 
     /// Returns whether OCSP responders are queried for certificates.
-    pub fn asks(&self) -> bool {
+    pub fn uses_ocsp(&self) -> bool {
         self.ocsp.is_some()
     }
 
     /// Returns the rules with this `resolver` for the names of authorities, with a time-out in milliseconds; `None`
     /// uses the system.
     #[must_use]
-    pub fn resolving(mut self, resolver: Option<(Arc<ResolverConfig>, u64)>) -> Self {
-        self.ocsp = self.ocsp.map(|ocsp| ocsp.resolving(resolve(resolver)));
+    pub fn with_resolver(mut self, resolver: Option<(Arc<ResolverConfig>, u64)>) -> Self {
+        self.ocsp = self.ocsp.map(|ocsp| ocsp.with_resolver(resolve(resolver)));
         self
     }
 
     /// Returns the path of a trusted chain to its root, for OCSP queries, and the last second of its validity.
-    pub(super) fn way(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Option<(i64, Vec<Vec<u8>>)> {
-        self.trust.way(chain, Purpose::Client, now_s, self.signatures.algorithms()).ok()
+    pub(super) fn trusted_path(
+        &self,
+        chain: &[CertificateDer<'_>],
+        now_s: i64,
+    ) -> Option<(i64, Vec<Vec<u8>>)> {
+        self.trust.verify_path(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms()).ok()
     }
 
     /// Verifies a chain at a time in seconds since the Unix epoch. Returns the last second of its validity.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
-        self.trust.verify(chain, Purpose::Client, now_s, self.signatures.algorithms())
+        self.trust.verify(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms())
     }
 }
 
-fn trust(settings: &TlsSettings, files: Files<'_>) -> Result<Trust, Box<Diagnostic>> {
-    let mut trust = Trust::new(settings.verify_depth);
+fn trust(settings: &TlsSettings, files: TlsFileReader<'_>) -> Result<TrustStore, Box<Diagnostic>> {
+    let mut trust = TrustStore::new(settings.verify_depth);
     for name in authorities(settings) {
         files.trust(name, &mut trust)?;
     }
     if let Some(lists) = settings.crl.as_ref().filter(|name| !name.is_empty()) {
-        files.revoke(lists, &mut trust)?;
+        files.add_revocation_lists(lists, &mut trust)?;
     }
     Ok(trust)
 }
@@ -103,28 +107,28 @@ fn trust(settings: &TlsSettings, files: Files<'_>) -> Result<Trust, Box<Diagnost
 /// once.
 pub(crate) fn client_verifier(
     settings: &TlsSettings,
-    files: Files<'_>,
+    files: TlsFileReader<'_>,
     provider: &CryptoProvider,
 ) -> Result<Arc<dyn ClientCertVerifier>, Box<Diagnostic>> {
     if settings.verify_client == VerifyClient::Off {
         // Configured files must be valid even if no certificate is requested, as in nginx.
         if let Some(name) = settings.trusted_certificate.as_ref().filter(|name| !name.is_empty()) {
-            files.trust(name, &mut Trust::new(0))?;
+            files.trust(name, &mut TrustStore::new(0))?;
         }
         if let Some(lists) = settings.crl.as_ref().filter(|name| !name.is_empty()) {
-            files.revoke(lists, &mut Trust::new(0))?;
+            files.add_revocation_lists(lists, &mut TrustStore::new(0))?;
         }
         return Ok(WebPkiClientVerifier::no_client_auth());
     }
-    let names_nobody = authorities(settings).next().is_none();
-    if names_nobody && settings.verify_client != VerifyClient::OptionalNoCa {
+    let has_no_authority = authorities(settings).next().is_none();
+    if has_no_authority && settings.verify_client != VerifyClient::OptionalNoCa {
         let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
         let error = "no ssl_client_certificate or ssl_trusted_certificate for ssl_verify_client";
         return Err(Box::new(Diagnostic::error(at, error)));
     }
     let mut subjects: Vec<Vec<u8>> = Vec::new();
     if let Some(name) = settings.client_certificate.as_ref().filter(|name| !name.is_empty()) {
-        for der in files.trust(name, &mut Trust::new(0))? {
+        for der in files.trust(name, &mut TrustStore::new(0))? {
             let Ok(certificate) = Certificate::parse(&der) else { continue };
             let subject = certificate.subject.der().to_vec();
             if !subjects.contains(&subject) {
@@ -144,17 +148,21 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
 /// Returns the files of authorities and revocation lists. `ssl_trusted_certificate` and `ssl_crl` are read even if no
 /// certificate is requested, as in nginx.
 pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
-    let asks = settings.verify_client != VerifyClient::Off;
+    let requests_certificates = settings.verify_client != VerifyClient::Off;
     let speaks = !settings.certificates.is_empty();
-    let asked = settings.client_certificate.iter().filter(move |_| asks);
-    let always = settings.trusted_certificate.iter().chain(&settings.crl).filter(move |_| asks || speaks);
+    let asked = settings.client_certificate.iter().filter(move |_| requests_certificates);
+    let always = settings
+        .trusted_certificate
+        .iter()
+        .chain(&settings.crl)
+        .filter(move |_| requests_certificates || speaks);
     asked.chain(always).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Client, Made, Site, der};
+    use crate::testing::{TestCertificate, TestClient, TestSite, der};
     use rustls::sign::CertifiedKey;
 
     macro_rules! fixture {
@@ -165,14 +173,14 @@ mod tests {
 
     const NOW: i64 = 1_800_000_000;
 
-    fn site(says: &str) -> Site {
+    fn site(says: &str) -> TestSite {
         let files: [(&str, &[u8]); 4] = [
             ("root", fixture!("root")),
             ("lone", fixture!("lone")),
             ("lists", &[&fixture!("root-list-middle")[..], fixture!("middle-list")].concat()),
             ("words", b"words"),
         ];
-        Site::server(says, &files)
+        TestSite::server(says, &files)
     }
 
     fn rules(says: &str) -> Option<ClientRules> {
@@ -190,7 +198,7 @@ mod tests {
         assert!(rules("").is_none());
         let of = |says: &str| {
             let rules = rules(&format!("ssl_verify_client {says}; ssl_client_certificate root;")).unwrap();
-            (rules.mandatory, rules.lets_strangers)
+            (rules.mandatory, rules.accepts_unknown_authority)
         };
         assert_eq!(of("on"), (true, false));
         assert_eq!(of("optional"), (false, false));
@@ -232,12 +240,12 @@ mod tests {
         let mut read = site.read.clone();
         let twice = [&fixture!("root")[..], fixture!("root")].concat();
         read.insert("/conf/twice".into(), twice);
-        let files = Files { read: &read, ..site.files() };
+        let files = TlsFileReader { read: &read, ..site.files() };
         let verifier = client_verifier(site.tls(), files, &aws_lc_rs::default_provider()).unwrap();
         let root = der(fixture!("root"));
         let subject = Certificate::parse(&root).unwrap().subject.der().to_vec();
-        let told: Vec<&[u8]> = verifier.root_hint_subjects().iter().map(AsRef::as_ref).collect();
-        assert_eq!(told, [&subject]);
+        let hinted: Vec<&[u8]> = verifier.root_hint_subjects().iter().map(AsRef::as_ref).collect();
+        assert_eq!(hinted, [&subject]);
         assert!(!verifier.client_auth_mandatory(), "what is missing is told by a page");
     }
 
@@ -245,12 +253,12 @@ mod tests {
     fn handshake_accepts_no_certificate_or_any_with_valid_signature() {
         let config = site("ssl_verify_client on; ssl_client_certificate root;").config().unwrap();
         for version in rustls::ALL_VERSIONS {
-            let mut client = Client::speaking(&[version]);
-            let (_, server) = client.shake(&config).unwrap();
+            let mut client = TestClient::with_versions(&[version]);
+            let (_, server) = client.handshake(&config).unwrap();
             assert!(server.peer_certificates().is_none());
-            let made = Made::usual();
+            let made = TestCertificate::usual();
             let show = |certificate: &[u8]| {
-                let (pair, _) = crate::certificates::certified::certified(
+                let (pair, _) = crate::certificates::certified::certified_key(
                     certificate,
                     &made.key,
                     &[],
@@ -261,11 +269,11 @@ mod tests {
                 Arc::new(crate::OneCertificate(Arc::new(own)))
             };
             client.config.client_auth_cert_resolver = show(&made.certificate);
-            let (_, server) = client.shake(&config).unwrap();
+            let (_, server) = client.handshake(&config).unwrap();
             assert_eq!(server.peer_certificates().unwrap()[0].as_ref(), der(&made.certificate));
             // A version 1 certificate, whose key rustls does not compare: the signature is from another key.
             client.config.client_auth_cert_resolver = show(fixture!("old"));
-            assert!(client.shake(&config).is_err(), "{version:?}");
+            assert!(client.handshake(&config).is_err(), "{version:?}");
         }
     }
 

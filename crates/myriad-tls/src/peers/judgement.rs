@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::x509::{Certificate, VerifyError};
 use myriad_net::TlsFacts;
-use myriad_net::tls::{Judged, Judgement};
+use myriad_net::tls::{CachedVerifyResult, VerifyResult};
 use rustls::pki_types::CertificateDer;
 
 use super::client_rules::ClientRules;
@@ -13,65 +13,65 @@ use super::ocsp::{FAILED, StatusCheck};
 /// Returns the verification result by the rules of the requested server, at a time in seconds since the Unix epoch;
 /// `None` if the client has sent no certificate. The connection stores the last result, because its requests are mostly
 /// for one server.
-pub fn judge(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Option<Judgement> {
+pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Option<VerifyResult> {
     if facts.certificates.is_empty() {
         return None;
     }
     let before = facts.judged.get();
-    let Some(rules) = rules else { return Some(elsewhere(before, now_s)) };
-    if let Some(known) = known(before, rules.id, now_s) {
+    let Some(rules) = rules else { return Some(result_without_rules(before, now_s)) };
+    if let Some(known) = stored_result(before, rules.id, now_s) {
         return Some(known);
     }
     let verdict = rules.judge(&facts.certificates, now_s);
-    if verdict.is_ok() && rules.asks() {
+    if verdict.is_ok() && rules.uses_ocsp() {
         // The responders have not been queried yet ([`unasked`]): the certificate is rejected until then.
         return Some(FAILED);
     }
     let until_s = match verdict {
         Ok(until_s) => until_s,
         // `optional_no_ca` accepts unknown authorities, until the certificate expires.
-        Err(error) if error.is_unknown_authority() => end(facts.certificates.first()),
+        Err(error) if error.is_unknown_authority() => valid_until_s(facts.certificates.first()),
         // A rejection remains until the client reconnects.
         Err(_) => i64::MAX,
     };
-    let judgement = verdict.map(drop).map_err(told);
-    facts.judged.set(Some(Judged { rules: rules.id, until_s, judgement }));
+    let judgement = verdict.map(drop).map_err(error_parts);
+    facts.judged.set(Some(CachedVerifyResult { rules: rules.id, until_s, judgement }));
     Some(judgement)
 }
 
 /// Returns the OCSP check required before a client is verified; `None` if OCSP is off, the result is known, or the
 /// chain itself is not trusted.
-pub fn unasked(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
+pub fn required_status_check(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
     let ocsp = rules.ocsp.as_ref()?;
-    if facts.certificates.is_empty() || known(facts.judged.get(), rules.id, now_s).is_some() {
+    if facts.certificates.is_empty() || stored_result(facts.judged.get(), rules.id, now_s).is_some() {
         return None;
     }
-    let (until_s, way) = rules.way(&facts.certificates, now_s)?;
+    let (until_s, way) = rules.trusted_path(&facts.certificates, now_s)?;
     Some(StatusCheck { rules: Arc::clone(ocsp), id: rules.id, until_s, way })
 }
 
-fn told(error: VerifyError) -> (u32, &'static str) {
+fn error_parts(error: VerifyError) -> (u32, &'static str) {
     (error.code(), error.as_str())
 }
 
 /// Returns the last second of a certificate's validity.
-fn end(certificate: Option<&CertificateDer<'_>>) -> i64 {
+fn valid_until_s(certificate: Option<&CertificateDer<'_>>) -> i64 {
     let certificate = certificate.and_then(|der| Certificate::parse(der).ok());
     certificate.map_or(i64::MAX, |certificate| certificate.not_after)
 }
 
 /// Returns the stored result of these rules while it is valid.
-fn known(judged: Option<Judged>, rules: u64, now_s: i64) -> Option<Judgement> {
+fn stored_result(judged: Option<CachedVerifyResult>, rules: u64, now_s: i64) -> Option<VerifyResult> {
     judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
 }
 
 /// Returns the result for a server without rules: that of the server which requested the certificate, if it was
 /// verified.
-fn elsewhere(judged: Option<Judged>, now_s: i64) -> Judgement {
+fn result_without_rules(judged: Option<CachedVerifyResult>, now_s: i64) -> VerifyResult {
     match judged {
         Some(known) if now_s <= known.until_s => known.judgement,
-        Some(_) => Err(told(VerifyError::Expired)),
-        None => Err(told(VerifyError::NoLocalIssuer)),
+        Some(_) => Err(error_parts(VerifyError::Expired)),
+        None => Err(error_parts(VerifyError::NoLocalIssuer)),
     }
 }
 
@@ -79,24 +79,24 @@ fn elsewhere(judged: Option<Judged>, now_s: i64) -> Judgement {
 mod tests {
     use std::cell::Cell;
 
-    use myriad_net::tls::Readings;
+    use myriad_net::tls::CertificateValues;
 
     use super::*;
-    use crate::testing::{Made, Site, der, now_s};
+    use crate::testing::{TestCertificate, TestSite, der, now_s};
 
     #[test]
     fn certificate_that_expires_during_connection_is_verified_again() {
-        let judged = Some(Judged { rules: 3, until_s: 100, judgement: Ok(()) });
+        let judged = Some(CachedVerifyResult { rules: 3, until_s: 100, judgement: Ok(()) });
         assert_eq!(
-            [known(judged, 3, 100), known(judged, 3, 101), known(judged, 4, 100)],
+            [stored_result(judged, 3, 100), stored_result(judged, 3, 101), stored_result(judged, 4, 100)],
             [Some(Ok(())), None, None]
         );
-        assert_eq!(elsewhere(judged, 100), Ok(()));
-        assert_eq!(elsewhere(judged, 101), Err((10, "certificate has expired")));
-        assert_eq!(elsewhere(None, 0), Err((20, "unable to get local issuer certificate")));
+        assert_eq!(result_without_rules(judged, 100), Ok(()));
+        assert_eq!(result_without_rules(judged, 101), Err((10, "certificate has expired")));
+        assert_eq!(result_without_rules(None, 0), Err((20, "unable to get local issuer certificate")));
     }
 
-    fn facts(certificates: &[&Made]) -> TlsFacts {
+    fn facts(certificates: &[&TestCertificate]) -> TlsFacts {
         TlsFacts {
             server_name: None,
             protocol: "TLSv1.3",
@@ -106,43 +106,47 @@ mod tests {
             resumed: false,
             certificates: certificates.iter().map(|made| der(&made.certificate).into()).collect(),
             judged: Cell::new(None),
-            readings: Readings::default(),
+            readings: CertificateValues::default(),
             offer: None,
         }
     }
 
-    fn rules(says: &str, made: &Made) -> ClientRules {
-        let site = Site::server(&format!("ssl_client_certificate ca; {says}"), &[("ca", &made.certificate)]);
+    fn rules(says: &str, made: &TestCertificate) -> ClientRules {
+        let site =
+            TestSite::server(&format!("ssl_client_certificate ca; {says}"), &[("ca", &made.certificate)]);
         ClientRules::of(site.tls(), site.files()).unwrap().unwrap()
     }
 
     #[test]
     fn verdict_is_cached_per_connection_until_other_rules_apply() {
-        let (made, now_s) = (Made::usual(), now_s().cast_signed());
+        let (made, now_s) = (TestCertificate::usual(), now_s().cast_signed());
         let [trusting, strict] = [(), ()].map(|()| rules("ssl_verify_client on;", &made));
         let facts = facts(&[&made]);
-        assert_eq!(judge(&facts, Some(&trusting), now_s), Some(Ok(())));
-        let kept = facts.judged.get().unwrap();
-        assert_eq!(kept.rules, trusting.id);
-        assert!((now_s..=now_s + 86_400).contains(&kept.until_s), "a certificate of one day");
-        assert_eq!(judge(&facts, None, now_s), Some(Ok(())), "convinced elsewhere");
-        assert_eq!(judge(&facts, None, kept.until_s + 1), Some(Err((10, "certificate has expired"))));
-        judge(&facts, Some(&strict), now_s);
+        assert_eq!(verify_client(&facts, Some(&trusting), now_s), Some(Ok(())));
+        let stored = facts.judged.get().unwrap();
+        assert_eq!(stored.rules, trusting.id);
+        assert!((now_s..=now_s + 86_400).contains(&stored.until_s), "a certificate of one day");
+        assert_eq!(verify_client(&facts, None, now_s), Some(Ok(())), "convinced elsewhere");
+        assert_eq!(
+            verify_client(&facts, None, stored.until_s + 1),
+            Some(Err((10, "certificate has expired")))
+        );
+        verify_client(&facts, Some(&strict), now_s);
         assert_eq!(facts.judged.get().unwrap().rules, strict.id);
-        let expired = judge(&facts, Some(&strict), kept.until_s + 1);
+        let expired = verify_client(&facts, Some(&strict), stored.until_s + 1);
         assert_eq!(expired, Some(Err((10, "certificate has expired"))));
     }
 
     #[test]
     fn untrusted_certificate_verdict_is_cached_until_expiry_and_none_gives_no_verdict() {
         let now_s = now_s().cast_signed();
-        let rules = rules("ssl_verify_client optional_no_ca;", &Made::usual());
-        assert_eq!(judge(&facts(&[]), Some(&rules), now_s), None);
+        let rules = rules("ssl_verify_client optional_no_ca;", &TestCertificate::usual());
+        assert_eq!(verify_client(&facts(&[]), Some(&rules), now_s), None);
         let lone = include_bytes!("../x509/tests/lone.pem");
         let mut facts = facts(&[]);
         facts.certificates = vec![der(lone).into()];
-        assert_eq!(judge(&facts, Some(&rules), now_s), Some(Err((18, "self-signed certificate"))));
-        let kept = facts.judged.get().unwrap();
-        assert_eq!(kept.until_s, Certificate::parse(&der(lone)).unwrap().not_after);
+        assert_eq!(verify_client(&facts, Some(&rules), now_s), Some(Err((18, "self-signed certificate"))));
+        let stored = facts.judged.get().unwrap();
+        assert_eq!(stored.until_s, Certificate::parse(&der(lone)).unwrap().not_after);
     }
 }

@@ -14,27 +14,27 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Weak};
 
 use crate::acme_client::https::Resolve;
-use crate::acme_client::status::{self, Said, StatusQuestion};
+use crate::acme_client::status::{self, StatusRequest, StatusResult};
 use crate::x509::{Certificate, OcspId, OcspStatus};
 use myriad_base::bounded::Lru;
-use myriad_conf::settings::{AskOcsp, OcspCache, TlsSettings};
-use myriad_net::tls::{Judged, Judgement};
+use myriad_conf::settings::{OcspCache, OcspCheck, TlsSettings};
+use myriad_net::tls::{CachedVerifyResult, VerifyResult};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::resolve::resolve;
 
 /// Results with OpenSSL's numbers and nginx's texts.
-const REVOKED: Judgement = Err((23, "certificate revoked"));
-pub(super) const FAILED: Judgement = Err((74, "certificate status request failed"));
-const UNKNOWN: Judgement = Err((75, "certificate status unknown"));
+const REVOKED: VerifyResult = Err((23, "certificate revoked"));
+pub(super) const FAILED: VerifyResult = Err((74, "certificate status request failed"));
+const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
 
 /// OCSP settings of a server.
 pub(super) struct OcspRules {
     leaf_only: bool,
     /// URL of `ssl_ocsp_responder`.
     responder: Option<String>,
-    cache: Option<Arc<Cache>>,
+    cache: Option<Arc<StatusCache>>,
     pub resolve: Resolve,
 }
 
@@ -48,25 +48,25 @@ impl OcspRules {
     /// Returns the settings; `None` if OCSP is off. Names are resolved by the system unless changed.
     pub(super) fn of(settings: &TlsSettings) -> Option<Arc<Self>> {
         let leaf_only = match settings.ocsp {
-            AskOcsp::Off => return None,
-            AskOcsp::Chain => false,
-            AskOcsp::Leaf => true,
+            OcspCheck::Off => return None,
+            OcspCheck::Chain => false,
+            OcspCheck::Leaf => true,
         };
         let responder = settings.ocsp_responder.as_ref().map(|url| url.lossy().into_owned());
-        let cache = settings.ocsp_cache.as_ref().map(named);
+        let cache = settings.ocsp_cache.as_ref().map(named_cache);
         Some(Arc::new(Self { leaf_only, responder, cache, resolve: resolve(None) }))
     }
 
     /// Returns the settings with this name resolution.
-    pub(super) fn resolving(&self, resolve: Resolve) -> Arc<Self> {
+    pub(super) fn with_resolver(&self, resolve: Resolve) -> Arc<Self> {
         let (responder, cache) = (self.responder.clone(), self.cache.clone());
         Arc::new(Self { leaf_only: self.leaf_only, responder, cache, resolve })
     }
 
     /// Returns the cached status of a certificate by its key, and the end of its validity.
     fn cached(&self, key: &[u8], now_s: i64) -> Option<(OcspStatus, i64)> {
-        let mut kept = self.cache.as_ref()?.lock();
-        kept.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
+        let mut cache = self.cache.as_ref()?.lock();
+        cache.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
     }
 
     async fn status(
@@ -84,17 +84,17 @@ impl OcspRules {
         }
         let url = self.responder.clone().or_else(|| parsed.ocsp_responder().map(str::to_owned));
         let url = url.ok_or("the certificate has no OCSP responder URL")?;
-        let told = |why: String| format!("{why} while requesting certificate status, responder: {url}");
-        let (sender, receiver) = oneshot::channel::<Said>();
-        let question = StatusQuestion {
+        let error_text = |why: String| format!("{why} while requesting certificate status, responder: {url}");
+        let (sender, receiver) = oneshot::channel::<StatusResult>();
+        let question = StatusRequest {
             certificate: certificate.to_vec(),
             issuer: issuer.to_vec(),
             url: url.clone(),
             resolve: Arc::clone(&self.resolve),
         };
-        status::ask(question, Box::new(move |said| drop(sender.send(said))));
-        let said = receiver.await.unwrap_or_else(|_| Err("the OCSP request was aborted".to_owned()));
-        let (status, answer) = said.map_err(told)?;
+        status::request_status(question, Box::new(move |said| drop(sender.send(said))));
+        let result = receiver.await.unwrap_or_else(|_| Err("the OCSP request was aborted".to_owned()));
+        let (status, answer) = result.map_err(error_text)?;
         if let Some((cache, until_s)) = self.cache.as_ref().zip(answer.next_update) {
             cache.lock().insert(key, (status, until_s), 1);
         }
@@ -103,17 +103,17 @@ impl OcspRules {
 }
 
 /// Responses by the keys of certificates, with the end of their validity.
-type Cache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
+type StatusCache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
 
 /// Caches of the process by name, while a configuration uses them.
-static CACHES: LazyLock<Mutex<HashMap<String, Weak<Cache>>>> = LazyLock::new(Mutex::default);
+static CACHES: LazyLock<Mutex<HashMap<String, Weak<StatusCache>>>> = LazyLock::new(Mutex::default);
 
 /// Returns the cache with that name: one for all servers and workers, over reloads.
-fn named(settings: &OcspCache) -> Arc<Cache> {
+fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
     let most = u64::from(settings.entries);
     let mut caches = CACHES.lock();
     if let Some(cache) = caches.get(&settings.name).and_then(Weak::upgrade) {
-        cache.lock().set_most(most);
+        cache.lock().set_max_weight(most);
         return cache;
     }
     caches.retain(|_, cache| cache.strong_count() > 0);
@@ -136,9 +136,9 @@ pub struct StatusCheck {
 impl StatusCheck {
     /// Queries the certificates in order, up to the first that is not good. The caller must store the result in the
     /// connection (`TlsFacts::judged`); a query error is for the log.
-    pub async fn run(self, now_s: i64) -> (Judged, Option<String>) {
+    pub async fn run(self, now_s: i64) -> (CachedVerifyResult, Option<String>) {
         let Self { rules, id, mut until_s, way } = self;
-        let judged = |judgement, until_s| Judged { rules: id, until_s, judgement };
+        let judged = |judgement, until_s| CachedVerifyResult { rules: id, until_s, judgement };
         let asked = if rules.leaf_only { 1 } else { usize::MAX };
         for pair in way.windows(2).take(asked) {
             match rules.status(&pair[0], &pair[1], now_s).await {

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::x509::Trust;
+use crate::x509::TrustStore;
 use myriad_conf::settings::{OriginSettings, OriginTlsSettings};
 use myriad_conf::{Diagnostic, Span, Text};
-use myriad_upstream::CheckPeer;
+use myriad_upstream::PeerVerifier;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, version};
 
-use super::origins::{AnyOrigin, OneCertificate, ProvenOrigin};
-use crate::certificates::files::{Files, is_tls_file};
+use super::origins::{AnyOrigin, OneCertificate, VerifiedOrigin};
+use crate::certificates::files::{TlsFileReader, is_tls_file};
 use crate::certificates::named::NamedCertificates;
-use crate::offer::provider::{Offer, provider};
+use crate::offer::provider::{SuiteSettings, provider};
 
 /// Maximum number of origin names per location whose sessions are stored.
 const SESSIONS: usize = 256;
@@ -24,28 +24,29 @@ const SESSIONS: usize = 256;
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// TLS settings for the origin of a location.
-pub struct OriginConfig {
+pub struct OriginTlsConfig {
     /// Versions, suites and sessions, and the client certificate unless a variable names it.
     pub config: Arc<ClientConfig>,
     /// Verification of the origin (`proxy_ssl_verify`); `None` if every origin is accepted.
-    pub check: Option<Arc<dyn CheckPeer>>,
+    pub check: Option<Arc<dyn PeerVerifier>>,
     /// Reader of `proxy_ssl_certificate` and its key if variables name one of them.
     pub named: Option<Arc<NamedCertificates>>,
     /// Unique number of these settings, never reused.
     pub id: u64,
 }
 
-impl OriginConfig {
+impl OriginTlsConfig {
     /// Creates the settings of a location; `at` is the place of its origin in the configuration.
     ///
     /// # Errors
     /// Fails for the first setting or file that cannot be used, at its place in the configuration, otherwise at `at`.
-    pub fn of(origin: &OriginSettings, at: Span, files: Files<'_>) -> Result<Self, Box<Diagnostic>> {
+    pub fn of(origin: &OriginSettings, at: Span, files: TlsFileReader<'_>) -> Result<Self, Box<Diagnostic>> {
         let prefix = origin.protocol.prefix();
         let mut obeyed = origin.tls.clone();
-        obeyed.obey()?;
+        obeyed.apply_openssl_commands()?;
         let settings = &obeyed;
-        let offer = Offer { ciphers: settings.ciphers.as_ref(), curves: None, commands: &settings.commands };
+        let offer =
+            SuiteSettings { ciphers: settings.ciphers.as_ref(), curves: None, commands: &settings.commands };
         let provider = Arc::new(provider(&offer)?);
         let mut versions = Vec::new();
         if settings.tls13 {
@@ -66,8 +67,8 @@ impl OriginConfig {
         } else {
             Resumption::disabled()
         };
-        let check = proof((prefix, settings), at, files, &provider)?;
-        let named = shown((prefix, settings), files, &provider, &mut config)?;
+        let check = verification((prefix, settings), at, files, &provider)?;
+        let named = client_certificate((prefix, settings), files, &provider, &mut config)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self { config: Arc::new(config), check, named, id })
     }
@@ -75,12 +76,12 @@ impl OriginConfig {
 
 /// Returns the verification of the origin's certificates; `None` without `*_ssl_verify`. `prefix` is the prefix of the
 /// directives in messages, such as `grpc_`.
-fn proof(
+fn verification(
     (prefix, settings): (&str, &OriginTlsSettings),
     at: Span,
-    files: Files<'_>,
+    files: TlsFileReader<'_>,
     provider: &CryptoProvider,
-) -> Result<Option<Arc<dyn CheckPeer>>, Box<Diagnostic>> {
+) -> Result<Option<Arc<dyn PeerVerifier>>, Box<Diagnostic>> {
     if !settings.verify {
         return Ok(None);
     }
@@ -91,19 +92,19 @@ fn proof(
         );
         return Err(Box::new(Diagnostic::error(at, error).help(help)));
     };
-    let mut trust = Trust::new(settings.verify_depth);
+    let mut trust = TrustStore::new(settings.verify_depth);
     files.trust(authorities, &mut trust)?;
     if let Some(lists) = &settings.crl {
-        files.revoke(lists, &mut trust)?;
+        files.add_revocation_lists(lists, &mut trust)?;
     }
-    Ok(Some(Arc::new(ProvenOrigin::new(trust, provider))))
+    Ok(Some(Arc::new(VerifiedOrigin::new(trust, provider))))
 }
 
 /// Sets the client certificate in `config`, or returns the reader for each request if variables name it. `prefix` is the
 /// prefix of the directives in messages, such as `grpc_`.
-fn shown(
+fn client_certificate(
     (prefix, settings): (&str, &OriginTlsSettings),
-    files: Files<'_>,
+    files: TlsFileReader<'_>,
     provider: &Arc<CryptoProvider>,
     config: &mut ClientConfig,
 ) -> Result<Option<Arc<NamedCertificates>>, Box<Diagnostic>> {
@@ -139,30 +140,30 @@ pub(crate) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Made, Site};
+    use crate::testing::{TestCertificate, TestSite};
     use myriad_conf::model::ServerConf;
     use rustls::pki_types::CertificateDer;
 
-    fn site(says: &str, made: &Made) -> Site {
+    fn site(says: &str, made: &TestCertificate) -> TestSite {
         let http = format!("server {{ listen 80; location / {{ proxy_pass https://127.0.0.1:9; {says} }} }}");
         let files: [(&str, &[u8]); 4] =
             [("c", &made.certificate), ("k", &made.key), ("words", b"words"), ("passwords", b"secret\n")];
-        Site::of(&http, &files)
+        TestSite::of(&http, &files)
     }
 
     fn origin(server: &ServerConf) -> &OriginSettings {
         server.locations[0].settings.origin(myriad_conf::testing::URL)
     }
 
-    fn of(says: &str, made: &Made) -> Result<OriginConfig, String> {
+    fn of(says: &str, made: &TestCertificate) -> Result<OriginTlsConfig, String> {
         let site = site(says, made);
-        let made = OriginConfig::of(origin(site.first()), Span::default(), site.files());
+        let made = OriginTlsConfig::of(origin(site.first()), Span::default(), site.files());
         made.map_err(|error| [vec![error.message], error.help].concat().join("; "))
     }
 
     #[test]
     fn origin_tls_settings_follow_location_and_have_distinct_ids() {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let usual = of("", &made).unwrap();
         assert!(!usual.config.enable_sni && usual.check.is_none() && usual.named.is_none());
         assert!(!usual.config.client_auth_cert_resolver.has_certs());
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn origin_verification_requires_trusted_certificate() {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let error = |says: &str| of(says, &made).err().expect("an error");
         assert!(error("proxy_ssl_verify on;").contains("no proxy_ssl_trusted_certificate"));
         assert!(
@@ -183,19 +184,19 @@ mod tests {
         assert!(of("proxy_ssl_verify off; proxy_ssl_trusted_certificate words;", &made).is_ok());
         let trusting = of("proxy_ssl_verify on; proxy_ssl_trusted_certificate c;", &made).unwrap();
         let check = trusting.check.expect("a check");
-        let chain = |made: &Made| [CertificateDer::from(crate::testing::der(&made.certificate))];
+        let chain = |made: &TestCertificate| [CertificateDer::from(crate::testing::der(&made.certificate))];
         assert!(check.check(&chain(&made), "a.test").is_ok());
-        let said = |end: Result<(), (_, String)>| end.map_err(|(_, why)| why);
-        let other = said(check.check(&chain(&made), "b.test"));
+        let error_text = |end: Result<(), (_, String)>| end.map_err(|(_, why)| why);
+        let other = error_text(check.check(&chain(&made), "b.test"));
         assert_eq!(other, Err("upstream SSL certificate does not match \"b.test\"".to_owned()));
-        let stranger = said(check.check(&chain(&Made::usual()), "a.test")).unwrap_err();
-        assert!(stranger.starts_with("upstream SSL certificate verify error: ("), "{stranger}");
+        let unknown = error_text(check.check(&chain(&TestCertificate::usual()), "a.test")).unwrap_err();
+        assert!(unknown.starts_with("upstream SSL certificate verify error: ("), "{unknown}");
         assert!(check.check(&[], "a.test").is_err());
     }
 
     #[test]
     fn own_certificate_is_shown_or_read_for_each_request() {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let fixed = of("proxy_ssl_certificate c; proxy_ssl_certificate_key k;", &made).unwrap();
         assert!(fixed.config.client_auth_cert_resolver.has_certs() && fixed.named.is_none());
         let named = of("proxy_ssl_certificate $host; proxy_ssl_certificate_key k;", &made).unwrap();
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn files_are_those_that_the_settings_need() {
         let listed = |says: &str| {
-            let site = site(says, &Made::usual());
+            let site = site(says, &TestCertificate::usual());
             files(&origin(site.first()).tls).map(|name| name.lossy().into_owned()).collect::<Vec<_>>()
         };
         let proof = "proxy_ssl_trusted_certificate c; proxy_ssl_crl words;";

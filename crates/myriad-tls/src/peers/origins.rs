@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::x509::{Certificate, Purpose, Trust};
-use myriad_upstream::{CheckPeer, Distrust};
+use crate::x509::{Certificate, CertificatePurpose, TrustStore};
+use myriad_upstream::{PeerVerifier, TrustFailure};
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -11,13 +11,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-use super::signatures::Signatures;
+use super::signatures::SignatureVerifier;
 
 /// Returns client settings that accept any certificate, for a check of a server on this machine under any name.
 ///
 /// # Errors
 /// Fails if the provider has no supported version of TLS.
-pub fn believing_any() -> Result<Arc<ClientConfig>, Error> {
+pub fn accepting_any() -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let verifier = Arc::new(AnyOrigin::new(&provider));
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -27,11 +27,11 @@ pub fn believing_any() -> Result<Arc<ClientConfig>, Error> {
 /// Accepts any certificate whose key the origin proves to hold. The trust is checked after the handshake
 /// ([`ProvenOrigin`]), as in nginx, so that the reason is in the error log.
 #[derive(Debug)]
-pub(crate) struct AnyOrigin(Signatures);
+pub(crate) struct AnyOrigin(SignatureVerifier);
 
 impl AnyOrigin {
     pub(crate) fn new(provider: &CryptoProvider) -> Self {
-        Self(Signatures::of(provider))
+        Self(SignatureVerifier::of(provider))
     }
 }
 
@@ -73,34 +73,36 @@ impl ServerCertVerifier for AnyOrigin {
 /// Verification for `proxy_ssl_verify on`: the chain must lead to a trusted authority, and its first certificate must
 /// match the name of the origin.
 #[derive(Debug)]
-pub(crate) struct ProvenOrigin {
-    trust: Trust,
-    signatures: Signatures,
+pub(crate) struct VerifiedOrigin {
+    trust: TrustStore,
+    signatures: SignatureVerifier,
 }
 
-impl ProvenOrigin {
-    pub(crate) fn new(trust: Trust, provider: &CryptoProvider) -> Self {
-        Self { trust, signatures: Signatures::of(provider) }
+impl VerifiedOrigin {
+    pub(crate) fn new(trust: TrustStore, provider: &CryptoProvider) -> Self {
+        Self { trust, signatures: SignatureVerifier::of(provider) }
     }
 }
 
-impl CheckPeer for ProvenOrigin {
-    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (Distrust, String)> {
+impl PeerVerifier for VerifiedOrigin {
+    fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (TrustFailure, String)> {
         let now_s = (myriad_net::clock::wall_ms() / 1000) as i64;
-        self.trust.verify(chain, Purpose::Server, now_s, self.signatures.algorithms()).map_err(|error| {
-            let distrust = match error.code() {
-                // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED of OpenSSL.
-                9 | 10 => Distrust::Expired,
-                23 => Distrust::Revoked,
-                _ => Distrust::Other,
-            };
-            (distrust, format!("upstream SSL certificate verify error: ({}:{error})", error.code()))
-        })?;
+        self.trust.verify(chain, CertificatePurpose::Server, now_s, self.signatures.algorithms()).map_err(
+            |error| {
+                let distrust = match error.code() {
+                    // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_REVOKED of OpenSSL.
+                    9 | 10 => TrustFailure::Expired,
+                    23 => TrustFailure::Revoked,
+                    _ => TrustFailure::Other,
+                };
+                (distrust, format!("upstream SSL certificate verify error: ({}:{error})", error.code()))
+            },
+        )?;
         let is_named = chain.first().and_then(|der| Certificate::parse(der).ok());
-        if is_named.is_some_and(|certificate| certificate.is_for(name)) {
+        if is_named.is_some_and(|certificate| certificate.is_valid_for(name)) {
             Ok(())
         } else {
-            Err((Distrust::Name, format!("upstream SSL certificate does not match \"{name}\"")))
+            Err((TrustFailure::Name, format!("upstream SSL certificate does not match \"{name}\"")))
         }
     }
 }

@@ -8,9 +8,9 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 /// Verifies signatures with certificates of any version: rustls supports only version 3.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signatures(WebPkiSupportedAlgorithms);
+pub(super) struct SignatureVerifier(WebPkiSupportedAlgorithms);
 
-impl Signatures {
+impl SignatureVerifier {
     pub(super) fn of(provider: &CryptoProvider) -> Self {
         Self(provider.signature_verification_algorithms)
     }
@@ -30,7 +30,7 @@ impl Signatures {
         certificate: &[u8],
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.check(message, certificate, signed, self.ways(signed.scheme))
+        self.check(message, certificate, signed, self.algorithms_for(signed.scheme))
     }
 
     /// Verifies a TLS 1.3 signature. TLS 1.3 binds a scheme to one curve, and has no PKCS #1 (RFC 8446 section 4.2.3).
@@ -45,11 +45,14 @@ impl Signatures {
             SignatureScheme::RSA_PKCS1_SHA384,
             SignatureScheme::RSA_PKCS1_SHA512,
         ];
-        let ways = if old.contains(&signed.scheme) { &[] } else { self.ways(signed.scheme) };
+        let ways = if old.contains(&signed.scheme) { &[] } else { self.algorithms_for(signed.scheme) };
         self.check(message, certificate, signed, &ways[..ways.len().min(1)])
     }
 
-    fn ways(&self, scheme: SignatureScheme) -> &'static [&'static dyn SignatureVerificationAlgorithm] {
+    fn algorithms_for(
+        &self,
+        scheme: SignatureScheme,
+    ) -> &'static [&'static dyn SignatureVerificationAlgorithm] {
         self.0.mapping.iter().find(|(known, _)| *known == scheme).map_or(&[], |(_, ways)| ways)
     }
 

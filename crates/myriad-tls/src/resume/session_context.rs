@@ -29,24 +29,24 @@ impl SessionContext {
     }
 
     /// Prepends the context to a session before it is sealed or stored.
-    fn mark(&self, session: &[u8]) -> Vec<u8> {
+    fn prepend_context(&self, session: &[u8]) -> Vec<u8> {
         [&self.0, session].concat()
     }
 
     /// Removes the context; `None` if the session was started in another context.
-    fn own(&self, marked: &[u8]) -> Option<Vec<u8>> {
+    fn strip_context(&self, marked: &[u8]) -> Option<Vec<u8>> {
         marked.strip_prefix(&self.0).map(<[u8]>::to_vec)
     }
 }
 
 /// Tickets or a cache with the view of one context: sessions of other contexts are not found.
 #[derive(Debug)]
-pub(crate) struct InContext<S: ?Sized> {
+pub(crate) struct ContextView<S: ?Sized> {
     pub(crate) context: SessionContext,
     pub(crate) all: Arc<S>,
 }
 
-impl<S: ProducesTickets + ?Sized> ProducesTickets for InContext<S> {
+impl<S: ProducesTickets + ?Sized> ProducesTickets for ContextView<S> {
     fn enabled(&self) -> bool {
         self.all.enabled()
     }
@@ -56,25 +56,25 @@ impl<S: ProducesTickets + ?Sized> ProducesTickets for InContext<S> {
     }
 
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.all.encrypt(&self.context.mark(plain))
+        self.all.encrypt(&self.context.prepend_context(plain))
     }
 
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        self.context.own(&self.all.decrypt(cipher)?)
+        self.context.strip_context(&self.all.decrypt(cipher)?)
     }
 }
 
-impl<S: StoresServerSessions + ?Sized> StoresServerSessions for InContext<S> {
+impl<S: StoresServerSessions + ?Sized> StoresServerSessions for ContextView<S> {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        self.all.put(key, self.context.mark(&value))
+        self.all.put(key, self.context.prepend_context(&value))
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.context.own(&self.all.get(key)?)
+        self.context.strip_context(&self.all.get(key)?)
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.context.own(&self.all.take(key)?)
+        self.context.strip_context(&self.all.take(key)?)
     }
 
     fn can_cache(&self) -> bool {
@@ -85,8 +85,8 @@ impl<S: StoresServerSessions + ?Sized> StoresServerSessions for InContext<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resume::sessions::{SessionStore, Sessions};
-    use crate::resume::tickets::Tickets;
+    use crate::resume::sessions::{ServerSessions, SessionStore};
+    use crate::resume::tickets::TicketCipher;
 
     fn here_and_there() -> [SessionContext; 2] {
         [SessionContext::of(["one", "two"]), SessionContext::of(["onet", "wo"])]
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_ticket_is_opened_where_it_was_sealed_and_not_in_another_context() {
-        let all = Arc::new(Tickets::rotating(300, None, None).expect("randomness"));
+        let all = Arc::new(TicketCipher::rotating(300, None, None).expect("randomness"));
         let [here, same, there] = {
             let [one, other] = here_and_there();
-            [one, one, other].map(|context| InContext { context, all: Arc::clone(&all) })
+            [one, one, other].map(|context| ContextView { context, all: Arc::clone(&all) })
         };
         let ticket = here.encrypt(b"session").expect("sealed");
         assert_eq!(same.decrypt(&ticket).as_deref(), Some(&b"session"[..]));
@@ -110,8 +110,8 @@ mod tests {
     fn a_session_in_a_shared_cache_is_found_in_its_own_context_only() {
         let store: Arc<SessionStore> = Arc::default();
         let [here, there] = here_and_there().map(|context| {
-            let all = Arc::new(Sessions { store: Arc::clone(&store), most: 4, lifetime_s: 60 });
-            InContext { context, all }
+            let all = Arc::new(ServerSessions { store: Arc::clone(&store), most: 4, lifetime_s: 60 });
+            ContextView { context, all }
         });
         assert!(here.put(vec![1], b"session".to_vec()));
         assert_eq!(there.get(&[1]), None);

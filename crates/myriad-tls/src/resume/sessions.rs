@@ -16,7 +16,7 @@ const LARGEST: usize = 8192;
 
 /// Cache shared by servers, and over reloads.
 #[derive(Default)]
-pub(crate) struct SessionStore(Mutex<Shelf>);
+pub(crate) struct SessionStore(Mutex<SessionLru>);
 
 /// Total bytes of the sessions of all caches.
 static BYTES: AtomicU64 = AtomicU64::new(0);
@@ -27,62 +27,62 @@ pub fn session_bytes() -> u64 {
 }
 
 /// Sessions in the order of their age, weighted by their bytes, and their part of [`BYTES`].
-struct Shelf(Lru<Vec<u8>, Kept>, u64);
+struct SessionLru(Lru<Vec<u8>, CachedSession>, u64);
 
-impl Default for Shelf {
+impl Default for SessionLru {
     fn default() -> Self {
         Self(Lru::new(LARGEST as u64), 0)
     }
 }
 
-impl Drop for Shelf {
+impl Drop for SessionLru {
     fn drop(&mut self) {
         BYTES.fetch_sub(self.1, Relaxed);
     }
 }
 
-struct Kept {
+struct CachedSession {
     value: Vec<u8>,
     expires_s: u64,
 }
 
-impl Shelf {
+impl SessionLru {
     /// Stores a session. Evicts expired sessions and, if the cache has more than `most` sessions or more bytes than
     /// `most` average sessions, the oldest.
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         let weight = (key.len() + value.len()) as u32;
-        self.0.set_most(most.saturating_mul(SESSION).max(LARGEST) as u64);
-        self.0.insert(key, Kept { value, expires_s }, weight);
+        self.0.set_max_weight(most.saturating_mul(SESSION).max(LARGEST) as u64);
+        self.0.insert(key, CachedSession { value, expires_s }, weight);
         loop {
             let is_crowded = self.0.len() > most;
             if !self.0.remove_oldest_if(|kept| is_crowded || kept.expires_s < now_s) {
                 break;
             }
         }
-        self.count();
+        self.update_total_bytes();
     }
 
     /// Removes and returns a session.
-    fn take(&mut self, key: &[u8]) -> Option<Kept> {
-        let kept = self.0.remove(key);
-        self.count();
-        kept
+    fn take(&mut self, key: &[u8]) -> Option<CachedSession> {
+        let removed = self.0.remove(key);
+        self.update_total_bytes();
+        removed
     }
 
     /// Updates the total bytes. A temporary wrap of the counter is corrected by the addition.
-    fn count(&mut self) {
+    fn update_total_bytes(&mut self) {
         let now = self.0.weight();
         let before = std::mem::replace(&mut self.1, now);
         BYTES.fetch_add(now.wrapping_sub(before), Relaxed);
     }
 
-    fn get(&self, key: &[u8], now_s: u64) -> Option<&Kept> {
+    fn get(&self, key: &[u8], now_s: u64) -> Option<&CachedSession> {
         self.0.get(key).filter(|kept| kept.expires_s >= now_s)
     }
 }
 
 /// Access of a server to a cache.
-pub(crate) struct Sessions {
+pub(crate) struct ServerSessions {
     pub(crate) store: Arc<SessionStore>,
     /// Maximum number of sessions in the cache.
     pub(crate) most: u32,
@@ -90,13 +90,13 @@ pub(crate) struct Sessions {
     pub(crate) lifetime_s: u32,
 }
 
-impl std::fmt::Debug for Sessions {
+impl std::fmt::Debug for ServerSessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions").field("most", &self.most).finish_non_exhaustive()
     }
 }
 
-impl StoresServerSessions for Sessions {
+impl StoresServerSessions for ServerSessions {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
         if key.len() + value.len() > LARGEST {
             return false;
@@ -112,8 +112,8 @@ impl StoresServerSessions for Sessions {
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let kept = self.store.0.lock().take(key)?;
-        (kept.expires_s >= now_s()).then_some(kept.value)
+        let session = self.store.0.lock().take(key)?;
+        (session.expires_s >= now_s()).then_some(session.value)
     }
 
     fn can_cache(&self) -> bool {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn sessions_are_found_until_they_expire_or_newer_ones_need_the_room() {
-        let mut shelf = Shelf::default();
+        let mut shelf = SessionLru::default();
         for key in 0..4u8 {
             shelf.put(vec![key], vec![key], 100, 0, 3);
         }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn long_sessions_take_the_room_of_many_and_too_long_ones_none() {
-        let sessions = Sessions { store: Arc::default(), most: 100, lifetime_s: 60 };
+        let sessions = ServerSessions { store: Arc::default(), most: 100, lifetime_s: 60 };
         for key in 0..100u8 {
             assert!(sessions.put(vec![key], vec![0; 4999]));
         }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn bytes_of_a_cache_are_those_of_its_sessions() {
-        let mut shelf = Shelf::default();
+        let mut shelf = SessionLru::default();
         shelf.put(vec![1], vec![0; 99], 100, 0, 10);
         shelf.put(vec![2], vec![0; 49], 100, 0, 10);
         assert_eq!(shelf.1, 150);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_has_expired_leaves_when_another_session_comes() {
-        let mut shelf = Shelf::default();
+        let mut shelf = SessionLru::default();
         for key in 0..4u8 {
             shelf.put(vec![key], vec![key], 100, 0, 10);
         }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn one_that_stays_does_not_hold_the_places_of_those_that_were_taken() {
-        let mut shelf = Shelf::default();
+        let mut shelf = SessionLru::default();
         for key in 0..100u8 {
             shelf.put(vec![key], vec![key], 100, 0, 4);
             if key > 0 {
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn taken_sessions_are_removed_from_store() {
-        let sessions = Sessions { store: Arc::default(), most: 4, lifetime_s: 60 };
+        let sessions = ServerSessions { store: Arc::default(), most: 4, lifetime_s: 60 };
         for key in 0..100u8 {
             assert!(sessions.put(vec![key], vec![key]));
             assert_eq!(sessions.take(&[key]), Some(vec![key]));

@@ -8,12 +8,12 @@ use myriad_conf::settings::{SessionCache, VerifyClient};
 use rustls::ServerConfig;
 use rustls::server::{NoServerSessionStorage, ProducesTickets};
 
-use super::kept::Kept;
-use super::session_context::{InContext, SessionContext};
-use super::sessions::Sessions;
-use super::tickets::Tickets;
-use crate::certificates::files::fail;
-use crate::server::identities::{are_named, is_ordered};
+use super::kept::TlsReloadState;
+use super::session_context::{ContextView, SessionContext};
+use super::sessions::ServerSessions;
+use super::tickets::TicketCipher;
+use crate::certificates::files::file_error;
+use crate::server::identities::{have_variable_names, is_ordered};
 use crate::server::parts::ServerParts;
 
 /// Number of tickets after a full TLS 1.3 handshake, as in OpenSSL.
@@ -26,9 +26,9 @@ const EARLY_SESSIONS: u32 = 4000;
 const LONGEST_S: u64 = 604_800;
 
 /// Sets up session resumption for a server.
-pub(crate) fn resume(
+pub(crate) fn set_up_resumption(
     parts: &ServerParts<'_>,
-    kept: &mut Kept,
+    state: &mut TlsReloadState,
     config: &mut ServerConfig,
 ) -> Result<(), Box<Diagnostic>> {
     let settings = parts.settings;
@@ -37,13 +37,13 @@ pub(crate) fn resume(
     let cache = match &settings.session_cache {
         SessionCache::Off if settings.early_data => Some(("early data", EARLY_SESSIONS)),
         SessionCache::Off => None,
-        SessionCache::Kept { name, sessions } => Some((name.as_str(), *sessions)),
+        SessionCache::Stored { name, sessions } => Some((name.as_str(), *sessions)),
     };
     config.session_storage = match cache {
         None => Arc::new(NoServerSessionStorage {}),
         Some((name, most)) => {
-            let all = Arc::new(Sessions { store: kept.cache(name), most, lifetime_s });
-            Arc::new(InContext { context, all })
+            let all = Arc::new(ServerSessions { store: state.cache(name), most, lifetime_s });
+            Arc::new(ContextView { context, all })
         }
     };
     config.send_tls13_tickets = if cache.is_some() { TICKETS } else { 0 };
@@ -52,9 +52,9 @@ pub(crate) fn resume(
         config.max_early_data_size = EARLY_DATA;
         config.send_half_rtt_data = true;
     } else if settings.session_tickets
-        && let Some(all) = tickets(parts, lifetime_s, kept)?
+        && let Some(all) = tickets(parts, lifetime_s, state)?
     {
-        config.ticketer = Arc::new(InContext { context, all });
+        config.ticketer = Arc::new(ContextView { context, all });
         config.send_tls13_tickets = TICKETS;
     }
     Ok(())
@@ -65,7 +65,7 @@ pub(crate) fn resume(
 /// order, so that sessions outlive a renewal.
 fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagnostic>> {
     let ServerParts { settings, files, ordered, .. } = *parts;
-    let are_named = are_named(settings);
+    let are_named = have_variable_names(settings);
     let mut pieces = Vec::new();
     for name in &settings.certificates {
         pieces.push(match ordered.filter(|_| is_ordered(name)) {
@@ -88,22 +88,22 @@ fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagno
 fn tickets(
     parts: &ServerParts<'_>,
     lifetime_s: u32,
-    kept: &mut Kept,
+    state: &mut TlsReloadState,
 ) -> Result<Option<Arc<dyn ProducesTickets>>, Box<Diagnostic>> {
     let names = &parts.settings.ticket_keys;
     if names.is_empty() {
-        return Ok(kept.tickets(lifetime_s).map(|tickets| tickets as _));
+        return Ok(state.tickets(lifetime_s).map(|tickets| tickets as _));
     }
     let mut keys = Vec::new();
     for name in names {
         keys.push(parts.files.bytes(name)?);
     }
     let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-    match Tickets::of_files(&keys, lifetime_s) {
+    match TicketCipher::of_files(&keys, lifetime_s) {
         Ok(tickets) => Ok(Some(Arc::new(tickets))),
         Err(index) => {
             let error = format!("\"{}\" must be 48 or 80 bytes", names[index].lossy());
-            Err(Box::new(fail(&names[index], error).help("create it with: openssl rand -out FILE 80")))
+            Err(Box::new(file_error(&names[index], error).help("create it with: openssl rand -out FILE 80")))
         }
     }
 }
@@ -112,83 +112,88 @@ fn tickets(
 mod tests {
     use super::*;
     use crate::server::config::server_config;
-    use crate::testing::{Client, Made, Site};
+    use crate::testing::{TestCertificate, TestClient, TestSite};
     use rustls::version::{TLS12, TLS13};
 
-    fn config(site: &Site, kept: &mut Kept) -> Arc<ServerConfig> {
+    fn config(site: &TestSite, kept: &mut TlsReloadState) -> Arc<ServerConfig> {
         Arc::new(server_config(&site.parts(), kept).expect("sound"))
     }
 
     #[test]
     fn tickets_outlive_a_reload_and_lead_to_servers_with_the_same_certificate_alone() {
-        let (site, other) = (Site::server("", &[]), Site::server("", &[]));
-        let mut kept = Kept::default();
-        let before = config(&site, &mut kept);
-        kept.begin();
-        let after = config(&site, &mut kept);
-        let elsewhere = config(&other, &mut kept);
+        let (site, other) = (TestSite::server("", &[]), TestSite::server("", &[]));
+        let mut state = TlsReloadState::default();
+        let before = config(&site, &mut state);
+        state.begin_compilation();
+        let after = config(&site, &mut state);
+        let elsewhere = config(&other, &mut state);
         for version in [&TLS12, &TLS13] {
-            assert!(Client::speaking(&[version]).resumes(&before, &after), "{version:?}");
-            assert!(!Client::speaking(&[version]).resumes(&before, &elsewhere), "{version:?}");
-            assert!(!Client::speaking(&[version]).resumes(&before, &config(&site, &mut Kept::default())));
+            assert!(TestClient::with_versions(&[version]).resumes(&before, &after), "{version:?}");
+            assert!(!TestClient::with_versions(&[version]).resumes(&before, &elsewhere), "{version:?}");
+            assert!(
+                !TestClient::with_versions(&[version])
+                    .resumes(&before, &config(&site, &mut TlsReloadState::default()))
+            );
         }
     }
 
     #[test]
     fn without_tickets_sessions_are_resumed_from_a_cache_or_not_at_all() {
-        let none = config(&Site::server("ssl_session_tickets off;", &[]), &mut Kept::default());
-        let site = Site::server("ssl_session_tickets off; ssl_session_cache shared:one:1m;", &[]);
-        let mut kept = Kept::default();
-        let (before, after) = (config(&site, &mut kept), config(&site, &mut kept));
+        let none = config(&TestSite::server("ssl_session_tickets off;", &[]), &mut TlsReloadState::default());
+        let site = TestSite::server("ssl_session_tickets off; ssl_session_cache shared:one:1m;", &[]);
+        let mut state = TlsReloadState::default();
+        let (before, after) = (config(&site, &mut state), config(&site, &mut state));
         for version in [&TLS12, &TLS13] {
-            assert!(!Client::speaking(&[version]).resumes(&none, &none), "{version:?}");
-            assert!(Client::speaking(&[version]).resumes(&before, &after), "{version:?}");
+            assert!(!TestClient::with_versions(&[version]).resumes(&none, &none), "{version:?}");
+            assert!(TestClient::with_versions(&[version]).resumes(&before, &after), "{version:?}");
         }
         assert_eq!(none.send_tls13_tickets, 0);
     }
 
     #[test]
     fn clients_that_are_asked_for_certificates_begin_sessions_of_their_own() {
-        let made = Made::usual();
+        let made = TestCertificate::usual();
         let files: [(&str, &[u8]); 2] = [("c.crt", &made.certificate), ("c.key", &made.key)];
         let of = |says: &str| {
             let pair = "ssl_certificate c.crt; ssl_certificate_key c.key;";
-            Site::of(&format!("server {{ listen 443 ssl; {pair} {says} }}"), &files)
+            TestSite::of(&format!("server {{ listen 443 ssl; {pair} {says} }}"), &files)
         };
-        let mut kept = Kept::default();
-        let plain = config(&of(""), &mut kept);
-        let asking = config(&of("ssl_verify_client optional; ssl_client_certificate c.crt;"), &mut kept);
-        let trusting = config(&of("ssl_verify_client optional_no_ca;"), &mut kept);
-        assert!(Client::new().resumes(&plain, &plain));
-        assert!(!Client::new().resumes(&plain, &asking) && !Client::new().resumes(&asking, &trusting));
+        let mut state = TlsReloadState::default();
+        let plain = config(&of(""), &mut state);
+        let asking = config(&of("ssl_verify_client optional; ssl_client_certificate c.crt;"), &mut state);
+        let trusting = config(&of("ssl_verify_client optional_no_ca;"), &mut state);
+        assert!(TestClient::new().resumes(&plain, &plain));
+        assert!(
+            !TestClient::new().resumes(&plain, &asking) && !TestClient::new().resumes(&asking, &trusting)
+        );
     }
 
     #[test]
     fn early_data_is_accepted_only_for_locally_stored_sessions() {
-        let early = config(&Site::server("ssl_early_data on;", &[]), &mut Kept::default());
+        let early = config(&TestSite::server("ssl_early_data on;", &[]), &mut TlsReloadState::default());
         assert_eq!((early.max_early_data_size, early.send_tls13_tickets), (EARLY_DATA, TICKETS));
         assert!(early.session_storage.can_cache() && !early.ticketer.enabled());
-        let mut client = Client::speaking(&[&TLS13]);
+        let mut client = TestClient::with_versions(&[&TLS13]);
         client.config.enable_early_data = true;
         assert!(client.resumes(&early, &early));
-        let (client, _) = client.shake(&early).unwrap();
+        let (client, _) = client.handshake(&early).unwrap();
         assert!(client.is_early_data_accepted());
-        let late = config(&Site::server("", &[]), &mut Kept::default());
+        let late = config(&TestSite::server("", &[]), &mut TlsReloadState::default());
         assert_eq!(late.max_early_data_size, 0);
         assert!(!late.session_storage.can_cache() && late.ticketer.enabled());
     }
 
     #[test]
     fn keys_of_files_lead_from_machine_to_machine_and_have_two_lengths() {
-        let site = Site::server("ssl_session_ticket_key keys;", &[("keys", &[7; 80])]);
-        let [one, other] = [(), ()].map(|()| config(&site, &mut Kept::default()));
-        assert!(Client::new().resumes(&one, &other));
-        let wrong = Site::server("ssl_session_ticket_key keys;", &[("keys", &[7; 47])]);
+        let site = TestSite::server("ssl_session_ticket_key keys;", &[("keys", &[7; 80])]);
+        let [one, other] = [(), ()].map(|()| config(&site, &mut TlsReloadState::default()));
+        assert!(TestClient::new().resumes(&one, &other));
+        let wrong = TestSite::server("ssl_session_ticket_key keys;", &[("keys", &[7; 47])]);
         assert_eq!(
             wrong.error(),
             "\"keys\" must be 48 or 80 bytes; create it with: openssl rand -out FILE 80"
         );
-        let none = Site::server("ssl_session_ticket_key none;", &[]);
+        let none = TestSite::server("ssl_session_ticket_key none;", &[]);
         assert_eq!(none.error(), "cannot read \"/conf/none\"");
     }
 
@@ -200,7 +205,7 @@ mod tests {
             ("ssl_session_timeout 1h;", 3600),
             ("ssl_session_timeout 1y;", 604_800),
         ] {
-            let config = config(&Site::server(says, &[]), &mut Kept::default());
+            let config = config(&TestSite::server(says, &[]), &mut TlsReloadState::default());
             assert_eq!(config.ticketer.lifetime(), lifetime_s, "{says}");
         }
     }

@@ -28,12 +28,12 @@ pub(super) fn random() -> Option<KeyBytes> {
 }
 
 /// Key with its name.
-pub(super) struct Key {
+pub(super) struct TicketKey {
     pub(super) name: [u8; NAME],
     aead: RandomizedNonceKey,
 }
 
-impl Key {
+impl TicketKey {
     fn new(name: [u8; NAME], secret: &[u8]) -> Option<Self> {
         Some(Self { name, aead: RandomizedNonceKey::new(&AES_256_GCM, secret).ok()? })
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn length_of_a_session_is_hidden_in_steps() {
-        let key = Key::of(&random().unwrap()).unwrap();
+        let key = TicketKey::of(&random().unwrap()).unwrap();
         let sealed = |length: usize| key.seal(&vec![7; length], 5).unwrap().len();
         let around = NAME + NONCE_LEN + MAX_TAG_LEN;
         assert_eq!([0, 1, PADDED - MADE - 2].map(sealed), [around + PADDED; 3]);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn session_that_its_length_has_no_room_for_is_not_sealed() {
-        let key = Key::of(&random().unwrap()).unwrap();
+        let key = TicketKey::of(&random().unwrap()).unwrap();
         assert!(key.seal(&vec![0; 65_535], 1).is_some());
         assert!(key.seal(&vec![0; 65_536], 1).is_none());
     }
@@ -104,16 +104,16 @@ mod tests {
         let of = |change: usize| {
             let mut bytes = [3; 80];
             bytes[change] ^= 1;
-            Key::of_file(&bytes).unwrap()
+            TicketKey::of_file(&bytes).unwrap()
         };
-        let ticket = Key::of_file(&[3; 80]).unwrap().seal(b"session", 1).unwrap();
-        assert!(Key::of_file(&[3; 80]).unwrap().open(&ticket).is_some());
+        let ticket = TicketKey::of_file(&[3; 80]).unwrap().seal(b"session", 1).unwrap();
+        assert!(TicketKey::of_file(&[3; 80]).unwrap().open(&ticket).is_some());
         for change in [16, 48, 79] {
             assert!(of(change).open(&ticket).is_none(), "{change}");
         }
         assert_ne!(of(0).name, of(1).name);
         for length in [0, 47, 49, 79, 81] {
-            assert!(Key::of_file(&vec![3; length]).is_none(), "{length}");
+            assert!(TicketKey::of_file(&vec![3; length]).is_none(), "{length}");
         }
     }
 }

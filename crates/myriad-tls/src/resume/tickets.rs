@@ -15,42 +15,42 @@ use parking_lot::Mutex;
 use rustls::server::ProducesTickets;
 use zeroize::Zeroizing;
 
-use super::keeper::KeepTicketKeys;
-use super::ticket_key::{KEY, Key, KeyBytes, NAME, random};
+use super::keeper::TicketKeyStore;
+use super::ticket_key::{KEY, KeyBytes, NAME, TicketKey, random};
 
 /// Seals and opens the tickets of servers with one lifetime; shared by all workers.
-pub(crate) struct Tickets {
-    keys: Keys,
+pub(crate) struct TicketCipher {
+    keys: TicketKeys,
     /// `ssl_session_timeout`, in seconds.
     lifetime_s: u32,
 }
 
-enum Keys {
+enum TicketKeys {
     /// Keys from files (`ssl_session_ticket_key`): the first seals, all open.
-    Files(Vec<Key>),
+    Files(Vec<TicketKey>),
     /// Random keys; a new key is generated when the current key has been in use for one lifetime.
-    Own(Mutex<Rotation>),
+    Own(Mutex<TicketKeyRotation>),
 }
 
-struct Rotation {
+struct TicketKeyRotation {
     made_s: u64,
-    current: Known,
-    last: Option<Known>,
-    keeper: Option<Arc<dyn KeepTicketKeys>>,
+    current: SerializedTicketKey,
+    last: Option<SerializedTicketKey>,
+    store: Option<Arc<dyn TicketKeyStore>>,
 }
 
 /// Record of keys, as passed to a keeper; overwritten when dropped.
-type Record = Zeroizing<Vec<u8>>;
+type TicketKeyRecord = Zeroizing<Vec<u8>>;
 
 /// Key with the bytes that it was made from.
-struct Known {
-    key: Key,
+struct SerializedTicketKey {
+    key: TicketKey,
     bytes: KeyBytes,
 }
 
-impl Known {
+impl SerializedTicketKey {
     fn of(bytes: KeyBytes) -> Option<Self> {
-        Some(Self { key: Key::of(&bytes)?, bytes })
+        Some(Self { key: TicketKey::of(&bytes)?, bytes })
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -58,9 +58,9 @@ impl Known {
     }
 }
 
-impl Rotation {
+impl TicketKeyRotation {
     fn new(now_s: u64) -> Option<Self> {
-        Some(Self { made_s: now_s, current: Known::of(random()?)?, last: None, keeper: None })
+        Some(Self { made_s: now_s, current: SerializedTicketKey::of(random()?)?, last: None, store: None })
     }
 
     /// Parses a record: the creation time of the current key (8 bytes), its bytes, and those of the previous key, if
@@ -68,19 +68,24 @@ impl Rotation {
     fn read(record: &[u8]) -> Option<Self> {
         let (made, rest) = record.split_first_chunk::<8>()?;
         let (current, rest) = rest.split_at_checked(KEY)?;
-        let last = if rest.is_empty() { None } else { Some(Known::read(rest)?) };
-        Some(Self { made_s: u64::from_be_bytes(*made), current: Known::read(current)?, last, keeper: None })
+        let last = if rest.is_empty() { None } else { Some(SerializedTicketKey::read(rest)?) };
+        Some(Self {
+            made_s: u64::from_be_bytes(*made),
+            current: SerializedTicketKey::read(current)?,
+            last,
+            store: None,
+        })
     }
 
     /// Generates the next key if the current key is one lifetime old, and drops the previous key. Returns whether it
     /// did.
-    fn turn(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
+    fn rotate(&mut self, now_s: u64, lifetime_s: u32) -> Option<bool> {
         // If the clock was set back, the key is replaced too: otherwise it would be used longer by that time.
         let age_s = now_s.checked_sub(self.made_s);
         if age_s.is_some_and(|age_s| age_s < u64::from(lifetime_s)) {
             return Some(false);
         }
-        let next = Known::of(random()?)?;
+        let next = SerializedTicketKey::of(random()?)?;
         let before = std::mem::replace(&mut self.current, next);
         // After two lifetimes without use all its tickets have expired.
         let is_needed = age_s.is_none_or(|age_s| age_s / 2 < u64::from(lifetime_s));
@@ -90,51 +95,51 @@ impl Rotation {
     }
 
     /// Returns the record and its keeper. The keeper is called after the lock is released, because the call may block.
-    fn record(&self) -> Option<(Arc<dyn KeepTicketKeys>, Record)> {
-        let keeper = self.keeper.clone()?;
+    fn record(&self) -> Option<(Arc<dyn TicketKeyStore>, TicketKeyRecord)> {
+        let keeper = self.store.clone()?;
         let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);
         Some((keeper, [&self.made_s.to_be_bytes()[..], &self.current.bytes[..], last].concat().into()))
     }
 }
 
-impl std::fmt::Debug for Tickets {
+impl std::fmt::Debug for TicketCipher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tickets").field("lifetime_s", &self.lifetime_s).finish_non_exhaustive()
     }
 }
 
-impl Tickets {
+impl TicketCipher {
     /// Creates tickets with generated keys, or with those in the record of the previous process; `None` without
     /// randomness.
     pub(crate) fn rotating(
         lifetime_s: u32,
         record: Option<&[u8]>,
-        keeper: Option<Arc<dyn KeepTicketKeys>>,
+        keeper: Option<Arc<dyn TicketKeyStore>>,
     ) -> Option<Self> {
         let lifetime_s = lifetime_s.max(1);
-        let known = record.and_then(Rotation::read);
+        let known = record.and_then(TicketKeyRotation::read);
         let is_new = known.is_none();
-        let mut rotation = known.or_else(|| Rotation::new(now_s()))?;
-        rotation.keeper = keeper;
+        let mut rotation = known.or_else(|| TicketKeyRotation::new(now_s()))?;
+        rotation.store = keeper;
         if is_new && let Some((keeper, record)) = rotation.record() {
             keeper.ticket_keys(lifetime_s, Some(&record));
         }
-        Some(Self { keys: Keys::Own(Mutex::new(rotation)), lifetime_s })
+        Some(Self { keys: TicketKeys::Own(Mutex::new(rotation)), lifetime_s })
     }
 
     /// Creates tickets with keys from files; the error is the index of the first file with a wrong length.
     pub(crate) fn of_files(files: &[&[u8]], lifetime_s: u32) -> Result<Self, usize> {
         let keys: Result<_, _> =
-            files.iter().enumerate().map(|(index, bytes)| Key::of_file(bytes).ok_or(index)).collect();
-        Ok(Self { keys: Keys::Files(keys?), lifetime_s: lifetime_s.max(1) })
+            files.iter().enumerate().map(|(index, bytes)| TicketKey::of_file(bytes).ok_or(index)).collect();
+        Ok(Self { keys: TicketKeys::Files(keys?), lifetime_s: lifetime_s.max(1) })
     }
 
     fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
         match &self.keys {
-            Keys::Files(keys) => keys.first()?.seal(session, now_s),
-            Keys::Own(rotation) => {
+            TicketKeys::Files(keys) => keys.first()?.seal(session, now_s),
+            TicketKeys::Own(rotation) => {
                 let mut rotation = rotation.lock();
-                let is_new = rotation.turn(now_s, self.lifetime_s)?;
+                let is_new = rotation.rotate(now_s, self.lifetime_s)?;
                 let handed = if is_new { rotation.record() } else { None };
                 let sealed = rotation.current.key.seal(session, now_s);
                 drop(rotation);
@@ -148,8 +153,8 @@ impl Tickets {
 
     /// Makes the keeper remove the keys. Connections of an older configuration may still use them in this process.
     pub(crate) fn retire(&self) {
-        if let Keys::Own(rotation) = &self.keys {
-            let keeper = rotation.lock().keeper.take();
+        if let TicketKeys::Own(rotation) = &self.keys {
+            let keeper = rotation.lock().store.take();
             if let Some(keeper) = keeper {
                 keeper.ticket_keys(self.lifetime_s, None);
             }
@@ -159,8 +164,8 @@ impl Tickets {
     fn open(&self, ticket: &[u8], now_s: u64) -> Option<Vec<u8>> {
         let name = ticket.first_chunk::<NAME>()?;
         let (made_s, session) = match &self.keys {
-            Keys::Files(keys) => keys.iter().find(|key| key.name == *name)?.open(ticket)?,
-            Keys::Own(rotation) => {
+            TicketKeys::Files(keys) => keys.iter().find(|key| key.name == *name)?.open(ticket)?,
+            TicketKeys::Own(rotation) => {
                 let rotation = rotation.lock();
                 let mut known = std::iter::once(&rotation.current).chain(&rotation.last);
                 known.find(|known| known.key.name == *name)?.key.open(ticket)?
@@ -170,7 +175,7 @@ impl Tickets {
     }
 }
 
-impl ProducesTickets for Tickets {
+impl ProducesTickets for TicketCipher {
     fn enabled(&self) -> bool {
         true
     }
@@ -195,12 +200,12 @@ fn now_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acme_client::remains::Sought;
-    use crate::resume::keeper::tests::Told;
+    use crate::acme_client::remains::SecretScanner;
+    use crate::resume::keeper::tests::RecordedTicketKeys;
 
     #[test]
     fn a_ticket_is_opened_while_it_and_its_key_live() {
-        let tickets = Tickets::rotating(300, None, None).unwrap();
+        let tickets = TicketCipher::rotating(300, None, None).unwrap();
         let start = now_s();
         let ticket = tickets.seal(b"session", start).unwrap();
         assert_eq!(tickets.open(&ticket, start + 300).as_deref(), Some(&b"session"[..]));
@@ -214,48 +219,48 @@ mod tests {
 
     #[test]
     fn keys_live_on_in_another_process_and_old_ones_do_not() {
-        let told = Arc::new(Told::default());
-        let first = Tickets::rotating(300, None, Some(Arc::clone(&told) as _)).unwrap();
+        let recorded = Arc::new(RecordedTicketKeys::default());
+        let first = TicketCipher::rotating(300, None, Some(Arc::clone(&recorded) as _)).unwrap();
         let start = now_s();
         let old = first.seal(b"old", start).unwrap();
         let new = first.seal(b"new", start + 300).unwrap();
-        let records: Vec<(u32, Vec<u8>)> = told
+        let records: Vec<(u32, Vec<u8>)> = recorded
             .0
             .lock()
             .iter()
             .map(|(lifetime_s, record)| (*lifetime_s, record.clone().expect("keys")))
             .collect();
         assert_eq!(records.iter().map(|(lifetime_s, _)| *lifetime_s).collect::<Vec<_>>(), [300, 300]);
-        let heir = |record: &[u8]| Tickets::rotating(300, Some(record), None).unwrap();
-        assert!(heir(&records[0].1).open(&old, start).is_some());
-        assert!(heir(&records[0].1).open(&new, start + 300).is_none());
-        let second = heir(&records[1].1);
+        let successor = |record: &[u8]| TicketCipher::rotating(300, Some(record), None).unwrap();
+        assert!(successor(&records[0].1).open(&old, start).is_some());
+        assert!(successor(&records[0].1).open(&new, start + 300).is_none());
+        let second = successor(&records[1].1);
         assert!(second.open(&old, start + 300).is_some() && second.open(&new, start + 300).is_some());
         second.seal(b"next", start + 600).unwrap();
         assert!(second.open(&old, start + 300).is_none(), "its key rotated as the first one's would have");
         second.seal(b"after a silence", start + 2000).unwrap();
         assert!(second.open(&new, start + 300).is_none(), "a key that nothing valid needs is forgotten");
         for cut in 0..records[1].1.len() {
-            assert!(cut == 56 || Rotation::read(&records[1].1[..cut]).is_none(), "{cut}");
+            assert!(cut == 56 || TicketKeyRotation::read(&records[1].1[..cut]).is_none(), "{cut}");
         }
     }
 
     #[test]
     fn keys_of_files_open_what_others_sealed() {
         let (one, two) = ([1; 48], [2; 80]);
-        let first = Tickets::of_files(&[&one], 300).unwrap();
-        let both = Tickets::of_files(&[&two, &one], 300).unwrap();
+        let first = TicketCipher::of_files(&[&one], 300).unwrap();
+        let both = TicketCipher::of_files(&[&two, &one], 300).unwrap();
         let ticket = first.seal(b"session", 5).unwrap();
         assert!(both.open(&ticket, 5).is_some());
         assert!(first.open(&both.seal(b"session", 5).unwrap(), 5).is_none());
-        assert_eq!(Tickets::of_files(&[&one, &[3; 47]], 300).err(), Some(1));
+        assert_eq!(TicketCipher::of_files(&[&one, &[3; 47]], 300).err(), Some(1));
     }
 
     #[test]
     fn keys_are_overwritten_when_they_are_forgotten() {
-        let tickets = Tickets::rotating(300, None, None).unwrap();
-        let Keys::Own(rotation) = &tickets.keys else { panic!("made here") };
-        let sought = Sought::new(&rotation.lock().current.bytes[NAME..]);
+        let tickets = TicketCipher::rotating(300, None, None).unwrap();
+        let TicketKeys::Own(rotation) = &tickets.keys else { panic!("made here") };
+        let sought = SecretScanner::new(&rotation.lock().current.bytes[NAME..]);
         let start = now_s();
         let ticket = tickets.seal(b"session", start).unwrap();
         tickets.seal(b"session", start + 300).unwrap();
@@ -264,16 +269,16 @@ mod tests {
         assert!(tickets.open(&ticket, start).is_none());
         assert_eq!(sought.count(), 0);
         let record = rotation.lock().current.bytes.to_vec();
-        let sought = Sought::new(&record[NAME..]);
+        let sought = SecretScanner::new(&record[NAME..]);
         let record = Zeroizing::new([&[0; 8][..], &Zeroizing::new(record)].concat());
-        let heir = Tickets::rotating(300, Some(&record), None).unwrap();
-        drop((record, tickets, heir));
+        let successor = TicketCipher::rotating(300, Some(&record), None).unwrap();
+        drop((record, tickets, successor));
         assert_eq!(sought.count(), 0, "handed on");
     }
 
     #[test]
     fn damage_opens_nothing() {
-        let tickets = Tickets::rotating(300, None, None).unwrap();
+        let tickets = TicketCipher::rotating(300, None, None).unwrap();
         let ticket = tickets.seal(b"session", now_s()).unwrap();
         for position in 0..ticket.len() {
             let mut damaged = ticket.clone();

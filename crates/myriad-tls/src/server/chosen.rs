@@ -6,13 +6,13 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{ServerConfig, SignatureAlgorithm};
 
-use super::preference::Preference;
+use super::preference::CertificatePreference;
 
 /// Certificates of one handshake, ECDSA before RSA.
 #[derive(Debug)]
-struct Chosen {
+struct HandshakeCertificates {
     all: Vec<Arc<CertifiedKey>>,
-    preference: Preference,
+    preference: CertificatePreference,
 }
 
 /// Returns the settings with these certificates. `is_clients` selects by the client's order; otherwise ECDSA is
@@ -25,11 +25,12 @@ pub fn with_certificates(
     all.sort_by_key(|certified| u8::from(certified.key.algorithm() == SignatureAlgorithm::RSA));
     let mut own = config.clone();
     let suites = config.crypto_provider().cipher_suites.as_slice().into();
-    own.cert_resolver = Arc::new(Chosen { all, preference: Preference { suites, is_clients } });
+    own.cert_resolver =
+        Arc::new(HandshakeCertificates { all, preference: CertificatePreference { suites, is_clients } });
     Arc::new(own)
 }
 
-impl ResolvesServerCert for Chosen {
+impl ResolvesServerCert for HandshakeCertificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.preference.choose(&hello, self.all.iter().cloned())
     }
@@ -38,23 +39,24 @@ impl ResolvesServerCert for Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certificates::certified::certified;
-    use crate::testing::{Client, Made, Site, der};
+    use crate::certificates::certified::certified_key;
+    use crate::testing::{TestCertificate, TestClient, TestSite, der};
     use myriad_conf::model::AcmeKeyKind;
 
     #[test]
     fn certificates_of_one_handshake_take_the_place_of_the_servers_own() {
-        let config = Site::server("", &[]).config().unwrap();
+        let config = TestSite::server("", &[]).config().unwrap();
         let provider = config.crypto_provider();
-        let pairs = [AcmeKeyKind::Rsa2048, AcmeKeyKind::P256].map(|kind| Made::of(kind, "a.test"));
-        let all = pairs.iter().map(|made| certified(&made.certificate, &made.key, &[], provider).unwrap().0);
+        let pairs = [AcmeKeyKind::Rsa2048, AcmeKeyKind::P256].map(|kind| TestCertificate::of(kind, "a.test"));
+        let all =
+            pairs.iter().map(|made| certified_key(&made.certificate, &made.key, &[], provider).unwrap().0);
         let own = with_certificates(&config, all.collect(), false);
-        let client = Client::new();
-        client.shake(&own).unwrap();
+        let client = TestClient::new();
+        client.handshake(&own).unwrap();
         assert_eq!(client.shown().0, der(&pairs[1].certificate), "ECDSA comes first");
-        let other = Client::new();
-        other.shake(&config).unwrap();
+        let other = TestClient::new();
+        other.handshake(&config).unwrap();
         assert_ne!(other.shown().0, der(&pairs[1].certificate));
-        assert!(Client::new().shake(&with_certificates(&config, Vec::new(), true)).is_err());
+        assert!(TestClient::new().handshake(&with_certificates(&config, Vec::new(), true)).is_err());
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use myriad_conf::Diagnostic;
 use rustls::{ClientConfig, ServerConfig, version};
 
-use super::identities::Identities;
+use super::identities::ServerCertificates;
 use super::parts::ServerParts;
 use crate::peers::client_rules::client_verifier;
-use crate::resume::kept::Kept;
-use crate::resume::setup::resume;
+use crate::resume::kept::TlsReloadState;
+use crate::resume::setup::set_up_resumption;
 
 /// Bytes of a record in addition to its content, as counted by rustls.
 const RECORD_OVERHEAD: u64 = 5;
@@ -21,11 +21,14 @@ const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 ///
 /// # Errors
 /// Fails for the first setting or file that cannot be used, at its place in the configuration.
-pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerConfig, Box<Diagnostic>> {
+pub fn server_config(
+    parts: &ServerParts<'_>,
+    kept: &mut TlsReloadState,
+) -> Result<ServerConfig, Box<Diagnostic>> {
     let settings = parts.settings;
-    let spoken = kept.spoken(settings)?;
+    let spoken = kept.suites(settings)?;
     let verifier = client_verifier(settings, parts.files, &spoken.provider)?;
-    let identities = Identities::read(parts, &spoken)?;
+    let identities = ServerCertificates::read(parts, &spoken)?;
     let mut versions = Vec::new();
     if settings.tls13 {
         versions.push(&version::TLS13);
@@ -48,7 +51,7 @@ pub fn server_config(parts: &ServerParts<'_>, kept: &mut Kept) -> Result<ServerC
     if !settings.certificate_compression {
         config.cert_compressors.clear();
     }
-    resume(parts, kept, &mut config)?;
+    set_up_resumption(parts, kept, &mut config)?;
     Ok(config)
 }
 
@@ -67,7 +70,7 @@ pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerCon
 }
 
 /// Returns the same for connections to origins.
-pub fn asking_for_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
+pub fn with_client_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();
     own
@@ -76,7 +79,7 @@ pub fn asking_for_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> Cli
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Client, Site};
+    use crate::testing::{TestClient, TestSite};
     use rustls::{CipherSuite, ProtocolVersion};
 
     #[test]
@@ -87,21 +90,21 @@ mod tests {
             ("ssl_protocols TLSv1.3;", Some(ProtocolVersion::TLSv1_3)),
             ("ssl_protocols TLSv1.2 TLSv1.3;", Some(ProtocolVersion::TLSv1_3)),
         ] {
-            let config = Site::server(says, &[]).config().unwrap();
-            let (client, server) = Client::new().shake(&config).unwrap();
+            let config = TestSite::server(says, &[]).config().unwrap();
+            let (client, server) = TestClient::new().handshake(&config).unwrap();
             assert_eq!([client.protocol_version(), server.protocol_version()], [spoken; 2], "{says}");
         }
-        let new = Site::server("ssl_protocols TLSv1.3;", &[]).config().unwrap();
-        assert!(Client::speaking(&[&version::TLS12]).shake(&new).is_err());
+        let new = TestSite::server("ssl_protocols TLSv1.3;", &[]).config().unwrap();
+        assert!(TestClient::with_versions(&[&version::TLS12]).handshake(&new).is_err());
     }
 
     #[test]
     fn http1_is_spoken_and_http2_is_offered_first_where_it_may_be() {
-        let http1 = Site::server("", &[]).config().unwrap();
+        let http1 = TestSite::server("", &[]).config().unwrap();
         let http2 = Arc::new(with_http2(&http1));
-        let mut client = Client::new();
+        let mut client = TestClient::new();
         client.config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
-        let spoken = |config| client.shake(config).unwrap().0.alpn_protocol().map(<[u8]>::to_vec);
+        let spoken = |config| client.handshake(config).unwrap().0.alpn_protocol().map(<[u8]>::to_vec);
         assert_eq!(spoken(&http1).as_deref(), Some(&b"http/1.1"[..]));
         assert_eq!(spoken(&http2).as_deref(), Some(&b"h2"[..]));
     }
@@ -114,17 +117,17 @@ mod tests {
             ("ssl_buffer_size 1;", Some(32)),
             ("ssl_buffer_size 1m;", Some(16_389)),
         ] {
-            let config = Site::server(says, &[]).config().unwrap();
+            let config = TestSite::server(says, &[]).config().unwrap();
             assert_eq!(config.max_fragment_size, size, "{says}");
-            assert!(Client::new().shake(&config).is_ok());
+            assert!(TestClient::new().handshake(&config).is_ok());
         }
     }
 
     #[test]
     fn cheapest_suite_is_chosen_where_nothing_is_written_and_the_first_one_else() {
         let spoken = |says: &str| {
-            let config = Site::server(says, &[]).config().unwrap();
-            let (client, _) = Client::new().shake(&config).unwrap();
+            let config = TestSite::server(says, &[]).config().unwrap();
+            let (client, _) = TestClient::new().handshake(&config).unwrap();
             client.negotiated_cipher_suite().map(|suite| suite.suite())
         };
         assert_eq!(spoken(""), Some(CipherSuite::TLS13_AES_128_GCM_SHA256));
@@ -140,17 +143,17 @@ mod tests {
 
     #[test]
     fn certificates_are_compressed_where_that_is_asked_for_alone() {
-        let compressors = |says: &str| Site::server(says, &[]).config().unwrap().cert_compressors.len();
+        let compressors = |says: &str| TestSite::server(says, &[]).config().unwrap().cert_compressors.len();
         assert_eq!(compressors(""), 0);
         assert!(compressors("ssl_certificate_compression on;") > 0);
     }
 
     #[test]
     fn configuration_error_is_reported_with_its_position() {
-        let site = Site::server("ssl_ciphers AES128-SHA;", &[]);
+        let site = TestSite::server("ssl_ciphers AES128-SHA;", &[]);
         let error = site.config().unwrap_err();
         assert_eq!(error.span, site.tls().ciphers.as_ref().unwrap().span);
-        let error = Site::server("ssl_ecdh_curve sect571r1;", &[]).error();
+        let error = TestSite::server("ssl_ecdh_curve sect571r1;", &[]).error();
         assert!(error.contains("no group of \"sect571r1\""), "{error}");
     }
 }

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::acme_client::Slot;
+use crate::acme_client::CertificateSlot;
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Text};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-use super::identity::{Identity, Stapled, with_ocsp};
+use super::identity::{CertificateSource, StapledCertificate, with_ocsp};
 use super::parts::ServerParts;
-use super::preference::Preference;
-use crate::certificates::files::fail;
-use crate::offer::spoken::Spoken;
+use super::preference::CertificatePreference;
+use crate::certificates::files::file_error;
+use crate::offer::spoken::SupportedSuites;
 
 /// Certificates of a server: usually one for each kind of key.
 #[derive(Debug)]
-pub(super) struct Identities {
+pub(super) struct ServerCertificates {
     /// Certificates in the order of their cost: ECDSA before RSA.
-    all: Box<[Identity]>,
-    preference: Preference,
+    all: Box<[CertificateSource]>,
+    preference: CertificatePreference,
 }
 
 /// Returns whether the client's order determines its certificate.
@@ -33,25 +33,28 @@ pub fn is_ordered(name: &Text) -> bool {
 }
 
 /// Returns whether variables name one of the certificates or keys, so that they are known only during a handshake.
-pub fn are_named(settings: &TlsSettings) -> bool {
+pub fn have_variable_names(settings: &TlsSettings) -> bool {
     let pairs = settings.certificates.iter().chain(&settings.keys);
     pairs.into_iter().any(|name| name.has_variables() && !is_ordered(name))
 }
 
-impl ResolvesServerCert for Identities {
+impl ResolvesServerCert for ServerCertificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.preference.choose(&hello, self.all.iter().filter_map(Identity::certified))
+        self.preference.choose(&hello, self.all.iter().filter_map(CertificateSource::certified))
     }
 }
 
-impl Identities {
-    pub(super) fn read(parts: &ServerParts<'_>, spoken: &Spoken) -> Result<Self, Box<Diagnostic>> {
+impl ServerCertificates {
+    pub(super) fn read(parts: &ServerParts<'_>, spoken: &SupportedSuites) -> Result<Self, Box<Diagnostic>> {
         let ServerParts { settings, files, ordered, staples } = *parts;
         let passwords = files.passwords(settings.password_file.as_ref())?;
         let is_clients = is_clients(settings);
         let mut identities = Vec::new();
-        if are_named(settings) {
-            return Ok(Self { all: [].into(), preference: Preference { suites: [].into(), is_clients } });
+        if have_variable_names(settings) {
+            return Ok(Self {
+                all: [].into(),
+                preference: CertificatePreference { suites: [].into(), is_clients },
+            });
         }
         for (index, certificate) in settings.certificates.iter().enumerate() {
             let Some(key) = settings.keys.get(index) else {
@@ -59,44 +62,52 @@ impl Identities {
                     "no \"ssl_certificate_key\" is defined for certificate \"{}\"",
                     certificate.lossy()
                 );
-                return Err(fail(certificate, error));
+                return Err(file_error(certificate, error));
             };
             if is_ordered(certificate) || is_ordered(key) {
-                identities.push(Identity::Ordered(both_ordered(certificate, key, ordered)?));
+                identities.push(CertificateSource::Ordered(ordered_slot(certificate, key, ordered)?));
                 continue;
             }
             let certified = files.certified((certificate, key), &passwords, &spoken.provider)?;
             let stapled = settings.stapling_file.as_ref().filter(|_| settings.stapling && index == 0);
             // Of two certificates with the same kind of key the later is used, as in OpenSSL.
             let kind = certified.key.algorithm();
-            identities.retain(|known: &Identity| known.kind() != Some(kind));
+            identities.retain(|known: &CertificateSource| known.kind() != Some(kind));
             let staple = staples.get(index).and_then(Option::as_ref);
             identities.push(match (stapled, staple) {
-                (Some(file), _) => Identity::Fixed(with_ocsp(&certified, files.ocsp_answer(file)?)),
-                (None, Some(staple)) => Identity::Stapled(Stapled::new(certified, Arc::clone(staple))),
-                (None, None) => Identity::Fixed(certified),
+                (Some(file), _) => {
+                    CertificateSource::Fixed(with_ocsp(&certified, files.ocsp_response(file)?))
+                }
+                (None, Some(staple)) => {
+                    CertificateSource::Stapled(StapledCertificate::new(certified, Arc::clone(staple)))
+                }
+                (None, None) => CertificateSource::Fixed(certified),
             });
         }
-        identities.sort_by_key(Identity::is_rsa);
+        identities.sort_by_key(CertificateSource::is_rsa);
         let suites = Arc::clone(&spoken.suites);
-        Ok(Self { all: identities.into(), preference: Preference { suites, is_clients } })
+        Ok(Self { all: identities.into(), preference: CertificatePreference { suites, is_clients } })
     }
 }
 
 /// Returns the slot of an ordered pair. Fails if one of its two variables is used without the other, or nothing is
 /// ordered.
-fn both_ordered(
+fn ordered_slot(
     certificate: &Text,
     key: &Text,
-    ordered: Option<&Arc<Slot>>,
-) -> Result<Arc<Slot>, Box<Diagnostic>> {
+    ordered: Option<&Arc<CertificateSlot>>,
+) -> Result<Arc<CertificateSlot>, Box<Diagnostic>> {
     if !is_ordered(certificate) || !is_ordered(key) || certificate.bytes() == key.bytes() {
         let error =
             "\"ssl_certificate $acme_certificate\" requires \"ssl_certificate_key $acme_certificate_key\"";
-        return Err(fail(key, error.to_owned()));
+        return Err(file_error(key, error.to_owned()));
     }
-    let missing =
-        || fail(certificate, "\"$acme_certificate\" requires \"acme_certificate\" in this server".to_owned());
+    let missing = || {
+        file_error(
+            certificate,
+            "\"$acme_certificate\" requires \"acme_certificate\" in this server".to_owned(),
+        )
+    };
     ordered.map(Arc::clone).ok_or_else(missing)
 }
 
@@ -106,9 +117,9 @@ mod tests {
 
     use super::*;
     use crate::acme_client::{CertificateOrder, SigningKey};
-    use crate::resume::kept::Kept;
+    use crate::resume::kept::TlsReloadState;
     use crate::server::config::server_config;
-    use crate::testing::{Client, Made, Site, der, now_s};
+    use crate::testing::{TestCertificate, TestClient, TestSite, der, now_s};
     use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
 
     const ORDERS: &str = "acme_issuer ca { uri https://ca.test/; }
@@ -116,16 +127,16 @@ mod tests {
         ssl_certificate $acme_certificate; ssl_certificate_key $acme_certificate_key; }";
 
     fn first_shown(http: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
-        let config = Site::of(http, files).config().unwrap();
-        let client = Client::new();
-        client.shake(&config).unwrap();
+        let config = TestSite::of(http, files).config().unwrap();
+        let client = TestClient::new();
+        client.handshake(&config).unwrap();
         client.shown().0
     }
 
     #[test]
     fn of_two_certificates_the_cheaper_is_shown_and_of_one_kind_the_later() {
-        let [rsa, ecdsa, other] =
-            [AcmeKeyKind::Rsa2048, AcmeKeyKind::P256, AcmeKeyKind::P256].map(|kind| Made::of(kind, "a.test"));
+        let [rsa, ecdsa, other] = [AcmeKeyKind::Rsa2048, AcmeKeyKind::P256, AcmeKeyKind::P256]
+            .map(|kind| TestCertificate::of(kind, "a.test"));
         let files: [(&str, &[u8]); 3] = [("r", &rsa.both()), ("e", &ecdsa.both()), ("o", &other.both())];
         let pairs = |names: &[&str]| {
             let lines =
@@ -143,55 +154,59 @@ mod tests {
     #[test]
     fn a_file_of_an_ocsp_answer_goes_with_the_first_certificate() {
         let answer = include_bytes!("../x509/ocsp/fixtures/good.der");
-        let site = Site::server("ssl_stapling on; ssl_stapling_file answer;", &[("answer", answer)]);
-        let client = Client::new();
-        client.shake(&site.config().unwrap()).unwrap();
+        let site = TestSite::server("ssl_stapling on; ssl_stapling_file answer;", &[("answer", answer)]);
+        let client = TestClient::new();
+        client.handshake(&site.config().unwrap()).unwrap();
         assert_eq!(client.shown().1, answer);
-        let off = Site::server("ssl_stapling_file answer;", &[("answer", answer)]);
-        client.shake(&off.config().unwrap()).unwrap();
+        let off = TestSite::server("ssl_stapling_file answer;", &[("answer", answer)]);
+        client.handshake(&off.config().unwrap()).unwrap();
         assert_eq!(client.shown().1, b"");
-        let none = Site::server("ssl_stapling on; ssl_stapling_file answer;", &[("answer", b"x")]);
+        let none = TestSite::server("ssl_stapling on; ssl_stapling_file answer;", &[("answer", b"x")]);
         assert!(none.error().contains("openssl ocsp"), "{}", none.error());
     }
 
     #[test]
     fn what_is_ordered_is_shown_once_it_has_come() {
-        let site = Site::of(ORDERS, &[]);
+        let site = TestSite::of(ORDERS, &[]);
         let identifiers = vec![AcmeIdentifier::Dns("a.test".to_owned())];
-        let slot = Slot::new(CertificateOrder { identifiers, key: AcmeKeyKind::P256 });
+        let slot = CertificateSlot::new(CertificateOrder { identifiers, key: AcmeKeyKind::P256 });
         let parts = ServerParts { ordered: Some(&slot), ..site.parts() };
-        let config = Arc::new(server_config(&parts, &mut Kept::default()).unwrap());
-        let client = Client::new();
-        assert!(client.shake(&config).is_err());
-        let made = Made::with(&SigningKey::generate(AcmeKeyKind::P256).unwrap(), "a.test", now_s());
+        let config = Arc::new(server_config(&parts, &mut TlsReloadState::default()).unwrap());
+        let client = TestClient::new();
+        assert!(client.handshake(&config).is_err());
+        let made =
+            TestCertificate::with(&SigningKey::generate(AcmeKeyKind::P256).unwrap(), "a.test", now_s());
         slot.fill(&made.both()).unwrap();
-        client.shake(&config).unwrap();
+        client.handshake(&config).unwrap();
         assert_eq!(client.shown().0, der(&made.certificate));
     }
 
     #[test]
     fn incomplete_certificate_pairs_are_reported() {
-        assert!(Site::of(ORDERS, &[]).error().contains("in this server"));
+        assert!(TestSite::of(ORDERS, &[]).error().contains("in this server"));
         let lone = ORDERS.replace("$acme_certificate_key", "a.key");
-        assert!(Site::of(&lone, &[]).error().contains("requires"));
-        let mut site = Site::server("", &[]);
+        assert!(TestSite::of(&lone, &[]).error().contains("requires"));
+        let mut site = TestSite::server("", &[]);
         site.model.http.as_mut().unwrap().servers[0].settings.tls.keys.clear();
         assert_eq!(site.error(), "no \"ssl_certificate_key\" is defined for certificate \"a.crt\"");
     }
 
     #[test]
     fn the_clients_order_decides_unless_the_server_insists() {
-        let of = |says: &str| is_clients(Site::server(says, &[]).tls());
+        let of = |says: &str| is_clients(TestSite::server(says, &[]).tls());
         assert!(of("") && of("ssl_prefer_server_ciphers off;"));
         assert!(!of("ssl_prefer_server_ciphers on;"));
     }
 
     #[test]
     fn variables_of_orders_name_no_files() {
-        assert!(!are_named(Site::of(ORDERS, &[]).tls()));
+        assert!(!have_variable_names(TestSite::of(ORDERS, &[]).tls()));
         let named = "server { listen 443 ssl; ssl_certificate $host; ssl_certificate_key $host; }";
-        assert!(are_named(Site::of(named, &[]).tls()));
-        let config = Site::of(named, &[]).config().unwrap();
-        assert!(Client::new().shake(&config).is_err(), "nothing is shown until the variables are known");
+        assert!(have_variable_names(TestSite::of(named, &[]).tls()));
+        let config = TestSite::of(named, &[]).config().unwrap();
+        assert!(
+            TestClient::new().handshake(&config).is_err(),
+            "nothing is shown until the variables are known"
+        );
     }
 }

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::acme_client::{Slot, Staple};
+use crate::acme_client::{CertificateSlot, OcspStaple};
 use myriad_conf::model::AcmeKeyKind;
 use parking_lot::Mutex;
 use rustls::sign::CertifiedKey;
 
 /// Certificate with its key.
 #[derive(Debug)]
-pub(super) enum Identity {
+pub(super) enum CertificateSource {
     /// Loaded from files.
     Fixed(Arc<CertifiedKey>),
     /// Loaded from files, with an OCSP response that is updated.
-    Stapled(Stapled),
+    Stapled(StapledCertificate),
     /// Ordered from an authority: issued and renewed while the server runs.
-    Ordered(Arc<Slot>),
+    Ordered(Arc<CertificateSlot>),
 }
 
-impl Identity {
+impl CertificateSource {
     /// Returns the current pair; `None` before an ordered certificate has been issued.
     pub(super) fn certified(&self) -> Option<Arc<CertifiedKey>> {
         match self {
@@ -31,7 +31,7 @@ impl Identity {
     /// Returns the algorithm of its key; `None` for an ordered pair.
     pub(super) fn kind(&self) -> Option<rustls::SignatureAlgorithm> {
         match self {
-            Self::Fixed(certified) | Self::Stapled(Stapled { bare: certified, .. }) => {
+            Self::Fixed(certified) | Self::Stapled(StapledCertificate { bare: certified, .. }) => {
                 Some(certified.key.algorithm())
             }
             Self::Ordered(_) => None,
@@ -50,15 +50,15 @@ impl Identity {
 
 /// Certificate stapled with the newest OCSP response.
 #[derive(Debug)]
-pub(super) struct Stapled {
+pub(super) struct StapledCertificate {
     bare: Arc<CertifiedKey>,
-    staple: Arc<Staple>,
+    staple: Arc<OcspStaple>,
     /// Pair with the OCSP response of that number, created once per response.
     made: Mutex<(u64, Arc<CertifiedKey>)>,
 }
 
-impl Stapled {
-    pub(super) fn new(bare: Arc<CertifiedKey>, staple: Arc<Staple>) -> Self {
+impl StapledCertificate {
+    pub(super) fn new(bare: Arc<CertifiedKey>, staple: Arc<OcspStaple>) -> Self {
         // 0 is the number of an absent response.
         let made = Mutex::new((0, Arc::clone(&bare)));
         Self { bare, staple, made }

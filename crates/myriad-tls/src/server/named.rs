@@ -6,8 +6,8 @@ use myriad_conf::Diagnostic;
 use myriad_conf::settings::TlsSettings;
 use rustls::crypto::aws_lc_rs;
 
-use super::identities::are_named;
-use crate::certificates::files::Files;
+use super::identities::have_variable_names;
+use crate::certificates::files::TlsFileReader;
 use crate::certificates::named::NamedCertificates;
 
 /// Returns the reader of a server's pairs; `None` if no variable names any of them.
@@ -16,9 +16,9 @@ use crate::certificates::named::NamedCertificates;
 /// Fails if a file of passwords cannot be read.
 pub fn named_certificates(
     settings: &TlsSettings,
-    files: Files<'_>,
+    files: TlsFileReader<'_>,
 ) -> Result<Option<Arc<NamedCertificates>>, Box<Diagnostic>> {
-    if !are_named(settings) {
+    if !have_variable_names(settings) {
         return Ok(None);
     }
     let passwords = files.passwords(settings.password_file.as_ref())?;
@@ -30,12 +30,13 @@ pub fn named_certificates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Site;
+    use crate::testing::TestSite;
 
     #[test]
     fn pairs_are_read_later_where_a_variable_names_one_of_them() {
         let named = |server: &str| {
-            let site = Site::of(&format!("server {{ listen 443 ssl; {server} }}"), &[("words", b"secret\n")]);
+            let site =
+                TestSite::of(&format!("server {{ listen 443 ssl; {server} }}"), &[("words", b"secret\n")]);
             named_certificates(site.tls(), site.files())
                 .map(|named| named.is_some())
                 .map_err(|error| error.message)

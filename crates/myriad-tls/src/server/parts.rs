@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::acme_client::{Slot, Staple};
+use crate::acme_client::{CertificateSlot, OcspStaple};
 use myriad_conf::settings::TlsSettings;
 
-use crate::certificates::files::Files;
+use crate::certificates::files::TlsFileReader;
 
 /// Inputs of the settings of a server.
 #[derive(Clone, Copy)]
@@ -13,9 +13,9 @@ pub struct ServerParts<'a> {
     /// Settings of the server, with at least one certificate.
     pub settings: &'a TlsSettings,
     /// Files named by the settings.
-    pub files: Files<'a>,
+    pub files: TlsFileReader<'a>,
     /// Slot of the certificate ordered by the server (`acme_certificate`), if any.
-    pub ordered: Option<&'a Arc<Slot>>,
+    pub ordered: Option<&'a Arc<CertificateSlot>>,
     /// OCSP responses of its certificates, in their order ([`crate::staples`]).
-    pub staples: &'a [Option<Arc<Staple>>],
+    pub staples: &'a [Option<Arc<OcspStaple>>],
 }

@@ -15,14 +15,14 @@ const OLD: [SignatureScheme; 3] =
 
 /// Order that determines the certificate of a client.
 #[derive(Clone, Debug)]
-pub(crate) struct Preference {
+pub(crate) struct CertificatePreference {
     /// Suites of the server.
     pub(crate) suites: Arc<[SupportedCipherSuite]>,
     /// Set if the client's order is used instead of the server's.
     pub(crate) is_clients: bool,
 }
 
-impl Preference {
+impl CertificatePreference {
     /// Returns the certificate for a client; `all` are in the server's order. Returns `None` if no key supports a
     /// signature scheme of the client under a common suite.
     pub(crate) fn choose(
@@ -30,13 +30,13 @@ impl Preference {
         hello: &ClientHello<'_>,
         all: impl Iterator<Item = Arc<CertifiedKey>>,
     ) -> Option<Arc<CertifiedKey>> {
-        let mut fitting = all.filter(|certified| self.fits(hello, certified));
+        let mut fitting = all.filter(|certified| self.is_usable(hello, certified));
         let first = fitting.next()?;
         let Some(second) = fitting.next() else { return Some(first) };
         // The version is not known yet: a certificate usable for TLS 1.2 too is preferred.
         [first, second].into_iter().chain(fitting).min_by_key(|certified| {
             let rank = if self.is_clients { self.rank(hello, certified) } else { 0 };
-            (!self.fits_tls12(hello, certified), rank)
+            (!self.is_usable_tls12(hello, certified), rank)
         })
     }
 
@@ -44,7 +44,7 @@ impl Preference {
         self.suites.iter().filter(|suite| hello.cipher_suites().contains(&suite.suite()))
     }
 
-    fn fits(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> bool {
+    fn is_usable(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> bool {
         let signs = |schemes: &[SignatureScheme]| certified.key.choose_scheme(schemes).is_some();
         signs(hello.signature_schemes())
             && self.shared(hello).any(|suite| match suite {
@@ -53,7 +53,7 @@ impl Preference {
             })
     }
 
-    fn fits_tls12(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> bool {
+    fn is_usable_tls12(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> bool {
         let signs = |scheme: &SignatureScheme| {
             hello.signature_schemes().contains(scheme) && certified.key.choose_scheme(&[*scheme]).is_some()
         };
@@ -130,7 +130,7 @@ mod tests {
         let mut acceptor = Acceptor::default();
         acceptor.read_tls(&mut &bytes[..]).expect("read");
         let accepted = acceptor.accept().map_err(|(error, _)| error).expect("a hello").expect("a whole one");
-        let preference = Preference { suites: ALL_CIPHER_SUITES.into(), is_clients };
+        let preference = CertificatePreference { suites: ALL_CIPHER_SUITES.into(), is_clients };
         let certified = preference.choose(&accepted.client_hello(), both().into_iter());
         certified.expect("one of both").key.algorithm()
     }

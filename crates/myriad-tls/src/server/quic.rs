@@ -4,13 +4,13 @@ use myriad_conf::Diagnostic;
 use myriad_conf::settings::Http3Settings;
 use rustls::ServerConfig;
 
-use crate::certificates::files::{Files, tls_path};
+use crate::certificates::files::{TlsFileReader, tls_path};
 
 /// The only value for early data in QUIC other than 0 (RFC 9001 section 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
 
 /// Returns the HTTP/3 settings of a server, from those for TCP.
-pub fn over_quic(config: &ServerConfig, early_data: bool) -> ServerConfig {
+pub fn quic_config(config: &ServerConfig, early_data: bool) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = vec![b"h3".to_vec()];
     own.max_fragment_size = None;
@@ -24,7 +24,10 @@ pub fn over_quic(config: &ServerConfig, early_data: bool) -> ServerConfig {
 ///
 /// # Errors
 /// Fails if the file cannot be read or is empty.
-pub fn host_key(http3: &Http3Settings, files: Files<'_>) -> Result<Option<Box<[u8]>>, Box<Diagnostic>> {
+pub fn host_key(
+    http3: &Http3Settings,
+    files: TlsFileReader<'_>,
+) -> Result<Option<Box<[u8]>>, Box<Diagnostic>> {
     let Some(name) = &http3.host_key else { return Ok(None) };
     let path = tls_path(files.folder, name);
     match files.read.get(&path) {
@@ -40,14 +43,14 @@ pub fn host_key(http3: &Http3Settings, files: Files<'_>) -> Result<Option<Box<[u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Site;
+    use crate::testing::TestSite;
 
     #[test]
     fn quic_speaks_http3_alone_and_sizes_no_records() {
-        let site = Site::server("ssl_buffer_size 4k; ssl_early_data on;", &[]);
+        let site = TestSite::server("ssl_buffer_size 4k; ssl_early_data on;", &[]);
         let config = site.config().unwrap();
         for (early_data, most) in [(true, UNLIMITED), (false, 0)] {
-            let own = over_quic(&config, early_data);
+            let own = quic_config(&config, early_data);
             assert_eq!(own.alpn_protocols, [b"h3"]);
             assert_eq!((own.max_fragment_size, own.max_early_data_size), (None, most));
         }
@@ -57,7 +60,7 @@ mod tests {
     #[test]
     fn host_key_is_what_its_file_holds_and_an_empty_one_is_refused() {
         let key = |says: &str| {
-            let site = Site::server(says, &[("quic.key", b"bytes"), ("empty.key", b"")]);
+            let site = TestSite::server(says, &[("quic.key", b"bytes"), ("empty.key", b"")]);
             host_key(&site.first().settings.http3, site.files()).map_err(|error| error.message)
         };
         assert_eq!(key(""), Ok(None));

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use rustls_pki_types::SignatureVerificationAlgorithm;
 use sha1::{Digest, Sha1};
 
-use crate::x509::der::{Malformed, tag};
+use crate::x509::der::{MalformedDer, tag};
 use crate::x509::extensions::Extensions;
-use crate::x509::name::Name;
-use crate::x509::signature::{Algorithms, PublicKey, Signed, is_signed_by};
+use crate::x509::name::X509Name;
+use crate::x509::signature::{Algorithms, PublicKey, SignedMessage, is_signed_by};
 use crate::x509::time;
 
 /// Parsed certificate. Its content is not verified until [`crate::x509::Trust::verify`] succeeds.
@@ -21,9 +21,9 @@ pub struct Certificate<'a> {
     /// Serial number, big-endian in two's complement.
     pub serial: &'a [u8],
     /// Name of the issuing authority.
-    pub issuer: Name<'a>,
+    pub issuer: X509Name<'a>,
     /// Name of the holder.
-    pub subject: Name<'a>,
+    pub subject: X509Name<'a>,
     /// Start of the validity, in seconds since the Unix epoch.
     pub not_before: i64,
     /// Last second of the validity, in seconds since the Unix epoch.
@@ -31,30 +31,30 @@ pub struct Certificate<'a> {
     /// Public key of the holder.
     pub public_key: PublicKey<'a>,
     pub(crate) extensions: Extensions<'a>,
-    pub(crate) signed: Signed<'a>,
+    pub(crate) signed: SignedMessage<'a>,
 }
 
 impl<'a> Certificate<'a> {
     /// Parses a certificate in DER.
-    pub fn parse(der: &'a [u8]) -> Result<Self, Malformed> {
-        let (signed, mut fields) = Signed::read(der)?;
+    pub fn parse(der: &'a [u8]) -> Result<Self, MalformedDer> {
+        let (signed, mut fields) = SignedMessage::read(der)?;
         let version = match fields.optional(tag::context(0))? {
             Some(version) => match version.values().expect(tag::INTEGER)?.small()? {
                 number @ 0..=2 => number as u8 + 1,
-                _ => return Err(Malformed),
+                _ => return Err(MalformedDer),
             },
             None => 1,
         };
         let serial = fields.expect(tag::INTEGER)?.content;
         // RFC 5280 section 4.1.1.2: the signature algorithms inside and outside must be equal.
         if fields.expect(tag::SEQUENCE)?.content != signed.algorithm || serial.is_empty() {
-            return Err(Malformed);
+            return Err(MalformedDer);
         }
-        let issuer = Name::read(&mut fields)?;
+        let issuer = X509Name::read(&mut fields)?;
         let mut validity = fields.inside(tag::SEQUENCE)?;
         let (not_before, not_after) = (time::read(&mut validity)?, time::read(&mut validity)?);
         validity.end()?;
-        let subject = Name::read(&mut fields)?;
+        let subject = X509Name::read(&mut fields)?;
         let mut key = fields.inside(tag::SEQUENCE)?;
         let public_key = PublicKey { algorithm: key.expect(tag::SEQUENCE)?.content, bytes: key.bits()? };
         key.end()?;
@@ -63,7 +63,7 @@ impl<'a> Certificate<'a> {
         }
         let extensions = match fields.optional(tag::context(3))? {
             Some(list) if version == 3 => Extensions::read(list.values())?,
-            Some(_) => return Err(Malformed),
+            Some(_) => return Err(MalformedDer),
             None => Extensions::default(),
         };
         fields.end()?;
@@ -82,7 +82,7 @@ impl<'a> Certificate<'a> {
     }
 
     /// Returns the serial number in uppercase hexadecimal digits (`$ssl_client_serial`).
-    pub fn shown_serial(&self) -> String {
+    pub fn serial_hex(&self) -> String {
         let is_negative = self.serial.first().is_some_and(|first| *first >= 0x80);
         let mut digits = self.serial.to_vec();
         if is_negative {

@@ -5,10 +5,10 @@
 //! equal without equal bytes.
 
 use crate::x509::certificate::Certificate;
-use crate::x509::der::{Malformed, Reader, Value, tag};
+use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};
 use crate::x509::error::VerifyError;
 use crate::x509::host::{DNS_NAME, IP_ADDRESS};
-use crate::x509::name::Name;
+use crate::x509::name::X509Name;
 
 const RFC822_NAME: u8 = tag::implicit(1);
 const DIRECTORY_NAME: u8 = tag::context(4);
@@ -20,7 +20,7 @@ pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Res
     let Some(lists) = authority.extensions.name_constraints else { return Ok(()) };
     let Ok((permitted, excluded)) = read(lists) else { return Err(VerifyError::Malformed) };
     for name in names(below) {
-        let of_kind = |bases: &[Value<'_>]| bases.iter().any(|base| base.tag == name.tag);
+        let of_kind = |bases: &[DerValue<'_>]| bases.iter().any(|base| base.tag == name.tag);
         for base in excluded.iter().filter(|base| base.tag == name.tag) {
             if base.tag == DNS_NAME && name.may_stand_for(base.content) {
                 return Err(VerifyError::Excluded);
@@ -45,7 +45,7 @@ pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Res
 }
 
 /// Returns the permitted and the excluded subtrees.
-fn read(mut lists: Reader<'_>) -> Result<(Vec<Value<'_>>, Vec<Value<'_>>), Malformed> {
+fn read(mut lists: DerReader<'_>) -> Result<(Vec<DerValue<'_>>, Vec<DerValue<'_>>), MalformedDer> {
     let permitted = lists.optional(PERMITTED)?.map(subtrees).transpose()?.unwrap_or_default();
     let excluded = lists.optional(EXCLUDED)?.map(subtrees).transpose()?.unwrap_or_default();
     lists.end()?;
@@ -53,7 +53,7 @@ fn read(mut lists: Reader<'_>) -> Result<(Vec<Value<'_>>, Vec<Value<'_>>), Malfo
 }
 
 /// Returns the bases of a list of subtrees. `minimum` and `maximum` are not used (RFC 5280) and not supported.
-fn subtrees(list: Value<'_>) -> Result<Vec<Value<'_>>, Malformed> {
+fn subtrees(list: DerValue<'_>) -> Result<Vec<DerValue<'_>>, MalformedDer> {
     let mut list = list.values();
     let mut bases = Vec::new();
     while !list.is_empty() {
@@ -66,27 +66,31 @@ fn subtrees(list: Value<'_>) -> Result<Vec<Value<'_>>, Malformed> {
 
 /// Returns all names of a certificate. The common name counts as a host name if no other exists, as in
 /// [`Certificate::is_for`].
-fn names<'a>(certificate: &Certificate<'a>) -> Vec<NameOf<'a>> {
+fn names<'a>(certificate: &Certificate<'a>) -> Vec<ConstrainedName<'a>> {
     let mut all = Vec::new();
     if !certificate.subject.sets().is_empty() {
-        all.push(NameOf { tag: DIRECTORY_NAME, what: What::Directory(certificate.subject) });
+        all.push(ConstrainedName { tag: DIRECTORY_NAME, what: NameValue::Directory(certificate.subject) });
     }
     // RFC 5280 section 4.2.1.10: an e-mail address in the subject is restricted too.
     let addresses = certificate.subject.email_addresses().into_iter();
-    all.extend(addresses.map(|address| NameOf { tag: RFC822_NAME, what: What::Bytes(address) }));
-    let mut alternatives = certificate.extensions.alternative_names.unwrap_or(Reader::new(&[]));
+    all.extend(
+        addresses.map(|address| ConstrainedName { tag: RFC822_NAME, what: NameValue::Bytes(address) }),
+    );
+    let mut alternatives = certificate.extensions.alternative_names.unwrap_or(DerReader::new(&[]));
     let mut has_hosts = false;
     while let Ok(value) = alternatives.value() {
         has_hosts |= value.tag == DNS_NAME;
         let what = match value.tag {
-            DIRECTORY_NAME => Name::read(&mut value.values()).map_or(What::Bytes(&[]), What::Directory),
-            _ => What::Bytes(value.content),
+            DIRECTORY_NAME => {
+                X509Name::read(&mut value.values()).map_or(NameValue::Bytes(&[]), NameValue::Directory)
+            }
+            _ => NameValue::Bytes(value.content),
         };
-        all.push(NameOf { tag: value.tag, what });
+        all.push(ConstrainedName { tag: value.tag, what });
     }
     if !has_hosts {
         let common = certificate.subject.common_names().into_iter().filter(|name| looks_like_host(name));
-        all.extend(common.map(|name| NameOf { tag: DNS_NAME, what: What::Host(name) }));
+        all.extend(common.map(|name| ConstrainedName { tag: DNS_NAME, what: NameValue::Host(name) }));
     }
     all
 }
@@ -96,39 +100,39 @@ fn looks_like_host(name: &str) -> bool {
     name.contains('.') && name.bytes().all(is_host)
 }
 
-struct NameOf<'a> {
+struct ConstrainedName<'a> {
     tag: u8,
-    what: What<'a>,
+    what: NameValue<'a>,
 }
 
-impl NameOf<'_> {
+impl ConstrainedName<'_> {
     /// Returns whether the name is a wildcard that matches an excluded host, or hosts below an excluded domain.
     fn may_stand_for(&self, excluded: &[u8]) -> bool {
         let name = match &self.what {
-            What::Bytes(bytes) => bytes,
-            What::Host(name) => name.as_bytes(),
-            What::Directory(_) => return false,
+            NameValue::Bytes(bytes) => bytes,
+            NameValue::Host(name) => name.as_bytes(),
+            NameValue::Directory(_) => return false,
         };
         let excluded = excluded.strip_prefix(b".").unwrap_or(excluded);
         name.strip_prefix(b"*").is_some_and(|domain| is_host_within(excluded, domain))
     }
 }
 
-enum What<'a> {
+enum NameValue<'a> {
     Bytes(&'a [u8]),
     Host(String),
-    Directory(Name<'a>),
+    Directory(X509Name<'a>),
 }
 
 /// Returns whether a name is within a subtree; `None` if it cannot be determined.
-fn is_within(name: &NameOf<'_>, base: &Value<'_>) -> Option<bool> {
+fn is_within(name: &ConstrainedName<'_>, base: &DerValue<'_>) -> Option<bool> {
     match (&name.what, base.tag) {
-        (What::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
-        (What::Host(host), DNS_NAME) => Some(is_host_within(host.as_bytes(), base.content)),
-        (What::Bytes(address), RFC822_NAME) => is_mailbox_within(address, base.content),
-        (What::Bytes(address), IP_ADDRESS) => is_address_within(address, base.content),
-        (What::Directory(name), DIRECTORY_NAME) => {
-            let base = Name::read(&mut base.values()).ok()?;
+        (NameValue::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
+        (NameValue::Host(host), DNS_NAME) => Some(is_host_within(host.as_bytes(), base.content)),
+        (NameValue::Bytes(address), RFC822_NAME) => is_mailbox_within(address, base.content),
+        (NameValue::Bytes(address), IP_ADDRESS) => is_address_within(address, base.content),
+        (NameValue::Directory(name), DIRECTORY_NAME) => {
+            let base = X509Name::read(&mut base.values()).ok()?;
             Some(name.sets().starts_with(&base.sets()))
         }
         _ => None,
@@ -202,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_wildcard_does_not_reach_round_an_exclusion() {
-        let name = |text: &'static str| NameOf { tag: DNS_NAME, what: What::Bytes(text.as_bytes()) };
+        let name =
+            |text: &'static str| ConstrainedName { tag: DNS_NAME, what: NameValue::Bytes(text.as_bytes()) };
         for (text, excluded, expected) in [
             ("*.in.test", "not.in.test", true),
             ("*.in.test", ".not.in.test", true),

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::x509::certificate::Certificate;
-use crate::x509::der::{Malformed, Reader, tag};
+use crate::x509::der::{DerReader, MalformedDer, tag};
 use crate::x509::error::VerifyError;
 use crate::x509::extensions::{self, KeyUsage};
-use crate::x509::name::Name;
-use crate::x509::signature::{Algorithms, Signed, is_signed_by};
+use crate::x509::name::X509Name;
+use crate::x509::signature::{Algorithms, SignedMessage, is_signed_by};
 use crate::x509::time;
 
 /// List of certificates revoked by their issuer.
@@ -33,13 +33,13 @@ impl fmt::Debug for RevocationList {
 
 impl RevocationList {
     /// Parses a list in DER.
-    pub fn parse(der: &[u8]) -> Result<Self, Malformed> {
-        let (signed, mut fields) = Signed::read(der)?;
+    pub fn parse(der: &[u8]) -> Result<Self, MalformedDer> {
+        let (signed, mut fields) = SignedMessage::read(der)?;
         fields.optional(tag::INTEGER)?;
         if fields.expect(tag::SEQUENCE)?.content != signed.algorithm {
-            return Err(Malformed);
+            return Err(MalformedDer);
         }
-        let issuer = Name::read(&mut fields)?.der().into();
+        let issuer = X509Name::read(&mut fields)?.der().into();
         let this_update = time::read(&mut fields)?;
         let mut ahead = fields;
         let next_update = match ahead.value() {
@@ -102,7 +102,7 @@ impl RevocationList {
             return Err(VerifyError::RevocationListCriticalExtension);
         }
         let may_sign = issuer.extensions.key_usage.is_none_or(|usage| usage.has(KeyUsage::CRL_SIGN));
-        if !may_sign || !self.is_proved_by(issuer, algorithms) {
+        if !may_sign || !self.is_signed_by(issuer, algorithms) {
             return Err(VerifyError::RevocationListSignature);
         }
         if self.serials.contains(certificate.serial) {
@@ -115,12 +115,13 @@ impl RevocationList {
         if now_s > until { Err(VerifyError::RevocationListExpired) } else { Ok(until) }
     }
 
-    fn is_proved_by(&self, issuer: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
+    fn is_signed_by(&self, issuer: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
         let key = &issuer.public_key;
         if self.proved_by.get().is_some_and(|proved| **proved == *key.bytes) {
             return true;
         }
-        let signed = Signed::read(&self.der).map(|(signed, _): (Signed<'_>, Reader<'_>)| signed);
+        let signed =
+            SignedMessage::read(&self.der).map(|(signed, _): (SignedMessage<'_>, DerReader<'_>)| signed);
         let proved = signed.is_ok_and(|signed| is_signed_by(&signed, key, algorithms));
         if proved {
             let _ = self.proved_by.set(key.bytes.into());

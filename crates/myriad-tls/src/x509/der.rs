@@ -6,15 +6,15 @@ use std::fmt;
 
 /// Error for malformed DER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct MalformedDer;
 
-impl fmt::Display for Malformed {
+impl fmt::Display for MalformedDer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the certificate is not valid DER")
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for MalformedDer {}
 
 /// Tags of values.
 pub mod tag {
@@ -66,7 +66,7 @@ pub mod tag {
 
 /// Value with its tag, content, and complete encoding.
 #[derive(Clone, Copy, Debug)]
-pub struct Value<'a> {
+pub struct DerValue<'a> {
     /// Tag, see [`tag`].
     pub tag: u8,
     /// Content.
@@ -77,11 +77,11 @@ pub struct Value<'a> {
 
 /// Reader of consecutive values from untrusted bytes. Never panics; a rejected value is not consumed.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub struct DerReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DerReader<'a> {
     /// Creates a reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
@@ -94,76 +94,76 @@ impl<'a> Reader<'a> {
 
     /// Reads the next value: a tag of one byte and a definite length of at most four bytes, which suffices for
     /// certificates.
-    pub fn value(&mut self) -> Result<Value<'a>, Malformed> {
-        let [tag, first, ..] = *self.rest else { return Err(Malformed) };
+    pub fn value(&mut self) -> Result<DerValue<'a>, MalformedDer> {
+        let [tag, first, ..] = *self.rest else { return Err(MalformedDer) };
         if tag & 0x1f == 0x1f {
-            return Err(Malformed);
+            return Err(MalformedDer);
         }
         let (head, length) = if first < 0x80 {
             (2, usize::from(first))
         } else {
             let count = usize::from(first & 0x7f);
             if !(1..=4).contains(&count) {
-                return Err(Malformed);
+                return Err(MalformedDer);
             }
-            let digits = self.rest.get(2..2 + count).ok_or(Malformed)?;
+            let digits = self.rest.get(2..2 + count).ok_or(MalformedDer)?;
             (2 + count, digits.iter().fold(0usize, |length, digit| length << 8 | usize::from(*digit)))
         };
-        let end = head.checked_add(length).ok_or(Malformed)?;
-        let whole = self.rest.get(..end).ok_or(Malformed)?;
+        let end = head.checked_add(length).ok_or(MalformedDer)?;
+        let whole = self.rest.get(..end).ok_or(MalformedDer)?;
         self.rest = &self.rest[end..];
-        Ok(Value { tag, content: &whole[head..], whole })
+        Ok(DerValue { tag, content: &whole[head..], whole })
     }
 
     /// Reads the next value, which must have that tag.
-    pub fn expect(&mut self, tag: u8) -> Result<Value<'a>, Malformed> {
-        self.optional(tag)?.ok_or(Malformed)
+    pub fn expect(&mut self, tag: u8) -> Result<DerValue<'a>, MalformedDer> {
+        self.optional(tag)?.ok_or(MalformedDer)
     }
 
     /// Reads the next value if it has that tag.
-    pub fn optional(&mut self, tag: u8) -> Result<Option<Value<'a>>, Malformed> {
+    pub fn optional(&mut self, tag: u8) -> Result<Option<DerValue<'a>>, MalformedDer> {
         if self.rest.first() == Some(&tag) { self.value().map(Some) } else { Ok(None) }
     }
 
     /// Returns a reader of the values in the next value, which must have that tag.
-    pub fn inside(&mut self, tag: u8) -> Result<Self, Malformed> {
+    pub fn inside(&mut self, tag: u8) -> Result<Self, MalformedDer> {
         self.expect(tag).map(|value| Self::new(value.content))
     }
 
     /// Reads a bit string of whole bytes.
-    pub fn bits(&mut self) -> Result<&'a [u8], Malformed> {
+    pub fn bits(&mut self) -> Result<&'a [u8], MalformedDer> {
         match self.expect(tag::BIT_STRING)?.content {
             [0, bytes @ ..] => Ok(bytes),
-            _ => Err(Malformed),
+            _ => Err(MalformedDer),
         }
     }
 
     /// Reads an optional boolean; false if it is absent.
-    pub fn flag(&mut self) -> Result<bool, Malformed> {
+    pub fn flag(&mut self) -> Result<bool, MalformedDer> {
         match self.optional(tag::BOOLEAN)? {
             None => Ok(false),
-            Some(Value { content: [byte], .. }) => Ok(*byte != 0),
-            Some(_) => Err(Malformed),
+            Some(DerValue { content: [byte], .. }) => Ok(*byte != 0),
+            Some(_) => Err(MalformedDer),
         }
     }
 
     /// Fails if bytes are left.
-    pub fn end(self) -> Result<(), Malformed> {
-        if self.is_empty() { Ok(()) } else { Err(Malformed) }
+    pub fn end(self) -> Result<(), MalformedDer> {
+        if self.is_empty() { Ok(()) } else { Err(MalformedDer) }
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> DerValue<'a> {
     /// Returns a reader of the values in this value.
-    pub fn values(&self) -> Reader<'a> {
-        Reader::new(self.content)
+    pub fn values(&self) -> DerReader<'a> {
+        DerReader::new(self.content)
     }
 
     /// Returns a non-negative number; numbers of more than 32 bits result in the maximum.
-    pub fn small(&self) -> Result<u32, Malformed> {
+    pub fn small(&self) -> Result<u32, MalformedDer> {
         match self.content {
-            [] => Err(Malformed),
-            [first, ..] if *first >= 0x80 => Err(Malformed),
+            [] => Err(MalformedDer),
+            [first, ..] if *first >= 0x80 => Err(MalformedDer),
             digits => Ok(digits.iter().fold(0u32, |number, digit| {
                 number.checked_mul(256).map_or(u32::MAX, |number| number | u32::from(*digit))
             })),
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn lengths_are_read_and_bounded() {
         let long = [&[4, 0x81, 0x80][..], &[7; 128]].concat();
-        assert_eq!(Reader::new(&long).value().unwrap().content.len(), 128);
+        assert_eq!(DerReader::new(&long).value().unwrap().content.len(), 128);
         for broken in [
             &[4][..],
             &[4, 1],
@@ -188,7 +188,7 @@ mod tests {
             &[0x1f, 0],
             &[4, 0x84, 255, 255, 255, 255],
         ] {
-            assert!(Reader::new(broken).value().is_err(), "{broken:?}");
+            assert!(DerReader::new(broken).value().is_err(), "{broken:?}");
         }
     }
 
@@ -196,9 +196,9 @@ mod tests {
     fn what_is_cut_is_refused_and_what_is_refused_is_not_taken() {
         let whole = sequence(&[&integer(&[1]), &value(tag::OCTET_STRING, &[9; 300])]);
         for length in 0..whole.len() {
-            assert!(Reader::new(&whole[..length]).value().is_err(), "{length}");
+            assert!(DerReader::new(&whole[..length]).value().is_err(), "{length}");
         }
-        let mut reader = Reader::new(&[2, 1, 5, 4, 9]);
+        let mut reader = DerReader::new(&[2, 1, 5, 4, 9]);
         assert!(reader.optional(tag::OCTET_STRING).is_ok_and(|value| value.is_none()));
         assert!(reader.expect(tag::OCTET_STRING).is_err());
         assert_eq!(reader.expect(tag::INTEGER).map(|value| value.content), Ok(&[5][..]));
@@ -207,20 +207,20 @@ mod tests {
 
     #[test]
     fn flags_and_bits_have_one_form() {
-        let flag = |bytes: &[u8]| Reader::new(bytes).flag();
+        let flag = |bytes: &[u8]| DerReader::new(bytes).flag();
         assert_eq!([flag(&[]), flag(&[1, 1, 0]), flag(&[1, 1, 1])], [Ok(false), Ok(false), Ok(true)]);
-        assert_eq!([flag(&[1, 0]), flag(&[1, 2, 0, 0])], [Err(Malformed); 2]);
-        let bits = |bytes: &'static [u8]| Reader::new(bytes).bits();
+        assert_eq!([flag(&[1, 0]), flag(&[1, 2, 0, 0])], [Err(MalformedDer); 2]);
+        let bits = |bytes: &'static [u8]| DerReader::new(bytes).bits();
         assert_eq!([bits(&[3, 2, 0, 7]), bits(&[3, 1, 0])], [Ok(&[7][..]), Ok(&[][..])]);
-        assert_eq!([bits(&[3, 2, 1, 6]), bits(&[3, 0]), bits(&[4, 1, 0])], [Err(Malformed); 3]);
+        assert_eq!([bits(&[3, 2, 1, 6]), bits(&[3, 0]), bits(&[4, 1, 0])], [Err(MalformedDer); 3]);
     }
 
     #[test]
     fn numbers_stay_within_bounds() {
-        let small = |bytes: &[u8]| Reader::new(bytes).value().and_then(|value| value.small());
+        let small = |bytes: &[u8]| DerReader::new(bytes).value().and_then(|value| value.small());
         assert_eq!(small(&[2, 1, 5]), Ok(5));
         assert_eq!(small(&[2, 2, 1, 0]), Ok(256));
         assert_eq!(small(&[2, 5, 1, 0, 0, 0, 0]), Ok(u32::MAX));
-        assert_eq!(small(&[2, 1, 0xff]), Err(Malformed));
+        assert_eq!(small(&[2, 1, 0xff]), Err(MalformedDer));
     }
 }

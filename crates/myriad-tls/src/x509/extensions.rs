@@ -1,6 +1,6 @@
 //! Extensions of version 3 certificates (RFC 5280 section 4.2).
 
-use crate::x509::der::{Malformed, Reader, tag};
+use crate::x509::der::{DerReader, MalformedDer, tag};
 
 /// `id-ce`: 2.5.29.
 const ID_CE: [u8; 2] = [0x55, 0x1d];
@@ -63,22 +63,22 @@ pub(crate) struct Extensions<'a> {
     pub(crate) key_usage: Option<KeyUsage>,
     pub(crate) purposes: Option<Purposes>,
     /// List of `GeneralName`.
-    pub(crate) alternative_names: Option<Reader<'a>>,
+    pub(crate) alternative_names: Option<DerReader<'a>>,
     /// The two lists of subtrees.
-    pub(crate) name_constraints: Option<Reader<'a>>,
+    pub(crate) name_constraints: Option<DerReader<'a>>,
     /// Access to its authority; not parsed before it is used, because validation does not depend on it.
-    pub(crate) authority_information: Option<Reader<'a>>,
+    pub(crate) authority_information: Option<DerReader<'a>>,
     /// Key of its authority; not parsed before it is used, because path building does not need it.
-    pub(crate) authority_key: Option<Reader<'a>>,
+    pub(crate) authority_key: Option<DerReader<'a>>,
     /// Set if a critical extension is not supported.
     pub(crate) has_unknown_critical: bool,
 }
 
 /// Calls `judge` for each extension with its identifier, its critical flag, and its value.
 pub(crate) fn each<'a>(
-    list: &mut Reader<'a>,
-    mut judge: impl FnMut(&'a [u8], bool, Reader<'a>) -> Result<(), Malformed>,
-) -> Result<(), Malformed> {
+    list: &mut DerReader<'a>,
+    mut judge: impl FnMut(&'a [u8], bool, DerReader<'a>) -> Result<(), MalformedDer>,
+) -> Result<(), MalformedDer> {
     let mut extensions = list.inside(tag::SEQUENCE)?;
     let mut seen: Vec<&[u8]> = Vec::new();
     while !extensions.is_empty() {
@@ -89,7 +89,7 @@ pub(crate) fn each<'a>(
         extension.end()?;
         // RFC 5280 section 4.2: extensions are unique. Otherwise two parsers could use different instances.
         if seen.len() == MOST || seen.contains(&id) {
-            return Err(Malformed);
+            return Err(MalformedDer);
         }
         seen.push(id);
         judge(id, critical, value)?;
@@ -98,14 +98,14 @@ pub(crate) fn each<'a>(
 }
 
 impl<'a> Extensions<'a> {
-    pub(crate) fn read(mut list: Reader<'a>) -> Result<Self, Malformed> {
+    pub(crate) fn read(mut list: DerReader<'a>) -> Result<Self, MalformedDer> {
         let mut all = Self::default();
         each(&mut list, |id, critical, value| all.take(id, critical, value))?;
         list.end()?;
         Ok(all)
     }
 
-    fn take(&mut self, id: &[u8], critical: bool, mut value: Reader<'a>) -> Result<(), Malformed> {
+    fn take(&mut self, id: &[u8], critical: bool, mut value: DerReader<'a>) -> Result<(), MalformedDer> {
         let number = match id {
             [a, b, number] if [*a, *b] == ID_CE => *number,
             _ => 0,
@@ -121,7 +121,7 @@ impl<'a> Extensions<'a> {
             KEY_USAGE => match value.expect(tag::BIT_STRING)?.content {
                 [0..=7] => self.key_usage = Some(KeyUsage(0)),
                 [0..=7, bits, ..] => self.key_usage = Some(KeyUsage(*bits)),
-                _ => return Err(Malformed),
+                _ => return Err(MalformedDer),
             },
             EXTENDED_KEY_USAGE => {
                 let mut list = value.inside(tag::SEQUENCE)?;
@@ -165,7 +165,7 @@ mod tests {
                 (0..count).flat_map(|id| [0x30, 5, tag::OID, 1, id, tag::OCTET_STRING, 0]).collect();
             let mut list = vec![tag::SEQUENCE, 0x82, (all.len() >> 8) as u8, all.len() as u8];
             list.extend(all);
-            Extensions::read(Reader::new(&list)).is_ok()
+            Extensions::read(DerReader::new(&list)).is_ok()
         };
         assert!(listed(64));
         assert!(!listed(65));

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::x509::certificate::Certificate;
-use crate::x509::der::{Reader, tag};
+use crate::x509::der::{DerReader, tag};
 
 /// Kinds of `GeneralName` used for hosts (RFC 5280 section 4.2.1.6).
 pub(crate) const DNS_NAME: u8 = tag::implicit(2);
@@ -11,7 +11,7 @@ pub(crate) const IP_ADDRESS: u8 = tag::implicit(7);
 
 /// Host of a certificate, from its alternative names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host<'a> {
+pub enum CertificateHost<'a> {
     /// Name, which may start with `*.`; its bytes are not validated.
     Name(&'a [u8]),
     /// IP address.
@@ -20,32 +20,32 @@ pub enum Host<'a> {
 
 impl<'a> Certificate<'a> {
     /// Returns the hosts among its alternative names, in their order, up to the first malformed name.
-    pub fn hosts(&self) -> impl Iterator<Item = Host<'a>> + use<'a> {
-        let mut names = self.extensions.alternative_names.unwrap_or(Reader::new(&[]));
+    pub fn hosts(&self) -> impl Iterator<Item = CertificateHost<'a>> + use<'a> {
+        let mut names = self.extensions.alternative_names.unwrap_or(DerReader::new(&[]));
         let values = std::iter::from_fn(move || names.value().ok());
         values.filter_map(|value| match value.tag {
-            DNS_NAME => Some(Host::Name(value.content)),
-            IP_ADDRESS => address(value.content).map(Host::Address),
+            DNS_NAME => Some(CertificateHost::Name(value.content)),
+            IP_ADDRESS => address(value.content).map(CertificateHost::Address),
             _ => None,
         })
     }
 
     /// Returns whether the certificate is valid for the host. If its alternative names contain host names, only those
     /// count, otherwise the common names of its subject.
-    pub fn is_for(&self, host: &str) -> bool {
+    pub fn is_valid_for(&self, host: &str) -> bool {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let address = host.parse::<IpAddr>().ok();
         let mut has_names = false;
         for known in self.hosts() {
             match known {
-                Host::Name(pattern) => {
+                CertificateHost::Name(pattern) => {
                     has_names = true;
                     if std::str::from_utf8(pattern).is_ok_and(|pattern| matches(pattern, host)) {
                         return true;
                     }
                 }
-                Host::Address(known) if address == Some(known) => return true,
-                Host::Address(_) => {}
+                CertificateHost::Address(known) if address == Some(known) => return true,
+                CertificateHost::Address(_) => {}
             }
         }
         !has_names && self.subject.common_names().iter().any(|pattern| matches(pattern, host))

@@ -34,11 +34,11 @@ mod tests;
 
 pub use certificate::Certificate;
 pub use crl::RevocationList;
-pub use der::Malformed;
+pub use der::MalformedDer;
 pub use error::VerifyError;
-pub use host::Host;
-pub use name::Name;
-pub use ocsp::{OcspAnswer, OcspError, OcspId, OcspStatus, check_form};
-pub use path::Purpose;
+pub use host::CertificateHost;
+pub use name::X509Name;
+pub use ocsp::{OcspError, OcspId, OcspStatus, OcspValidity, check_form};
+pub use path::CertificatePurpose;
 pub use signature::{Algorithms, PublicKey};
-pub use trust::Trust;
+pub use trust::TrustStore;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::x509::der::{Malformed, Reader, Value, tag};
+use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};
 
 /// Distinguished name; two names are equal if their bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Name<'a> {
+pub struct X509Name<'a> {
     /// Name in DER, with tag and length.
     der: &'a [u8],
 }
@@ -46,11 +46,11 @@ const JURISDICTION: [u8; 10] = [0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1];
 /// Attribute: its type and value.
 struct Attribute<'a> {
     id: &'a [u8],
-    value: Value<'a>,
+    value: DerValue<'a>,
 }
 
-impl<'a> Name<'a> {
-    pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
+impl<'a> X509Name<'a> {
+    pub(crate) fn read(reader: &mut DerReader<'a>) -> Result<Self, MalformedDer> {
         let value = reader.expect(tag::SEQUENCE)?;
         let name = Self { der: value.whole };
         name.attributes().map(|_| name)
@@ -62,8 +62,8 @@ impl<'a> Name<'a> {
     }
 
     /// Returns its attributes in their order, grouped by their sets.
-    fn attributes(&self) -> Result<Vec<Vec<Attribute<'a>>>, Malformed> {
-        let mut sets = Reader::new(self.der).inside(tag::SEQUENCE)?;
+    fn attributes(&self) -> Result<Vec<Vec<Attribute<'a>>>, MalformedDer> {
+        let mut sets = DerReader::new(self.der).inside(tag::SEQUENCE)?;
         let mut all = Vec::new();
         while !sets.is_empty() {
             let mut set = sets.inside(tag::SET)?;
@@ -81,7 +81,7 @@ impl<'a> Name<'a> {
 
     /// Returns its sets of attributes, as bytes.
     pub(crate) fn sets(&self) -> Vec<&'a [u8]> {
-        let Ok(mut sets) = Reader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
+        let Ok(mut sets) = DerReader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
         let mut all = Vec::new();
         while let Ok(set) = sets.value() {
             all.push(set.whole);
@@ -142,7 +142,7 @@ impl<'a> Name<'a> {
         let mut out = String::new();
         for attribute in self.attributes().unwrap_or_default().iter().flatten() {
             out.push('/');
-            out.push_str(&shown_type(attribute.id));
+            out.push_str(&type_text(attribute.id));
             out.push('=');
             for byte in attribute.value.content {
                 match byte {
@@ -174,7 +174,7 @@ fn known_type(id: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns the short name of an attribute type, or the numbers of its identifier.
-fn shown_type(id: &[u8]) -> String {
+fn type_text(id: &[u8]) -> String {
     if let Some(name) = known_type(id) {
         return name.to_owned();
     }
@@ -197,7 +197,7 @@ fn shown_type(id: &[u8]) -> String {
 }
 
 /// Returns the text of a string value; `None` for other values.
-fn text(value: &Value<'_>) -> Option<String> {
+fn text(value: &DerValue<'_>) -> Option<String> {
     let bytes = value.content;
     match value.tag {
         tag::UTF8_STRING => std::str::from_utf8(bytes).ok().map(str::to_owned),
@@ -219,7 +219,7 @@ fn text(value: &Value<'_>) -> Option<String> {
 
 /// Writes an attribute as in RFC 2253 section 2.4; non-ASCII text is written as escaped bytes of UTF-8.
 fn write_escaped(attribute: &Attribute<'_>, out: &mut String) {
-    out.push_str(&shown_type(attribute.id));
+    out.push_str(&type_text(attribute.id));
     out.push('=');
     let shown = text(&attribute.value).filter(|_| known_type(attribute.id).is_some());
     let Some(shown) = shown else {
@@ -262,7 +262,7 @@ mod tests {
     fn shown(sets: &[Vec<u8>]) -> (String, String, Vec<String>) {
         let content = sets.concat();
         let der = [vec![tag::SEQUENCE, content.len() as u8], content].concat();
-        let name = Name::read(&mut Reader::new(&der)).unwrap();
+        let name = X509Name::read(&mut DerReader::new(&der)).unwrap();
         (name.rfc2253(), name.legacy(), name.common_names())
     }
 
@@ -292,11 +292,11 @@ mod tests {
         ]
         .concat();
         let der = [vec![tag::SEQUENCE, sets.len() as u8], sets].concat();
-        let name = Name::read(&mut Reader::new(&der)).unwrap();
+        let name = X509Name::read(&mut DerReader::new(&der)).unwrap();
         assert_eq!(name.common_name().as_deref(), Some("one"));
         assert_eq!(name.common_names(), ["tw\u{f6}", "one"]);
         assert_eq!(name.organization().as_deref(), Some("authority"), "half a character is no text");
-        let empty = Name::read(&mut Reader::new(&[tag::SEQUENCE, 0])).unwrap();
+        let empty = X509Name::read(&mut DerReader::new(&[tag::SEQUENCE, 0])).unwrap();
         assert_eq!((empty.common_name(), empty.organization()), (None, None));
     }
 
@@ -304,7 +304,7 @@ mod tests {
     fn what_is_no_name_is_refused() {
         for broken in [&[0x30, 2, 0x31, 1][..], &[0x30, 2, 0x30, 0], &[0x31, 0], &[0x30, 4, 0x31, 2, 0x30, 0]]
         {
-            assert!(Name::read(&mut Reader::new(broken)).is_err(), "{broken:?}");
+            assert!(X509Name::read(&mut DerReader::new(broken)).is_err(), "{broken:?}");
         }
     }
 }

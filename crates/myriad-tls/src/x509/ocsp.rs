@@ -6,10 +6,10 @@ use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
 use crate::x509::certificate::Certificate;
-use crate::x509::der::{Malformed, Reader, Value, tag};
-use crate::x509::signature::{Algorithms, Signed, is_signed_by};
+use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};
+use crate::x509::signature::{Algorithms, SignedMessage, is_signed_by};
 use crate::x509::time;
-use crate::x509::write::holding;
+use crate::x509::write::constructed;
 
 /// The `AlgorithmIdentifier` of SHA-1, which all responders use to identify certificates. It is not used for security.
 const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
@@ -27,21 +27,21 @@ const SKEW_S: i64 = 300;
 /// Identifier of a certificate in OCSP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspId {
-    sha1: Issuer<20>,
-    sha256: Issuer<32>,
+    sha1: IssuerHashes<20>,
+    sha256: IssuerHashes<32>,
     serial: Box<[u8]>,
 }
 
 /// Hashes of the issuer's name and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Issuer<const LENGTH: usize> {
+struct IssuerHashes<const LENGTH: usize> {
     name: [u8; LENGTH],
     key: [u8; LENGTH],
 }
 
 /// Validity of a verified response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OcspAnswer {
+pub struct OcspValidity {
     /// Time at which the status was known to be correct, in seconds since the Unix epoch.
     pub this_update: i64,
     /// Time of the next update; `None` if newer information is always available.
@@ -114,8 +114,8 @@ impl fmt::Display for OcspError {
 
 impl std::error::Error for OcspError {}
 
-impl From<Malformed> for OcspError {
-    fn from(_: Malformed) -> Self {
+impl From<MalformedDer> for OcspError {
+    fn from(_: MalformedDer) -> Self {
         Self::Malformed
     }
 }
@@ -129,23 +129,23 @@ impl OcspId {
     pub fn of(certificate: &Certificate<'_>, issuer: &Certificate<'_>) -> Self {
         let (name, key) = (certificate.issuer.der(), issuer.public_key.bytes);
         Self {
-            sha1: Issuer { name: Sha1::digest(name).into(), key: Sha1::digest(key).into() },
-            sha256: Issuer { name: Sha256::digest(name).into(), key: Sha256::digest(key).into() },
+            sha1: IssuerHashes { name: Sha1::digest(name).into(), key: Sha1::digest(key).into() },
+            sha256: IssuerHashes { name: Sha256::digest(name).into(), key: Sha256::digest(key).into() },
             serial: certificate.serial.into(),
         }
     }
 
     /// Returns a request in DER (RFC 6960 section 4.1.1), without a nonce, because authorities sign in advance.
     pub fn request(&self) -> Vec<u8> {
-        let serial = holding(tag::INTEGER, &[&self.serial]);
-        let octets = |hash: &[u8]| holding(tag::OCTET_STRING, &[hash]);
+        let serial = constructed(tag::INTEGER, &[&self.serial]);
+        let octets = |hash: &[u8]| constructed(tag::OCTET_STRING, &[hash]);
         let (name, key) = (octets(&self.sha1.name), octets(&self.sha1.key));
-        let id = holding(tag::SEQUENCE, &[&SHA1, &name, &key, &serial]);
+        let id = constructed(tag::SEQUENCE, &[&SHA1, &name, &key, &serial]);
         // OCSPRequest, TBSRequest, its list, Request.
-        (0..4).fold(id, |inner, _| holding(tag::SEQUENCE, &[&inner]))
+        (0..4).fold(id, |inner, _| constructed(tag::SEQUENCE, &[&inner]))
     }
 
-    fn is_meant(&self, mut id: Reader<'_>) -> Result<bool, Malformed> {
+    fn is_meant(&self, mut id: DerReader<'_>) -> Result<bool, MalformedDer> {
         let algorithm = id.inside(tag::SEQUENCE)?.expect(tag::OID)?;
         let name = id.expect(tag::OCTET_STRING)?.content;
         let key = id.expect(tag::OCTET_STRING)?.content;
@@ -169,8 +169,8 @@ impl OcspId {
         authorized: bool,
         now_s: i64,
         algorithms: Algorithms<'_>,
-    ) -> Result<OcspAnswer, OcspError> {
-        self.said(der, issuer, authorized, now_s, algorithms)?.verdict()
+    ) -> Result<OcspValidity, OcspError> {
+        self.find_status(der, issuer, authorized, now_s, algorithms)?.result()
     }
 
     /// Returns the status of the certificate in a response in DER at `now_s`, in seconds since the Unix epoch. The
@@ -182,15 +182,15 @@ impl OcspId {
         issuer: &Certificate<'_>,
         now_s: i64,
         algorithms: Algorithms<'_>,
-    ) -> Result<(OcspStatus, OcspAnswer), OcspError> {
-        let said = self.said(der, issuer, true, now_s, algorithms)?;
-        said.time?;
-        let status = match said.status {
+    ) -> Result<(OcspStatus, OcspValidity), OcspError> {
+        let single = self.find_status(der, issuer, true, now_s, algorithms)?;
+        single.time?;
+        let status = match single.status {
             Ok(()) => OcspStatus::Good,
             Err(OcspError::Revoked) => OcspStatus::Revoked,
             Err(_) => OcspStatus::Unknown,
         };
-        Ok((status, said.says))
+        Ok((status, single.validity))
     }
 
     /// Returns a key that is equal for the same certificate: hashes of the issuer's name and key, and the serial
@@ -199,35 +199,35 @@ impl OcspId {
         [&self.sha256.name[..], &self.sha256.key, &self.serial].concat().into()
     }
 
-    fn said(
+    fn find_status(
         &self,
         der: &[u8],
         issuer: &Certificate<'_>,
         authorized: bool,
         now_s: i64,
         algorithms: Algorithms<'_>,
-    ) -> Result<Single, OcspError> {
-        let (signed, signers) = taken_apart(der)?;
-        let mut fields = Reader::new(signed.message).inside(tag::SEQUENCE)?;
+    ) -> Result<SingleResponse, OcspError> {
+        let (signed, signers) = parse_signed(der)?;
+        let mut fields = DerReader::new(signed.message).inside(tag::SEQUENCE)?;
         fields.optional(tag::context(0))?;
         let responder = fields.value()?;
         // Time of creation, which is not used.
         time::read(&mut fields)?;
         let mut answers = fields.inside(tag::SEQUENCE)?;
-        let by = By { signed, signers, responder, issuer, now_s, algorithms };
-        let mut best: Option<Single> = None;
+        let by = ResponseSignature { signed, signers, responder, issuer, now_s, algorithms };
+        let mut best: Option<SingleResponse> = None;
         for _ in 0..MOST_ANSWERS {
             if answers.is_empty() {
                 break;
             }
             let mut answer = answers.inside(tag::SEQUENCE)?;
             if self.is_meant(answer.inside(tag::SEQUENCE)?)? {
-                let single = Single::read(answer, now_s)?;
+                let single = SingleResponse::read(answer, now_s)?;
                 best = Some(best.map_or(single, |best| best.or(single)));
             }
         }
         let best = best.ok_or(OcspError::OtherCertificate)?;
-        by.proved(authorized)?;
+        by.verify(authorized)?;
         Ok(best)
     }
 }
@@ -235,10 +235,10 @@ impl OcspId {
 /// Checks that a response in DER can be stapled: successful and not larger than [`OcspId::LARGEST`]. Its status,
 /// certificate and signature are not checked.
 pub fn check_form(der: &[u8]) -> Result<(), OcspError> {
-    taken_apart(der).map(drop)
+    parse_signed(der).map(drop)
 }
 
-fn taken_apart(der: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), OcspError> {
+fn parse_signed(der: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), OcspError> {
     if der.len() > OcspId::LARGEST {
         return Err(OcspError::TooLarge);
     }
@@ -247,7 +247,7 @@ fn taken_apart(der: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), OcspErr
 
 /// Returns the `BasicOCSPResponse` of a response.
 fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
-    let mut outer = Reader::new(der);
+    let mut outer = DerReader::new(der);
     let mut parts = outer.inside(tag::SEQUENCE)?;
     outer.end()?;
     match parts.expect(tag::ENUMERATED)?.content {
@@ -269,8 +269,8 @@ fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
 
 /// Returns the signed data and the attached certificates. These are not signed; a malformed certificate makes the
 /// response invalid, because clients would reject it.
-fn signed(basic: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), Malformed> {
-    let mut outer = Reader::new(basic);
+fn signed(basic: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), MalformedDer> {
+    let mut outer = DerReader::new(basic);
     let mut parts = outer.inside(tag::SEQUENCE)?;
     outer.end()?;
     let message = parts.expect(tag::SEQUENCE)?.whole;
@@ -283,32 +283,32 @@ fn signed(basic: &[u8]) -> Result<(Signed<'_>, Vec<Certificate<'_>>), Malformed>
         explicit.end()?;
         while !list.is_empty() {
             if signers.len() == MOST_SIGNERS {
-                return Err(Malformed);
+                return Err(MalformedDer);
             }
             signers.push(Certificate::parse(list.expect(tag::SEQUENCE)?.whole)?);
         }
     }
     parts.end()?;
-    Ok((Signed { message, algorithm, signature }, signers))
+    Ok((SignedMessage { message, algorithm, signature }, signers))
 }
 
 /// Signature data of a response.
-struct By<'a> {
-    signed: Signed<'a>,
+struct ResponseSignature<'a> {
+    signed: SignedMessage<'a>,
     signers: Vec<Certificate<'a>>,
-    responder: Value<'a>,
+    responder: DerValue<'a>,
     issuer: &'a Certificate<'a>,
     now_s: i64,
     algorithms: Algorithms<'a>,
 }
 
-impl By<'_> {
-    fn proved(&self, authorized: bool) -> Result<(), OcspError> {
-        if self.is_by(self.issuer) {
+impl ResponseSignature<'_> {
+    fn verify(&self, authorized: bool) -> Result<(), OcspError> {
+        if self.is_from_signer(self.issuer) {
             return Ok(());
         }
         let mut verdict = Err(OcspError::Signature);
-        for signer in self.signers.iter().filter(|signer| self.is_named(signer)) {
+        for signer in self.signers.iter().filter(|signer| self.names_responder(signer)) {
             if authorized && !self.is_delegate(signer) {
                 verdict = Err(OcspError::Unauthorized);
             } else if is_signed_by(&self.signed, &signer.public_key, self.algorithms) {
@@ -318,12 +318,12 @@ impl By<'_> {
         verdict
     }
 
-    fn is_by(&self, signer: &Certificate<'_>) -> bool {
-        self.is_named(signer) && is_signed_by(&self.signed, &signer.public_key, self.algorithms)
+    fn is_from_signer(&self, signer: &Certificate<'_>) -> bool {
+        self.names_responder(signer) && is_signed_by(&self.signed, &signer.public_key, self.algorithms)
     }
 
     /// Returns whether the response names this signer as its responder.
-    fn is_named(&self, signer: &Certificate<'_>) -> bool {
+    fn names_responder(&self, signer: &Certificate<'_>) -> bool {
         const BY_NAME: u8 = tag::context(1);
         const BY_KEY: u8 = tag::context(2);
         let mut id = self.responder.values();
@@ -350,15 +350,15 @@ impl By<'_> {
 
 /// Status and validity of a single response.
 #[derive(Clone, Copy)]
-struct Single {
+struct SingleResponse {
     status: Result<(), OcspError>,
     /// Result of the validity check at the current time.
     time: Result<(), OcspError>,
-    says: OcspAnswer,
+    validity: OcspValidity,
 }
 
-impl Single {
-    fn read(mut answer: Reader<'_>, now_s: i64) -> Result<Self, Malformed> {
+impl SingleResponse {
+    fn read(mut answer: DerReader<'_>, now_s: i64) -> Result<Self, MalformedDer> {
         const GOOD: u8 = tag::implicit(0);
         const REVOKED: u8 = tag::context(1);
         const UNKNOWN: u8 = tag::implicit(2);
@@ -366,7 +366,7 @@ impl Single {
             GOOD => Ok(()),
             REVOKED => Err(OcspError::Revoked),
             UNKNOWN => Err(OcspError::Unknown),
-            _ => return Err(Malformed),
+            _ => return Err(MalformedDer),
         };
         let this_update = time::read(&mut answer)?;
         let next_update = match answer.optional(tag::context(0))? {
@@ -381,17 +381,17 @@ impl Single {
         } else {
             Ok(())
         };
-        Ok(Self { status, time, says: OcspAnswer { this_update, next_update } })
+        Ok(Self { status, time, validity: OcspValidity { this_update, next_update } })
     }
 
     /// Returns the better of two responses: first the currently valid, then the newer, then that with the worse status.
     fn or(self, other: Self) -> Self {
-        let rank = |single: &Self| (single.time.is_ok(), single.says.this_update, single.status.is_err());
+        let rank = |single: &Self| (single.time.is_ok(), single.validity.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }
     }
 
-    fn verdict(self) -> Result<OcspAnswer, OcspError> {
-        self.status.and(self.time).map(|()| self.says)
+    fn result(self) -> Result<OcspValidity, OcspError> {
+        self.status.and(self.time).map(|()| self.validity)
     }
 }
 

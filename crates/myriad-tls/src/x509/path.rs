@@ -14,7 +14,7 @@ use crate::x509::constraints;
 use crate::x509::error::VerifyError;
 use crate::x509::extensions::KeyUsage;
 use crate::x509::signature::{Algorithms, is_signed_by};
-use crate::x509::trust::Trust;
+use crate::x509::trust::TrustStore;
 
 /// Maximum number of certificates of a chain.
 const LONGEST_CHAIN: usize = 16;
@@ -23,20 +23,20 @@ const MOST_SIGNATURES: u32 = 16;
 
 /// Purpose of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum CertificatePurpose {
     /// Authentication of a client.
     Client,
     /// Authentication of a server.
     Server,
 }
 
-impl Trust {
+impl TrustStore {
     /// Verifies that a chain, starting with the certificate in question, leads to a trusted root, and checks the whole
     /// path. `now_s` is in seconds since the Unix epoch, as is the returned last second of validity.
     pub fn verify<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
-        purpose: Purpose,
+        purpose: CertificatePurpose,
         now_s: i64,
         algorithms: Algorithms<'_>,
     ) -> Result<i64, VerifyError> {
@@ -45,10 +45,10 @@ impl Trust {
 
     /// Does the same and also returns the certificates of the path in DER, from the certificate in question to the
     /// root.
-    pub fn way<C: AsRef<[u8]>>(
+    pub fn verify_path<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
-        purpose: Purpose,
+        purpose: CertificatePurpose,
         now_s: i64,
         algorithms: Algorithms<'_>,
     ) -> Result<(i64, Vec<Vec<u8>>), VerifyError> {
@@ -59,9 +59,9 @@ impl Trust {
 }
 
 fn verify<C: AsRef<[u8]>, T>(
-    trust: &Trust,
+    trust: &TrustStore,
     chain: &[C],
-    purpose: Purpose,
+    purpose: CertificatePurpose,
     now_s: i64,
     algorithms: Algorithms<'_>,
     found: impl FnOnce(&[Certificate<'_>]) -> T,
@@ -72,7 +72,7 @@ fn verify<C: AsRef<[u8]>, T>(
     let parsed: Result<Vec<_>, _> = chain.iter().map(|der| Certificate::parse(der.as_ref())).collect();
     let certificates = parsed.map_err(|_| VerifyError::Malformed)?;
     let (leaf, others) = certificates.split_first().ok_or(VerifyError::Malformed)?;
-    let mut search = Search {
+    let mut search = PathSearch {
         trust,
         others,
         purpose,
@@ -82,27 +82,27 @@ fn verify<C: AsRef<[u8]>, T>(
         way: vec![leaf.clone()],
     };
     let is_trusted = trust.anchors.iter().any(|anchor| *anchor.der == *leaf.der);
-    let verdict = search.go_on(is_trusted);
+    let verdict = search.extend(is_trusted);
     match verdict {
         // Of several errors of an unknown certificate OpenSSL reports its dates last, so they take precedence.
-        Err(error) if error.is_unknown_authority() => age(leaf, now_s).and(Err(error)),
+        Err(error) if error.is_unknown_authority() => date_check(leaf, now_s).and(Err(error)),
         verdict => verdict.map(|until| (until, found(&search.way))),
     }
 }
 
-struct Search<'a> {
-    trust: &'a Trust,
+struct PathSearch<'a> {
+    trust: &'a TrustStore,
     others: &'a [Certificate<'a>],
-    purpose: Purpose,
+    purpose: CertificatePurpose,
     now_s: i64,
     algorithms: Algorithms<'a>,
     signatures: u32,
     way: Vec<Certificate<'a>>,
 }
 
-impl Search<'_> {
+impl PathSearch<'_> {
     /// Extends the path from its last certificate.
-    fn go_on(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
+    fn extend(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
         let last = self.way[self.way.len() - 1].clone();
         if is_trusted && last.is_self_issued() {
             return self.check();
@@ -113,7 +113,7 @@ impl Search<'_> {
             anchors.filter_map(|anchor| Certificate::parse(&anchor.der).ok()).map(|one| (one, true));
         let others = self.others.iter().filter(|other| !is_trusted && other.subject == last.issuer);
         let candidates: Vec<_> = trusted.chain(others.cloned().map(|one| (one, false))).collect();
-        let mut verdict = Err(self.nobody(&last, is_trusted));
+        let mut verdict = Err(self.missing_issuer_error(&last, is_trusted));
         for (candidate, is_trusted) in candidates {
             if self.way.iter().any(|known| known.der == candidate.der) {
                 continue;
@@ -129,7 +129,7 @@ impl Search<'_> {
                 continue;
             }
             self.way.push(candidate);
-            verdict = self.go_on(is_trusted);
+            verdict = self.extend(is_trusted);
             if verdict.is_ok() {
                 break;
             }
@@ -139,7 +139,7 @@ impl Search<'_> {
     }
 
     /// Returns the error if the path has no issuer for its last certificate.
-    fn nobody(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
+    fn missing_issuer_error(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
         match (last.is_self_issued(), self.way.len()) {
             _ if is_trusted => VerifyError::NoIssuer,
             (true, 1) => VerifyError::SelfSigned,
@@ -154,7 +154,7 @@ impl Search<'_> {
     fn check(&self) -> Result<i64, VerifyError> {
         let for_good = |()| i64::MAX;
         let (extensions, constraints) = (self.extensions().map(for_good), self.constraints().map(for_good));
-        let checks = [constraints, self.ages(), self.revocation(), extensions];
+        let checks = [constraints, self.check_dates(), self.revocation(), extensions];
         checks.into_iter().try_fold(i64::MAX, |until, check| Ok(until.min(check?)))
     }
 
@@ -167,7 +167,7 @@ impl Search<'_> {
             if certificate.extensions.has_unknown_critical {
                 return Err(VerifyError::CriticalExtension);
             }
-            if !suits(certificate, self.purpose, index == 0) {
+            if !is_allowed_for(certificate, self.purpose, index == 0) {
                 return Err(VerifyError::Purpose);
             }
             if index == 0 {
@@ -194,10 +194,10 @@ impl Search<'_> {
         for (index, certificate) in self.way.iter().enumerate() {
             let issuer = self.way.get(index + 1).unwrap_or(certificate);
             let lists = self.trust.lists.iter().filter(|list| list.is_of(issuer));
-            let said = lists.map(|list| list.check(certificate, issuer, self.now_s, self.algorithms));
+            let results = lists.map(|list| list.check(certificate, issuer, self.now_s, self.algorithms));
             // One valid list suffices, also if it revokes the certificate.
             let mut of_this = Err(VerifyError::NoRevocationList);
-            for said in said {
+            for said in results {
                 match (said, of_this) {
                     (Err(VerifyError::Revoked), _) => of_this = said,
                     (_, Err(VerifyError::Revoked)) | (Err(_), Ok(_)) => {}
@@ -210,8 +210,8 @@ impl Search<'_> {
         verdict
     }
 
-    fn ages(&self) -> Result<i64, VerifyError> {
-        self.way.iter().try_fold(i64::MAX, |until, one| Ok(until.min(age(one, self.now_s)?)))
+    fn check_dates(&self) -> Result<i64, VerifyError> {
+        self.way.iter().try_fold(i64::MAX, |until, one| Ok(until.min(date_check(one, self.now_s)?)))
     }
 
     fn constraints(&self) -> Result<(), VerifyError> {
@@ -228,7 +228,7 @@ impl Search<'_> {
 }
 
 /// Checks the dates of a certificate and returns the last second of its validity.
-fn age(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
+fn date_check(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyError> {
     if now_s < certificate.not_before {
         return Err(VerifyError::NotYetValid);
     }
@@ -248,15 +248,17 @@ fn is_authority(certificate: &Certificate<'_>) -> bool {
 }
 
 /// Returns whether a certificate, or a certificate that it signs, may be used for a purpose.
-fn suits(certificate: &Certificate<'_>, purpose: Purpose, is_leaf: bool) -> bool {
+fn is_allowed_for(certificate: &Certificate<'_>, purpose: CertificatePurpose, is_leaf: bool) -> bool {
     let extensions = &certificate.extensions;
     let allowed = extensions.purposes.is_none_or(|purposes| match purpose {
-        Purpose::Client => purposes.client,
-        Purpose::Server => purposes.server,
+        CertificatePurpose::Client => purposes.client,
+        CertificatePurpose::Server => purposes.server,
     });
     let usages = match purpose {
-        Purpose::Client => KeyUsage::DIGITAL_SIGNATURE | KeyUsage::KEY_AGREEMENT,
-        Purpose::Server => KeyUsage::DIGITAL_SIGNATURE | KeyUsage::KEY_ENCIPHERMENT | KeyUsage::KEY_AGREEMENT,
+        CertificatePurpose::Client => KeyUsage::DIGITAL_SIGNATURE | KeyUsage::KEY_AGREEMENT,
+        CertificatePurpose::Server => {
+            KeyUsage::DIGITAL_SIGNATURE | KeyUsage::KEY_ENCIPHERMENT | KeyUsage::KEY_AGREEMENT
+        }
     };
     allowed && (!is_leaf || extensions.key_usage.is_none_or(|usage| usage.has(usages)))
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use base64ct::{Base64, Base64Unpadded, Encoding};
 use zeroize::Zeroizing;
 
-use crate::x509::der::{Reader, tag};
+use crate::x509::der::{DerReader, tag};
 
 /// Number of characters per line, as written by OpenSSL.
 const LINE: usize = 64;
@@ -41,7 +41,7 @@ impl std::error::Error for PemError {}
 
 /// Block of a text. Its content is decoded on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block<'a> {
+pub struct PemBlock<'a> {
     /// Label, such as `CERTIFICATE`; empty if it is not UTF-8.
     pub label: &'a str,
     /// Lines with a colon.
@@ -50,7 +50,7 @@ pub struct Block<'a> {
     base64: Vec<&'a [u8]>,
 }
 
-impl<'a> Block<'a> {
+impl<'a> PemBlock<'a> {
     fn new(label: &'a [u8]) -> Self {
         Self {
             label: std::str::from_utf8(label).unwrap_or_default(),
@@ -97,14 +97,14 @@ impl<'a> Block<'a> {
 }
 
 /// Returns the blocks of a text in their order, including those after a malformed block.
-pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<Block<'_>, PemError>> {
+pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<PemBlock<'_>, PemError>> {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
-    let mut open: Option<Block<'_>> = None;
+    let mut open: Option<PemBlock<'_>> = None;
     std::iter::from_fn(move || {
         for line in lines.by_ref() {
             if let Some(rest) = line.strip_prefix(b"-----BEGIN ") {
                 let label = rest.strip_suffix(b"-----");
-                let cut = std::mem::replace(&mut open, label.map(Block::new));
+                let cut = std::mem::replace(&mut open, label.map(PemBlock::new));
                 match (label, cut) {
                     (None, _) => return Some(Err(PemError::Begin)),
                     (_, Some(_)) => return Some(Err(PemError::End)),
@@ -131,7 +131,7 @@ pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemErro
     });
     of_certificates.map(|block| {
         let mut der = block?.bytes()?;
-        let length = Reader::new(&der).expect(tag::SEQUENCE).map_or(der.len(), |value| value.whole.len());
+        let length = DerReader::new(&der).expect(tag::SEQUENCE).map_or(der.len(), |value| value.whole.len());
         der.truncate(length);
         Ok(der)
     })

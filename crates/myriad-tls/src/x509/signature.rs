@@ -2,7 +2,7 @@
 
 use rustls_pki_types::SignatureVerificationAlgorithm;
 
-use crate::x509::der::{Malformed, Reader, tag};
+use crate::x509::der::{DerReader, MalformedDer, tag};
 
 /// Accepted signature algorithms.
 pub type Algorithms<'a> = &'a [&'static dyn SignatureVerificationAlgorithm];
@@ -18,17 +18,17 @@ pub struct PublicKey<'a> {
 
 /// Signed message, algorithm, and signature.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Signed<'a> {
+pub(crate) struct SignedMessage<'a> {
     pub(crate) message: &'a [u8],
     /// Content of the `AlgorithmIdentifier`.
     pub(crate) algorithm: &'a [u8],
     pub(crate) signature: &'a [u8],
 }
 
-impl<'a> Signed<'a> {
+impl<'a> SignedMessage<'a> {
     /// Parses `SEQUENCE { message, algorithm, signature }`.
-    pub(crate) fn read(der: &'a [u8]) -> Result<(Self, Reader<'a>), Malformed> {
-        let mut outer = Reader::new(der);
+    pub(crate) fn read(der: &'a [u8]) -> Result<(Self, DerReader<'a>), MalformedDer> {
+        let mut outer = DerReader::new(der);
         let mut parts = outer.inside(tag::SEQUENCE)?;
         outer.end()?;
         let message = parts.expect(tag::SEQUENCE)?;
@@ -40,7 +40,11 @@ impl<'a> Signed<'a> {
 }
 
 /// Returns whether a key verifies a signature, by one of these algorithms.
-pub(crate) fn is_signed_by(signed: &Signed<'_>, key: &PublicKey<'_>, algorithms: Algorithms<'_>) -> bool {
+pub(crate) fn is_signed_by(
+    signed: &SignedMessage<'_>,
+    key: &PublicKey<'_>,
+    algorithms: Algorithms<'_>,
+) -> bool {
     let mut ways = algorithms.iter().filter(|algorithm| {
         algorithm.signature_alg_id().as_ref() == signed.algorithm
             && algorithm.public_key_alg_id().as_ref() == key.algorithm

@@ -2,17 +2,17 @@
 
 use myriad_base::calendar::{YearDigits, parse_x509_time};
 
-use crate::x509::der::{Malformed, Reader, tag};
+use crate::x509::der::{DerReader, MalformedDer, tag};
 
 /// Reads a time in seconds since the Unix epoch.
-pub(crate) fn read(reader: &mut Reader<'_>) -> Result<i64, Malformed> {
+pub(crate) fn read(reader: &mut DerReader<'_>) -> Result<i64, MalformedDer> {
     let value = reader.value()?;
     let year = match value.tag {
         tag::UTC_TIME => YearDigits::Two,
         tag::GENERALIZED_TIME => YearDigits::Four,
-        _ => return Err(Malformed),
+        _ => return Err(MalformedDer),
     };
-    parse_x509_time(value.content, year).ok_or(Malformed)
+    parse_x509_time(value.content, year).ok_or(MalformedDer)
 }
 
 #[cfg(test)]
@@ -23,11 +23,11 @@ mod tests {
     fn asn1_tag_determines_number_of_year_digits() {
         let parsed = |tag: u8, text: &str| {
             let der = [&[tag, text.len() as u8], text.as_bytes()].concat();
-            read(&mut Reader::new(&der))
+            read(&mut DerReader::new(&der))
         };
         assert_eq!(parsed(tag::UTC_TIME, "240229120000Z"), Ok(1_709_208_000));
         assert_eq!(parsed(tag::GENERALIZED_TIME, "20240229120000Z"), Ok(1_709_208_000));
-        assert_eq!(parsed(tag::UTC_TIME, "20240229120000Z"), Err(Malformed));
-        assert_eq!(parsed(tag::OCTET_STRING, "240229120000Z"), Err(Malformed));
+        assert_eq!(parsed(tag::UTC_TIME, "20240229120000Z"), Err(MalformedDer));
+        assert_eq!(parsed(tag::OCTET_STRING, "240229120000Z"), Err(MalformedDer));
     }
 }

@@ -20,13 +20,13 @@ pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes a value that contains others.
-pub fn holding(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub fn constructed(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     value(tag, &parts.concat())
 }
 
 /// Encodes a sequence of values.
 pub fn sequence(parts: &[&[u8]]) -> Vec<u8> {
-    holding(tag::SEQUENCE, parts)
+    constructed(tag::SEQUENCE, parts)
 }
 
 /// Encodes a positive integer from its big-endian bytes.
@@ -36,18 +36,18 @@ pub fn integer(bytes: &[u8]) -> Vec<u8> {
     // A leading one bit would make it negative.
     let padded = digits.first().is_none_or(|byte| *byte >= 0x80);
     let zero: &[u8] = if padded { &[0] } else { &[] };
-    holding(tag::INTEGER, &[zero, digits])
+    constructed(tag::INTEGER, &[zero, digits])
 }
 
 /// Encodes whole bytes as a bit string.
 pub fn bit_string(bytes: &[u8]) -> Vec<u8> {
-    holding(tag::BIT_STRING, &[&[0], bytes])
+    constructed(tag::BIT_STRING, &[&[0], bytes])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::x509::der::Reader;
+    use crate::x509::der::DerReader;
 
     #[test]
     fn lengths_take_as_many_bytes_as_they_need() {
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(value(4, &[0; 0x1234])[..4], [4, 0x82, 0x12, 0x34]);
         for length in [0, 1, 127, 128, 255, 256, 65_535, 65_536] {
             let whole = value(4, &vec![7; length]);
-            let mut reader = Reader::new(&whole);
+            let mut reader = DerReader::new(&whole);
             assert_eq!(reader.expect(4).map(|value| value.content.len()), Ok(length));
             assert!(reader.is_empty());
         }

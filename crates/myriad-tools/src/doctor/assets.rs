@@ -5,7 +5,7 @@ const MOST: usize = 200;
 
 /// Assets of the same site in a page: paths from the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Linked {
+pub struct LinkedAssets {
     /// Style sheets and scripts.
     pub assets: Vec<String>,
     /// Pictures.
@@ -13,8 +13,8 @@ pub struct Linked {
 }
 
 /// Finds style sheets, scripts and pictures of a page; `authority` is the host of the site, with its port.
-pub fn linked(html: &str, authority: &str) -> Linked {
-    let mut linked = Linked::default();
+pub fn linked_assets(html: &str, authority: &str) -> LinkedAssets {
+    let mut linked = LinkedAssets::default();
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
@@ -47,9 +47,9 @@ fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
         let is_whole = rest[..at].ends_with(|c: char| c.is_whitespace() || c == '"' || c == '\'');
         rest = &rest[at + name.len()..];
         let Some(said) = rest.trim_start().strip_prefix('=').filter(|_| is_whole) else { continue };
-        let said = said.trim_start();
-        let mark = said.chars().next().filter(|mark| matches!(mark, '"' | '\''))?;
-        return said[1..].split(mark).next();
+        let assigned = said.trim_start();
+        let mark = assigned.chars().next().filter(|mark| matches!(mark, '"' | '\''))?;
+        return assigned[1..].split(mark).next();
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
                     <script data-src=\"/no.js\" src=\"/wp-includes/a.js\"></script><script>var x = '<img src=\"/y.png\">';</script>\
                     <script src=\"https://elsewhere.test/b.js\"></script><script src=\"//a.test/c.js\"></script><img alt=\"\" src=\"/p.jpg\">\
                     <script src=\"//a.test.evil/d.js\"></script><link rel=\"stylesheet\" href=\"data:text/css,x\"><script src=";
-        let linked = linked(html, "a.test");
+        let linked = linked_assets(html, "a.test");
         assert_eq!(linked.assets, ["/wp-content/s.css?ver=1&a=2", "/wp-includes/a.js", "/c.js"]);
         assert_eq!(linked.pictures, ["/y.png", "/p.jpg"]);
     }
@@ -116,7 +116,7 @@ mod tests {
         for seed in 0..3000 {
             let mut random = fastrand::Rng::with_seed(seed);
             let html: String = (0..random.usize(..40)).filter_map(|_| random.choice(words)).collect();
-            let linked = linked(&html, "a.test");
+            let linked = linked_assets(&html, "a.test");
             assert!(linked.assets.iter().all(|path| path.starts_with('/')), "seed {seed}: {html}");
             let _ = is_minified(html.as_bytes());
         }

@@ -1,17 +1,17 @@
 //! Checks of php-fpm and the database, which all other checks depend on. Their findings come first.
 
-use crate::doctor::facts::Facts;
-use crate::doctor::finding::{Finding, Report};
+use crate::doctor::facts::StackFacts;
+use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     if let Some(why) = &facts.php_down {
-        Report::new("php-down", list).bad(
+        CheckReport::new("php-down", list).bad(
             format!("php-fpm does not respond: {why}. Visitors receive only cached pages and errors"),
             "see systemctl status 'php*-fpm' and the log of php-fpm; for another php-fpm, use --php ADDRESS",
         );
     }
     if let Some(why) = database_error(facts) {
-        Report::new("database", list).bad(
+        CheckReport::new("database", list).bad(
             format!("WordPress cannot connect to its database: {why}. Visitors receive only cached pages and errors"),
             "check that MariaDB or MySQL is running (systemctl status mariadb), and DB_HOST, DB_USER and DB_PASSWORD in \
                  wp-config.php",
@@ -20,11 +20,11 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
 }
 
 /// Returns the error that WordPress reports of its database.
-pub(crate) fn database_error(facts: &Facts) -> Option<&str> {
+pub(crate) fn database_error(facts: &StackFacts) -> Option<&str> {
     facts.wordpress.as_ref().err().map(String::as_str).filter(|why| why.contains("database"))
 }
 
 /// Returns whether php-fpm or the database is down: errors of pages follow from that.
-pub(crate) fn is_down(facts: &Facts) -> bool {
+pub(crate) fn is_down(facts: &StackFacts) -> bool {
     facts.php_down.is_some() || database_error(facts).is_some()
 }

@@ -1,64 +1,64 @@
 //! Collected facts.
 
 /// Fact, or the reason why it could not be determined.
-pub type Seen<T> = Result<T, String>;
+pub type Observation<T> = Result<T, String>;
 
 /// Facts of a stack.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub struct StackFacts {
     /// Current time, in seconds since the Unix epoch.
     pub now_s: u64,
     /// Memory of the machine, in bytes.
-    pub memory: Seen<u64>,
+    pub memory: Observation<u64>,
     /// Limit of open files of the Myriad worker process.
-    pub descriptors: Seen<u64>,
+    pub descriptors: Observation<u64>,
     /// Value of `net.core.somaxconn`.
-    pub backlog: Seen<u64>,
+    pub backlog: Observation<u64>,
     /// Swap.
-    pub swap: Seen<Swap>,
+    pub swap: Observation<SwapUsage>,
     /// Names of programs that the kernel has killed because memory was exhausted.
-    pub killed: Seen<Vec<String>>,
+    pub killed: Observation<Vec<String>>,
     /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown.
     pub php_down: Option<String>,
     /// PHP as run by php-fpm.
-    pub php: Seen<Php>,
+    pub php: Observation<PhpFacts>,
     /// Pool of php-fpm.
-    pub pool: Seen<Pool>,
+    pub pool: Observation<FpmPoolStatus>,
     /// Value of `pm.max_children` in the file of the pool.
-    pub most_children: Seen<u32>,
+    pub most_children: Observation<u32>,
     /// Maximum number of concurrent requests that Myriad sends to php-fpm; `None` if it has no limit.
-    pub assumed_children: Seen<Option<u32>>,
+    pub assumed_children: Observation<Option<u32>>,
     /// Memory of the php-fpm children.
-    pub workers: Seen<Workers>,
+    pub workers: Observation<FpmChildren>,
     /// `WordPress` and its database.
-    pub wordpress: Seen<WordPress>,
+    pub wordpress: Observation<WordPressFacts>,
     /// Pages as received by a visitor.
-    pub pages: Vec<Page>,
+    pub pages: Vec<CheckedPage>,
     /// Style sheets and scripts of the home page.
-    pub assets: Seen<Vec<Asset>>,
+    pub assets: Observation<Vec<PageAsset>>,
     /// Number of pictures and fonts that the home page loads in addition.
     pub pictures: usize,
     /// Stored pages, if the control socket could be queried.
-    pub stored: Seen<Stored>,
+    pub stored: Observation<StoredPageStats>,
     /// Files of the site that contain the names of cookies.
     pub cookies: Vec<CookieSource>,
     /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`).
     pub uncaching: Vec<String>,
     /// URL paths of files that a `.htaccess` denies and that the server sends to any client.
-    pub exposed: Seen<Vec<String>>,
+    pub exposed: Observation<Vec<String>>,
     /// Rules of `.htaccess` files that are not applied as written, each with its file and the reason.
-    pub htaccess_remarks: Seen<Vec<String>>,
+    pub htaccess_remarks: Observation<Vec<String>>,
     /// Response to a request for the home page in the form of a proxy that received it by https.
-    pub behind_tls: Seen<Visit>,
+    pub https_proxy_visit: Observation<PageVisit>,
     /// Untrusted senders with `X-Forwarded-For`.
-    pub senders: Seen<Senders>,
+    pub senders: Observation<UntrustedSenders>,
     /// True if `wp-content/advanced-cache.php` exists.
-    pub advanced_cache: Seen<bool>,
+    pub advanced_cache: Observation<bool>,
 }
 
 /// Swap of the machine, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Swap {
+pub struct SwapUsage {
     /// Total size.
     pub total: u64,
     /// Used part.
@@ -67,11 +67,11 @@ pub struct Swap {
 
 /// PHP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Php {
+pub struct PhpFacts {
     /// Version, such as `8.2.36`.
     pub version: String,
     /// State of `OPcache`; `None` if it is off.
-    pub opcache: Seen<Option<Opcache>>,
+    pub opcache: Observation<Option<OpcacheState>>,
     /// Values of `upload_max_filesize`, `post_max_size` and `memory_limit`, in bytes; the last may be unlimited.
     pub upload: u64,
     /// See `upload`.
@@ -82,7 +82,7 @@ pub struct Php {
 
 /// State of `OPcache`, in bytes and counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Opcache {
+pub struct OpcacheState {
     /// Used and free memory.
     pub used: u64,
     /// See `used`.
@@ -103,7 +103,7 @@ pub struct Opcache {
 
 /// Pool of php-fpm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pool {
+pub struct FpmPoolStatus {
     /// Current number of children.
     pub total: u32,
     /// Number of busy children.
@@ -116,7 +116,7 @@ pub struct Pool {
 
 /// Children of php-fpm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Workers {
+pub struct FpmChildren {
     /// Unshared memory of the largest child, in bytes.
     pub largest: u64,
     /// Number of children.
@@ -125,7 +125,7 @@ pub struct Workers {
 
 /// `WordPress`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WordPress {
+pub struct WordPressFacts {
     /// Version.
     pub version: String,
     /// Address of the site.
@@ -158,7 +158,7 @@ pub struct WordPress {
 
 /// Response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Visit {
+pub struct PageVisit {
     /// Status code.
     pub status: u16,
     /// Time to the first byte, in milliseconds.
@@ -187,20 +187,20 @@ pub struct Visit {
 
 /// Page that was requested twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct CheckedPage {
     /// Kind: home, post, page, feed, sitemap, 404.
     pub kind: &'static str,
     /// URL.
     pub url: String,
     /// First and second response.
-    pub visits: Seen<(Visit, Visit)>,
+    pub visits: Observation<(PageVisit, PageVisit)>,
     /// Response that could not come from the cache (the home page with a unique argument).
-    pub uncached: Option<Visit>,
+    pub uncached: Option<PageVisit>,
 }
 
 /// Style sheet or script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asset {
+pub struct PageAsset {
     /// Path.
     pub path: String,
     /// Status code.
@@ -210,7 +210,7 @@ pub struct Asset {
     /// Value of `Content-Encoding`.
     pub encoding: String,
     /// Lifetime in browser caches in seconds, by `Cache-Control` or `Expires`; `None` without these fields.
-    pub kept_s: Option<u64>,
+    pub cache_lifetime_s: Option<u64>,
     /// True if it has `ETag` or `Last-Modified`.
     pub has_validator: bool,
     /// True if it appears to be minified.
@@ -219,7 +219,7 @@ pub struct Asset {
 
 /// Statistics of stored pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredPageStats {
     /// Number of pages.
     pub pages: u64,
     /// Longest validity of a page, in seconds.
@@ -232,7 +232,7 @@ pub struct Stored {
 
 /// Untrusted senders with `X-Forwarded-For`: proxies in front, or clients that forge an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Senders {
+pub struct UntrustedSenders {
     /// Value of `--trusted-proxy` that covers a sender, and the number of its requests.
     pub requests: Vec<(String, u64)>,
     /// Number of requests of other senders.

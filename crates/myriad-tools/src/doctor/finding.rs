@@ -28,7 +28,7 @@ impl Severity {
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// Name of the check, for machines: `opcache-off`.
     pub check: &'static str,
     /// Severity of the finding.
@@ -40,13 +40,13 @@ pub struct Finding {
 }
 
 /// List that checks add to.
-pub(crate) struct Report<'l> {
+pub(crate) struct CheckReport<'l> {
     pub(crate) check: &'static str,
-    pub(crate) list: &'l mut Vec<Finding>,
+    pub(crate) list: &'l mut Vec<DoctorFinding>,
 }
 
-impl<'l> Report<'l> {
-    pub(crate) fn new(check: &'static str, list: &'l mut Vec<Finding>) -> Self {
+impl<'l> CheckReport<'l> {
+    pub(crate) fn new(check: &'static str, list: &'l mut Vec<DoctorFinding>) -> Self {
         Self { check, list }
     }
 
@@ -67,6 +67,11 @@ impl<'l> Report<'l> {
     }
 
     fn add(self, severity: Severity, what: impl Into<String>, remedy: impl Into<String>) {
-        self.list.push(Finding { check: self.check, severity, what: what.into(), remedy: remedy.into() });
+        self.list.push(DoctorFinding {
+            check: self.check,
+            severity,
+            what: what.into(),
+            remedy: remedy.into(),
+        });
     }
 }

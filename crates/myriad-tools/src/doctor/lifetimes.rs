@@ -2,9 +2,9 @@
 //! that is missing in the table is newer, or its support expired long ago.
 
 /// End of support of a version: seconds since the Unix epoch, at the end of that day.
-type End = (u32, u32, u32);
+type SupportEnd = (u32, u32, u32);
 
-const PHP: [((u32, u32), End); 10] = [
+const PHP: [((u32, u32), SupportEnd); 10] = [
     ((7, 2), (2020, 11, 30)),
     ((7, 3), (2021, 12, 6)),
     ((7, 4), (2022, 11, 28)),
@@ -16,7 +16,7 @@ const PHP: [((u32, u32), End); 10] = [
     ((8, 5), (2029, 12, 31)),
     ((7, 1), (2019, 12, 1)),
 ];
-const MARIADB: [((u32, u32), End); 9] = [
+const MARIADB: [((u32, u32), SupportEnd); 9] = [
     ((10, 3), (2023, 5, 25)),
     ((10, 4), (2024, 6, 18)),
     ((10, 5), (2025, 6, 24)),
@@ -27,7 +27,7 @@ const MARIADB: [((u32, u32), End); 9] = [
     ((11, 4), (2029, 5, 29)),
     ((11, 8), (2028, 6, 4)),
 ];
-const MYSQL: [((u32, u32), End); 4] =
+const MYSQL: [((u32, u32), SupportEnd); 4] =
     [((5, 6), (2021, 2, 5)), ((5, 7), (2023, 10, 21)), ((8, 0), (2026, 4, 30)), ((8, 4), (2032, 4, 30))];
 
 /// Programs with a table.
@@ -40,7 +40,7 @@ pub(crate) enum Program {
 
 /// Support status of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Support {
+pub(crate) enum SupportStatus {
     /// Support has expired on that day.
     Ended(String),
     /// Support expires on that day.
@@ -49,18 +49,18 @@ pub(crate) enum Support {
     Unknown,
 }
 
-pub(crate) fn support(program: Program, version: &str, now_s: u64) -> Support {
-    let Some(version) = parse(version) else { return Support::Unknown };
-    let table: &[((u32, u32), End)] = match program {
+pub(crate) fn support(program: Program, version: &str, now_s: u64) -> SupportStatus {
+    let Some(version) = parse(version) else { return SupportStatus::Unknown };
+    let table: &[((u32, u32), SupportEnd)] = match program {
         Program::Php => &PHP,
         Program::MariaDb => &MARIADB,
         Program::MySql => &MYSQL,
     };
     let Some((_, (year, month, day))) = table.iter().find(|(known, _)| *known == version) else {
-        return Support::Unknown;
+        return SupportStatus::Unknown;
     };
     let date = format!("{year}-{month:02}-{day:02}");
-    if now_s > seconds(*year, *month, *day) { Support::Ended(date) } else { Support::Until(date) }
+    if now_s > seconds(*year, *month, *day) { SupportStatus::Ended(date) } else { SupportStatus::Until(date) }
 }
 
 /// Parses the major and minor number at the beginning of a version.
@@ -89,15 +89,18 @@ mod tests {
         assert_eq!(seconds(1970, 1, 1), 86_400);
         assert_eq!(seconds(2026, 12, 31), 1_798_761_600);
         let at = |now_s| support(Program::Php, "8.2.36", now_s);
-        assert_eq!(at(1_798_761_600), Support::Until("2026-12-31".to_owned()));
-        assert_eq!(at(1_798_761_601), Support::Ended("2026-12-31".to_owned()));
+        assert_eq!(at(1_798_761_600), SupportStatus::Until("2026-12-31".to_owned()));
+        assert_eq!(at(1_798_761_601), SupportStatus::Ended("2026-12-31".to_owned()));
         assert_eq!(
             support(Program::MariaDb, "10.11.19-MariaDB-0+deb12u1", 1_790_000_000),
-            Support::Until("2028-02-16".to_owned())
+            SupportStatus::Until("2028-02-16".to_owned())
         );
-        assert_eq!(support(Program::MySql, "5.7.44", 1_790_000_000), Support::Ended("2023-10-21".to_owned()));
+        assert_eq!(
+            support(Program::MySql, "5.7.44", 1_790_000_000),
+            SupportStatus::Ended("2023-10-21".to_owned())
+        );
         for unknown in ["", "x", "9", "99.1"] {
-            assert_eq!(support(Program::Php, unknown, 0), Support::Unknown);
+            assert_eq!(support(Program::Php, unknown, 0), SupportStatus::Unknown);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Checks of the machine: descriptors, backlog, swap, processes that the kernel has killed.
 
-use crate::doctor::facts::Facts;
-use crate::doctor::finding::{Finding, Report};
+use crate::doctor::facts::StackFacts;
+use crate::doctor::finding::{CheckReport, DoctorFinding};
 
 /// Minimum number of descriptors of Myriad: a request uses one for the connection and one for a file or an origin
 /// connection.
@@ -11,14 +11,14 @@ const BACKLOG: u64 = 1024;
 /// Remedy of `myriad tune` for limits.
 const TUNE: &str = "myriad tune shows suitable settings for this machine, myriad tune --apply writes them";
 
-pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
-    descriptors(facts, Report::new("descriptors", list));
-    backlog(facts, Report::new("backlog", list));
-    swap(facts, Report::new("swap", list));
-    killed(facts, Report::new("oom", list));
+pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
+    descriptors(facts, CheckReport::new("descriptors", list));
+    backlog(facts, CheckReport::new("backlog", list));
+    swap(facts, CheckReport::new("swap", list));
+    killed(facts, CheckReport::new("oom", list));
 }
 
-fn descriptors(facts: &Facts, report: Report<'_>) {
+fn descriptors(facts: &StackFacts, report: CheckReport<'_>) {
     match &facts.descriptors {
         Err(why) => {
             report.unseen(
@@ -36,7 +36,7 @@ fn descriptors(facts: &Facts, report: Report<'_>) {
     }
 }
 
-fn backlog(facts: &Facts, report: Report<'_>) {
+fn backlog(facts: &StackFacts, report: CheckReport<'_>) {
     match &facts.backlog {
         Err(why) => report.unseen(why, "run sysctl net.core.somaxconn to see the value"),
         Ok(backlog) if *backlog < BACKLOG => report.warn(
@@ -49,7 +49,7 @@ fn backlog(facts: &Facts, report: Report<'_>) {
     }
 }
 
-fn swap(facts: &Facts, report: Report<'_>) {
+fn swap(facts: &StackFacts, report: CheckReport<'_>) {
     let mb = |bytes: u64| bytes >> 20;
     match &facts.swap {
         Err(why) => report.unseen(why, "run free -m to see the value"),
@@ -70,7 +70,7 @@ fn swap(facts: &Facts, report: Report<'_>) {
     }
 }
 
-fn killed(facts: &Facts, report: Report<'_>) {
+fn killed(facts: &StackFacts, report: CheckReport<'_>) {
     match &facts.killed {
         Err(why) => report.unseen(why, "run dmesg | grep -i 'killed process' as root"),
         Ok(names) if names.is_empty() => report.fine("no process was killed by the OOM killer"),

@@ -21,16 +21,16 @@ mod plugins;
 mod proxies;
 mod wordpress;
 
-pub use assets::{Linked, is_minified, linked};
+pub use assets::{LinkedAssets, is_minified, linked_assets};
 pub use facts::{
-    Asset, CookieSource, Facts, Opcache, Page, Php, Pool, Seen, Senders, Stored, Swap, Visit, WordPress,
-    Workers,
+    CheckedPage, CookieSource, FpmChildren, FpmPoolStatus, Observation, OpcacheState, PageAsset, PageVisit,
+    PhpFacts, StackFacts, StoredPageStats, SwapUsage, UntrustedSenders, WordPressFacts,
 };
-pub use finding::{Finding, Severity};
+pub use finding::{DoctorFinding, Severity};
 
 /// Returns the findings of all checks, the most severe first; checks of equal severity keep their order.
 #[must_use]
-pub fn findings(facts: &Facts) -> Vec<Finding> {
+pub fn findings(facts: &StackFacts) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     down::check(facts, &mut findings);
     machine::check(facts, &mut findings);

@@ -2,60 +2,62 @@
 
 use std::cmp::Ordering;
 
-use crate::doctor::facts::{Facts, Opcache, Php, Pool};
-use crate::doctor::finding::{Finding, Report};
-use crate::doctor::lifetimes::{Program, Support, support};
+use crate::doctor::facts::{FpmPoolStatus, OpcacheState, PhpFacts, StackFacts};
+use crate::doctor::finding::{CheckReport, DoctorFinding};
+use crate::doctor::lifetimes::{Program, SupportStatus, support};
 
 const TUNE: &str = "myriad tune --apply writes suitable settings for this machine and site";
 /// Remedy if PHP could not be examined.
 const LOOK: &str = "run the doctor as root, with --php ADDRESS for php-fpm and --root DIR for the site";
 
-pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     if facts.php_down.is_some() {
         return;
     }
     match &facts.php {
-        Err(why) => Report::new("php", list).unseen(format!("PHP could not be checked: {why}"), LOOK),
+        Err(why) => CheckReport::new("php", list).unseen(format!("PHP could not be checked: {why}"), LOOK),
         Ok(php) => {
-            version(facts, php, Report::new("php-version", list));
+            version(facts, php, CheckReport::new("php-version", list));
             opcache(php, list);
-            sizes(php, Report::new("upload-sizes", list));
+            sizes(php, CheckReport::new("upload-sizes", list));
         }
     }
-    few_children(facts, Report::new("children-too-few", list));
-    many_children(facts, Report::new("children-too-many", list));
-    assumed_children(facts, Report::new("children-assumed", list));
+    few_children(facts, CheckReport::new("children-too-few", list));
+    many_children(facts, CheckReport::new("children-too-many", list));
+    assumed_children(facts, CheckReport::new("children-assumed", list));
 }
 
-fn version(facts: &Facts, php: &Php, report: Report<'_>) {
+fn version(facts: &StackFacts, php: &PhpFacts, report: CheckReport<'_>) {
     let version = &php.version;
     match support(Program::Php, version, facts.now_s) {
-        Support::Ended(day) => report.warn(
+        SupportStatus::Ended(day) => report.warn(
             format!("PHP {version} has had no security updates since {day}"),
             "install a newer PHP; distributions may provide security updates for longer, see their documentation",
         ),
-        Support::Until(day) => report.fine(format!("PHP {version} receives security updates until {day}")),
-        Support::Unknown => report.fine(format!("PHP {version}")),
+        SupportStatus::Until(day) => report.fine(format!("PHP {version} receives security updates until {day}")),
+        SupportStatus::Unknown => report.fine(format!("PHP {version}")),
     }
 }
 
-fn opcache(php: &Php, list: &mut Vec<Finding>) {
+fn opcache(php: &PhpFacts, list: &mut Vec<DoctorFinding>) {
     let opcache = match &php.opcache {
         Ok(opcache) => opcache,
-        Err(why) => return Report::new("opcache-off", list).unseen(why, "leave opcache.restrict_api empty"),
+        Err(why) => {
+            return CheckReport::new("opcache-off", list).unseen(why, "leave opcache.restrict_api empty");
+        }
     };
     let Some(opcache) = opcache else {
-        Report::new("opcache-off", list).bad(
+        CheckReport::new("opcache-off", list).bad(
             "OPcache is off: PHP compiles several hundred files for each page, which takes four times as long",
             format!("set opcache.enable=1 in php.ini, and install php-opcache if it is missing; {TUNE}"),
         );
         return;
     };
-    Report::new("opcache-off", list).fine("OPcache is on");
+    CheckReport::new("opcache-off", list).fine("OPcache is on");
     match fullness(opcache) {
-        Some(what) => Report::new("opcache-full", list)
+        Some(what) => CheckReport::new("opcache-full", list)
             .warn(format!("OPcache is full: {what}. Files that do not fit are compiled for each page"), TUNE),
-        None => Report::new("opcache-full", list).fine(format!(
+        None => CheckReport::new("opcache-full", list).fine(format!(
             "OPcache has {} MB of {} MB free",
             opcache.free >> 20,
             (opcache.free + opcache.used) >> 20
@@ -64,7 +66,7 @@ fn opcache(php: &Php, list: &mut Vec<Finding>) {
 }
 
 /// Returns the exhausted parts of `OPcache`.
-fn fullness(opcache: &Opcache) -> Option<String> {
+fn fullness(opcache: &OpcacheState) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {
         return Some(format!("it restarted {} times because it was full", opcache.restarts));
@@ -80,9 +82,9 @@ fn fullness(opcache: &Opcache) -> Option<String> {
         .then(|| format!("its {} MB for strings are full", opcache.strings >> 20))
 }
 
-fn sizes(php: &Php, report: Report<'_>) {
+fn sizes(php: &PhpFacts, report: CheckReport<'_>) {
     let mb = |bytes: u64| format!("{} MB", bytes >> 20);
-    let said = format!(
+    let sizes_text = format!(
         "upload_max_filesize {}, post_max_size {}, memory_limit {}",
         mb(php.upload),
         mb(php.post),
@@ -90,21 +92,21 @@ fn sizes(php: &Php, report: Report<'_>) {
     );
     if php.upload > php.post || php.memory_limit.is_some_and(|limit| php.post > limit) {
         report.warn(
-            format!("{said}: large uploads fail without an error message"),
+            format!("{sizes_text}: large uploads fail without an error message"),
             format!("each value must be larger than the previous one; {TUNE}"),
         );
     } else {
-        report.fine(said);
+        report.fine(sizes_text);
     }
 }
 
-fn few_children(facts: &Facts, report: Report<'_>) {
+fn few_children(facts: &StackFacts, report: CheckReport<'_>) {
     match &facts.pool {
         Err(why) => report.unseen(
             format!("the status page of php-fpm could not be read: {why}"),
             "set pm.status_path = /fpm-status in the pool configuration, as myriad tune --apply does",
         ),
-        Ok(Pool { reached, queue, total, .. }) if *reached > 0 || *queue > 0 => report.warn(
+        Ok(FpmPoolStatus { reached, queue, total, .. }) if *reached > 0 || *queue > 0 => report.warn(
             format!(
                 "php-fpm has too few children: its {total} children were not enough {reached} times, and {queue} requests are waiting"
             ),
@@ -114,7 +116,7 @@ fn few_children(facts: &Facts, report: Report<'_>) {
     }
 }
 
-fn many_children(facts: &Facts, report: Report<'_>) {
+fn many_children(facts: &StackFacts, report: CheckReport<'_>) {
     let looked =
         || Ok::<_, &String>((facts.workers.as_ref()?, facts.memory.as_ref()?, facts.most_children.as_ref()?));
     let (workers, memory, most) = match looked() {
@@ -140,7 +142,7 @@ fn many_children(facts: &Facts, report: Report<'_>) {
 }
 
 /// Compares the maximum number of requests that Myriad sends at once with the number of children.
-fn assumed_children(facts: &Facts, report: Report<'_>) {
+fn assumed_children(facts: &StackFacts, report: CheckReport<'_>) {
     let (assumed, children) = match (&facts.assumed_children, &facts.most_children) {
         (Ok(Some(assumed)), Ok(children)) => (*assumed, *children),
         (Ok(None), _) => {

@@ -1,13 +1,13 @@
 //! Check of untrusted proxies in front.
 
-use crate::doctor::facts::{Facts, Senders};
-use crate::doctor::finding::{Finding, Report};
+use crate::doctor::facts::{StackFacts, UntrustedSenders};
+use crate::doctor::finding::{CheckReport, DoctorFinding};
 
 /// Minimum number of requests of a sender for a suggestion.
 const FEWEST: u64 = 3;
 
-pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
-    let report = Report::new("trusted-proxy", list);
+pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
+    let report = CheckReport::new("trusted-proxy", list);
     let senders = match &facts.senders {
         Ok(senders) => senders,
         Err(why) => {
@@ -32,7 +32,7 @@ pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
 }
 
 /// Returns the sender of at least nine in ten of these requests. Clients with forged addresses are many senders.
-fn only_proxy(senders: &Senders, all: u64) -> Option<(&str, u64)> {
+fn only_proxy(senders: &UntrustedSenders, all: u64) -> Option<(&str, u64)> {
     let (option, requests) = senders.requests.iter().max_by_key(|(_, requests)| *requests)?;
     (*requests >= FEWEST && requests * 10 >= all * 9).then_some((option, *requests))
 }

@@ -1,9 +1,9 @@
 //! Checks of `WordPress` and its database.
 
 use crate::doctor::down::is_down;
-use crate::doctor::facts::{Facts, WordPress};
-use crate::doctor::finding::{Finding, Report};
-use crate::doctor::lifetimes::{Program, Support, support};
+use crate::doctor::facts::{StackFacts, WordPressFacts};
+use crate::doctor::finding::{CheckReport, DoctorFinding};
+use crate::doctor::lifetimes::{Program, SupportStatus, support};
 use crate::doctor::plugins::page_caches;
 
 /// Size of the options that each page loads, in bytes, above which pages become slower.
@@ -11,40 +11,41 @@ const AUTOLOAD: u64 = 1 << 20;
 /// Number of slow queries per hour above which a finding is reported.
 const SLOW_PER_HOUR: u64 = 10;
 
-pub(crate) fn check(facts: &Facts, list: &mut Vec<Finding>) {
+pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     let wordpress = match &facts.wordpress {
         Ok(wordpress) => wordpress,
         Err(_) if is_down(facts) => return,
         Err(why) => {
             let remedy = "run the doctor as root, with --root DIR for the site and --php ADDRESS for php-fpm";
-            Report::new("wordpress", list).unseen(format!("WordPress could not be checked: {why}"), remedy);
+            CheckReport::new("wordpress", list)
+                .unseen(format!("WordPress could not be checked: {why}"), remedy);
             return;
         }
     };
-    database(facts, wordpress, Report::new("database-version", list));
-    queries(wordpress, Report::new("slow-queries", list));
-    connections(wordpress, Report::new("connections", list));
-    object_cache(wordpress, Report::new("object-cache", list));
-    autoload(wordpress, Report::new("autoload", list));
-    page_cache(facts, wordpress, Report::new("page-cache-plugin", list));
-    errors(wordpress, Report::new("shows-errors", list));
+    database(facts, wordpress, CheckReport::new("database-version", list));
+    queries(wordpress, CheckReport::new("slow-queries", list));
+    connections(wordpress, CheckReport::new("connections", list));
+    object_cache(wordpress, CheckReport::new("object-cache", list));
+    autoload(wordpress, CheckReport::new("autoload", list));
+    page_cache(facts, wordpress, CheckReport::new("page-cache-plugin", list));
+    errors(wordpress, CheckReport::new("shows-errors", list));
 }
 
-fn database(facts: &Facts, wordpress: &WordPress, report: Report<'_>) {
+fn database(facts: &StackFacts, wordpress: &WordPressFacts, report: CheckReport<'_>) {
     let version = &wordpress.database;
     let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
     let (program, name) = if is_mariadb { (Program::MariaDb, "MariaDB") } else { (Program::MySql, "MySQL") };
     match support(program, version, facts.now_s) {
-        Support::Ended(day) => report.warn(
+        SupportStatus::Ended(day) => report.warn(
             format!("{name} {version} has had no security updates since {day}"),
             "install a newer version; distributions may provide security updates for longer, see their documentation",
         ),
-        Support::Until(day) => report.fine(format!("{name} {version} responds and receives security updates until {day}")),
-        Support::Unknown => report.fine(format!("{name} {version} responds")),
+        SupportStatus::Until(day) => report.fine(format!("{name} {version} responds and receives security updates until {day}")),
+        SupportStatus::Unknown => report.fine(format!("{name} {version} responds")),
     }
 }
 
-fn queries(wordpress: &WordPress, report: Report<'_>) {
+fn queries(wordpress: &WordPressFacts, report: CheckReport<'_>) {
     let hours = (wordpress.uptime_s / 3600).max(1);
     let per_hour = wordpress.slow_queries / hours;
     if per_hour >= SLOW_PER_HOUR {
@@ -57,7 +58,7 @@ fn queries(wordpress: &WordPress, report: Report<'_>) {
     }
 }
 
-fn connections(wordpress: &WordPress, report: Report<'_>) {
+fn connections(wordpress: &WordPressFacts, report: CheckReport<'_>) {
     let (used, most) = (wordpress.used_connections, wordpress.most_connections);
     if most > 0 && used * 10 >= most * 9 {
         report.warn(
@@ -69,7 +70,7 @@ fn connections(wordpress: &WordPress, report: Report<'_>) {
     }
 }
 
-fn object_cache(wordpress: &WordPress, report: Report<'_>) {
+fn object_cache(wordpress: &WordPressFacts, report: CheckReport<'_>) {
     if wordpress.object_cache {
         report.fine("an object cache is installed");
     } else {
@@ -82,7 +83,7 @@ fn object_cache(wordpress: &WordPress, report: Report<'_>) {
     }
 }
 
-fn autoload(wordpress: &WordPress, report: Report<'_>) {
+fn autoload(wordpress: &WordPressFacts, report: CheckReport<'_>) {
     let kb = wordpress.autoload >> 10;
     if wordpress.autoload > AUTOLOAD {
         report.warn(
@@ -94,7 +95,7 @@ fn autoload(wordpress: &WordPress, report: Report<'_>) {
     }
 }
 
-fn page_cache(facts: &Facts, wordpress: &WordPress, report: Report<'_>) {
+fn page_cache(facts: &StackFacts, wordpress: &WordPressFacts, report: CheckReport<'_>) {
     let names = page_caches(&wordpress.plugins);
     match (&names[..], &facts.advanced_cache) {
         ([], Ok(false)) => report.fine("no plugin has a second page cache"),
@@ -113,7 +114,7 @@ fn page_cache(facts: &Facts, wordpress: &WordPress, report: Report<'_>) {
     }
 }
 
-fn errors(wordpress: &WordPress, report: Report<'_>) {
+fn errors(wordpress: &WordPressFacts, report: CheckReport<'_>) {
     if wordpress.shows_errors {
         report.warn(
             "WordPress shows PHP errors to visitors, so cached pages can contain errors",

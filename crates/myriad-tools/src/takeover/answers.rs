@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use myriad_conf::Model;
 use myriad_conf::model::{ListenAddress, ListenConf, ServerConf, ServerName};
 
-use myriad_cli::web::{Client, Target};
+use myriad_cli::web::{WebClient, WebTarget};
 
 /// Maximum number of checks: of a thousand servers on one address a part is representative.
 const MOST: usize = 64;
@@ -24,7 +24,7 @@ const AGENT: &str = "myriad-takeover";
 
 /// Check of one address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Question {
+pub(super) enum AddressCheck {
     /// Requests the page `/` of a host.
     Page { at: SocketAddr, tls: bool, host: String },
     /// Tests that a connection is accepted, for protocols other than HTTP.
@@ -35,7 +35,7 @@ pub(super) enum Question {
 
 /// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum CheckResult {
     Status(u16),
     Connected,
     Nothing(String),
@@ -43,13 +43,13 @@ pub(super) enum Told {
 
 /// Returns checks for all addresses of a configuration, each server name once for an address. Datagram sockets are
 /// skipped.
-pub(super) fn questions(model: &Model) -> Vec<Question> {
+pub(super) fn address_checks(model: &Model) -> Vec<AddressCheck> {
     let (mut seen, mut questions) = (HashSet::new(), Vec::new());
-    let of = |servers: &[ServerConf], is_http: bool| -> Vec<Question> {
+    let of = |servers: &[ServerConf], is_http: bool| -> Vec<AddressCheck> {
         servers
             .iter()
             .flat_map(|server| {
-                server.listens.iter().filter_map(move |listen| question(server, listen, is_http))
+                server.listens.iter().filter_map(move |listen| address_check(server, listen, is_http))
             })
             .collect()
     };
@@ -63,20 +63,20 @@ pub(super) fn questions(model: &Model) -> Vec<Question> {
     questions
 }
 
-fn question(server: &ServerConf, listen: &ListenConf, is_http: bool) -> Option<Question> {
+fn address_check(server: &ServerConf, listen: &ListenConf, is_http: bool) -> Option<AddressCheck> {
     let at = match &listen.address {
-        ListenAddress::Ip(address) if !listen.quic && !listen.udp => reached(*address),
-        ListenAddress::Unix(path) => return Some(Question::Path(path.clone())),
+        ListenAddress::Ip(address) if !listen.quic && !listen.udp => loopback_for(*address),
+        ListenAddress::Unix(path) => return Some(AddressCheck::Path(path.clone())),
         _ => return None,
     };
     if !is_http || listen.proxy_protocol {
-        return Some(Question::Connection(at));
+        return Some(AddressCheck::Connection(at));
     }
-    Some(Question::Page { at, tls: listen.ssl, host: host(server) })
+    Some(AddressCheck::Page { at, tls: listen.ssl, host: host(server) })
 }
 
 /// Returns the loopback address for a wildcard address.
-fn reached(address: SocketAddr) -> SocketAddr {
+fn loopback_for(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -96,19 +96,20 @@ fn host(server: &ServerConf) -> String {
     name.unwrap_or_else(|| "localhost".to_owned())
 }
 
-impl Question {
+impl AddressCheck {
     /// Performs the check once.
-    pub(super) fn ask(&self) -> Told {
+    pub(super) fn check_once(&self) -> CheckResult {
         match self {
             Self::Page { at, tls, host } => {
                 let scheme = if *tls { "https" } else { "http" };
-                let url = Target::parse(&format!("{scheme}://{host}:{}/", at.port()));
-                let target = url.or_else(|_| Target::parse(&format!("{scheme}://localhost:{}/", at.port())));
+                let url = WebTarget::parse(&format!("{scheme}://{host}:{}/", at.port()));
+                let target =
+                    url.or_else(|_| WebTarget::parse(&format!("{scheme}://localhost:{}/", at.port())));
                 let asked = target.and_then(|target| {
-                    let mut client = Client::new(Some(&at.to_string()), AGENT);
+                    let mut client = WebClient::new(Some(&at.to_string()), AGENT);
                     client.get(&target, &[]).map_err(|error| error.to_string())
                 });
-                asked.map_or_else(Told::Nothing, |answer| Told::Status(answer.status))
+                asked.map_or_else(CheckResult::Nothing, |answer| CheckResult::Status(answer.status))
             }
             Self::Connection(at) => connected(TcpStream::connect_timeout(at, CONNECT).map(drop)),
             Self::Path(path) => connected(UnixStream::connect(OsStr::from_bytes(path)).map(drop)),
@@ -116,19 +117,19 @@ impl Question {
     }
 
     /// Repeats the check until the result is not worse than before, for the time that a server may take to start.
-    fn ask_until(&self, before: &Told) -> Told {
+    fn check_until(&self, before: &CheckResult) -> CheckResult {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let told = self.ask();
-            if !told.is_worse_than(before) || Instant::now() >= deadline {
-                return told;
+            let result = self.check_once();
+            if !result.is_worse_than(before) || Instant::now() >= deadline {
+                return result;
             }
             sleep(PAUSE);
         }
     }
 }
 
-impl std::fmt::Display for Question {
+impl std::fmt::Display for AddressCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Page { at, tls, host } => {
@@ -140,11 +141,14 @@ impl std::fmt::Display for Question {
     }
 }
 
-fn connected(result: std::io::Result<()>) -> Told {
-    result.map_or_else(|error| Told::Nothing(myriad_cli::pidfile::reason(&error)), |()| Told::Connected)
+fn connected(result: std::io::Result<()>) -> CheckResult {
+    result.map_or_else(
+        |error| CheckResult::Nothing(myriad_cli::pidfile::reason(&error)),
+        |()| CheckResult::Connected,
+    )
 }
 
-impl Told {
+impl CheckResult {
     /// Returns whether the result is worse for clients: no response in place of a response, or an error of a higher
     /// class.
     fn is_worse_than(&self, before: &Self) -> bool {
@@ -157,7 +161,7 @@ impl Told {
     }
 }
 
-impl std::fmt::Display for Told {
+impl std::fmt::Display for CheckResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Status(status) => write!(f, "status {status}"),
@@ -168,17 +172,17 @@ impl std::fmt::Display for Told {
 }
 
 /// Performs all checks before the swap. If no server ran, all addresses must respond after it.
-pub(super) fn before(questions: &[Question], ran: bool) -> Vec<Told> {
-    let ask = |question: &Question| if ran { question.ask() } else { Told::Connected };
+pub(super) fn check_all(questions: &[AddressCheck], ran: bool) -> Vec<CheckResult> {
+    let ask = |question: &AddressCheck| if ran { question.check_once() } else { CheckResult::Connected };
     questions.iter().map(ask).collect()
 }
 
 /// Repeats all checks and prints the results; the error lists those that are worse than before.
-pub(super) fn compare(questions: &[Question], before: &[Told]) -> Result<(), String> {
+pub(super) fn compare(questions: &[AddressCheck], before: &[CheckResult]) -> Result<(), String> {
     let mut worse = Vec::new();
     for (question, before) in questions.iter().zip(before) {
-        let now = question.ask_until(before);
-        let was = if now == *before || *before == Told::Connected {
+        let now = question.check_until(before);
+        let was = if now == *before || *before == CheckResult::Connected {
             String::new()
         } else {
             format!("; before: {before}")
@@ -197,17 +201,17 @@ mod tests {
 
     #[test]
     fn worse_is_what_takes_a_page_from_visitors() {
-        let nothing = || Told::Nothing("refused".into());
+        let nothing = || CheckResult::Nothing("refused".into());
         for (now, before, worse) in [
-            (Told::Status(200), Told::Status(301), false),
-            (Told::Status(404), Told::Status(200), true),
-            (Told::Status(404), Told::Status(403), false),
-            (Told::Status(502), Told::Status(404), true),
-            (Told::Status(404), Told::Status(502), false),
-            (nothing(), Told::Status(502), true),
-            (nothing(), Told::Connected, true),
+            (CheckResult::Status(200), CheckResult::Status(301), false),
+            (CheckResult::Status(404), CheckResult::Status(200), true),
+            (CheckResult::Status(404), CheckResult::Status(403), false),
+            (CheckResult::Status(502), CheckResult::Status(404), true),
+            (CheckResult::Status(404), CheckResult::Status(502), false),
+            (nothing(), CheckResult::Status(502), true),
+            (nothing(), CheckResult::Connected, true),
             (nothing(), nothing(), false),
-            (Told::Status(500), Told::Connected, false),
+            (CheckResult::Status(500), CheckResult::Connected, false),
         ] {
             assert_eq!(now.is_worse_than(&before), worse, "{now} after {before}");
         }

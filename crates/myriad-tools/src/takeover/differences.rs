@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use myriad_conf::registry::Status;
-use myriad_conf::{Node, Parsed, Span, line_and_column};
+use myriad_conf::registry::DirectiveStatus;
+use myriad_conf::{Node, ParsedConfiguration, Span, line_and_column};
 
 /// Maximum number of positions listed for one directive.
 const PLACES: usize = 3;
 
 /// Returns lines that describe the differences, one for each directive; empty if none exist.
-pub(super) fn lines(parsed: &Parsed) -> Vec<String> {
+pub(super) fn lines(parsed: &ParsedConfiguration) -> Vec<String> {
     let mut notes: BTreeMap<&str, String> = BTreeMap::new();
     for directive in myriad_serve::registry().directives() {
         let note = match directive.status {
-            Status::Differs(note) => format!("differs: {note}"),
-            Status::NoEffect(note) => format!("has no effect: {note}"),
-            Status::Later(note) => format!("is not implemented yet: {note}"),
-            Status::Same | Status::Refused(_) | Status::Own => continue,
+            DirectiveStatus::Differs(note) => format!("differs: {note}"),
+            DirectiveStatus::NoEffect(note) => format!("has no effect: {note}"),
+            DirectiveStatus::Later(note) => format!("is not implemented yet: {note}"),
+            DirectiveStatus::Same | DirectiveStatus::Refused(_) | DirectiveStatus::Own => continue,
         };
         notes.entry(&directive.name).or_insert_with(|| note.replace(['`', '*'], ""));
     }
@@ -48,7 +48,7 @@ pub(super) fn gather<'p>(nodes: &'p [Node], visit: &mut impl FnMut(&'p Node)) {
 }
 
 /// Returns file and line; `None` for text that is not in a file.
-fn place(parsed: &Parsed, span: Span) -> Option<String> {
+fn place(parsed: &ParsedConfiguration, span: Span) -> Option<String> {
     let source =
         parsed.source(span.file).filter(|source| !source.builtin && source.path.as_os_str() != "-g")?;
     let (line, _) = line_and_column(source, span.start);

@@ -18,19 +18,19 @@ pub use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 
-use myriad_cli::admin::{Act, help};
+use myriad_cli::admin::{ChangeAction, help};
 use myriad_cli::cli;
-use myriad_cli::configuration::{Configuration, Origin};
-use myriad_cli::paths::Paths;
+use myriad_cli::configuration::{Configuration, ConfigurationSource};
+use myriad_cli::paths::ServerPaths;
 use myriad_cli::port_holder;
-use myriad_cli::report::Finding;
-use nginx::Nginx;
-use options::Options;
-use record::Record;
-use swap::Swap;
-use unit::CommandLine;
+use myriad_cli::report::ConfigFinding;
+use nginx::NginxInstallation;
+use options::TakeoverOptions;
+use record::TakeoverRecord;
+use swap::NginxSwap;
+use unit::MyriadCommandLine;
 
 /// Runs `myriad takeover` with the arguments after its name.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -41,41 +41,41 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else { return Ok(help(USAGE)) };
-    if options.act == Act::Undo {
+    let Some(options) = TakeoverOptions::parse(arguments)? else { return Ok(help(USAGE)) };
+    if options.act == ChangeAction::Undo {
         return undo(&options);
     }
-    if Record::read(&options.root)?.is_some() {
+    if TakeoverRecord::read(&options.root)?.is_some() {
         return Err("Myriad has already taken over; to restore nginx, run myriad takeover --undo".into());
     }
-    let nginx =
-        Nginx::find(&options, master(&options)?).map_err(|error| error + &port_holder::web_servers())?;
+    let nginx = NginxInstallation::find(&options, master(&options)?)
+        .map_err(|error| error + &port_holder::web_servers())?;
     println!("{} at {}", nginx.version, nginx.program.display());
     println!("configuration {}, prefix {}", nginx.configuration.display(), nginx.prefix.display());
     let origin = origin(&nginx)?;
-    let Some(configuration) = examined(&origin) else {
+    let Some(configuration) = examine_configuration(&origin) else {
         return Err("the configuration contains the errors above; nothing was changed. Fix them (nginx can continue to run), then \
              run the command again"
             .into());
     };
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let line = CommandLine::of(&nginx, &configuration.parsed, program);
+    let line = MyriadCommandLine::of(&nginx, &configuration.parsed, program);
     let folders = unit::folders(&nginx, &configuration.parsed);
-    if options.act == Act::Show {
+    if options.act == ChangeAction::Show {
         show(&options, &nginx, &line);
         return Ok(ExitCode::SUCCESS);
     }
-    let found =
-        swap::obstacles(&options.unit).map_err(|error| format!("{error}\n{}", by_hand(&nginx, &line)))?;
-    let record = Record {
+    let found = swap::obstacles(&options.unit)
+        .map_err(|error| format!("{error}\n{}", manual_commands(&nginx, &line)))?;
+    let record = TakeoverRecord {
         program: nginx.program.clone(),
         configuration: nginx.configuration.clone(),
         prefix: nginx.prefix.clone(),
         ..found
     };
-    let questions = answers::questions(&configuration.model);
+    let questions = answers::address_checks(&configuration.model);
     let unit = unit::text(&line, &folders);
-    Swap { root: &options.root, record, unit, questions }.apply()?;
+    NginxSwap { root: &options.root, record, unit, questions }.apply()?;
     println!(
         "\nMyriad is serving. It reads {}; after a change there, run `systemctl reload myriad`.",
         nginx.configuration.display()
@@ -85,12 +85,12 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
 }
 
 /// Returns the nginx master process: that of the service, else the only running one.
-fn master(options: &Options) -> Result<Option<u32>, String> {
+fn master(options: &TakeoverOptions) -> Result<Option<u32>, String> {
     if options.configuration.is_some() {
         return Ok(None);
     }
     // A process that was started manually does not belong to systemd.
-    if let Ok(service) = services::look(&options.unit)
+    if let Ok(service) = services::query_service(&options.unit)
         && service.pid.is_some()
     {
         return Ok(service.pid);
@@ -106,28 +106,28 @@ fn master(options: &Options) -> Result<Option<u32>, String> {
 }
 
 /// Returns the configuration as Myriad would read it in place of nginx.
-fn origin(nginx: &Nginx) -> Result<Origin, String> {
+fn origin(nginx: &NginxInstallation) -> Result<ConfigurationSource, String> {
     if !nginx.configuration.is_file() {
         return Err(format!(
             "{}: no such file; specify the nginx configuration with -c",
             nginx.configuration.display()
         ));
     }
-    let options = cli::Options {
+    let options = cli::ServerOptions {
         prefix: Some(nginx.prefix.clone()),
         configuration: Some(nginx.configuration.clone()),
         error_log: Some(nginx.error_log.clone()),
-        ..cli::Options::default()
+        ..cli::ServerOptions::default()
     };
-    Ok(Origin { paths: Paths::new(&options), directives: Vec::new(), preset: None })
+    Ok(ConfigurationSource { paths: ServerPaths::new(&options), directives: Vec::new(), preset: None })
 }
 
 /// Prints the result of reading the configuration; `None` if it is rejected.
-fn examined(origin: &Origin) -> Option<Configuration> {
+fn examine_configuration(origin: &ConfigurationSource) -> Option<Configuration> {
     let configuration = match origin.load() {
         Ok(configuration) => configuration,
         Err(findings) => {
-            let refused = findings.iter().filter(|finding| finding.level < Level::Warn).count();
+            let refused = findings.iter().filter(|finding| finding.level < LogLevel::Warn).count();
             println!("\nErrors in the configuration: {refused}");
             print_all(&findings);
             return None;
@@ -146,23 +146,23 @@ fn examined(origin: &Origin) -> Option<Configuration> {
     Some(configuration)
 }
 
-fn print_all(findings: &[Finding]) {
+fn print_all(findings: &[ConfigFinding]) {
     for finding in findings {
         println!("{}\n", finding.text);
     }
 }
 
 /// Prints the actions of `--apply`.
-fn show(options: &Options, nginx: &Nginx, line: &CommandLine) {
+fn show(options: &TakeoverOptions, nginx: &NginxInstallation, line: &MyriadCommandLine) {
     println!("\nThe takeover is possible. `myriad takeover --apply` performs these steps:");
     println!("  writes {}", unit::PLACE);
     println!("  stops and disables {}, enables and starts {}", options.unit, services::MYRIAD);
     println!("  checks each address, and restores nginx if a response is worse than before");
-    println!("Without systemd:\n{}", by_hand(nginx, line));
+    println!("Without systemd:\n{}", manual_commands(nginx, line));
 }
 
 /// Returns the commands of a manual takeover.
-fn by_hand(nginx: &Nginx, line: &CommandLine) -> String {
+fn manual_commands(nginx: &NginxInstallation, line: &MyriadCommandLine) -> String {
     let of_nginx = |more: &str| {
         let shell = |path: &std::path::Path| unit::shell(&path.display().to_string());
         format!(
@@ -181,23 +181,23 @@ fn by_hand(nginx: &Nginx, line: &CommandLine) -> String {
     )
 }
 
-fn undo(options: &Options) -> Result<ExitCode, String> {
-    let Some(record) = Record::read(&options.root)? else {
+fn undo(options: &TakeoverOptions) -> Result<ExitCode, String> {
+    let Some(record) = TakeoverRecord::read(&options.root)? else {
         return Err("nothing to undo: no record of a takeover was found".into());
     };
     // The addresses may have changed since; the file contains those that nginx will listen on.
-    let nginx = Nginx {
+    let nginx = NginxInstallation {
         configuration: record.configuration.clone(),
         prefix: record.prefix.clone(),
         error_log: "stderr".into(),
-        ..Nginx::default()
+        ..NginxInstallation::default()
     };
     let configuration = origin(&nginx).and_then(|origin| origin.load().map_err(|_| String::new())).ok();
     let questions =
-        configuration.map(|configuration| answers::questions(&configuration.model)).unwrap_or_default();
-    let before = answers::before(&questions, true);
+        configuration.map(|configuration| answers::address_checks(&configuration.model)).unwrap_or_default();
+    let before = answers::check_all(&questions, true);
     println!("Switching the services:");
-    swap::back(&options.root, &record)?;
+    swap::restore_nginx(&options.root, &record)?;
     if record.nginx_ran {
         println!("Checking each address:");
         answers::compare(&questions, &before)?;

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::options::Options;
+use super::options::TakeoverOptions;
 
 /// Prefix of the command line of the nginx master process.
 const MASTER: &str = "nginx: master process ";
 
 /// An nginx with its paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Nginx {
+pub(super) struct NginxInstallation {
     pub(super) program: PathBuf,
     pub(super) configuration: PathBuf,
     pub(super) prefix: PathBuf,
@@ -23,11 +23,11 @@ pub(super) struct Nginx {
     pub(super) version: String,
 }
 
-impl Nginx {
+impl NginxInstallation {
     /// Finds nginx by the command line, else by the process, else by the package. The error is a sentence with a
     /// remedy.
-    pub(super) fn find(options: &Options, master: Option<u32>) -> Result<Self, String> {
-        let running = master.map(Running::of).unwrap_or_default();
+    pub(super) fn find(options: &TakeoverOptions, master: Option<u32>) -> Result<Self, String> {
+        let running = master.map(RunningNginx::of).unwrap_or_default();
         let named = options.nginx.clone().or(running.program).or_else(installed);
         let Some(program) = named else {
             return Err("nginx is neither installed nor running; specify its program with --nginx, or its configuration with -c".into());
@@ -35,8 +35,8 @@ impl Nginx {
         let output = Command::new(&program).arg("-V").output();
         let output = output
             .map_err(|error| format!("{}: {}", program.display(), myriad_cli::pidfile::reason(&error)))?;
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let mut nginx = Self::told(&told).ok_or_else(|| {
+        let output_text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let mut nginx = Self::from_version_output(&output_text).ok_or_else(|| {
             format!(
                 "{} -V does not print the version of nginx; specify the nginx program with --nginx",
                 program.display()
@@ -56,7 +56,7 @@ impl Nginx {
     }
 
     /// Parses the output of `nginx -V`; paths are made absolute by the prefix.
-    fn told(text: &str) -> Option<Self> {
+    fn from_version_output(text: &str) -> Option<Self> {
         let version = text
             .lines()
             .find_map(|line| line.split_once("version: ").map(|(_, version)| version.to_owned()))?;
@@ -88,17 +88,17 @@ fn installed() -> Option<PathBuf> {
 
 /// Values from the command line of a running master process.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Running {
+struct RunningNginx {
     program: Option<PathBuf>,
     configuration: Option<PathBuf>,
     prefix: Option<PathBuf>,
 }
 
-impl Running {
+impl RunningNginx {
     fn of(pid: u32) -> Self {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        let mut running = Self::told(&line);
+        let mut running = Self::from_title(&line);
         if let Ok(program) = fs::read_link(format!("/proc/{pid}/exe"))
             && program.is_file()
         {
@@ -108,7 +108,7 @@ impl Running {
     }
 
     /// Parses the title of a process. nginx writes its arguments after the title, separated by spaces.
-    fn told(line: &str) -> Self {
+    fn from_title(line: &str) -> Self {
         let mut words = line.strip_prefix(MASTER).unwrap_or_default().split_whitespace();
         let program = words.next().map(PathBuf::from).filter(|path| path.is_absolute());
         let mut running = Self { program, ..Self::default() };
@@ -156,7 +156,7 @@ mod tests {
     fn compiled_paths_are_made_absolute() {
         let text = "nginx version: nginx/1.22.1\nconfigure arguments: --with-cc-opt='-g -O2' --prefix=/usr/share/nginx \
                     --conf-path=/etc/nginx/nginx.conf --error-log-path=stderr --pid-path=run/nginx.pid\n";
-        let nginx = Nginx::told(text).expect("nginx");
+        let nginx = NginxInstallation::from_version_output(text).expect("nginx");
         assert_eq!(
             (nginx.version.as_str(), nginx.configuration.as_path()),
             ("nginx/1.22.1", Path::new("/etc/nginx/nginx.conf"))
@@ -165,22 +165,22 @@ mod tests {
             (nginx.pid.as_path(), nginx.error_log.as_path()),
             (Path::new("/usr/share/nginx/run/nginx.pid"), Path::new("stderr"))
         );
-        let bare = Nginx::told("nginx version: nginx/1.30.0\n").expect("nginx");
+        let bare = NginxInstallation::from_version_output("nginx version: nginx/1.30.0\n").expect("nginx");
         assert_eq!(bare.configuration, Path::new("/usr/local/nginx/conf/nginx.conf"));
-        assert_eq!(Nginx::told("usage: something else"), None);
+        assert_eq!(NginxInstallation::from_version_output("usage: something else"), None);
     }
 
     #[test]
     fn command_line_of_a_master_is_read() {
         let line =
             "nginx: master process /usr/sbin/nginx -g daemon on; master_process on; -c/srv/a.conf -p /srv ";
-        let running = Running::told(line);
+        let running = RunningNginx::from_title(line);
         assert_eq!(running.program, Some("/usr/sbin/nginx".into()));
         assert_eq!(
             (running.configuration, running.prefix),
             (Some("/srv/a.conf".into()), Some("/srv".into()))
         );
-        assert_eq!(Running::told("python3 -c nginx"), Running::default());
+        assert_eq!(RunningNginx::from_title("python3 -c nginx"), RunningNginx::default());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use myriad_cli::admin::{Act, Known, Words};
+use myriad_cli::admin::{ChangeAction, CommandWords, KnownOption};
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -34,12 +34,12 @@ the folders, var/lib/myriad/takeover.json the previous state for --undo.
 Exit status: 0 if the takeover is possible or succeeded; 1 if not, or on errors.
 ";
 
-const OPTIONS: &[Known] =
+const OPTIONS: &[KnownOption] =
     &[("--apply", false), ("--undo", false), ("--nginx", true), ("--service", true), ("--root", true)];
 
 #[derive(Debug)]
-pub(super) struct Options {
-    pub(super) act: Act,
+pub(super) struct TakeoverOptions {
+    pub(super) act: ChangeAction,
     pub(super) configuration: Option<PathBuf>,
     pub(super) prefix: Option<PathBuf>,
     pub(super) nginx: Option<PathBuf>,
@@ -48,10 +48,10 @@ pub(super) struct Options {
     pub(super) root: PathBuf,
 }
 
-impl Options {
+impl TakeoverOptions {
     /// Parses the words after `myriad takeover`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
             return Ok(None);
         }
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn invalid_takeover_options_are_reported() {
-        let parsed = |arguments: &[&str]| Options::parse(arguments.iter().map(OsString::from));
+        let parsed = |arguments: &[&str]| TakeoverOptions::parse(arguments.iter().map(OsString::from));
         let options = parsed(&["--service", "openresty", "-c", "a.conf"]).expect("sound").expect("no help");
-        assert_eq!((options.act, options.unit.as_str()), (Act::Show, "openresty.service"));
+        assert_eq!((options.act, options.unit.as_str()), (ChangeAction::Show, "openresty.service"));
         for (arguments, part) in [
             (&["--apply", "--undo"][..], "not both"),
             (&["--service", "a b"], "not a valid service name"),

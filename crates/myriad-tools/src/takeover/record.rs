@@ -14,7 +14,7 @@ const PLACE: &str = "/var/lib/myriad/takeover.json";
 
 /// Earlier state of the services, and the location of the nginx configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct TakeoverRecord {
     /// Unit of nginx.
     pub(super) unit: String,
     pub(super) nginx_ran: bool,
@@ -25,7 +25,7 @@ pub(super) struct Record {
     pub(super) prefix: PathBuf,
 }
 
-impl Record {
+impl TakeoverRecord {
     /// Reads the record below a root, if it exists.
     pub(super) fn read(root: &Path) -> Result<Option<Self>, String> {
         let path = below(root, PLACE);

@@ -9,7 +9,7 @@ const PROPERTIES: [&str; 4] = ["LoadState", "ActiveState", "UnitFileState", "Mai
 
 /// State of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Service {
+pub(super) struct ServiceState {
     pub(super) is_installed: bool,
     pub(super) is_active: bool,
     pub(super) is_enabled: bool,
@@ -18,7 +18,7 @@ pub(super) struct Service {
 }
 
 /// Queries a service; the error is the reason why systemd cannot be queried.
-pub(super) fn look(unit: &str) -> Result<Service, String> {
+pub(super) fn query_service(unit: &str) -> Result<ServiceState, String> {
     let mut arguments = vec!["show"];
     for property in PROPERTIES {
         arguments.extend(["-p", property]);
@@ -28,14 +28,14 @@ pub(super) fn look(unit: &str) -> Result<Service, String> {
     Ok(read(&String::from_utf8_lossy(&output.stdout)))
 }
 
-fn read(text: &str) -> Service {
+fn read(text: &str) -> ServiceState {
     let value = |name: &str| {
         let of = |line: &str| {
             line.split_once('=').filter(|(key, _)| *key == name).map(|(_, v)| v.trim().to_owned())
         };
         text.lines().find_map(of).unwrap_or_default()
     };
-    Service {
+    ServiceState {
         is_installed: value("LoadState") == "loaded",
         is_active: matches!(value("ActiveState").as_str(), "active" | "reloading" | "activating"),
         is_enabled: value("UnitFileState").starts_with("enabled"),
@@ -44,7 +44,7 @@ fn read(text: &str) -> Service {
 }
 
 /// Executes an action by systemd; the error is its message.
-pub(super) fn tell(arguments: &[&str]) -> Result<(), String> {
+pub(super) fn systemctl(arguments: &[&str]) -> Result<(), String> {
     println!("  systemctl {}", arguments.join(" "));
     run(arguments).map(drop)
 }
@@ -57,8 +57,8 @@ fn run(arguments: &[&str]) -> Result<Output, String> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("systemctl {}: {}", arguments.join(" "), said.trim()))
+    let error_text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("systemctl {}: {}", arguments.join(" "), error_text.trim()))
 }
 
 #[cfg(test)]
@@ -68,8 +68,11 @@ mod tests {
     #[test]
     fn what_systemctl_shows_is_read() {
         let running = read("LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nMainPID=17\n");
-        assert_eq!(running, Service { is_installed: true, is_active: true, is_enabled: true, pid: Some(17) });
+        assert_eq!(
+            running,
+            ServiceState { is_installed: true, is_active: true, is_enabled: true, pid: Some(17) }
+        );
         let missing = read("LoadState=not-found\nActiveState=inactive\nUnitFileState=\nMainPID=0\n");
-        assert_eq!((missing, read("")), (Service::default(), Service::default()));
+        assert_eq!((missing, read("")), (ServiceState::default(), ServiceState::default()));
     }
 }

@@ -2,37 +2,37 @@
 
 use std::path::Path;
 
-use super::answers::{self, Question};
-use super::record::{self, Record};
-use super::services::{self, MYRIAD, tell};
+use super::answers::{self, AddressCheck};
+use super::record::{self, TakeoverRecord};
+use super::services::{self, MYRIAD, systemctl};
 use super::unit;
 
 /// Inputs of the swap, all checked earlier.
-pub(super) struct Swap<'a> {
+pub(super) struct NginxSwap<'a> {
     pub(super) root: &'a Path,
-    pub(super) record: Record,
+    pub(super) record: TakeoverRecord,
     /// Text of the drop-in.
     pub(super) unit: String,
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<AddressCheck>,
 }
 
-impl Swap<'_> {
+impl NginxSwap<'_> {
     /// Replaces nginx with Myriad; the error reports whether nginx was restored.
     pub(super) fn apply(&self) -> Result<(), String> {
-        let before = answers::before(&self.questions, self.record.nginx_ran);
+        let before = answers::check_all(&self.questions, self.record.nginx_ran);
         self.record.write(self.root)?;
         if let Err(error) = record::write(self.root, unit::PLACE, &self.unit) {
-            Record::forget(self.root)?;
+            TakeoverRecord::forget(self.root)?;
             return Err(error);
         }
         println!("\nSwitching the services:");
-        let done = self.forth().and_then(|()| {
+        let done = self.switch_to_myriad().and_then(|()| {
             println!("Checking each address:");
             answers::compare(&self.questions, &before)
         });
         let Err(error) = done else { return Ok(()) };
         println!("Restoring nginx:");
-        match back(self.root, &self.record) {
+        match restore_nginx(self.root, &self.record) {
             Ok(()) if self.record.nginx_ran => {
                 let is_back = answers::compare(&self.questions, &before).is_ok();
                 let state = if is_back {
@@ -49,44 +49,44 @@ impl Swap<'_> {
         }
     }
 
-    fn forth(&self) -> Result<(), String> {
-        tell(&["daemon-reload"])?;
-        tell(&["stop", &self.record.unit])?;
+    fn switch_to_myriad(&self) -> Result<(), String> {
+        systemctl(&["daemon-reload"])?;
+        systemctl(&["stop", &self.record.unit])?;
         if self.record.nginx_was_enabled {
-            tell(&["disable", &self.record.unit])?;
+            systemctl(&["disable", &self.record.unit])?;
         }
-        tell(&["start", MYRIAD])?;
-        tell(&["enable", MYRIAD])
+        systemctl(&["start", MYRIAD])?;
+        systemctl(&["enable", MYRIAD])
     }
 }
 
 /// Restores nginx. Each step is executed even if an earlier one failed.
-pub(super) fn back(root: &Path, record: &Record) -> Result<(), String> {
+pub(super) fn restore_nginx(root: &Path, record: &TakeoverRecord) -> Result<(), String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tried = |done: Result<(), String>| errors.extend(done.err());
-    tried(tell(&["stop", MYRIAD]));
+    tried(systemctl(&["stop", MYRIAD]));
     if !record.myriad_was_enabled {
-        tried(tell(&["disable", MYRIAD]));
+        tried(systemctl(&["disable", MYRIAD]));
     }
     tried(record::remove(root, unit::PLACE));
-    tried(tell(&["daemon-reload"]));
+    tried(systemctl(&["daemon-reload"]));
     if record.nginx_was_enabled {
-        tried(tell(&["enable", &record.unit]));
+        tried(systemctl(&["enable", &record.unit]));
     }
     if record.nginx_ran {
-        tried(tell(&["start", &record.unit]));
+        tried(systemctl(&["start", &record.unit]));
     }
     if errors.is_empty() {
-        return Record::forget(root);
+        return TakeoverRecord::forget(root);
     }
     Err(errors.join("\n"))
 }
 
 /// Returns the record for a swap, or the reasons that prevent it, as sentences with remedies.
-pub(super) fn obstacles(nginx_unit: &str) -> Result<Record, String> {
+pub(super) fn obstacles(nginx_unit: &str) -> Result<TakeoverRecord, String> {
     let no_systemd = |why: String| format!("systemd is not available ({why})");
-    let nginx = services::look(nginx_unit).map_err(no_systemd)?;
-    let myriad = services::look(MYRIAD).map_err(no_systemd)?;
+    let nginx = services::query_service(nginx_unit).map_err(no_systemd)?;
+    let myriad = services::query_service(MYRIAD).map_err(no_systemd)?;
     if !nginx.is_installed {
         return Err(format!("systemd has no service {nginx_unit}: specify the nginx service with --service"));
     }
@@ -100,11 +100,11 @@ pub(super) fn obstacles(nginx_unit: &str) -> Result<Record, String> {
             "{MYRIAD} is running with a different configuration: run systemctl disable --now myriad, then run this command again"
         ));
     }
-    Ok(Record {
+    Ok(TakeoverRecord {
         unit: nginx_unit.to_owned(),
         nginx_ran: nginx.is_active,
         nginx_was_enabled: nginx.is_enabled,
         myriad_was_enabled: myriad.is_enabled,
-        ..Record::default()
+        ..TakeoverRecord::default()
     })
 }

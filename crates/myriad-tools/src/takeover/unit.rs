@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use myriad_conf::Parsed;
+use myriad_conf::ParsedConfiguration;
 
 use super::differences::gather;
-use super::nginx::Nginx;
+use super::nginx::NginxInstallation;
 
 /// Path of the drop-in.
 pub(super) const PLACE: &str = "/etc/systemd/system/myriad.service.d/takeover.conf";
@@ -18,24 +18,25 @@ const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 
 /// Command line of Myriad in place of nginx.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CommandLine {
+pub(super) struct MyriadCommandLine {
     program: PathBuf,
     paths: Vec<(&'static str, PathBuf)>,
     /// Value for `-g`, without `daemon off;`.
     pub(super) directives: String,
     /// Set if the configuration contains `daemon`.
-    says_daemon: bool,
+    sets_daemon: bool,
 }
 
-impl CommandLine {
+impl MyriadCommandLine {
     /// Creates the command line from nginx and its configuration: directives that the file lacks get the compiled
     /// defaults of nginx.
-    pub(super) fn of(nginx: &Nginx, parsed: &Parsed, program: PathBuf) -> Self {
-        let says = |name: &str| parsed.nodes.iter().any(|node| node.name.text == name.as_bytes());
-        let directives = if says("pid") { String::new() } else { format!("pid {};", nginx.pid.display()) };
+    pub(super) fn of(nginx: &NginxInstallation, parsed: &ParsedConfiguration, program: PathBuf) -> Self {
+        let has_directive = |name: &str| parsed.nodes.iter().any(|node| node.name.text == name.as_bytes());
+        let directives =
+            if has_directive("pid") { String::new() } else { format!("pid {};", nginx.pid.display()) };
         let mut paths = vec![("-p", nginx.prefix.clone()), ("-c", nginx.configuration.clone())];
         paths.push(("-e", nginx.error_log.clone()));
-        Self { program, paths, directives, says_daemon: says("daemon") }
+        Self { program, paths, directives, sets_daemon: has_directive("daemon") }
     }
 
     /// Returns the command line with each word quoted by `quote`; `foreground` for a service.
@@ -47,7 +48,7 @@ impl CommandLine {
         for (option, path) in &self.paths {
             let _ = write!(line, " {option} {}", quote(&path.display().to_string()));
         }
-        let daemon = if foreground && !self.says_daemon { "daemon off;" } else { "" };
+        let daemon = if foreground && !self.sets_daemon { "daemon off;" } else { "" };
         let directives = format!("{daemon} {}", self.directives);
         if !directives.trim().is_empty() {
             let _ = write!(line, " -g {}", quote(directives.trim()));
@@ -57,7 +58,7 @@ impl CommandLine {
 }
 
 /// Returns the text of the drop-in.
-pub(super) fn text(line: &CommandLine, folders: &BTreeSet<PathBuf>) -> String {
+pub(super) fn text(line: &MyriadCommandLine, folders: &BTreeSet<PathBuf>) -> String {
     let mut text = String::from(
         "# Written by `myriad takeover --apply`; `myriad takeover --undo` removes it.\n[Service]\nExecStart=\n",
     );
@@ -71,7 +72,7 @@ pub(super) fn text(line: &CommandLine, folders: &BTreeSet<PathBuf>) -> String {
 }
 
 /// Returns the folders that a configuration writes to: logs, pid file, zones, temporary files.
-pub(super) fn folders(nginx: &Nginx, parsed: &Parsed) -> BTreeSet<PathBuf> {
+pub(super) fn folders(nginx: &NginxInstallation, parsed: &ParsedConfiguration) -> BTreeSet<PathBuf> {
     let mut folders: BTreeSet<PathBuf> = nginx.pid.parent().map(Path::to_owned).into_iter().collect();
     gather(&parsed.nodes, &mut |node| {
         let name = String::from_utf8_lossy(&node.name.text).into_owned();
@@ -131,12 +132,12 @@ mod tests {
         let text = "error_log /var/log/nginx/error.log; daemon off;\n\
                     http { access_log /srv/logs/$host/a.log; proxy_cache_path /var/cache/n keys_zone=a:1m;\n\
                     server { access_log off; error_log stderr; client_body_temp_path tmp/x; } }";
-        let nginx = Nginx {
+        let nginx = NginxInstallation {
             configuration: "/etc/a b/50%.conf".into(),
             prefix: "/usr/share/nginx".into(),
             error_log: "stderr".into(),
             pid: "/run/nginx.pid".into(),
-            ..Nginx::default()
+            ..NginxInstallation::default()
         };
         let loader = MemoryLoader::with(nginx.configuration.clone(), text.as_bytes().to_vec());
         let parsed = myriad_serve::registry().parse(&loader, &nginx.configuration, b"");
@@ -154,7 +155,7 @@ mod tests {
                 "/var/log/nginx"
             ]
         );
-        let line = CommandLine::of(&nginx, &parsed, "/usr/sbin/myriad".into());
+        let line = MyriadCommandLine::of(&nginx, &parsed, "/usr/sbin/myriad".into());
         let unit = super::text(&line, &folders);
         let start = "ExecStart=\"/usr/sbin/myriad\" -p \"/usr/share/nginx\" -c \"/etc/a b/50%%.conf\" -e \"stderr\" -g \"pid /run/nginx.pid;\"\n";
         assert!(unit.contains(start), "{unit}");

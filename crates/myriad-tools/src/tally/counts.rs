@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::tally::fault::{Fault, group};
+use crate::tally::fault::{ErrorLogLine, group};
 use crate::tally::page;
-use crate::tally::times::Times;
-use crate::tally::top::Top;
-use crate::tally::visit::Visit;
+use crate::tally::times::DurationHistogram;
+use crate::tally::top::TopCounter;
+use crate::tally::visit::LoggedRequest;
 
 /// Maximum number of stored keys of one kind; beyond it the rarest are dropped.
 const MOST: usize = 16_384;
@@ -17,11 +17,11 @@ const AGENTS: usize = 3;
 const MOST_HOURS: usize = 24 * 731;
 
 /// Requests in an hour by class of status: none, 1xx to 5xx.
-pub(crate) type Classes = [u64; 6];
+pub(crate) type StatusClasses = [u64; 6];
 
 /// Counts of a page.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OfPage {
+pub(crate) struct PageCounts {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) errors: u64,
@@ -29,14 +29,14 @@ pub(crate) struct OfPage {
 
 /// Counts of cache misses of a page.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OfMisses {
+pub(crate) struct MissCounts {
     /// Counts by `$upstream_cache_status`: MISS, EXPIRED, BYPASS.
     pub(crate) by_status: [u64; 3],
 }
 
 /// Counts of an address.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OfAddress {
+pub(crate) struct AddressCounts {
     pub(crate) bytes: u64,
     pub(crate) errors: u64,
     minute: u64,
@@ -49,7 +49,7 @@ pub(crate) struct OfAddress {
 
 /// Counts of a group of errors.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OfFault {
+pub(crate) struct ErrorCounts {
     pub(crate) level: String,
     /// Message of the last error, and the client of its request.
     pub(crate) example: String,
@@ -63,20 +63,20 @@ pub(crate) struct OfFault {
 pub struct Tally {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    pub(crate) classes: Classes,
+    pub(crate) classes: StatusClasses,
     /// Counts by `$upstream_cache_status`, in the order of [`CACHE`], followed by all others.
     pub(crate) cache: [u64; 8],
-    pub(crate) tells_cache: bool,
+    pub(crate) has_cache_status: bool,
     pub(crate) first_s: Option<u64>,
     pub(crate) last_s: Option<u64>,
-    pub(crate) times: Times,
-    pub(crate) hours: BTreeMap<u64, Classes>,
-    pub(crate) pages: Top<OfPage>,
-    pub(crate) slow: Top<Times>,
-    pub(crate) misses: Top<OfMisses>,
-    pub(crate) addresses: Top<OfAddress>,
-    pub(crate) agents: Top<()>,
-    pub(crate) faults: Top<OfFault>,
+    pub(crate) times: DurationHistogram,
+    pub(crate) hours: BTreeMap<u64, StatusClasses>,
+    pub(crate) pages: TopCounter<PageCounts>,
+    pub(crate) slow: TopCounter<DurationHistogram>,
+    pub(crate) misses: TopCounter<MissCounts>,
+    pub(crate) addresses: TopCounter<AddressCounts>,
+    pub(crate) agents: TopCounter<()>,
+    pub(crate) faults: TopCounter<ErrorCounts>,
     pub(crate) fault_lines: u64,
     /// Number of lines that could not be parsed.
     pub unread: u64,
@@ -94,17 +94,17 @@ impl Default for Tally {
             bytes: 0,
             classes: [0; 6],
             cache: [0; 8],
-            tells_cache: false,
+            has_cache_status: false,
             first_s: None,
             last_s: None,
-            times: Times::default(),
+            times: DurationHistogram::default(),
             hours: BTreeMap::new(),
-            pages: Top::new(MOST),
-            slow: Top::new(MOST),
-            misses: Top::new(MOST),
-            addresses: Top::new(MOST),
-            agents: Top::new(MOST / 4),
-            faults: Top::new(MOST / 16),
+            pages: TopCounter::new(MOST),
+            slow: TopCounter::new(MOST),
+            misses: TopCounter::new(MOST),
+            addresses: TopCounter::new(MOST),
+            agents: TopCounter::new(MOST / 4),
+            faults: TopCounter::new(MOST / 16),
             fault_lines: 0,
             unread: 0,
             page: Vec::new(),
@@ -115,7 +115,7 @@ impl Default for Tally {
 
 impl Tally {
     /// Counts a request.
-    pub fn visit(&mut self, visit: &Visit<'_>) {
+    pub fn visit(&mut self, visit: &LoggedRequest<'_>) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(visit.bytes);
         let class = visit.status.map_or(0, |status| usize::from(status / 100)).min(5);
@@ -154,7 +154,7 @@ impl Tally {
 
     fn cache(&mut self, status: Option<&[u8]>) {
         let Some(status) = status else { return };
-        self.tells_cache = true;
+        self.has_cache_status = true;
         let at = CACHE.iter().position(|known| known.as_bytes() == status);
         self.cache[at.unwrap_or(CACHE.len())] += 1;
         if let Some(at) = at.filter(|at| *at >= 4) {
@@ -162,7 +162,7 @@ impl Tally {
         }
     }
 
-    fn address(&mut self, visit: &Visit<'_>, is_error: bool) {
+    fn address(&mut self, visit: &LoggedRequest<'_>, is_error: bool) {
         if visit.address.is_empty() {
             return;
         }
@@ -178,7 +178,7 @@ impl Tally {
     }
 
     /// Counts a line of the error log.
-    pub fn fault(&mut self, fault: &Fault<'_>) {
+    pub fn fault(&mut self, fault: &ErrorLogLine<'_>) {
         self.fault_lines = self.fault_lines.saturating_add(fault.count);
         self.time(fault.time_s);
         self.group.clear();
@@ -194,7 +194,7 @@ impl Tally {
     }
 }
 
-impl OfAddress {
+impl AddressCounts {
     /// Counts a user agent by the algorithm of Misra and Gries: an agent that is not in the full list decrements all
     /// counts.
     fn agent(&mut self, agent: &[u8]) {
@@ -232,10 +232,10 @@ fn cut(text: &str, most: usize, into: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tally::{Layout, read_fault};
+    use crate::tally::{LogLayout, read_fault};
 
     fn tally(lines: &[String]) -> Tally {
-        let layout = Layout::of("$remote_addr [$msec] \"$request\" $status $request_time $upstream_cache_status \"$http_user_agent\"", false)
+        let layout = LogLayout::of("$remote_addr [$msec] \"$request\" $status $request_time $upstream_cache_status \"$http_user_agent\"", false)
             .expect("a layout");
         let mut tally = Tally::default();
         for line in lines {
@@ -278,7 +278,7 @@ mod tests {
         let mut tally = Tally::default();
         for number in 0..100_000_u64 {
             let text = format!("/{number}");
-            let mut visit = Visit { time_s: Some(number * 3600), ..Visit::default() };
+            let mut visit = LoggedRequest { time_s: Some(number * 3600), ..LoggedRequest::default() };
             visit.uri = text.as_bytes().into();
             visit.address = text.as_bytes().into();
             visit.agent = text.as_bytes().into();

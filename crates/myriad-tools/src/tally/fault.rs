@@ -6,7 +6,7 @@ use crate::tally::time;
 
 /// Line of the error log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fault<'a> {
+pub struct ErrorLogLine<'a> {
     /// Time in seconds since the epoch.
     pub time_s: Option<u64>,
     /// Level: `error`, `crit` and so on.
@@ -21,7 +21,7 @@ pub struct Fault<'a> {
 
 /// Parses a line of the error log; `None` for other lines. The format of nginx has no time zone; `offset_minutes`
 /// returns it.
-pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<Fault<'_>> {
+pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<ErrorLogLine<'_>> {
     if line.starts_with('{') {
         return read_json(line);
     }
@@ -39,7 +39,13 @@ pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<Fau
     let client =
         context.strip_prefix(", client: ").map_or("", |rest| rest.split([',', ' ']).next().unwrap_or(""));
     let level = Cow::Borrowed(level);
-    Some(Fault { time_s, level, message: Cow::Borrowed(message), client: Cow::Borrowed(client), count })
+    Some(ErrorLogLine {
+        time_s,
+        level,
+        message: Cow::Borrowed(message),
+        client: Cow::Borrowed(client),
+        count,
+    })
 }
 
 fn repeated(message: &str) -> Option<(u64, &str)> {
@@ -55,7 +61,7 @@ fn split_context(message: &str) -> (&str, &str) {
 }
 
 #[derive(serde::Deserialize)]
-struct Object<'a> {
+struct JsonErrorLine<'a> {
     #[serde(borrow)]
     time: Cow<'a, str>,
     #[serde(borrow)]
@@ -68,10 +74,10 @@ struct Object<'a> {
     repeated: Option<u64>,
 }
 
-fn read_json(line: &str) -> Option<Fault<'_>> {
-    let Object { time, level, message, client, repeated } = serde_json::from_str(line).ok()?;
+fn read_json(line: &str) -> Option<ErrorLogLine<'_>> {
+    let JsonErrorLine { time, level, message, client, repeated } = serde_json::from_str(line).ok()?;
     let time_s = time::iso8601(time.as_bytes());
-    Some(Fault { time_s, level, message, client, count: repeated.unwrap_or(1) })
+    Some(ErrorLogLine { time_s, level, message, client, count: repeated.unwrap_or(1) })
 }
 
 /// Appends the group of a message: numbers become `N`, quoted text becomes `"…"`. Numbers of system errors are

@@ -4,32 +4,32 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-use crate::tally::visit::{Field, Visit};
+use crate::tally::visit::{LogField, LoggedRequest};
 
 /// Default format of nginx.
 const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
 
 /// Compiled `log_format` for parsing lines.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct LogLayout {
     /// Text before the first variable.
     begin: Vec<u8>,
-    parts: Vec<Part>,
+    parts: Vec<LayoutPart>,
     /// True if values are escaped as strings of JSON.
     is_json: bool,
-    has: Vec<Field>,
+    has: Vec<LogField>,
 }
 
 #[derive(Clone, Debug)]
-struct Part {
-    field: Field,
+struct LayoutPart {
+    field: LogField,
     /// True if the value may be a list of several peers: `a, b : c`.
     is_list: bool,
     /// Text after the value; empty at the end.
-    behind: Finder<'static>,
+    text_after: Finder<'static>,
 }
 
-impl Layout {
+impl LogLayout {
     /// Compiles the text of a format. Returns `None` if two variables are adjacent or it has no variables, as no line
     /// can be parsed then.
     pub fn of(text: &str, is_json: bool) -> Option<Self> {
@@ -47,9 +47,13 @@ impl Layout {
                 return None;
             }
             touch = behind.is_empty();
-            let (field, is_list) = (Field::named(name), name.starts_with("upstream_"));
+            let (field, is_list) = (LogField::from_name(name), name.starts_with("upstream_"));
             layout.has.push(field);
-            layout.parts.push(Part { field, is_list, behind: Finder::new(behind.as_bytes()).into_owned() });
+            layout.parts.push(LayoutPart {
+                field,
+                is_list,
+                text_after: Finder::new(behind.as_bytes()).into_owned(),
+            });
         }
         (!layout.parts.is_empty()).then_some(layout)
     }
@@ -67,25 +71,25 @@ impl Layout {
     }
 
     /// Returns whether lines contain the duration of requests.
-    pub fn tells_times(&self) -> bool {
-        self.has.contains(&Field::Took)
+    pub fn has_times(&self) -> bool {
+        self.has.contains(&LogField::Took)
     }
 
     /// Returns whether lines contain the cache status.
-    pub fn tells_cache(&self) -> bool {
-        self.has.contains(&Field::Cache)
+    pub fn has_cache_status(&self) -> bool {
+        self.has.contains(&LogField::Cache)
     }
 
     /// Parses a line without its line break; `None` if it does not match.
-    pub fn read<'a>(&self, line: &'a [u8]) -> Option<Visit<'a>> {
+    pub fn read<'a>(&self, line: &'a [u8]) -> Option<LoggedRequest<'a>> {
         let mut rest = line.strip_prefix(self.begin.as_slice())?;
-        let mut visit = Visit::default();
+        let mut visit = LoggedRequest::default();
         for part in &self.parts {
-            let behind = part.behind.needle();
-            let end = if behind.is_empty() { rest.len() } else { part.end(rest)? };
+            let text_after = part.text_after.needle();
+            let end = if text_after.is_empty() { rest.len() } else { part.end(rest)? };
             let value = &rest[..end];
-            rest = &rest[(end + behind.len()).min(rest.len())..];
-            if part.field != Field::Other {
+            rest = &rest[(end + text_after.len()).min(rest.len())..];
+            if part.field != LogField::Other {
                 visit.set(part.field, self.unescaped(value));
             }
         }
@@ -104,14 +108,14 @@ impl Layout {
     }
 }
 
-impl Part {
+impl LayoutPart {
     fn end(&self, text: &[u8]) -> Option<usize> {
         let mut from = 0;
         loop {
-            let end = from + self.behind.find(&text[from..])?;
+            let end = from + self.text_after.find(&text[from..])?;
             // A list continues after ", " and " : ".
             let goes_on = self.is_list
-                && self.behind.needle().first() == Some(&b' ')
+                && self.text_after.needle().first() == Some(&b' ')
                 && (text[..end].ends_with(b",")
                     || text[..end].ends_with(b" :")
                     || text[end..].starts_with(b" : "));
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_line_of_the_combined_format_is_read() {
-        let visit = Layout::combined().read(LINE).expect("a line");
+        let visit = LogLayout::combined().read(LINE).expect("a line");
         assert_eq!(visit.time_s, Some(1_795_540_029));
         assert_eq!((&*visit.address, &*visit.uri), (&b"192.0.2.7"[..], &b"/a?b=1"[..]));
         assert_eq!((visit.status, visit.bytes), (Some(200), 512));
@@ -142,34 +146,34 @@ mod tests {
     #[test]
     fn what_follows_a_known_format_does_no_harm_and_other_lines_are_none() {
         let longer = [LINE, b" 0.003 HIT"].concat();
-        assert!(Layout::combined().read(&longer).is_some());
+        assert!(LogLayout::combined().read(&longer).is_some());
         for wrong in [&b""[..], b"x", b"192.0.2.7 - - [24/Nov", b"\xff\xfe"] {
-            assert!(Layout::combined().read(wrong).is_none());
+            assert!(LogLayout::combined().read(wrong).is_none());
         }
     }
 
     #[test]
     fn any_format_is_read_and_lists_of_peers_are_one_value() {
         let text = r#"${remote_addr} [$time_iso8601] $host "$request" $status $upstream_addr $upstream_response_time $request_time $upstream_cache_status;"#;
-        let layout = Layout::of(text, false).expect("a layout");
+        let layout = LogLayout::of(text, false).expect("a layout");
         let line = br#"::1 [2026-11-24T17:07:09+00:00] a.test "POST /x HTTP/2.0" 502 10.0.0.1:80, 10.0.0.2:80 : unix:/s 0.1, 0.2 : - 1.250 MISS;"#;
         let visit = layout.read(line).expect("a line");
         assert_eq!((&*visit.host, visit.status, visit.took_us), (&b"a.test"[..], Some(502), Some(1_250_000)));
         assert_eq!(visit.cache.as_deref(), Some(&b"MISS"[..]));
-        assert!(layout.tells_cache() && layout.tells_times() && !Layout::combined().tells_cache());
+        assert!(layout.has_cache_status() && layout.has_times() && !LogLayout::combined().has_cache_status());
     }
 
     #[test]
     fn escapes_of_json_are_taken_out() {
-        let layout = Layout::of(r#"{"u":"$request_uri","a":"$http_user_agent"}"#, true).expect("a layout");
+        let layout = LogLayout::of(r#"{"u":"$request_uri","a":"$http_user_agent"}"#, true).expect("a layout");
         let visit = layout.read(br#"{"u":"/\"a\",\"b","a":"x\u00e9"}"#).expect("a line");
         assert_eq!((&*visit.uri, &*visit.agent), (&b"/\"a\",\"b"[..], "xé".as_bytes()));
     }
 
     #[test]
     fn formats_that_cannot_be_read_back_are_none() {
-        assert!(Layout::of("$a$b", false).is_none());
-        assert!(Layout::of("no variable", false).is_none());
+        assert!(LogLayout::of("$a$b", false).is_none());
+        assert!(LogLayout::of("no variable", false).is_none());
     }
 
     #[test]
@@ -185,7 +189,7 @@ mod tests {
                     _ => line.insert(at, random.u8(..)),
                 }
             }
-            let _ = Layout::combined().read(&line);
+            let _ = LogLayout::combined().read(&line);
         }
     }
 }

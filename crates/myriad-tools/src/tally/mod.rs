@@ -37,11 +37,11 @@ mod top;
 mod visit;
 
 pub use counts::Tally;
-pub use fault::{Fault, read_fault};
-pub use layout::Layout;
+pub use fault::{ErrorLogLine, read_fault};
+pub use layout::LogLayout;
 pub use object::read_object;
 pub use remedy::remedy;
-pub use render::{Question, Style, render};
-pub use report::Report;
+pub use render::{ReportSection, Style, render};
+pub use report::LogReport;
 pub use time::moment;
-pub use visit::Visit;
+pub use visit::LoggedRequest;

@@ -5,89 +5,89 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::tally::visit::{Field, Visit};
+use crate::tally::visit::{LogField, LoggedRequest};
 
 /// Parses a line that is a JSON object with the usual members of logs; `None` for other lines. `took` and
 /// `request_time` are seconds.
-pub fn read_object(line: &str) -> Option<Visit<'_>> {
+pub fn read_object(line: &str) -> Option<LoggedRequest<'_>> {
     serde_json::from_str::<Members<'_>>(line).ok().map(|members| members.0)
 }
 
-struct Members<'a>(Visit<'a>);
+struct Members<'a>(LoggedRequest<'a>);
 
 /// Value of a member.
-enum Value<'a> {
+enum MemberValue<'a> {
     Text(Cow<'a, str>),
     Other,
 }
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut visit = Visit::default();
-                while let Some(Value::Text(name)) = map.next_key()? {
-                    match (Field::named(&name), map.next_value()?) {
-                        (field, Value::Text(Cow::Borrowed(text))) => {
+                let mut visit = LoggedRequest::default();
+                while let Some(MemberValue::Text(name)) = map.next_key()? {
+                    match (LogField::from_name(&name), map.next_value()?) {
+                        (field, MemberValue::Text(Cow::Borrowed(text))) => {
                             visit.set(field, Cow::Borrowed(text.as_bytes()));
                         }
-                        (field, Value::Text(Cow::Owned(text))) => {
+                        (field, MemberValue::Text(Cow::Owned(text))) => {
                             visit.set(field, Cow::Owned(text.into_bytes()));
                         }
-                        (_, Value::Other) => {}
+                        (_, MemberValue::Other) => {}
                     }
                 }
                 Ok(Members(visit))
             }
         }
-        deserializer.deserialize_map(Read)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
-impl<'de> Deserialize<'de> for Value<'de> {
+impl<'de> Deserialize<'de> for MemberValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Value<'de>;
+        struct ValueVisitor;
+        impl<'de> Visitor<'de> for ValueVisitor {
+            type Value = MemberValue<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Value::Text(Cow::Borrowed(text)))
+                Ok(MemberValue::Text(Cow::Borrowed(text)))
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Value::Text(Cow::Owned(text.to_owned())))
+                Ok(MemberValue::Text(Cow::Owned(text.to_owned())))
             }
             fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(Value::Text(Cow::Owned(number.to_string())))
+                Ok(MemberValue::Text(Cow::Owned(number.to_string())))
             }
             fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(Value::Text(Cow::Owned(number.to_string())))
+                Ok(MemberValue::Text(Cow::Owned(number.to_string())))
             }
             fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-                Ok(Value::Text(Cow::Owned(number.to_string())))
+                Ok(MemberValue::Text(Cow::Owned(number.to_string())))
             }
             fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Value::Other)
+                Ok(MemberValue::Other)
             }
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Value::Other)
+                Ok(MemberValue::Other)
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Value::Other)
+                Ok(MemberValue::Other)
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Value::Other)
+                Ok(MemberValue::Other)
             }
         }
-        deserializer.deserialize_any(Read)
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::tally::report::Report;
+use crate::tally::report::LogReport;
 
 mod figures;
 mod hours;
@@ -13,11 +13,11 @@ use figures::{at_least, bytes, count, duration, percent};
 use hours::hours;
 pub use style::Style;
 use style::{Color, cut, heading};
-use table::{Align, Table};
+use table::{Align, ReportTable};
 
 /// Section of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum ReportSection {
     /// Number of requests, durations, share of cache hits.
     Summary,
     /// Status classes by hour.
@@ -34,24 +34,24 @@ pub enum Question {
     Errors,
 }
 
-impl Question {
+impl ReportSection {
     /// All sections, in the order of a report.
     pub const ALL: [Self; 7] =
         [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
 }
 
 /// Renders these sections; sections without data are omitted.
-pub fn render(report: &Report, questions: &[Question], style: &Style) -> String {
+pub fn render(report: &LogReport, questions: &[ReportSection], style: &Style) -> String {
     let mut out = String::new();
     for question in questions {
         let text = match question {
-            Question::Summary => summary(report, style),
-            Question::Hours => hours(report, style),
-            Question::Pages => pages(report, style),
-            Question::Slow => slow(report, style),
-            Question::Missed => missed(report, style),
-            Question::Floods => floods(report, style),
-            Question::Errors => errors(report, style),
+            ReportSection::Summary => summary(report, style),
+            ReportSection::Hours => hours(report, style),
+            ReportSection::Pages => pages(report, style),
+            ReportSection::Slow => slow(report, style),
+            ReportSection::Missed => missed(report, style),
+            ReportSection::Floods => floods(report, style),
+            ReportSection::Errors => errors(report, style),
         };
         if !text.is_empty() {
             out.push_str(if out.is_empty() { "" } else { "\n" });
@@ -80,7 +80,7 @@ fn wrapped(style: &Style, parts: &[String]) -> String {
     out
 }
 
-fn summary(report: &Report, style: &Style) -> String {
+fn summary(report: &LogReport, style: &Style) -> String {
     let mut out = String::new();
     if report.requests > 0 {
         let span = format!("from {} to {}", style.time(report.first_s), style.time(report.last_s));
@@ -137,8 +137,8 @@ fn summary(report: &Report, style: &Style) -> String {
     out
 }
 
-fn pages(report: &Report, style: &Style) -> String {
-    let mut table = Table::new(
+fn pages(report: &LogReport, style: &Style) -> String {
+    let mut table = ReportTable::new(
         "Most requested",
         &[
             ("REQUESTS", Align::Right),
@@ -160,12 +160,12 @@ fn pages(report: &Report, style: &Style) -> String {
     table.render(style)
 }
 
-fn slow(report: &Report, style: &Style) -> String {
+fn slow(report: &LogReport, style: &Style) -> String {
     let title = "Slowest pages, by total time";
     if report.slow.is_empty() {
-        return lacking(report, style, title, "$request_time");
+        return missing_variable_note(report, style, title, "$request_time");
     }
-    let mut table = Table::new(
+    let mut table = ReportTable::new(
         title,
         &[
             ("TOTAL", Align::Right),
@@ -189,13 +189,17 @@ fn slow(report: &Report, style: &Style) -> String {
     table.render(style)
 }
 
-fn missed(report: &Report, style: &Style) -> String {
+fn missed(report: &LogReport, style: &Style) -> String {
     let title = "Most cache misses";
     if report.missed.is_empty() {
-        let is_told = report.cache.is_some();
-        return if is_told { String::new() } else { lacking(report, style, title, "$upstream_cache_status") };
+        let has_cache_status = report.cache.is_some();
+        return if has_cache_status {
+            String::new()
+        } else {
+            missing_variable_note(report, style, title, "$upstream_cache_status")
+        };
     }
-    let mut table = Table::new(
+    let mut table = ReportTable::new(
         title,
         &[
             ("MISSED", Align::Right),
@@ -217,7 +221,7 @@ fn missed(report: &Report, style: &Style) -> String {
     table.render(style)
 }
 
-fn lacking(report: &Report, style: &Style, title: &str, variable: &str) -> String {
+fn missing_variable_note(report: &LogReport, style: &Style, title: &str, variable: &str) -> String {
     if report.requests == 0 {
         return String::new();
     }
@@ -232,8 +236,8 @@ fn lacking(report: &Report, style: &Style, title: &str, variable: &str) -> Strin
     out
 }
 
-fn floods(report: &Report, style: &Style) -> String {
-    let mut table = Table::new(
+fn floods(report: &LogReport, style: &Style) -> String {
+    let mut table = ReportTable::new(
         "Clients with most requests",
         &[
             ("REQUESTS", Align::Right),
@@ -257,7 +261,7 @@ fn floods(report: &Report, style: &Style) -> String {
     table.render(style)
 }
 
-fn errors(report: &Report, style: &Style) -> String {
+fn errors(report: &LogReport, style: &Style) -> String {
     if report.errors.is_empty() {
         return String::new();
     }
@@ -278,8 +282,9 @@ fn errors(report: &Report, style: &Style) -> String {
             let _ = writeln!(out, "           {}", style.paint(Color::Dim, &text));
         };
         let last = style.time(group.last_s);
-        let who = if group.client.is_empty() { String::new() } else { format!(", client {}", group.client) };
-        indented(&mut out, &format!("last {last}{}", (style.escaped)(&who)));
+        let client =
+            if group.client.is_empty() { String::new() } else { format!(", client {}", group.client) };
+        indented(&mut out, &format!("last {last}{}", (style.escaped)(&client)));
         if group.example != group.message {
             indented(&mut out, &(style.escaped)(&group.example));
         }

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::tally::counts::{CACHE, Tally};
 use crate::tally::remedy::remedy;
-use crate::tally::top::Kept;
+use crate::tally::top::TopEntry;
 
 /// Results of a [`Tally`]. Times are seconds since the epoch and milliseconds. Fields named `over` are the maximum
 /// error by which a count may be too high.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct LogReport {
     /// Number of requests.
     pub requests: u64,
     /// Number of sent bytes.
@@ -21,30 +21,30 @@ pub struct Report {
     /// Number of lines that could not be parsed.
     pub unread: u64,
     /// Requests by class of status.
-    pub statuses: Statuses,
+    pub statuses: StatusCounts,
     /// Requests by `$upstream_cache_status`; `None` if the format does not contain it.
     pub cache: Option<Vec<(&'static str, u64)>>,
     /// Durations of requests; `None` if the format does not contain `$request_time`.
-    pub times: Option<Duration>,
+    pub times: Option<DurationStats>,
     /// Requests by hour.
-    pub hours: Vec<Hour>,
+    pub hours: Vec<HourCounts>,
     /// Most requested pages.
-    pub pages: Vec<Page>,
+    pub pages: Vec<ReportedPage>,
     /// Pages with the longest total time.
-    pub slow: Vec<Slow>,
+    pub slow: Vec<SlowPage>,
     /// Pages with the most cache misses.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<MissedPage>,
     /// Addresses with the most requests.
-    pub floods: Vec<Flood>,
+    pub floods: Vec<BusyAddress>,
     /// Number of lines of error logs.
     pub error_lines: u64,
     /// Groups of errors, the most frequent first.
-    pub errors: Vec<Group>,
+    pub errors: Vec<ErrorGroup>,
 }
 
 /// Requests by class of status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Statuses {
+pub struct StatusCounts {
     /// 200 to 299, and 1xx.
     pub ok: u64,
     /// 300 to 399.
@@ -57,7 +57,7 @@ pub struct Statuses {
     pub other: u64,
 }
 
-impl Statuses {
+impl StatusCounts {
     fn of(classes: &[u64; 6]) -> Self {
         let [other, informed, ok, redirected, client_error, server_error] = *classes;
         Self { ok: ok + informed, redirected, client_error, server_error, other }
@@ -72,7 +72,7 @@ impl Statuses {
 /// Durations of requests, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
-pub struct Duration {
+pub struct DurationStats {
     /// Arithmetic mean.
     pub mean_ms: f64,
     /// Median.
@@ -85,8 +85,8 @@ pub struct Duration {
     pub max_ms: f64,
 }
 
-impl Duration {
-    fn of(times: &crate::tally::times::Times) -> Self {
+impl DurationStats {
+    fn of(times: &crate::tally::times::DurationHistogram) -> Self {
         let ms = |us: u64| us as f64 / 1000.0;
         Self {
             mean_ms: ms(times.mean_us()),
@@ -100,17 +100,17 @@ impl Duration {
 
 /// Requests in an hour.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Hour {
+pub struct HourCounts {
     /// Start of the hour.
     pub begin_s: u64,
     /// Requests by class of status.
-    pub statuses: Statuses,
+    pub statuses: StatusCounts,
 }
 
 /// Page with its requests.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
-pub struct Page {
+pub struct ReportedPage {
     /// Host, path and the names of the query arguments.
     pub page: String,
     /// Number of requests.
@@ -125,7 +125,7 @@ pub struct Page {
 
 /// Page with its durations.
 #[derive(Debug, Serialize)]
-pub struct Slow {
+pub struct SlowPage {
     /// Page as in [`Page`].
     pub page: String,
     /// Number of requests.
@@ -133,13 +133,13 @@ pub struct Slow {
     /// Total duration.
     pub total_ms: f64,
     /// Durations of the requests.
-    pub took: Duration,
+    pub took: DurationStats,
 }
 
 /// Page with its cache misses.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
-pub struct Missed {
+pub struct MissedPage {
     /// Page as in [`Page`].
     pub page: String,
     /// Number of requests without a cache hit.
@@ -156,7 +156,7 @@ pub struct Missed {
 
 /// Address, or a /64 network of IPv6.
 #[derive(Debug, Serialize)]
-pub struct Flood {
+pub struct BusyAddress {
     /// Address or network.
     pub address: String,
     /// Number of requests.
@@ -177,7 +177,7 @@ pub struct Flood {
 
 /// Group of errors that differ only in numbers and names.
 #[derive(Debug, Serialize)]
-pub struct Group {
+pub struct ErrorGroup {
     /// Level of the errors.
     pub level: String,
     /// Common text of the messages.
@@ -198,11 +198,13 @@ pub struct Group {
     pub remedy: Option<&'static str>,
 }
 
-impl Report {
+impl LogReport {
     /// Creates the report of a tally; lists are limited to `most` entries.
     pub fn of(tally: &Tally, most: usize) -> Self {
-        let hour =
-            |(hour, classes): (&u64, &_)| Hour { begin_s: hour * 3600, statuses: Statuses::of(classes) };
+        let hour = |(hour, classes): (&u64, &_)| HourCounts {
+            begin_s: hour * 3600,
+            statuses: StatusCounts::of(classes),
+        };
         let names = CACHE.into_iter().chain(["other"]);
         Self {
             requests: tally.requests,
@@ -210,24 +212,24 @@ impl Report {
             first_s: tally.first_s,
             last_s: tally.last_s,
             unread: tally.unread,
-            statuses: Statuses::of(&tally.classes),
-            cache: tally.tells_cache.then(|| names.zip(tally.cache).collect()),
-            times: (tally.times.count > 0).then(|| Duration::of(&tally.times)),
+            statuses: StatusCounts::of(&tally.classes),
+            cache: tally.has_cache_status.then(|| names.zip(tally.cache).collect()),
+            times: (tally.times.count > 0).then(|| DurationStats::of(&tally.times)),
             hours: tally.hours.iter().map(hour).collect(),
-            pages: list(tally.pages.heaviest(most), |page, kept| Page {
+            pages: list(tally.pages.heaviest(most), |page, kept| ReportedPage {
                 page,
                 requests: kept.weight,
                 over: kept.over,
                 bytes: kept.value.bytes,
                 errors: kept.value.errors,
             }),
-            slow: list(tally.slow.heaviest(most), |page, kept| Slow {
+            slow: list(tally.slow.heaviest(most), |page, kept| SlowPage {
                 page,
                 requests: kept.value.count,
                 total_ms: kept.value.sum_us as f64 / 1000.0,
-                took: Duration::of(&kept.value),
+                took: DurationStats::of(&kept.value),
             }),
-            missed: list(tally.misses.heaviest(most), |page, kept| Missed {
+            missed: list(tally.misses.heaviest(most), |page, kept| MissedPage {
                 page,
                 missed: kept.weight,
                 over: kept.over,
@@ -235,7 +237,7 @@ impl Report {
                 expired: kept.value.by_status[1],
                 bypass: kept.value.by_status[2],
             }),
-            floods: list(tally.addresses.heaviest(most), |address, kept| Flood {
+            floods: list(tally.addresses.heaviest(most), |address, kept| BusyAddress {
                 address,
                 requests: kept.weight,
                 over: kept.over,
@@ -248,7 +250,7 @@ impl Report {
             error_lines: tally.fault_lines,
             errors: list(tally.faults.heaviest(most), |group, kept| {
                 let message = group.split_once(' ').map_or(group.as_str(), |(_, message)| message).to_owned();
-                Group {
+                ErrorGroup {
                     remedy: remedy(&message),
                     level: kept.value.level.clone(),
                     message,
@@ -269,7 +271,7 @@ impl Report {
     }
 }
 
-fn list<T, R>(kept: Vec<(&[u8], &Kept<T>)>, row: impl Fn(String, &Kept<T>) -> R) -> Vec<R> {
+fn list<T, R>(kept: Vec<(&[u8], &TopEntry<T>)>, row: impl Fn(String, &TopEntry<T>) -> R) -> Vec<R> {
     kept.into_iter().map(|(key, kept)| row(text(key), kept)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Times in the forms of logs and of command lines. All are seconds since the Unix epoch.
 
-use myriad_base::calendar::{Civil, parse_rfc3339};
+use myriad_base::calendar::{CivilTime, parse_rfc3339};
 
 const MONTHS: [&[u8]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
@@ -117,13 +117,13 @@ fn seconds((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u6
 
 /// Formats date and hour for tables: `2026-11-24 17`.
 pub(crate) fn shown_hour(seconds: u64, offset_minutes: i32) -> String {
-    let civil = Civil::of(seconds.cast_signed() + 60 * i64::from(offset_minutes));
+    let civil = CivilTime::from_epoch_seconds(seconds.cast_signed() + 60 * i64::from(offset_minutes));
     format!("{:04}-{:02}-{:02} {:02}", civil.year, civil.month, civil.day, civil.hour)
 }
 
 /// Formats date and time for tables: `2026-11-24 17:06:09`.
 pub(crate) fn shown(seconds: u64, offset_minutes: i32) -> String {
-    let civil = Civil::of(seconds.cast_signed() + 60 * i64::from(offset_minutes));
+    let civil = CivilTime::from_epoch_seconds(seconds.cast_signed() + 60 * i64::from(offset_minutes));
     let (minute, second) = (civil.minute, civil.second);
     format!("{}:{minute:02}:{second:02}", shown_hour(seconds, offset_minutes))
 }

@@ -8,20 +8,20 @@ const SHORTEST: u32 = 10;
 
 /// Histogram of durations in microseconds.
 #[derive(Clone, Debug)]
-pub(crate) struct Times {
+pub(crate) struct DurationHistogram {
     pub(crate) count: u64,
     pub(crate) sum_us: u64,
     pub(crate) max_us: u64,
     buckets: Box<[u32; BUCKETS]>,
 }
 
-impl Default for Times {
+impl Default for DurationHistogram {
     fn default() -> Self {
         Self { count: 0, sum_us: 0, max_us: 0, buckets: Box::new([0; BUCKETS]) }
     }
 }
 
-impl Times {
+impl DurationHistogram {
     pub(crate) fn add(&mut self, took_us: u64) {
         self.count += 1;
         self.sum_us = self.sum_us.saturating_add(took_us);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_within_a_fifth() {
-        let mut times = Times::default();
+        let mut times = DurationHistogram::default();
         (1..=1000).for_each(|number| times.add(number * 10_000));
         for (q, expected) in [(0.5, 5_000_000), (0.95, 9_500_000), (0.99, 9_900_000)] {
             let found = times.quantile_us(q);
@@ -87,6 +87,6 @@ mod tests {
                 assert!(at == 0 || took_us >= upper_us(at - 1) || at == BUCKETS - 1, "{took_us}");
             }
         }
-        assert_eq!(Times::default().quantile_us(0.5), 0);
+        assert_eq!(DurationHistogram::default().quantile_us(0.5), 0);
     }
 }

@@ -11,16 +11,16 @@ const LONGEST_KEY: usize = 256;
 /// new key may have been dropped before, so its weight starts at the maximum dropped weight, and `over` is the maximum
 /// error.
 #[derive(Debug)]
-pub(crate) struct Top<T> {
+pub(crate) struct TopCounter<T> {
     most: usize,
     /// Maximum weight of all dropped keys.
     floor: u64,
-    kept: HashMap<Box<[u8]>, Kept<T>, foldhash::fast::RandomState>,
+    entries: HashMap<Box<[u8]>, TopEntry<T>, foldhash::fast::RandomState>,
 }
 
 /// Counted key.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept<T> {
+pub(crate) struct TopEntry<T> {
     /// Weight by which keys are sorted.
     pub(crate) weight: u64,
     /// Maximum error by which the weight may be too high.
@@ -29,34 +29,34 @@ pub(crate) struct Kept<T> {
     pub(crate) value: T,
 }
 
-impl<T: Default> Top<T> {
+impl<T: Default> TopCounter<T> {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most: most.max(2), floor: 0, kept: HashMap::default() }
+        Self { most: most.max(2), floor: 0, entries: HashMap::default() }
     }
 
     /// Adds to the weight of a key.
     pub(crate) fn add(&mut self, key: &[u8], weight: u64) -> &mut T {
         let key = &key[..key.len().min(LONGEST_KEY)];
         // Two lookups for a new key, because the entry API would need a copy of the key for each call.
-        if !self.kept.contains_key(key) {
-            if self.kept.len() == self.most {
-                self.forget_half();
+        if !self.entries.contains_key(key) {
+            if self.entries.len() == self.most {
+                self.drop_lighter_half();
             }
-            let kept = Kept { weight: self.floor, over: self.floor, value: T::default() };
-            self.kept.insert(key.into(), kept);
+            let entry = TopEntry { weight: self.floor, over: self.floor, value: T::default() };
+            self.entries.insert(key.into(), entry);
         }
-        let kept = self.kept.get_mut(key).expect("it was added");
-        kept.weight = kept.weight.saturating_add(weight);
-        &mut kept.value
+        let entry = self.entries.get_mut(key).expect("it was added");
+        entry.weight = entry.weight.saturating_add(weight);
+        &mut entry.value
     }
 
-    fn forget_half(&mut self) {
-        let mut weights: Vec<u64> = self.kept.values().map(|kept| kept.weight).collect();
+    fn drop_lighter_half(&mut self) {
+        let mut weights: Vec<u64> = self.entries.values().map(|kept| kept.weight).collect();
         let half = weights.len() / 2;
         let (_, floor, _) = weights.select_nth_unstable(half);
         let floor = *floor;
         let mut left = half;
-        self.kept.retain(|_, kept| {
+        self.entries.retain(|_, kept| {
             let goes = kept.weight <= floor && left > 0;
             left -= usize::from(goes);
             !goes
@@ -66,8 +66,8 @@ impl<T: Default> Top<T> {
 
     /// Returns up to `count` keys, those with the highest certain weight first; keys with equal weights are in key
     /// order.
-    pub(crate) fn heaviest(&self, count: usize) -> Vec<(&[u8], &Kept<T>)> {
-        let mut all: Vec<_> = self.kept.iter().map(|(key, kept)| (&**key, kept)).collect();
+    pub(crate) fn heaviest(&self, count: usize) -> Vec<(&[u8], &TopEntry<T>)> {
+        let mut all: Vec<_> = self.entries.iter().map(|(key, kept)| (&**key, kept)).collect();
         all.sort_by(|(key, kept), (other, beside)| {
             (beside.weight - beside.over).cmp(&(kept.weight - kept.over)).then(key.cmp(other))
         });
@@ -78,12 +78,12 @@ impl<T: Default> Top<T> {
     /// Returns the number of stored keys.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.kept.len()
+        self.entries.len()
     }
 
     /// Returns whether keys were dropped.
     #[cfg(test)]
-    pub(crate) fn has_forgotten(&self) -> bool {
+    pub(crate) fn has_dropped(&self) -> bool {
         self.floor > 0
     }
 }
@@ -94,20 +94,20 @@ mod tests {
 
     #[test]
     fn few_things_are_counted_exactly() {
-        let mut top = Top::<u64>::new(100);
+        let mut top = TopCounter::<u64>::new(100);
         for number in 0..1000_u64 {
             *top.add(format!("{}", number % 7).as_bytes(), 2) += 1;
         }
         let first = top.heaviest(1)[0];
         assert_eq!((first.0, first.1.weight, first.1.over, first.1.value), (&b"0"[..], 286, 0, 143));
-        assert!(!top.has_forgotten() && top.len() == 7);
+        assert!(!top.has_dropped() && top.len() == 7);
     }
 
     #[test]
     fn the_heavy_are_found_among_any_number_and_bounds_hold() {
         for seed in 0..20 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let (mut top, mut exact) = (Top::<()>::new(64), HashMap::<String, u64>::new());
+            let (mut top, mut exact) = (TopCounter::<()>::new(64), HashMap::<String, u64>::new());
             for _ in 0..50_000 {
                 let key = match random.u8(..10) {
                     0..3 => format!("heavy {}", random.u8(..3)),
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_long_key_takes_bounded_room() {
-        let mut top = Top::<()>::new(2);
+        let mut top = TopCounter::<()>::new(2);
         top.add(&vec![b'x'; 100_000], 1);
         assert_eq!(top.heaviest(1)[0].0.len(), LONGEST_KEY);
     }

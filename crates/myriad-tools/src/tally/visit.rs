@@ -6,7 +6,7 @@ use crate::tally::time;
 
 /// Request; fields that are missing in the line are empty or `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Visit<'a> {
+pub struct LoggedRequest<'a> {
     /// Time of its completion, in seconds since the epoch.
     pub time_s: Option<u64>,
     /// Address of the client.
@@ -29,7 +29,7 @@ pub struct Visit<'a> {
 
 /// Meaning of a field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum LogField {
     Address,
     TimeLocal,
     TimeIso,
@@ -49,52 +49,52 @@ pub(crate) enum Field {
 }
 
 /// Equivalent names of variables of `log_format` and of members of JSON lines.
-const NAMES: &[(Field, &[&str])] = &[
-    (Field::Address, &["remote_addr", "client", "client_ip", "remote_ip", "ip", "clientip", "addr"]),
-    (Field::TimeLocal, &["time_local"]),
-    (Field::TimeIso, &["time_iso8601"]),
-    (Field::TimeEpoch, &["msec"]),
-    (Field::Time, &["time", "timestamp", "@timestamp", "ts", "date", "datetime"]),
-    (Field::Request, &["request", "request_line"]),
-    (Field::Uri, &["request_uri"]),
-    (Field::Path, &["uri", "url", "path"]),
-    (Field::Status, &["status", "status_code", "response_code"]),
-    (Field::Bytes, &["body_bytes_sent", "bytes_sent", "bytes", "size"]),
-    (Field::Agent, &["http_user_agent", "user_agent", "agent", "useragent"]),
-    (Field::Host, &["http_host", "host", "vhost", "server_name"]),
-    (Field::Took, &["request_time", "duration", "took"]),
-    (Field::Cache, &["upstream_cache_status", "cache_status", "cache"]),
+const NAMES: &[(LogField, &[&str])] = &[
+    (LogField::Address, &["remote_addr", "client", "client_ip", "remote_ip", "ip", "clientip", "addr"]),
+    (LogField::TimeLocal, &["time_local"]),
+    (LogField::TimeIso, &["time_iso8601"]),
+    (LogField::TimeEpoch, &["msec"]),
+    (LogField::Time, &["time", "timestamp", "@timestamp", "ts", "date", "datetime"]),
+    (LogField::Request, &["request", "request_line"]),
+    (LogField::Uri, &["request_uri"]),
+    (LogField::Path, &["uri", "url", "path"]),
+    (LogField::Status, &["status", "status_code", "response_code"]),
+    (LogField::Bytes, &["body_bytes_sent", "bytes_sent", "bytes", "size"]),
+    (LogField::Agent, &["http_user_agent", "user_agent", "agent", "useragent"]),
+    (LogField::Host, &["http_host", "host", "vhost", "server_name"]),
+    (LogField::Took, &["request_time", "duration", "took"]),
+    (LogField::Cache, &["upstream_cache_status", "cache_status", "cache"]),
 ];
 
-impl Field {
-    pub(crate) fn named(name: &str) -> Self {
+impl LogField {
+    pub(crate) fn from_name(name: &str) -> Self {
         NAMES.iter().find(|(_, names)| names.contains(&name)).map_or(Self::Other, |(field, _)| *field)
     }
 }
 
-impl<'a> Visit<'a> {
-    pub(crate) fn set(&mut self, field: Field, value: Cow<'a, [u8]>) {
+impl<'a> LoggedRequest<'a> {
+    pub(crate) fn set(&mut self, field: LogField, value: Cow<'a, [u8]>) {
         let exists = &*value != b"-";
         match field {
-            Field::Address => self.address = value,
-            Field::TimeLocal => self.time_s = time::local(&value),
-            Field::TimeIso => self.time_s = time::iso8601(&value),
-            Field::TimeEpoch => self.time_s = time::epoch(&value),
-            Field::Time if self.time_s.is_none() => {
+            LogField::Address => self.address = value,
+            LogField::TimeLocal => self.time_s = time::local(&value),
+            LogField::TimeIso => self.time_s = time::iso8601(&value),
+            LogField::TimeEpoch => self.time_s = time::epoch(&value),
+            LogField::Time if self.time_s.is_none() => {
                 self.time_s =
                     time::iso8601(&value).or_else(|| time::local(&value)).or_else(|| time::epoch(&value));
             }
-            Field::Request => self.uri = target(value),
-            Field::Uri => self.uri = value,
+            LogField::Request => self.uri = target(value),
+            LogField::Uri => self.uri = value,
             // The path after rewriting is less useful than the requested path.
-            Field::Path if self.uri.is_empty() => self.uri = value,
-            Field::Status => self.status = number(&value).and_then(|status| u16::try_from(status).ok()),
-            Field::Bytes => self.bytes = number(&value).unwrap_or(0),
-            Field::Agent => self.agent = value,
-            Field::Host if exists && (self.host.is_empty() || self.host.len() > 255) => self.host = value,
-            Field::Took => self.took_us = micros(&value),
-            Field::Cache => self.cache = Some(if exists { value } else { Cow::default() }),
-            Field::Host | Field::Path | Field::Time | Field::Other => {}
+            LogField::Path if self.uri.is_empty() => self.uri = value,
+            LogField::Status => self.status = number(&value).and_then(|status| u16::try_from(status).ok()),
+            LogField::Bytes => self.bytes = number(&value).unwrap_or(0),
+            LogField::Agent => self.agent = value,
+            LogField::Host if exists && (self.host.is_empty() || self.host.len() > 255) => self.host = value,
+            LogField::Took => self.took_us = micros(&value),
+            LogField::Cache => self.cache = Some(if exists { value } else { Cow::default() }),
+            LogField::Host | LogField::Path | LogField::Time | LogField::Other => {}
         }
     }
 }

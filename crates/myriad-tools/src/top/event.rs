@@ -1,21 +1,21 @@
 //! Events that the loop waits for.
 
-use myriad_admin::protocol::sight::{PurgeEvent, Tick, TopPage};
+use myriad_admin::protocol::sight::{LiveTick, PurgeEvent, TopPage};
 
 /// Key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyPress {
     Quit,
     Tab,
     Letter(char),
 }
 
 /// Event of the loop.
-pub(super) enum Event {
+pub(super) enum TopEvent {
     Connected,
-    Tick(Box<Tick>),
+    Tick(Box<LiveTick>),
     Purge(PurgeEvent),
     Ranking(&'static str, Vec<TopPage>),
     Broken(String),
-    Key(Key),
+    Key(KeyPress),
 }

@@ -5,11 +5,11 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use myriad_admin::protocol::Reply;
-use myriad_admin::protocol::sight::{Tick, TopPage};
+use myriad_admin::protocol::AdminReply;
+use myriad_admin::protocol::sight::{LiveTick, TopPage};
 
-use super::event::Event;
-use myriad_cli::admin::Running;
+use super::event::TopEvent;
+use myriad_cli::admin::RunningServer;
 use myriad_cli::pidfile::reason;
 
 /// Rankings, in the order of the views that show them.
@@ -23,8 +23,12 @@ const SILENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Sends a query and passes each line of the response to `tell` until it returns `false` or the response is complete.
-fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -> Result<(), String> {
-    let mut stream = running.reach()?;
+fn query(
+    running: &RunningServer,
+    question: &str,
+    mut tell: impl FnMut(AdminReply) -> bool,
+) -> Result<(), String> {
+    let mut stream = running.connect()?;
     stream.set_read_timeout(Some(SILENCE)).map_err(|error| reason(&error))?;
     let sent = stream.write_all(format!("{question}\n").as_bytes());
     let mut lines = BufReader::with_capacity(64 << 10, stream);
@@ -36,9 +40,11 @@ fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -
             let why = sent.err().map(|error| format!(" ({})", reason(&error))).unwrap_or_default();
             return Err(format!("the server closed the connection during the response{why}"));
         }
-        match Reply::parse(&line).map_err(|error| format!("invalid response from the server: {error}"))? {
-            Reply::End(_) => return Ok(()),
-            Reply::Error(error) => return Err(error),
+        match AdminReply::parse(&line)
+            .map_err(|error| format!("invalid response from the server: {error}"))?
+        {
+            AdminReply::End(_) => return Ok(()),
+            AdminReply::Error(error) => return Err(error),
             line => {
                 if !tell(line) {
                     return Ok(());
@@ -49,10 +55,10 @@ fn ask(running: &Running, question: &str, mut tell: impl FnMut(Reply) -> bool) -
 }
 
 /// Returns the next `count` ticks.
-pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> {
+pub(super) fn ticks(running: &RunningServer, count: u64) -> Result<Vec<LiveTick>, String> {
     let mut ticks = Vec::new();
-    ask(running, &format!("{{\"live\":{{\"ticks\":{count}}}}}"), |line| {
-        if let Reply::Tick(tick) = line {
+    query(running, &format!("{{\"live\":{{\"ticks\":{count}}}}}"), |line| {
+        if let AdminReply::Tick(tick) = line {
             ticks.push(*tick);
         }
         true
@@ -61,10 +67,10 @@ pub(super) fn ticks(running: &Running, count: u64) -> Result<Vec<Tick>, String> 
 }
 
 /// Returns a ranking of pages.
-pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<TopPage>, String> {
+pub(super) fn ranking(running: &RunningServer, by: &str) -> Result<Vec<TopPage>, String> {
     let mut pages = Vec::new();
-    ask(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {
-        if let Reply::Tops(tops) = line {
+    query(running, &format!("{{\"tops\":{{\"by\":\"{by}\",\"limit\":100}}}}"), |line| {
+        if let AdminReply::Tops(tops) = line {
             pages = tops.pages;
         }
         true
@@ -76,26 +82,26 @@ pub(super) fn ranking(running: &Running, by: &str) -> Result<Vec<TopPage>, Strin
 ///
 /// # Errors
 /// Returns an error if no server responds initially.
-pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), String> {
+pub(super) fn start(running: &RunningServer, sender: &Sender<TopEvent>) -> Result<(), String> {
     ticks(running, 1)?;
     let (server, events) = (running.clone(), sender.clone());
     thread::spawn(move || {
         loop {
             let mut is_new = true;
-            let ended = ask(&server, "{\"live\":{\"ticks\":0}}", |line| {
-                if std::mem::take(&mut is_new) && events.send(Event::Connected).is_err() {
+            let result = query(&server, "{\"live\":{\"ticks\":0}}", |line| {
+                if std::mem::take(&mut is_new) && events.send(TopEvent::Connected).is_err() {
                     return false;
                 }
                 let event = match line {
-                    Reply::Tick(tick) => Event::Tick(tick),
-                    Reply::PurgeEvent(purge) => Event::Purge(*purge),
+                    AdminReply::Tick(tick) => TopEvent::Tick(tick),
+                    AdminReply::PurgeEvent(purge) => TopEvent::Purge(*purge),
                     _ => return true,
                 };
                 events.send(event).is_ok()
             });
             // A reload closes the stream, too.
-            let why = ended.err().unwrap_or_else(|| "the server closed the stream".to_owned());
-            if events.send(Event::Broken(why)).is_err() {
+            let why = result.err().unwrap_or_else(|| "the server closed the stream".to_owned());
+            if events.send(TopEvent::Broken(why)).is_err() {
                 return;
             }
             thread::sleep(Duration::from_millis(500));
@@ -106,7 +112,7 @@ pub(super) fn start(running: &Running, sender: &Sender<Event>) -> Result<(), Str
         loop {
             for by in RANKINGS {
                 if let Ok(pages) = ranking(&server, by)
-                    && events.send(Event::Ranking(by, pages)).is_err()
+                    && events.send(TopEvent::Ranking(by, pages)).is_err()
                 {
                     return;
                 }

@@ -19,15 +19,15 @@ use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use event::{Event, Key};
-use myriad_cli::admin::{Output, Running, help};
+use event::{KeyPress, TopEvent};
+use myriad_cli::admin::{CommandOutput, RunningServer, help};
 use myriad_cli::signals::Signals;
 use myriad_cli::terminal;
-use options::Options;
+use options::TopOptions;
 pub use options::USAGE;
-use paint::Paint;
+use paint::TerminalPaint;
 use screen::Screen;
-use state::State;
+use state::TopState;
 
 /// Maximum delay until a key or a changed size takes effect.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -41,8 +41,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
-    let running = Running::find(&options.server, options.socket.as_deref())?;
+    let Some(options) = TopOptions::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let running = RunningServer::find(&options.server, options.socket.as_deref())?;
     if options.once {
         once(&running)?;
         return Ok(ExitCode::SUCCESS);
@@ -54,16 +54,16 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
 }
 
 /// Prints the figures of the first complete second.
-fn once(running: &Running) -> Result<(), String> {
-    let mut state = State::default();
+fn once(running: &RunningServer) -> Result<(), String> {
+    let mut state = TopState::default();
     for tick in feed::ticks(running, 2)? {
         state.tick(tick);
     }
     for by in feed::RANKINGS {
         state.ranking(by, feed::ranking(running, by)?);
     }
-    let paint = Paint { has_colors: false, has_unicode: terminal::has_unicode() };
-    let mut output = Output::new();
+    let paint = TerminalPaint { has_colors: false, has_unicode: terminal::has_unicode() };
+    let mut output = CommandOutput::new();
     for line in view::snapshot(&state, terminal::width(), paint) {
         if !output.line(&line)? {
             break;
@@ -73,7 +73,7 @@ fn once(running: &Running) -> Result<(), String> {
 }
 
 /// Shows ticks until `q`, a signal, or the terminal is closed.
-fn watch(running: &Running) -> Result<ExitCode, String> {
+fn watch(running: &RunningServer) -> Result<ExitCode, String> {
     use rustix::process::Signal;
 
     let signals = Signals::watch(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT])
@@ -83,21 +83,23 @@ fn watch(running: &Running) -> Result<ExitCode, String> {
     feed::start(running, &sender)?;
     let _screen = Screen::take().map_err(|error| format!("the terminal: {error}"))?;
     screen::keys(sender);
-    let paint = Paint { has_colors: terminal::has_colors(), has_unicode: terminal::has_unicode() };
-    let mut state = State::default();
+    let paint = TerminalPaint { has_colors: terminal::has_colors(), has_unicode: terminal::has_unicode() };
+    let mut state = TopState::default();
     loop {
         let (width, height) = screen::size();
         if screen::draw(&view::screen(&state, (width, height), paint), height).is_err() {
             return Ok(ExitCode::SUCCESS);
         }
         match events.recv_timeout(PATIENCE) {
-            Ok(Event::Tick(tick)) => state.tick(*tick),
-            Ok(Event::Ranking(by, pages)) => state.ranking(by, pages),
-            Ok(Event::Purge(purge)) => state.purge(purge),
-            Ok(Event::Broken(why)) => state.broken = Some(why),
-            Ok(Event::Connected) => state.broken = None,
-            Ok(Event::Key(Key::Quit)) | Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
-            Ok(Event::Key(key)) => state.key(key),
+            Ok(TopEvent::Tick(tick)) => state.tick(*tick),
+            Ok(TopEvent::Ranking(by, pages)) => state.ranking(by, pages),
+            Ok(TopEvent::Purge(purge)) => state.purge(purge),
+            Ok(TopEvent::Broken(why)) => state.broken = Some(why),
+            Ok(TopEvent::Connected) => state.broken = None,
+            Ok(TopEvent::Key(KeyPress::Quit)) | Err(RecvTimeoutError::Disconnected) => {
+                return Ok(ExitCode::SUCCESS);
+            }
+            Ok(TopEvent::Key(key)) => state.key(key),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if !signals.take().is_empty() {

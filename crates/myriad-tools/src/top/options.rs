@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use myriad_cli::admin::{Known, Words};
+use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::cli;
 
 /// Text of `--help`.
@@ -27,20 +27,20 @@ Server selection:
 Exit status: 0 on success; 1 on errors.
 ";
 
-const OPTIONS: &[Known] = &[("--once", false)];
+const OPTIONS: &[KnownOption] = &[("--once", false)];
 
 /// Options of the command.
 #[derive(Debug)]
-pub(super) struct Options {
-    pub(super) server: cli::Options,
+pub(super) struct TopOptions {
+    pub(super) server: cli::ServerOptions,
     pub(super) socket: Option<PathBuf>,
     pub(super) once: bool,
 }
 
-impl Options {
+impl TopOptions {
     /// Parses the words after `myriad top`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
             return Ok(None);
         }

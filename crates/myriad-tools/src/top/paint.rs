@@ -2,7 +2,7 @@
 
 /// Capabilities of a terminal.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paint {
+pub(super) struct TerminalPaint {
     pub(super) has_colors: bool,
     pub(super) has_unicode: bool,
 }
@@ -35,7 +35,7 @@ pub(super) fn fit(line: &str, width: usize) -> String {
     out
 }
 
-impl Paint {
+impl TerminalPaint {
     pub(super) fn color(self, color: &str, text: &str) -> String {
         if self.has_colors && !text.is_empty() {
             format!("\x1b[{color}m{text}\x1b[0m")
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn columns_show_the_newest_and_anything_above_nothing() {
-        let paint = Paint { has_colors: false, has_unicode: true };
+        let paint = TerminalPaint { has_colors: false, has_unicode: true };
         assert_eq!(paint.spark(&[0, 1, 50, 100], 6), "   ▁▄█");
         assert_eq!(paint.spark(&[9, 100, 0], 2), "█ ");
         assert_eq!(paint.spark(&[], 3), "   ");
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn without_unicode_everything_is_ascii() {
-        let paint = Paint { has_colors: false, has_unicode: false };
+        let paint = TerminalPaint { has_colors: false, has_unicode: false };
         let all =
             [paint.spark(&[1, 2, 3, 900], 9), paint.bar(1, 3, 9), paint.foreign("é\u{1b}[2J-and-so-on", 9)];
         assert!(

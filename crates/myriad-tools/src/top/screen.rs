@@ -10,7 +10,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
 };
 
-use super::event::{Event, Key};
+use super::event::{KeyPress, TopEvent};
 
 /// Terminal in raw mode with the alternate screen; restored on drop.
 pub(super) struct Screen {
@@ -31,7 +31,7 @@ impl Screen {
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         IS_TAKEN.store(true, SeqCst);
-        tell_panics_after(before.clone());
+        restore_before_panic(before.clone());
         let screen = Self { before };
         write(b"\x1b[?1049h\x1b[?25l\x1b[2J")?;
         Ok(screen)
@@ -40,12 +40,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back(&self.before);
+        restore(&self.before);
     }
 }
 
 /// Restores the terminal. Its modes are restored even if the output is closed.
-fn give_back(before: &Termios) {
+fn restore(before: &Termios) {
     if IS_TAKEN.swap(false, SeqCst) {
         let _ = write(b"\x1b[0m\x1b[?25h\x1b[?1049l");
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
@@ -56,11 +56,11 @@ fn give_back(before: &Termios) {
 ///
 /// The message would disappear with the alternate screen, and a screen without updates after the panic of a thread
 /// would look like an idle server.
-fn tell_panics_after(before: Termios) {
-    let tell = panic::take_hook();
+fn restore_before_panic(before: Termios) {
+    let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |what| {
-        give_back(&before);
-        tell(what);
+        restore(&before);
+        previous_hook(what);
         std::process::exit(101);
     }));
 }
@@ -91,18 +91,18 @@ pub(super) fn size() -> (usize, usize) {
 }
 
 /// Sends each key, and an event when standard input is closed.
-pub(super) fn keys(events: Sender<Event>) {
+pub(super) fn keys(events: Sender<TopEvent>) {
     thread::spawn(move || {
         let mut bytes = [0; 64];
         loop {
             let read = io::stdin().read(&mut bytes).unwrap_or(0);
             for key in keys_of(&bytes[..read]) {
-                if events.send(Event::Key(key)).is_err() {
+                if events.send(TopEvent::Key(key)).is_err() {
                     return;
                 }
             }
             if read == 0 {
-                let _ = events.send(Event::Key(Key::Quit));
+                let _ = events.send(TopEvent::Key(KeyPress::Quit));
                 return;
             }
         }
@@ -110,21 +110,21 @@ pub(super) fn keys(events: Sender<Event>) {
 }
 
 /// Returns the keys in bytes that a terminal sent together. Sequences of function keys are ignored.
-fn keys_of(bytes: &[u8]) -> Vec<Key> {
+fn keys_of(bytes: &[u8]) -> Vec<KeyPress> {
     match bytes {
         // The escape key alone quits, like q.
-        [0x1b] => vec![Key::Quit],
+        [0x1b] => vec![KeyPress::Quit],
         [0x1b, ..] => Vec::new(),
         _ => bytes.iter().filter_map(|byte| key(*byte)).collect(),
     }
 }
 
-fn key(byte: u8) -> Option<Key> {
+fn key(byte: u8) -> Option<KeyPress> {
     match byte {
-        b'q' | b'Q' | 3 | 4 => Some(Key::Quit),
-        b'\t' => Some(Key::Tab),
-        b' ' => Some(Key::Letter('p')),
-        b'!'..=b'~' => Some(Key::Letter(char::from(byte.to_ascii_lowercase()))),
+        b'q' | b'Q' | 3 | 4 => Some(KeyPress::Quit),
+        b'\t' => Some(KeyPress::Tab),
+        b' ' => Some(KeyPress::Letter('p')),
+        b'!'..=b'~' => Some(KeyPress::Letter(char::from(byte.to_ascii_lowercase()))),
         _ => None,
     }
 }
@@ -135,10 +135,10 @@ mod tests {
 
     #[test]
     fn keys_are_known_and_sequences_are_none() {
-        assert_eq!(keys_of(b"1\tq"), [Key::Letter('1'), Key::Tab, Key::Quit]);
+        assert_eq!(keys_of(b"1\tq"), [KeyPress::Letter('1'), KeyPress::Tab, KeyPress::Quit]);
         assert_eq!(keys_of(b"\x1b[A"), []);
-        assert_eq!(keys_of(b"\x1b"), [Key::Quit]);
-        assert_eq!(keys_of(b" ?\x00"), [Key::Letter('p'), Key::Letter('?')]);
+        assert_eq!(keys_of(b"\x1b"), [KeyPress::Quit]);
+        assert_eq!(keys_of(b" ?\x00"), [KeyPress::Letter('p'), KeyPress::Letter('?')]);
         assert_eq!(keys_of(b""), []);
     }
 }

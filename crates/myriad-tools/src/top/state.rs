@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use myriad_admin::protocol::RequestCounts;
-use myriad_admin::protocol::sight::{Counts, PurgeEvent, Tick, TopPage};
+use myriad_admin::protocol::sight::{LiveTick, PurgeEvent, TickCounts, TopPage};
 
-use super::event::Key;
+use super::event::KeyPress;
 
 /// Number of seconds whose counts are stored; the widest terminal shows this number.
 const SECONDS: usize = 400;
@@ -14,7 +14,7 @@ const PURGES: usize = 100;
 
 /// View that fills the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum TopView {
     #[default]
     Overview,
     Pages,
@@ -23,7 +23,7 @@ pub(super) enum View {
     Zones,
 }
 
-impl View {
+impl TopView {
     pub(super) const ALL: [(Self, &'static str); 5] = [
         (Self::Overview, "Overview"),
         (Self::Pages, "Pages"),
@@ -35,22 +35,22 @@ impl View {
 
 /// Received data and the selected view.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) tick: Option<Tick>,
+pub(super) struct TopState {
+    pub(super) tick: Option<LiveTick>,
     /// Counts of seconds, the newest last, each converted to a rate by its interval.
-    pub(super) seconds: VecDeque<Counts>,
+    pub(super) seconds: VecDeque<TickCounts>,
     rankings: HashMap<&'static str, Vec<TopPage>>,
     /// Purges, the newest first.
     pub(super) purges: VecDeque<PurgeEvent>,
-    pub(super) view: View,
+    pub(super) view: TopView,
     pub(super) is_paused: bool,
     pub(super) helps: bool,
     /// Reason why no ticks arrive.
     pub(super) broken: Option<String>,
 }
 
-impl State {
-    pub(super) fn tick(&mut self, tick: Tick) {
+impl TopState {
+    pub(super) fn tick(&mut self, tick: LiveTick) {
         if self.is_paused {
             return;
         }
@@ -76,29 +76,29 @@ impl State {
         self.rankings.get(by).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn key(&mut self, key: Key) {
+    pub(super) fn key(&mut self, key: KeyPress) {
         match key {
-            Key::Letter('p') => self.is_paused = !self.is_paused,
-            Key::Letter('?' | 'h') => self.helps = !self.helps,
-            Key::Letter(digit @ '1'..='5') => {
-                self.view = View::ALL[digit as usize - '1' as usize].0;
+            KeyPress::Letter('p') => self.is_paused = !self.is_paused,
+            KeyPress::Letter('?' | 'h') => self.helps = !self.helps,
+            KeyPress::Letter(digit @ '1'..='5') => {
+                self.view = TopView::ALL[digit as usize - '1' as usize].0;
                 self.helps = false;
             }
-            Key::Tab => {
-                let at = View::ALL.iter().position(|(view, _)| *view == self.view).unwrap_or(0);
-                self.view = View::ALL[(at + 1) % View::ALL.len()].0;
+            KeyPress::Tab => {
+                let at = TopView::ALL.iter().position(|(view, _)| *view == self.view).unwrap_or(0);
+                self.view = TopView::ALL[(at + 1) % TopView::ALL.len()].0;
                 self.helps = false;
             }
-            Key::Letter(_) | Key::Quit => {}
+            KeyPress::Letter(_) | KeyPress::Quit => {}
         }
     }
 }
 
 /// Converts counts of an interval to rates per second.
-fn rates(tick: &Tick) -> Counts {
+fn rates(tick: &LiveTick) -> TickCounts {
     let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
     let delta = tick.delta;
-    Counts {
+    TickCounts {
         requests: rate(delta.requests),
         bytes: rate(delta.bytes),
         fetches: rate(delta.fetches),
@@ -107,11 +107,11 @@ fn rates(tick: &Tick) -> Counts {
         status_5xx: rate(delta.status_5xx),
         cache: RequestCounts {
             hit: rate(delta.cache.served()),
-            miss: rate(delta.cache.asked() - delta.cache.served()),
+            miss: rate(delta.cache.total() - delta.cache.served()),
             bypass: rate(delta.cache.bypass),
             ..RequestCounts::default()
         },
         uncached: rate(delta.uncached),
-        ..Counts::default()
+        ..TickCounts::default()
     }
 }

@@ -2,31 +2,31 @@
 
 use myriad_admin::protocol::MemoryTick;
 use myriad_admin::protocol::render::{count, duration as span, size};
-use myriad_admin::protocol::sight::{Counts, Percentiles, Tick, TopPage};
+use myriad_admin::protocol::sight::{LiveTick, Percentiles, TickCounts, TopPage};
 
 use super::figures::{duration, percent};
-use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, Paint, RED, REVERSED, YELLOW, fit};
-use super::state::{State, View};
+use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, RED, REVERSED, TerminalPaint, YELLOW, fit};
+use super::state::{TopState, TopView};
 
 /// Returns a whole screen: head, view, and a line of keys at the bottom.
-pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Paint) -> Vec<String> {
+pub(super) fn screen(state: &TopState, (width, height): (usize, usize), paint: TerminalPaint) -> Vec<String> {
     let room = height.saturating_sub(3);
     let mut lines = vec![head(state, width, paint)];
     let body = match &state.tick {
         _ if state.helps => help(paint, width),
         None => vec![String::new(), "  waiting for the first update…".to_owned()],
         Some(tick) => match state.view {
-            View::Overview => overview(state, tick, width, room, paint),
-            View::Pages => pages(state.ranked("requests"), "Most requested", width, paint),
-            View::Misses => {
+            TopView::Overview => overview(state, tick, width, room, paint),
+            TopView::Pages => pages(state.ranked("requests"), "Most requested", width, paint),
+            TopView::Misses => {
                 let mut lines = misses(state.ranked("misses"), width, paint);
                 lines.truncate(room / 2);
                 lines.push(String::new());
                 lines.extend(slow(state.ranked("slow"), width, paint));
                 lines
             }
-            View::Origins => origins(tick, width, paint),
-            View::Zones => {
+            TopView::Origins => origins(tick, width, paint),
+            TopView::Zones => {
                 let mut lines = zones(tick, width, paint);
                 lines.push(String::new());
                 lines.extend(purges(state, width, paint));
@@ -42,7 +42,7 @@ pub(super) fn screen(state: &State, (width, height): (usize, usize), paint: Pain
 }
 
 /// Returns all views, for a file or a pipe.
-pub(super) fn snapshot(state: &State, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn snapshot(state: &TopState, width: usize, paint: TerminalPaint) -> Vec<String> {
     let Some(tick) = &state.tick else { return Vec::new() };
     let parts = [
         vec![head(state, width, paint)],
@@ -63,7 +63,7 @@ pub(super) fn snapshot(state: &State, width: usize, paint: Paint) -> Vec<String>
     lines
 }
 
-fn head(state: &State, width: usize, paint: Paint) -> String {
+fn head(state: &TopState, width: usize, paint: TerminalPaint) -> String {
     let Some(tick) = &state.tick else { return paint.color(BOLD, "myriad top") };
     let up = span(tick.at_ms.saturating_sub(tick.started_ms));
     let mut text =
@@ -76,9 +76,9 @@ fn head(state: &State, width: usize, paint: Paint) -> String {
     paint.color(BOLD, &paint.foreign(&text, width))
 }
 
-fn keys(state: &State, width: usize, paint: Paint) -> String {
+fn keys(state: &TopState, width: usize, paint: TerminalPaint) -> String {
     let (mut line, mut used) = (String::new(), 0);
-    for (number, (view, name)) in View::ALL.iter().enumerate() {
+    for (number, (view, name)) in TopView::ALL.iter().enumerate() {
         let text = paint.cut(&format!(" {} {name} ", number + 1), width.saturating_sub(used));
         used += text.chars().count();
         line.push_str(&paint.color(if *view == state.view { REVERSED } else { DIM }, &text));
@@ -87,7 +87,7 @@ fn keys(state: &State, width: usize, paint: Paint) -> String {
     line + &paint.color(DIM, &paint.cut(rest, width.saturating_sub(used)))
 }
 
-fn help(paint: Paint, width: usize) -> Vec<String> {
+fn help(paint: TerminalPaint, width: usize) -> Vec<String> {
     const HELP: [&str; 14] = [
         "  1 to 5, Tab   select a view",
         "  p, space      pause or resume; the server continues to count",
@@ -107,7 +107,13 @@ fn help(paint: Paint, width: usize) -> Vec<String> {
     HELP.iter().map(|line| paint.cut(line, width)).collect()
 }
 
-fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: Paint) -> Vec<String> {
+fn overview(
+    state: &TopState,
+    tick: &LiveTick,
+    width: usize,
+    room: usize,
+    paint: TerminalPaint,
+) -> Vec<String> {
     let mut lines = traffic(state, tick, width, paint, true);
     let mut left = room.saturating_sub(lines.len());
     let mut add = |part: Vec<String>, most: usize| {
@@ -129,9 +135,15 @@ fn overview(state: &State, tick: &Tick, width: usize, room: usize, paint: Paint)
 }
 
 /// Returns rates with their recent history, times, connections.
-fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: bool) -> Vec<String> {
-    type Of = fn(&Counts) -> u64;
-    const ROWS: [(&str, &str, Of); 6] = [
+fn traffic(
+    state: &TopState,
+    tick: &LiveTick,
+    width: usize,
+    paint: TerminalPaint,
+    has_past: bool,
+) -> Vec<String> {
+    type CountGetter = fn(&TickCounts) -> u64;
+    const ROWS: [(&str, &str, CountGetter); 6] = [
         ("requests", BOLD, |c| c.requests),
         ("hit", GREEN, |c| c.cache.hit),
         ("miss", YELLOW, |c| c.cache.miss),
@@ -149,12 +161,12 @@ fn traffic(state: &State, tick: &Tick, width: usize, paint: Paint, has_past: boo
         }
         lines.push(line.trim_end().to_owned());
     }
-    let asked = now.cache.asked();
+    let asked = now.cache.total();
     let total = tick.total.cache;
     let ratio = format!(
         "from the cache {} now, {} since the start   4xx {}/s   5xx {}/s   {}/s sent",
         percent(now.cache.served(), asked),
-        percent(total.served(), total.asked()),
+        percent(total.served(), total.total()),
         count(now.status_4xx),
         count(now.status_5xx),
         size(now.bytes)
@@ -194,7 +206,7 @@ fn memory(now: &MemoryTick) -> String {
             size(now.resident_bytes),
             size(limit),
             percent(now.resident_bytes, limit),
-            myriad_admin::protocol::shown(now.stage.as_bytes())
+            myriad_admin::protocol::escape_bytes(now.stage.as_bytes())
         ),
         None => format!("memory {}", size(now.resident_bytes)),
     }
@@ -205,18 +217,18 @@ fn first_byte(name: &str, times: &Percentiles) -> String {
     format!("  {name:<9}{half:>10}{nine:>11}{most:>11}{max:>10}{:>9}", count(times.count))
 }
 
-fn title(paint: Paint, text: &str, head: &str, width: usize) -> Vec<String> {
+fn title(paint: TerminalPaint, text: &str, head: &str, width: usize) -> Vec<String> {
     vec![paint.color(BOLD, text), paint.color(DIM, &paint.cut(head, width))]
 }
 
-fn zones(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
+fn zones(tick: &LiveTick, width: usize, paint: TerminalPaint) -> Vec<String> {
     let head = "ZONE             PAGES    MEMORY                  FILES      DISK    HITS  PURGED  FETCHING";
     let mut lines = title(paint, "Zones", head, width);
     for zone in &tick.zones {
         let memory = zone.memory;
         let limit = memory.limit_bytes.unwrap_or(0);
         let disk = zone.disk.unwrap_or_default();
-        let asked = zone.requests.asked();
+        let asked = zone.requests.total();
         let line = format!(
             "{:<14}{:>8}{:>10} {} {:>7}{:>10}{:>10}{:>6}{:>9}",
             paint.foreign(&zone.zone, 14),
@@ -234,7 +246,7 @@ fn zones(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn origins(tick: &Tick, width: usize, paint: Paint) -> Vec<String> {
+fn origins(tick: &LiveTick, width: usize, paint: TerminalPaint) -> Vec<String> {
     let head = "STATE        NOW   REQUESTS   FAILED  PHP: BUSY OF    QUEUE  SERVER";
     let mut lines = title(paint, "Origins", head, width);
     for origin in &tick.origins {
@@ -278,7 +290,7 @@ fn at_least(page: &TopPage) -> String {
     if page.over > 0.0 { format!(">{certain}") } else { certain }
 }
 
-fn pages(pages: &[TopPage], name: &str, width: usize, paint: Paint) -> Vec<String> {
+fn pages(pages: &[TopPage], name: &str, width: usize, paint: TerminalPaint) -> Vec<String> {
     let mut lines = title(paint, name, " REQUESTS STATUS  PAGE", width);
     for page in pages {
         let line = format!("{:>9}{:>7}  ", at_least(page), page.status);
@@ -287,7 +299,7 @@ fn pages(pages: &[TopPage], name: &str, width: usize, paint: Paint) -> Vec<Strin
     lines
 }
 
-fn misses(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
+fn misses(pages: &[TopPage], width: usize, paint: TerminalPaint) -> Vec<String> {
     let mut lines = title(paint, "Cache misses", "   MISSED CACHE    WHY                 PAGE", width);
     for page in pages {
         let cache = page.cache.as_deref().unwrap_or("-");
@@ -300,7 +312,7 @@ fn misses(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn slow(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
+fn slow(pages: &[TopPage], width: usize, paint: TerminalPaint) -> Vec<String> {
     let mut lines = title(paint, "Slowest", "  SLOWEST     MEAN  PAGE", width);
     for page in pages {
         let shown = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), duration);
@@ -310,7 +322,7 @@ fn slow(pages: &[TopPage], width: usize, paint: Paint) -> Vec<String> {
     lines
 }
 
-fn purges(state: &State, width: usize, paint: Paint) -> Vec<String> {
+fn purges(state: &TopState, width: usize, paint: TerminalPaint) -> Vec<String> {
     let mut lines = title(paint, "Purges", "     AGO   PAGES  BY             KIND      WHAT", width);
     let now_ms = state.tick.as_ref().map_or(0, |tick| tick.at_ms);
     for purge in &state.purges {

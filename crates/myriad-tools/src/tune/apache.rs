@@ -1,17 +1,17 @@
 //! Workers of Apache.
 
-use crate::tune::facts::{Apache, Mpm};
-use crate::tune::file::{ConfigFile, Format};
-use crate::tune::shares::Budget;
+use crate::tune::facts::{ApacheSetup, Mpm};
+use crate::tune::file::{ConfigFile, FileFormat};
+use crate::tune::shares::MemoryBudget;
 
 /// Number of threads per process, as in the default configuration of Apache.
 const THREADS: u32 = 25;
 
 /// Returns the configuration file of Apache.
-pub(crate) fn file(apache: Apache, budget: &Budget) -> ConfigFile {
+pub(crate) fn file(apache: ApacheSetup, budget: &MemoryBudget) -> ConfigFile {
     let restart = "apachectl configtest && systemctl restart apache2";
     let mut file =
-        ConfigFile::new("/etc/apache2/conf-enabled/zz-myriad.conf", Format::Apache, "Apache", restart);
+        ConfigFile::new("/etc/apache2/conf-enabled/zz-myriad.conf", FileFormat::Apache, "Apache", restart);
     file.set("", "ListenBacklog", 1024, "during traffic peaks, connections wait instead of being refused");
     let workers = budget.apache_workers;
     let each = if apache.php {

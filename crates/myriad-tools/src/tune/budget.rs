@@ -1,8 +1,8 @@
 //! Division of the memory into shares of the programs, within three quarters of it.
 
 use crate::tune::amount::{GIB, MIB, about, down_to, up_to};
-use crate::tune::facts::{Apache, Database, DatabaseKind, Facts, Mpm};
-use crate::tune::shares::{Budget, CHILDREN_PER_CORE, Share, Sizes};
+use crate::tune::facts::{ApacheSetup, DatabaseKind, DatabaseServer, MachineFacts, Mpm};
+use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget, MemoryShare, MemorySizes};
 use crate::tune::{database, opcache};
 
 /// Memory of Myriad in addition to its pages: the process, small files, connections.
@@ -17,9 +17,9 @@ const APACHE_THREAD: u64 = MIB / 2;
 
 /// Divides the memory. Shares that do not depend on the number of children are allocated first; the rest is for PHP
 /// children.
-pub(crate) fn budget(facts: &Facts) -> Budget {
+pub(crate) fn budget(facts: &MachineFacts) -> MemoryBudget {
     let limit = facts.memory / 4 * 3;
-    let mut sizes = Sizes {
+    let mut sizes = MemorySizes {
         apcu: if facts.php.as_ref().is_some_and(|php| php.apcu) { apcu(facts.memory) } else { 0 },
         object_cache: if facts.object_cache.is_some() { object_cache(facts.memory) } else { 0 },
         ..opcache::sizes(facts)
@@ -31,7 +31,7 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
         shares.push(database_share(facts.memory, database, &sizes));
     }
     if facts.object_cache.is_some() {
-        shares.push(Share {
+        shares.push(MemoryShare {
             name: "object cache".into(),
             bytes: sizes.object_cache / 4 * 5,
             how: format!(
@@ -41,7 +41,7 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
         });
     }
     if facts.php.is_some() || facts.apache.is_some_and(|apache| apache.php) {
-        shares.push(Share {
+        shares.push(MemoryShare {
             name: "PHP, shared".into(),
             bytes: sizes.opcache + sizes.jit + sizes.apcu + MASTER,
             how: format!(
@@ -62,7 +62,7 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
     let rest = limit.saturating_sub(shares.iter().map(|share| share.bytes).sum());
     let children = if facts.php.is_some() { children(facts, rest, &sizes) } else { 0 };
     if children > 0 {
-        shares.push(Share {
+        shares.push(MemoryShare {
             name: "PHP, children".into(),
             bytes: u64::from(children) * child(facts, &sizes),
             how: format!(
@@ -78,21 +78,21 @@ pub(crate) fn budget(facts: &Facts) -> Budget {
     }
     let of_php = children + if facts.apache.is_some_and(|apache| apache.php) { apache_workers } else { 0 };
     sizes.connections = database::connections(of_php);
-    Budget { limit, shares, children, apache_workers, sizes }
+    MemoryBudget { limit, shares, children, apache_workers, sizes }
 }
 
-fn myriad(memory: u64) -> Share {
-    Share {
+fn myriad(memory: u64) -> MemoryShare {
+    MemoryShare {
         name: "Myriad".into(),
         bytes: memory / 8 + MYRIAD,
         how: format!("an eighth of the memory for pages, {} for the process and small files", about(MYRIAD)),
     }
 }
 
-fn database_share(memory: u64, database: &Database, sizes: &Sizes) -> Share {
+fn database_share(memory: u64, database: &DatabaseServer, sizes: &MemorySizes) -> MemoryShare {
     let base = database::base(memory, database);
     // The bookkeeping of a buffer pool adds a twelfth.
-    Share {
+    MemoryShare {
         name: database.name(),
         bytes: base + sizes.pool / 12 * 13,
         how: format!("buffer pool {}, {} for the server", about(sizes.pool), about(base + sizes.pool / 12)),
@@ -100,23 +100,23 @@ fn database_share(memory: u64, database: &Database, sizes: &Sizes) -> Share {
 }
 
 /// Returns the memory of a child, including its database connection.
-fn child(facts: &Facts, sizes: &Sizes) -> u64 {
+fn child(facts: &MachineFacts, sizes: &MemorySizes) -> u64 {
     facts.worker.bytes + connection(sizes)
 }
 
 /// Returns the memory of an active connection: its buffers, and a temporary table in one of four connections.
-fn connection(sizes: &Sizes) -> u64 {
+fn connection(sizes: &MemorySizes) -> u64 {
     if sizes.pool == 0 { 0 } else { database::CONNECTION + sizes.temporary_table / 4 }
 }
 
-fn children(facts: &Facts, rest: u64, sizes: &Sizes) -> u32 {
+fn children(facts: &MachineFacts, rest: u64, sizes: &MemorySizes) -> u32 {
     let bear = u32::try_from(rest / child(facts, sizes).max(1)).unwrap_or(u32::MAX);
     bear.clamp(1, (facts.cores.max(1) * CHILDREN_PER_CORE).min(MOST_CHILDREN))
 }
 
 /// Returns the number of concurrent requests in Apache. If PHP runs in Apache and in php-fpm, Apache gets a quarter of
 /// the rest; without php-fpm it gets the whole rest.
-fn apache_workers(facts: &Facts, apache: Apache, rest: u64, sizes: &Sizes) -> u32 {
+fn apache_workers(facts: &MachineFacts, apache: ApacheSetup, rest: u64, sizes: &MemorySizes) -> u32 {
     if apache.php {
         let rest = if facts.php.is_some() { rest / 4 } else { rest };
         return children(facts, rest.saturating_sub(MASTER), sizes).max(1);
@@ -130,13 +130,13 @@ fn apache_workers(facts: &Facts, apache: Apache, rest: u64, sizes: &Sizes) -> u3
     }
 }
 
-fn apache_share(facts: &Facts, apache: Apache, workers: u32, sizes: &Sizes) -> Share {
+fn apache_share(facts: &MachineFacts, apache: ApacheSetup, workers: u32, sizes: &MemorySizes) -> MemoryShare {
     let (each, what) = match (apache.php, apache.mpm) {
         (true, _) => (child(facts, sizes), "workers with embedded PHP"),
         (false, Mpm::Prefork) => (APACHE_PROCESS, "processes"),
         (false, _) => (APACHE_THREAD, "threads"),
     };
-    Share {
+    MemoryShare {
         name: "Apache".into(),
         bytes: MASTER + u64::from(workers) * each,
         how: format!("{workers} {what}"),

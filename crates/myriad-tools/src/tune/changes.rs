@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::tune::file::{ConfigFile, Format};
-use crate::tune::present::Present;
+use crate::tune::file::{ConfigFile, FileFormat};
+use crate::tune::present::PresentSettings;
 
 /// Setting of a plan with its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct SettingChange {
     /// Section, empty without one.
     pub section: String,
     /// Name of the setting.
@@ -20,7 +20,7 @@ pub struct Change {
     pub why: String,
 }
 
-impl Change {
+impl SettingChange {
     /// Returns whether the present value is already the planned one.
     pub fn is_made(&self) -> bool {
         self.now.as_ref().is_some_and(|(value, _)| is_same(value, &self.planned))
@@ -28,17 +28,17 @@ impl Change {
 }
 
 /// Returns the settings of a file with their present values, in order.
-pub fn changes(file: &ConfigFile, present: &Present) -> Vec<Change> {
+pub fn changes(file: &ConfigFile, present: &PresentSettings) -> Vec<SettingChange> {
     let mut seen = BTreeMap::new();
     for setting in &file.settings {
         // The last of two equal names in a unit applies.
         seen.insert((setting.section.clone(), setting.name.clone()), &setting.value);
     }
     let last = |setting: &&crate::tune::Setting| {
-        file.format != Format::Unit
+        file.format != FileFormat::Unit
             || seen.get(&(setting.section.clone(), setting.name.clone())) == Some(&&setting.value)
     };
-    let change = |setting: &crate::tune::Setting| Change {
+    let change = |setting: &crate::tune::Setting| SettingChange {
         section: setting.section.clone(),
         name: setting.name.clone(),
         now: present

@@ -1,9 +1,9 @@
 //! MariaDB and MySQL, depending on the version.
 
 use crate::tune::amount::{GIB, MIB, about, down_to, text};
-use crate::tune::facts::{Database, Facts};
-use crate::tune::file::{ConfigFile, Format};
-use crate::tune::shares::Budget;
+use crate::tune::facts::{DatabaseServer, MachineFacts};
+use crate::tune::file::{ConfigFile, FileFormat};
+use crate::tune::shares::MemoryBudget;
 
 /// Memory of an active connection: thread, net, sort and join buffers, its part of the caches.
 pub(crate) const CONNECTION: u64 = 3 * MIB;
@@ -14,10 +14,10 @@ const SMALL: u64 = 3 * GIB / 2;
 const PAGE_CACHE: u64 = 8 * MIB;
 
 /// Returns the memory of the server in addition to its buffer pool.
-pub(crate) fn base(memory: u64, database: &Database) -> u64 {
+pub(crate) fn base(memory: u64, database: &DatabaseServer) -> u64 {
     let own = if database.kind.is_mariadb() {
         96 * MIB
-    } else if measures_itself(memory) {
+    } else if has_performance_schema(memory) {
         400 * MIB
     } else {
         170 * MIB
@@ -26,12 +26,12 @@ pub(crate) fn base(memory: u64, database: &Database) -> u64 {
 }
 
 /// Returns whether the performance schema of MySQL stays on; it takes some 230 MB.
-fn measures_itself(memory: u64) -> bool {
+fn has_performance_schema(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
 /// Returns the size of the buffer pool: a share of the memory, limited to three times the size of the data.
-pub(crate) fn pool(memory: u64, database: &Database) -> u64 {
+pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
     }
@@ -43,7 +43,7 @@ pub(crate) fn pool(memory: u64, database: &Database) -> u64 {
 
 /// Returns the number of buffer pool instances: one for each gigabyte, at most 8, if the server supports several; else
 /// 1.
-fn instances(pool: u64, database: &Database) -> u32 {
+fn instances(pool: u64, database: &DatabaseServer) -> u32 {
     let has = if database.kind.is_mariadb() { database.version < (10, 5, 0) } else { true };
     if has && pool >= GIB { u32::try_from(pool / GIB).unwrap_or(8).min(8) } else { 1 }
 }
@@ -65,7 +65,7 @@ pub(crate) fn connections(children: u32) -> u32 {
 }
 
 /// Returns the configuration file of the database.
-pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> ConfigFile {
+pub(crate) fn file(facts: &MachineFacts, database: &DatabaseServer, budget: &MemoryBudget) -> ConfigFile {
     let is_mariadb = database.kind.is_mariadb();
     let (path, group, service) = if is_mariadb {
         ("/etc/mysql/mariadb.conf.d/99-myriad.cnf", "mariadb", "mariadb")
@@ -73,7 +73,7 @@ pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> Confi
         ("/etc/mysql/mysql.conf.d/zz-myriad.cnf", "mysqld", "mysql")
     };
     let mut file =
-        ConfigFile::new(path, Format::MyCnf, &database.name(), format!("systemctl restart {service}"));
+        ConfigFile::new(path, FileFormat::MyCnf, &database.name(), format!("systemctl restart {service}"));
     buffer_pool(&mut file, group, database, budget);
     redo_log(&mut file, group, database, budget.sizes.pool);
     let children = budget.children;
@@ -117,14 +117,14 @@ pub(crate) fn file(facts: &Facts, database: &Database, budget: &Budget) -> Confi
     );
     if is_mariadb {
         file.set(group, "aria_pagecache_buffer_size", text(PAGE_CACHE), "only for temporary tables on disk");
-    } else if !measures_itself(facts.memory) {
+    } else if !has_performance_schema(facts.memory) {
         file.set(group, "performance_schema", "OFF", "saves about 230 MB");
     }
     query_cache(&mut file, group, database);
     file
 }
 
-fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: &Budget) {
+fn buffer_pool(file: &mut ConfigFile, group: &str, database: &DatabaseServer, budget: &MemoryBudget) {
     let pool = budget.sizes.pool;
     let known = database
         .data
@@ -160,7 +160,7 @@ fn buffer_pool(file: &mut ConfigFile, group: &str, database: &Database, budget: 
 }
 
 /// Sets the redo log: a quarter of the pool stores an hour of writes of a busy site.
-fn redo_log(file: &mut ConfigFile, group: &str, database: &Database, pool: u64) {
+fn redo_log(file: &mut ConfigFile, group: &str, database: &DatabaseServer, pool: u64) {
     let size = down_to(pool / 4, 16 * MIB).clamp(48 * MIB, 2 * GIB);
     let why = format!("a quarter of the buffer pool, at least {}: writes are batched", about(48 * MIB));
     if !database.kind.is_mariadb() && database.version >= (8, 0, 30) {
@@ -175,7 +175,7 @@ fn redo_log(file: &mut ConfigFile, group: &str, database: &Database, pool: u64) 
 
 /// Disables the query cache, which has one lock for all connections. MySQL has none since 8.0, and does not start with
 /// its settings.
-fn query_cache(file: &mut ConfigFile, group: &str, database: &Database) {
+fn query_cache(file: &mut ConfigFile, group: &str, database: &DatabaseServer) {
     if !database.kind.is_mariadb() && database.version >= (8, 0, 0) {
         return;
     }

@@ -4,7 +4,7 @@ use crate::tune::amount::MIB;
 
 /// Facts from which a plan is derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct MachineFacts {
     /// Memory of the machine or of its control group, in bytes.
     pub memory: u64,
     /// Number of processors.
@@ -12,24 +12,24 @@ pub struct Facts {
     /// Value of `client_max_body_size` of Myriad, in bytes: larger uploads do not reach PHP.
     pub body: u64,
     /// PHP version of php-fpm, if it is installed.
-    pub php: Option<Php>,
+    pub php: Option<InstalledPhp>,
     /// Size of a PHP worker.
-    pub worker: Worker,
+    pub worker: PhpWorkerSize,
     /// Number of PHP files of the site, if they were counted.
     pub site_files: Option<u32>,
     /// Database, if it runs on this machine.
-    pub database: Option<Database>,
+    pub database: Option<DatabaseServer>,
     /// Redis or Valkey, if it is installed.
-    pub object_cache: Option<ObjectCache>,
+    pub object_cache: Option<ObjectCacheServer>,
     /// Apache, if it is installed.
-    pub apache: Option<Apache>,
+    pub apache: Option<ApacheSetup>,
     /// Kernel settings that are never lowered, by their names in sysctl.
     pub kernel: Vec<(String, u64)>,
 }
 
 /// Installed PHP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Php {
+pub struct InstalledPhp {
     /// Major and minor version.
     pub version: (u32, u32),
     /// Names of php-fpm pools.
@@ -40,7 +40,7 @@ pub struct Php {
     pub apcu: bool,
 }
 
-impl Php {
+impl InstalledPhp {
     /// Returns the version in the form of folder names: `8.2`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.version.0, self.version.1)
@@ -49,21 +49,21 @@ impl Php {
 
 /// Size of a PHP worker: its unshared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Worker {
+pub struct PhpWorkerSize {
     /// Size in bytes.
     pub bytes: u64,
     /// Number of measured workers; 0 if the size was assumed.
     pub measured: u32,
 }
 
-impl Worker {
+impl PhpWorkerSize {
     /// Size that is assumed if no worker runs: WordPress with a shop and thirty plugins takes 50 to 70 MB.
     pub const ASSUMED: Self = Self { bytes: 80 * MIB, measured: 0 };
 }
 
 /// Database server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Database {
+pub struct DatabaseServer {
     /// Family of the server.
     pub kind: DatabaseKind,
     /// Version: `(10, 11, 6)`.
@@ -81,7 +81,7 @@ pub enum DatabaseKind {
     MySql,
 }
 
-impl Database {
+impl DatabaseServer {
     /// Parses `mariadb-10.11.6`, `mysql-8.0`, and the output of `mariadbd --version`. Returns `None` if the text
     /// contains neither.
     pub fn parse(text: &str) -> Option<Self> {
@@ -116,7 +116,7 @@ fn version(word: &str) -> Option<(u32, u32, u32)> {
 
 /// Server of the object cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectCache {
+pub struct ObjectCacheServer {
     /// Name of its service: `redis-server`, `valkey-server`.
     pub service: String,
     /// Main configuration file: `/etc/redis/redis.conf`.
@@ -127,7 +127,7 @@ pub struct ObjectCache {
 
 /// Apache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Apache {
+pub struct ApacheSetup {
     /// Processing module.
     pub mpm: Mpm,
     /// True if PHP runs in its processes (`mod_php`).
@@ -166,10 +166,14 @@ mod tests {
             ("mysql-5.7", DatabaseKind::MySql, (5, 7, 0)),
             ("mariadb-server 1:10.5.23-0+deb11u1", DatabaseKind::MariaDb, (10, 5, 23)),
         ] {
-            assert_eq!(Database::parse(text), Some(Database { kind, version, data: None }), "{text}");
+            assert_eq!(
+                DatabaseServer::parse(text),
+                Some(DatabaseServer { kind, version, data: None }),
+                "{text}"
+            );
         }
         for text in ["", "postgres 16.1", "mariadb", "mysql x.y"] {
-            assert_eq!(Database::parse(text), None, "{text}");
+            assert_eq!(DatabaseServer::parse(text), None, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum FileFormat {
     /// `php.ini` and similar files: `name = value`, sections have no meaning.
     PhpIni,
     /// Pools of php-fpm: `name = value` in the section of a pool.
@@ -23,7 +23,7 @@ pub enum Format {
     Unit,
 }
 
-impl Format {
+impl FileFormat {
     fn comment(self) -> &'static str {
         match self {
             Self::PhpIni | Self::FpmPool => ";",
@@ -51,7 +51,7 @@ pub struct ConfigFile {
     /// Absolute path on the machine.
     pub path: String,
     /// Format of the file.
-    pub format: Format,
+    pub format: FileFormat,
     /// Program that reads it, for people.
     pub program: String,
     /// Settings in order, grouped by section.
@@ -63,7 +63,7 @@ pub struct ConfigFile {
 impl ConfigFile {
     pub(crate) fn new(
         path: impl Into<String>,
-        format: Format,
+        format: FileFormat,
         program: &str,
         activate: impl Into<String>,
     ) -> Self {
@@ -116,13 +116,13 @@ impl ConfigFile {
     fn open(&self, section: &str, text: &mut String) {
         let _ = match (section, self.format) {
             ("", _) => Ok(()),
-            (_, Format::Apache) => write!(text, "\n<IfModule {section}>\n"),
+            (_, FileFormat::Apache) => write!(text, "\n<IfModule {section}>\n"),
             _ => write!(text, "\n[{section}]\n"),
         };
     }
 
     fn close(&self, section: &str, text: &mut String) {
-        if !section.is_empty() && self.format == Format::Apache {
+        if !section.is_empty() && self.format == FileFormat::Apache {
             text.push_str("</IfModule>\n");
         }
     }
@@ -133,8 +133,8 @@ impl ConfigFile {
             let _ = writeln!(text, "{} {why}", self.format.comment());
         }
         let _ = match self.format {
-            Format::Apache | Format::Redis | Format::Limits => writeln!(text, "{name} {value}"),
-            Format::Unit => writeln!(text, "{name}={value}"),
+            FileFormat::Apache | FileFormat::Redis | FileFormat::Limits => writeln!(text, "{name} {value}"),
+            FileFormat::Unit => writeln!(text, "{name}={value}"),
             _ => writeln!(text, "{name} = {value}"),
         };
     }

@@ -1,17 +1,17 @@
 //! Kernel settings, and limits of open files.
 
 use crate::tune::amount::GIB;
-use crate::tune::facts::Facts;
-use crate::tune::file::{ConfigFile, Format};
+use crate::tune::facts::MachineFacts;
+use crate::tune::file::{ConfigFile, FileFormat};
 
 /// Returns the files of kernel settings and limits.
-pub(crate) fn files(facts: &Facts) -> Vec<ConfigFile> {
+pub(crate) fn files(facts: &MachineFacts) -> Vec<ConfigFile> {
     vec![sysctl(facts), limits(facts)]
 }
 
-fn sysctl(facts: &Facts) -> ConfigFile {
+fn sysctl(facts: &MachineFacts) -> ConfigFile {
     let path = "/etc/sysctl.d/99-myriad.conf";
-    let mut file = ConfigFile::new(path, Format::Sysctl, "kernel", format!("sysctl -p {path}"));
+    let mut file = ConfigFile::new(path, FileFormat::Sysctl, "kernel", format!("sysctl -p {path}"));
     let backlog = if facts.memory < 4 * GIB { 4096 } else { 16384 };
     let mut raise = |name: &str, value: u64, why: &str| {
         // A higher present value is retained.
@@ -47,14 +47,14 @@ fn sysctl(facts: &Facts) -> ConfigFile {
 
 /// Returns the number of descriptors of a program: for 16384 connections of each worker, two each, for the connection
 /// and for a file or an origin connection.
-fn descriptors(facts: &Facts) -> u64 {
+fn descriptors(facts: &MachineFacts) -> u64 {
     (u64::from(facts.cores.max(1)) * 16384 * 2 + 4096).clamp(65_536, 1 << 20)
 }
 
-fn limits(facts: &Facts) -> ConfigFile {
+fn limits(facts: &MachineFacts) -> ConfigFile {
     let activate = "log in again; systemd services use LimitNOFILE";
     let mut file =
-        ConfigFile::new("/etc/security/limits.d/99-myriad.conf", Format::Limits, "limits", activate);
+        ConfigFile::new("/etc/security/limits.d/99-myriad.conf", FileFormat::Limits, "limits", activate);
     let count = descriptors(facts);
     for (who, why) in [
         ("*", "file descriptors of servers that are started from a login session"),

@@ -27,9 +27,12 @@ mod present;
 mod shares;
 
 pub use amount::{MIB, parse as parse_amount, text as amount};
-pub use changes::{Change, changes};
-pub use facts::{Apache, Database, DatabaseKind, Facts, Mpm, ObjectCache, Php, Worker};
-pub use file::{ConfigFile, Format, Setting};
-pub use plan::{Plan, plan};
-pub use present::{Present, Source};
-pub use shares::{Budget, Share};
+pub use changes::{SettingChange, changes};
+pub use facts::{
+    ApacheSetup, DatabaseKind, DatabaseServer, InstalledPhp, MachineFacts, Mpm, ObjectCacheServer,
+    PhpWorkerSize,
+};
+pub use file::{ConfigFile, FileFormat, Setting};
+pub use plan::{TuningPlan, plan};
+pub use present::{PresentFile, PresentSettings};
+pub use shares::{MemoryBudget, MemoryShare};

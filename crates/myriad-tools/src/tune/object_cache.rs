@@ -1,16 +1,16 @@
 //! Redis and Valkey as the object cache.
 
-use crate::tune::facts::ObjectCache;
-use crate::tune::file::{ConfigFile, Format};
-use crate::tune::shares::Budget;
+use crate::tune::facts::ObjectCacheServer;
+use crate::tune::file::{ConfigFile, FileFormat};
+use crate::tune::shares::MemoryBudget;
 
 /// Returns the files: the settings, and the unit that passes them after the main file of the server.
-pub(crate) fn files(server: &ObjectCache, budget: &Budget) -> Vec<ConfigFile> {
+pub(crate) fn files(server: &ObjectCacheServer, budget: &MemoryBudget) -> Vec<ConfigFile> {
     let service = &server.service;
     let folder = server.configuration.rsplit_once('/').map_or("/etc/redis", |(folder, _)| folder);
     let own = format!("{folder}/99-myriad.conf");
     let restart = format!("systemctl daemon-reload && systemctl restart {service}");
-    let mut settings = ConfigFile::new(own.as_str(), Format::Redis, service, restart.as_str());
+    let mut settings = ConfigFile::new(own.as_str(), FileFormat::Redis, service, restart.as_str());
     settings.set(
         "",
         "maxmemory",
@@ -25,7 +25,7 @@ pub(crate) fn files(server: &ObjectCache, budget: &Budget) -> Vec<ConfigFile> {
     );
     settings.set("", "tcp-backlog", 1024, "all PHP children can connect at the same time");
     let path = format!("/etc/systemd/system/{service}.service.d/99-myriad.conf");
-    let mut unit = ConfigFile::new(path, Format::Unit, service, restart.as_str());
+    let mut unit = ConfigFile::new(path, FileFormat::Unit, service, restart.as_str());
     unit.set("Service", "ExecStart", "", "the command of the package; the file above is read last");
     unit.set("Service", "ExecStart", format!("{} --include {own}", server.command), "");
     vec![settings, unit]

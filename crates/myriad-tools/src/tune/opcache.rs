@@ -1,9 +1,9 @@
 //! OPcache: compiled PHP in shared memory.
 
 use crate::tune::amount::{MIB, down_to, text, up_to};
-use crate::tune::facts::Facts;
+use crate::tune::facts::MachineFacts;
 use crate::tune::file::ConfigFile;
-use crate::tune::shares::{Budget, Sizes};
+use crate::tune::shares::{MemoryBudget, MemorySizes};
 
 /// Compiled size of a file in bytes: WordPress 6.1 has 958 files, which take 34 MB, and 20 MB of strings.
 const FILE: u64 = 36 << 10;
@@ -16,7 +16,7 @@ const TABLES: [u32; 10] = [1979, 3907, 7963, 16229, 32531, 65407, 130_987, 262_2
 const MOST_FILES: u32 = 1_000_000;
 
 /// Computes memory, strings and table of OPcache for the files of the site.
-pub(crate) fn sizes(facts: &Facts) -> Sizes {
+pub(crate) fn sizes(facts: &MachineFacts) -> MemorySizes {
     let files = facts.site_files.unwrap_or(ASSUMED_FILES);
     // In a large site the back office, the languages and most files of a shop are seldom or never run.
     let run = u64::from(files).min(1000) + u64::from(files.saturating_sub(1000)) / 3;
@@ -28,11 +28,11 @@ pub(crate) fn sizes(facts: &Facts) -> Sizes {
     let opcache = up_to(strings + scripts, 8 * MIB).clamp(64 * MIB, most.max(64 * MIB));
     let wanted = files.saturating_add(files / 2).max(4000);
     let table = TABLES.into_iter().find(|size| *size >= wanted).unwrap_or(MOST_FILES).min(MOST_FILES);
-    Sizes { opcache, strings, files: table, jit: jit(facts), ..Sizes::default() }
+    MemorySizes { opcache, strings, files: table, jit: jit(facts), ..MemorySizes::default() }
 }
 
 /// Returns the memory of machine code; 0 if the compiler is off: below 2 GB, and in early versions of the compiler.
-fn jit(facts: &Facts) -> u64 {
+fn jit(facts: &MachineFacts) -> u64 {
     let is_ripe = facts.php.as_ref().is_some_and(|php| php.version >= (8, 1));
     match facts.memory {
         memory if !is_ripe || memory < 1900 * MIB => 0,
@@ -42,7 +42,7 @@ fn jit(facts: &Facts) -> u64 {
 }
 
 /// Adds the settings of OPcache to a `php.ini`.
-pub(crate) fn lines(facts: &Facts, budget: &Budget, file: &mut ConfigFile) {
+pub(crate) fn lines(facts: &MachineFacts, budget: &MemoryBudget, file: &mut ConfigFile) {
     let sizes = &budget.sizes;
     let counted = match facts.site_files {
         Some(files) => format!("the site has {files} PHP files"),

@@ -1,15 +1,15 @@
 //! PHP: pools of php-fpm, `php.ini`, APCu.
 
 use crate::tune::amount::{GIB, MIB, about, text};
-use crate::tune::facts::{Facts, Php};
-use crate::tune::file::{ConfigFile, Format};
+use crate::tune::facts::{InstalledPhp, MachineFacts};
+use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::opcache;
-use crate::tune::shares::{Budget, CHILDREN_PER_CORE};
+use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget};
 
 /// Sizes of uploads. Each is larger than the previous one: a form has fields in addition to its file, and PHP needs
 /// memory to parse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Uploads {
+pub(crate) struct UploadSizes {
     pub(crate) upload: u64,
     pub(crate) post: u64,
     pub(crate) memory_limit: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Uploads {
     pub(crate) is_less_than_body: bool,
 }
 
-pub(crate) fn uploads(facts: &Facts) -> Uploads {
+pub(crate) fn uploads(facts: &MachineFacts) -> UploadSizes {
     let step = 4 * MIB;
     let most = (facts.memory / 8 / step * step).max(4 * step);
     let post = (facts.body / step * step).clamp(2 * step, most);
@@ -26,7 +26,7 @@ pub(crate) fn uploads(facts: &Facts) -> Uploads {
         memory if memory < 16 * GIB => 256 * MIB,
         _ => 512 * MIB,
     };
-    Uploads {
+    UploadSizes {
         upload: post - (post / 16 / MIB * MIB).max(MIB),
         post,
         memory_limit: usual.max(post + 64 * MIB),
@@ -35,7 +35,7 @@ pub(crate) fn uploads(facts: &Facts) -> Uploads {
 }
 
 /// Returns the files of PHP.
-pub(crate) fn files(facts: &Facts, budget: &Budget) -> Vec<ConfigFile> {
+pub(crate) fn files(facts: &MachineFacts, budget: &MemoryBudget) -> Vec<ConfigFile> {
     let mut files = Vec::new();
     if let Some(php) = &facts.php {
         files.push(pools(facts, php, budget));
@@ -47,11 +47,15 @@ pub(crate) fn files(facts: &Facts, budget: &Budget) -> Vec<ConfigFile> {
     files
 }
 
-fn pools(facts: &Facts, php: &Php, budget: &Budget) -> ConfigFile {
+fn pools(facts: &MachineFacts, php: &InstalledPhp, budget: &MemoryBudget) -> ConfigFile {
     let path = format!("/etc/php/{}/fpm/pool.d/zz-myriad.conf", php.name());
     let program = format!("php-fpm {}", php.name());
-    let mut file =
-        ConfigFile::new(path, Format::FpmPool, &program, format!("systemctl reload php{}-fpm", php.name()));
+    let mut file = ConfigFile::new(
+        path,
+        FileFormat::FpmPool,
+        &program,
+        format!("systemctl reload php{}-fpm", php.name()),
+    );
     let children = budget.children;
     let count = u32::try_from(php.pools.len()).unwrap_or(u32::MAX).max(1);
     if count > 1 {
@@ -75,7 +79,7 @@ fn pools(facts: &Facts, php: &Php, budget: &Budget) -> ConfigFile {
     file
 }
 
-fn pool_lines(facts: &Facts, pool: &str, children: u32, pools: u32, file: &mut ConfigFile) {
+fn pool_lines(facts: &MachineFacts, pool: &str, children: u32, pools: u32, file: &mut ConfigFile) {
     let worker = facts.worker;
     let measured = match worker.measured {
         0 => format!("{} each, assumed because no child is running", about(worker.bytes)),
@@ -126,10 +130,17 @@ fn pool_lines(facts: &Facts, pool: &str, children: u32, pools: u32, file: &mut C
     }
 }
 
-fn ini(facts: &Facts, php: &Php, budget: &Budget, sapi: &str, activate: String) -> ConfigFile {
+fn ini(
+    facts: &MachineFacts,
+    php: &InstalledPhp,
+    budget: &MemoryBudget,
+    sapi: &str,
+    activate: String,
+) -> ConfigFile {
     let path = format!("/etc/php/{}/{sapi}/conf.d/99-myriad.ini", php.name());
-    let mut file = ConfigFile::new(path, Format::PhpIni, &format!("PHP {} ({sapi})", php.name()), activate);
-    let Uploads { upload, post, memory_limit, is_less_than_body } = uploads(facts);
+    let mut file =
+        ConfigFile::new(path, FileFormat::PhpIni, &format!("PHP {} ({sapi})", php.name()), activate);
+    let UploadSizes { upload, post, memory_limit, is_less_than_body } = uploads(facts);
     let agrees = if is_less_than_body {
         format!(
             "an eighth of the memory: lower client_max_body_size, which allows {}, to this value",

@@ -2,23 +2,23 @@
 
 use crate::tune::amount::about;
 use crate::tune::budget::budget;
-use crate::tune::facts::Facts;
+use crate::tune::facts::MachineFacts;
 use crate::tune::file::ConfigFile;
-use crate::tune::shares::Budget;
+use crate::tune::shares::MemoryBudget;
 use crate::tune::{apache, database, kernel, object_cache, php};
 
 /// Plan for a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct TuningPlan {
     /// Memory budget of the programs.
-    pub budget: Budget,
+    pub budget: MemoryBudget,
     /// Files to write.
     pub files: Vec<ConfigFile>,
     /// Additional information for the reader of the plan, as sentences.
     pub remarks: Vec<String>,
 }
 
-impl Plan {
+impl TuningPlan {
     /// Returns the file at a path.
     pub fn file(&self, path: &str) -> Option<&ConfigFile> {
         self.files.iter().find(|file| file.path == path)
@@ -26,7 +26,7 @@ impl Plan {
 }
 
 /// Creates the plan for a machine.
-pub fn plan(facts: &Facts) -> Plan {
+pub fn plan(facts: &MachineFacts) -> TuningPlan {
     let budget = budget(facts);
     let mut files = php::files(facts, &budget);
     if let Some(database) = &facts.database {
@@ -40,10 +40,10 @@ pub fn plan(facts: &Facts) -> Plan {
     }
     files.extend(kernel::files(facts));
     let remarks = remarks(facts, &budget);
-    Plan { budget, files, remarks }
+    TuningPlan { budget, files, remarks }
 }
 
-fn remarks(facts: &Facts, budget: &Budget) -> Vec<String> {
+fn remarks(facts: &MachineFacts, budget: &MemoryBudget) -> Vec<String> {
     let mut remarks = Vec::new();
     if !budget.fits() {
         remarks.push(format!(

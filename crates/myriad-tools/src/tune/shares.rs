@@ -5,7 +5,7 @@ pub(crate) const CHILDREN_PER_CORE: u32 = 8;
 
 /// Share of the memory for one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct MemoryShare {
     /// Name of the program, for people.
     pub name: String,
     /// Size in bytes.
@@ -16,19 +16,19 @@ pub struct Share {
 
 /// Shares of all programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct MemoryBudget {
     /// Three quarters of the memory, in bytes.
     pub limit: u64,
     /// Shares of the programs.
-    pub shares: Vec<Share>,
+    pub shares: Vec<MemoryShare>,
     /// Number of children of php-fpm in all pools; 0 without php-fpm.
     pub children: u32,
     /// Number of concurrent requests in Apache; 0 without Apache.
     pub apache_workers: u32,
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: MemorySizes,
 }
 
-impl Budget {
+impl MemoryBudget {
     /// Returns the sum of the shares, in bytes.
     pub fn sum(&self) -> u64 {
         self.shares.iter().map(|share| share.bytes).sum()
@@ -42,7 +42,7 @@ impl Budget {
 
 /// Sizes that depend on the memory and the site, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes {
+pub(crate) struct MemorySizes {
     pub(crate) opcache: u64,
     pub(crate) strings: u64,
     pub(crate) files: u32,

@@ -10,18 +10,18 @@ const LONGEST: usize = 2048;
 
 /// Counts of targets.
 #[derive(Clone, Debug, Default)]
-pub struct Heat {
+pub struct RequestCounter {
     counts: HashMap<String, u64>,
     /// Number of lines without a successful request for a page.
-    passed_over: u64,
+    skipped_lines: u64,
 }
 
-impl Heat {
+impl RequestCounter {
     /// Counts a line of a log: a GET request with the response status 200 or 304. Only the number of other lines is
     /// stored.
     pub fn add(&mut self, line: &[u8]) {
         let Some(target) = target(line) else {
-            self.passed_over += 1;
+            self.skipped_lines += 1;
             return;
         };
         if let Some(count) = self.counts.get_mut(&target) {
@@ -33,11 +33,11 @@ impl Heat {
 
     /// Returns the number of lines that did not count.
     pub fn passed_over(&self) -> u64 {
-        self.passed_over
+        self.skipped_lines
     }
 
     /// Returns targets (`/path?query`), the most requested first; targets with equal counts by name.
-    pub fn hottest(self) -> Vec<String> {
+    pub fn most_requested(self) -> Vec<String> {
         let mut targets: Vec<(String, u64)> = self.counts.into_iter().collect();
         targets.sort_by(|(a, hot), (b, cold)| cold.cmp(hot).then_with(|| a.cmp(b)));
         targets.into_iter().map(|(target, _)| target).collect()
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn hottest_pages_come_first() {
-        let mut heat = Heat::default();
+        let mut heat = RequestCounter::default();
         let line = |request: &str, status: &str, agent: &str| {
             format!("127.0.0.1 - - [24/Nov/2026:13:00:00 +0000] \"{request}\" {status} 612 \"-\" \"{agent}\"")
                 .into_bytes()
@@ -93,7 +93,7 @@ mod tests {
         heat.add(b"");
         heat.add(b"\xff\xfe");
         assert_eq!(heat.passed_over(), 9);
-        assert_eq!(heat.hottest(), ["/hot/", "/a", "/b?x=1"]);
+        assert_eq!(heat.most_requested(), ["/hot/", "/a", "/b?x=1"]);
     }
 
     #[test]
@@ -103,9 +103,9 @@ mod tests {
             let words: [&[u8]; 8] = [b"\"", b"\" ", b"GET ", b"/a", b" HTTP/1.1", b"200", b"\xff", b" "];
             let line: Vec<u8> =
                 (0..random.usize(..12)).flat_map(|_| random.choice(words).expect("word").to_vec()).collect();
-            let mut heat = Heat::default();
+            let mut heat = RequestCounter::default();
             heat.add(&line);
-            assert!(heat.hottest().iter().all(|target| target.starts_with('/')), "seed {seed}");
+            assert!(heat.most_requested().iter().all(|target| target.starts_with('/')), "seed {seed}");
         }
     }
 }

@@ -8,6 +8,6 @@ mod heat;
 mod pace;
 mod sitemap;
 
-pub use heat::Heat;
-pub use pace::{Budget, Pace};
+pub use heat::RequestCounter;
+pub use pace::{PhpBudget, WarmPace};
 pub use sitemap::{Sitemap, sitemaps_of_robots};

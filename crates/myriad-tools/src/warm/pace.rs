@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Share of PHP that warming may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct PhpBudget {
     /// Number of concurrent pages, at least 1.
     pub at_once: usize,
     /// Share of the time in which each of these sends requests, in percent from 1 to 100; the rest of the time it
@@ -12,13 +12,13 @@ pub struct Budget {
     pub percent: u32,
 }
 
-impl Default for Budget {
+impl Default for PhpBudget {
     fn default() -> Self {
         Self { at_once: 1, percent: 50 }
     }
 }
 
-impl Budget {
+impl PhpBudget {
     /// Parses `2`, `2,25%`, `25%`. Returns `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let mut budget = Self::default();
@@ -47,16 +47,16 @@ const REFUSED_MS: u64 = 5000;
 
 /// Common pace of concurrent requests: slower if pages take longer than usual, and if the server requests a pause.
 #[derive(Clone, Debug)]
-pub struct Pace {
-    budget: Budget,
+pub struct WarmPace {
+    budget: PhpBudget,
     times: VecDeque<u64>,
     /// Number of consecutive slow pages.
     slow: u32,
 }
 
-impl Pace {
+impl WarmPace {
     /// Creates the pace for a budget.
-    pub fn new(budget: Budget) -> Self {
+    pub fn new(budget: PhpBudget) -> Self {
         Self { budget, times: VecDeque::new(), slow: 0 }
     }
 
@@ -97,17 +97,17 @@ mod tests {
     fn budgets_are_read() {
         for (text, at_once, percent) in [("2", 2, 50), ("25%", 1, 25), ("4,100%", 4, 100), (" 3 , 1% ", 3, 1)]
         {
-            assert_eq!(Budget::parse(text), Some(Budget { at_once, percent }), "{text}");
+            assert_eq!(PhpBudget::parse(text), Some(PhpBudget { at_once, percent }), "{text}");
         }
         for bad in ["", "0", "0%", "101%", "65", "-1", "a", "1,", "50 %x"] {
-            assert_eq!(Budget::parse(bad), None, "{bad}");
+            assert_eq!(PhpBudget::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn warming_uses_configured_share_of_time() {
         for percent in [1, 10, 25, 50, 90, 100] {
-            let mut pace = Pace::new(Budget { at_once: 1, percent });
+            let mut pace = WarmPace::new(PhpBudget { at_once: 1, percent });
             let (mut asked, mut rested) = (0, 0);
             for _ in 0..100 {
                 asked += 40;
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn slow_pages_are_yielded_to_and_the_pace_recovers() {
-        let mut pace = Pace::new(Budget { at_once: 1, percent: 100 });
+        let mut pace = WarmPace::new(PhpBudget { at_once: 1, percent: 100 });
         for _ in 0..20 {
             assert_eq!(pace.after_page(50), 0);
         }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn refusals_are_obeyed_within_bounds() {
-        let mut pace = Pace::new(Budget::default());
+        let mut pace = WarmPace::new(PhpBudget::default());
         let rests = [None, Some(0), Some(7), Some(u64::MAX)].map(|said| pace.after_refusal(said));
         assert_eq!(rests, [5000, 1000, 7000, 60_000]);
     }

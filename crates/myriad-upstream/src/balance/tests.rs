@@ -1,20 +1,20 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 
 use super::*;
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::config::{GroupConfig, KeepAlive, NamedServer, NamedServers};
 use crate::group::Group;
-use crate::member::Member;
+use crate::member::ResolvedServer;
 use crate::order::PeerOrder;
 use crate::peer::PeerStatus;
 use crate::peer_states::PeerStates;
 use crate::resolver::ResolverConfig;
 
 fn peer(port: u16) -> PeerConfig {
-    PeerConfig::new(Address::Tcp(([127, 0, 0, 1], port).into()))
+    PeerConfig::new(PeerAddress::Tcp(([127, 0, 0, 1], port).into()))
 }
 
 fn group(balance: Balance, peers: Vec<PeerConfig>) -> Group {
@@ -37,7 +37,7 @@ fn pick(group: &Group) -> Option<usize> {
 }
 
 fn pick_by(group: &Group, affinity: &Affinity) -> Option<usize> {
-    group.pick(&mut Tried::default(), affinity).peer().map(|pick| pick.chosen.index)
+    group.pick(&mut TriedPeers::default(), affinity).peer().map(|pick| pick.chosen.index)
 }
 
 fn picks(group: &Group, count: usize) -> Vec<usize> {
@@ -89,7 +89,7 @@ fn a_failed_peer_is_tried_by_one_request_when_its_time_is_up() {
     state.failed(&config, 10_000);
     assert!(state.is_failing(&config, 10_000) && state.is_failing(&config, 11_000));
     assert!(!state.is_failing(&config, 11_001));
-    let active = state.chosen(&config, 11_001);
+    let active = state.begin_request(&config, 11_001);
     assert!(state.is_failing(&config, 11_002), "others wait for what becomes of it");
     state.succeeded(&config, 11_002);
     drop(active);
@@ -125,14 +125,14 @@ fn backup_peers_serve_only_when_no_primary_is_available() {
     assert_eq!(picks(&group, 2), [1, 1]);
     group.fail(1);
     assert_eq!(pick(&group), None);
-    group.forgive_all();
+    group.reset_all_failures();
     assert!(pick(&group).is_some());
 }
 
 #[test]
 fn one_request_tries_each_peer_once() {
     let group = group(Balance::RoundRobin, vec![peer(1), PeerConfig { backup: true, ..peer(2) }, peer(3)]);
-    let mut tried = Tried::default();
+    let mut tried = TriedPeers::default();
     let order: Vec<_> =
         std::iter::from_fn(|| group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.chosen.index))
             .collect();
@@ -154,12 +154,12 @@ fn named_all(states: &PeerStates, hosts: &[&str]) -> Group {
     let servers = hosts.iter().map(server).collect();
     let resolver = ResolverConfig { servers: Vec::new(), valid_ms: None, ipv4: true, ipv6: true, zone: None };
     let names = Some(NamedServers { servers, resolver: Arc::new(resolver), timeout_ms: 1000 });
-    let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
+    let single = GroupConfig::single(PeerAddress::Tcp(([127, 0, 0, 1], 1).into()));
     Group::new(GroupConfig { name: "g".to_owned(), names, ..single }, states)
 }
 
-fn ips(last: &[u8]) -> Vec<Member> {
-    last.iter().map(|last| Member::new(([127, 0, 0, *last], 80).into())).collect()
+fn ips(last: &[u8]) -> Vec<ResolvedServer> {
+    last.iter().map(|last| ResolvedServer::new(([127, 0, 0, *last], 80).into())).collect()
 }
 
 fn shown(group: &Group) -> Vec<(String, bool)> {
@@ -173,7 +173,7 @@ fn peers_of_a_name_come_and_go_and_those_that_stay_keep_their_state() {
     assert_eq!(picks(&group, 2), [0, 0], "the name stands for nothing yet");
     group.roster.set(1, &ips(&[2, 3, 3]));
     group.fail(2);
-    let held = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
+    let held = group.pick(&mut TriedPeers::default(), &Affinity::None).peer().unwrap();
     group.roster.set(1, &ips(&[4, 3]));
     let expected = [("127.0.0.1:1", true), ("127.0.0.3:80", false), ("127.0.0.4:80", true)];
     assert_eq!(shown(&group), expected.map(|(address, available)| (address.to_owned(), available)));
@@ -218,8 +218,8 @@ fn what_a_group_of_before_a_reload_learns_is_not_taken_by_the_one_after_it() {
 #[test]
 fn what_a_name_stands_for_has_a_bound() {
     let group = named(&PeerStates::new());
-    let many: Vec<Member> =
-        (0..2000_u16).map(|n| Member::new(([10, 0, (n >> 8) as u8, n as u8], 80).into())).collect();
+    let many: Vec<ResolvedServer> =
+        (0..2000_u16).map(|n| ResolvedServer::new(([10, 0, (n >> 8) as u8, n as u8], 80).into())).collect();
     group.roster.set(1, &many);
     assert_eq!(group.peers().len(), 513);
 }
@@ -228,7 +228,7 @@ fn what_a_name_stands_for_has_a_bound() {
 fn a_request_tries_a_peer_once_though_the_list_changes() {
     let group = named(&PeerStates::new());
     group.roster.set(1, &ips(&[2]));
-    let mut tried = Tried::default();
+    let mut tried = TriedPeers::default();
     let mut next =
         || group.pick(&mut tried, &Affinity::None).peer().map(|pick| pick.chosen.config().address.clone());
     let first = [next(), next()];
@@ -240,12 +240,12 @@ fn a_request_tries_a_peer_once_though_the_list_changes() {
 
 /// Returns a group with `sticky`.
 fn sticky(peers: Vec<PeerConfig>) -> Group {
-    let single = GroupConfig::single(Address::Tcp(([127, 0, 0, 1], 1).into()));
+    let single = GroupConfig::single(PeerAddress::Tcp(([127, 0, 0, 1], 1).into()));
     Group::new(GroupConfig { peers, sticky: true, ..single }, &PeerStates::new())
 }
 
 fn asked(group: &Group, sid: &str) -> Option<usize> {
-    let asked = group.pick_asked(&mut Tried::default(), &Affinity::None, Some(sid.as_bytes()));
+    let asked = group.pick_preferred(&mut TriedPeers::default(), &Affinity::None, Some(sid.as_bytes()));
     asked.peer().map(|pick| pick.chosen.index)
 }
 
@@ -286,7 +286,7 @@ fn sticky_backup_is_picked_only_when_primaries_have_failed() {
 #[test]
 fn max_conns_limits_active_connections() {
     let group = group(Balance::RoundRobin, vec![PeerConfig { max_conns: 2, ..peer(1) }]);
-    let pick = || group.pick(&mut Tried::default(), &Affinity::None).peer();
+    let pick = || group.pick(&mut TriedPeers::default(), &Affinity::None).peer();
     let (first, second) = (pick().unwrap(), pick().unwrap());
     assert!(pick().is_none());
     drop(first);
@@ -300,7 +300,7 @@ fn max_conns_limits_active_connections() {
 fn least_conn_goes_by_requests_for_weight() {
     let group = group(Balance::LeastConnections, vec![peer(1), PeerConfig { weight: 3, ..peer(2) }]);
     let held: Vec<_> =
-        (0..8).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
+        (0..8).map(|_| group.pick(&mut TriedPeers::default(), &Affinity::None).peer().unwrap()).collect();
     let mut counts = [0; 2];
     for pick in &held {
         counts[pick.chosen.index] += 1;
@@ -357,8 +357,8 @@ fn chance_follows_the_weights() {
 
 #[test]
 fn of_two_by_chance_the_less_busy_is_chosen() {
-    let group = group(Balance::Random { two: Some(Least::Connections) }, vec![peer(1), peer(2)]);
-    let mut tried = Tried::default();
+    let group = group(Balance::Random { two: Some(LeastMeasure::Connections) }, vec![peer(1), peer(2)]);
+    let mut tried = TriedPeers::default();
     let busy = group.pick(&mut tried, &Affinity::None).peer().unwrap();
     for _ in 0..20 {
         assert_ne!(pick(&group), Some(busy.chosen.index));
@@ -379,15 +379,16 @@ fn a_key_goes_on_along_the_ring_when_its_server_is_down() {
 
 #[test]
 fn the_fastest_gets_more_until_it_has_more_to_do() {
-    let group = group(Balance::LeastTime { moment: Moment::First, inflight: false }, vec![peer(1), peer(2)]);
+    let group =
+        group(Balance::LeastTime { moment: MeasuredUntil::First, inflight: false }, vec![peer(1), peer(2)]);
     assert_eq!(picks(&group, 2), [0, 1], "turns, while nothing is known");
-    group.states()[0].took(Moment::First, 105);
-    group.states()[1].took(Moment::First, 30);
-    group.states()[1].took(Moment::Last, 900);
+    group.states()[0].record_time(MeasuredUntil::First, 105);
+    group.states()[1].record_time(MeasuredUntil::First, 30);
+    group.states()[1].record_time(MeasuredUntil::Last, 900);
     assert_eq!(picks(&group, 5), [1; 5]);
     let mut held = Vec::new();
     for expected in [1, 1, 0] {
-        let picked = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
+        let picked = group.pick(&mut TriedPeers::default(), &Affinity::None).peer().unwrap();
         assert_eq!(picked.chosen.index, expected);
         held.push(picked);
     }
@@ -395,51 +396,51 @@ fn the_fastest_gets_more_until_it_has_more_to_do() {
 
 #[test]
 fn a_peer_that_does_not_answer_looks_slow_while_its_requests_are_under_way() {
-    let balance = Balance::LeastTime { moment: Moment::First, inflight: true };
+    let balance = Balance::LeastTime { moment: MeasuredUntil::First, inflight: true };
     let group = group(balance, vec![peer(1), peer(2)]);
-    let held = group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap();
+    let held = group.pick(&mut TriedPeers::default(), &Affinity::None).peer().unwrap();
     assert_eq!(held.chosen.index, 0);
     // Simulates a request that was started ten seconds ago and observed since.
     let hanging = &group.states()[0].inflight;
     hanging.begin(crate::clock::now().saturating_sub(10_000));
-    hanging.look(crate::clock::now());
+    hanging.sample(crate::clock::now());
     let others: Vec<_> =
-        (0..5).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
+        (0..5).map(|_| group.pick(&mut TriedPeers::default(), &Affinity::None).peer().unwrap()).collect();
     assert!(others.iter().all(|pick| pick.chosen.index == 1));
-    held.active.took(Moment::First, 5);
+    held.active.record_time(MeasuredUntil::First, 5);
     drop(held);
 }
 
 #[test]
 fn slowness_is_forgotten_by_and_by() {
     let (config, state) = (PeerConfig { fail_timeout_ms: 1000, ..peer(1) }, Arc::<PeerState>::default());
-    drop(state.chosen(&config, 100_000));
-    state.took(Moment::First, 1000);
-    state.took(Moment::First, 0);
-    let slowness = |now| state.slowness(Moment::First, &config, now);
+    drop(state.begin_request(&config, 100_000));
+    state.record_time(MeasuredUntil::First, 1000);
+    state.record_time(MeasuredUntil::First, 0);
+    let slowness = |now| state.estimated_time(MeasuredUntil::First, &config, now);
     assert_eq!([slowness(100_000), slowness(102_000), slowness(104_000)], [960, 480, 240]);
-    assert_eq!([slowness(1_000_000), state.slowness(Moment::Last, &config, 100_000)], [20, 20]);
-    state.took(Moment::Last, 60_000);
-    assert_eq!(state.slowness(Moment::Last, &config, 100_000), 5000);
+    assert_eq!([slowness(1_000_000), state.estimated_time(MeasuredUntil::Last, &config, 100_000)], [20, 20]);
+    state.record_time(MeasuredUntil::Last, 60_000);
+    assert_eq!(state.estimated_time(MeasuredUntil::Last, &config, 100_000), 5000);
 }
 
 #[test]
 fn each_moment_has_an_average_of_its_own() {
     let group =
-        group(Balance::LeastTime { moment: Moment::Connect, inflight: false }, vec![peer(1), peer(2)]);
+        group(Balance::LeastTime { moment: MeasuredUntil::Connect, inflight: false }, vec![peer(1), peer(2)]);
     assert_eq!(picks(&group, 2), [0, 1]);
-    group.states()[0].took(Moment::Connect, 300);
-    group.states()[1].took(Moment::Last, 3000);
+    group.states()[0].record_time(MeasuredUntil::Connect, 300);
+    group.states()[1].record_time(MeasuredUntil::Last, 3000);
     assert_eq!(picks(&group, 3), [1; 3]);
 }
 
 #[test]
 fn of_two_by_chance_the_faster_is_chosen() {
-    let two = Some(Least::Time(Moment::Last));
+    let two = Some(LeastMeasure::Time(MeasuredUntil::Last));
     let group = group(Balance::Random { two }, vec![peer(1), peer(2)]);
     for (state, ms) in group.states().iter().zip([800, 30]) {
-        drop(state.chosen(&peer(1), crate::clock::now()));
-        state.took(Moment::Last, ms);
+        drop(state.begin_request(&peer(1), crate::clock::now()));
+        state.record_time(MeasuredUntil::Last, ms);
     }
     assert!((0..20).all(|_| pick(&group) == Some(1)));
 }
@@ -450,7 +451,7 @@ fn the_share_of_a_peer_that_recovers_grows() {
     let state: Arc<PeerState> = Arc::default();
     assert_eq!(state.share(&config, 10_000), 1000, "it never failed");
     state.failed(&config, 10_000);
-    drop(state.chosen(&config, 12_000));
+    drop(state.begin_request(&config, 12_000));
     state.succeeded(&config, 12_001);
     let shares = [12_001, 14_501, 17_001, 22_001].map(|now| state.share(&config, now));
     assert_eq!(shares, [1, 250, 500, 1000]);
@@ -463,10 +464,11 @@ fn a_peer_that_starts_slowly_gets_few_requests() {
         let group = group(balance, vec![slow.clone(), peer(2)]);
         let state = &group.states()[0];
         state.failed(&slow, 1);
-        drop(state.chosen(&slow, 2));
+        drop(state.begin_request(&slow, 2));
         state.succeeded(&slow, crate::clock::now());
-        let held: Vec<_> =
-            (0..50).map(|_| group.pick(&mut Tried::default(), &Affinity::None).peer().unwrap()).collect();
+        let held: Vec<_> = (0..50)
+            .map(|_| group.pick(&mut TriedPeers::default(), &Affinity::None).peer().unwrap())
+            .collect();
         assert!(held.iter().filter(|pick| pick.chosen.index == 0).count() <= 1, "{balance:?}");
     }
 }

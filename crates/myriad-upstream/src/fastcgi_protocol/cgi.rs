@@ -5,21 +5,21 @@ use std::fmt;
 use memchr::{memchr, memchr_iter, memchr2};
 use myriad_http::Fields;
 use myriad_http::head::{ResponseHead, reason_phrase};
-use myriad_http::lines::each;
+use myriad_http::lines::each_line;
 use myriad_http::token::is_tchar;
 
 #[cfg(test)]
 mod tests;
 
 /// Number of fields reserved for a head; sufficient for most heads.
-const MOST_FIELDS: usize = 16;
+const RESERVED_FIELDS: usize = 16;
 
 /// Maximum number of fields in a head.
 const MAX_FIELDS: usize = 1000;
 
 /// Result of [`parse_head`].
 #[derive(Clone, Debug)]
-pub enum Parsed {
+pub enum ParsedHead {
     /// The head is incomplete: call again with more bytes.
     Partial,
     /// Head with its length in bytes including the empty line; the body follows.
@@ -54,15 +54,15 @@ impl std::error::Error for HeadError {}
 /// Lines are terminated by LF or CRLF. `Status`, or a first line `HTTP/1.x NNN reason`, sets the status; it is not
 /// stored as a field. Without either, the status is 302 if the head contains `Location`, otherwise 200. A name without
 /// a colon is skipped.
-pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
+pub fn parse_head(bytes: &[u8], limit: usize) -> Result<ParsedHead, HeadError> {
     let Some(length) = head_length(bytes) else {
-        return if bytes.len() < limit { Ok(Parsed::Partial) } else { Err(HeadError::TooBig) };
+        return if bytes.len() < limit { Ok(ParsedHead::Partial) } else { Err(HeadError::TooBig) };
     };
     if length > limit {
         return Err(HeadError::TooBig);
     }
     let mut head = ResponseHead::new(0);
-    head.fields = Fields::with_capacity(length, MOST_FIELDS);
+    head.fields = Fields::with_capacity(length, RESERVED_FIELDS);
     let mut status = None;
     for (index, line) in lines(&bytes[..length]).enumerate() {
         if index == 0 && line.starts_with(b"HTTP/") {
@@ -83,7 +83,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<Parsed, HeadError> {
     let (code, reason) = status.unwrap_or_else(|| implied_status(&head));
     head.status = code;
     head.reason = reason.to_vec();
-    Ok(Parsed::Complete(Box::new(head), length))
+    Ok(ParsedHead::Complete(Box::new(head), length))
 }
 
 /// Returns the length of the head, including its empty line.
@@ -100,17 +100,17 @@ fn head_length(bytes: &[u8]) -> Option<usize> {
 
 /// Returns the lines before the empty line, without line terminators.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    each(head)
+    each_line(head)
         .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .take_while(|line| !line.is_empty())
 }
 
 /// Name and value.
-type Field<'a> = (&'a [u8], &'a [u8]);
+type CgiField<'a> = (&'a [u8], &'a [u8]);
 
 /// Parses a line into name and value; returns `None` for a name without a colon.
-fn field(line: &[u8]) -> Result<Option<Field<'_>>, HeadError> {
+fn field(line: &[u8]) -> Result<Option<CgiField<'_>>, HeadError> {
     let colon = memchr(b':', line);
     let (name, value) = match colon {
         Some(at) => (&line[..at], line[at + 1..].trim_ascii()),

@@ -30,12 +30,12 @@ pub enum Event {
     /// Text for the error log, never empty; in pieces instead of lines.
     Stderr(Bytes),
     /// The request is finished; no event follows.
-    End(End),
+    End(EndRequest),
 }
 
 /// Content of END_REQUEST (section 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct EndRequest {
     /// Exit status of the application, as in CGI.
     pub app_status: u32,
     /// Result at the protocol level.
@@ -44,7 +44,7 @@ pub struct End {
 
 /// Protocol violation, in nginx's words for the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecodeError {
+pub enum FastCgiError {
     /// The version byte is not 1.
     Version(u8),
     /// A record type that a responder must not send.
@@ -54,14 +54,14 @@ pub enum DecodeError {
     /// An END_REQUEST record shorter than its fixed eight bytes.
     EndLength(u16),
     /// Thousands of records without content.
-    Babble,
+    EmptyRecords,
     /// Megabytes of error messages without any output.
     Stderr,
     /// Bytes after END_REQUEST.
     AfterEnd,
 }
 
-impl fmt::Display for DecodeError {
+impl fmt::Display for FastCgiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version(version) => {
@@ -70,14 +70,14 @@ impl fmt::Display for DecodeError {
             Self::RecordType(kind) => write!(f, "upstream sent unexpected FastCGI record: {kind}"),
             Self::RequestId(id) => write!(f, "upstream sent unexpected FastCGI request id: {id}"),
             Self::EndLength(length) => write!(f, "upstream sent FastCGI end of request of length {length}"),
-            Self::Babble => f.write_str("upstream sent too many empty FastCGI records"),
+            Self::EmptyRecords => f.write_str("upstream sent too many empty FastCGI records"),
             Self::Stderr => f.write_str("upstream sent too much in FastCGI stderr"),
             Self::AfterEnd => f.write_str("upstream sent data after the FastCGI end of request"),
         }
     }
 }
 
-impl std::error::Error for DecodeError {}
+impl std::error::Error for FastCgiError {}
 
 //          header of STDOUT, STDERR          content done
 //   Header ────────────────────────▶ Stream ──────────────▶ Padding ──▶ Header
@@ -104,20 +104,20 @@ enum State {
 /// The decoder accepts the bytes as they arrive. It only stores its position in the record, so the caller must buffer
 /// at most the eight bytes of a header.
 #[derive(Clone, Debug)]
-pub struct Decoder {
+pub struct ResponderDecoder {
     state: State,
     idle_records: u32,
     /// Number of bytes on the error stream since the last output.
     stderr: u32,
 }
 
-impl Default for Decoder {
+impl Default for ResponderDecoder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Decoder {
+impl ResponderDecoder {
     /// Creates a decoder for the response to a request.
     pub const fn new() -> Self {
         Self { state: State::Header, idle_records: 0, stderr: 0 }
@@ -125,7 +125,7 @@ impl Decoder {
 
     /// Removes the next event from the start of `input`; `None` means that more bytes are needed. Content is split off
     /// instead of copied. After an error, the connection must be closed.
-    pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, DecodeError> {
+    pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, FastCgiError> {
         loop {
             match self.state {
                 State::Header => {
@@ -163,20 +163,20 @@ impl Decoder {
                 State::Over { left } => {
                     let left = skip(input, left);
                     self.state = State::Over { left };
-                    return if input.is_empty() { Ok(None) } else { Err(DecodeError::AfterEnd) };
+                    return if input.is_empty() { Ok(None) } else { Err(FastCgiError::AfterEnd) };
                 }
             }
         }
     }
 
-    fn piece(&mut self, kind: RecordType, content: Bytes) -> Result<Event, DecodeError> {
+    fn piece(&mut self, kind: RecordType, content: Bytes) -> Result<Event, FastCgiError> {
         if kind != RecordType::Stderr {
             self.stderr = 0;
             return Ok(Event::Stdout(content));
         }
         // A piece is at most as long as a record.
         self.stderr += content.len() as u32;
-        if self.stderr > MAX_STDERR { Err(DecodeError::Stderr) } else { Ok(Event::Stderr(content)) }
+        if self.stderr > MAX_STDERR { Err(FastCgiError::Stderr) } else { Ok(Event::Stderr(content)) }
     }
 
     /// Returns whether END_REQUEST and its padding were read completely, so that the connection can carry another
@@ -191,16 +191,16 @@ impl Decoder {
     }
 
     /// Returns the state after a header, or an error if the header is invalid.
-    fn enter(&mut self, header: Header) -> Result<State, DecodeError> {
+    fn enter(&mut self, header: Header) -> Result<State, FastCgiError> {
         if header.version != VERSION {
-            return Err(DecodeError::Version(header.version));
+            return Err(FastCgiError::Version(header.version));
         }
-        let kind = RecordType::from_number(header.kind).ok_or(DecodeError::RecordType(header.kind))?;
+        let kind = RecordType::from_number(header.kind).ok_or(FastCgiError::RecordType(header.kind))?;
         let whole = u32::from(header.content_length) + u32::from(header.padding_length);
         let idle = header.content_length == 0 || header.request_id == 0;
         self.idle_records = if idle { self.idle_records + 1 } else { 0 };
         if self.idle_records > MAX_IDLE_RECORDS {
-            return Err(DecodeError::Babble);
+            return Err(FastCgiError::EmptyRecords);
         }
         match (kind, header.request_id) {
             (RecordType::GetValuesResult | RecordType::UnknownType, 0) => Ok(State::Skip { left: whole }),
@@ -208,13 +208,13 @@ impl Decoder {
                 Ok(State::Stream { kind, left: header.content_length, padding: header.padding_length })
             }
             (RecordType::EndRequest, REQUEST_ID) if header.content_length < END_LEN => {
-                Err(DecodeError::EndLength(header.content_length))
+                Err(FastCgiError::EndLength(header.content_length))
             }
             (RecordType::EndRequest, REQUEST_ID) => Ok(State::End { rest: whole - u32::from(END_LEN) }),
             (RecordType::Stdout | RecordType::Stderr | RecordType::EndRequest, id) => {
-                Err(DecodeError::RequestId(id))
+                Err(FastCgiError::RequestId(id))
             }
-            _ => Err(DecodeError::RecordType(header.kind)),
+            _ => Err(FastCgiError::RecordType(header.kind)),
         }
     }
 }
@@ -226,8 +226,8 @@ fn skip(input: &mut BytesMut, left: u32) -> u32 {
     left - dropped as u32
 }
 
-fn read_end(body: [u8; END_LEN as usize]) -> End {
-    End {
+fn read_end(body: [u8; END_LEN as usize]) -> EndRequest {
+    EndRequest {
         app_status: u32::from_be_bytes([body[0], body[1], body[2], body[3]]),
         protocol_status: ProtocolStatus::from_number(body[4]),
     }

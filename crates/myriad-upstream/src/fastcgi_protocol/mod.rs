@@ -15,7 +15,7 @@ pub mod pool_status;
 pub mod record;
 pub mod request;
 
-pub use decoder::{DecodeError, Decoder, End, Event};
+pub use decoder::{EndRequest, Event, FastCgiError, ResponderDecoder};
 pub use fatal_error::FatalErrors;
 pub use params::Params;
 pub use pool_status::PoolStatus;

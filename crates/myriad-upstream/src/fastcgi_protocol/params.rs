@@ -57,7 +57,7 @@ impl Params {
 }
 
 impl<'a> IntoIterator for &'a Params {
-    type Item = Pair<'a>;
+    type Item = ParamPair<'a>;
     type IntoIter = Pairs<'a>;
 
     fn into_iter(self) -> Pairs<'a> {
@@ -79,7 +79,7 @@ pub fn pairs(block: &[u8]) -> Pairs<'_> {
 }
 
 /// Name with its value.
-pub type Pair<'a> = (&'a [u8], &'a [u8]);
+pub type ParamPair<'a> = (&'a [u8], &'a [u8]);
 
 /// Iterator over the pairs of a block, see [`pairs`].
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ pub struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    fn read(&self) -> Option<(Pair<'a>, &'a [u8])> {
+    fn read(&self) -> Option<(ParamPair<'a>, &'a [u8])> {
         let (name_length, rest) = read_length(self.rest)?;
         let (value_length, rest) = read_length(rest)?;
         let (name, rest) = rest.split_at_checked(name_length)?;
@@ -98,7 +98,7 @@ impl<'a> Pairs<'a> {
 }
 
 impl<'a> Iterator for Pairs<'a> {
-    type Item = Pair<'a>;
+    type Item = ParamPair<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (pair, rest) = self.read()?;

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::Deserialize;
 
 /// Maximum length of a status in bytes; that of php-fpm has about four hundred.
-pub const MOST_BYTES: usize = 8 << 10;
+pub const MAX_BYTES: usize = 8 << 10;
 
 /// Maximum plausible number of children. Linux supports at most 4 million processes; a PHP pool has a few hundred.
-const MOST_CHILDREN: u32 = 65_535;
+const MAX_CHILDREN: u32 = 65_535;
 
 /// State of a pool at the time when one of its children wrote the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +72,14 @@ impl PoolStatus {
     /// Parses the response of php-fpm to `pm.status_path` with `?json`. The numbers of children must be consistent; the
     /// error describes the problem.
     pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
-        if text.len() > MOST_BYTES {
-            return Err(NoPoolStatus(format!("the status is longer than {MOST_BYTES} bytes")));
+        if text.len() > MAX_BYTES {
+            return Err(NoPoolStatus(format!("the status is longer than {MAX_BYTES} bytes")));
         }
         let fields: Fields = serde_json::from_slice(text).map_err(|error| {
             NoPoolStatus(format!("the response is not a php-fpm status in JSON: {error}"))
         })?;
         let Fields { manager, listen_queue, idle, active, total, max_children_reached } = fields;
-        if idle.checked_add(active) != Some(total) || !(1..=MOST_CHILDREN).contains(&total) {
+        if idle.checked_add(active) != Some(total) || !(1..=MAX_CHILDREN).contains(&total) {
             let what = format!("it reports {idle} idle and {active} active children, but {total} in total");
             return Err(NoPoolStatus(what));
         }
@@ -129,11 +129,11 @@ mod tests {
             (changed("\"idle processes\":1", "\"idle processes\":1,\"idle processes\":1"), "duplicate field"),
             (format!("{REAL}x"), "trailing"),
             (REAL[..REAL.len() - 9].to_owned(), "not a php-fpm status"),
-            (" ".repeat(MOST_BYTES) + REAL, "longer than"),
-            ("[".repeat(MOST_BYTES), "not a php-fpm status"),
+            (" ".repeat(MAX_BYTES) + REAL, "longer than"),
+            ("[".repeat(MAX_BYTES), "not a php-fpm status"),
         ] {
-            let told = PoolStatus::parse(text.as_bytes()).expect_err(&text).to_string();
-            assert!(told.contains(part), "{text}: {told}");
+            let error = PoolStatus::parse(text.as_bytes()).expect_err(&text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
         }
         let none = changed(
             "\"idle processes\":1,\"active processes\":2,\"total processes\":3",

@@ -4,17 +4,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 use myriad_http::body::{Body, BodyError};
 
-use super::exchange::{Event, Exchange};
+use super::exchange::{Event, H2Exchange};
 use crate::error::{OriginError, Phase};
 use crate::response::Trailers;
 
 //   Open ──▶ Complete     the origin completed the body
 //     └────▶ Failed       the body was aborted: reported after all earlier data
 enum State {
-    Open(Box<Exchange>),
+    Open(Box<H2Exchange>),
     Complete,
     Failed(BodyError),
 }
@@ -28,7 +28,7 @@ pub(super) struct StreamBody {
 }
 
 impl StreamBody {
-    pub(super) fn new(exchange: Exchange, left: Option<u64>, trailers: Trailers) -> Self {
+    pub(super) fn new(exchange: H2Exchange, left: Option<u64>, trailers: Trailers) -> Self {
         Self { state: State::Open(Box::new(exchange)), left, trailers }
     }
 
@@ -56,7 +56,7 @@ impl Body for StreamBody {
                 Some(Ok(piece))
             }
             Ok(Event::End(trailers)) => {
-                exchange.active.took(Moment::Last, exchange.log.elapsed_ms());
+                exchange.active.record_time(MeasuredUntil::Last, exchange.log.elapsed_ms());
                 if let Some(trailers) = trailers {
                     this.trailers.replace(trailers);
                 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-use super::pulse::Next;
+use super::pulse::LivenessAction;
 use super::shared::{Drive, Shared, State};
 use crate::clock;
 use crate::config::KeepAlive;
@@ -16,7 +16,7 @@ use crate::connections::{Connections, PoolKey};
 use crate::error::{OriginError, Phase};
 
 /// Pool that hands out connections.
-pub(super) trait Keeper {
+pub(super) trait ConnectionPool {
     /// Removes a closed connection.
     fn remove(&self, key: PoolKey, shared: &Rc<Shared>);
 
@@ -25,31 +25,31 @@ pub(super) trait Keeper {
 }
 
 /// Parameters of the reuse of an idle connection.
-pub(super) struct Keeping {
+pub(super) struct ReuseSettings {
     /// Pool that hands out the connection; `None` for a connection with a single request.
-    pub(super) pool: Option<(Weak<dyn Keeper>, PoolKey)>,
+    pub(super) pool: Option<(Weak<dyn ConnectionPool>, PoolKey)>,
     pub(super) keep: KeepAlive,
     pub(super) connections: Connections,
 }
 
 struct Driver {
     shared: Rc<Shared>,
-    keeping: Keeping,
+    keeping: ReuseSettings,
     /// Expiry of the idle time.
     expiry: Option<Pin<Box<Sleep>>>,
-    watch: Watch,
+    liveness_timer: LivenessTimer,
 }
 
 /// Timer that wakes the driver to check the liveness of the peer. It is moved when it fires instead of with each
 /// request.
 #[derive(Default)]
-struct Watch {
+struct LivenessTimer {
     sleep: Option<Pin<Box<Sleep>>>,
     /// Time of the timer on the clock of this process; `None` once it has fired.
     at: Option<u64>,
 }
 
-impl Watch {
+impl LivenessTimer {
     /// Wakes the driver by `at`, which must be in the future.
     fn wake_by(&mut self, at: u64, now: u64, cx: &mut Context<'_>) {
         if self.at.is_some_and(|before| before > now && before <= at) {
@@ -66,8 +66,8 @@ impl Watch {
 }
 
 /// Drives a connection in a separate task, which finishes when the connection is closed.
-pub(super) fn spawn(shared: Rc<Shared>, keeping: Keeping) {
-    let mut driver = Driver { shared, keeping, expiry: None, watch: Watch::default() };
+pub(super) fn spawn(shared: Rc<Shared>, keeping: ReuseSettings) {
+    let mut driver = Driver { shared, keeping, expiry: None, liveness_timer: LivenessTimer::default() };
     tokio::task::spawn_local(async move {
         poll_fn(|cx| driver.poll(cx)).await;
         if let Some((pool, key)) = &driver.keeping.pool
@@ -96,26 +96,26 @@ impl Driver {
     /// Sends a PING if it is due. Returns whether the origin has been silent since the last PING for too long.
     fn is_dead(&mut self, cx: &mut Context<'_>) -> bool {
         let now = clock::now();
-        let mut next = self.shared.look(|state| state.pulse.next(now));
-        if next == Next::Ask {
+        let mut next = self.shared.read_state(|state| state.liveness.next(now));
+        if next == LivenessAction::Ping {
             next = self.shared.with(|state| {
-                state.ask(now);
-                state.pulse.next(now)
+                state.send_ping(now);
+                state.liveness.next(now)
             });
         }
-        if let Next::Wait(at) = next {
-            self.watch.wake_by(at, now, cx);
+        if let LivenessAction::Wait(at) = next {
+            self.liveness_timer.wake_by(at, now, cx);
         }
-        next == Next::Dead
+        next == LivenessAction::Dead
     }
 
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = clock::now();
         let keep = &self.keeping.keep;
-        let may_serve = self.shared.look(|state| {
+        let may_serve = self.shared.read_state(|state| {
             state.client.is_open()
                 && state.requests < keep.requests
-                && now.saturating_sub(state.made) < keep.time_ms
+                && now.saturating_sub(state.created_at) < keep.time_ms
         });
         let pool = self.keeping.pool.as_ref().and_then(|(pool, key)| Some((pool.upgrade()?, *key)));
         let Some((pool, key)) = pool.filter(|_| keep.http > 0 && may_serve) else {
@@ -124,15 +124,15 @@ impl Driver {
         if self.expiry.is_none() {
             let timeout = Duration::from_millis(keep.timeout_ms.clamp(1, 86_400_000));
             self.expiry = Some(Box::pin(tokio::time::sleep(timeout)));
-            self.shared.touch(|state| state.idle_since = Some(now));
+            self.shared.with_quiet(|state| state.idle_since = Some(now));
             pool.trim(key, keep.http);
             self.keeping.connections.idle();
-            self.shared.touch(|state| state.try_out(now, keep.is_tried));
+            self.shared.with_quiet(|state| state.probe_idle(now, keep.is_implicit));
         }
         if self.is_dead(cx) {
             return self.close(cx);
         }
-        if self.shared.look(State::is_closed) {
+        if self.shared.read_state(State::is_closed) {
             return Poll::Ready(());
         }
         let is_over = self.expiry.as_mut().is_some_and(|expiry| expiry.as_mut().poll(cx).is_ready());

@@ -12,9 +12,9 @@ use myriad_http::{Fields, ResponseHead};
 use super::shared::{Shared, State};
 use crate::attempts::AttemptLog;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::peer::Active;
-use crate::request::{Observer, RequestPayload, Timeouts};
-use crate::timer::Stall;
+use crate::peer::ActiveRequest;
+use crate::request::{RequestPayload, Timeouts, UpstreamObserver};
+use crate::timer::ProgressTimeout;
 use crate::upload::take_from;
 
 /// Next part of a response.
@@ -26,41 +26,41 @@ pub(super) enum Event {
 }
 
 /// Request in progress, cancelled when dropped.
-pub(super) struct Exchange {
+pub(super) struct H2Exchange {
     shared: Rc<Shared>,
     id: u32,
     body: RequestPayload,
     /// A part of the body was sent.
-    touched: bool,
+    body_started: bool,
     /// The request is completely sent.
     sent_whole: bool,
     sent: u64,
     received: u64,
-    send_stall: Stall,
-    read_stall: Stall,
+    send_stall: ProgressTimeout,
+    read_stall: ProgressTimeout,
     pub(super) log: AttemptLog,
-    pub(super) active: Rc<Active>,
-    pub(super) observer: Option<Rc<dyn Observer>>,
+    pub(super) active: Rc<ActiveRequest>,
+    pub(super) observer: Option<Rc<dyn UpstreamObserver>>,
 }
 
-impl Exchange {
+impl H2Exchange {
     pub(super) fn new(
         (shared, id): (Rc<Shared>, u32),
         body: RequestPayload,
         timeouts: Timeouts,
-        (log, active): (AttemptLog, Rc<Active>),
-        observer: Option<Rc<dyn Observer>>,
+        (log, active): (AttemptLog, Rc<ActiveRequest>),
+        observer: Option<Rc<dyn UpstreamObserver>>,
     ) -> Self {
         Self {
             shared,
             id,
             body,
-            touched: false,
+            body_started: false,
             sent_whole: false,
             sent: 0,
             received: 0,
-            send_stall: Stall::new(timeouts.send_ms),
-            read_stall: Stall::new(timeouts.read_ms),
+            send_stall: ProgressTimeout::new(timeouts.send_ms),
+            read_stall: ProgressTimeout::new(timeouts.read_ms),
             log,
             active,
             observer,
@@ -68,15 +68,15 @@ impl Exchange {
     }
 
     /// Returns the request body if no part of it was sent.
-    pub(super) fn untouched(&mut self) -> Option<RequestPayload> {
+    pub(super) fn take_unsent_body(&mut self) -> Option<RequestPayload> {
         let body = std::mem::replace(&mut self.body, RequestPayload::Empty);
-        (!self.touched).then_some(body)
+        (!self.body_started).then_some(body)
     }
 
     /// Returns whether the response has been read completely.
-    pub(super) fn has_ended(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         let id = self.id;
-        self.shared.touch(|state| state.slot(id).is_none_or(|slot| slot.is_drained()))
+        self.shared.with_quiet(|state| state.slot(id).is_none_or(|slot| slot.is_drained()))
     }
 
     /// Returns whether no part of a response has been received.
@@ -90,7 +90,7 @@ impl Exchange {
             return Poll::Ready(Err(error));
         }
         let id = self.id;
-        let (next, received) = self.shared.touch(|state| {
+        let (next, received) = self.shared.with_quiet(|state| {
             let next = next(state, id);
             let slot = state.slot(id);
             if let (None, Some(slot)) = (&next, slot) {
@@ -101,17 +101,17 @@ impl Exchange {
         if received > self.received {
             self.log.received(usize::try_from(received - self.received).unwrap_or(usize::MAX));
             self.received = received;
-            self.read_stall.moved();
+            self.read_stall.record_progress();
         }
         match next {
             Some(Ok(event)) => Poll::Ready(Ok(event)),
             Some(Err(error)) => Poll::Ready(Err(error.during(phase))),
             // As in nginx, the read timeout only runs once the request is sent.
             None if !self.sent_whole => {
-                self.read_stall.moved();
+                self.read_stall.record_progress();
                 Poll::Pending
             }
-            None => self.read_stall.poll_expired(cx).map(|()| Err(self.late(phase))),
+            None => self.read_stall.poll_expired(cx).map(|()| Err(self.on_timeout(phase))),
         }
     }
 
@@ -121,7 +121,7 @@ impl Exchange {
         }
         let id = self.id;
         let mut waits_for_client = false;
-        while self.shared.touch(|state| state.client.wants(id)) {
+        while self.shared.with_quiet(|state| state.client.wants_body(id)) {
             match self.next_piece(cx)? {
                 Poll::Ready((piece, end)) => self.shared.with(|state| state.send(id, piece, end)),
                 Poll::Pending => {
@@ -130,27 +130,28 @@ impl Exchange {
                 }
             }
         }
-        let (sent, sending) = self.shared.touch(|state| (state.client.sent(id), state.client.is_sending(id)));
+        let (sent, sending) =
+            self.shared.with_quiet(|state| (state.client.sent(id), state.client.is_sending(id)));
         if sent > self.sent {
             self.log.sent(usize::try_from(sent - self.sent).unwrap_or(usize::MAX));
             self.sent = sent;
-            self.send_stall.moved();
+            self.send_stall.record_progress();
         }
         // The origin may have sent its response, or an error, before it received the whole request.
-        self.sent_whole = !sending || self.shared.touch(|state| is_over(state, id));
+        self.sent_whole = !sending || self.shared.with_quiet(|state| is_over(state, id));
         if waits_for_client || self.sent_whole {
-            self.send_stall.moved();
+            self.send_stall.record_progress();
             return Ok(());
         }
         match self.send_stall.poll_expired(cx) {
-            Poll::Ready(()) => Err(self.late(Phase::Sending)),
+            Poll::Ready(()) => Err(self.on_timeout(Phase::Sending)),
             Poll::Pending => Ok(()),
         }
     }
 
     /// Handles a timeout of the origin. The cause may be the request or the connection, so active requests may
     /// complete, but further requests use another connection.
-    fn late(&self, phase: Phase) -> OriginError {
+    fn on_timeout(&self, phase: Phase) -> OriginError {
         self.shared.with(|state| state.client.shut_down());
         OriginError::timeout(phase)
     }
@@ -177,7 +178,7 @@ impl Exchange {
             if let Some(error) = take_from(left, piece.as_ref()) {
                 return Err(failed(error));
             }
-            self.touched = true;
+            self.body_started = true;
             match piece {
                 None => return Ok(Poll::Ready((joined(first, &more), true))),
                 Some(piece) if first.is_empty() => first = piece,
@@ -188,7 +189,7 @@ impl Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for H2Exchange {
     fn drop(&mut self) {
         let id = self.id;
         self.shared.with(|state| state.forget(id));
@@ -201,7 +202,7 @@ fn joined(first: Bytes, more: &[u8]) -> Bytes {
 
 /// Returns whether the response is complete or has failed.
 fn is_over(state: &mut State, id: u32) -> bool {
-    state.slot(id).is_none_or(|slot| slot.ended || slot.failure.is_some())
+    state.slot(id).is_none_or(|slot| slot.is_complete || slot.failure.is_some())
 }
 
 /// Returns the next part of a stream; received data precedes a failure.
@@ -214,7 +215,7 @@ fn next(state: &mut State, id: u32) -> Option<Result<Event, OriginError>> {
         state.release(id, piece.len());
         return Some(Ok(Event::Data(piece)));
     }
-    if slot.ended {
+    if slot.is_complete {
         return Some(Ok(Event::End(slot.trailers.take())));
     }
     slot.failure.take().map(Err)

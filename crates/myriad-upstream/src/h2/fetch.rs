@@ -3,23 +3,23 @@
 use std::future::poll_fn;
 use std::rc::Rc;
 
-use myriad_conf::model::Moment;
+use myriad_conf::model::MeasuredUntil;
 use myriad_http::h1::{ResponseFraming, response_framing};
 use myriad_http::{Method, ResponseHead};
 
 use super::body::StreamBody;
-use super::driver::{self, Keeping};
-use super::exchange::{Event, Exchange};
+use super::driver::{self, ReuseSettings};
+use super::exchange::{Event, H2Exchange};
 use super::head;
-use super::pool::{Opened, Wanted};
+use super::pool::{ConnectionRequest, OpenedStream};
 use super::shared::{Shared, State};
-use crate::address::Address;
+use crate::address::PeerAddress;
 use crate::clock;
 use crate::connections::PoolKey;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::group::{Chosen, Group, Pick};
+use crate::group::{Group, PickedPeer, SelectedPeer};
 use crate::pool::HttpPool;
-use crate::reach::reach;
+use crate::reach::connect_for_request;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::response::{OriginResponse, Trailers, keep_first};
 
@@ -30,16 +30,16 @@ use crate::response::{OriginResponse, Trailers, keep_first};
 /// method is idempotent.
 pub(crate) async fn fetch(
     group: &Group,
-    pick: Pick,
+    pick: PickedPeer,
     pool: &HttpPool,
     request: &mut OriginRequest,
 ) -> Result<Box<OriginResponse>, OriginError> {
-    let Pick { chosen, active } = pick;
+    let PickedPeer { chosen, active } = pick;
     let address = &chosen.config().address;
     let active = Rc::new(active);
     let mut is_first = true;
     loop {
-        let log = request.attempts.begin_at(chosen.shown(), group.label(), active.counted());
+        let log = request.attempts.begin_at(chosen.display_address(), group.label(), active.counted());
         let key = (active.0.id, request.identity());
         let opened = match open(group, &chosen, (key, !is_first), pool, request).await {
             Ok(opened) => opened,
@@ -53,7 +53,8 @@ pub(crate) async fn fetch(
         let exists_once = !request.is_repeatable();
         let body = payload(&mut request.body);
         let observer = request.observer.clone();
-        let mut exchange = Exchange::new(stream, body, request.timeouts, (log, Rc::clone(&active)), observer);
+        let mut exchange =
+            H2Exchange::new(stream, body, request.timeouts, (log, Rc::clone(&active)), observer);
         let error = match read_head(&mut exchange).await {
             Ok(head) => return Ok(respond(exchange, head, request.method, address)),
             Err(error) => error,
@@ -62,7 +63,7 @@ pub(crate) async fn fetch(
             && exchange.is_unanswered()
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io | ErrorKind::Silent);
         if exists_once {
-            let Some(body) = exchange.untouched() else {
+            let Some(body) = exchange.take_unsent_body() else {
                 exchange.log.failed(error.status());
                 return Err(error.without_refusal().at(address));
             };
@@ -89,11 +90,11 @@ pub(crate) async fn fetch(
 /// Opens a stream and queues the head of the request; with `fresh`, on a connection that has not answered a request.
 async fn open(
     group: &Group,
-    chosen: &Chosen,
+    chosen: &SelectedPeer,
     (key, fresh): (PoolKey, bool),
     pool: &HttpPool,
     request: &OriginRequest,
-) -> Result<Opened, OriginError> {
+) -> Result<OpenedStream, OriginError> {
     let Protocol::Http2 { head, is_secure } = &request.protocol else {
         return Err(OriginError::invalid(Phase::Connecting, "the request is not an HTTP/2 request"));
     };
@@ -108,16 +109,16 @@ async fn open(
     let keep = group.config.keepalive;
     if request.bind.is_none() {
         let connect_ms = request.timeouts.connect_ms;
-        let wanted = Wanted { key, keep, connections: &pool.connections, connect_ms, fresh };
-        return pool.multiplexed.open(&wanted, open, || reach(chosen, pool, request)).await;
+        let wanted = ConnectionRequest { key, keep, connections: &pool.connections, connect_ms, fresh };
+        return pool.multiplexed.open(&wanted, open, || connect_for_request(chosen, pool, request)).await;
     }
     // A connection from a request-specific local address is not reused.
-    let connection = reach(chosen, pool, request).await?;
+    let connection = connect_for_request(chosen, pool, request).await?;
     let shared = Rc::new(Shared::new(connection, clock::now()));
     let id = shared.with(open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
     let connections = pool.connections.clone();
-    driver::spawn(Rc::clone(&shared), Keeping { pool: None, keep, connections });
-    Ok(Opened { shared, id, reused: false })
+    driver::spawn(Rc::clone(&shared), ReuseSettings { pool: None, keep, connections });
+    Ok(OpenedStream { shared, id, reused: false })
 }
 
 /// Returns the body to send. A streamed body is moved, because it can only be sent once.
@@ -132,7 +133,7 @@ fn payload(body: &mut RequestPayload) -> RequestPayload {
 
 /// Returns the head of the final response. Interim responses are passed to the observer, except 100, which concerns
 /// only this client.
-async fn read_head(exchange: &mut Exchange) -> Result<ResponseHead, OriginError> {
+async fn read_head(exchange: &mut H2Exchange) -> Result<ResponseHead, OriginError> {
     loop {
         match poll_fn(|cx| exchange.poll(cx, Phase::ReadingHead)).await? {
             Event::Head(head) if head.status >= 200 => return Ok(head),
@@ -147,10 +148,10 @@ async fn read_head(exchange: &mut Exchange) -> Result<ResponseHead, OriginError>
 }
 
 fn respond(
-    exchange: Exchange,
+    exchange: H2Exchange,
     mut head: ResponseHead,
     method: Method,
-    peer: &Address,
+    peer: &PeerAddress,
 ) -> Box<OriginResponse> {
     keep_first(&mut head, |text| {
         if let Some(observer) = &exchange.observer {
@@ -158,11 +159,11 @@ fn respond(
         }
     });
     exchange.log.head(head.status);
-    exchange.active.took(Moment::First, exchange.log.elapsed_ms());
+    exchange.active.record_time(MeasuredUntil::First, exchange.log.elapsed_ms());
     let left = match response_framing(&head, method) {
         Ok(ResponseFraming::None) => Some(0),
         Ok(ResponseFraming::Length(length)) => Some(length),
-        _ => exchange.has_ended().then_some(0),
+        _ => exchange.is_complete().then_some(0),
     };
     let trailers = Trailers::default();
     let body = Box::pin(StreamBody::new(exchange, left, Rc::clone(&trailers)));

@@ -21,4 +21,4 @@ mod pulse;
 mod shared;
 
 pub(crate) use fetch::fetch;
-pub(crate) use pool::Multiplexed;
+pub(crate) use pool::H2Connections;

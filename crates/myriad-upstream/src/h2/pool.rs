@@ -8,25 +8,25 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use super::driver::{self, Keeper, Keeping};
+use super::driver::{self, ConnectionPool, ReuseSettings};
 use super::shared::{Shared, State};
 use crate::clock;
 use crate::config::KeepAlive;
 use crate::connections::{Connections, PoolKey};
 use crate::error::{OriginError, Phase};
-use crate::stream::Counted;
+use crate::stream::CountedStream;
 use crate::timer;
 
 /// Connections of a worker; clones refer to the same connections.
 #[derive(Clone, Default)]
-pub(crate) struct Multiplexed(Rc<Pool>);
+pub(crate) struct H2Connections(Rc<H2Pool>);
 
 #[derive(Default)]
-struct Pool(RefCell<HashMap<PoolKey, Peer>>);
+struct H2Pool(RefCell<HashMap<PoolKey, PeerConnections>>);
 
 /// Connections to a peer.
 #[derive(Default)]
-struct Peer {
+struct PeerConnections {
     /// Open connections, oldest first, each with a driver.
     open: Vec<Rc<Shared>>,
     /// Connection that is being established; other requests wait for it.
@@ -43,7 +43,7 @@ struct Dialing {
 }
 
 /// Stream on a connection.
-pub(super) struct Opened {
+pub(super) struct OpenedStream {
     pub(super) shared: Rc<Shared>,
     pub(super) id: u32,
     /// True if the connection has carried other requests.
@@ -51,7 +51,7 @@ pub(super) struct Opened {
 }
 
 /// Requirements of a request for a connection.
-pub(super) struct Wanted<'a> {
+pub(super) struct ConnectionRequest<'a> {
     pub(super) key: PoolKey,
     pub(super) keep: KeepAlive,
     pub(super) connections: &'a Connections,
@@ -61,14 +61,14 @@ pub(super) struct Wanted<'a> {
     pub(super) fresh: bool,
 }
 
-impl Multiplexed {
+impl H2Connections {
     /// Opens a stream on an available connection, or on a new connection created by `dial`.
-    pub(super) async fn open<D: Future<Output = Result<Counted, OriginError>>>(
+    pub(super) async fn open<D: Future<Output = Result<CountedStream, OriginError>>>(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &ConnectionRequest<'_>,
         open: impl Fn(&mut State) -> Option<u32>,
         dial: impl Fn() -> D,
-    ) -> Result<Opened, OriginError> {
+    ) -> Result<OpenedStream, OriginError> {
         loop {
             if let Some(opened) = self.open_now(wanted, &open).await {
                 return Ok(opened);
@@ -79,7 +79,7 @@ impl Multiplexed {
                 waited.await.unwrap_or_else(|_| Err(OriginError::timeout(Phase::Connecting)))?;
                 continue;
             }
-            let making = Making::new(&self.0, wanted.key);
+            let making = DialGuard::new(&self.0, wanted.key);
             let connection = match dial().await {
                 Ok(connection) => connection,
                 Err(error) => {
@@ -90,53 +90,53 @@ impl Multiplexed {
             let shared = Rc::new(Shared::new(connection, clock::now()));
             let id = shared.with(&open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
             self.0.0.borrow_mut().entry(wanted.key).or_default().open.push(Rc::clone(&shared));
-            let keeper: Rc<dyn Keeper> = Rc::<Pool>::clone(&self.0);
+            let keeper: Rc<dyn ConnectionPool> = Rc::<H2Pool>::clone(&self.0);
             let pool = Some((Rc::downgrade(&keeper), wanted.key));
             let connections = wanted.connections.clone();
-            driver::spawn(Rc::clone(&shared), Keeping { pool, keep: wanted.keep, connections });
-            return Ok(Opened { shared, id, reused: false });
+            driver::spawn(Rc::clone(&shared), ReuseSettings { pool, keep: wanted.keep, connections });
+            return Ok(OpenedStream { shared, id, reused: false });
         }
     }
 
     /// Opens a stream on an existing connection.
     async fn open_now(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &ConnectionRequest<'_>,
         open: &impl Fn(&mut State) -> Option<u32>,
-    ) -> Option<Opened> {
+    ) -> Option<OpenedStream> {
         // The peer may have closed an idle connection meanwhile or announced to do so: its driver reads that first.
-        if self
-            .find(wanted)
-            .is_some_and(|shared| shared.look(|state| state.idle_since.is_some() && state.has_news()))
-        {
+        if self.find(wanted).is_some_and(|shared| {
+            shared.read_state(|state| state.idle_since.is_some() && state.has_pending_input())
+        }) {
             tokio::task::yield_now().await;
         }
         loop {
             let shared = self.find(wanted)?;
             let now = clock::now();
-            let Some(until) = shared.touch(|state| state.holds_until(now, wanted.keep.is_tried)) else {
+            let Some(until) = shared.with_quiet(|state| state.holds_until(now, wanted.keep.is_implicit))
+            else {
                 let id = shared.with(open)?;
-                return Some(Opened { shared, id, reused: true });
+                return Some(OpenedStream { shared, id, reused: true });
             };
             // Without a response to the PING, `find` no longer returns this connection.
-            let sign = poll_fn(|cx| shared.touch(|state| state.poll_sign(cx)));
+            let sign = poll_fn(|cx| shared.with_quiet(|state| state.poll_frame(cx)));
             let _ = tokio::time::timeout(Duration::from_millis(until.saturating_sub(now).max(1)), sign).await;
         }
     }
 
     /// Returns an available connection.
-    fn find(&self, wanted: &Wanted<'_>) -> Option<Rc<Shared>> {
+    fn find(&self, wanted: &ConnectionRequest<'_>) -> Option<Rc<Shared>> {
         let now = clock::now();
         let keep = &wanted.keep;
         let peers = self.0.0.borrow();
         let mut all = peers.get(&wanted.key)?.open.iter();
         let has_room = |shared: &&Rc<Shared>| {
-            shared.look(|state| {
+            shared.read_state(|state| {
                 state.has_room()
-                    && !state.pulse.is_suspect(now)
-                    && !(wanted.fresh && state.pulse.has_served())
+                    && !state.liveness.is_suspect(now)
+                    && !(wanted.fresh && state.liveness.has_served())
                     && state.requests < keep.requests.max(1)
-                    && now.saturating_sub(state.made) < keep.time_ms.max(1)
+                    && now.saturating_sub(state.created_at) < keep.time_ms.max(1)
             })
         };
         all.find(has_room).cloned()
@@ -147,7 +147,7 @@ impl Multiplexed {
         let oldest = {
             let peers = self.0.0.borrow();
             let all = peers.values().flat_map(|peer| &peer.open);
-            let idle = all.filter_map(|shared| Some((shared.look(|state| state.idle_since)?, shared)));
+            let idle = all.filter_map(|shared| Some((shared.read_state(|state| state.idle_since)?, shared)));
             idle.min_by_key(|(since, _)| *since).map(|(_, shared)| Rc::clone(shared))
         };
         let Some(shared) = oldest else { return false };
@@ -156,7 +156,7 @@ impl Multiplexed {
     }
 }
 
-impl Keeper for Pool {
+impl ConnectionPool for H2Pool {
     fn remove(&self, key: PoolKey, shared: &Rc<Shared>) {
         let mut peers = self.0.borrow_mut();
         let Some(peer) = peers.get_mut(&key) else { return };
@@ -170,7 +170,7 @@ impl Keeper for Pool {
         let mut idle: Vec<_> = {
             let peers = self.0.borrow();
             let all = peers.get(&key).into_iter().flat_map(|peer| &peer.open);
-            all.filter_map(|shared| Some((shared.look(|state| state.idle_since)?, Rc::clone(shared))))
+            all.filter_map(|shared| Some((shared.read_state(|state| state.idle_since)?, Rc::clone(shared))))
                 .collect()
         };
         idle.sort_by_key(|(since, _)| *since);
@@ -181,7 +181,7 @@ impl Keeper for Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for H2Pool {
     /// Wakes the drivers, so that the connections close as soon as they have no active requests.
     fn drop(&mut self) {
         for peer in self.0.get_mut().values() {
@@ -191,21 +191,21 @@ impl Drop for Pool {
 }
 
 /// Guard of a connection attempt; wakes all waiters when it is dropped.
-struct Making<'a> {
-    pool: &'a Rc<Pool>,
+struct DialGuard<'a> {
+    pool: &'a Rc<H2Pool>,
     key: PoolKey,
     dialing: Rc<Dialing>,
 }
 
-impl<'a> Making<'a> {
-    fn new(pool: &'a Rc<Pool>, key: PoolKey) -> Self {
+impl<'a> DialGuard<'a> {
+    fn new(pool: &'a Rc<H2Pool>, key: PoolKey) -> Self {
         let dialing = Rc::new(Dialing::default());
         pool.0.borrow_mut().entry(key).or_default().dialing = Some(Rc::clone(&dialing));
         Self { pool, key, dialing }
     }
 }
 
-impl Drop for Making<'_> {
+impl Drop for DialGuard<'_> {
     fn drop(&mut self) {
         let mut peers = self.pool.0.borrow_mut();
         if let Some(peer) = peers.get_mut(&self.key) {
@@ -234,7 +234,7 @@ impl Dialing {
     }
 }
 
-impl fmt::Debug for Multiplexed {
+impl fmt::Debug for H2Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Multiplexed").field("peers", &self.0.0.borrow().len()).finish()
     }

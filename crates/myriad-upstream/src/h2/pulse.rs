@@ -14,36 +14,36 @@ const SILENCE: u64 = 1000;
 
 /// Maximum silence after a PING: several times the longest round trip. Together with [`SILENCE`], a request is repeated
 /// after two seconds, which most visitors wait.
-const ANSWER: u64 = 1000;
+const PING_TIMEOUT: u64 = 1000;
 
 /// Time that an unsent request waits for the response to a PING before it uses another connection.
 const WAIT: u64 = 500;
 
 /// Silence after which an idle connection is checked before a request is sent on it. No firewall drops its state
 /// earlier.
-const TRUST: u64 = 5000;
+const MAX_IDLE_SILENCE: u64 = 5000;
 
 /// Next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum LivenessAction {
     /// No action until data is sent or received.
     Nothing,
     /// No action before this time.
     Wait(u64),
     /// Send a PING.
-    Ask,
+    Ping,
     /// The connection is dead.
     Dead,
 }
 
 /// State of the liveness detection.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct Liveness {
     /// Time of the last received frame, or of the creation of the connection.
-    heard: u64,
+    last_frame: u64,
     /// Start of the current silence while requests wait for their responses.
     silent_since: Option<u64>,
-    asked: Option<u64>,
+    ping_sent_at: Option<u64>,
     /// A request has been answered.
     served: bool,
     /// The origin has read further input after it had answered all requests.
@@ -53,12 +53,12 @@ pub(super) struct Pulse {
     dead: bool,
 }
 
-impl Pulse {
+impl Liveness {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            heard: now,
+            last_frame: now,
             silent_since: None,
-            asked: None,
+            ping_sent_at: None,
             served: false,
             reads_on: false,
             uploads: false,
@@ -78,9 +78,9 @@ impl Pulse {
 
     /// Records received frames; `is_answer` is set if they include a part of a response, `waits` if requests still wait
     /// for a response.
-    pub(super) fn heard(&mut self, now: u64, is_answer: bool, waits: bool) {
-        let was_asked = self.asked.take().is_some();
-        self.heard = now;
+    pub(super) fn frame_received(&mut self, now: u64, is_answer: bool, waits: bool) {
+        let was_asked = self.ping_sent_at.take().is_some();
+        self.last_frame = now;
         self.uploads = false;
         self.reads_on |= was_asked && !is_answer;
         self.served |= is_answer;
@@ -89,12 +89,12 @@ impl Pulse {
     }
 
     /// Records a sent PING.
-    pub(super) fn asked(&mut self, now: u64) {
-        self.asked.get_or_insert(now);
+    pub(super) fn ping_sent(&mut self, now: u64) {
+        self.ping_sent_at.get_or_insert(now);
     }
 
     /// Records that no PING could be sent.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn ping_skipped(&mut self) {
         self.silent_since = None;
     }
 
@@ -104,16 +104,16 @@ impl Pulse {
     }
 
     /// Returns the next action for a connection with or without active requests.
-    pub(super) fn next(&self, now: u64) -> Next {
+    pub(super) fn next(&self, now: u64) -> LivenessAction {
         if self.dead {
-            return Next::Nothing;
+            return LivenessAction::Nothing;
         }
-        let (since, limit, then) = match (self.asked, self.silent_since) {
-            (Some(asked), _) => (asked, ANSWER, Next::Dead),
-            (None, Some(silent)) if self.is_watched() => (silent, SILENCE, Next::Ask),
-            _ => return Next::Nothing,
+        let (since, limit, then) = match (self.ping_sent_at, self.silent_since) {
+            (Some(asked), _) => (asked, PING_TIMEOUT, LivenessAction::Dead),
+            (None, Some(silent)) if self.is_watched() => (silent, SILENCE, LivenessAction::Ping),
+            _ => return LivenessAction::Nothing,
         };
-        if now >= since + limit { then } else { Next::Wait(since + limit) }
+        if now >= since + limit { then } else { LivenessAction::Wait(since + limit) }
     }
 
     /// Returns whether unanswered requests cause a PING.
@@ -123,12 +123,12 @@ impl Pulse {
 
     /// Returns the time until which a request must wait for the response to a PING; `None` if it need not wait.
     pub(super) fn holds_until(&self) -> Option<u64> {
-        self.asked.map(|asked| asked + WAIT)
+        self.ping_sent_at.map(|asked| asked + WAIT)
     }
 
     /// Returns whether an idle connection has been silent for too long to be trusted.
     pub(super) fn is_old(&self, now: u64) -> bool {
-        now.saturating_sub(self.heard) >= TRUST
+        now.saturating_sub(self.last_frame) >= MAX_IDLE_SILENCE
     }
 
     /// Returns whether the origin is known to read further input after its responses; `requests` is the number of
@@ -155,55 +155,55 @@ mod tests {
     const MADE: u64 = 3_600_000;
 
     /// Returns the state of a connection after its first response.
-    fn served() -> Pulse {
-        let mut pulse = Pulse::new(MADE);
+    fn served() -> Liveness {
+        let mut pulse = Liveness::new(MADE);
         pulse.requested(MADE);
-        pulse.heard(MADE, true, false);
+        pulse.frame_received(MADE, true, false);
         pulse
     }
 
     #[test]
     fn silent_connection_is_pinged_after_one_second_and_dead_after_another() {
         let mut pulse = served();
-        assert_eq!(pulse.next(MADE), Next::Nothing);
+        assert_eq!(pulse.next(MADE), LivenessAction::Nothing);
         pulse.requested(MADE + 10);
         pulse.requested(MADE + 900);
-        assert_eq!(pulse.next(MADE + 1009), Next::Wait(MADE + 1010));
-        assert_eq!(pulse.next(MADE + 1010), Next::Ask);
-        pulse.asked(MADE + 1010);
-        assert_eq!(pulse.next(MADE + 2009), Next::Wait(MADE + 2010));
-        assert_eq!(pulse.next(MADE + 2010), Next::Dead);
+        assert_eq!(pulse.next(MADE + 1009), LivenessAction::Wait(MADE + 1010));
+        assert_eq!(pulse.next(MADE + 1010), LivenessAction::Ping);
+        pulse.ping_sent(MADE + 1010);
+        assert_eq!(pulse.next(MADE + 2009), LivenessAction::Wait(MADE + 2010));
+        assert_eq!(pulse.next(MADE + 2010), LivenessAction::Dead);
         pulse.give_up();
-        assert_eq!(pulse.next(MADE + 9000), Next::Nothing);
+        assert_eq!(pulse.next(MADE + 9000), LivenessAction::Nothing);
         assert!(pulse.is_suspect(MADE + 9000));
     }
 
     #[test]
     fn a_fresh_connection_is_not_asked() {
-        let mut pulse = Pulse::new(MADE);
+        let mut pulse = Liveness::new(MADE);
         pulse.requested(MADE);
-        pulse.heard(MADE + 5, false, true);
-        assert_eq!(pulse.next(MADE + 60_000), Next::Nothing);
+        pulse.frame_received(MADE + 5, false, true);
+        assert_eq!(pulse.next(MADE + 60_000), LivenessAction::Nothing);
     }
 
     #[test]
     fn answered_ping_is_not_repeated_for_same_requests() {
         let mut pulse = served();
         pulse.requested(MADE);
-        pulse.asked(MADE + 1000);
-        pulse.heard(MADE + 1001, false, true);
-        assert_eq!(pulse.next(MADE + 60_000), Next::Nothing);
+        pulse.ping_sent(MADE + 1000);
+        pulse.frame_received(MADE + 1001, false, true);
+        assert_eq!(pulse.next(MADE + 60_000), LivenessAction::Nothing);
         pulse.requested(MADE + 60_000);
-        assert_eq!(pulse.next(MADE + 61_000), Next::Ask);
+        assert_eq!(pulse.next(MADE + 61_000), LivenessAction::Ping);
     }
 
     #[test]
     fn other_answers_keep_a_connection_from_being_asked() {
         let mut pulse = served();
         pulse.requested(MADE);
-        pulse.heard(MADE + 900, true, true);
-        assert_eq!(pulse.next(MADE + 1800), Next::Wait(MADE + 1900));
-        assert_eq!(pulse.next(MADE + 1900), Next::Ask);
+        pulse.frame_received(MADE + 900, true, true);
+        assert_eq!(pulse.next(MADE + 1800), LivenessAction::Wait(MADE + 1900));
+        assert_eq!(pulse.next(MADE + 1900), LivenessAction::Ping);
     }
 
     #[test]
@@ -211,9 +211,9 @@ mod tests {
         let mut pulse = served();
         pulse.requested(MADE);
         pulse.uploaded();
-        assert_eq!(pulse.next(MADE + 60_000), Next::Nothing);
-        pulse.heard(MADE + 60_000, false, true);
-        assert_eq!(pulse.next(MADE + 61_000), Next::Ask);
+        assert_eq!(pulse.next(MADE + 60_000), LivenessAction::Nothing);
+        pulse.frame_received(MADE + 60_000, false, true);
+        assert_eq!(pulse.next(MADE + 61_000), LivenessAction::Ping);
     }
 
     #[test]
@@ -221,10 +221,10 @@ mod tests {
         let mut pulse = served();
         assert!(!pulse.is_old(MADE + 4999) && pulse.is_old(MADE + 5000));
         assert_eq!(pulse.holds_until(), None);
-        pulse.asked(MADE + 5000);
+        pulse.ping_sent(MADE + 5000);
         assert_eq!(pulse.holds_until(), Some(MADE + 5500));
         assert!(!pulse.is_suspect(MADE + 5499) && pulse.is_suspect(MADE + 5500));
-        pulse.heard(MADE + 5600, false, false);
+        pulse.frame_received(MADE + 5600, false, false);
         assert!(!pulse.is_suspect(MADE + 5600) && !pulse.is_old(MADE + 5600));
     }
 
@@ -232,8 +232,8 @@ mod tests {
     fn an_answer_to_the_question_or_to_a_second_request_shows_that_it_reads_on() {
         let mut pulse = served();
         assert!(!pulse.reads_on(1) && pulse.reads_on(2));
-        pulse.asked(MADE);
-        pulse.heard(MADE + 1, false, false);
+        pulse.ping_sent(MADE);
+        pulse.frame_received(MADE + 1, false, false);
         assert!(pulse.reads_on(1));
     }
 }

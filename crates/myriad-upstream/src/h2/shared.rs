@@ -8,16 +8,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes, BytesMut};
-use myriad_http::h2::client::{Answered, Client, Lost};
+use myriad_http::h2::client::{Http2Client, OriginEvent, RequestFailure};
 use myriad_http::h2::{FRAME_HEADER, MAX_FRAME};
 use myriad_http::{Fields, Method, ResponseHead};
 use rustix::net::RecvFlags;
 use tokio::io::AsyncWrite;
 
-use super::pulse::Pulse;
+use super::pulse::Liveness;
 use crate::clock;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::stream::Counted;
+use crate::stream::CountedStream;
 
 /// Number of bytes of each body that are accepted before the consumer reads them.
 const WINDOW: u32 = 128 * 1024;
@@ -26,7 +26,7 @@ const WINDOW: u32 = 128 * 1024;
 const READ_SIZE: usize = 32 * 1024;
 
 /// Number of bytes gathered for the socket.
-const TOGETHER: usize = 64 * 1024;
+const MAX_GATHERED: usize = 64 * 1024;
 
 /// Body pieces below this size in bytes are copied; otherwise each would retain the memory of a whole read.
 const COPY_BELOW: usize = 2048;
@@ -36,7 +36,7 @@ const READS: usize = 16;
 
 /// Received data of a stream, with the waker of its consumer.
 #[derive(Default)]
-pub(super) struct Slot {
+pub(super) struct StreamSlot {
     /// Heads, interim responses first.
     pub(super) heads: VecDeque<ResponseHead>,
     data: VecDeque<Bytes>,
@@ -44,7 +44,7 @@ pub(super) struct Slot {
     tail: BytesMut,
     pub(super) trailers: Option<Fields>,
     /// The response is complete.
-    pub(super) ended: bool,
+    pub(super) is_complete: bool,
     pub(super) failure: Option<OriginError>,
     /// Number of received bytes of heads and bodies.
     pub(super) received: u64,
@@ -54,7 +54,7 @@ pub(super) struct Slot {
     pub(super) waker: Option<Waker>,
 }
 
-impl Slot {
+impl StreamSlot {
     fn push(&mut self, piece: Bytes) {
         if piece.len() < COPY_BELOW {
             return self.tail.extend_from_slice(&piece);
@@ -73,12 +73,12 @@ impl Slot {
 
     /// Returns whether the response is complete and all of it has been taken.
     pub(super) fn is_drained(&self) -> bool {
-        self.ended && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
+        self.is_complete && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
     }
 
     /// Returns whether the request waits and no part of the response has been received.
     fn is_unanswered(&self) -> bool {
-        self.received == 0 && !self.ended && self.failure.is_none()
+        self.received == 0 && !self.is_complete && self.failure.is_none()
     }
 
     fn wake(&mut self) {
@@ -88,19 +88,19 @@ impl Slot {
 
 /// State of a connection.
 pub(super) struct State {
-    pub(super) client: Client,
+    pub(super) client: Http2Client,
     /// Connection; `None` once it is closed.
-    connection: Option<Counted>,
+    connection: Option<CountedStream>,
     input: BytesMut,
-    slots: Vec<(u32, Slot)>,
+    slots: Vec<(u32, StreamSlot)>,
     driver: Option<Waker>,
-    pub(super) pulse: Pulse,
+    pub(super) liveness: Liveness,
     /// Wakers of requests that wait for the response to a PING.
     waiting: Vec<Waker>,
     /// Number of requests sent on the connection.
     pub(super) requests: u32,
     /// Time of its creation, on the clock of this process.
-    pub(super) made: u64,
+    pub(super) created_at: u64,
     /// Start of the idle time, on the clock of this process; `None` with active requests.
     pub(super) idle_since: Option<u64>,
 }
@@ -109,17 +109,17 @@ pub(super) struct State {
 pub(super) struct Shared(RefCell<State>);
 
 impl Shared {
-    pub(super) fn new(connection: Counted, now: u64) -> Self {
+    pub(super) fn new(connection: CountedStream, now: u64) -> Self {
         Self(RefCell::new(State {
-            client: Client::new(WINDOW),
+            client: Http2Client::new(WINDOW),
             connection: Some(connection),
             input: BytesMut::new(),
             slots: Vec::new(),
             driver: None,
-            pulse: Pulse::new(now),
+            liveness: Liveness::new(now),
             waiting: Vec::new(),
             requests: 0,
-            made: now,
+            created_at: now,
             idle_since: None,
         }))
     }
@@ -133,12 +133,12 @@ impl Shared {
     }
 
     /// Changes the state without waking the driver.
-    pub(super) fn touch<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn with_quiet<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.0.borrow_mut())
     }
 
     /// Reads the state.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+    pub(super) fn read_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.borrow())
     }
 
@@ -171,9 +171,9 @@ impl State {
     ) -> Option<u32> {
         self.connection.as_ref()?;
         let id = self.client.open(method, fields, end, most_head)?;
-        let may_move = end && method.is_idempotent() && self.pulse.has_served();
-        self.slots.push((id, Slot { may_move, ..Slot::default() }));
-        self.pulse.requested(clock::now());
+        let may_move = end && method.is_idempotent() && self.liveness.has_served();
+        self.slots.push((id, StreamSlot { may_move, ..StreamSlot::default() }));
+        self.liveness.requested(clock::now());
         self.requests += 1;
         self.idle_since = None;
         Some(id)
@@ -181,13 +181,13 @@ impl State {
 
     /// Sends a piece of a request body.
     pub(super) fn send(&mut self, id: u32, piece: Bytes, end: bool) {
-        self.pulse.uploaded();
+        self.liveness.uploaded();
         self.client.send(id, piece, end);
     }
 
     /// Sends a PING to the origin, if another PING is allowed now.
-    pub(super) fn ask(&mut self, now: u64) {
-        if self.client.ask() { self.pulse.asked(now) } else { self.pulse.leave() }
+    pub(super) fn send_ping(&mut self, now: u64) {
+        if self.client.send_ping() { self.liveness.ping_sent(now) } else { self.liveness.ping_skipped() }
     }
 
     /// Handles a dead connection, which gets no more requests.
@@ -195,7 +195,7 @@ impl State {
     /// Repeatable requests fail, so that they are retried. The others wait until their timeouts, because an overloaded
     /// origin may still respond later.
     pub(super) fn give_up(&mut self) {
-        self.pulse.give_up();
+        self.liveness.give_up();
         self.client.shut_down();
         let lost = self.slots.iter_mut().filter(|(_, slot)| slot.may_move && slot.is_unanswered());
         for (_, slot) in lost {
@@ -211,26 +211,26 @@ impl State {
     /// Sends a PING on an idle connection that was silent for long, and with `is_tried` also after its first response.
     pub(super) fn holds_until(&mut self, now: u64, is_tried: bool) -> Option<u64> {
         if self.slots.is_empty() {
-            if self.pulse.is_old(now) {
-                self.ask(now);
+            if self.liveness.is_old(now) {
+                self.send_ping(now);
                 self.driver.take().into_iter().for_each(Waker::wake);
             }
-            self.try_out(now, is_tried);
+            self.probe_idle(now, is_tried);
         }
-        self.pulse.holds_until()
+        self.liveness.holds_until()
     }
 
     /// Sends a PING on an idle connection if the origin is not known to read further input after its responses.
-    pub(super) fn try_out(&mut self, now: u64, is_tried: bool) {
-        if is_tried && !self.pulse.reads_on(self.requests) {
-            self.ask(now);
+    pub(super) fn probe_idle(&mut self, now: u64, is_tried: bool) {
+        if is_tried && !self.liveness.reads_on(self.requests) {
+            self.send_ping(now);
             self.driver.take().into_iter().for_each(Waker::wake);
         }
     }
 
     /// Returns ready once a frame has been received since the PING, or once the connection is closed.
-    pub(super) fn poll_sign(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.connection.is_none() || self.pulse.holds_until().is_none() {
+    pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.connection.is_none() || self.liveness.holds_until().is_none() {
             return Poll::Ready(());
         }
         self.waiting.push(cx.waker().clone());
@@ -246,7 +246,7 @@ impl State {
         self.connection.is_none()
     }
 
-    pub(super) fn slot(&mut self, id: u32) -> Option<&mut Slot> {
+    pub(super) fn slot(&mut self, id: u32) -> Option<&mut StreamSlot> {
         let at = self.slots.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         self.slots.get_mut(at).map(|(_, slot)| slot)
     }
@@ -266,7 +266,7 @@ impl State {
     }
 
     /// Returns whether data or the end of the stream is pending on the socket of an idle connection.
-    pub(super) fn has_news(&self) -> bool {
+    pub(super) fn has_pending_input(&self) -> bool {
         let Some(connection) = &self.connection else { return true };
         let mut byte = [0];
         let peeked =
@@ -279,7 +279,7 @@ impl State {
         self.connection = None;
         self.input = BytesMut::new();
         for (_, slot) in &mut self.slots {
-            if !slot.ended {
+            if !slot.is_complete {
                 slot.failure.get_or_insert_with(|| why.clone());
             }
             slot.wake();
@@ -318,7 +318,7 @@ impl State {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         let mut wrote = false;
         loop {
-            self.client.schedule(TOGETHER);
+            self.client.schedule(MAX_GATHERED);
             let output = self.client.output();
             if output.is_empty() {
                 let _ = Pin::new(&mut connection.stream).poll_flush(cx)?;
@@ -335,15 +335,15 @@ impl State {
             wrote = true;
         }
         if wrote {
-            self.call_senders();
+            self.wake_senders();
         }
         Ok(())
     }
 
     /// Wakes exchanges that can send more.
-    fn call_senders(&mut self) {
+    fn wake_senders(&mut self) {
         for (id, slot) in &mut self.slots {
-            if self.client.wants(*id) {
+            if self.client.wants_body(*id) {
                 slot.wake();
             }
         }
@@ -371,19 +371,19 @@ impl State {
                     return Err(OriginError::invalid(Phase::ReadingHead, what));
                 }
             };
-            if matches!(got.answered, Answered::Partial) {
+            if matches!(got.event, OriginEvent::Partial) {
                 break;
             }
             frames = true;
-            answers |= !matches!(got.answered, Answered::Nothing);
+            answers |= !matches!(got.event, OriginEvent::Nothing);
             let frame = self.input.split_to(got.consumed);
-            self.hand_out(frame, got.answered);
-            self.tell_lost();
+            self.dispatch(frame, got.event);
+            self.fail_lost_requests();
         }
         if frames {
-            self.heard(answers);
+            self.frames_received(answers);
         }
-        self.call_senders();
+        self.wake_senders();
         if self.input.is_empty() && self.slots.is_empty() {
             self.input = BytesMut::new();
         }
@@ -391,23 +391,23 @@ impl State {
     }
 
     /// Records received frames; `answers` is set if they include a part of a response.
-    fn heard(&mut self, answers: bool) {
+    fn frames_received(&mut self, answers: bool) {
         let waits = self.slots.iter().any(|(_, slot)| slot.is_unanswered());
-        self.pulse.heard(clock::now(), answers, waits);
+        self.liveness.frame_received(clock::now(), answers, waits);
         self.waiting.drain(..).for_each(Waker::wake);
     }
 
-    fn hand_out(&mut self, frame: BytesMut, answered: Answered) {
+    fn dispatch(&mut self, frame: BytesMut, answered: OriginEvent) {
         let length = frame.len() as u64;
         let (id, end) = match answered {
-            Answered::Partial | Answered::Nothing => return,
-            Answered::Head { stream, head, end } => {
+            OriginEvent::Partial | OriginEvent::Nothing => return,
+            OriginEvent::Head { stream, head, end } => {
                 if let Some(slot) = self.slot(stream) {
                     slot.heads.push_back(*head);
                 }
                 (stream, end)
             }
-            Answered::Data { stream, data, end } => {
+            OriginEvent::Data { stream, data, end } => {
                 let mut piece = frame.freeze();
                 piece.truncate(data.end);
                 piece.advance(data.start);
@@ -416,7 +416,7 @@ impl State {
                 }
                 (stream, end)
             }
-            Answered::Trailers { stream, fields } => {
+            OriginEvent::Trailers { stream, fields } => {
                 if let Some(slot) = self.slot(stream) {
                     slot.trailers = Some(*fields);
                 }
@@ -424,15 +424,15 @@ impl State {
             }
         };
         if let Some(slot) = self.slot(id) {
-            slot.ended |= end;
+            slot.is_complete |= end;
             slot.received += length;
             slot.wake();
         }
     }
 
     /// Passes failures of requests to their exchanges.
-    fn tell_lost(&mut self) {
-        while let Some((id, lost)) = self.client.next_lost() {
+    fn fail_lost_requests(&mut self) {
+        while let Some((id, lost)) = self.client.next_failed() {
             if let Some(slot) = self.slot(id) {
                 slot.failure = Some(failure(lost));
                 slot.wake();
@@ -442,17 +442,23 @@ impl State {
 }
 
 /// Converts the failure of a request, in nginx's words if nginx has an equivalent.
-fn failure(lost: Lost) -> OriginError {
+fn failure(lost: RequestFailure) -> OriginError {
     let phase = Phase::ReadingHead;
     match lost {
-        Lost::Refused => OriginError::new(ErrorKind::Refused, phase, "upstream refused the request"),
-        Lost::Reset(code) => {
+        RequestFailure::Refused => {
+            OriginError::new(ErrorKind::Refused, phase, "upstream refused the request")
+        }
+        RequestFailure::Reset(code) => {
             OriginError::invalid(phase, format!("upstream rejected request with error {code}"))
         }
-        Lost::TooLarge => OriginError::new(ErrorKind::TooLargeHead, phase, "upstream sent too big header"),
-        Lost::Malformed(error) => {
+        RequestFailure::TooLarge => {
+            OriginError::new(ErrorKind::TooLargeHead, phase, "upstream sent too big header")
+        }
+        RequestFailure::Malformed(error) => {
             OriginError::invalid(phase, format!("upstream sent invalid header ({error})"))
         }
-        Lost::Broken(what) => OriginError::invalid(phase, format!("upstream sent invalid http2 ({what})")),
+        RequestFailure::Broken(what) => {
+            OriginError::invalid(phase, format!("upstream sent invalid http2 ({what})"))
+        }
     }
 }

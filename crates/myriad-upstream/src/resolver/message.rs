@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Type of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum QueryKind {
     /// IPv4 addresses (RFC 1035 section 3.4.1).
     A,
     /// IPv6 addresses (RFC 3596).
@@ -13,7 +13,7 @@ pub enum Kind {
     Srv,
 }
 
-impl Kind {
+impl QueryKind {
     const fn number(self) -> u16 {
         match self {
             Self::A => A,
@@ -32,14 +32,14 @@ const IN: u16 = 1;
 const HEADER: usize = 12;
 /// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`LONGEST_NAME`] is that of a name; like nginx, it
 /// counts the dots instead of the length bytes.
-const LONGEST_LABEL: usize = 63;
-const LONGEST_NAME: usize = 255;
+const MAX_LABEL: usize = 63;
+const MAX_NAME: usize = 255;
 /// Maximum number of compression pointers in a name.
-const MOST_JUMPS: usize = 16;
+const MAX_JUMPS: usize = 16;
 
 /// Reply of a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum DnsReply {
     /// Addresses or an alias, with their validity in seconds.
     Records {
         /// Addresses in the order of the message.
@@ -73,13 +73,13 @@ pub struct ServiceRecord {
 /// Returns whether a name is valid in a query.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
-        && name.len() <= LONGEST_NAME
-        && name.split('.').all(|label| !label.is_empty() && label.len() <= LONGEST_LABEL)
+        && name.len() <= MAX_NAME
+        && name.split('.').all(|label| !label.is_empty() && label.len() <= MAX_LABEL)
         && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Encodes a query with recursion desired. The name must be valid according to [`is_name`].
-pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
+pub fn encode_query(id: u16, name: &str, kind: QueryKind) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER + name.len() + 6);
     for word in [id, 0x0100, 1, 0, 0, 0] {
         out.extend_from_slice(&word.to_be_bytes());
@@ -97,7 +97,7 @@ pub fn question(id: u16, name: &str, kind: Kind) -> Vec<u8> {
 
 /// Parses the reply to a query. Returns `None` for anything else than a well-formed reply to exactly this query; it
 /// must be ignored.
-pub fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
+pub fn parse_reply(bytes: &[u8], id: u16, name: &str, kind: QueryKind) -> Option<DnsReply> {
     let mut reader = Reader { bytes, at: 0 };
     let (their_id, flags) = (reader.word()?, reader.word()?);
     let (questions, answers) = (reader.word()?, reader.word()?);
@@ -114,15 +114,15 @@ pub fn reply(bytes: &[u8], id: u16, name: &str, kind: Kind) -> Option<Reply> {
         // Like nginx, ignores a format error and codes beyond the classic codes.
         1 | 6.. => return None,
         0 => {}
-        code => return Some(Reply::Refused(code)),
+        code => return Some(DnsReply::Refused(code)),
     }
     if flags & 0x0200 != 0 {
-        return Some(Reply::Truncated);
+        return Some(DnsReply::Truncated);
     }
     records(&mut reader, answers, kind)
 }
 
-fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
+fn records(reader: &mut Reader<'_>, count: u16, kind: QueryKind) -> Option<DnsReply> {
     let (mut addresses, mut servers, mut alias, mut ttl_s) = (Vec::new(), Vec::new(), None, u32::MAX);
     for _ in 0..count {
         reader.name()?;
@@ -137,21 +137,21 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: Kind) -> Option<Reply> {
         let from = reader.at;
         let data = reader.take(length)?;
         match number {
-            A if kind == Kind::A => {
+            A if kind == QueryKind::A => {
                 let octets = <[u8; 4]>::try_from(data).ok()?;
                 addresses.push(Ipv4Addr::from(octets).into());
             }
-            AAAA if kind == Kind::Aaaa => {
+            AAAA if kind == QueryKind::Aaaa => {
                 let octets = <[u8; 16]>::try_from(data).ok()?;
                 addresses.push(Ipv6Addr::from(octets).into());
             }
-            SRV if kind == Kind::Srv => servers.push(service(reader.bytes, from, length)?),
+            SRV if kind == QueryKind::Srv => servers.push(service(reader.bytes, from, length)?),
             A | AAAA | SRV => return None,
             CNAME => alias = Some(Reader { bytes: reader.bytes, at: from }.name()?),
             _ => {}
         }
     }
-    Some(Reply::Records { addresses, servers, alias, ttl_s })
+    Some(DnsReply::Records { addresses, servers, alias, ttl_s })
 }
 
 /// Parses a service record of `length` bytes at `from`. Names in it should not be compressed, but some servers do so.
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
                     if !name.is_empty() {
                         name.push('.');
                     }
-                    if !label.iter().all(u8::is_ascii_graphic) || name.len() + label.len() > LONGEST_NAME {
+                    if !label.iter().all(u8::is_ascii_graphic) || name.len() + label.len() > MAX_NAME {
                         return None;
                     }
                     name.extend(label.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
                     let target = usize::from(length & 0x3f) << 8 | usize::from(self.byte()?);
                     end.get_or_insert(self.at);
                     jumps += 1;
-                    if jumps > MOST_JUMPS || target >= lowest {
+                    if jumps > MAX_JUMPS || target >= lowest {
                         return None;
                     }
                     lowest = target;
@@ -253,99 +253,107 @@ mod tests {
 
     #[test]
     fn addresses_are_read_with_the_shortest_ttl() {
-        let asked = question(7, "a.example", Kind::A);
+        let asked = encode_query(7, "a.example", QueryKind::A);
         let bytes =
             response(&asked, 0x8180, &[&record(A, 60, &[127, 0, 0, 1]), &record(A, 5, &[127, 0, 0, 2])]);
         let addresses = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
-        let expected = Reply::Records { addresses, servers: Vec::new(), alias: None, ttl_s: 5 };
-        assert_eq!(reply(&bytes, 7, "A.example", Kind::A), Some(expected));
+        let expected = DnsReply::Records { addresses, servers: Vec::new(), alias: None, ttl_s: 5 };
+        assert_eq!(parse_reply(&bytes, 7, "A.example", QueryKind::A), Some(expected));
     }
 
     #[test]
     fn servers_of_a_service_are_read_and_those_cut_short_are_not() {
-        let asked = question(7, "_http._tcp.a.example", Kind::Srv);
+        let asked = encode_query(7, "_http._tcp.a.example", QueryKind::Srv);
         let with = |data: &[u8]| {
-            reply(&response(&asked, 0x8180, &[&record(SRV, 9, data)]), 7, "_http._tcp.a.example", Kind::Srv)
+            parse_reply(
+                &response(&asked, 0x8180, &[&record(SRV, 9, data)]),
+                7,
+                "_http._tcp.a.example",
+                QueryKind::Srv,
+            )
         };
         let record =
             |target: &str| ServiceRecord { priority: 1, weight: 2, port: 8080, target: target.into() };
-        let told = |target: &str| {
+        let expected = |target: &str| {
             let servers = vec![record(target)];
-            Some(Reply::Records { addresses: vec![], servers, alias: None, ttl_s: 9 })
+            Some(DnsReply::Records { addresses: vec![], servers, alias: None, ttl_s: 9 })
         };
-        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03One\0"), told("one"));
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03One\0"), expected("one"));
         // A pointer to `a.example` in the question, after `_http._tcp`.
-        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03one\xc0\x17"), told("one.a.example"));
-        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\0"), told(""));
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03one\xc0\x17"), expected("one.a.example"));
+        assert_eq!(with(b"\0\x01\0\x02\x1f\x90\0"), expected(""));
         assert_eq!(with(b"\0\x01\0\x02\x1f\x90"), None);
         assert_eq!(with(b"\0\x01\0\x02\x1f\x90\x03one\0more"), None);
-        let addressed =
-            response(&question(7, "a", Kind::A), 0x8180, &[&super::tests::record(SRV, 9, b"\0\0\0\0\0\0\0")]);
-        assert_eq!(reply(&addressed, 7, "a", Kind::A), None);
+        let addressed = response(
+            &encode_query(7, "a", QueryKind::A),
+            0x8180,
+            &[&super::tests::record(SRV, 9, b"\0\0\0\0\0\0\0")],
+        );
+        assert_eq!(parse_reply(&addressed, 7, "a", QueryKind::A), None);
     }
 
     #[test]
     fn an_alias_is_read_through_a_pointer() {
-        let asked = question(7, "a.example", Kind::A);
+        let asked = encode_query(7, "a.example", QueryKind::A);
         let bytes = response(&asked, 0x8180, &[&record(CNAME, 9, &[1, b'B', 0xc0, 14])]);
         let alias = Some("b.example".to_owned());
         assert_eq!(
-            reply(&bytes, 7, "a.example", Kind::A),
-            Some(Reply::Records { addresses: vec![], servers: vec![], alias, ttl_s: 9 })
+            parse_reply(&bytes, 7, "a.example", QueryKind::A),
+            Some(DnsReply::Records { addresses: vec![], servers: vec![], alias, ttl_s: 9 })
         );
     }
 
     #[test]
     fn what_answers_another_question_is_no_reply() {
-        let asked = question(7, "a.example", Kind::A);
+        let asked = encode_query(7, "a.example", QueryKind::A);
         let good = response(&asked, 0x8180, &[]);
-        assert!(reply(&good, 7, "a.example", Kind::A).is_some());
-        assert!(reply(&good, 8, "a.example", Kind::A).is_none());
-        assert!(reply(&good, 7, "b.example", Kind::A).is_none());
-        assert!(reply(&good, 7, "a.example", Kind::Aaaa).is_none());
-        assert!(reply(&asked, 7, "a.example", Kind::A).is_none());
+        assert!(parse_reply(&good, 7, "a.example", QueryKind::A).is_some());
+        assert!(parse_reply(&good, 8, "a.example", QueryKind::A).is_none());
+        assert!(parse_reply(&good, 7, "b.example", QueryKind::A).is_none());
+        assert!(parse_reply(&good, 7, "a.example", QueryKind::Aaaa).is_none());
+        assert!(parse_reply(&asked, 7, "a.example", QueryKind::A).is_none());
         let six = response(&asked, 0x8180, &[&record(AAAA, 9, &[0; 16])]);
-        assert!(reply(&six, 7, "a.example", Kind::A).is_none());
+        assert!(parse_reply(&six, 7, "a.example", QueryKind::A).is_none());
         let short = response(&asked, 0x8180, &[&record(A, 9, &[])]);
-        assert!(reply(&short, 7, "a.example", Kind::A).is_none());
+        assert!(parse_reply(&short, 7, "a.example", QueryKind::A).is_none());
     }
 
     #[test]
     fn dns_error_codes_and_truncation_are_reported() {
-        let asked = question(7, "a.example", Kind::A);
-        let with = |flags| reply(&response(&asked, flags, &[]), 7, "a.example", Kind::A);
-        assert_eq!(with(0x8183), Some(Reply::Refused(3)));
-        assert_eq!(with(0x8380), Some(Reply::Truncated));
+        let asked = encode_query(7, "a.example", QueryKind::A);
+        let with = |flags| parse_reply(&response(&asked, flags, &[]), 7, "a.example", QueryKind::A);
+        assert_eq!(with(0x8183), Some(DnsReply::Refused(3)));
+        assert_eq!(with(0x8380), Some(DnsReply::Truncated));
         assert_eq!(with(0x8181), None);
         assert_eq!(with(0x8186), None);
     }
 
     #[test]
     fn a_message_cut_anywhere_or_with_any_byte_changed_is_read_without_harm() {
-        let asked = question(7, "a.example", Kind::A);
+        let asked = encode_query(7, "a.example", QueryKind::A);
         let bytes = response(
             &asked,
             0x8180,
             &[&record(CNAME, 9, &[1, b'b', 0xc0, 14]), &record(A, 1, &[1, 2, 3, 4])],
         );
         for end in 0..bytes.len() {
-            assert_eq!(reply(&bytes[..end], 7, "a.example", Kind::A), None, "{end}");
+            assert_eq!(parse_reply(&bytes[..end], 7, "a.example", QueryKind::A), None, "{end}");
         }
         for at in 0..bytes.len() {
             for value in [0, 1, 0x3f, 0x40, 0xc0, 0xff] {
                 let mut changed = bytes.clone();
                 changed[at] = value;
-                let _ = reply(&changed, 7, "a.example", Kind::A);
+                let _ = parse_reply(&changed, 7, "a.example", QueryKind::A);
             }
         }
     }
 
     #[test]
     fn a_pointer_to_itself_ends() {
-        let asked = question(7, "a.example", Kind::A);
+        let asked = encode_query(7, "a.example", QueryKind::A);
         let at = asked.len() as u8 + 12;
         let bytes = response(&asked, 0x8180, &[&record(CNAME, 9, &[0xc0, at])]);
-        assert_eq!(reply(&bytes, 7, "a.example", Kind::A), None);
+        assert_eq!(parse_reply(&bytes, 7, "a.example", QueryKind::A), None);
     }
 
     #[test]

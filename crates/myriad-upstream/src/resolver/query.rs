@@ -11,20 +11,20 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::config::ResolverConfig;
 use super::error::ResolveError;
-use super::message::{self, Kind, Reply, ServiceRecord};
+use super::message::{self, DnsReply, QueryKind, ServiceRecord};
 
 /// Timeout of a server, as in nginx.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of times a query is sent: half a minute in total.
-const MOST_SENDS: usize = 6;
+const MAX_SENDS: usize = 6;
 /// Maximum length of a chain of aliases.
-const MOST_ALIASES: usize = 16;
+const MAX_ALIASES: usize = 16;
 /// Maximum length of a reply in bytes.
-const MOST_BYTES: usize = 65_535;
+const MAX_REPLY_BYTES: usize = 65_535;
 
 /// Result for a name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ResolvedRecords {
     pub(crate) addresses: Vec<IpAddr>,
     /// Servers, if it is the name of a service.
     pub(crate) servers: Vec<ServiceRecord>,
@@ -37,8 +37,8 @@ pub(crate) async fn look_up(
     config: &ResolverConfig,
     first: usize,
     name: &str,
-) -> Result<Found, ResolveError> {
-    let kinds = [(config.ipv4, Kind::A), (config.ipv6, Kind::Aaaa)];
+) -> Result<ResolvedRecords, ResolveError> {
+    let kinds = [(config.ipv4, QueryKind::A), (config.ipv6, QueryKind::Aaaa)];
     let wanted = kinds.into_iter().filter(|(wanted, _)| *wanted).map(|(_, kind)| kind);
     look_up_kinds(config, first, name, &wanted.collect::<Vec<_>>()).await
 }
@@ -48,20 +48,20 @@ pub(crate) async fn look_up_service(
     config: &ResolverConfig,
     first: usize,
     name: &str,
-) -> Result<Found, ResolveError> {
-    look_up_kinds(config, first, name, &[Kind::Srv]).await
+) -> Result<ResolvedRecords, ResolveError> {
+    look_up_kinds(config, first, name, &[QueryKind::Srv]).await
 }
 
 async fn look_up_kinds(
     config: &ResolverConfig,
     first: usize,
     name: &str,
-    kinds: &[Kind],
-) -> Result<Found, ResolveError> {
+    kinds: &[QueryKind],
+) -> Result<ResolvedRecords, ResolveError> {
     let Some(zone) = &config.zone else { return follow_aliases(config, first, name, kinds).await };
-    let asking = zone.asked(kinds == [Kind::Srv]);
+    let asking = zone.begin_query(kinds == [QueryKind::Srv]);
     let answer = follow_aliases(config, first, name, kinds).await;
-    asking.answered(&answer);
+    asking.finish(&answer);
     answer
 }
 
@@ -69,15 +69,15 @@ async fn follow_aliases(
     config: &ResolverConfig,
     first: usize,
     name: &str,
-    kinds: &[Kind],
-) -> Result<Found, ResolveError> {
+    kinds: &[QueryKind],
+) -> Result<ResolvedRecords, ResolveError> {
     let mut name = name.to_owned();
     let mut shortest = u32::MAX;
-    for _ in 0..MOST_ALIASES {
-        let (found, alias) = ask(config, first, &name, kinds).await?;
+    for _ in 0..MAX_ALIASES {
+        let (found, alias) = send_queries(config, first, &name, kinds).await?;
         shortest = shortest.min(found.ttl_s);
         if !found.addresses.is_empty() || !found.servers.is_empty() {
-            return Ok(Found { ttl_s: shortest, ..found });
+            return Ok(ResolvedRecords { ttl_s: shortest, ..found });
         }
         match alias {
             Some(alias) if message::is_name(&alias) => name = alias,
@@ -91,23 +91,23 @@ async fn follow_aliases(
 const NOT_FOUND: u8 = 3;
 
 /// Query in progress.
-struct Asked {
-    kind: Kind,
+struct DnsQuery {
+    kind: QueryKind,
     id: u16,
-    reply: Option<Reply>,
+    reply: Option<DnsReply>,
 }
 
-async fn ask(
+async fn send_queries(
     config: &ResolverConfig,
     first: usize,
     name: &str,
-    kinds: &[Kind],
-) -> Result<(Found, Option<String>), ResolveError> {
-    let mut asked: Vec<Asked> =
-        kinds.iter().map(|kind| Asked { kind: *kind, id: random_id(), reply: None }).collect();
-    for send in 0..MOST_SENDS {
+    kinds: &[QueryKind],
+) -> Result<(ResolvedRecords, Option<String>), ResolveError> {
+    let mut asked: Vec<DnsQuery> =
+        kinds.iter().map(|kind| DnsQuery { kind: *kind, id: random_id(), reply: None }).collect();
+    for send in 0..MAX_SENDS {
         let server = config.servers[first.wrapping_add(send) % config.servers.len()];
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + SERVER_TIMEOUT;
         if exchange(server, name, &mut asked, until).await.is_err() {
             // The server is unreachable. The next query is delayed to avoid a busy loop on a dead network.
             sleep_until(Instant::now() + Duration::from_millis(200)).await;
@@ -120,14 +120,14 @@ async fn ask(
 }
 
 /// Combines the replies. As in nginx, a single error fails the name, and the last reply determines the alias.
-fn combine(asked: Vec<Asked>) -> Result<(Found, Option<String>), ResolveError> {
-    let mut found = Found { ttl_s: u32::MAX, ..Found::default() };
+fn combine(asked: Vec<DnsQuery>) -> Result<(ResolvedRecords, Option<String>), ResolveError> {
+    let mut found = ResolvedRecords { ttl_s: u32::MAX, ..ResolvedRecords::default() };
     let mut name = None;
     for reply in asked.into_iter().filter_map(|asked| asked.reply) {
         match reply {
-            Reply::Refused(code) => return Err(ResolveError::Code(code)),
-            Reply::Truncated => return Err(ResolveError::TimedOut),
-            Reply::Records { addresses, servers, alias, ttl_s } => {
+            DnsReply::Refused(code) => return Err(ResolveError::Code(code)),
+            DnsReply::Truncated => return Err(ResolveError::TimedOut),
+            DnsReply::Records { addresses, servers, alias, ttl_s } => {
                 found.addresses.extend(addresses);
                 found.servers.extend(servers);
                 found.ttl_s = found.ttl_s.min(ttl_s);
@@ -140,25 +140,25 @@ fn combine(asked: Vec<Asked>) -> Result<(Found, Option<String>), ResolveError> {
 
 /// Sends the unanswered queries to a server and collects its replies. Each call uses another port, so that a forger
 /// must guess both the port and the query identifier.
-async fn exchange(server: SocketAddr, name: &str, asked: &mut [Asked], until: Instant) -> io::Result<()> {
+async fn exchange(server: SocketAddr, name: &str, asked: &mut [DnsQuery], until: Instant) -> io::Result<()> {
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(server).await?;
     for asked in asked.iter().filter(|asked| asked.reply.is_none()) {
-        socket.send(&message::question(asked.id, name, asked.kind)).await?;
+        socket.send(&message::encode_query(asked.id, name, asked.kind)).await?;
     }
     let mut buffer = vec![0; 4096];
     while asked.iter().any(|asked| asked.reply.is_none()) {
         let Ok(received) = timeout_at(until, socket.recv(&mut buffer)).await else { return Ok(()) };
         let bytes = &buffer[..received?];
         let reply = asked.iter_mut().filter(|asked| asked.reply.is_none()).find_map(|asked| {
-            let reply = message::reply(bytes, asked.id, name, asked.kind)?;
+            let reply = message::parse_reply(bytes, asked.id, name, asked.kind)?;
             Some((asked, reply))
         });
         match reply {
             None => {}
-            Some((asked, Reply::Truncated)) => {
+            Some((asked, DnsReply::Truncated)) => {
                 let whole = timeout_at(until, over_tcp(server, name, asked)).await;
                 asked.reply = whole.ok().and_then(Result::ok).flatten();
                 if asked.reply.is_none() {
@@ -172,17 +172,17 @@ async fn exchange(server: SocketAddr, name: &str, asked: &mut [Asked], until: In
 }
 
 /// Sends the query over TCP, prefixed with its length (RFC 1035 section 4.2.2).
-async fn over_tcp(server: SocketAddr, name: &str, asked: &Asked) -> io::Result<Option<Reply>> {
+async fn over_tcp(server: SocketAddr, name: &str, asked: &DnsQuery) -> io::Result<Option<DnsReply>> {
     let mut stream = TcpStream::connect(server).await?;
-    let question = message::question(asked.id, name, asked.kind);
+    let question = message::encode_query(asked.id, name, asked.kind);
     let mut framed = (question.len() as u16).to_be_bytes().to_vec();
     framed.extend_from_slice(&question);
     stream.write_all(&framed).await?;
-    let length = usize::from(stream.read_u16().await?).min(MOST_BYTES);
+    let length = usize::from(stream.read_u16().await?).min(MAX_REPLY_BYTES);
     let mut bytes = vec![0; length];
     stream.read_exact(&mut bytes).await?;
-    let reply = message::reply(&bytes, asked.id, name, asked.kind);
-    Ok(reply.filter(|reply| *reply != Reply::Truncated))
+    let reply = message::parse_reply(&bytes, asked.id, name, asked.kind);
+    Ok(reply.filter(|reply| *reply != DnsReply::Truncated))
 }
 
 /// Returns an unpredictable query identifier.

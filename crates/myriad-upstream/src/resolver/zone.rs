@@ -11,7 +11,7 @@ use super::error::ResolveError;
 static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::new());
 
 /// Maximum number of remembered zones; only the configuration defines their names.
-const MOST_ZONES: usize = 1024;
+const MAX_ZONES: usize = 1024;
 
 /// Counters of the resolvers of a zone.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl ResolverZone {
     /// Returns the zone with this name; an existing zone retains its counters.
     pub fn named(name: &str) -> Arc<Self> {
         let mut zones = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
-        if zones.len() >= MOST_ZONES {
+        if zones.len() >= MAX_ZONES {
             zones.retain(|_, zone| Arc::strong_count(zone) > 1);
         }
         let zone = || Arc::new(Self { name: name.to_owned(), ..Self::default() });
@@ -83,10 +83,10 @@ impl ResolverZone {
     }
 
     /// Records the start of a query.
-    pub(crate) fn asked(&self, is_service: bool) -> Asking<'_> {
+    pub(crate) fn begin_query(&self, is_service: bool) -> QueryInProgress<'_> {
         let count = if is_service { &self.services } else { &self.names };
         count.fetch_add(1, Relaxed);
-        Asking(Some(self))
+        QueryInProgress(Some(self))
     }
 
     fn count<T>(&self, answer: &Result<T, ResolveError>) {
@@ -101,18 +101,18 @@ impl ResolverZone {
 }
 
 /// Query in progress; if it is dropped without a result, it counts as timed out.
-pub(crate) struct Asking<'a>(Option<&'a ResolverZone>);
+pub(crate) struct QueryInProgress<'a>(Option<&'a ResolverZone>);
 
-impl Asking<'_> {
+impl QueryInProgress<'_> {
     /// Records the result of the query.
-    pub(crate) fn answered<T>(mut self, answer: &Result<T, ResolveError>) {
+    pub(crate) fn finish<T>(mut self, answer: &Result<T, ResolveError>) {
         if let Some(zone) = self.0.take() {
             zone.count(answer);
         }
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for QueryInProgress<'_> {
     fn drop(&mut self) {
         if let Some(zone) = self.0 {
             zone.timed_out.fetch_add(1, Relaxed);
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn each_look_up_is_counted_by_what_it_came_to() {
         let zone = ResolverZone::named("each_look_up");
-        zone.asked(false).answered(&Ok(()));
-        zone.asked(true).answered(&Err::<(), _>(ResolveError::Code(3)));
-        zone.asked(false).answered(&Err::<(), _>(ResolveError::Code(9)));
-        drop(zone.asked(false));
+        zone.begin_query(false).finish(&Ok(()));
+        zone.begin_query(true).finish(&Err::<(), _>(ResolveError::Code(3)));
+        zone.begin_query(false).finish(&Err::<(), _>(ResolveError::Code(9)));
+        drop(zone.begin_query(false));
         let counts = ResolverZone::named("each_look_up").counts();
         assert_eq!((counts.names, counts.services, counts.timed_out, counts.unknown), (3, 1, 1, 1));
         assert_eq!(counts.codes, [1, 0, 0, 1, 0, 0]);

@@ -1,6 +1,6 @@
 //! Responder side of FastCGI, written from the specification instead of with the crate under test.
 
-use super::Socket;
+use super::TestSocket;
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Request {
@@ -17,7 +17,7 @@ impl Request {
 }
 
 /// Reads a record and returns its type and content; `None` at the end of the stream.
-pub fn read_record(socket: &mut dyn Socket) -> Option<(u8, Vec<u8>)> {
+pub fn read_record(socket: &mut dyn TestSocket) -> Option<(u8, Vec<u8>)> {
     let mut header = [0; 8];
     socket.read_exact(&mut header).ok()?;
     assert_eq!((header[0], header[2], header[3]), (1, 0, 1), "version and request id");
@@ -28,7 +28,7 @@ pub fn read_record(socket: &mut dyn Socket) -> Option<(u8, Vec<u8>)> {
 }
 
 /// Reads BEGIN_REQUEST and PARAMS.
-pub fn read_head(socket: &mut dyn Socket) -> Option<Request> {
+pub fn read_head(socket: &mut dyn TestSocket) -> Option<Request> {
     let (kind, begin) = read_record(socket)?;
     assert_eq!((kind, &begin[..2]), (1, &[0, 1][..]), "BEGIN_REQUEST for a responder");
     let mut request = Request { keep_conn: begin[2] == 1, ..Request::default() };
@@ -43,7 +43,7 @@ pub fn read_head(socket: &mut dyn Socket) -> Option<Request> {
 }
 
 /// Reads a complete request; `None` at the end of the stream.
-pub fn read_request(socket: &mut dyn Socket) -> Option<Request> {
+pub fn read_request(socket: &mut dyn TestSocket) -> Option<Request> {
     let mut request = read_head(socket)?;
     loop {
         let (kind, content) = read_record(socket)?;
@@ -82,7 +82,7 @@ pub fn answer(output: &str) -> Vec<u8> {
 }
 
 /// Answers every request of a connection.
-pub fn serve(socket: &mut dyn Socket, mut reply: impl FnMut(Request) -> Vec<u8>) {
+pub fn serve(socket: &mut dyn TestSocket, mut reply: impl FnMut(Request) -> Vec<u8>) {
     while let Some(request) = read_request(socket) {
         let keep_conn = request.keep_conn;
         let reply = reply(request);

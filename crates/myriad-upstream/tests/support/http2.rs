@@ -6,14 +6,14 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use bytes::Bytes;
-use myriad_http::h2::{Config, Connection, Received};
+use myriad_http::h2::{ClientEvent, Http2Server, Http2ServerConfig};
 use myriad_http::{Method, RequestHead};
 use myriad_upstream::{OriginRequest, Protocol};
 
-use super::Socket;
+use super::TestSocket;
 
 /// Event for the script of an origin.
-pub enum Asked<'a> {
+pub enum ScriptEvent<'a> {
     /// Request, and whether it has no body.
     Request(u32, &'a RequestHead, bool),
     /// Bytes of a body, and whether it is complete.
@@ -25,11 +25,11 @@ pub enum Asked<'a> {
 /// Serves a connection until the client closes it. If `script` returns false, the connection is closed once all output
 /// is sent.
 pub fn serve(
-    socket: &mut dyn Socket,
-    config: Config,
-    mut script: impl FnMut(&mut Connection, Asked<'_>) -> bool,
+    socket: &mut dyn TestSocket,
+    config: Http2ServerConfig,
+    mut script: impl FnMut(&mut Http2Server, ScriptEvent<'_>) -> bool,
 ) {
-    let mut connection = Connection::new(config);
+    let mut connection = Http2Server::new(config);
     let (mut input, mut head) = (Vec::new(), RequestHead::new());
     send(socket, &mut connection);
     loop {
@@ -40,18 +40,18 @@ pub fn serve(
         }
         let mut goes_on = true;
         while let Ok(got) = connection.receive(&input, &mut head) {
-            goes_on &= match got.received {
-                Received::Partial => break,
-                Received::Request { stream, end, malformed } => {
+            goes_on &= match got.event {
+                ClientEvent::Partial => break,
+                ClientEvent::Request { stream, end, malformed } => {
                     assert_eq!(malformed, None);
-                    script(&mut connection, Asked::Request(stream, &head, end))
+                    script(&mut connection, ScriptEvent::Request(stream, &head, end))
                 }
-                Received::Data { stream, data, end } => {
+                ClientEvent::Data { stream, data, end } => {
                     connection.release(stream, data.len());
-                    script(&mut connection, Asked::Data(stream, &input[data], end))
+                    script(&mut connection, ScriptEvent::Data(stream, &input[data], end))
                 }
-                Received::Reset { stream } => script(&mut connection, Asked::Reset(stream)),
-                Received::Nothing | Received::BodyMalformed { .. } => true,
+                ClientEvent::Reset { stream } => script(&mut connection, ScriptEvent::Reset(stream)),
+                ClientEvent::Nothing | ClientEvent::BodyMalformed { .. } => true,
             };
             input.drain(..got.consumed);
         }
@@ -62,7 +62,7 @@ pub fn serve(
     }
 }
 
-fn send(socket: &mut dyn Socket, connection: &mut Connection) {
+fn send(socket: &mut dyn TestSocket, connection: &mut Http2Server) {
     connection.schedule(usize::MAX);
     let output = connection.output();
     while !output.is_empty() {
@@ -75,7 +75,7 @@ fn send(socket: &mut dyn Socket, connection: &mut Connection) {
 }
 
 /// Answers 200 with a text.
-pub fn answer(connection: &mut Connection, stream: u32, text: &str) -> bool {
+pub fn answer(connection: &mut Http2Server, stream: u32, text: &str) -> bool {
     connection.respond(stream, 200, [], false);
     connection.send(stream, Bytes::copy_from_slice(text.as_bytes()), true);
     true

@@ -23,17 +23,17 @@ use myriad_http::Method;
 use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_upstream::fastcgi_protocol::Params;
 use myriad_upstream::{
-    Address, Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, Observer, OriginError,
-    OriginRequest, OriginResponse, PeerConfig, PeerStates, Protocol, RequestPayload, Timeouts,
+    Affinity, Attempts, Group, GroupConfig, HttpPool, KeepAlive, OriginError, OriginRequest, OriginResponse,
+    PeerAddress, PeerConfig, PeerStates, Protocol, RequestPayload, Timeouts, UpstreamObserver,
 };
 
 pub mod fastcgi;
 pub mod http2;
 
 /// Temporary folder, removed when dropped.
-pub struct Folder(PathBuf);
+pub struct TestSocketFolder(PathBuf);
 
-impl Folder {
+impl TestSocketFolder {
     pub fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -47,39 +47,39 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestSocketFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-pub trait Socket: Read + Write + Send {}
-impl<T: Read + Write + Send> Socket for T {}
+pub trait TestSocket: Read + Write + Send {}
+impl<T: Read + Write + Send> TestSocket for T {}
 
 /// Origin that runs `script(number of the connection, connection)` on a thread for each connection.
 pub struct Origin {
-    pub address: Address,
+    pub address: PeerAddress,
     connections: Arc<AtomicUsize>,
 }
 
-type Script = dyn Fn(usize, &mut dyn Socket) + Send + Sync;
+type Script = dyn Fn(usize, &mut dyn TestSocket) + Send + Sync;
 
 impl Origin {
-    pub fn unix(path: &Path, script: impl Fn(usize, &mut dyn Socket) + Send + Sync + 'static) -> Self {
+    pub fn unix(path: &Path, script: impl Fn(usize, &mut dyn TestSocket) + Send + Sync + 'static) -> Self {
         let listener = UnixListener::bind(path).unwrap();
-        Self::run(Address::Unix(path.into()), script, move || Box::new(listener.accept().unwrap().0))
+        Self::run(PeerAddress::Unix(path.into()), script, move || Box::new(listener.accept().unwrap().0))
     }
 
-    pub fn tcp(script: impl Fn(usize, &mut dyn Socket) + Send + Sync + 'static) -> Self {
+    pub fn tcp(script: impl Fn(usize, &mut dyn TestSocket) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = Address::Tcp(listener.local_addr().unwrap());
+        let address = PeerAddress::Tcp(listener.local_addr().unwrap());
         Self::run(address, script, move || Box::new(listener.accept().unwrap().0))
     }
 
     fn run(
-        address: Address,
-        script: impl Fn(usize, &mut dyn Socket) + Send + Sync + 'static,
-        accept: impl Fn() -> Box<dyn Socket> + Send + 'static,
+        address: PeerAddress,
+        script: impl Fn(usize, &mut dyn TestSocket) + Send + Sync + 'static,
+        accept: impl Fn() -> Box<dyn TestSocket> + Send + 'static,
     ) -> Self {
         let connections = Arc::new(AtomicUsize::new(0));
         let (counter, script): (_, Arc<Script>) = (connections.clone(), Arc::new(script));
@@ -100,7 +100,7 @@ impl Origin {
 
 /// Address that refuses connections: the port is bound, so that no other process can listen on it.
 pub struct Refused {
-    pub address: Address,
+    pub address: PeerAddress,
     _socket: OwnedFd,
 }
 
@@ -109,27 +109,27 @@ pub fn refused() -> Refused {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = SocketAddr::try_from(getsockname(&socket).unwrap()).unwrap();
-    Refused { address: Address::Tcp(address), _socket: socket }
+    Refused { address: PeerAddress::Tcp(address), _socket: socket }
 }
 
 pub fn run<T>(test: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     // Same configuration as in a worker.
-    let runtime = runtime.enable_all().on_thread_unpark(myriad_upstream::woken).build().unwrap();
+    let runtime = runtime.enable_all().on_thread_unpark(myriad_upstream::note_wakeup).build().unwrap();
     let all = tokio::task::LocalSet::new();
     all.block_on(&runtime, async {
         tokio::time::timeout(Duration::from_secs(30), test).await.expect("it hangs")
     })
 }
 
-pub fn group(addresses: &[&Address]) -> Group {
+pub fn group(addresses: &[&PeerAddress]) -> Group {
     let peers = addresses.iter().map(|address| PeerConfig::new((*address).clone())).collect();
     let config = GroupConfig { name: "php".to_owned(), peers, ..GroupConfig::single(addresses[0].clone()) };
     Group::new(config, &PeerStates::new())
 }
 
 /// Creates a group with a single peer that retains up to `connections` idle connections for a minute.
-pub fn keeping(address: &Address, connections: usize) -> Group {
+pub fn keeping(address: &PeerAddress, connections: usize) -> Group {
     let keepalive = KeepAlive { fastcgi_timeout_ms: 60_000, ..most(connections) };
     keeping_as(address, keepalive)
 }
@@ -140,7 +140,7 @@ pub fn most(connections: usize) -> KeepAlive {
 }
 
 /// Creates a group with a single peer and these parameters of connection reuse.
-pub fn keeping_as(address: &Address, keepalive: KeepAlive) -> Group {
+pub fn keeping_as(address: &PeerAddress, keepalive: KeepAlive) -> Group {
     Group::new(GroupConfig { keepalive, ..GroupConfig::single(address.clone()) }, &PeerStates::new())
 }
 
@@ -211,12 +211,12 @@ impl Notes {
     }
 }
 
-impl Observer for Notes {
-    fn stderr(&self, _: &Address, text: &[u8]) {
+impl UpstreamObserver for Notes {
+    fn stderr(&self, _: &PeerAddress, text: &[u8]) {
         self.0.borrow_mut().push(format!("stderr: {}", String::from_utf8_lossy(text)));
     }
 
-    fn warning(&self, _: &Address, text: &str) {
+    fn warning(&self, _: &PeerAddress, text: &str) {
         self.0.borrow_mut().push(format!("warning: {text}"));
     }
 

@@ -84,11 +84,11 @@ fn program(process: u32) -> Result<BpfProgram, seccompiler::Error> {
     let architecture: TargetArch = ARCH.try_into()?;
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         FREE.iter().chain(OLDER).map(|&call| (call, Vec::new())).collect();
-    let equal = |argument, value| only(argument, SeccompCmpOp::Eq, value);
+    let equal = |argument, value| single_condition(argument, SeccompCmpOp::Eq, value);
     // Allowed for a thread, not for a process. A filter cannot read the flags of clone3(): it is not on the list, and
     // the C library then calls clone().
     let thread = libc::CLONE_THREAD as u64;
-    rules.insert(libc::SYS_clone, vec![only(0, SeccompCmpOp::MaskedEq(thread), thread)?]);
+    rules.insert(libc::SYS_clone, vec![single_condition(0, SeccompCmpOp::MaskedEq(thread), thread)?]);
     let families = FAMILIES.iter().map(|&family| equal(0, family as u64)).collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_socket, families);
     // kill() of this process, so that an assertion of a library can terminate it. Limits of this process.
@@ -101,7 +101,11 @@ fn program(process: u32) -> Result<BpfProgram, seccompiler::Error> {
 }
 
 /// Creates a rule with one condition on the lower 32 bits of an argument.
-fn only(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::Error> {
+fn single_condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompRule, seccompiler::Error> {
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
     Ok(SeccompRule::new(vec![condition])?)
 }

@@ -17,18 +17,18 @@ const OF_FILES: [(CapabilitySet, &str); 5] = [
 pub(super) fn drop_all_but_files() -> io::Result<Vec<&'static str>> {
     let before = capabilities(None)?;
     let is_root = rustix::process::geteuid().is_root();
-    let kept: Vec<_> =
+    let retained: Vec<_> =
         OF_FILES.into_iter().filter(|(one, _)| is_root && before.effective.contains(*one)).collect();
-    let left = kept.iter().fold(CapabilitySet::empty(), |all, (one, _)| all | *one);
-    rustix::thread::clear_ambient_capability_set().or_else(unless_unknown)?;
+    let left = retained.iter().fold(CapabilitySet::empty(), |all, (one, _)| all | *one);
+    rustix::thread::clear_ambient_capability_set().or_else(ignore_unsupported)?;
     set_capabilities(
         None,
         CapabilitySets { effective: left, permitted: left, inheritable: CapabilitySet::empty() },
     )?;
-    Ok(kept.into_iter().map(|(_, name)| name).collect())
+    Ok(retained.into_iter().map(|(_, name)| name).collect())
 }
 
 /// Ignores the error of kernels before 4.3, which have no ambient set.
-fn unless_unknown(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
+fn ignore_unsupported(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
     if error == rustix::io::Errno::INVAL { Ok(()) } else { Err(error) }
 }

@@ -27,19 +27,23 @@ pub(super) fn forbid_programs_and_devices() -> Result<(), String> {
 }
 
 fn restrict() -> Result<RulesetStatus, String> {
-    let said = |error: RulesetError| error.to_string();
+    let error_text = |error: RulesetError| error.to_string();
     // Moving a file to another folder, which a zone does with its pages, requires a separate right under any rule set.
     // Kernels before 5.19 do not have it and would reject all moves: they get no rule set.
     let mut rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    rules = rules.handle_access(AccessFs::Refer).map_err(said)?.set_compatibility(CompatLevel::BestEffort);
+    rules =
+        rules.handle_access(AccessFs::Refer).map_err(error_text)?.set_compatibility(CompatLevel::BestEffort);
     for access in NEVER {
-        rules = rules.handle_access(access).map_err(said)?;
+        rules = rules.handle_access(access).map_err(error_text)?;
     }
-    rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket).map_err(said)?;
+    rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket).map_err(error_text)?;
     let root = PathFd::new("/").map_err(|error| error.to_string())?;
-    let rules =
-        rules.create().map_err(said)?.add_rule(PathBeneath::new(root, AccessFs::Refer)).map_err(said)?;
-    Ok(rules.restrict_self().map_err(said)?.ruleset)
+    let rules = rules
+        .create()
+        .map_err(error_text)?
+        .add_rule(PathBeneath::new(root, AccessFs::Refer))
+        .map_err(error_text)?;
+    Ok(rules.restrict_self().map_err(error_text)?.ruleset)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ const BIND_ATTEMPTS: u32 = 4;
 const BIND_PAUSE: Duration = Duration::from_millis(100);
 
 /// Binds, and retries while another process has bound the address.
-pub(super) fn patiently(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+pub(super) fn bind_with_retries(bind: impl Fn() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {
         match bind() {

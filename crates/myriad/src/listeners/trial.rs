@@ -10,32 +10,32 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, bind};
 use rustix::process::Pid;
 
-use super::{bound, is_abandoned, not_bound, stream_socket, udp, wanted};
+use super::{bind_failure, bind_ip, is_abandoned, stream_socket, udp, wanted_listeners};
 use myriad_cli::port_holder;
-use myriad_cli::report::Finding;
+use myriad_cli::report::ConfigFinding;
 
 /// Binds each address of a configuration and closes it immediately.
 ///
 /// An address that `running` has bound, the server that already runs this configuration, counts as free: a reload
 /// reuses the socket. As at a start, sockets are bound without `SO_REUSEPORT` and never share an address with another
 /// program.
-pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<Finding> {
+pub(crate) fn try_all(model: &Model, running: Option<Pid>) -> Vec<ConfigFinding> {
     let failed = |conf: &ListenConf| {
         let error = try_one(conf).err()?;
         let is_ours = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
             && running.is_some_and(|pid| port_holder::is_held_by(pid, conf));
         (!is_ours).then_some(error)
     };
-    wanted(model)
+    wanted_listeners(model)
         .iter()
-        .filter_map(|wanted| failed(&wanted.conf).map(|error| not_bound(wanted, &error)))
+        .filter_map(|wanted| failed(&wanted.conf).map(|error| bind_failure(wanted, &error)))
         .collect()
 }
 
 fn try_one(conf: &ListenConf) -> io::Result<()> {
     match &conf.address {
-        ListenAddress::Ip(address) if conf.quic => udp::bound(conf, *address, false).map(drop),
-        ListenAddress::Ip(address) => bound(conf, *address, false).map(drop),
+        ListenAddress::Ip(address) if conf.quic => udp::bind_socket(conf, *address, false).map(drop),
+        ListenAddress::Ip(address) => bind_ip(conf, *address, false).map(drop),
         ListenAddress::Unix(path) => try_unix(Path::new(std::ffi::OsStr::from_bytes(path))),
         ListenAddress::Host(..) => Ok(()),
     }

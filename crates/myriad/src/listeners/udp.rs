@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use myriad_conf::model::ListenConf;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use super::patience::patiently;
+use super::patience::bind_with_retries;
 
 /// Receive buffer without `rcvbuf=`, in bytes: a burst of handshakes is some thousand datagrams. Without the privilege
 /// to exceed it, the kernel applies `net.core.rmem_max`.
@@ -16,18 +16,22 @@ const BUFFER: usize = 4 << 20;
 
 /// Creates the sockets of an address, one for each thread even without `reuseport`: a single socket would wake all
 /// threads for every datagram.
-pub(super) fn make(conf: &ListenConf, address: SocketAddr, threads: usize) -> io::Result<Vec<OwnedFd>> {
+pub(super) fn open_sockets(
+    conf: &ListenConf,
+    address: SocketAddr,
+    threads: usize,
+) -> io::Result<Vec<OwnedFd>> {
     // The first bind is without SO_REUSEPORT: otherwise two programs that set it would share the clients of one address
     // without an error.
-    let probe = patiently(|| bound(conf, address, false))?;
+    let probe = bind_with_retries(|| bind_socket(conf, address, false))?;
     if threads <= 1 {
         return Ok(vec![probe]);
     }
     drop(probe);
-    (0..threads).map(|_| patiently(|| bound(conf, address, true))).collect()
+    (0..threads).map(|_| bind_with_retries(|| bind_socket(conf, address, true))).collect()
 }
 
-pub(super) fn bound(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
+pub(super) fn bind_socket(conf: &ListenConf, address: SocketAddr, reuseport: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
@@ -62,9 +66,9 @@ mod tests {
         let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
         let address = free.local_addr().expect("address");
         drop(free);
-        let sockets = make(&conf(address), address, 3).expect("sockets");
+        let sockets = open_sockets(&conf(address), address, 3).expect("sockets");
         assert_eq!(sockets.len(), 3);
-        let error = make(&conf(address), address, 3).expect_err("a second program");
+        let error = open_sockets(&conf(address), address, 3).expect_err("a second program");
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     }
 }

@@ -25,7 +25,7 @@ To read a page without a package: myriad man purge | man -l -
 
 /// Command of the command line.
 #[derive(Clone, Debug)]
-pub(super) struct Described {
+pub(super) struct DescribedCommand {
     /// Words after `myriad`, joined by `-` in the name of its page; empty for the server.
     pub(super) name: &'static str,
     /// Purpose, as in the NAME section of the page.
@@ -34,12 +34,13 @@ pub(super) struct Described {
 }
 
 /// Returns all commands that have a page, in the order of `--list`.
-pub(super) fn commands() -> Vec<Described> {
+pub(super) fn commands() -> Vec<DescribedCommand> {
     let (server, site) = cli::usage_of_server_and_site();
-    let described = |name, purpose, usage: &'static str| Described { name, purpose, usage: usage.into() };
+    let described =
+        |name, purpose, usage: &'static str| DescribedCommand { name, purpose, usage: usage.into() };
     let mut commands = vec![
         described("", "web accelerator that reads the nginx configuration language", server),
-        Described {
+        DescribedCommand {
             name: "wordpress",
             purpose: "serve a WordPress site without a configuration file",
             usage: site.into(),

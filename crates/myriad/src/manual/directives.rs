@@ -1,22 +1,23 @@
 //! Man page of all directives, from the registry.
 
-use myriad_conf::registry::{DefaultValue, Row, Status};
+use myriad_conf::registry::{DefaultValue, DirectiveRow, DirectiveStatus};
 
 use super::commands::DIRECTIVES;
-use super::roff::Roff;
+use super::roff::RoffPage;
 
 const ABOUT: &str = "The configuration is written in the language of nginx: a directive consists of a name, its values and a \
      semicolon, or a block in braces. The directives of nginx are documented at https://nginx.org/en/docs/; this \
      page lists for each supported directive its contexts, its default, and its differences from nginx.";
 
 /// Returns the page as roff.
-pub(super) fn made(rows: &[Row]) -> String {
-    let mut page = Roff::new(DIRECTIVES, 5);
+pub(super) fn directives_page(rows: &[DirectiveRow]) -> String {
+    let mut page = RoffPage::new(DIRECTIVES, 5);
     page.section("name");
     page.line(&format!("{DIRECTIVES} - configuration of Myriad, in the language of nginx"));
     page.section("description");
     page.paragraph(ABOUT);
-    let mut obeyed: Vec<&Row> = rows.iter().filter(|row| !matches!(row.status, Status::Refused(_))).collect();
+    let mut obeyed: Vec<&DirectiveRow> =
+        rows.iter().filter(|row| !matches!(row.status, DirectiveStatus::Refused(_))).collect();
     obeyed.sort_by(|a, b| (&a.name, &a.contexts).cmp(&(&b.name, &b.contexts)));
     page.section("directives");
     for row in obeyed {
@@ -27,8 +28,8 @@ pub(super) fn made(rows: &[Row]) -> String {
     page.finish()
 }
 
-fn text(row: &Row) -> String {
-    let mut text = plain(row.doc);
+fn text(row: &DirectiveRow) -> String {
+    let mut text = without_markup(row.doc);
     let mut add = |sentence: &str| {
         if !text.is_empty() && !text.ends_with('.') {
             text.push('.');
@@ -39,23 +40,23 @@ fn text(row: &Row) -> String {
     match row.default {
         DefaultValue::None => {}
         DefaultValue::Text(value) => add(&format!("Default: {value}.")),
-        DefaultValue::Computed(sentence) => add(&format!("Default: {}.", plain(sentence))),
+        DefaultValue::Computed(sentence) => add(&format!("Default: {}.", without_markup(sentence))),
     }
     if !row.contexts.is_empty() {
         add(&format!("Context: {}.", row.contexts));
     }
     match row.status {
-        Status::Differs(note) => add(&format!("Differs from nginx: {}.", plain(note))),
-        Status::NoEffect(note) => add(&format!("No effect: {}.", plain(note))),
-        Status::Later(note) => add(&format!("Not implemented yet: {}.", plain(note))),
-        Status::Own => add("Myriad's own."),
-        Status::Same | Status::Refused(_) => {}
+        DirectiveStatus::Differs(note) => add(&format!("Differs from nginx: {}.", without_markup(note))),
+        DirectiveStatus::NoEffect(note) => add(&format!("No effect: {}.", without_markup(note))),
+        DirectiveStatus::Later(note) => add(&format!("Not implemented yet: {}.", without_markup(note))),
+        DirectiveStatus::Own => add("Myriad's own."),
+        DirectiveStatus::Same | DirectiveStatus::Refused(_) => {}
     }
     text.trim().to_owned()
 }
 
 /// Removes the markup from Markdown.
-fn plain(markdown: &str) -> String {
+fn without_markup(markdown: &str) -> String {
     markdown.replace(['`', '*'], "")
 }
 
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn directive_entry_lists_context_default_and_difference_from_nginx() {
-        let page = made(&myriad_serve::registry().rows());
+        let page = directives_page(&myriad_serve::registry().rows());
         assert!(page.contains(".TP\n\\fBworker_processes\\fR\n"), "nginx's own");
         assert!(page.contains(".TP\n\\fBclient_min_rate\\fR\n") && page.contains("Myriad\\(aqs own."));
         assert!(page.contains("Context: ") && page.contains("Default: "));

@@ -19,19 +19,19 @@ use std::process::ExitCode;
 
 use commands::{DIRECTIVES, USAGE, commands};
 use completions::Shell;
-use myriad_cli::admin::{Words, help, too_much};
+use myriad_cli::admin::{CommandWords, help, too_much};
 use myriad_cli::cli;
 
 /// Command that prints manuals: the first word of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum ManualCommand {
     Man,
     Completions,
 }
 
-impl Command {
+impl ManualCommand {
     /// Returns the command with this name.
-    pub(crate) fn named(word: &OsString) -> Option<Self> {
+    pub(crate) fn from_name(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("man") => Some(Self::Man),
             Some("completions") => Some(Self::Completions),
@@ -54,15 +54,17 @@ impl Command {
 
     /// Returns the text to print; `None` if help is requested.
     fn text(self, arguments: impl Iterator<Item = OsString>) -> Result<Option<String>, String> {
-        let words = Words::parse(arguments, &[("--list", false)])?;
+        let words = CommandWords::parse(arguments, &[("--list", false)])?;
         if words.help {
             return Ok(None);
         }
         let text = match (self, words.plain.as_slice()) {
             (Self::Man, []) if words.has("--list") => list(),
-            (Self::Man, []) => page::made(&commands()[0]),
+            (Self::Man, []) => page::manual_page(&commands()[0]),
             (Self::Man, [name]) => page_named(name)?,
-            (Self::Completions, [shell]) => completions::made(Shell::named(shell)?, &commands()),
+            (Self::Completions, [shell]) => {
+                completions::completion_script(Shell::from_name(shell)?, &commands())
+            }
             (Self::Completions, []) => return Err("completions: give a shell: bash, zsh or fish".into()),
             (_, [_, word, ..]) => return Err(too_much(word, "man")),
         };
@@ -79,13 +81,13 @@ fn list() -> String {
 /// Returns the page with this name, with or without `myriad-` in front.
 fn page_named(name: &str) -> Result<String, String> {
     if name == DIRECTIVES {
-        return Ok(directives::made(&myriad_serve::registry().rows()));
+        return Ok(directives::directives_page(&myriad_serve::registry().rows()));
     }
     let commands = commands();
     let wanted = commands.iter().find(|command| page::name(command) == name || command.name == name);
     let known = commands.iter().map(|command| command.name);
     wanted
-        .map(page::made)
+        .map(page::manual_page)
         .ok_or_else(|| format!("man: {} (see myriad man --list)", cli::invalid(name, known)))
 }
 
@@ -93,13 +95,13 @@ fn page_named(name: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn text(command: Command, arguments: &[&str]) -> Result<Option<String>, String> {
+    fn text(command: ManualCommand, arguments: &[&str]) -> Result<Option<String>, String> {
         command.text(arguments.iter().map(OsString::from))
     }
 
     #[test]
     fn every_page_that_is_listed_is_there() {
-        let list = text(Command::Man, &["--list"]).expect("a list").expect("no help");
+        let list = text(ManualCommand::Man, &["--list"]).expect("a list").expect("no help");
         assert!(
             list.contains("myriad.8\n")
                 && list.contains("myriad-purge.8\n")
@@ -107,7 +109,7 @@ mod tests {
         );
         for line in list.lines() {
             let (name, section) = line.rsplit_once('.').expect("a section");
-            let page = text(Command::Man, &[name]).expect(name).expect("no help");
+            let page = text(ManualCommand::Man, &[name]).expect(name).expect("no help");
             assert!(
                 page.starts_with(&format!(".TH {} {section}", name.to_uppercase())),
                 "{name}: {page:.80}"
@@ -131,8 +133,10 @@ mod tests {
 
     #[test]
     fn unknown_names_are_reported_with_nearest_match() {
-        assert!(text(Command::Man, &["purg"]).expect_err("none").contains("did you mean \"purge\"?"));
-        assert!(text(Command::Completions, &["csh"]).expect_err("none").contains("bash, zsh or fish"));
-        assert!(text(Command::Completions, &[]).is_err() && text(Command::Man, &["a", "b"]).is_err());
+        assert!(text(ManualCommand::Man, &["purg"]).expect_err("none").contains("did you mean \"purge\"?"));
+        assert!(text(ManualCommand::Completions, &["csh"]).expect_err("none").contains("bash, zsh or fish"));
+        assert!(
+            text(ManualCommand::Completions, &[]).is_err() && text(ManualCommand::Man, &["a", "b"]).is_err()
+        );
     }
 }

@@ -12,25 +12,25 @@
 
 /// Parsed usage text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outline {
+pub(super) struct UsageOutline {
     /// Lines of the synopsis, without `Usage: `.
     pub(super) synopsis: Vec<String>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<OutlinePart>,
 }
 
 /// Part of the text after the synopsis.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum OutlinePart {
     /// Sentences of one paragraph.
     Sentences(String),
     /// Heading, without its colon.
     Heading(String),
-    Entry(Entry),
+    Entry(OutlineEntry),
 }
 
 /// Option or word, and its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct OutlineEntry {
     /// Names as in the text, with their value: `-?,-h`, `--zone Z`.
     pub(super) names: String,
     pub(super) text: String,
@@ -38,7 +38,7 @@ pub(super) struct Entry {
 
 /// Option of an entry, and the placeholder of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Switch<'a> {
+pub(super) struct UsageOption<'a> {
     pub(super) name: &'a str,
     pub(super) value: Option<&'a str>,
 }
@@ -47,9 +47,9 @@ pub(super) struct Switch<'a> {
 const INDENT: usize = 6;
 const USAGE: &str = "Usage: ";
 
-impl Outline {
+impl UsageOutline {
     /// Parses a usage text.
-    pub(super) fn of(usage: &str) -> Self {
+    pub(super) fn parse(usage: &str) -> Self {
         let mut outline = Self::default();
         let mut lines = usage.lines();
         for line in lines.by_ref().take_while(|line| !line.trim().is_empty()) {
@@ -71,31 +71,31 @@ impl Outline {
     fn add(&mut self, line: &str, begins: bool) {
         let indent = line.len() - line.trim_start().len();
         let words = line.trim();
-        if let Some(Part::Entry(entry)) = self.parts.last_mut()
+        if let Some(OutlinePart::Entry(entry)) = self.parts.last_mut()
             && !begins
             && indent >= INDENT
         {
-            return entry.go_on(words);
+            return entry.append_words(words);
         }
-        let part = match entry(words).filter(|_| indent > 0).or_else(|| column(words)) {
-            Some(entry) => Part::Entry(entry),
-            None if words.ends_with(':') => Part::Heading(words.trim_end_matches(':').to_owned()),
+        let part = match parse_entry(words).filter(|_| indent > 0).or_else(|| parse_column(words)) {
+            Some(entry) => OutlinePart::Entry(entry),
+            None if words.ends_with(':') => OutlinePart::Heading(words.trim_end_matches(':').to_owned()),
             None => match self.parts.last_mut() {
-                Some(Part::Sentences(text)) if !begins => {
+                Some(OutlinePart::Sentences(text)) if !begins => {
                     text.push(' ');
                     return text.push_str(words);
                 }
-                _ => Part::Sentences(words.to_owned()),
+                _ => OutlinePart::Sentences(words.to_owned()),
             },
         };
         self.parts.push(part);
     }
 
     /// Returns the options, each once.
-    pub(super) fn switches(&self) -> Vec<Switch<'_>> {
-        let mut all: Vec<Switch<'_>> = Vec::new();
+    pub(super) fn switches(&self) -> Vec<UsageOption<'_>> {
+        let mut all: Vec<UsageOption<'_>> = Vec::new();
         for part in &self.parts {
-            let Part::Entry(entry) = part else { continue };
+            let OutlinePart::Entry(entry) = part else { continue };
             for switch in entry.switches() {
                 if !all.iter().any(|known| known.name == switch.name) {
                     all.push(switch);
@@ -106,8 +106,8 @@ impl Outline {
     }
 }
 
-impl Entry {
-    fn go_on(&mut self, words: &str) {
+impl OutlineEntry {
+    fn append_words(&mut self, words: &str) {
         let words = words.strip_prefix(':').unwrap_or(words).trim();
         if !self.text.is_empty() {
             self.text.push(' ');
@@ -115,37 +115,37 @@ impl Entry {
         self.text.push_str(words);
     }
 
-    fn switches(&self) -> impl Iterator<Item = Switch<'_>> {
+    fn switches(&self) -> impl Iterator<Item = UsageOption<'_>> {
         self.names.split(',').filter_map(|name| {
             let name = name.trim();
             let (name, value) =
                 name.split_once([' ', '=']).map_or((name, None), |(name, value)| (name, Some(value.trim())));
-            name.starts_with('-').then_some(Switch { name, value })
+            name.starts_with('-').then_some(UsageOption { name, value })
         })
     }
 }
 
 /// Parses an entry `NAMES : TEXT`, or names whose text starts in the next line.
-fn entry(words: &str) -> Option<Entry> {
+fn parse_entry(words: &str) -> Option<OutlineEntry> {
     let mut quoted = false;
     for (at, letter) in words.char_indices() {
         match letter {
             '\'' => quoted = !quoted,
             ':' if !quoted && matches!(words.as_bytes().get(at + 1), None | Some(b' ')) => {
                 let (names, text) = (words[..at].trim(), words[at + 1..].trim());
-                return Some(Entry { names: names.to_owned(), text: text.to_owned() });
+                return Some(OutlineEntry { names: names.to_owned(), text: text.to_owned() });
             }
             _ => {}
         }
     }
-    words.starts_with('-').then(|| Entry { names: words.to_owned(), text: String::new() })
+    words.starts_with('-').then(|| OutlineEntry { names: words.to_owned(), text: String::new() })
 }
 
 /// Parses an entry of a table without colons: a word, spaces, its meaning.
-fn column(words: &str) -> Option<Entry> {
+fn parse_column(words: &str) -> Option<OutlineEntry> {
     let (name, text) =
         words.split_once("  ").or_else(|| words.split_once(' ').filter(|(name, _)| VERBS.contains(name)))?;
-    (!name.contains(' ')).then(|| Entry { names: name.to_owned(), text: text.trim().to_owned() })
+    (!name.contains(' ')).then(|| OutlineEntry { names: name.to_owned(), text: text.trim().to_owned() })
 }
 
 /// Words of such tables that fill their column, so that a single space follows them.
@@ -180,22 +180,24 @@ Which server:
 
     #[test]
     fn help_lines_are_classified_by_their_form() {
-        let outline = Outline::of(TEXT);
+        let outline = UsageOutline::parse(TEXT);
         assert_eq!(outline.synopsis, ["myriad cache ls   [--zone Z]", "myriad cache stats"]);
-        let entry = |names: &str, text: &str| Part::Entry(Entry { names: names.into(), text: text.into() });
+        let entry = |names: &str, text: &str| {
+            OutlinePart::Entry(OutlineEntry { names: names.into(), text: text.into() })
+        };
         assert_eq!(
             outline.parts,
             [
                 entry("ls", "lists it"),
                 entry("stats", "tells"),
-                Part::Sentences("of it.".into()),
-                Part::Sentences("Tells what is there.".into()),
+                OutlinePart::Sentences("of it.".into()),
+                OutlinePart::Sentences("Tells what is there.".into()),
                 entry("-?,-h", "help"),
                 entry("-H 'Name: x'", "a field, repeated"),
                 entry("--php-children N", "their number"),
                 entry("--encodings LIST", "gzip"),
                 entry("URL", "http://host/"),
-                Part::Heading("Which server".into()),
+                OutlinePart::Heading("Which server".into()),
                 entry("-c FILE", "that"),
             ]
         );
@@ -203,7 +205,7 @@ Which server:
 
     #[test]
     fn options_come_with_the_word_of_their_value() {
-        let outline = Outline::of(TEXT);
+        let outline = UsageOutline::parse(TEXT);
         let switches: Vec<_> =
             outline.switches().into_iter().map(|switch| (switch.name, switch.value)).collect();
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Man page of a command.
 
-use super::commands::{Described, commands};
-use super::outline::{Outline, Part};
-use super::roff::Roff;
+use super::commands::{DescribedCommand, commands};
+use super::outline::{OutlinePart, UsageOutline};
+use super::roff::RoffPage;
 
 /// Prefix of the exit status, which is a sentence in the usage texts.
 const EXIT: &str = "Exit status: ";
@@ -33,15 +33,15 @@ const SIGNALS: &[(&str, &str)] = &[
 ];
 
 /// Returns the name of the page.
-pub(super) fn name(command: &Described) -> String {
+pub(super) fn name(command: &DescribedCommand) -> String {
     if command.name.is_empty() { "myriad".to_owned() } else { format!("myriad-{}", command.name) }
 }
 
 /// Returns the page as roff.
-pub(super) fn made(command: &Described) -> String {
+pub(super) fn manual_page(command: &DescribedCommand) -> String {
     let name = name(command);
-    let outline = Outline::of(&command.usage);
-    let mut page = Roff::new(&name, 8);
+    let outline = UsageOutline::parse(&command.usage);
+    let mut page = RoffPage::new(&name, 8);
     page.section("name");
     page.line(&format!("{name} - {}", command.purpose));
     page.section("synopsis");
@@ -50,9 +50,9 @@ pub(super) fn made(command: &Described) -> String {
     let mut exit = None;
     for part in &outline.parts {
         match part {
-            Part::Heading(text) => page.part(text),
-            Part::Entry(entry) => page.entry(&entry.names, &entry.text),
-            Part::Sentences(text) => match text.strip_prefix(EXIT) {
+            OutlinePart::Heading(text) => page.part(text),
+            OutlinePart::Entry(entry) => page.entry(&entry.names, &entry.text),
+            OutlinePart::Sentences(text) => match text.strip_prefix(EXIT) {
                 Some(status) => exit = Some(status),
                 None => page.paragraph(text),
             },
@@ -72,7 +72,7 @@ pub(super) fn made(command: &Described) -> String {
     page.finish()
 }
 
-fn table(page: &mut Roff, name: &str, rows: &[(&str, &str)]) {
+fn table(page: &mut RoffPage, name: &str, rows: &[(&str, &str)]) {
     page.section(name);
     for (name, text) in rows {
         page.entry(name, text);

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 /// Page under construction.
 #[derive(Debug)]
-pub(super) struct Roff(String);
+pub(super) struct RoffPage(String);
 
-impl Roff {
+impl RoffPage {
     /// Creates a page with its title line.
     pub(super) fn new(title: &str, section: u8) -> Self {
         let version = env!("CARGO_PKG_VERSION");
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn texts_are_no_commands() {
-        let mut page = Roff::new("myriad", 8);
+        let mut page = RoffPage::new("myriad", 8);
         page.line(".so /etc/passwd");
         page.line("'br");
         page.entry("-H 'a\\b'", "\"x\"\n.y");

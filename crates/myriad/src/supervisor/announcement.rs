@@ -4,30 +4,30 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use crate::generation::Generation;
-use myriad_cli::instance::{Instance, Reloads};
+use crate::generation::ServerGeneration;
+use myriad_cli::instance::{InstanceLock, ReloadCounts};
 use myriad_cli::pidfile::PidFile;
 use myriad_cli::wordpress;
 
 /// Means by which other processes find this process.
 #[derive(Debug)]
-pub(super) struct Announcement {
+pub(super) struct ServerAnnouncement {
     /// Pid file, written once the first worker accepts connections.
     pub(super) pid_file: Option<PidFile>,
     /// Lock of the folder of a `myriad wordpress`.
-    pub(super) instance: Option<Instance>,
+    pub(super) instance: Option<InstanceLock>,
     /// Stream to the foreground half of `daemon on`, until the result has been reported.
     pub(super) foreground: Option<UnixStream>,
 }
 
-impl Announcement {
+impl ServerAnnouncement {
     /// Creates an announcement that has not been made yet.
-    pub(super) fn new(instance: Option<Instance>, foreground: Option<UnixStream>) -> Self {
+    pub(super) fn new(instance: Option<InstanceLock>, foreground: Option<UnixStream>) -> Self {
         Self { pid_file: None, instance, foreground }
     }
 
     /// Returns whether the pid file has been written, which happens when the first worker accepts connections.
-    pub(super) fn is_made(&self) -> bool {
+    pub(super) fn is_written(&self) -> bool {
         self.pid_file.is_some()
     }
 
@@ -46,12 +46,16 @@ impl Announcement {
     }
 
     /// Writes the process number, the results of reloads, and the facts of the server to the lock of the folder.
-    pub(super) fn tell_instance(&self, generation: &Generation, reloads: &Reloads) -> io::Result<()> {
-        self.instance.as_ref().map_or(Ok(()), |instance| instance.tell(reloads, &generation.facts))
+    pub(super) fn write_instance_state(
+        &self,
+        generation: &ServerGeneration,
+        reloads: &ReloadCounts,
+    ) -> io::Result<()> {
+        self.instance.as_ref().map_or(Ok(()), |instance| instance.write_state(reloads, &generation.facts))
     }
 
     /// Writes the greeting of a `myriad wordpress` to standard error; write errors are ignored.
-    pub(super) fn greet(&self, generation: &Generation) {
+    pub(super) fn print_greeting(&self, generation: &ServerGeneration) {
         if self.instance.is_some() {
             let _ =
                 io::stderr().write_all(wordpress::greeting(&generation.facts, &generation.origin).as_bytes());

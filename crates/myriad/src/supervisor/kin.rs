@@ -13,66 +13,66 @@ use std::os::fd::{AsFd, BorrowedFd};
 use myriad_serve::{QuicProcess, Standing};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::control::{Channel, Kind};
-use crate::handover::Processes;
-use crate::inbox::Reachable;
+use crate::control::{ControlChannel, MessageKind};
+use crate::handover::QuicProcesses;
+use crate::inbox::ReachableProcess;
 
 /// Position in a rank of the number of earlier supervisors. The lower bits count the worker processes that the same
 /// supervisor had started before.
 const DEPTH_SHIFT: u32 = 32;
 
 /// Worker process of this supervisor, with the sending endpoint of its inbox.
-type Own<'a> = (QuicProcess, BorrowedFd<'a>);
+type OwnProcess<'a> = (QuicProcess, BorrowedFd<'a>);
 
 /// Older supervisors, or newer ones.
 #[derive(Debug, Default)]
-struct Side {
+struct SupervisorSide {
     /// Channel to the adjacent supervisor; `None` if no such supervisor runs or it does not support these messages.
-    channel: Option<Channel>,
+    channel: Option<ControlChannel>,
     /// Worker processes on this side.
-    processes: Vec<Reachable>,
+    processes: Vec<ReachableProcess>,
     /// List that was last sent to the adjacent supervisor.
-    told: Option<Vec<QuicProcess>>,
+    last_sent: Option<Vec<QuicProcess>>,
 }
 
-impl Side {
+impl SupervisorSide {
     /// Sends the adjacent supervisor on this side all processes on the other side, unless that list was sent before:
     /// otherwise two supervisors would reply to each other forever.
-    fn tell(&mut self, all: &[Own<'_>]) {
+    fn send_processes(&mut self, all: &[OwnProcess<'_>]) {
         let Some(channel) = &self.channel else { return };
         let processes: Vec<QuicProcess> = all.iter().map(|(process, _)| process.clone()).collect();
-        if self.told.as_ref() == Some(&processes) {
+        if self.last_sent.as_ref() == Some(&processes) {
             return;
         }
-        if Processes::send(channel, None, all).is_err() {
+        if QuicProcesses::send(channel, None, all).is_err() {
             self.channel = None;
         }
-        self.told = Some(processes);
+        self.last_sent = Some(processes);
     }
 }
 
 /// Side of a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Age {
+pub(super) enum SideAge {
     Older,
     Newer,
 }
 
 /// Other supervisors.
 #[derive(Debug, Default)]
-pub(super) struct Kin {
+pub(super) struct PeerSupervisors {
     /// Number of supervisors before this one.
     depth: u32,
     /// Number of worker processes that this supervisor has started.
     started: u32,
-    older: Side,
-    newer: Side,
+    older: SupervisorSide,
+    newer: SupervisorSide,
 }
 
-impl Kin {
+impl PeerSupervisors {
     /// Creates the state of a supervisor that an older one started.
-    pub(super) fn of_heir(depth: u32, channel: Channel, older: Vec<Reachable>) -> Self {
-        let older = Side { channel: Some(channel), processes: older, told: None };
+    pub(super) fn for_successor(depth: u32, channel: ControlChannel, older: Vec<ReachableProcess>) -> Self {
+        let older = SupervisorSide { channel: Some(channel), processes: older, last_sent: None };
         Self { depth, older, ..Self::default() }
     }
 
@@ -95,50 +95,50 @@ impl Kin {
         (number.unwrap_or(first), rank)
     }
 
-    fn others(&self) -> impl Iterator<Item = &Reachable> {
+    fn others(&self) -> impl Iterator<Item = &ReachableProcess> {
         self.older.processes.iter().chain(&self.newer.processes)
     }
 
     /// Returns the worker processes of the other supervisors.
-    pub(super) fn processes(&self) -> Vec<Own<'_>> {
-        own(self.others())
+    pub(super) fn processes(&self) -> Vec<OwnProcess<'_>> {
+        borrowed_processes(self.others())
     }
 
     /// Returns the processes that the next supervisor receives before it starts a worker process.
-    pub(super) fn for_heir<'a>(&'a self, of_this: Vec<Own<'a>>) -> Vec<Own<'a>> {
-        of_this.into_iter().chain(own(&self.older.processes)).collect()
+    pub(super) fn processes_for_successor<'a>(&'a self, of_this: Vec<OwnProcess<'a>>) -> Vec<OwnProcess<'a>> {
+        of_this.into_iter().chain(borrowed_processes(&self.older.processes)).collect()
     }
 
     /// Sets the channel to the next supervisor, which runs from now on; `None` after it has exited.
-    pub(super) fn set_heir(&mut self, channel: Option<Channel>) {
+    pub(super) fn set_successor(&mut self, channel: Option<ControlChannel>) {
         self.newer.channel = channel;
-        self.newer.told = None;
-        self.end_without_channel(Age::Newer);
+        self.newer.last_sent = None;
+        self.end_without_channel(SideAge::Newer);
     }
 
     /// Returns the open channels.
-    pub(super) fn channels(&self) -> impl Iterator<Item = (Age, &Channel)> {
-        let sides = [(Age::Older, &self.older), (Age::Newer, &self.newer)];
+    pub(super) fn channels(&self) -> impl Iterator<Item = (SideAge, &ControlChannel)> {
+        let sides = [(SideAge::Older, &self.older), (SideAge::Newer, &self.newer)];
         sides.into_iter().filter_map(|(age, side)| Some((age, side.channel.as_ref()?)))
     }
 
     /// Receives all pending messages.
-    pub(super) fn catch_up(&mut self) {
-        for age in [Age::Older, Age::Newer] {
-            while self.side(age).channel.as_ref().is_some_and(speaks) {
-                self.hear(age);
+    pub(super) fn receive_pending(&mut self) {
+        for age in [SideAge::Older, SideAge::Newer] {
+            while self.side(age).channel.as_ref().is_some_and(has_message) {
+                self.receive_message(age);
             }
         }
     }
 
     /// Receives one message of a supervisor whose channel is readable.
-    pub(super) fn hear(&mut self, age: Age) {
+    pub(super) fn receive_message(&mut self, age: SideAge) {
         let side = self.side(age);
-        let received = side.channel.as_ref().map(Channel::receive);
+        let received = side.channel.as_ref().map(ControlChannel::receive);
         match received {
-            Some(Ok(Some(message))) if message.kind == Kind::Processes => {
-                let told = Processes::decode(&message.payload);
-                if let Some(processes) = told.and_then(|told| told.reachable(message.descriptors)) {
+            Some(Ok(Some(message))) if message.kind == MessageKind::Processes => {
+                let decoded = QuicProcesses::decode(&message.payload);
+                if let Some(processes) = decoded.and_then(|told| told.reachable(message.descriptors)) {
                     side.processes = processes;
                 }
             }
@@ -151,22 +151,22 @@ impl Kin {
     }
 
     /// Sends each adjacent supervisor the processes on this side of it.
-    pub(super) fn tell(&mut self, of_this: &[Own<'_>]) {
-        self.older.processes.retain(Reachable::lives);
+    pub(super) fn send_to_adjacent(&mut self, of_this: &[OwnProcess<'_>]) {
+        self.older.processes.retain(ReachableProcess::is_alive);
         // Further supervisors may follow the next one, and only the next one reports their new processes. After it is
         // gone, those processes stay listed even if they have exited: otherwise a leaving process would conclude that
         // no process reads the sockets.
         let next = self.next_depth();
-        self.newer.processes.retain(|it| it.lives() || depth_of(it.process.rank) > next);
-        self.older.tell(&with(of_this, &self.newer));
-        self.newer.tell(&with(of_this, &self.older));
-        self.end_without_channel(Age::Older);
-        self.end_without_channel(Age::Newer);
+        self.newer.processes.retain(|it| it.is_alive() || depth_of_rank(it.process.rank) > next);
+        self.older.send_processes(&processes_with_side(of_this, &self.newer));
+        self.newer.send_processes(&processes_with_side(of_this, &self.older));
+        self.end_without_channel(SideAge::Older);
+        self.end_without_channel(SideAge::Newer);
     }
 
     /// Marks the worker processes of a supervisor without a channel as leaving, because they shut down after its exit.
     /// They are removed once they have exited, too.
-    fn end_without_channel(&mut self, age: Age) {
+    fn end_without_channel(&mut self, age: SideAge) {
         let side = self.side(age);
         if side.channel.is_none() {
             for reachable in &mut side.processes {
@@ -175,32 +175,32 @@ impl Kin {
         }
     }
 
-    fn side(&mut self, age: Age) -> &mut Side {
+    fn side(&mut self, age: SideAge) -> &mut SupervisorSide {
         match age {
-            Age::Older => &mut self.older,
-            Age::Newer => &mut self.newer,
+            SideAge::Older => &mut self.older,
+            SideAge::Newer => &mut self.newer,
         }
     }
 }
 
 /// Returns how many supervisors preceded the one that started the worker process of this rank.
-fn depth_of(rank: u64) -> u32 {
+fn depth_of_rank(rank: u64) -> u32 {
     (rank >> DEPTH_SHIFT) as u32
 }
 
 /// Returns whether the channel has a message or is closed.
-fn speaks(channel: &Channel) -> bool {
+fn has_message(channel: &ControlChannel) -> bool {
     let mut polled = [PollFd::new(channel, PollFlags::IN)];
     poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 /// Returns the worker processes of this supervisor and of one side.
-fn with<'a>(of_this: &[Own<'a>], side: &'a Side) -> Vec<Own<'a>> {
-    of_this.iter().cloned().chain(own(&side.processes)).collect()
+fn processes_with_side<'a>(of_this: &[OwnProcess<'a>], side: &'a SupervisorSide) -> Vec<OwnProcess<'a>> {
+    of_this.iter().cloned().chain(borrowed_processes(&side.processes)).collect()
 }
 
-fn own<'a>(all: impl IntoIterator<Item = &'a Reachable>) -> Vec<Own<'a>> {
-    all.into_iter().map(|it| (it.process.clone(), it.way_in.as_fd())).collect()
+fn borrowed_processes<'a>(all: impl IntoIterator<Item = &'a ReachableProcess>) -> Vec<OwnProcess<'a>> {
+    all.into_iter().map(|it| (it.process.clone(), it.sender.as_fd())).collect()
 }
 
 #[cfg(test)]
@@ -214,30 +214,32 @@ mod tests {
         QuicProcess { number, rank: 0, standing: Standing::Serving, listeners: vec![1] }
     }
 
-    fn numbers(kin: &Kin) -> Vec<(u8, Standing)> {
+    fn numbers(kin: &PeerSupervisors) -> Vec<(u8, Standing)> {
         kin.processes().iter().map(|(process, _)| (process.number, process.standing)).collect()
     }
 
     #[test]
     fn each_of_three_knows_all_processes_and_numbers_are_not_given_twice() {
-        let (to_second, second) = Channel::pair().expect("a pair");
-        let (to_third, third) = Channel::pair().expect("a pair");
-        let of_heir =
-            |depth, stream| Kin::of_heir(depth, Channel::new(stream).expect("a channel"), Vec::new());
-        let (mut first, mut second, mut third) = (Kin::default(), of_heir(1, second), of_heir(2, third));
-        first.set_heir(Some(to_second));
-        second.set_heir(Some(to_third));
-        let inboxes = [(); 3].map(|()| inbox::make().expect("an inbox"));
+        let (to_second, second) = ControlChannel::pair().expect("a pair");
+        let (to_third, third) = ControlChannel::pair().expect("a pair");
+        let successor = |depth, stream| {
+            PeerSupervisors::for_successor(depth, ControlChannel::new(stream).expect("a channel"), Vec::new())
+        };
+        let (mut first, mut second, mut third) =
+            (PeerSupervisors::default(), successor(1, second), successor(2, third));
+        first.set_successor(Some(to_second));
+        second.set_successor(Some(to_third));
+        let inboxes = [(); 3].map(|()| inbox::new_inbox().expect("an inbox"));
         let of = |at: usize| vec![(process(at as u8), inboxes[at].0.as_fd())];
-        first.tell(&of(0));
-        second.hear(Age::Older);
-        second.tell(&of(1));
-        third.hear(Age::Older);
-        third.tell(&of(2));
-        second.hear(Age::Newer);
-        second.tell(&of(1));
-        first.hear(Age::Newer);
-        first.hear(Age::Newer);
+        first.send_to_adjacent(&of(0));
+        second.receive_message(SideAge::Older);
+        second.send_to_adjacent(&of(1));
+        third.receive_message(SideAge::Older);
+        third.send_to_adjacent(&of(2));
+        second.receive_message(SideAge::Newer);
+        second.send_to_adjacent(&of(1));
+        first.receive_message(SideAge::Newer);
+        first.receive_message(SideAge::Newer);
         assert_eq!(numbers(&first), [(1, Serving), (2, Serving)]);
         assert_eq!(numbers(&second), [(0, Serving), (2, Serving)]);
         assert_eq!(numbers(&third), [(1, Serving), (0, Serving)]);
@@ -247,33 +249,33 @@ mod tests {
         }
         // The second supervisor exits before the first.
         drop(second);
-        third.hear(Age::Older);
+        third.receive_message(SideAge::Older);
         assert_eq!(numbers(&third), [(1, Leaving), (0, Leaving)]);
         let [_, gone, _] = inboxes;
         drop(gone);
-        third.tell(&[]);
+        third.send_to_adjacent(&[]);
         assert_eq!(numbers(&third), [(0, Leaving)]);
     }
 
     #[test]
     fn process_known_through_departed_supervisor_is_remembered_after_its_exit() {
-        let (to_second, second) = Channel::pair().expect("a pair");
-        let mut first = Kin::default();
-        first.set_heir(Some(to_second));
-        let second = Channel::new(second).expect("a channel");
+        let (to_second, second) = ControlChannel::pair().expect("a pair");
+        let mut first = PeerSupervisors::default();
+        first.set_successor(Some(to_second));
+        let second = ControlChannel::new(second).expect("a channel");
         let of = |number: u8| {
-            let (way_in, inbox) = inbox::make().expect("an inbox");
+            let (way_in, inbox) = inbox::new_inbox().expect("an inbox");
             (QuicProcess { rank: u64::from(number) << DEPTH_SHIFT, ..process(number) }, way_in, inbox)
         };
         let (next, beyond) = (of(1), of(2));
-        let told = [(next.0.clone(), next.1.as_fd()), (beyond.0.clone(), beyond.1.as_fd())];
-        Processes::send(&second, None, &told).expect("a message");
-        first.hear(Age::Newer);
+        let sent = [(next.0.clone(), next.1.as_fd()), (beyond.0.clone(), beyond.1.as_fd())];
+        QuicProcesses::send(&second, None, &sent).expect("a message");
+        first.receive_message(SideAge::Newer);
         drop(second);
-        first.hear(Age::Newer);
+        first.receive_message(SideAge::Newer);
         drop(next);
         drop(beyond);
-        first.tell(&[]);
+        first.send_to_adjacent(&[]);
         // The third supervisor may have started another, which reads the sockets.
         assert_eq!(numbers(&first), [(2, Leaving)]);
     }

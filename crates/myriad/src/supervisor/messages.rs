@@ -1,12 +1,12 @@
 //! Messages of workers: reports that they are ready or have failed, and data that the supervisor must store for them.
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_serve::Standing;
 
 use super::Supervisor;
-use crate::control::{Channel, Kind};
+use crate::control::{ControlChannel, MessageKind};
 use crate::daemon;
-use crate::generation::Generation;
+use crate::generation::ServerGeneration;
 use crate::handover::decode_ticket_key;
 use crate::stdio;
 use crate::worker_requests;
@@ -14,9 +14,9 @@ use myriad_cli::pidfile::reason;
 
 impl Supervisor {
     /// Receives one message of a worker whose channel is readable.
-    pub(super) fn hear(&mut self, pid: u32) {
+    pub(super) fn receive_message(&mut self, pid: u32) {
         let Some(worker) = self.workers.find(pid) else { return };
-        let received = worker.channel.as_ref().map(Channel::receive);
+        let received = worker.channel.as_ref().map(ControlChannel::receive);
         let Some(Ok(Some(message))) = received else {
             // The worker is exiting, or sends an invalid message. The signal for a child reports its exit.
             worker.channel = None;
@@ -26,51 +26,59 @@ impl Supervisor {
             return;
         };
         match message.kind {
-            Kind::Ready => {
+            MessageKind::Ready => {
                 if !message.payload.is_empty() {
                     let confined = String::from_utf8_lossy(&message.payload);
-                    self.log(Level::Notice, &format!("worker process {pid} is confined: {confined}"));
+                    self.log(LogLevel::Notice, &format!("worker process {pid} is confined: {confined}"));
                 }
                 self.worker_ready(pid);
             }
-            Kind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
-            Kind::Drained => {
+            MessageKind::Failed => self.worker_failed(pid, &String::from_utf8_lossy(&message.payload)),
+            MessageKind::Drained => {
                 // Scripts that wait for old workers of nginx search for this text.
                 let text = format!(
                     "the last connection of an earlier configuration is closed: it exited with code 0, worker process {pid} continues"
                 );
-                self.log(Level::Notice, &text);
+                self.log(LogLevel::Notice, &text);
             }
-            Kind::Keep => self.keep(worker_requests::keep, &message.payload),
-            Kind::Folder => self.keep(worker_requests::remake_folder, &message.payload),
+            MessageKind::Keep => self.handle_storage_request(worker_requests::store_file, &message.payload),
+            MessageKind::Folder => {
+                self.handle_storage_request(worker_requests::remake_folder, &message.payload)
+            }
             // Keys of a leaving worker are ignored: it issues no more tickets that a client would present to the next
             // worker.
-            Kind::TicketKeys if worker.state != Standing::Leaving => self.keep_ticket_key(&message.payload),
-            Kind::TicketKeys
-            | Kind::Configure
-            | Kind::Reopen
-            | Kind::Quit
-            | Kind::Listeners
-            | Kind::Confine
-            | Kind::Processes => {}
+            MessageKind::TicketKeys if worker.state != Standing::Leaving => {
+                self.keep_ticket_key(&message.payload)
+            }
+            MessageKind::TicketKeys
+            | MessageKind::Configure
+            | MessageKind::Reopen
+            | MessageKind::Quit
+            | MessageKind::Listeners
+            | MessageKind::Confine
+            | MessageKind::Processes => {}
         }
     }
 
     fn keep_ticket_key(&mut self, payload: &[u8]) {
         let taken = decode_ticket_key(payload)
             .ok_or("a worker process sent an invalid session ticket key")
-            .and_then(|(lifetime_s, record)| self.ticket_keys.take(lifetime_s, record));
+            .and_then(|(lifetime_s, record)| self.ticket_keys.replace_record(lifetime_s, record));
         if let Err(error) = taken {
-            self.log(Level::Alert, error);
+            self.log(LogLevel::Alert, error);
         }
     }
 
     /// Handles a request of a worker about files of the running or of the pending configuration.
-    fn keep(&self, work: fn(&[&Generation], &[u8]) -> Result<(), String>, payload: &[u8]) {
+    fn handle_storage_request(
+        &self,
+        work: fn(&[&ServerGeneration], &[u8]) -> Result<(), String>,
+        payload: &[u8],
+    ) {
         let next = self.reload.pending.iter().map(|pending| &pending.next);
-        let generations: Vec<&Generation> = std::iter::once(&self.current).chain(next).collect();
+        let generations: Vec<&ServerGeneration> = std::iter::once(&self.current).chain(next).collect();
         if let Err(error) = work(&generations, payload) {
-            self.log(Level::Alert, &error);
+            self.log(LogLevel::Alert, &error);
         }
     }
 
@@ -78,8 +86,8 @@ impl Supervisor {
         if self.reload.waits_for(pid) {
             self.commit();
         }
-        self.workers.ready(pid, &mut self.kin);
-        if !self.announced.is_made() {
+        self.workers.ready(pid, &mut self.peer_supervisors);
+        if !self.announced.is_written() {
             self.become_ready();
         }
         self.reload_again();
@@ -91,20 +99,20 @@ impl Supervisor {
         if let Err(error) = self.announced.write_pid_file(&path) {
             let advice = self.current.origin.paths.advice(&path, &error);
             let text = format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error));
-            self.log(Level::Emerg, &text);
+            self.log(LogLevel::Emerg, &text);
             self.failed = true;
             self.stop();
             return;
         }
-        self.tell_instance();
+        self.write_instance_state();
         self.init.ready("serving");
-        if !self.succession.is_heir() {
-            self.announced.greet(&self.current);
+        if !self.succession.is_successor() {
+            self.announced.print_greeting(&self.current);
         }
         if let Some(foreground) = self.announced.foreground.take() {
             let log = self.current.terminal_substitute();
             if let Err(error) = stdio::leave_terminal(log.as_ref()) {
-                self.log(Level::Alert, &format!("dup2() failed: {error}"));
+                self.log(LogLevel::Alert, &format!("dup2() failed: {error}"));
             }
             daemon::announce_ready(foreground);
         }

@@ -8,16 +8,16 @@
 
 use std::io;
 
-use myriad_log::Level;
-use myriad_serve::{apart, give_back_soon};
+use myriad_log::LogLevel;
+use myriad_serve::{release_memory_soon, run_on_temporary_thread};
 
 use super::Supervisor;
-use super::pending::{NOT_TAKEN, Pending};
-use crate::control::Kind;
-use crate::generation::Generation;
+use super::pending::{NOT_TAKEN, PendingConfiguration};
+use crate::control::MessageKind;
+use crate::generation::ServerGeneration;
 use crate::handover::encode_paths;
 use myriad_cli::pidfile::reason;
-use myriad_cli::report::Finding;
+use myriad_cli::report::ConfigFinding;
 
 /// Log line of a reload that succeeded.
 const TAKEN: &str = "the new configuration is in effect";
@@ -33,22 +33,22 @@ impl Supervisor {
         }
         self.init.reloading();
         self.reload.counted.begin();
-        self.tell_instance();
+        self.write_instance_state();
         if let Err(findings) = self.take_new_configuration() {
             for finding in &findings {
                 self.log(finding.level, &finding.text);
             }
-            self.not_taken(findings.into_iter().map(|finding| finding.text).collect());
+            self.reload_failed(findings.into_iter().map(|finding| finding.text).collect());
         }
     }
 
     /// Reports to all waiting processes that the earlier configuration continues.
-    fn not_taken(&mut self, why: Vec<String>) {
-        self.log(Level::Error, NOT_TAKEN);
+    fn reload_failed(&mut self, why: Vec<String>) {
+        self.log(LogLevel::Error, NOT_TAKEN);
         self.init.ready(NOT_TAKEN);
         self.reload.counted.end(why);
-        self.tell_instance();
-        give_back_soon();
+        self.write_instance_state();
+        release_memory_soon();
     }
 
     /// Handles a worker that does not take over the pending configuration. A reload that was requested meanwhile
@@ -57,7 +57,7 @@ impl Supervisor {
         let again = self.reload.again;
         self.reload.abandon();
         self.reload.again = again;
-        self.not_taken(vec![why]);
+        self.reload_failed(vec![why]);
     }
 
     /// Starts the reload that was requested during the reload that has finished.
@@ -67,14 +67,14 @@ impl Supervisor {
         }
     }
 
-    fn take_new_configuration(&mut self) -> Result<(), Vec<Finding>> {
-        let next = apart(|| self.prepared())?;
-        match self.hand(&next) {
+    fn take_new_configuration(&mut self) -> Result<(), Vec<ConfigFinding>> {
+        let next = run_on_temporary_thread(|| self.prepare_generation())?;
+        match self.hand_over(&next) {
             Ok(pid) => {
-                self.workers.tell(&mut self.kin);
+                self.workers.send_processes(&mut self.peer_supervisors);
                 self.workers.accepting = true;
                 self.workers.respawn.due = None;
-                self.reload.pending = Some(Pending { next, pid });
+                self.reload.pending = Some(PendingConfiguration { next, pid });
                 Ok(())
             }
             Err(error) => {
@@ -85,31 +85,31 @@ impl Supervisor {
     }
 
     /// Reads the current configuration and opens its resources.
-    fn prepared(&self) -> Result<Generation, Vec<Finding>> {
+    fn prepare_generation(&self) -> Result<ServerGeneration, Vec<ConfigFinding>> {
         let (origin, warnings) = self.current.origin.renewed().map_err(|error| vec![error.into()])?;
         for warning in warnings {
-            self.log(Level::Warn, &warning);
+            self.log(LogLevel::Warn, &warning);
         }
         let configuration = origin.load()?;
         for warning in configuration.warnings() {
             self.log(warning.level, &warning.text);
         }
-        Generation::prepare(&origin, &configuration, &self.current.listeners)
+        ServerGeneration::prepare(&origin, &configuration, &self.current.listeners)
     }
 
     /// Sends a configuration to the serving worker, or to a new one if the process must change; returns its process
     /// number.
-    fn hand(&mut self, next: &Generation) -> io::Result<u32> {
+    fn hand_over(&mut self, next: &ServerGeneration) -> io::Result<u32> {
         let keys = self.ticket_keys.valid();
         match self.workers.serving().filter(|_| self.current.shares_process_with(next)) {
             Some(worker) => worker.configure(next, keys).map(|()| worker.pid()),
-            None => self.workers.start(next, keys, &self.current.log, &mut self.kin),
+            None => self.workers.start(next, keys, &self.current.log, &mut self.peer_supervisors),
         }
     }
 
     /// Makes the pending configuration the running one.
     pub(super) fn commit(&mut self) {
-        let Some(Pending { next, .. }) = self.reload.pending.take() else { return };
+        let Some(PendingConfiguration { next, .. }) = self.reload.pending.take() else { return };
         let old = std::mem::replace(&mut self.current, next);
         old.listeners.replaced_by(&self.current.listeners);
         self.workers.serves_quic(&self.current.quic_listeners());
@@ -117,18 +117,18 @@ impl Supervisor {
         if self.announced.pid_file_moves_to(&path)
             && let Err(error) = self.announced.write_pid_file(&path)
         {
-            self.log(Level::Emerg, &format!("open() \"{}\" failed ({})", path.display(), reason(&error)));
+            self.log(LogLevel::Emerg, &format!("open() \"{}\" failed ({})", path.display(), reason(&error)));
         }
         self.reload.counted.end(Vec::new());
-        self.tell_instance();
-        self.log(Level::Notice, TAKEN);
+        self.write_instance_state();
+        self.log(LogLevel::Notice, TAKEN);
         self.init.ready(TAKEN);
-        give_back_soon();
+        release_memory_soon();
     }
 
     /// Logs the failure of a worker and drops a configuration that waited for it.
     pub(super) fn worker_failed(&mut self, pid: u32, why: &str) {
-        self.log(Level::Emerg, why);
+        self.log(LogLevel::Emerg, why);
         if self.reload.waits_for(pid) {
             self.pending_failed(why.to_owned());
             self.reload_again();
@@ -137,23 +137,23 @@ impl Supervisor {
 
     /// Reopens the log files here and in the workers, after the files were renamed.
     pub(super) fn reopen(&mut self) {
-        let Generation { main, origin, .. } = &self.current;
-        let opened = self.current.logs.reopened(&origin.paths);
+        let ServerGeneration { main, origin, .. } = &self.current;
+        let opened = self.current.logs.reopen(&origin.paths);
         let logs = match opened {
             Ok(logs) => logs,
-            Err(finding) => return self.log(Level::Emerg, &finding),
+            Err(finding) => return self.log(LogLevel::Emerg, &finding),
         };
         match logs.main(main, &origin.paths) {
             Ok(log) => self.current.log = log,
-            Err(error) => self.log(Level::Emerg, &error.to_string()),
+            Err(error) => self.log(LogLevel::Emerg, &error.to_string()),
         }
         let paths: Vec<_> = logs.iter().map(|(path, _)| path).collect();
         let payload = encode_paths(paths.into_iter());
         let files: Vec<_> = logs.iter().map(|(_, file)| file).collect();
         for worker in self.workers.iter() {
-            if let Err(error) = worker.tell(Kind::Reopen, &payload, &files) {
+            if let Err(error) = worker.send(MessageKind::Reopen, &payload, &files) {
                 self.log(
-                    Level::Error,
+                    LogLevel::Error,
                     &format!("worker process {} could not reopen its logs: {error}", worker.pid()),
                 );
             }

@@ -5,12 +5,12 @@ use std::os::fd::BorrowedFd;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use myriad_log::{ErrorLog, Level};
+use myriad_log::{ErrorLog, LogLevel};
 use myriad_serve::{QuicProcess, Standing};
 
-use super::kin::Kin;
-use crate::control::Channel;
-use crate::generation::Generation;
+use super::kin::PeerSupervisors;
+use crate::control::ControlChannel;
+use crate::generation::ServerGeneration;
 use crate::process::WorkerProcess;
 use crate::ticket_keys::TicketKeys;
 
@@ -21,20 +21,20 @@ const STEADY: Duration = Duration::from_secs(5);
 
 /// Worker processes of a supervisor, including those that are leaving.
 #[derive(Debug)]
-pub(super) struct Workers {
+pub(super) struct SupervisedWorkers {
     processes: Vec<WorkerProcess>,
     /// Set if a worker that has exited is replaced; cleared by WINCH.
     pub(super) accepting: bool,
-    pub(super) respawn: Respawn,
+    pub(super) respawn: RespawnSchedule,
 }
 
-impl Workers {
+impl SupervisedWorkers {
     /// Creates an empty list; the first worker may be started.
-    pub(super) fn none() -> Self {
+    pub(super) fn empty() -> Self {
         Self {
             processes: Vec::new(),
             accepting: true,
-            respawn: Respawn { due: None, pause: RESPAWN_PAUSE.0, count: 0 },
+            respawn: RespawnSchedule { due: None, pause: RESPAWN_PAUSE.0, count: 0 },
         }
     }
 
@@ -45,17 +45,17 @@ impl Workers {
     /// Returns an error if the process cannot be started or its configuration cannot be sent to it.
     pub(super) fn start(
         &mut self,
-        generation: &Generation,
+        generation: &ServerGeneration,
         keys: &TicketKeys,
         log: &ErrorLog,
-        kin: &mut Kin,
+        peers: &mut PeerSupervisors,
     ) -> io::Result<u32> {
         let numbers: Vec<u8> = self.processes.iter().map(WorkerProcess::number).collect();
-        let name = kin.next_name(&numbers);
-        let others = self.all_with(kin);
+        let name = peers.next_name(&numbers);
+        let others = self.all_with(peers);
         let worker = WorkerProcess::start(generation, keys, self.respawn.count, name, &others)?;
         let pid = worker.pid();
-        log.write(Level::Notice, None, format_args!("start worker process {pid}"));
+        log.write(LogLevel::Notice, None, format_args!("start worker process {pid}"));
         self.processes.push(worker);
         Ok(pid)
     }
@@ -78,19 +78,19 @@ impl Workers {
     }
 
     /// Returns the open channels, each with the process number of its worker.
-    pub(super) fn channels(&self) -> impl Iterator<Item = (u32, &Channel)> {
+    pub(super) fn channels(&self) -> impl Iterator<Item = (u32, &ControlChannel)> {
         self.processes.iter().filter_map(|worker| Some((worker.pid(), worker.channel.as_ref()?)))
     }
 
     /// Marks a worker as serving. Workers that served before are notified of it and requested to quit.
-    pub(super) fn ready(&mut self, pid: u32, kin: &mut Kin) {
+    pub(super) fn ready(&mut self, pid: u32, peers: &mut PeerSupervisors) {
         if let Some(worker) = self.find(pid).filter(|worker| worker.state == Standing::Starting) {
             worker.state = Standing::Serving;
         }
-        self.tell(kin);
+        self.send_processes(peers);
         let before = self.processes.iter_mut().filter(|it| it.pid() != pid && it.state == Standing::Serving);
         if before.map(WorkerProcess::quit).count() > 0 {
-            self.tell(kin);
+            self.send_processes(peers);
         }
     }
 
@@ -107,22 +107,23 @@ impl Workers {
     }
 
     /// Returns the worker processes that serve QUIC, including those of other supervisors.
-    fn all_with<'a>(&'a self, kin: &'a Kin) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
-        self.reachable().into_iter().chain(kin.processes()).collect()
+    fn all_with<'a>(&'a self, peers: &'a PeerSupervisors) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
+        self.reachable().into_iter().chain(peers.processes()).collect()
     }
 
     /// Sends all processes that serve QUIC on the same sockets the list of these processes. A process to which it
     /// cannot be sent has exited or is about to.
-    pub(super) fn tell(&mut self, kin: &mut Kin) {
+    pub(super) fn send_processes(&mut self, peers: &mut PeerSupervisors) {
         for worker in &mut self.processes {
             // Without an inbox the worker serves nevertheless; its connections are lost when it exits.
             let _ = worker.make_inbox();
         }
-        kin.tell(&self.reachable());
-        let all = self.all_with(kin);
-        let told: Vec<bool> = self.processes.iter().map(|worker| worker.tell_of(&all).is_ok()).collect();
-        for (worker, _) in self.processes.iter_mut().zip(told).filter(|(_, told)| *told) {
-            worker.inbox_is_told();
+        peers.send_to_adjacent(&self.reachable());
+        let all = self.all_with(peers);
+        let sent: Vec<bool> =
+            self.processes.iter().map(|worker| worker.send_processes(&all).is_ok()).collect();
+        for (worker, _) in self.processes.iter_mut().zip(sent).filter(|(_, told)| *told) {
+            worker.close_inbox();
         }
     }
 
@@ -142,9 +143,9 @@ impl Workers {
     }
 
     /// Removes a worker that has exited; returns it with its status.
-    pub(super) fn take_ended(&mut self) -> Option<(WorkerProcess, ExitStatus)> {
-        let ended = |(at, worker): (usize, &mut WorkerProcess)| Some((at, worker.ended()?));
-        let (at, status) = self.processes.iter_mut().enumerate().find_map(ended)?;
+    pub(super) fn take_exited(&mut self) -> Option<(WorkerProcess, ExitStatus)> {
+        let exited = |(at, worker): (usize, &mut WorkerProcess)| Some((at, worker.exit_status()?));
+        let (at, status) = self.processes.iter_mut().enumerate().find_map(exited)?;
         Some((self.processes.remove(at), status))
     }
 
@@ -153,14 +154,14 @@ impl Workers {
     pub(super) fn replace(&mut self, gone: &WorkerProcess) {
         let replaced = self.processes.iter().any(|other| other.state != Standing::Leaving);
         if !replaced && gone.state != Standing::Leaving {
-            self.respawn.after(gone.since.elapsed(), Instant::now());
+            self.respawn.schedule_after_exit(gone.since.elapsed(), Instant::now());
         }
     }
 }
 
 /// Schedule of the next start of a worker.
 #[derive(Debug)]
-pub(super) struct Respawn {
+pub(super) struct RespawnSchedule {
     /// Time of the start; `None` if none is due.
     pub(super) due: Option<Instant>,
     /// Delay before the start after the next failure.
@@ -169,19 +170,19 @@ pub(super) struct Respawn {
     count: u64,
 }
 
-impl Respawn {
+impl RespawnSchedule {
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.due.is_some_and(|due| now >= due)
     }
 
     /// Schedules another attempt after the same delay, because a worker could not be started.
-    pub(super) fn later(&mut self, now: Instant) {
+    pub(super) fn retry_later(&mut self, now: Instant) {
         self.due = Some(now + self.pause);
     }
 
     /// Schedules the start after the exit of a worker with lifetime `lived`: at once from [`STEADY`] on, else after a
     /// delay that doubles each time, up to the maximum of [`RESPAWN_PAUSE`].
-    fn after(&mut self, lived: Duration, now: Instant) {
+    fn schedule_after_exit(&mut self, lived: Duration, now: Instant) {
         self.count += 1;
         if lived >= STEADY {
             self.pause = RESPAWN_PAUSE.0;
@@ -200,9 +201,9 @@ mod tests {
     #[test]
     fn crashing_worker_is_restarted_after_growing_pauses() {
         let now = Instant::now();
-        let mut respawn = Workers::none().respawn;
+        let mut respawn = SupervisedWorkers::empty().respawn;
         let mut pause = |lived: Duration| {
-            respawn.after(lived, now);
+            respawn.schedule_after_exit(lived, now);
             respawn.due.map(|due| (due - now).as_millis())
         };
         let pauses: Vec<_> = (0..9).filter_map(|_| pause(Duration::ZERO)).collect();

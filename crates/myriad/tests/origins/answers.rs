@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{LOOPBACK, OK, get, pattern, site};
 use crate::support::answer::{ask, connect, read};
-use crate::support::origin::{Origin, Script};
-use crate::support::{Site, wait_for};
+use crate::support::origin::{FastcgiOrigin, OriginScript};
+use crate::support::{ServerSite, wait_for};
 
 /// Returns a response larger than the sum of all socket buffers in its path.
 fn large() -> Vec<u8> {
@@ -15,7 +15,7 @@ fn large() -> Vec<u8> {
 }
 
 /// Sends a request and reads nothing.
-fn ask_and_wait(site: &Site) -> std::net::TcpStream {
+fn ask_and_wait(site: &ServerSite) -> std::net::TcpStream {
     let mut stream = connect((LOOPBACK, site.port));
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").expect("request");
     stream
@@ -23,7 +23,7 @@ fn ask_and_wait(site: &Site) -> std::net::TcpStream {
 
 #[test]
 fn slow_client_does_not_hold_the_application() {
-    let origin = Origin::answering(large());
+    let origin = FastcgiOrigin::answering(large());
     let site = site(&origin, "", "");
     let stream = ask_and_wait(&site);
     assert_eq!(origin.taken_whole(Duration::from_secs(15)), Some(true));
@@ -33,7 +33,7 @@ fn slow_client_does_not_hold_the_application() {
 #[test]
 fn without_a_file_or_buffering_the_application_waits_for_the_client() {
     for location in ["fastcgi_max_temp_file_size 0;", "fastcgi_buffering off;"] {
-        let origin = Origin::answering(large());
+        let origin = FastcgiOrigin::answering(large());
         let site = site(&origin, location, "");
         let stream = ask_and_wait(&site);
         assert_eq!(origin.taken_whole(Duration::from_millis(700)), None, "{location}");
@@ -45,12 +45,12 @@ fn without_a_file_or_buffering_the_application_waits_for_the_client() {
 #[test]
 fn application_may_switch_buffering_off_unless_that_is_ignored() {
     let unbuffered = [b"X-Accel-Buffering: no\r\n".as_slice(), &large()].concat();
-    let origin = Origin::answering(unbuffered.clone());
+    let origin = FastcgiOrigin::answering(unbuffered.clone());
     let obeyed = site(&origin, "", "");
     let stream = ask_and_wait(&obeyed);
     assert_eq!(origin.taken_whole(Duration::from_millis(700)), None);
     assert!(read(stream).field("X-Accel-Buffering").is_none());
-    let origin = Origin::answering(unbuffered);
+    let origin = FastcgiOrigin::answering(unbuffered);
     let ignored = site(&origin, "fastcgi_ignore_headers X-Accel-Buffering;", "");
     let _stream = ask_and_wait(&ignored);
     assert_eq!(origin.taken_whole(Duration::from_secs(15)), Some(true));
@@ -60,11 +60,15 @@ fn application_may_switch_buffering_off_unless_that_is_ignored() {
 fn application_is_read_to_its_end_without_a_client_where_that_is_asked_for() {
     for (location, whole) in [("fastcgi_ignore_client_abort on;", true), ("", false)] {
         let gate = Arc::new(Mutex::new(()));
-        let origin = Origin::with(Script { stdout: large(), gate: Arc::clone(&gate), ..Script::default() });
+        let origin = FastcgiOrigin::with(OriginScript {
+            stdout: large(),
+            gate: Arc::clone(&gate),
+            ..OriginScript::default()
+        });
         let site = site(&origin, &format!("access_log access.log; {location}"), "");
         let closed = gate.lock().expect("the gate");
         let stream = ask_and_wait(&site);
-        origin.asked();
+        origin.requests();
         drop(stream);
         wait_for("a client that has gone", || site.read("access.log").contains(" 499 "));
         drop(closed);
@@ -75,7 +79,7 @@ fn application_is_read_to_its_end_without_a_client_where_that_is_asked_for() {
 #[test]
 fn limit_rate_slows_the_application_down() {
     let body = [b"Content-Type: text/plain\r\n\r\n".as_slice(), &pattern(100_000)].concat();
-    let origin = Origin::answering(body);
+    let origin = FastcgiOrigin::answering(body);
     let site = site(&origin, "fastcgi_limit_rate 50k;", "");
     let began = std::time::Instant::now();
     assert!(get(&site, "/", &[]).body == pattern(100_000));
@@ -84,8 +88,9 @@ fn limit_rate_slows_the_application_down() {
 
 #[test]
 fn words_on_stderr_spoil_the_answer() {
-    let script = Script { stderr: b"PHP Fatal error: x".to_vec(), stdout: OK.into(), ..Script::default() };
-    let origin = Origin::with(script);
+    let script =
+        OriginScript { stderr: b"PHP Fatal error: x".to_vec(), stdout: OK.into(), ..OriginScript::default() };
+    let origin = FastcgiOrigin::with(script);
     let spoilt = site(&origin, "fastcgi_catch_stderr 'PHP Fatal error';", "");
     assert_eq!(get(&spoilt, "/", &[]).status, 502);
     spoilt.log_has("PHP Fatal error: x");
@@ -95,7 +100,7 @@ fn words_on_stderr_spoil_the_answer() {
 
 #[test]
 fn ranges_are_cut_from_what_the_application_sends_whole() {
-    let origin = Origin::answering("Content-Type: text/plain\r\nContent-Length: 10\r\n\r\n0123456789");
+    let origin = FastcgiOrigin::answering("Content-Type: text/plain\r\nContent-Length: 10\r\n\r\n0123456789");
     let forced = site(&origin, "fastcgi_force_ranges on;", "");
     let part = get(&forced, "/", &["Range: bytes=2-4"]);
     assert_eq!((part.status, part.text().as_str()), (206, "234"));
@@ -108,7 +113,7 @@ fn ranges_are_cut_from_what_the_application_sends_whole() {
 
 #[test]
 fn range_far_into_a_page_passes_the_cache_by() {
-    let origin = Origin::answering("Content-Type: text/plain\r\n\r\n0123456789");
+    let origin = FastcgiOrigin::answering("Content-Type: text/plain\r\n\r\n0123456789");
     let site = site(
         &origin,
         "fastcgi_cache z; fastcgi_cache_key $uri; fastcgi_cache_valid 1h; fastcgi_cache_max_range_offset 5;
@@ -116,7 +121,7 @@ fn range_far_into_a_page_passes_the_cache_by() {
         "fastcgi_cache_path cache keys_zone=z:1m;",
     );
     assert_eq!(get(&site, "/a", &["Range: bytes=8-"]).text(), "0123456789");
-    assert_eq!(origin.asked().param("HTTP_X_RANGE"), Some("bytes=8-"));
+    assert_eq!(origin.requests().param("HTTP_X_RANGE"), Some("bytes=8-"));
     let near = get(&site, "/a", &["Range: bytes=2-3"]);
     assert_eq!((near.status, near.text().as_str()), (206, "23"));
     origin.answer_from_now("Content-Type: text/plain\r\n\r\nother");
@@ -126,7 +131,7 @@ fn range_far_into_a_page_passes_the_cache_by() {
 
 #[test]
 fn charset_is_named_on_stored_pages_too() {
-    let origin = Origin::answering("Content-Type: text/html\r\nX-Kept: yes\r\n\r\n<p>");
+    let origin = FastcgiOrigin::answering("Content-Type: text/html\r\nX-Kept: yes\r\n\r\n<p>");
     let site = site(
         &origin,
         "charset utf-8; fastcgi_cache z; fastcgi_cache_key $uri; fastcgi_cache_valid 1h;
@@ -146,7 +151,7 @@ fn charset_is_named_on_stored_pages_too() {
 
 #[test]
 fn range_of_stored_page_has_its_media_type() {
-    let origin = Origin::answering("Content-Type: text/css\r\n\r\np {}");
+    let origin = FastcgiOrigin::answering("Content-Type: text/css\r\n\r\np {}");
     let site = site(
         &origin,
         "fastcgi_cache z; fastcgi_cache_key $uri; fastcgi_cache_valid 1h;",
@@ -164,8 +169,8 @@ fn range_of_stored_page_has_its_media_type() {
 }
 
 /// Creates a site whose application is at `/app`, and may redirect to files, to itself and to a cached location.
-fn redirecting(origin: &Origin) -> Site {
-    let site = Site::new();
+fn redirecting(origin: &FastcgiOrigin) -> ServerSite {
+    let site = ServerSite::new();
     let (port, pass) = (site.port, origin.port);
     for folder in ["html", "html/files"] {
         std::fs::create_dir_all(site.path(folder)).expect("folder");
@@ -190,21 +195,21 @@ fn redirecting(origin: &Origin) -> Site {
 
 #[test]
 fn place_that_the_application_names_is_decoded_and_asked_by_get() {
-    let origin = Origin::answering("X-Accel-Redirect: /files/a%20b.txt?x=/../%20\r\n\r\n");
+    let origin = FastcgiOrigin::answering("X-Accel-Redirect: /files/a%20b.txt?x=/../%20\r\n\r\n");
     let site = redirecting(&origin);
     let post = || ask((LOOPBACK, site.port), &["POST /app HTTP/1.1", "Content-Length: 4"], b"form");
     let answer = post();
     assert_eq!((answer.status, answer.text().as_str()), (200, "file"));
     assert_eq!(answer.field("X-Args"), Some("x=/../%20"));
-    assert_eq!(origin.asked().body, b"form");
+    assert_eq!(origin.requests().body, b"form");
     for target in ["/files/..%2fnginx.conf", "/files/%2e%2e/nginx.conf", "/files/%00", "files/a"] {
         origin.answer_from_now(format!("X-Accel-Redirect: {target}\r\n\r\n"));
         assert_eq!(post().status, 404, "{target}");
-        origin.asked();
+        origin.requests();
     }
     origin.answer_from_now("X-Accel-Redirect: /again\r\n\r\n");
     post();
-    let (first, second) = (origin.asked(), origin.asked());
+    let (first, second) = (origin.requests(), origin.requests());
     assert_eq!((first.param("METHOD"), first.body.as_slice()), (Some("POST"), &b"form"[..]));
     assert_eq!((second.param("METHOD"), second.param("CONTENT_LENGTH")), (Some("GET"), Some("0")));
     assert!(second.body.is_empty());
@@ -212,7 +217,7 @@ fn place_that_the_application_names_is_decoded_and_asked_by_get() {
 
 #[test]
 fn cookie_is_carried_once_to_a_cached_place() {
-    let origin = Origin::answering("Content-Type: text/plain\r\n\r\nkept");
+    let origin = FastcgiOrigin::answering("Content-Type: text/plain\r\n\r\nkept");
     let site = redirecting(&origin);
     assert_eq!(get(&site, "/kept", &[]).text(), "kept");
     origin.answer_from_now("X-Accel-Redirect: /kept\r\nSet-Cookie: a=b\r\n\r\n");
@@ -231,7 +236,7 @@ fn coded_page_that_is_cut_short_is_not_stored() {
     // A gzip member without compression: "whole", its checksum and its length.
     let member = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x05\0\xfa\xffwhole\x4f\x29\x59\xc4\x05\0\0\0";
     let head = b"Content-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n".as_slice();
-    let origin = Origin::answering([head, &member[..18]].concat());
+    let origin = FastcgiOrigin::answering([head, &member[..18]].concat());
     let site = redirecting(&origin);
     let mut stream = connect((LOOPBACK, site.port));
     stream.write_all(b"GET /kept HTTP/1.0\r\n\r\n").expect("request");

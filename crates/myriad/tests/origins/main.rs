@@ -7,16 +7,16 @@ mod answers;
 mod requests;
 mod targets;
 
-use support::Site;
-use support::answer::{Answer, ask};
-use support::origin::Origin;
+use support::ServerSite;
+use support::answer::{RawAnswer, ask};
+use support::origin::FastcgiOrigin;
 
 const LOOPBACK: &str = "127.0.0.1";
 const OK: &str = "Content-Type: text/plain\r\n\r\nok";
 
 /// Starts a site with these directives in a location that forwards to `origin`, and `http` in the `http` block.
-fn site(origin: &Origin, location: &str, http: &str) -> Site {
-    let site = Site::new();
+fn site(origin: &FastcgiOrigin, location: &str, http: &str) -> ServerSite {
+    let site = ServerSite::new();
     let (port, pass) = (site.port, origin.port);
     site.write(
         "nginx.conf",
@@ -29,7 +29,7 @@ fn site(origin: &Origin, location: &str, http: &str) -> Site {
     site.start()
 }
 
-fn get(site: &Site, path: &str, fields: &[&str]) -> Answer {
+fn get(site: &ServerSite, path: &str, fields: &[&str]) -> RawAnswer {
     let line = format!("GET {path} HTTP/1.1");
     let mut head = vec![line.as_str()];
     head.extend_from_slice(fields);

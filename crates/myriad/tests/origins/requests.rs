@@ -5,12 +5,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::{LOOPBACK, OK, get, pattern, site};
-use crate::support::answer::{Answer, ask, connect, read};
-use crate::support::origin::Origin;
-use crate::support::{Site, wait_for};
+use crate::support::answer::{RawAnswer, ask, connect, read};
+use crate::support::origin::FastcgiOrigin;
+use crate::support::{ServerSite, wait_for};
 
 /// Sends a body in two halves and calls `between` after the first.
-fn upload_slowly(site: &Site, body: &[u8], between: impl FnOnce()) -> Answer {
+fn upload_slowly(site: &ServerSite, body: &[u8], between: impl FnOnce()) -> RawAnswer {
     let mut stream = connect((LOOPBACK, site.port));
     write!(
         stream,
@@ -28,7 +28,7 @@ fn upload_slowly(site: &Site, body: &[u8], between: impl FnOnce()) -> Answer {
 #[test]
 fn slow_upload_does_not_hold_the_application() {
     for (length, memory) in [(1000, "16k"), (600_000, "16k"), (200_000, "1m"), (100_000, "1k")] {
-        let origin = Origin::answering(OK);
+        let origin = FastcgiOrigin::answering(OK);
         let site = site(&origin, &format!("client_body_buffer_size {memory};"), "");
         let body = pattern(length);
         let answer = upload_slowly(&site, &body, || {
@@ -36,40 +36,40 @@ fn slow_upload_does_not_hold_the_application() {
             assert!(!origin.was_connected(), "{length} bytes with {memory}");
         });
         assert_eq!(answer.text(), "ok");
-        assert!(origin.asked().body == body, "{length} bytes with {memory}");
+        assert!(origin.requests().body == body, "{length} bytes with {memory}");
     }
 }
 
 #[test]
 fn request_body_stored_in_file_arrives_complete() {
-    let origin = Origin::answering(OK);
+    let origin = FastcgiOrigin::answering(OK);
     let site = site(&origin, "client_body_in_file_only clean;", "");
     assert_eq!(upload_slowly(&site, b"short", || sleep(Duration::from_millis(300))).text(), "ok");
-    assert_eq!(origin.asked().body, b"short");
+    assert_eq!(origin.requests().body, b"short");
 }
 
 #[test]
 fn upload_streams_where_buffering_is_off() {
-    let origin = Origin::answering(OK);
+    let origin = FastcgiOrigin::answering(OK);
     let site = site(&origin, "fastcgi_request_buffering off;", "");
     assert_eq!(upload_slowly(&site, &pattern(1000), || origin.connected()).text(), "ok");
-    assert_eq!(origin.asked().body, pattern(1000));
+    assert_eq!(origin.requests().body, pattern(1000));
 }
 
 #[test]
 fn chunked_upload_gets_a_length() {
-    let origin = Origin::answering(OK);
+    let origin = FastcgiOrigin::answering(OK);
     let site = site(&origin, "", "");
     let head = ["POST / HTTP/1.1", "Transfer-Encoding: chunked"];
     let answer = ask((LOOPBACK, site.port), &head, b"3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
     assert_eq!(answer.text(), "ok");
-    let asked = origin.asked();
+    let asked = origin.requests();
     assert_eq!((asked.body.as_slice(), asked.param("CONTENT_LENGTH")), (&b"abcdefg"[..], Some("7")));
 }
 
 #[test]
 fn body_that_is_too_large_or_too_slow_never_reaches_the_application() {
-    let origin = Origin::answering(OK);
+    let origin = FastcgiOrigin::answering(OK);
     let small = site(&origin, "client_max_body_size 10;", "");
     let chunked = ["POST / HTTP/1.1", "Transfer-Encoding: chunked"];
     let answer = ask((LOOPBACK, small.port), &chunked, b"14\r\n01234567890123456789\r\n0\r\n\r\n");
@@ -84,10 +84,10 @@ fn body_that_is_too_large_or_too_slow_never_reaches_the_application() {
 
 #[test]
 fn repeated_fields_of_any_name_become_one_parameter() {
-    let origin = Origin::answering(OK);
+    let origin = FastcgiOrigin::answering(OK);
     let site = site(&origin, "", "");
     get(&site, "/", &["X-Some: 1", "X-Other: a", "x-some: 2", "X-Some:", "Accept: b", "Accept: c"]);
-    let asked = origin.asked();
+    let asked = origin.requests();
     let all = |name: &str| -> Vec<&str> {
         asked.params.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
     };
@@ -116,7 +116,7 @@ fn answering_early() -> u16 {
 
 #[test]
 fn client_that_stops_sending_is_given_up_though_its_answer_has_begun() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let (port, pass) = (site.port, answering_early());
     site.write(
         "nginx.conf",
@@ -146,7 +146,7 @@ fn client_that_stops_sending_is_given_up_though_its_answer_has_begun() {
 
 #[test]
 fn unread_body_that_trickles_in_is_not_waited_for_longer_than_the_lingering_time() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let port = site.port;
     site.write(
         "nginx.conf",

@@ -1,19 +1,21 @@
 //! Targets of requests: targets with variables, hashed groups.
 
 use super::get;
-use crate::support::Site;
-use crate::support::origin::Origin;
+use crate::support::ServerSite;
+use crate::support::origin::FastcgiOrigin;
 
 #[test]
 fn variable_may_hold_an_address_or_the_name_of_a_group() {
-    let (first, second) =
-        (Origin::answering("Status: 200\r\n\r\nfirst"), Origin::answering("Status: 200\r\n\r\nsecond"));
+    let (first, second) = (
+        FastcgiOrigin::answering("Status: 200\r\n\r\nfirst"),
+        FastcgiOrigin::answering("Status: 200\r\n\r\nsecond"),
+    );
     let http = format!(
         "map $arg_to $target {{ default nowhere; address 127.0.0.1:{}; group php; }}
          upstream php {{ server 127.0.0.1:{}; }}",
         first.port, second.port
     );
-    let site = Site::new();
+    let site = ServerSite::new();
     site.write(
         "nginx.conf",
         &format!(
@@ -32,8 +34,9 @@ fn variable_may_hold_an_address_or_the_name_of_a_group() {
 
 #[test]
 fn hash_sends_the_same_key_to_the_same_server() {
-    let origins = [Origin::answering("Status: 200\r\n\r\na"), Origin::answering("Status: 200\r\n\r\nb")];
-    let site = Site::new();
+    let origins =
+        [FastcgiOrigin::answering("Status: 200\r\n\r\na"), FastcgiOrigin::answering("Status: 200\r\n\r\nb")];
+    let site = ServerSite::new();
     site.write(
         "nginx.conf",
         &format!(

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 /// Response with its raw body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RawAnswer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl RawAnswer {
     /// Returns the value of the first header field with that name, in any case.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
@@ -34,7 +34,7 @@ pub(crate) fn connect(address: (&str, u16)) -> TcpStream {
 }
 
 /// Sends the lines of a head, followed by `Connection: close`, and a body; reads until the connection is closed.
-pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> Answer {
+pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> RawAnswer {
     let mut stream = connect(address);
     let mut request = head.join("\r\n");
     request.push_str("\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -45,19 +45,19 @@ pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> Answer {
 }
 
 /// Reads a response that is terminated by the close of its connection.
-pub(crate) fn read(mut stream: TcpStream) -> Answer {
+pub(crate) fn read(mut stream: TcpStream) -> RawAnswer {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).expect("the answer");
     parse(&bytes).unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&bytes)))
 }
 
-fn parse(bytes: &[u8]) -> Option<Answer> {
+fn parse(bytes: &[u8]) -> Option<RawAnswer> {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")?;
     let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     let body = bytes[end + 4..].to_vec();
     let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-    Some(Answer { status, body: if chunked { unchunked(&body)? } else { body }, head })
+    Some(RawAnswer { status, body: if chunked { unchunked(&body)? } else { body }, head })
 }
 
 fn unchunked(mut rest: &[u8]) -> Option<Vec<u8>> {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Folder with a configuration, removed on drop together with the processes that still run in it.
-pub(crate) struct Site {
+pub(crate) struct ServerSite {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
     child: Option<Child>,
@@ -42,7 +42,7 @@ pub(crate) fn free_port() -> u16 {
     }
 }
 
-impl Site {
+impl ServerSite {
     /// Creates a folder with `logs/`, without a configuration.
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -137,7 +137,7 @@ impl Site {
     }
 
     /// Waits for the started process to exit.
-    pub(crate) fn ended(&mut self) -> ExitStatus {
+    pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
         let child = self.child.as_mut().expect("started");
         let mut status = None;
         wait_for("the end of the server", || {
@@ -158,7 +158,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for ServerSite {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -218,7 +218,7 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 /// the new one.
 ///
 /// The old file is renamed first and the new one is written later, so neither exists for a moment.
-pub(crate) fn upgraded(site: &Site, pid_file: &str, old: u32) -> u32 {
+pub(crate) fn upgraded(site: &ServerSite, pid_file: &str, old: u32) -> u32 {
     let pid = |file: &str| site.read(file).trim().parse::<u32>().ok();
     send("USR2", old);
     let mut new = None;

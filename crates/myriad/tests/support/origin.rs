@@ -9,12 +9,12 @@ use std::time::Duration;
 
 /// Request to the application.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) params: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn param(&self, name: &str) -> Option<&str> {
         self.params.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -22,7 +22,7 @@ impl Asked {
 
 /// Response of the application.
 #[derive(Clone, Default)]
-pub(crate) struct Script {
+pub(crate) struct OriginScript {
     pub(crate) stderr: Vec<u8>,
     pub(crate) stdout: Vec<u8>,
     /// Locked by a test until the application may respond.
@@ -30,30 +30,30 @@ pub(crate) struct Script {
 }
 
 /// Application. It runs as long as the test process.
-pub(crate) struct Origin {
+pub(crate) struct FastcgiOrigin {
     pub(crate) port: u16,
     begun: Receiver<()>,
-    asked: Receiver<Asked>,
+    asked: Receiver<ReceivedRequest>,
     done: Receiver<bool>,
-    script: Arc<Mutex<Script>>,
+    script: Arc<Mutex<OriginScript>>,
 }
 
-impl Origin {
+impl FastcgiOrigin {
     /// Starts an application that responds with CGI output.
     pub(crate) fn answering(stdout: impl Into<Vec<u8>>) -> Self {
-        Self::with(Script { stdout: stdout.into(), ..Script::default() })
+        Self::with(OriginScript { stdout: stdout.into(), ..OriginScript::default() })
     }
 
-    pub(crate) fn with(script: Script) -> Self {
+    pub(crate) fn with(script: OriginScript) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
         let port = listener.local_addr().expect("an address").port();
         let script = Arc::new(Mutex::new(script));
         let (begun_sender, begun) = channel();
         let ((asked_sender, asked), (done_sender, done)) = (channel(), channel());
-        let told = Arc::clone(&script);
+        let answered = Arc::clone(&script);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let script = told.lock().expect("the script").clone();
+                let script = answered.lock().expect("the script").clone();
                 let (begun, asked, done) = (begun_sender.clone(), asked_sender.clone(), done_sender.clone());
                 thread::spawn(move || {
                     let _ = begun.send(());
@@ -79,7 +79,7 @@ impl Origin {
     }
 
     /// Waits for the next complete request.
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn requests(&self) -> ReceivedRequest {
         self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
     }
 
@@ -89,14 +89,14 @@ impl Origin {
     }
 }
 
-fn serve(mut stream: TcpStream, script: &Script, asked: &Sender<Asked>, done: &Sender<bool>) {
+fn serve(mut stream: TcpStream, script: &OriginScript, asked: &Sender<ReceivedRequest>, done: &Sender<bool>) {
     let Ok(request) = read_request(&mut stream) else { return };
     let _ = asked.send(request);
     drop(script.gate.lock());
     let _ = done.send(write_answer(&mut stream, script).is_ok());
 }
 
-fn write_answer(stream: &mut TcpStream, script: &Script) -> io::Result<()> {
+fn write_answer(stream: &mut TcpStream, script: &OriginScript) -> io::Result<()> {
     for (kind, bytes) in [(7, &script.stderr), (6, &script.stdout)] {
         for piece in bytes.chunks(32 << 10) {
             stream.write_all(&record(kind, piece))?;
@@ -112,7 +112,7 @@ fn record(kind: u8, content: &[u8]) -> Vec<u8> {
     record
 }
 
-fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
+fn read_request(stream: &mut TcpStream) -> io::Result<ReceivedRequest> {
     let (mut params, mut body) = (Vec::new(), Vec::new());
     loop {
         let mut header = [0; 8];
@@ -128,7 +128,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
             _ => {}
         }
     }
-    Ok(Asked { params: pairs(&params), body })
+    Ok(ReceivedRequest { params: pairs(&params), body })
 }
 
 fn pairs(mut bytes: &[u8]) -> Vec<(String, String)> {

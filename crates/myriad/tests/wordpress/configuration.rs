@@ -72,10 +72,10 @@ fn a_missing_php_socket_is_a_warning() {
     let listen = free_address(&site);
     let output =
         command(&site, &["--php", "/nowhere/php.sock", "--listen", &listen, "-t"]).output().expect("run");
-    let said = stderr(&output);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("[warn]") && said.contains("502"), "{said}");
-    assert_eq!(said.matches("php.sock").count(), 1, "once: {said}");
+    let errors = stderr(&output);
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("[warn]") && errors.contains("502"), "{errors}");
+    assert_eq!(errors.matches("php.sock").count(), 1, "once: {errors}");
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_printed_configuration_runs_by_itself_from_another_folder() {
     let mut child = server.spawn().expect("start");
     let pid = prefix.join("myriad.pid");
     wait_for("the pid file", || {
-        let ended = child.try_wait().expect("wait");
-        assert!(ended.is_none(), "it ended: {}", site.read("stderr"));
+        let status = child.try_wait().expect("wait");
+        assert!(status.is_none(), "it ended: {}", site.read("stderr"));
         pid.exists()
     });
     assert_eq!(fs::read_to_string(&pid).expect("pid").trim(), child.id().to_string(), "in the foreground");

@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::links::{get, serve};
-use crate::support::Site;
-use crate::support::origin::Origin;
+use crate::support::ServerSite;
+use crate::support::origin::FastcgiOrigin;
 
 #[test]
 fn files_that_htaccess_denies_are_sent_by_x_accel_redirect_only() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let write = |file: &str, text: &str| {
         let folder = site.path(file).parent().expect("a folder").to_owned();
         fs::create_dir_all(folder).expect("folders");
@@ -44,8 +44,9 @@ fn files_that_htaccess_denies_are_sent_by_x_accel_redirect_only() {
     write(&format!("{uploads}/orders/.htaccess"), deny);
     write(&format!("{uploads}/edd/2026/cover.jpg"), "cover");
     write(&format!("{uploads}/2026/book.pdf"), "free");
-    let php =
-        Origin::answering("X-Accel-Redirect: /wp-content/uploads/orders/2026/book.pdf\r\n\r\n".to_owned());
+    let php = FastcgiOrigin::answering(
+        "X-Accel-Redirect: /wp-content/uploads/orders/2026/book.pdf\r\n\r\n".to_owned(),
+    );
     let _server = serve(&site, "wordpress", &php);
     for (path, status) in [
         ("uploads/woocommerce_uploads/2026/book.pdf", 404),

@@ -5,14 +5,14 @@ use std::os::unix::fs::{MetadataExt, lchown, symlink};
 use std::path::Path;
 
 use super::site_with_wordpress;
-use crate::support::{Site, myriad, stderr};
+use crate::support::{ServerSite, myriad, stderr};
 
 /// Owner of the site, and of another site.
 const TENANT: u32 = 54_321;
 const OTHER: u32 = 54_322;
 
 /// Creates a site whose `wp-content` belongs to its tenant; `None` if the tests do not run as root.
-fn site_of_tenant() -> Option<Site> {
+fn site_of_tenant() -> Option<ServerSite> {
     let site = site_with_wordpress();
     for folder in ["html/wp-content", "other", "of-root"] {
         fs::create_dir_all(site.path(folder)).expect("folders");
@@ -31,21 +31,21 @@ fn give(path: &Path, owner: u32) -> bool {
 }
 
 /// Replaces a path with a link of the tenant.
-fn link(site: &Site, target: &str, path: &str) {
+fn link(site: &ServerSite, target: &str, path: &str) {
     let path = site.path(path);
     let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
     symlink(site.path(target), &path).expect("a link");
     assert!(give(&path, TENANT));
 }
 
-fn run(site: &Site, option: &[&str]) -> Result<(), String> {
+fn run(site: &ServerSite, option: &[&str]) -> Result<(), String> {
     let mut command = myriad();
     command.args(["wordpress", "--root"]).arg(site.path("html")).arg("--prefix").arg(site.path("prefix"));
     let output = command.args(option).output().expect("a run");
     if output.status.success() { Ok(()) } else { Err(stderr(&output)) }
 }
 
-fn entries(site: &Site, folder: &str) -> usize {
+fn entries(site: &ServerSite, folder: &str) -> usize {
     fs::read_dir(site.path(folder)).expect("a folder").count()
 }
 
@@ -87,8 +87,11 @@ fn root_writes_and_removes_nothing_through_links_of_site() {
     for target in ["of-root", "other"] {
         link(&site, target, "html/wp-content");
         for option in WRITES.into_iter().chain([&["--remove-object-cache"][..]]) {
-            let told = run(&site, option).expect_err("refused");
-            assert!(told.contains("a symbolic link to a folder of another owner is not followed"), "{told}");
+            let error = run(&site, option).expect_err("refused");
+            assert!(
+                error.contains("a symbolic link to a folder of another owner is not followed"),
+                "{error}"
+            );
             assert!(untouched(), "{option:?} by {target}");
         }
     }

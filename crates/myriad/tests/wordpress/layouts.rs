@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::links::{get, serve_folder};
-use crate::support::origin::Origin;
-use crate::support::{Site, myriad, wait_for};
+use crate::support::origin::FastcgiOrigin;
+use crate::support::{ServerSite, myriad, wait_for};
 
 /// Writes a release of a Bedrock project.
-fn release(site: &Site, number: u32) {
+fn release(site: &ServerSite, number: u32) {
     for (file, text) in [
         ("web/index.php", "<?php require __DIR__ . '/wp/wp-blog-header.php';"),
         ("web/wp-config.php", "<?php require_once dirname(__DIR__) . '/config/application.php';"),
@@ -28,14 +28,14 @@ fn release(site: &Site, number: u32) {
 }
 
 /// Points the link to a release, as deployment tools do: a new link replaces the old one.
-fn deploy(site: &Site, number: u32) {
+fn deploy(site: &ServerSite, number: u32) {
     symlink(format!("releases/{number}"), site.path("srv/next")).expect("a link");
     fs::rename(site.path("srv/next"), site.path("srv/current")).expect("the link");
 }
 
 #[test]
 fn bedrock_is_served_from_the_current_release_without_a_reload() {
-    let site = Site::new();
+    let site = ServerSite::new();
     release(&site, 1);
     release(&site, 2);
     deploy(&site, 1);
@@ -45,10 +45,10 @@ fn bedrock_is_served_from_the_current_release_without_a_reload() {
     assert!(printed.contains("SCRIPT_FILENAME    $realpath_root$fastcgi_script_name;"), "{printed}");
     // WordPress writes the file into its own folder.
     assert!(printed.contains("cache_maintenance $document_root/wp/.maintenance;"), "{printed}");
-    let php = Origin::answering("Content-Type: text/html\r\n\r\npage".to_owned());
+    let php = FastcgiOrigin::answering("Content-Type: text/html\r\n\r\npage".to_owned());
     let _server = serve_folder(&site, "wordpress", "srv", &php);
-    let told = site.read("err");
-    assert!(told.contains("srv/current/web, WordPress in /wp, wp-content in /app"), "{told}");
+    let errors = site.read("err");
+    assert!(errors.contains("srv/current/web, WordPress in /wp, wp-content in /app"), "{errors}");
     for (path, status) in [
         ("/wp/wp-includes/a.css", 200),
         // A network in folders.

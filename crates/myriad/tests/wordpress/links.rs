@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::{lchown, symlink};
 use std::path::Path;
 
-use super::Server;
-use crate::support::origin::Origin;
-use crate::support::{self, Site, myriad, wait_for};
+use super::KilledServer;
+use crate::support::origin::FastcgiOrigin;
+use crate::support::{self, ServerSite, myriad, wait_for};
 
 /// Owners of the two sites.
 const ATTACKER: u32 = 54_321;
@@ -18,8 +18,8 @@ fn give(path: &Path, owner: u32) -> bool {
 }
 
 /// Creates the two sites with different owners; `None` if the tests do not run as root.
-fn two_sites() -> Option<Site> {
-    let site = Site::new();
+fn two_sites() -> Option<ServerSite> {
+    let site = ServerSite::new();
     for (name, owner) in [("home/attacker", ATTACKER), ("home/victim", VICTIM)] {
         for folder in [
             "wp-includes",
@@ -56,12 +56,17 @@ fn two_sites() -> Option<Site> {
 }
 
 /// Starts `myriad wordpress` or `myriad php` for the site of the attacker, with this application.
-pub(super) fn serve(site: &Site, preset: &str, php: &Origin) -> Server {
+pub(super) fn serve(site: &ServerSite, preset: &str, php: &FastcgiOrigin) -> KilledServer {
     serve_folder(site, preset, "home/attacker/html", php)
 }
 
 /// Serves the site in a folder.
-pub(super) fn serve_folder(site: &Site, preset: &str, folder: &str, php: &Origin) -> Server {
+pub(super) fn serve_folder(
+    site: &ServerSite,
+    preset: &str,
+    folder: &str,
+    php: &FastcgiOrigin,
+) -> KilledServer {
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut command = myriad();
     command.args([preset, "--root"]).arg(site.path(folder));
@@ -74,7 +79,7 @@ pub(super) fn serve_folder(site: &Site, preset: &str, folder: &str, php: &Origin
         "--listen",
         &format!("127.0.0.1:{}", site.port),
     ]);
-    let mut server = Server(command.stderr(errors).spawn().expect("start"));
+    let mut server = KilledServer(command.stderr(errors).spawn().expect("start"));
     wait_for("a server", || {
         assert!(server.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
         site.read("err").contains("  stop ")
@@ -83,7 +88,7 @@ pub(super) fn serve_folder(site: &Site, preset: &str, folder: &str, php: &Origin
 }
 
 /// Returns status and body of a request.
-pub(super) fn get(site: &Site, target: &str) -> (u16, String) {
+pub(super) fn get(site: &ServerSite, target: &str) -> (u16, String) {
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
     let request = format!(
         "GET {target} HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"
@@ -96,7 +101,7 @@ pub(super) fn get(site: &Site, target: &str) -> (u16, String) {
 #[test]
 fn no_link_of_one_site_shows_a_file_of_another() {
     let Some(site) = two_sites() else { return };
-    let php = Origin::answering("X-Accel-Redirect: /note.txt\r\n\r\n".to_owned());
+    let php = FastcgiOrigin::answering("X-Accel-Redirect: /note.txt\r\n\r\n".to_owned());
     let root = site.path("home/attacker/html");
     let victim = site.path("home/victim/html");
     let page = "wp-content/cache/supercache/a.test/page";
@@ -175,12 +180,12 @@ fn links_of_root_that_are_not_followed_are_warned_of_with_a_remedy() {
     let mut command = myriad();
     command.args(["wordpress", "--print", "--php", "127.0.0.1:9", "--root"]).arg(&root);
     let output = command.arg("--prefix").arg(site.path("prefix")).output().expect("a run");
-    let told = support::stderr(&output);
+    let errors = support::stderr(&output);
     let line = |name: &str| {
-        told.lines().find(|line| line.contains(&format!("/{name} is a symbolic link"))).map(str::to_owned)
+        errors.lines().find(|line| line.contains(&format!("/{name} is a symbolic link"))).map(str::to_owned)
     };
     let remedy = format!("chown -h {VICTIM} {}", root.join("wp-content/uploads").display());
-    assert!(line("uploads").is_some_and(|line| line.contains(&remedy)), "{told}");
-    assert!(line("theirs").is_some_and(|line| !line.contains("chown")), "{told}");
-    assert!(line("also.txt").is_none(), "{told}");
+    assert!(line("uploads").is_some_and(|line| line.contains(&remedy)), "{errors}");
+    assert!(line("theirs").is_some_and(|line| !line.contains("chown")), "{errors}");
+    assert!(line("also.txt").is_none(), "{errors}");
 }

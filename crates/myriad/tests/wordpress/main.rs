@@ -16,21 +16,21 @@ mod user;
 use std::fs;
 use std::process::Child;
 
-use support::{Site, myriad, wait_for};
+use support::{ServerSite, myriad, wait_for};
 
-fn site_with_wordpress() -> Site {
-    let site = Site::new();
+fn site_with_wordpress() -> ServerSite {
+    let site = ServerSite::new();
     fs::create_dir_all(site.path("html/wp-includes")).expect("folders");
     site.write("html/index.php", "<?php\n");
     site
 }
 
 /// Returns an unused address, for tests of a configuration.
-fn free_address(site: &Site) -> String {
+fn free_address(site: &ServerSite) -> String {
     format!("127.0.0.1:{}", site.port)
 }
 
-fn command(site: &Site, arguments: &[&str]) -> std::process::Command {
+fn command(site: &ServerSite, arguments: &[&str]) -> std::process::Command {
     let mut command = myriad();
     command
         .args(["wordpress", "--root"])
@@ -43,16 +43,16 @@ fn command(site: &Site, arguments: &[&str]) -> std::process::Command {
 }
 
 /// Server that is killed on drop, whether its test passes or fails.
-struct Server(Child);
+struct KilledServer(Child);
 
-impl Drop for Server {
+impl Drop for KilledServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl std::ops::Deref for Server {
+impl std::ops::Deref for KilledServer {
     type Target = Child;
 
     fn deref(&self) -> &Child {
@@ -60,16 +60,16 @@ impl std::ops::Deref for Server {
     }
 }
 
-impl std::ops::DerefMut for Server {
+impl std::ops::DerefMut for KilledServer {
     fn deref_mut(&mut self) -> &mut Child {
         &mut self.0
     }
 }
 
 /// Returns the output of a start that fails with status 1.
-fn refused(site: &Site, command: &mut std::process::Command) -> String {
+fn refused(site: &ServerSite, command: &mut std::process::Command) -> String {
     let errors = fs::File::create(site.path("refused")).expect("a file");
-    let mut child = Server(command.stderr(errors).spawn().expect("start"));
+    let mut child = KilledServer(command.stderr(errors).spawn().expect("start"));
     let mut status = None;
     wait_for("a start to be refused", || {
         status = child.try_wait().expect("wait");
@@ -81,11 +81,11 @@ fn refused(site: &Site, command: &mut std::process::Command) -> String {
 
 /// Starts a server with the folder of the site as its prefix, and waits for its pid file; its output is in `out` and
 /// `err`.
-fn started(site: &Site, arguments: &[&str]) -> Server {
+fn started(site: &ServerSite, arguments: &[&str]) -> KilledServer {
     let output = |name: &str| fs::File::create(site.path(name)).expect(name);
     let mut server = command(site, arguments);
     server.args(["--listen", &format!("127.0.0.1:{}", site.port)]);
-    let mut child = Server(server.stdout(output("out")).stderr(output("err")).spawn().expect("start"));
+    let mut child = KilledServer(server.stdout(output("out")).stderr(output("err")).spawn().expect("start"));
     wait_for("a server", || {
         assert!(child.try_wait().expect("wait").is_none(), "it ended: {}", site.read("err"));
         site.read("myriad.pid") == format!("{}\n", child.id()) && site.read("err").contains("  stop ")
@@ -93,6 +93,6 @@ fn started(site: &Site, arguments: &[&str]) -> Server {
     child
 }
 
-fn asked(site: &Site, word: &str) -> std::process::Output {
+fn asked(site: &ServerSite, word: &str) -> std::process::Output {
     myriad().args(["wordpress", word, "--prefix"]).arg(&site.folder).output().expect(word)
 }

@@ -6,11 +6,11 @@ use std::os::unix::net::UnixListener;
 use std::process::{Command, Output};
 use std::thread;
 
-use super::{Server, refused, site_with_wordpress, started};
-use crate::support::{Site, free_port, myriad, stderr, stdout, wait_for};
+use super::{KilledServer, refused, site_with_wordpress, started};
+use crate::support::{ServerSite, free_port, myriad, stderr, stdout, wait_for};
 
 /// `myriad wordpress` without `--php-later`.
-fn command(site: &Site, arguments: &[&str]) -> Command {
+fn command(site: &ServerSite, arguments: &[&str]) -> Command {
     let mut command = myriad();
     command.args(["wordpress", "--root"]).arg(site.path("html")).arg("--prefix").arg(&site.folder);
     command.args(["--listen", &format!("127.0.0.1:{}", site.port)]).args(arguments);
@@ -41,8 +41,8 @@ fn start_is_refused_where_php_fpm_does_not_listen_unless_it_comes_later() {
         (&mariadb, "MariaDB or MySQL listens on this address instead of php-fpm"),
         ("http://127.0.0.1:9000", "write HOST:PORT, for example 127.0.0.1:9000"),
     ] {
-        let said = refused(&site, &mut command(&site, &["--php", php]));
-        assert!(said.contains(&format!("wordpress: --php {php}")) && said.contains(part), "{said}");
+        let errors = refused(&site, &mut command(&site, &["--php", php]));
+        assert!(errors.contains(&format!("wordpress: --php {php}")) && errors.contains(part), "{errors}");
         assert!(
             !site.path("dashboard").exists() && !site.path("cache").exists(),
             "a refused start makes nothing"
@@ -59,7 +59,7 @@ fn start_is_refused_where_php_fpm_does_not_listen_unless_it_comes_later() {
     server.arg("wordpress").arg("--prefix").arg(&several.folder).args(["--site", &line]);
     server.args(["--listen", &format!("127.0.0.1:{}", several.port)]);
     let errors = std::fs::File::create(several.path("err")).expect("a file");
-    let _server = Server(server.stderr(errors).spawn().expect("start"));
+    let _server = KilledServer(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || several.read("err").contains("  stop "));
     assert!(
         several.read("err").contains(&format!("--site 1: php {closed}: nothing listens on this address"))
@@ -87,13 +87,13 @@ fn each_listen_is_an_address_and_other_options_are_given_once() {
         (&["--name", "bücher.example"], "xn--bcher-kva.example"),
         (&["--trusted-proxy", "balancer"], "--trusted-proxy \"balancer\" is not a valid address"),
     ] {
-        let said = stderr(&printed(more));
-        assert!(said.contains(part), "{said}");
+        let errors = stderr(&printed(more));
+        assert!(errors.contains(part), "{errors}");
     }
 }
 
 /// Runs a script in a PID namespace, in which the servers of this machine are not visible.
-fn alone(site: &Site, script: &str) -> Option<Output> {
+fn alone(site: &ServerSite, script: &str) -> Option<Output> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: a PID namespace needs root");
         return None;
@@ -133,10 +133,11 @@ const SERVERS: &str = r#"
 fn commands_find_the_only_server_and_list_those_that_run_where_there_are_several() {
     let site = site_with_wordpress();
     let Some(output) = alone(&site, SERVERS) else { return };
-    let said = stdout(&output);
-    let parts: Vec<&str> = said.split("== ").skip(1).collect();
-    let part =
-        |index: usize| parts.get(index).copied().unwrap_or_else(|| panic!("{said}{}", stderr(&output)));
+    let printed_text = stdout(&output);
+    let parts: Vec<&str> = printed_text.split("== ").skip(1).collect();
+    let part = |index: usize| {
+        parts.get(index).copied().unwrap_or_else(|| panic!("{printed_text}{}", stderr(&output)))
+    };
     let (one, two) = (site.path("one").display().to_string(), site.path("two").display().to_string());
 
     let none = part(0);
@@ -163,7 +164,7 @@ fn commands_find_the_only_server_and_list_those_that_run_where_there_are_several
             assert!(several.contains(&format!("--prefix {prefix} ")), "{several}");
         }
     }
-    assert!(part(9).ends_with("status 0\n") && part(10).ends_with("status 0\n"), "{said}");
+    assert!(part(9).ends_with("status 0\n") && part(10).ends_with("status 0\n"), "{printed_text}");
 }
 
 /// A silent listener counts as php-fpm, because all children of a pool may be busy.
@@ -174,6 +175,6 @@ fn listener_that_is_silent_is_no_reason_to_refuse() {
     let php = silent.local_addr().expect("its address").to_string();
     let mut server = command(&site, &["--php", &php]);
     let errors = std::fs::File::create(site.path("err")).expect("a file");
-    let _server = Server(server.stderr(errors).spawn().expect("start"));
+    let _server = KilledServer(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || site.read("err").contains("  stop "));
 }

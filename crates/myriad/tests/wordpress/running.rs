@@ -1,7 +1,7 @@
 //! A server and its folder: status, reload, stop, a second start, an upgrade.
 
-use super::{Server, asked, command, refused, site_with_wordpress, started};
-use crate::support::{self, Site, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
+use super::{KilledServer, asked, command, refused, site_with_wordpress, started};
+use crate::support::{self, ServerSite, is_alive, myriad, send, stderr, stdout, upgraded, wait_for};
 
 #[test]
 fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop() {
@@ -11,7 +11,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     assert!(stderr(&none).contains("no server is running on"), "{}", stderr(&none));
 
     let child = started(&site, &["--php", "127.0.0.1:9"]);
-    let said = site.read("err");
+    let errors = site.read("err");
     let facts = [
         format!("running as process {}\n", child.id()),
         format!("  listens   http://127.0.0.1:{}\n", site.port),
@@ -19,14 +19,14 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
         format!("Ctrl-C, or: myriad wordpress stop --prefix {}\n", site.folder.display()),
     ];
     for fact in &facts {
-        assert!(said.contains(fact), "{fact}: {said}");
+        assert!(errors.contains(fact), "{fact}: {errors}");
     }
-    assert!(said.contains("  user      "), "{said}");
+    assert!(errors.contains("  user      "), "{errors}");
     assert_eq!(site.read("out"), "");
     let dashboard: u16 = site.read("dashboard/port").trim().parse().expect("a port");
     assert!(
-        said.contains(&format!("  dashboard http://127.0.0.1:{dashboard}/, on this machine only")),
-        "{said}"
+        errors.contains(&format!("  dashboard http://127.0.0.1:{dashboard}/, on this machine only")),
+        "{errors}"
     );
     assert_eq!(support::get_path(dashboard, "/"), Some(200));
     for path in ["/cache", "/tops", "/live", "/inspect?url=/", "/api/cache"] {
@@ -37,16 +37,19 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     assert_eq!(support::get_path(site.port, "/index.php"), Some(502));
     let status = asked(&site, "status");
     assert!(status.status.success(), "{}", stderr(&status));
-    let told = stdout(&status);
-    assert!(told.starts_with(&format!("runs      process {}, for ", child.id())), "{told}");
-    assert!(told.contains(&facts[1][2..]) && told.contains(&facts[2][2..]), "{told}");
+    let status_text = stdout(&status);
+    assert!(status_text.starts_with(&format!("runs      process {}, for ", child.id())), "{status_text}");
+    assert!(status_text.contains(&facts[1][2..]) && status_text.contains(&facts[2][2..]), "{status_text}");
     // The secret is in the link that its owner requests, and in no log.
     let secret = site.read("dashboard/secret").trim().to_owned();
     let link = format!("dashboard http://127.0.0.1:{dashboard}/#secret={secret}, on this machine only\n");
-    assert!(told.contains(&link), "{told}");
-    assert!(said.contains("; its secret: ") && !said.contains(&secret), "{said}");
+    assert!(status_text.contains(&link), "{status_text}");
+    assert!(errors.contains("; its secret: ") && !errors.contains(&secret), "{errors}");
     assert!(!site.read("myriad.lock").contains(&secret));
-    assert!(told.contains("hits      0 of 2 pages from the cache (0.0 %), 0 bypassed it"), "{told}");
+    assert!(
+        status_text.contains("hits      0 of 2 pages from the cache (0.0 %), 0 bypassed it"),
+        "{status_text}"
+    );
 
     let worker = support::children_of(child.id());
     assert!(asked(&site, "reload").status.success());
@@ -54,8 +57,8 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
     let reloads = |count: u32| site.read("myriad.lock").contains(&format!("\nreloads {count} {count}\n"));
     assert!(reloads(1));
     for word in ["reload", "reopen"] {
-        let told = myriad().args(["-s", word, "-p"]).arg(&site.folder).output().expect("told");
-        assert!(told.status.success(), "{}", stderr(&told));
+        let output = myriad().args(["-s", word, "-p"]).arg(&site.folder).output().expect("told");
+        assert!(output.status.success(), "{}", stderr(&output));
     }
     wait_for("another reload", || reloads(2));
     assert_eq!(support::get_path(dashboard, "/"), Some(200), "a reload keeps its port");
@@ -78,7 +81,7 @@ fn server_prints_its_settings_and_prefix_selects_it_for_status_reload_and_stop()
 }
 
 /// Stops the server and checks that the commands then find none.
-fn stop_ends_the_server(site: &Site, mut child: Server) {
+fn stop_ends_the_server(site: &ServerSite, mut child: KilledServer) {
     let stopped = asked(site, "stop");
     assert!(stopped.status.success(), "{}", stderr(&stopped));
     assert!(!is_alive(child.id()), "it returns when the server has ended");
@@ -123,8 +126,8 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
     let site = site_with_wordpress();
     let mut first = started(&site, &["--php", "127.0.0.1:9"]);
     let port = format!("127.0.0.1:{}", support::free_port());
-    let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9", "--listen", &port]));
-    assert!(said.contains(&format!("is in use by process {}: stop it with", first.id())), "{said}");
+    let errors = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9", "--listen", &port]));
+    assert!(errors.contains(&format!("is in use by process {}: stop it with", first.id())), "{errors}");
     assert_eq!(site.read("myriad.pid"), format!("{}\n", first.id()));
     assert!(asked(&site, "status").status.success(), "the control socket is the first one's");
     let tested = command(&site, &["--php", "127.0.0.1:9", "--listen", &port, "-t"]).output().expect("test");
@@ -143,25 +146,26 @@ fn second_start_on_a_folder_is_refused_and_harms_the_first_in_nothing() {
 fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     let site = site_with_wordpress();
     let mut old = started(&site, &["--php", "127.0.0.1:9"]);
-    let told = |pid: u32| stdout(&asked(&site, "status")).starts_with(&format!("runs      process {pid},"));
+    let reports_process =
+        |pid: u32| stdout(&asked(&site, "status")).starts_with(&format!("runs      process {pid},"));
     let another_is_refused = || {
-        let said = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9"]));
-        assert!(said.contains("is in use by process"), "{said}");
+        let errors = refused(&site, &mut command(&site, &["--php", "127.0.0.1:9"]));
+        assert!(errors.contains("is in use by process"), "{errors}");
     };
     let upgrade = |old: u32| {
         let new = upgraded(&site, "myriad.pid", old);
-        wait_for("the new one to be told", || told(new));
+        wait_for("the new one to be told", || reports_process(new));
         new
     };
     let new = upgrade(old.id());
     another_is_refused();
     send("QUIT", new);
-    wait_for("the old one to be told again", || told(old.id()));
+    wait_for("the old one to be told again", || reports_process(old.id()));
     another_is_refused();
     let new = upgrade(old.id());
     send("QUIT", old.id());
     assert!(old.wait().expect("end").success());
-    assert!(told(new), "the lock is the new one's now");
+    assert!(reports_process(new), "the lock is the new one's now");
     another_is_refused();
 
     // The command finds it by its folder, and ignores a pid file that the process with the lock has not written.
@@ -175,7 +179,7 @@ fn folder_is_held_through_an_upgrade_and_when_that_is_taken_back() {
     site.write("myriad.pid", &format!("{new}\n"));
     let done = upgrade();
     assert!(done.status.success(), "{}", stderr(&done));
-    wait_for("the heir to be told", || !is_alive(new) && !told(new));
+    wait_for("the heir to be told", || !is_alive(new) && !reports_process(new));
     assert!(asked(&site, "stop").status.success());
     assert_eq!(asked(&site, "status").status.code(), Some(3));
 }
@@ -191,10 +195,10 @@ fn installing_the_plugin_warns_if_no_server_uses_the_prefix() {
     assert!(stderr(&alone).contains(&warning), "{}", stderr(&alone));
     assert!(!stdout(&alone).contains("wordpress reload"), "{}", stdout(&alone));
     let _server = started(&site, &["--php", "127.0.0.1:9"]);
-    let beside = install();
-    assert_eq!(stderr(&beside), "");
+    let output_beside = install();
+    assert_eq!(stderr(&output_beside), "");
     let reload = format!("myriad wordpress reload --prefix {}\n", site.folder.display());
-    assert!(stdout(&beside).contains(&reload), "{}", stdout(&beside));
+    assert!(stdout(&output_beside).contains(&reload), "{}", stdout(&output_beside));
 }
 
 #[test]

@@ -2,23 +2,23 @@
 
 use std::fs;
 
-use super::{Server, asked, free_address};
-use crate::support::origin::Origin;
-use crate::support::{self, Site, myriad, stderr, stdout, wait_for};
+use super::{KilledServer, asked, free_address};
+use crate::support::origin::FastcgiOrigin;
+use crate::support::{self, ServerSite, myriad, stderr, stdout, wait_for};
 
 /// Creates a folder of WordPress below the folder of the site.
-fn root(site: &Site, name: &str) -> String {
+fn root(site: &ServerSite, name: &str) -> String {
     fs::create_dir_all(site.path(name).join("wp-includes")).expect("folders");
     site.write(&format!("{name}/index.php"), "<?php\n");
     site.path(name).display().to_string()
 }
 
-fn php(text: &str) -> Origin {
-    Origin::answering(format!("Content-Type: text/plain\r\nCache-Control: max-age=60\r\n\r\n{text}"))
+fn php(text: &str) -> FastcgiOrigin {
+    FastcgiOrigin::answering(format!("Content-Type: text/plain\r\nCache-Control: max-age=60\r\n\r\n{text}"))
 }
 
 /// Returns the response that a client of this host receives for a page.
-fn seen(site: &Site, host: &str) -> (u16, String, Option<String>) {
+fn seen(site: &ServerSite, host: &str) -> (u16, String, Option<String>) {
     let host = format!("Host: {host}");
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
     let request = format!("GET /page/ HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n");
@@ -27,7 +27,7 @@ fn seen(site: &Site, host: &str) -> (u16, String, Option<String>) {
     (answer.status, answer.text(), answer.field("X-Cache").map(str::to_owned))
 }
 
-fn several(site: &Site, arguments: &[&str]) -> std::process::Command {
+fn several(site: &ServerSite, arguments: &[&str]) -> std::process::Command {
     let mut command = myriad();
     command.arg("wordpress").arg("--prefix").arg(&site.folder).args(arguments);
     command
@@ -35,9 +35,9 @@ fn several(site: &Site, arguments: &[&str]) -> std::process::Command {
 
 #[test]
 fn several_sites_have_names_folders_php_and_caches_of_their_own() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let (a, b, c) = (php("of a"), php("of b"), php("of c"));
-    let line = |name: &str, folder: &str, php: &Origin| {
+    let line = |name: &str, folder: &str, php: &FastcgiOrigin| {
         format!("{name} {} 127.0.0.1:{}\n", root(&site, folder), php.port)
     };
     let logged = line("a.test,www.a.test", "a", &a).replace('\n', " log=json\n");
@@ -47,7 +47,7 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     let listen = format!("127.0.0.1:{}", site.port);
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
-    let mut child = Server(server.stderr(errors).spawn().expect("start"));
+    let mut child = KilledServer(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || site.read("err").contains("  stop "));
 
     for (host, text) in [("a.test", "of a"), ("x.b.test", "of b")] {
@@ -86,12 +86,12 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
         assert_eq!(output.status.code(), Some(3));
         stderr(&output)
     };
-    let told = doctor(&[]);
-    assert!(told.contains("several sites: a.test, *.b.test, c.test; specify one"), "{told}");
-    let told = doctor(&["http://x.b.test/", "--at", "127.0.0.1:9"]);
-    assert!(told.contains("check that Myriad is running"), "{told}");
-    let told = doctor(&["http://d.test/"]);
-    assert!(told.contains("d.test is not one of the sites of this server: a.test"), "{told}");
+    let report = doctor(&[]);
+    assert!(report.contains("several sites: a.test, *.b.test, c.test; specify one"), "{report}");
+    let report = doctor(&["http://x.b.test/", "--at", "127.0.0.1:9"]);
+    assert!(report.contains("check that Myriad is running"), "{report}");
+    let report = doctor(&["http://d.test/"]);
+    assert!(report.contains("d.test is not one of the sites of this server: a.test"), "{report}");
     assert_eq!(seen(&site, "a.test").2.as_deref(), Some("HIT"), "the others keep their pages");
     assert!(asked(&site, "stop").status.success());
     assert!(child.wait().expect("end").success());
@@ -99,15 +99,15 @@ fn several_sites_have_names_folders_php_and_caches_of_their_own() {
     let lines = site.read("logs/a.test.access.log");
     assert_eq!(lines.matches("/page/").count(), 5, "{lines}");
     assert!(!site.path("logs/access.log").exists() && !site.path("logs/_.b.test.access.log").exists());
-    let told = myriad().args(["log", "-p"]).arg(&site.folder).output().expect("a table");
+    let table = myriad().args(["log", "-p"]).arg(&site.folder).output().expect("a table");
     for part in ["5 requests", "Most cache misses", "MISS"] {
-        assert!(stdout(&told).contains(part), "{part}: {}{}", stdout(&told), stderr(&told));
+        assert!(stdout(&table).contains(part), "{part}: {}{}", stdout(&table), stderr(&table));
     }
 }
 
 #[test]
 fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let (a, b) = (root(&site, "a"), root(&site, "b"));
     let one = format!("a.test,www.a.test {a} 127.0.0.1:9001 https");
     let other = format!("b.test {b} 127.0.0.1:9002");
@@ -155,9 +155,10 @@ fn lines_of_several_sites_are_printed_as_servers_and_refused_by_their_place() {
 
 #[test]
 fn names_of_a_site_whose_check_fails_get_503_while_the_others_are_served() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let (a, b) = (php("of a"), php("of b"));
-    let line = |name: &str, php: &Origin| format!("{name} {} 127.0.0.1:{}\n", root(&site, name), php.port);
+    let line =
+        |name: &str, php: &FastcgiOrigin| format!("{name} {} 127.0.0.1:{}\n", root(&site, name), php.port);
     site.write("no-socket", "");
     let no_socket = format!("c.test {} {}\n", root(&site, "c.test"), site.path("no-socket").display());
     site.write("sites", &(line("a.test", &a) + &line("b.test", &b) + &no_socket));
@@ -166,7 +167,7 @@ fn names_of_a_site_whose_check_fails_get_503_while_the_others_are_served() {
     let listen = format!("127.0.0.1:{}", site.port);
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
-    let mut child = Server(server.stderr(errors).spawn().expect("start"));
+    let mut child = KilledServer(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || site.read("err").contains("  stop "));
     assert_eq!(seen(&site, "a.test").1, "of a");
     assert_eq!((seen(&site, "b.test").0, seen(&site, "c.test").0, seen(&site, "d.test").0), (503, 503, 421));
@@ -202,9 +203,10 @@ fn pipe(path: &std::path::Path) {
 
 #[test]
 fn pipe_or_link_in_place_of_a_file_of_one_site_stops_no_command_for_the_others() {
-    let site = Site::new();
+    let site = ServerSite::new();
     let (a, b) = (php("of a"), php("of b"));
-    let line = |name: &str, php: &Origin| format!("{name} {} 127.0.0.1:{}\n", root(&site, name), php.port);
+    let line =
+        |name: &str, php: &FastcgiOrigin| format!("{name} {} 127.0.0.1:{}\n", root(&site, name), php.port);
     site.write("sites", &(line("a.test", &a) + &line("b.test", &b)));
     pipe(&site.path("b.test/wp-config.php"));
     fs::create_dir(site.path("b.test/wp-content")).expect("a folder");
@@ -214,12 +216,12 @@ fn pipe_or_link_in_place_of_a_file_of_one_site_stops_no_command_for_the_others()
     let listen = format!("127.0.0.1:{}", site.port);
     let errors = fs::File::create(site.path("err")).expect("err");
     let mut server = several(&site, &["--sites", &file, "--listen", &listen]);
-    let mut child = Server(server.stderr(errors).spawn().expect("start"));
+    let mut child = KilledServer(server.stderr(errors).spawn().expect("start"));
     wait_for("a server", || site.read("err").contains("  stop "));
     assert_eq!(seen(&site, "a.test").1, "of a");
 
     let finished = |what: &str, mut command: std::process::Command| {
-        let mut child = Server(command.stdout(std::process::Stdio::null()).spawn().expect(what));
+        let mut child = KilledServer(command.stdout(std::process::Stdio::null()).spawn().expect(what));
         wait_for(what, || child.try_wait().expect("wait").is_some());
         child.wait().expect("ended").success()
     };

@@ -6,14 +6,14 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use super::{command, site_with_wordpress, started};
-use crate::support::{self, Site, send, stderr, stdout, wait_for};
+use crate::support::{self, ServerSite, send, stderr, stdout, wait_for};
 
 /// User `www-data` of Debian; tests that use it must run as root.
 const PHP: u32 = 33;
 
 /// Creates a site with a socket of php-fpm as on Debian, owned by `www-data` with the mode 0660; `None` if the tests do
 /// not run as root.
-fn site_of_php() -> Option<(Site, UnixListener)> {
+fn site_of_php() -> Option<(ServerSite, UnixListener)> {
     let site = site_with_wordpress();
     let php = UnixListener::bind(site.path("php.sock")).expect("socket");
     if chown(site.path("php.sock"), Some(PHP), Some(PHP)).is_err() {
@@ -91,9 +91,9 @@ fn unsuitable_worker_user_is_not_chosen_and_this_is_reported() {
     chmod(&socket, 0o600);
     let output = printed(&[]);
     assert_eq!(user(&output), format!("{php};"));
-    let said =
+    let wanted =
         format!("php.sock is not accessible to user {own}: worker processes run as {php}, the user of PHP");
-    assert!(stderr(&output).contains(&said), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&wanted), "{}", stderr(&output));
 
     chmod(&socket, 0o666);
     chown(site.path("html/index.php"), Some(PHP), Some(0)).expect("chown");
@@ -130,7 +130,7 @@ fn site_that_fails_its_check_does_not_make_the_worker_run_as_php_of_another_site
 }
 
 /// Returns the directive `user` for a site whose PHP listens on a port.
-fn user_over_tcp(site: &Site) -> String {
+fn user_over_tcp(site: &ServerSite) -> String {
     let output = command(site, &["--php", "127.0.0.1:9", "--print"]).output().expect("print");
     let text = stdout(&output);
     let line = text.lines().find_map(|line| line.strip_prefix("user ")).expect("a user");
@@ -202,9 +202,9 @@ fn cache_owned_by_another_user_is_started_from_scratch() {
         chown(site.path(path), Some(PHP), Some(PHP)).expect("chown");
     }
     let mut server = started(&site, &["--php", site.path("php.sock").to_str().expect("path")]);
-    let said =
+    let wanted =
         format!("the cache {} belonged to {} and is cleared", zone.display(), name_of_php("/etc/passwd"));
-    assert!(site.read("err").contains(&said), "{}", site.read("err"));
+    assert!(site.read("err").contains(&wanted), "{}", site.read("err"));
     assert_eq!(fs::metadata(&zone).expect("cache").uid(), own_user().1);
     assert!(!zone.join("a/bc/page").exists());
     wait_for("what was there to go", || {

@@ -8,21 +8,21 @@ use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use parking_lot::Mutex;
 
-use super::database::{Content, Database};
+use super::database::{GeoipContent, GeoipDatabase};
 use super::settings::{DatabaseConf, GeoipSettings};
 use crate::geo_database::file::read_whole;
-use crate::geo_database::visitor::Proxies;
+use crate::geo_database::visitor::TrustedProxies;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Databases of a configuration, shared by its locations.
-pub(super) struct Databases {
-    pub(super) proxies: Proxies,
-    opened: Vec<(Database, bool)>,
+pub(super) struct GeoipDatabases {
+    pub(super) proxies: TrustedProxies,
+    opened: Vec<(GeoipDatabase, bool)>,
     /// Errors of databases that could not be opened, until they have been reported.
     errors: Mutex<Vec<Diagnostic>>,
 }
 
-impl Databases {
+impl GeoipDatabases {
     fn open(http: &HttpConf) -> Self {
         let GeoipSettings { databases, proxies } = http.settings.feature();
         let (mut opened, mut errors) = (Vec::new(), Vec::new());
@@ -38,17 +38,17 @@ impl Databases {
     }
 
     /// Returns the database of a content, and whether its texts are converted to UTF-8.
-    pub(super) fn of(&self, content: Content) -> Option<(&Database, bool)> {
+    pub(super) fn of(&self, content: GeoipContent) -> Option<(&GeoipDatabase, bool)> {
         let found = self.opened.iter().find(|(database, _)| database.content() == content);
         found.map(|(database, utf8)| (database, *utf8))
     }
 }
 
-fn open(conf: &DatabaseConf) -> Result<Database, String> {
+fn open(conf: &DatabaseConf) -> Result<GeoipDatabase, String> {
     let path = conf.path.as_str().ok_or("the path is not valid UTF-8")?;
     let bytes = read_whole(Path::new(path))?;
     let database =
-        Database::read(bytes).map_err(|error| format!("\"{path}\" is not a valid database: {error}"))?;
+        GeoipDatabase::read(bytes).map_err(|error| format!("\"{path}\" is not a valid database: {error}"))?;
     if database.content() != conf.content {
         return Err(format!("\"{path}\" is a database of another type ({:?})", database.content()));
     }
@@ -64,9 +64,9 @@ pub(super) fn compile(
     if settings.feature::<GeoipSettings>().databases.is_empty() {
         return;
     }
-    let databases = compiler.share(Databases::open);
+    let databases = compiler.share(GeoipDatabases::open);
     for error in std::mem::take(&mut *databases.errors.lock()) {
         compiler.report(error);
     }
-    features.keep::<Arc<Databases>>(databases);
+    features.insert::<Arc<GeoipDatabases>>(databases);
 }

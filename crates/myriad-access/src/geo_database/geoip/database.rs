@@ -18,7 +18,7 @@ const UNITED_STATES: u8 = 225;
 
 /// Content of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum GeoipContent {
     /// Countries.
     Country,
     /// Cities.
@@ -28,9 +28,9 @@ pub enum Content {
 }
 
 /// A database.
-pub struct Database {
+pub struct GeoipDatabase {
     bytes: Vec<u8>,
-    content: Content,
+    content: GeoipContent,
     /// Set if the tree is over IPv6 addresses.
     six: bool,
     /// Set if cities of the United States have two additional codes.
@@ -70,27 +70,27 @@ pub struct City<'a> {
     pub codes: (u32, u32),
 }
 
-impl Database {
+impl GeoipDatabase {
     /// Reads a database from its bytes; the error is a text for the log.
     pub fn read(bytes: Vec<u8>) -> Result<Self, String> {
         let (edition, info) = structure(&bytes);
         // Editions from 106 on are offset by 105.
         let edition = if edition >= 106 { edition - 105 } else { edition };
         let (content, six, has_codes, record) = match edition {
-            1 => (Content::Country, false, false, 3),
-            12 => (Content::Country, true, false, 3),
-            2 => (Content::City, false, true, 3),
-            6 => (Content::City, false, false, 3),
-            30 => (Content::City, true, true, 3),
-            31 => (Content::City, true, false, 3),
-            4 | 5 | 11 => (Content::Organisation, false, false, 4),
-            9 => (Content::Organisation, false, false, 3),
-            21 => (Content::Organisation, true, false, 3),
-            22..=24 => (Content::Organisation, true, false, 4),
+            1 => (GeoipContent::Country, false, false, 3),
+            12 => (GeoipContent::Country, true, false, 3),
+            2 => (GeoipContent::City, false, true, 3),
+            6 => (GeoipContent::City, false, false, 3),
+            30 => (GeoipContent::City, true, true, 3),
+            31 => (GeoipContent::City, true, false, 3),
+            4 | 5 | 11 => (GeoipContent::Organisation, false, false, 4),
+            9 => (GeoipContent::Organisation, false, false, 3),
+            21 => (GeoipContent::Organisation, true, false, 3),
+            22..=24 => (GeoipContent::Organisation, true, false, 4),
             other => return Err(format!("unsupported edition {other}")),
         };
         let segment = match (content, info) {
-            (Content::Country, _) => COUNTRIES,
+            (GeoipContent::Country, _) => COUNTRIES,
             (_, Some(number)) => number,
             (_, None) => return Err("the number of nodes is missing".to_owned()),
         };
@@ -101,7 +101,7 @@ impl Database {
     }
 
     /// Returns the content of the database.
-    pub fn content(&self) -> Content {
+    pub fn content(&self) -> GeoipContent {
         self.content
     }
 
@@ -126,7 +126,7 @@ impl Database {
         let (region, city) = (take_text(&mut rest)?, take_text(&mut rest)?);
         let postal_code = take_text(&mut rest)?;
         let (latitude, longitude) = (take_degrees(&mut rest)?, take_degrees(&mut rest)?);
-        let codes = if self.has_codes && number == UNITED_STATES { little(rest.get(..3)?) } else { 0 };
+        let codes = if self.has_codes && number == UNITED_STATES { little_endian(rest.get(..3)?) } else { 0 };
         let codes = ((codes / 1000) as u32, (codes % 1000) as u32);
         Some(City { country: country(number)?, region, city, postal_code, latitude, longitude, codes })
     }
@@ -149,7 +149,7 @@ impl Database {
         for bit in (0..count).rev() {
             let side = (bits >> bit & 1) as usize;
             let at = (2 * node + side) * self.record;
-            node = little(self.bytes.get(at..at + self.record)?);
+            node = little_endian(self.bytes.get(at..at + self.record)?);
             if node >= self.segment {
                 return Some(node);
             }
@@ -163,14 +163,14 @@ fn structure(bytes: &[u8]) -> (u8, Option<usize>) {
     for from_end in 3..3 + MOST_INFO {
         let Some(at) = bytes.len().checked_sub(from_end) else { break };
         if let [255, 255, 255, edition, rest @ ..] = &bytes[at..] {
-            return (*edition, rest.get(..3).map(little));
+            return (*edition, rest.get(..3).map(little_endian));
         }
     }
     // A file without structure information is a country database, the oldest edition.
     (1, None)
 }
 
-fn little(bytes: &[u8]) -> usize {
+fn little_endian(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
@@ -185,7 +185,7 @@ fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 fn take_degrees(rest: &mut &[u8]) -> Option<i32> {
     let (bytes, behind) = rest.split_at_checked(3)?;
     *rest = behind;
-    Some(little(bytes) as i32 - 1_800_000)
+    Some(little_endian(bytes) as i32 - 1_800_000)
 }
 
 fn country(number: u8) -> Option<Country> {

@@ -1,10 +1,10 @@
 //! Rows and parsers of the directives.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, between};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
-use super::database::Content;
+use super::database::GeoipContent;
 use super::settings::{DatabaseConf, GeoipSettings};
 
 const HTTP: Contexts = Contexts::HTTP;
@@ -15,21 +15,21 @@ pub(super) static ROWS: &[Directive] = &[
         "geoip_country",
         HTTP,
         between(1, 2),
-        Set::Settings(|settings, args| database(settings, args, Content::Country)),
+        Set::Settings(|settings, args| database(settings, args, GeoipContent::Country)),
         "Country database (`.dat`); `geoip2` reads newer ones.",
     ),
     Directive::new(
         "geoip_city",
         HTTP,
         between(1, 2),
-        Set::Settings(|settings, args| database(settings, args, Content::City)),
+        Set::Settings(|settings, args| database(settings, args, GeoipContent::City)),
         "City database (`.dat`); `geoip2` reads newer ones.",
     ),
     Directive::new(
         "geoip_org",
         HTTP,
         between(1, 2),
-        Set::Settings(|settings, args| database(settings, args, Content::Organisation)),
+        Set::Settings(|settings, args| database(settings, args, GeoipContent::Organisation)),
         "Organization database (`.dat`); `geoip2` reads newer ones.",
     ),
     Directive::new(
@@ -50,7 +50,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn database(settings: &mut Settings, args: &mut Arguments<'_>, content: Content) -> Done {
+fn database(settings: &mut Settings, args: &mut Arguments<'_>, content: GeoipContent) -> SetterResult {
     let utf8 = args.len() > 1;
     if utf8 && args.bytes(1) != b"utf8" {
         return Err(args.invalid(1, "\"utf8\""));

@@ -2,14 +2,14 @@
 
 use myriad_conf::Text;
 
-use super::database::Content;
-use crate::geo_database::visitor::Proxies;
+use super::database::GeoipContent;
+use crate::geo_database::visitor::TrustedProxies;
 
 /// Settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DatabaseConf {
     /// Required content.
-    pub content: Content,
+    pub content: GeoipContent,
     /// Path of the file.
     pub path: Text,
     /// Set if texts are converted from ISO-8859-1 to UTF-8.
@@ -22,7 +22,7 @@ pub(super) struct GeoipSettings {
     /// Databases, at most one of each content.
     pub databases: Vec<DatabaseConf>,
     /// `geoip_proxy`, `geoip_proxy_recursive`.
-    pub proxies: Proxies,
+    pub proxies: TrustedProxies,
 }
 
 myriad_conf::feature_settings!(GeoipSettings);

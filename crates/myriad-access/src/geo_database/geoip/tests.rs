@@ -1,8 +1,8 @@
 use std::net::IpAddr;
 
-use myriad_serve::testing::{TestFolder, TestSite, ask};
+use myriad_serve::testing::{TestFolder, TestSite, send_request};
 
-use super::database::{Content, Database};
+use super::database::{GeoipContent, GeoipDatabase};
 
 const ENGLAND: u8 = 77;
 
@@ -57,7 +57,7 @@ fn organisations() -> Vec<u8> {
 fn shown(http: &str, folder: &TestFolder, text: &str, fields: &[(&str, &str)]) -> String {
     let http = http.replace("@DIR@", &folder.0.display().to_string());
     let site = TestSite::new(&http, &format!("location / {{ return 200 \"{text}\"; }}"));
-    ask(&site, "GET /", fields).text
+    send_request(&site, "GET /", fields).text
 }
 
 fn folder(name: &str) -> TestFolder {
@@ -111,7 +111,7 @@ fn damaged_geoip_database_yields_no_out_of_range_data() {
                 if let Some(byte) = damaged.get_mut(place) {
                     *byte ^= 0xff;
                 }
-                let Ok(database) = Database::read(damaged) else { continue };
+                let Ok(database) = GeoipDatabase::read(damaged) else { continue };
                 for address in &addresses {
                     _ = database.country(*address);
                     assert!(database.organisation(*address).is_none_or(|text| text.len() < 300));
@@ -131,8 +131,8 @@ fn database_of_the_debian_package_is_read() {
     ] {
         // The package may not be installed.
         let Ok(bytes) = std::fs::read(file) else { continue };
-        let database = Database::read(bytes).expect("a database");
-        assert_eq!(database.content(), Content::Country);
+        let database = GeoipDatabase::read(bytes).expect("a database");
+        assert_eq!(database.content(), GeoipContent::Country);
         let country = database.country(address.parse().unwrap());
         assert_eq!(country.map(|country| country.code), Some(code), "{address}");
     }

@@ -2,74 +2,75 @@
 
 use std::sync::Arc;
 
-use super::compile::Databases;
-use super::database::{City, Content, Country};
+use super::compile::GeoipDatabases;
+use super::database::{City, Country, GeoipContent};
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Connection;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 /// Creates a row for a part of the record of an address.
 macro_rules! row {
     ($name:literal, $find:ident, $part:expr) => {
-        Row::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part))).yielding()
+        RequestVariable::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part)))
+            .yielding()
     };
 }
 
 /// Variables with the records of the client address. They yield to variables of the configuration: without a database,
 /// nginx configurations may define these names by maps.
-pub(super) const VARIABLES: &[Row] = &[
+pub(super) const VARIABLES: &[RequestVariable] = &[
     row!("geoip_country_code", country, |country| country.code),
     row!("geoip_country_code3", country, |country| country.code3),
     row!("geoip_country_name", country, |country| country.name),
-    Row::new("geoip", "geoip_org", &[Connection], Made(organisation)).yielding(),
-    row!("geoip_city_continent_code", city, |city, out| put(out, city.country.continent.as_bytes())),
-    row!("geoip_city_country_code", city, |city, out| put(out, city.country.code.as_bytes())),
-    row!("geoip_city_country_code3", city, |city, out| put(out, city.country.code3.as_bytes())),
-    row!("geoip_city_country_name", city, |city, out| put(out, city.country.name.as_bytes())),
-    row!("geoip_region", city, |city, out| put(out, city.region)),
-    row!("geoip_city", city, |city, out| put(out, city.city)),
-    row!("geoip_postal_code", city, |city, out| put(out, city.postal_code)),
+    RequestVariable::new("geoip", "geoip_org", &[Connection], Made(organisation)).yielding(),
+    row!("geoip_city_continent_code", city, |city, out| append_text(out, city.country.continent.as_bytes())),
+    row!("geoip_city_country_code", city, |city, out| append_text(out, city.country.code.as_bytes())),
+    row!("geoip_city_country_code3", city, |city, out| append_text(out, city.country.code3.as_bytes())),
+    row!("geoip_city_country_name", city, |city, out| append_text(out, city.country.name.as_bytes())),
+    row!("geoip_region", city, |city, out| append_text(out, city.region)),
+    row!("geoip_city", city, |city, out| append_text(out, city.city)),
+    row!("geoip_postal_code", city, |city, out| append_text(out, city.postal_code)),
     row!("geoip_latitude", city, |city, out| degrees(out, city.latitude)),
     row!("geoip_longitude", city, |city, out| degrees(out, city.longitude)),
-    row!("geoip_dma_code", city, |city, out| put(out, city.codes.0.to_string().as_bytes())),
-    row!("geoip_area_code", city, |city, out| put(out, city.codes.1.to_string().as_bytes())),
+    row!("geoip_dma_code", city, |city, out| append_text(out, city.codes.0.to_string().as_bytes())),
+    row!("geoip_area_code", city, |city, out| append_text(out, city.codes.1.to_string().as_bytes())),
 ];
 
 /// Returns the databases and the address to look up.
-fn asked(request: &Request) -> Option<(&Databases, std::net::IpAddr)> {
-    let databases: &Databases = request.place().features.get::<Arc<Databases>>()?;
-    let told = request.received.head.fields().get_all(b"X-Forwarded-For");
-    let told: Vec<&[u8]> = told.collect();
-    Some((databases, databases.proxies.behind(request.client(), told.into_iter())?))
+fn lookup_input(request: &Request) -> Option<(&GeoipDatabases, std::net::IpAddr)> {
+    let databases: &GeoipDatabases = request.place().features.get::<Arc<GeoipDatabases>>()?;
+    let forwarded_for = request.received.head.fields().get_all(b"X-Forwarded-For");
+    let forwarded_for: Vec<&[u8]> = forwarded_for.collect();
+    Some((databases, databases.proxies.forwarded_client(request.client(), forwarded_for.into_iter())?))
 }
 
 fn country(request: &Request, out: &mut Vec<u8>, part: fn(&Country) -> &'static str) -> bool {
-    let found =
-        asked(request).and_then(|(databases, address)| databases.of(Content::Country)?.0.country(address));
-    found.is_some_and(|country| put(out, part(&country).as_bytes()))
+    let found = lookup_input(request)
+        .and_then(|(databases, address)| databases.of(GeoipContent::Country)?.0.country(address));
+    found.is_some_and(|country| append_text(out, part(&country).as_bytes()))
 }
 
 fn organisation(request: &Request, out: &mut Vec<u8>) -> bool {
-    let Some((databases, address)) = asked(request) else { return false };
-    let Some((database, utf8)) = databases.of(Content::Organisation) else { return false };
+    let Some((databases, address)) = lookup_input(request) else { return false };
+    let Some((database, utf8)) = databases.of(GeoipContent::Organisation) else { return false };
     let before = out.len();
-    let found = database.organisation(address).is_some_and(|text| put(out, text));
-    settle(out, before, utf8);
+    let found = database.organisation(address).is_some_and(|text| append_text(out, text));
+    finish_text(out, before, utf8);
     found
 }
 
 fn city(request: &Request, out: &mut Vec<u8>, show: fn(&City<'_>, &mut Vec<u8>) -> bool) -> bool {
-    let Some((databases, address)) = asked(request) else { return false };
-    let Some((database, utf8)) = databases.of(Content::City) else { return false };
+    let Some((databases, address)) = lookup_input(request) else { return false };
+    let Some((database, utf8)) = databases.of(GeoipContent::City) else { return false };
     let before = out.len();
     let found = database.city(address).is_some_and(|city| show(&city, out));
-    settle(out, before, utf8);
+    finish_text(out, before, utf8);
     found
 }
 
 /// Converts the bytes after `before` from ISO-8859-1 to UTF-8 if `utf8` is set.
-fn settle(out: &mut Vec<u8>, before: usize, utf8: bool) {
+fn finish_text(out: &mut Vec<u8>, before: usize, utf8: bool) {
     if utf8 && !out[before..].is_ascii() {
         let text: String = out[before..].iter().map(|byte| char::from(*byte)).collect();
         out.truncate(before);
@@ -78,24 +79,24 @@ fn settle(out: &mut Vec<u8>, before: usize, utf8: bool) {
 }
 
 /// Appends a text; returns whether it is not empty.
-fn put(out: &mut Vec<u8>, text: &[u8]) -> bool {
+fn append_text(out: &mut Vec<u8>, text: &[u8]) -> bool {
     out.extend_from_slice(text);
     !text.is_empty()
 }
 
 fn degrees(out: &mut Vec<u8>, ten_thousandths: i32) -> bool {
     let (sign, value) = (if ten_thousandths < 0 { "-" } else { "" }, ten_thousandths.unsigned_abs());
-    put(out, format!("{sign}{}.{:04}", value / 10_000, value % 10_000).as_bytes())
+    append_text(out, format!("{sign}{}.{:04}", value / 10_000, value % 10_000).as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset};
 
     #[test]
     fn nothing_is_known_of_an_address_without_a_database() {
-        lacks(
-            &mut Case::default().begin(),
+        assert_unset(
+            &mut VariableCase::default().begin(),
             &[
                 "geoip_country_code",
                 "geoip_country_code3",

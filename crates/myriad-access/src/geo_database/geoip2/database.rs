@@ -8,42 +8,44 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
 /// Database in MaxMind's format.
-pub(super) struct Database(Reader<Vec<u8>>);
+pub(super) struct Geoip2Database(Reader<Vec<u8>>);
 
 /// Path of keys to a value.
 #[derive(Debug)]
-pub(super) struct Path {
-    keys: Box<[Key]>,
+pub(super) struct ValuePath {
+    keys: Box<[PathKey]>,
     has_numbers: bool,
 }
 
 /// Key of a map, which may also be an index of a list.
 #[derive(Debug)]
-struct Key {
+struct PathKey {
     name: Box<str>,
     /// Index from 0; a negative index counts from the last item, which is -1.
     number: Option<isize>,
 }
 
-impl Path {
+impl ValuePath {
     /// Creates a path of these words.
     pub(super) fn new(words: &[String]) -> Self {
-        let keys: Box<[Key]> =
-            words.iter().map(|word| Key { name: word.as_str().into(), number: word.parse().ok() }).collect();
+        let keys: Box<[PathKey]> = words
+            .iter()
+            .map(|word| PathKey { name: word.as_str().into(), number: word.parse().ok() })
+            .collect();
         Self { has_numbers: keys.iter().any(|key| key.number.is_some()), keys }
     }
 
     /// Returns the path in the form of the reader; with `numbers`, words that are numbers are indexes of lists.
     fn elements(&self, numbers: bool) -> Vec<PathElement<'_>> {
         let element = |key| match key {
-            &Key { number: Some(number), .. } if numbers => PathElement::from(number),
-            Key { name, .. } => PathElement::Key(name),
+            &PathKey { number: Some(number), .. } if numbers => PathElement::from(number),
+            PathKey { name, .. } => PathElement::Key(name),
         };
         self.keys.iter().map(element).collect()
     }
 }
 
-impl Database {
+impl Geoip2Database {
     /// Reads a database from its bytes; the error is a text for the log.
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
         Reader::from_source(bytes).map(Self).map_err(|error| error.to_string())
@@ -56,34 +58,34 @@ impl Database {
 
     /// Appends the value of an address. Returns false if it has no value, or if the value is neither text nor number;
     /// damaged data counts as missing.
-    pub(super) fn find(&self, address: IpAddr, path: &Path, out: &mut Vec<u8>) -> bool {
+    pub(super) fn find(&self, address: IpAddr, path: &ValuePath, out: &mut Vec<u8>) -> bool {
         let Ok(found) = self.0.lookup(address) else { return false };
         // A word that is a number is an index of a list, or otherwise a key.
         let value = value(&found, path, true)
             .or_else(|| path.has_numbers.then(|| value(&found, path, false)).flatten());
         match value {
-            Some(Shown(text)) => out.extend_from_slice(&text),
+            Some(FormattedValue(text)) => out.extend_from_slice(&text),
             None => return false,
         }
         true
     }
 }
 
-fn value(found: &LookupResult<'_, Vec<u8>>, path: &Path, numbers: bool) -> Option<Shown> {
+fn value(found: &LookupResult<'_, Vec<u8>>, path: &ValuePath, numbers: bool) -> Option<FormattedValue> {
     found.decode_path(&path.elements(numbers)).ok().flatten()
 }
 
 /// Text of a value in a variable.
-struct Shown(Vec<u8>);
+struct FormattedValue(Vec<u8>);
 
-impl<'de> Deserialize<'de> for Shown {
+impl<'de> Deserialize<'de> for FormattedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Showing)
+        deserializer.deserialize_any(ValueFormatter)
     }
 }
 
 /// Formats values like the module; rejects lists and maps.
-struct Showing;
+struct ValueFormatter;
 
 /// Appends a text.
 pub(super) fn append(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
@@ -92,44 +94,44 @@ pub(super) fn append(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     debug_assert!(written.is_ok(), "writing to memory cannot fail");
 }
 
-fn shown(text: fmt::Arguments<'_>) -> Shown {
+fn formatted(text: fmt::Arguments<'_>) -> FormattedValue {
     let mut out = Vec::new();
     append(&mut out, text);
-    Shown(out)
+    FormattedValue(out)
 }
 
-impl Visitor<'_> for Showing {
-    type Value = Shown;
+impl Visitor<'_> for ValueFormatter {
+    type Value = FormattedValue;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("a text or a number")
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Shown, E> {
-        Ok(shown(format_args!("{}", u8::from(value))))
+    fn visit_bool<E: Error>(self, value: bool) -> Result<FormattedValue, E> {
+        Ok(formatted(format_args!("{}", u8::from(value))))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Shown, E> {
-        Ok(shown(format_args!("{value}")))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<FormattedValue, E> {
+        Ok(formatted(format_args!("{value}")))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Shown, E> {
-        Ok(shown(format_args!("{value}")))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<FormattedValue, E> {
+        Ok(formatted(format_args!("{value}")))
     }
 
-    fn visit_u128<E: Error>(self, value: u128) -> Result<Shown, E> {
-        Ok(shown(format_args!("{value:#034x}")))
+    fn visit_u128<E: Error>(self, value: u128) -> Result<FormattedValue, E> {
+        Ok(formatted(format_args!("{value:#034x}")))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Shown, E> {
-        Ok(shown(format_args!("{value:.5}")))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<FormattedValue, E> {
+        Ok(formatted(format_args!("{value:.5}")))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Shown, E> {
-        Ok(Shown(value.into()))
+    fn visit_str<E: Error>(self, value: &str) -> Result<FormattedValue, E> {
+        Ok(FormattedValue(value.into()))
     }
 
-    fn visit_bytes<E: Error>(self, value: &[u8]) -> Result<Shown, E> {
-        Ok(Shown(value.into()))
+    fn visit_bytes<E: Error>(self, value: &[u8]) -> Result<FormattedValue, E> {
+        Ok(FormattedValue(value.into()))
     }
 }

@@ -1,11 +1,11 @@
 //! Rows and parsers of the directives and of the lines of a block.
 
 use myriad_conf::number::parse_millis;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, block};
+use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, block};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Node, Text, Word, set};
 
-use super::settings::{DatabaseConf, Geoip2Settings, Metadata, Shown, VariableConf};
+use super::settings::{DatabaseConf, DatabaseMetadata, Geoip2Settings, VariableConf, VariableValue};
 
 const HTTP: Contexts = Contexts::HTTP;
 const LINE: &str =
@@ -40,7 +40,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn database(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn database(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let path = args.text(0)?;
     let databases = &mut settings.feature_mut::<Geoip2Settings>().databases;
     if let Some(other) = databases.iter().find(|other| other.path.bytes() == path.bytes()) {
@@ -81,24 +81,24 @@ fn variable(line: &Node) -> Result<VariableConf, Diagnostic> {
         _ => return Err(Diagnostic::error(name.span, format!("invalid setting \"{shown}\"")).help(LINE)),
     };
     let shown = match line.args.as_slice() {
-        [first, rest @ ..] if first.text == b"metadata" => Shown::Metadata(metadata(line, rest)?),
+        [first, rest @ ..] if first.text == b"metadata" => VariableValue::Metadata(metadata(line, rest)?),
         words => value(line, words)?,
     };
-    Ok(VariableConf { variable: Text::new(bare, name.span), shown })
+    Ok(VariableConf { variable: Text::new(bare, name.span), value: shown })
 }
 
-fn metadata(line: &Node, rest: &[Word]) -> Result<Metadata, Diagnostic> {
+fn metadata(line: &Node, rest: &[Word]) -> Result<DatabaseMetadata, Diagnostic> {
     match rest {
-        [field] if field.text == b"build_epoch" => Ok(Metadata::BuildEpoch),
-        [field] if field.text == b"last_check" => Ok(Metadata::LastCheck),
-        [field] if field.text == b"last_change" => Ok(Metadata::LastChange),
+        [field] if field.text == b"build_epoch" => Ok(DatabaseMetadata::BuildEpoch),
+        [field] if field.text == b"last_check" => Ok(DatabaseMetadata::LastCheck),
+        [field] if field.text == b"last_change" => Ok(DatabaseMetadata::LastChange),
         _ => Err(Diagnostic::error(line.span, "invalid field of metadata")
             .help("it is one of `build_epoch`, `last_check`, `last_change`")),
     }
 }
 
 /// Parses `[default=VALUE] [source=$ADDRESS] KEY ...`.
-fn value(line: &Node, words: &[Word]) -> Result<Shown, Diagnostic> {
+fn value(line: &Node, words: &[Word]) -> Result<VariableValue, Diagnostic> {
     let (mut default, mut source) = (None, None);
     let options = words.iter().take_while(|word| word.text.contains(&b'='));
     let path = &words[options.clone().count()..];
@@ -125,7 +125,7 @@ fn value(line: &Node, words: &[Word]) -> Result<Shown, Diagnostic> {
         path.iter().map(|word| String::from_utf8(word.text.clone()).ok()).collect();
     match path {
         Some(path) if !path.is_empty() => {
-            Ok(Shown::Value { default: default.unwrap_or_default(), source, path })
+            Ok(VariableValue::Value { default: default.unwrap_or_default(), source, path })
         }
         _ => Err(Diagnostic::error(line.span, "a key of the database is missing")
             .help("`mmdblookup --file FILE --ip 8.8.8.8` lists the keys, such as country iso_code")),

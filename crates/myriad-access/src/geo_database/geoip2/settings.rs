@@ -2,11 +2,11 @@
 
 use myriad_conf::{Span, Text};
 
-use crate::geo_database::visitor::Proxies;
+use crate::geo_database::visitor::TrustedProxies;
 
 /// Metadata of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Metadata {
+pub(super) enum DatabaseMetadata {
     /// `build_epoch`: build time.
     BuildEpoch,
     /// `last_check`: time of the last check of the file.
@@ -17,9 +17,9 @@ pub(super) enum Metadata {
 
 /// Value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum VariableValue {
     /// `metadata FIELD`.
-    Metadata(Metadata),
+    Metadata(DatabaseMetadata),
     /// Value from the record of an address.
     Value {
         /// `default=`; used if the database has no value.
@@ -37,7 +37,7 @@ pub(super) struct VariableConf {
     /// Name, without the `$`.
     pub variable: Text,
     /// Value of the variable.
-    pub shown: Shown,
+    pub value: VariableValue,
 }
 
 /// Settings of a `geoip2` block.
@@ -59,7 +59,7 @@ pub(super) struct Geoip2Settings {
     /// Databases, in source order.
     pub databases: Vec<DatabaseConf>,
     /// `geoip2_proxy`, `geoip2_proxy_recursive`.
-    pub proxies: Proxies,
+    pub proxies: TrustedProxies,
 }
 
 myriad_conf::feature_settings!(Geoip2Settings);

@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use myriad_conf::Diagnostic;
 use myriad_exchange::feature::{TableMaking, TableVariable};
-use myriad_script::Table;
+use myriad_script::VariableTable;
 
-use super::database::{Database, Path, append};
-use super::settings::{DatabaseConf, Geoip2Settings, Metadata, Shown, VariableConf};
+use super::database::{Geoip2Database, ValuePath, append};
+use super::settings::{DatabaseConf, DatabaseMetadata, Geoip2Settings, VariableConf, VariableValue};
 use crate::geo_database::file::DatabaseFile;
-use crate::geo_database::visitor::Proxies;
+use crate::geo_database::visitor::TrustedProxies;
 
 /// Value of a variable and its database; the database is `None` if it could not be opened, and then the configuration
 /// is rejected.
 #[derive(Debug)]
-struct Lookup {
-    file: Option<Arc<DatabaseFile<Database>>>,
-    shown: LookedUp,
+struct VariableLookup {
+    file: Option<Arc<DatabaseFile<Geoip2Database>>>,
+    source: LookupSource,
 }
 
 #[derive(Debug)]
-enum LookedUp {
-    Metadata(Metadata),
-    Value { default: Box<[u8]>, path: Path, proxies: Proxies },
+enum LookupSource {
+    Metadata(DatabaseMetadata),
+    Value { default: Box<[u8]>, path: ValuePath, proxies: TrustedProxies },
 }
 
 /// Opens the databases of a configuration.
@@ -45,51 +45,51 @@ pub(super) fn tables(making: &mut TableMaking<'_>) -> Vec<TableVariable> {
     tables
 }
 
-fn open(conf: &DatabaseConf, making: &TableMaking<'_>) -> Result<Arc<DatabaseFile<Database>>, String> {
+fn open(conf: &DatabaseConf, making: &TableMaking<'_>) -> Result<Arc<DatabaseFile<Geoip2Database>>, String> {
     let path = conf.path.as_str().ok_or("the path is not valid UTF-8")?;
-    DatabaseFile::open(making.folder.join(path), Database::read, conf.reload_ms, making.log.clone())
+    DatabaseFile::open(making.folder.join(path), Geoip2Database::read, conf.reload_ms, making.log.clone())
 }
 
 fn of_variable(
     conf: &VariableConf,
     database: &DatabaseConf,
-    proxies: &Proxies,
-    file: Option<Arc<DatabaseFile<Database>>>,
+    proxies: &TrustedProxies,
+    file: Option<Arc<DatabaseFile<Geoip2Database>>>,
 ) -> TableVariable {
-    let (sources, shown) = match &conf.shown {
-        Shown::Metadata(field) => (Vec::new(), LookedUp::Metadata(*field)),
-        Shown::Value { default, source, path } => {
+    let (sources, shown) = match &conf.value {
+        VariableValue::Metadata(field) => (Vec::new(), LookupSource::Metadata(*field)),
+        VariableValue::Value { default, source, path } => {
             // With `source=`, the address is used directly, and proxies are ignored.
             let (sources, proxies) = match source {
-                Some(source) => (vec![source.clone()], Proxies::default()),
+                Some(source) => (vec![source.clone()], TrustedProxies::default()),
                 None => (proxies.sources(conf.variable.span), proxies.clone()),
             };
-            let (default, path) = (default.as_slice().into(), Path::new(path));
-            (sources, LookedUp::Value { default, path, proxies })
+            let (default, path) = (default.as_slice().into(), ValuePath::new(path));
+            (sources, LookupSource::Value { default, path, proxies })
         }
     };
     TableVariable {
         variable: conf.variable.clone(),
         sources,
         changes: database.reload_ms > 0,
-        table: Arc::new(Lookup { file, shown }),
+        table: Arc::new(VariableLookup { file, source: shown }),
     }
 }
 
-impl Table for Lookup {
+impl VariableTable for VariableLookup {
     fn find(&self, texts: &[&[u8]], out: &mut Vec<u8>) {
         let Some(file) = &self.file else { return };
         let current = file.current();
-        match &self.shown {
-            LookedUp::Metadata(field) => {
+        match &self.source {
+            LookupSource::Metadata(field) => {
                 let shown = match field {
-                    Metadata::BuildEpoch => current.contents.built_s(),
-                    Metadata::LastCheck => file.looked_ms() / 1000,
-                    Metadata::LastChange => current.read_ms / 1000,
+                    DatabaseMetadata::BuildEpoch => current.contents.built_s(),
+                    DatabaseMetadata::LastCheck => file.last_check_ms() / 1000,
+                    DatabaseMetadata::LastChange => current.read_ms / 1000,
                 };
                 append(out, format_args!("{shown}"));
             }
-            LookedUp::Value { default, path, proxies } => {
+            LookupSource::Value { default, path, proxies } => {
                 let address = proxies.client(texts);
                 if !address.is_some_and(|address| current.contents.find(address, path, out)) {
                     out.extend_from_slice(default);

@@ -1,7 +1,7 @@
 //! Databases for tests in MaxMind's format (MaxMind-DB-spec, version 2.0): records of 24 bits, IPv6 addresses.
 
 /// Value of a database.
-pub(super) enum Value {
+pub(super) enum TestValue {
     Text(&'static str),
     Bytes(&'static [u8]),
     Bool(bool),
@@ -12,8 +12,8 @@ pub(super) enum Value {
     I32(i32),
     U64(u64),
     U128(u128),
-    Map(Vec<(&'static str, Value)>),
-    List(Vec<Value>),
+    Map(Vec<(&'static str, TestValue)>),
+    List(Vec<TestValue>),
 }
 
 /// Writes the control byte of a type and size.
@@ -31,7 +31,7 @@ fn scalar(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-impl Value {
+impl TestValue {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Text(text) => scalar(out, 2, text.as_bytes()),
@@ -63,29 +63,29 @@ impl Value {
 
 /// Target of a record in a tree node.
 #[derive(Clone, Copy)]
-enum Side {
+enum RecordTarget {
     Nothing,
     Node(usize),
     Data(usize),
 }
 
 /// Returns a database that contains the value of each network, `ADDRESS/BITS` in IPv6.
-pub(super) fn database(networks: &[(&str, Value)], built_s: u64) -> Vec<u8> {
-    let mut nodes = vec![[Side::Nothing; 2]];
+pub(super) fn database(networks: &[(&str, TestValue)], built_s: u64) -> Vec<u8> {
+    let mut nodes = vec![[RecordTarget::Nothing; 2]];
     let mut data = Vec::new();
     for (network, value) in networks {
         let (address, bits) = network.split_once('/').expect("a network");
         let address = u128::from(address.parse::<std::net::Ipv6Addr>().expect("an address"));
-        insert(&mut nodes, address, bits.parse().expect("a number"), Side::Data(data.len()));
+        insert(&mut nodes, address, bits.parse().expect("a number"), RecordTarget::Data(data.len()));
         value.write(&mut data);
     }
     let count = nodes.len();
     let mut out = Vec::new();
     for side in nodes.iter().flatten() {
         let record = match side {
-            Side::Nothing => count,
-            Side::Node(node) => *node,
-            Side::Data(offset) => count + 16 + offset,
+            RecordTarget::Nothing => count,
+            RecordTarget::Node(node) => *node,
+            RecordTarget::Data(offset) => count + 16 + offset,
         };
         out.extend_from_slice(&(record as u32).to_be_bytes()[1..]);
     }
@@ -96,33 +96,33 @@ pub(super) fn database(networks: &[(&str, Value)], built_s: u64) -> Vec<u8> {
     out
 }
 
-fn insert(nodes: &mut Vec<[Side; 2]>, address: u128, bits: u32, data: Side) {
+fn insert(nodes: &mut Vec<[RecordTarget; 2]>, address: u128, bits: u32, data: RecordTarget) {
     let mut at = 0;
     for bit in 0..bits {
         let side = (address >> (127 - bit) & 1) as usize;
         if bit == bits - 1 {
             nodes[at][side] = data;
-        } else if let Side::Node(next) = nodes[at][side] {
+        } else if let RecordTarget::Node(next) = nodes[at][side] {
             at = next;
         } else {
-            nodes.push([Side::Nothing; 2]);
+            nodes.push([RecordTarget::Nothing; 2]);
             let next = nodes.len() - 1;
-            nodes[at][side] = Side::Node(next);
+            nodes[at][side] = RecordTarget::Node(next);
             at = next;
         }
     }
 }
 
-fn metadata(count: usize, built_s: u64) -> Value {
-    Value::Map(vec![
-        ("binary_format_major_version", Value::U16(2)),
-        ("binary_format_minor_version", Value::U16(0)),
-        ("build_epoch", Value::U64(built_s)),
-        ("database_type", Value::Text("Test")),
-        ("description", Value::Map(vec![("en", Value::Text("for tests"))])),
-        ("ip_version", Value::U16(6)),
-        ("languages", Value::List(vec![Value::Text("en")])),
-        ("node_count", Value::U32(count as u32)),
-        ("record_size", Value::U16(24)),
+fn metadata(count: usize, built_s: u64) -> TestValue {
+    TestValue::Map(vec![
+        ("binary_format_major_version", TestValue::U16(2)),
+        ("binary_format_minor_version", TestValue::U16(0)),
+        ("build_epoch", TestValue::U64(built_s)),
+        ("database_type", TestValue::Text("Test")),
+        ("description", TestValue::Map(vec![("en", TestValue::Text("for tests"))])),
+        ("ip_version", TestValue::U16(6)),
+        ("languages", TestValue::List(vec![TestValue::Text("en")])),
+        ("node_count", TestValue::U32(count as u32)),
+        ("record_size", TestValue::U16(24)),
     ])
 }

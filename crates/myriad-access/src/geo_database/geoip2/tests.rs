@@ -1,29 +1,32 @@
-use myriad_serve::testing::{TestFolder, TestSite, ask};
+use myriad_serve::testing::{TestFolder, TestSite, send_request};
 
-use super::testing::{Value, database};
+use super::testing::{TestValue, database};
 
 const BUILT_S: u64 = 1_700_000_000;
 
-fn country(code: &'static str, name: &'static str) -> Value {
-    let names = Value::Map(vec![("en", Value::Text(name))]);
-    Value::Map(vec![("country", Value::Map(vec![("iso_code", Value::Text(code)), ("names", names)]))])
+fn country(code: &'static str, name: &'static str) -> TestValue {
+    let names = TestValue::Map(vec![("en", TestValue::Text(name))]);
+    TestValue::Map(vec![(
+        "country",
+        TestValue::Map(vec![("iso_code", TestValue::Text(code)), ("names", names)]),
+    )])
 }
 
 /// Returns a map with every type of value.
-fn types() -> Value {
-    Value::Map(vec![
-        ("text", Value::Text("Zürich")),
-        ("bytes", Value::Bytes(b"raw")),
-        ("true", Value::Bool(true)),
-        ("double", Value::Double(-47.366_667)),
-        ("float", Value::Float(8.5)),
-        ("u16", Value::U16(65_535)),
-        ("u32", Value::U32(2_661_552)),
-        ("i32", Value::I32(-5)),
-        ("u64", Value::U64(u64::MAX)),
-        ("u128", Value::U128(0xab << 64 | 1)),
-        ("list", Value::List(vec![country("A", ""), country("B", ""), country("C", "")])),
-        ("map", Value::Map(vec![("0", Value::Text("by its key"))])),
+fn types() -> TestValue {
+    TestValue::Map(vec![
+        ("text", TestValue::Text("Zürich")),
+        ("bytes", TestValue::Bytes(b"raw")),
+        ("true", TestValue::Bool(true)),
+        ("double", TestValue::Double(-47.366_667)),
+        ("float", TestValue::Float(8.5)),
+        ("u16", TestValue::U16(65_535)),
+        ("u32", TestValue::U32(2_661_552)),
+        ("i32", TestValue::I32(-5)),
+        ("u64", TestValue::U64(u64::MAX)),
+        ("u128", TestValue::U128(0xab << 64 | 1)),
+        ("list", TestValue::List(vec![country("A", ""), country("B", ""), country("C", "")])),
+        ("map", TestValue::Map(vec![("0", TestValue::Text("by its key"))])),
     ])
 }
 
@@ -43,19 +46,19 @@ fn folder(name: &str) -> TestFolder {
 fn shown(folder: &TestFolder, lines: &str, text: &str, fields: &[(&str, &str)]) -> String {
     let http = format!("geoip2_proxy 127.0.0.1; geoip2 x.mmdb {{ {lines} }}");
     let site = TestSite::in_folder(&folder.0, &http, &format!("location / {{ return 200 \"{text}\"; }}"));
-    ask(&site, "GET /", fields).text
+    send_request(&site, "GET /", fields).text
 }
 
 #[test]
 fn geoip2_looks_up_client_or_address_from_trusted_proxy() {
     let folder = folder("client");
     let lines = "$code default=?? country iso_code; $name country names en;";
-    let told = |address| shown(&folder, lines, "$code $name.", &[("X-Forwarded-For", address)]);
+    let lookup = |address| shown(&folder, lines, "$code $name.", &[("X-Forwarded-For", address)]);
     assert_eq!(shown(&folder, lines, "$code $name.", &[]), "LO Loopback.");
-    assert_eq!(told("81.2.69.160"), "GB United Kingdom.");
-    assert_eq!(told("81.2.70.160"), "?? .");
-    assert_eq!(told("2001:db8::1"), "?? .", "that network has no country");
-    assert_eq!(told("nonsense"), "LO Loopback.");
+    assert_eq!(lookup("81.2.69.160"), "GB United Kingdom.");
+    assert_eq!(lookup("81.2.70.160"), "?? .");
+    assert_eq!(lookup("2001:db8::1"), "?? .", "that network has no country");
+    assert_eq!(lookup("nonsense"), "LO Loopback.");
 }
 
 #[test]
@@ -68,7 +71,7 @@ fn source_is_looked_up_and_no_proxy_is_asked_about_it() {
         [("81.2.69.1", "GB"), ("::ffff:81.2.69.1", "GB"), ("8.8.8.8", "none"), ("", "none"), ("x", "none")]
     {
         let fields = [("X-Forwarded-For", "81.2.69.160")];
-        assert_eq!(ask(&site, &format!("GET /?ip={address}"), &fields).text, code, "{address}");
+        assert_eq!(send_request(&site, &format!("GET /?ip={address}"), &fields).text, code, "{address}");
     }
 }
 
@@ -117,7 +120,7 @@ fn maps_and_conditions_read_the_variable() {
     let http = "geoip2 x.mmdb { $code country iso_code; } map $code $door { LO open; default shut; }";
     let server = "location / { if ($code = LO) { return 200 $door; } return 403; }";
     let site = TestSite::in_folder(&folder.0, http, server);
-    assert_eq!(ask(&site, "GET /", &[]).text, "open");
+    assert_eq!(send_request(&site, "GET /", &[]).text, "open");
 }
 
 #[test]
@@ -128,9 +131,9 @@ fn damaged_geoip2_database_yields_no_foreign_data() {
     for place in 0..end {
         let mut damaged = sound.clone();
         damaged[place] ^= 0xff;
-        let Ok(database) = super::database::Database::read(damaged) else { continue };
+        let Ok(database) = super::database::Geoip2Database::read(damaged) else { continue };
         for address in ["127.0.0.1", "81.2.69.160", "2001:db8::1", "ffff::"] {
-            let path = super::database::Path::new(&["country".into(), "iso_code".into()]);
+            let path = super::database::ValuePath::new(&["country".into(), "iso_code".into()]);
             let mut out = Vec::new();
             let found = database.find(address.parse().unwrap(), &path, &mut out);
             assert!(found || out.is_empty());

@@ -1,7 +1,7 @@
 use super::*;
 
-fn judge(stored: &str, password: &[u8]) -> Judgement {
-    Stored::new(stored.as_bytes()).judge(password)
+fn judge(stored: &str, password: &[u8]) -> PasswordMatch {
+    StoredPassword::new(stored.as_bytes()).verify(password)
 }
 
 /// Entries generated with the system's `crypt`, `openssl passwd` and `htpasswd`.
@@ -30,9 +30,9 @@ const ENTRIES: &[(&str, &str)] = &[
 #[test]
 fn each_kind_knows_its_password_and_no_other() {
     for (stored, password) in ENTRIES {
-        assert_eq!(judge(stored, password.as_bytes()), Judgement::Match, "{stored}");
-        assert_eq!(judge(stored, b"123"), Judgement::Mismatch, "{stored}");
-        assert_eq!(judge(stored, b"x"), Judgement::Mismatch, "{stored}");
+        assert_eq!(judge(stored, password.as_bytes()), PasswordMatch::Match, "{stored}");
+        assert_eq!(judge(stored, b"123"), PasswordMatch::Mismatch, "{stored}");
+        assert_eq!(judge(stored, b"x"), PasswordMatch::Mismatch, "{stored}");
     }
 }
 
@@ -57,7 +57,7 @@ fn malformed_entries_admit_no_client() {
     ];
     for stored in broken {
         for password in [&b""[..], b"1", b"foo\n", b"password"] {
-            assert_eq!(judge(stored, password), Judgement::Mismatch, "{stored}");
+            assert_eq!(judge(stored, password), PasswordMatch::Mismatch, "{stored}");
         }
     }
 }
@@ -65,7 +65,7 @@ fn malformed_entries_admit_no_client() {
 #[test]
 fn kinds_that_are_not_known_match_nothing() {
     for stored in ["", "password", "$y$j9T$x$y", "$argon2id$v=19$m=1", "$7$x"] {
-        assert_eq!(judge(stored, stored.as_bytes()), Judgement::Unknown, "{stored}");
+        assert_eq!(judge(stored, stored.as_bytes()), PasswordMatch::Unknown, "{stored}");
     }
 }
 
@@ -73,16 +73,16 @@ fn kinds_that_are_not_known_match_nothing() {
 fn cost_of_a_hash_does_not_grow_with_what_comes_from_outside() {
     let long = vec![b'x'; 100_000];
     for (stored, _) in ENTRIES {
-        assert_eq!(judge(stored, &long), Judgement::Mismatch, "{stored}");
+        assert_eq!(judge(stored, &long), PasswordMatch::Mismatch, "{stored}");
     }
 }
 
 #[test]
 fn a_zero_does_not_end_a_password() {
-    assert_eq!(judge("sa3tHJ3/KuYvI", b"password\0x"), Judgement::Mismatch);
+    assert_eq!(judge("sa3tHJ3/KuYvI", b"password\0x"), PasswordMatch::Mismatch);
     assert_eq!(
         judge("$2y$04$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm", b"password\0x"),
-        Judgement::Mismatch
+        PasswordMatch::Mismatch
     );
 }
 
@@ -101,8 +101,8 @@ fn no_entry_makes_trouble() {
         }
         // A mutated entry may still encode the same hash, because `crypt` ignores some bits. It must not match a
         // different password.
-        let judged = Stored::new(&entry).judge(b"a password of nobody");
-        assert_ne!(judged, Judgement::Match, "{}", entry.escape_ascii());
+        let judged = StoredPassword::new(&entry).verify(b"a password of nobody");
+        assert_ne!(judged, PasswordMatch::Match, "{}", entry.escape_ascii());
         let mut file = b"ann:".to_vec();
         file.extend_from_slice(&entry);
         let found = crate::password::find(&file, b"ann").expect("the user is there");

@@ -1,10 +1,10 @@
 //! Parser of the `bots` block and its lines.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, block, parse_network};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, block, parse_network};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Node};
 
-use super::list::Line;
+use super::list::BotLine;
 use super::settings::BotSettings;
 
 const LINE: &str = "write `CLASS \"part of User-Agent\" [network ...];`, for example `monitor \"MyUptime\" 192.0.2.0/24;`, or \
@@ -22,14 +22,14 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .repeats()
 .own()];
 
-fn bots(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
-    let said = settings.feature_mut::<BotSettings>();
-    said.is_said = true;
+fn bots(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
+    let bot_settings = settings.feature_mut::<BotSettings>();
+    bot_settings.is_configured = true;
     for line in args.node.block.iter().flatten() {
         if line.name.text == b"builtin" {
-            said.builtin = builtin(line)?;
+            bot_settings.builtin = builtin(line)?;
         } else {
-            said.lines.push(robot(line)?);
+            bot_settings.lines.push(parse_robot(line)?);
         }
     }
     Ok(())
@@ -46,7 +46,7 @@ fn builtin(line: &Node) -> Result<bool, Diagnostic> {
     }
 }
 
-fn robot(line: &Node) -> Result<Line, Diagnostic> {
+fn parse_robot(line: &Node) -> Result<BotLine, Diagnostic> {
     let class = line.name.text.as_slice();
     let sound = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if line.block.is_some() || !class.iter().all(sound) {
@@ -67,5 +67,5 @@ fn robot(line: &Node) -> Result<Line, Diagnostic> {
     };
     let class = if class == b"none" { &b""[..] } else { class };
     let networks = networks.iter().map(network).collect::<Result<_, _>>()?;
-    Ok(Line { class: class.into(), agent: agent.text.as_slice().into(), networks })
+    Ok(BotLine { class: class.into(), agent: agent.text.as_slice().into(), networks })
 }

@@ -15,7 +15,7 @@ const AGENT: usize = 512;
 
 /// A line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct BotLine {
     /// Value of `$bot`; empty for `none`.
     pub class: Box<[u8]>,
     /// Text that `User-Agent` must contain, as written.
@@ -29,7 +29,7 @@ pub(super) struct Line {
 pub(super) struct BotList {
     /// Number of the list, which distinguishes it from the lists of other configurations in the memo of a worker.
     number: u64,
-    lines: Vec<Line>,
+    lines: Vec<BotLine>,
     /// Texts of the lines in lower case, each with the index of its line, sorted by bytes.
     texts: Vec<(Box<[u8]>, usize)>,
     /// Ranges of `texts`, by first byte.
@@ -38,7 +38,7 @@ pub(super) struct BotList {
 
 /// Result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bot<'a> {
+pub(super) struct BotMatch<'a> {
     /// Class of the robot.
     pub class: &'a [u8],
     /// Text that matched; empty if the request has no `User-Agent`.
@@ -53,11 +53,11 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl BotList {
     /// Creates a list of the given lines, followed by the built-in lines if `builtin` is set.
-    pub(super) fn new(mut lines: Vec<Line>, builtin: bool) -> Self {
+    pub(super) fn new(mut lines: Vec<BotLine>, builtin: bool) -> Self {
         if builtin {
             lines.extend(builtin_lines());
         }
-        let small = |(index, line): (usize, &Line)| (line.agent.to_ascii_lowercase().into(), index);
+        let small = |(index, line): (usize, &BotLine)| (line.agent.to_ascii_lowercase().into(), index);
         let mut texts: Vec<(Box<[u8]>, usize)> = lines.iter().enumerate().map(small).collect();
         texts.sort();
         let of = |first: usize| {
@@ -78,19 +78,19 @@ impl BotList {
 
     /// Classifies a client by its `User-Agent`; returns `None` for a browser. A client on a unix socket has no address
     /// and cannot be verified.
-    pub(super) fn find(&self, agent: &[u8], client: Option<IpAddr>) -> Option<Bot<'_>> {
+    pub(super) fn find(&self, agent: &[u8], client: Option<IpAddr>) -> Option<BotMatch<'_>> {
         if agent.is_empty() {
-            return Some(Bot { class: b"unknown", name: b"", verified: None });
+            return Some(BotMatch { class: b"unknown", name: b"", verified: None });
         }
         let agent = &agent[..agent.len().min(AGENT)];
-        let line = self.lines.get(memo::line(self.number, agent, || self.line(agent)))?;
+        let line = self.lines.get(memo::matching_line(self.number, agent, || self.line(agent)))?;
         if line.class.is_empty() {
             return None;
         }
         let verified = (client.is_some() && !line.networks.is_empty())
             .then(|| line.networks.iter().any(|network| network.contains(client)));
         let class: &[u8] = if verified == Some(false) { b"forged" } else { &line.class };
-        Some(Bot { class, name: &line.agent, verified })
+        Some(BotMatch { class, name: &line.agent, verified })
     }
 
     /// Returns the index of the first line whose text `agent` contains, or `usize::MAX` if no line matches.
@@ -109,18 +109,18 @@ impl BotList {
 }
 
 /// Returns the lines of `presets/bots.conf`.
-fn builtin_lines() -> impl Iterator<Item = Line> {
+fn builtin_lines() -> impl Iterator<Item = BotLine> {
     include_str!("../../../../../presets/bots.conf").lines().filter_map(builtin_line)
 }
 
 /// Parses `CLASS "text" [network ...];`; returns `None` for a comment.
-fn builtin_line(line: &str) -> Option<Line> {
+fn builtin_line(line: &str) -> Option<BotLine> {
     let line = line.trim().strip_suffix(';').filter(|line| !line.starts_with('#'))?;
     let mut parts = line.splitn(3, '"');
     let (class, agent, networks) = (parts.next()?.trim(), parts.next()?, parts.next()?);
     let class = if class == "none" { "" } else { class };
     let networks = networks.split_whitespace().filter_map(|text| parse_network(text.as_bytes())).collect();
-    Some(Line { class: class.as_bytes().into(), agent: agent.as_bytes().into(), networks })
+    Some(BotLine { class: class.as_bytes().into(), agent: agent.as_bytes().into(), networks })
 }
 
 #[cfg(test)]
@@ -183,12 +183,12 @@ mod tests {
         assert_eq!(class(agent, "192.0.2.1"), "forged");
         assert_eq!(class(agent, "no address"), "search");
         let found = BotList::builtin().find(agent.as_bytes(), "66.249.66.1".parse().ok());
-        assert_eq!(found, Some(Bot { class: b"search", name: b"Googlebot", verified: Some(true) }));
+        assert_eq!(found, Some(BotMatch { class: b"search", name: b"Googlebot", verified: Some(true) }));
     }
 
     #[test]
     fn first_line_counts_and_own_lines_come_before() {
-        let line = |class: &[u8], agent: &[u8]| Line {
+        let line = |class: &[u8], agent: &[u8]| BotLine {
             class: class.into(),
             agent: agent.into(),
             networks: Vec::new(),

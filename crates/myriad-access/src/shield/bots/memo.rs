@@ -8,22 +8,22 @@ use std::cell::RefCell;
 const PLACES: usize = 256;
 
 #[derive(Default)]
-struct Remembered {
+struct MemoSlot {
     list: u64,
     agent: Vec<u8>,
     line: usize,
 }
 
 thread_local! {
-    static MEMO: RefCell<Box<[Remembered]>> =
-        RefCell::new((0..PLACES).map(|_| Remembered::default()).collect());
+    static MEMO: RefCell<Box<[MemoSlot]>> =
+        RefCell::new((0..PLACES).map(|_| MemoSlot::default()).collect());
 }
 
 /// Returns the line of a list that matches `agent`, computed by `find` if it is not remembered. `agent` must not be
 /// empty.
-pub(super) fn line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usize {
+pub(super) fn matching_line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usize {
     MEMO.with_borrow_mut(|memo| {
-        let known = &mut memo[place(agent)];
+        let known = &mut memo[slot_index(agent)];
         if known.list != list || known.agent != agent {
             known.line = find();
             known.list = list;
@@ -35,7 +35,7 @@ pub(super) fn line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usi
 }
 
 /// Hashes the length and eight bytes each of the middle and of the tail, which differ most.
-fn place(agent: &[u8]) -> usize {
+fn slot_index(agent: &[u8]) -> usize {
     let word = |at: usize| {
         let bytes = agent.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
         u64::from_le_bytes(bytes.unwrap_or_default())
@@ -57,11 +57,11 @@ mod tests {
             for (number, agent) in agents.iter().enumerate() {
                 for list in [7, 8] {
                     let answer = number * 10 + list as usize;
-                    assert_eq!(line(list, agent, || answer), answer, "round {round}");
+                    assert_eq!(matching_line(list, agent, || answer), answer, "round {round}");
                 }
             }
         }
-        assert_eq!(line(7, b"once", || 3), 3);
-        assert_eq!(line(7, b"once", || 4), 3, "it is not looked for again");
+        assert_eq!(matching_line(7, b"once", || 3), 3);
+        assert_eq!(matching_line(7, b"once", || 4), 3, "it is not looked for again");
     }
 }

@@ -23,7 +23,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use list::BotList;
 use settings::BotSettings;
-use variables::{BuiltinClasses, OwnClasses};
+use variables::{BuiltinClasses, ConfiguredClasses};
 
 /// Registration of this feature.
 pub const FEATURE: Feature =
@@ -31,18 +31,18 @@ pub const FEATURE: Feature =
 
 /// Stores the list of a configuration that has a `bots` block, and the classifier for request counts.
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let own = settings.feature::<BotSettings>().is_said.then(|| {
+    let own = settings.feature::<BotSettings>().is_configured.then(|| {
         compiler.share(|http| {
-            let said = http.settings.feature::<BotSettings>();
-            BotList::new(said.lines.clone(), said.builtin)
+            let bot_settings = http.settings.feature::<BotSettings>();
+            BotList::new(bot_settings.lines.clone(), bot_settings.builtin)
         })
     });
     let classes: Arc<dyn VisitorClasses> = match &own {
-        Some(list) => compiler.share(|_| OwnClasses(Arc::clone(list))),
+        Some(list) => compiler.share(|_| ConfiguredClasses(Arc::clone(list))),
         None => compiler.share(|_| BuiltinClasses),
     };
-    features.keep(classes);
+    features.insert(classes);
     if let Some(list) = own {
-        features.keep::<Arc<BotList>>(list);
+        features.insert::<Arc<BotList>>(list);
     }
 }

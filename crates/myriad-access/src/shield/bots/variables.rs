@@ -2,27 +2,31 @@
 
 use std::sync::Arc;
 
-use myriad_conf::registry::Status;
-use myriad_exchange::exchange::variables::Row;
+use myriad_conf::registry::DirectiveStatus;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::{Request, VisitorClasses};
 use myriad_exchange::runtime::Reads;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 use myriad_http::Known;
 
-use super::list::{Bot, BotList};
+use super::list::{BotList, BotMatch};
 
 /// Inputs of these variables. `Sec-Purpose` is read as well, but need not be listed: variables that depend on the
 /// connection are never evaluated on the fast path.
 const READS: &[Reads] = &[Reads::FromField(Known::UserAgent), Reads::Connection];
 
 /// Variables of the robot classification. They yield to maps with these names in existing configurations.
-pub(super) const VARIABLES: &[Row] = &[
-    Row::new("shield", "bot", READS, Made(class)).fares(Status::Own).yielding(),
-    Row::new("shield", "bot_name", READS, Made(name)).fares(Status::Own).yielding(),
-    Row::new("shield", "bot_verified", READS, Made(verified)).fares(Status::Own).yielding(),
+pub(super) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("shield", "bot", READS, Made(class)).with_status(DirectiveStatus::Own).yielding(),
+    RequestVariable::new("shield", "bot_name", READS, Made(name))
+        .with_status(DirectiveStatus::Own)
+        .yielding(),
+    RequestVariable::new("shield", "bot_verified", READS, Made(verified))
+        .with_status(DirectiveStatus::Own)
+        .yielding(),
 ];
 
-fn find(request: &Request) -> Option<Bot<'_>> {
+fn find(request: &Request) -> Option<BotMatch<'_>> {
     find_in(list(request), request)
 }
 
@@ -33,7 +37,7 @@ fn list(request: &Request) -> &BotList {
     }
 }
 
-fn find_in<'a>(list: &'a BotList, request: &Request) -> Option<Bot<'a>> {
+fn find_in<'a>(list: &'a BotList, request: &Request) -> Option<BotMatch<'a>> {
     let agent = request.received.head.fields().known(Known::UserAgent).unwrap_or_default();
     list.find(agent, request.client())
 }
@@ -45,12 +49,12 @@ fn class(request: &Request, out: &mut Vec<u8>) -> bool {
 }
 
 /// Classes by which requests are counted (the values of `$bot`), by the list of the configuration.
-pub(super) struct OwnClasses(pub(super) Arc<BotList>);
+pub(super) struct ConfiguredClasses(pub(super) Arc<BotList>);
 
 /// Classes by which requests are counted, by the built-in list.
 pub(super) struct BuiltinClasses;
 
-impl VisitorClasses for OwnClasses {
+impl VisitorClasses for ConfiguredClasses {
     fn class<'a>(&'a self, request: &'a Request) -> &'a [u8] {
         class_in(&self.0, request)
     }
@@ -65,20 +69,21 @@ impl VisitorClasses for BuiltinClasses {
 fn class_in<'a>(list: &'a BotList, request: &Request) -> &'a [u8] {
     match find_in(list, request) {
         Some(bot) => bot.class,
-        None if is_fetched_ahead(request) => b"prefetch",
+        None if is_prefetch(request) => b"prefetch",
         None => b"",
     }
 }
 
 /// Returns whether a browser prefetches the page, so that no person waits for it. It iterates over the fields once,
 /// because it runs for every request.
-fn is_fetched_ahead(request: &Request) -> bool {
-    let says = |value: &[u8]| value.windows(8).any(|part| part == b"prefetch");
+fn is_prefetch(request: &Request) -> bool {
+    let mentions_prefetch = |value: &[u8]| value.windows(8).any(|part| part == b"prefetch");
     request.received.head.fields().iter_known().any(|(known, name, value)| match known {
-        Some(Known::Purpose) => says(value),
+        Some(Known::Purpose) => mentions_prefetch(value),
         Some(_) => false,
         None => {
-            (name.eq_ignore_ascii_case(b"Sec-Purpose") || name.eq_ignore_ascii_case(b"X-Moz")) && says(value)
+            (name.eq_ignore_ascii_case(b"Sec-Purpose") || name.eq_ignore_ascii_case(b"X-Moz"))
+                && mentions_prefetch(value)
         }
     })
 }
@@ -97,16 +102,19 @@ fn verified(request: &Request, out: &mut Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, lacks, shows};
+    use myriad_serve::testing::variables::{VariableCase, assert_unset, assert_variables};
 
     #[test]
     fn robots_are_shown_by_class_name_and_network() {
         // Test requests come from the loopback address.
         let forged = [("bot", "forged"), ("bot_name", "Googlebot"), ("bot_verified", "0")];
         let fields = &[("User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1)")];
-        shows(&mut Case { fields, ..Case::default() }.begin(), &forged);
+        assert_variables(&mut VariableCase { fields, ..VariableCase::default() }.begin(), &forged);
         let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0")];
-        lacks(&mut Case { fields, ..Case::default() }.begin(), &["bot", "bot_name", "bot_verified"]);
+        assert_unset(
+            &mut VariableCase { fields, ..VariableCase::default() }.begin(),
+            &["bot", "bot_name", "bot_verified"],
+        );
     }
 
     #[test]
@@ -115,11 +123,14 @@ mod tests {
             [("Sec-Purpose", "prefetch;prerender"), ("purpose", "prefetch"), ("X-moz", "prefetch")]
         {
             let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0"), (name, value)];
-            shows(&mut Case { fields, ..Case::default() }.begin(), &[("bot", "prefetch")]);
+            assert_variables(
+                &mut VariableCase { fields, ..VariableCase::default() }.begin(),
+                &[("bot", "prefetch")],
+            );
         }
         for (name, value) in [("Sec-Purpose", "fetch"), ("X-Other", "prefetch"), ("Referer", "prefetch")] {
             let fields = &[("User-Agent", "Mozilla/5.0 Firefox/133.0"), (name, value)];
-            lacks(&mut Case { fields, ..Case::default() }.begin(), &["bot"]);
+            assert_unset(&mut VariableCase { fields, ..VariableCase::default() }.begin(), &["bot"]);
         }
     }
 }

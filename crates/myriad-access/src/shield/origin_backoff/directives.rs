@@ -1,6 +1,6 @@
 //! Row and parser of `origin_backoff`.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
 /// Pauses, in milliseconds.
@@ -9,7 +9,7 @@ pub(super) struct BackoffRules {
     /// Pause after the first failure.
     pub first_ms: u64,
     /// Maximum pause.
-    pub most_ms: u64,
+    pub max_ms: u64,
 }
 
 /// `origin_backoff` of a level; `None` with `off`.
@@ -35,7 +35,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-fn origin_backoff(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn origin_backoff(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let rules = &mut settings.feature_mut::<BackoffSettings>().0;
     if args.len() == 1 && args.bytes(0) == b"off" {
         *rules = None;
@@ -49,6 +49,6 @@ fn origin_backoff(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     if !(first_ms..=LONGEST_MS).contains(&most_ms) {
         return Err(args.invalid(1, "a time up to 1h, not less than the first pause"));
     }
-    *rules = Some(BackoffRules { first_ms, most_ms });
+    *rules = Some(BackoffRules { first_ms, max_ms: most_ms });
     Ok(())
 }

@@ -17,7 +17,7 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use directives::{BackoffRules, BackoffSettings};
-pub use table::HeldOff;
+pub use table::ActivePause;
 use table::TABLE;
 
 /// Registration of this feature.
@@ -25,29 +25,29 @@ pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_b
 
 fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if let Some(rules) = settings.feature::<BackoffSettings>().0 {
-        features.keep(rules);
+        features.insert(rules);
     }
 }
 
 /// Returns the remaining pause of the requested page; `None` if it may be fetched. `zone` is the zone of its key. After
 /// a pause, one request may fetch the page: for other requests the pause continues until that fetch has succeeded or
 /// failed, or until the next pause has elapsed.
-pub fn held_off(request: &Request, zone: &str, now: u64) -> Option<HeldOff> {
+pub fn active_pause(request: &Request, zone: &str, now: u64) -> Option<ActivePause> {
     let rules = rules(request)?;
-    TABLE.ask(zone, &request.cache.key, rules, now)
+    TABLE.active_pause(zone, &request.cache.key, rules, now)
 }
 
 /// Records that the fetch of the page has failed. `failure` is a number that [`held_off`] returns with the pause.
-pub fn failed(request: &Request, zone: &str, failure: u16, now: u64) {
+pub fn record_failure(request: &Request, zone: &str, failure: u16, now: u64) {
     if let Some(rules) = rules(request) {
-        TABLE.failed(zone, &request.cache.key, rules, (failure, now));
+        TABLE.record_failure(zone, &request.cache.key, rules, (failure, now));
     }
 }
 
 /// Records that the fetch of the page has succeeded.
-pub fn succeeded(request: &Request, zone: &str) {
+pub fn record_success(request: &Request, zone: &str) {
     if rules(request).is_some() {
-        TABLE.succeeded(zone, &request.cache.key);
+        TABLE.record_success(zone, &request.cache.key);
     }
 }
 

@@ -12,16 +12,16 @@ use super::directives::BackoffRules;
 const PAGES: u64 = 16_384;
 
 /// Pages of the process. All workers share them, and they survive reloads.
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::default);
+pub(super) static TABLE: LazyLock<BackoffTable> = LazyLock::new(BackoffTable::default);
 
 /// Pauses of pages whose fetch has failed. Pages are identified by a hash with a random seed: clients choose keys, and
 /// must not be able to construct collisions.
-pub(super) struct Table {
+pub(super) struct BackoffTable {
     seed: RandomState,
-    pauses: Mutex<Lru<u64, Pause>>,
+    pauses: Mutex<Lru<u64, PagePause>>,
 }
 
-struct Pause {
+struct PagePause {
     /// Number of consecutive failures.
     failures: u32,
     until_ms: u64,
@@ -30,22 +30,28 @@ struct Pause {
 
 /// Page that must not be fetched now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeldOff {
+pub struct ActivePause {
     /// Remaining pause, in milliseconds.
     pub left_ms: u64,
     /// Number of the last failure.
     pub failure: u16,
 }
 
-impl Default for Table {
+impl Default for BackoffTable {
     fn default() -> Self {
         Self { seed: RandomState::new(), pauses: Mutex::new(Lru::new(PAGES)) }
     }
 }
 
-impl Table {
+impl BackoffTable {
     /// Returns the remaining pause of a page. The first call after a pause returns `None` and begins the next pause.
-    pub(super) fn ask(&self, zone: &str, key: &[u8], rules: BackoffRules, now: u64) -> Option<HeldOff> {
+    pub(super) fn active_pause(
+        &self,
+        zone: &str,
+        key: &[u8],
+        rules: BackoffRules,
+        now: u64,
+    ) -> Option<ActivePause> {
         let mut pauses = self.pauses.lock();
         let pause = pauses.get_mut(&self.page(zone, key))?;
         // The rules have changed since: a pause longer than the current maximum is replaced.
@@ -53,21 +59,27 @@ impl Table {
             pause.until_ms = now.saturating_add(pause_ms(rules, pause.failures));
         }
         if now < pause.until_ms {
-            return Some(HeldOff { left_ms: pause.until_ms - now, failure: pause.failure });
+            return Some(ActivePause { left_ms: pause.until_ms - now, failure: pause.failure });
         }
         pause.until_ms = now.saturating_add(pause_ms(rules, pause.failures));
         None
     }
 
-    pub(super) fn failed(&self, zone: &str, key: &[u8], rules: BackoffRules, (failure, now): (u16, u64)) {
+    pub(super) fn record_failure(
+        &self,
+        zone: &str,
+        key: &[u8],
+        rules: BackoffRules,
+        (failure, now): (u16, u64),
+    ) {
         let page = self.page(zone, key);
         let mut pauses = self.pauses.lock();
         let failures = pauses.get(&page).map_or(0, |pause| pause.failures).saturating_add(1);
         let until_ms = now.saturating_add(pause_ms(rules, failures));
-        pauses.insert(page, Pause { failures, until_ms, failure }, 1);
+        pauses.insert(page, PagePause { failures, until_ms, failure }, 1);
     }
 
-    pub(super) fn succeeded(&self, zone: &str, key: &[u8]) {
+    pub(super) fn record_success(&self, zone: &str, key: &[u8]) {
         self.pauses.lock().remove(&self.page(zone, key));
     }
 
@@ -80,66 +92,73 @@ impl Table {
 /// not all fetched again at the same time.
 fn pause_ms(rules: BackoffRules, failures: u32) -> u64 {
     let doubled = rules.first_ms.saturating_mul(1_u64 << failures.saturating_sub(1).min(30));
-    let pause = doubled.min(rules.most_ms);
+    let pause = doubled.min(rules.max_ms);
     (pause - pause / 5 + fastrand::u64(0..=pause / 5 * 2)).max(1)
 }
 
 /// Returns the maximum randomized pause.
 fn longest_ms(rules: BackoffRules) -> u64 {
-    rules.most_ms.saturating_add(rules.most_ms / 5)
+    rules.max_ms.saturating_add(rules.max_ms / 5)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const RULES: BackoffRules = BackoffRules { first_ms: 1000, most_ms: 8000 };
+    const RULES: BackoffRules = BackoffRules { first_ms: 1000, max_ms: 8000 };
 
     #[test]
     fn pauses_grow_up_to_the_longest_and_end_with_a_success() {
-        let table = Table::default();
+        let table = BackoffTable::default();
         let mut now = 1_000_000;
-        assert_eq!(table.ask("z", b"k", RULES, now), None);
+        assert_eq!(table.active_pause("z", b"k", RULES, now), None);
         for pause in [1000, 2000, 4000, 8000, 8000, 8000] {
-            table.failed("z", b"k", RULES, (502, now));
-            let held = table.ask("z", b"k", RULES, now).expect("a pause");
+            table.record_failure("z", b"k", RULES, (502, now));
+            let held = table.active_pause("z", b"k", RULES, now).expect("a pause");
             assert!((pause * 4 / 5..=pause * 6 / 5).contains(&held.left_ms), "{held:?} for {pause}");
             assert_eq!(held.failure, 502);
-            assert!(table.ask("z", b"k", RULES, now + pause * 4 / 5 - 1).is_some());
+            assert!(table.active_pause("z", b"k", RULES, now + pause * 4 / 5 - 1).is_some());
             now += pause * 6 / 5;
-            assert_eq!(table.ask("z", b"k", RULES, now), None);
+            assert_eq!(table.active_pause("z", b"k", RULES, now), None);
         }
-        table.succeeded("z", b"k");
-        table.failed("z", b"k", RULES, (504, now));
-        assert!(table.ask("z", b"k", RULES, now).is_some_and(|held| held.left_ms <= 1200));
+        table.record_success("z", b"k");
+        table.record_failure("z", b"k", RULES, (504, now));
+        assert!(table.active_pause("z", b"k", RULES, now).is_some_and(|held| held.left_ms <= 1200));
     }
 
     #[test]
     fn pause_of_former_rules_is_no_longer_than_those_of_today() {
-        let table = Table::default();
-        let hours = BackoffRules { first_ms: 3_600_000, most_ms: 3_600_000 };
-        table.failed("z", b"k", hours, (502, 0));
-        assert!(table.ask("z", b"k", hours, 0).is_some_and(|held| held.left_ms > 2_000_000));
-        assert!(table.ask("z", b"k", RULES, 0).is_some_and(|held| held.left_ms <= 1_200));
-        assert_eq!(table.ask("z", b"k", RULES, 1_200), None);
+        let table = BackoffTable::default();
+        let hours = BackoffRules { first_ms: 3_600_000, max_ms: 3_600_000 };
+        table.record_failure("z", b"k", hours, (502, 0));
+        assert!(table.active_pause("z", b"k", hours, 0).is_some_and(|held| held.left_ms > 2_000_000));
+        assert!(table.active_pause("z", b"k", RULES, 0).is_some_and(|held| held.left_ms <= 1_200));
+        assert_eq!(table.active_pause("z", b"k", RULES, 1_200), None);
     }
 
     #[test]
     fn one_request_per_pause_may_try_origin_again() {
-        let table = Table::default();
-        table.failed("z", b"k", RULES, (502, 0));
-        assert_eq!(table.ask("z", b"k", RULES, 1_200), None);
-        assert!((0..10).all(|_| table.ask("z", b"k", RULES, 1_200).is_some()));
-        assert_eq!(table.ask("z", b"k", RULES, 2_400), None, "the first has said nothing: another may");
+        let table = BackoffTable::default();
+        table.record_failure("z", b"k", RULES, (502, 0));
+        assert_eq!(table.active_pause("z", b"k", RULES, 1_200), None);
+        assert!((0..10).all(|_| table.active_pause("z", b"k", RULES, 1_200).is_some()));
+        assert_eq!(
+            table.active_pause("z", b"k", RULES, 2_400),
+            None,
+            "the first has said nothing: another may"
+        );
     }
 
     #[test]
     fn zones_and_keys_are_separate_and_entry_count_is_bounded() {
-        let table = Table::default();
-        table.failed("z", b"k", RULES, (502, 0));
-        assert!(table.ask("y", b"k", RULES, 0).is_none() && table.ask("z", b"kk", RULES, 0).is_none());
+        let table = BackoffTable::default();
+        table.record_failure("z", b"k", RULES, (502, 0));
+        assert!(
+            table.active_pause("y", b"k", RULES, 0).is_none()
+                && table.active_pause("z", b"kk", RULES, 0).is_none()
+        );
         for number in 0..50_000_u32 {
-            table.failed("z", &number.to_be_bytes(), RULES, (502, 0));
+            table.record_failure("z", &number.to_be_bytes(), RULES, (502, 0));
         }
         assert_eq!(table.pauses.lock().len() as u64, PAGES);
     }

@@ -1,9 +1,9 @@
 //! Row and parser of `origin_challenge`.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
-use super::pass::{BITS, Rules};
+use super::pass::{BITS, PassRules};
 use super::settings::{ChallengeConf, ChallengeSettings};
 
 /// Bounds of `valid=`, in milliseconds: one minute (too short to read a page) to 30 days.
@@ -28,7 +28,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-fn origin_challenge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn origin_challenge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let when = args.text(0)?;
     if when.bytes() == b"off" {
         if args.len() > 1 {
@@ -37,7 +37,7 @@ fn origin_challenge(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
         settings.feature_mut::<ChallengeSettings>().0 = None;
         return Ok(());
     }
-    let mut rules = Rules::default();
+    let mut rules = PassRules::default();
     for index in 1..args.len() {
         let word = args.bytes(index);
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));

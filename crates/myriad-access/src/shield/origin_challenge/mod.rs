@@ -31,8 +31,8 @@ use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 pub use judge::judge;
-pub(crate) use judge::{Pass, pass, stand_before};
-pub(crate) use pass::Passes;
+pub(crate) use judge::{PassStatus, challenge_page, pass_status};
+pub(crate) use pass::PassSigner;
 use settings::ChallengeSettings;
 pub(crate) use settings::rules;
 
@@ -41,9 +41,9 @@ pub const FEATURE: Feature =
     Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    let said = settings.feature::<ChallengeSettings>();
-    if let Some(challenge) = &said.0 {
-        let when = compiler.apart_template(&challenge.when);
-        features.keep(judge::Challenge::new(when, challenge.rules.clone()));
+    let challenge_settings = settings.feature::<ChallengeSettings>();
+    if let Some(challenge) = &challenge_settings.0 {
+        let when = compiler.origin_template(&challenge.when);
+        features.insert(judge::OriginChallenge::new(when, challenge.rules.clone()));
     }
 }

@@ -6,7 +6,7 @@ use aws_lc_rs::digest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use myriad_exchange::exchange::{Answer, Step};
+use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 use myriad_net::ResponseBody;
 
 use super::pass::COOKIE;
@@ -37,14 +37,14 @@ static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
 
 /// Returns the challenge response. Status 503 with `Retry-After` makes search engines retry later and retain their
 /// index; caches must not store it. `valid_s` is the lifetime of the cookie, in seconds.
-pub(super) fn answer(challenge: &str, valid_s: u64) -> Step {
+pub(super) fn challenge_response(challenge: &str, valid_s: u64) -> PhaseStep {
     let [before, between, behind] = &*PARTS;
     let page = [before, challenge, between, &valid_s.to_string(), behind].concat();
-    let mut answer = Answer::new(503, ResponseBody::Full(Bytes::from(page)));
+    let mut answer = ContentResponse::new(503, ResponseBody::Full(Bytes::from(page)));
     answer.media_type = Some(b"text/html; charset=utf-8"[..].into());
     answer.field(b"Cache-Control", b"no-store");
     answer.field(b"Retry-After", b"60");
     answer.field(b"X-Robots-Tag", b"noindex");
     answer.field(b"Content-Security-Policy", POLICY.as_bytes());
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use aws_lc_rs::{digest, hmac};
 
-use crate::shield::rate_table::Rate;
+use crate::shield::rate_table::AdmissionRate;
 
 /// Name of the cookie that contains a pass.
 pub(super) const COOKIE: &str = "myriad_pass";
@@ -28,7 +28,7 @@ const PASSES: u64 = 30;
 
 /// Rules by which passes are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rules {
+pub(crate) struct PassRules {
     /// `bits=`: number of leading zero bits of the digest that the browser must find; each doubles the work.
     pub bits: u32,
     /// `valid=`, in seconds.
@@ -39,7 +39,7 @@ pub(crate) struct Rules {
     pub secret: Option<Box<[u8]>>,
 }
 
-impl Default for Rules {
+impl Default for PassRules {
     fn default() -> Self {
         Self { bits: 16, valid_s: 3600, passes: PASSES, secret: None }
     }
@@ -47,7 +47,7 @@ impl Default for Rules {
 
 /// Client, browser and server for which a pass is valid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bearer<'a> {
+pub(super) struct PassBearer<'a> {
     /// Network of the client; `None` on a unix socket.
     pub network: Option<IpAddr>,
     /// Name of the server.
@@ -57,14 +57,14 @@ pub(super) struct Bearer<'a> {
 }
 
 /// Signs and verifies passes by the rules of a location.
-pub(crate) struct Passes {
-    rules: Rules,
+pub(crate) struct PassSigner {
+    rules: PassRules,
     key: hmac::Key,
 }
 
-impl Passes {
+impl PassSigner {
     /// Creates the signer with the secret of the rules, or with the secret of this process.
-    pub(crate) fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: PassRules) -> Self {
         /// Secret of this process. It changes at each start, which invalidates earlier passes.
         static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
             let mut secret = [0; 32];
@@ -78,8 +78,8 @@ impl Passes {
     }
 
     /// Returns the rate at which one network may use new passes.
-    pub(super) fn rate(&self) -> Rate {
-        Rate { interval_ms: self.interval_ms(), burst: self.rules.passes, wait_ms: 0 }
+    pub(super) fn rate(&self) -> AdmissionRate {
+        AdmissionRate { interval_ms: self.interval_ms(), burst: self.rules.passes, wait_ms: 0 }
     }
 
     /// Returns the interval in which one network may use one new pass, in milliseconds.
@@ -93,15 +93,15 @@ impl Passes {
     }
 
     /// Returns a challenge: all parts of a pass except the number.
-    pub(super) fn open(&self, bearer: &Bearer<'_>, now_s: u64) -> String {
-        let Rules { bits, valid_s, .. } = self.rules;
+    pub(super) fn new_challenge(&self, bearer: &PassBearer<'_>, now_s: u64) -> String {
+        let PassRules { bits, valid_s, .. } = self.rules;
         let expires_s = now_s + valid_s;
         let signature = self.signature(bearer, expires_s, bits);
         format!("1.{expires_s}.{bits}.{signature}")
     }
 
     /// Verifies the pass in a cookie for this bearer and the rules. Returns its signature, which identifies the pass.
-    pub(super) fn prove(&self, cookie: &[u8], bearer: &Bearer<'_>, now_s: u64) -> Option<u128> {
+    pub(super) fn verify(&self, cookie: &[u8], bearer: &PassBearer<'_>, now_s: u64) -> Option<u128> {
         let rules = &self.rules;
         let mut parts = std::str::from_utf8(cookie).ok()?.split('.');
         let mut next = || parts.next();
@@ -129,7 +129,7 @@ impl Passes {
         (first.leading_zeros() >= bits).then(|| u128::from_str_radix(signature, 16).ok()).flatten()
     }
 
-    fn signature(&self, bearer: &Bearer<'_>, expires_s: u64, bits: u32) -> String {
+    fn signature(&self, bearer: &PassBearer<'_>, expires_s: u64, bits: u32) -> String {
         let mut context = hmac::Context::with_key(&self.key);
         let network = bearer.network.map_or_else(|| "unix".to_owned(), |network| network.to_string());
         context.update(format!("1 {expires_s} {bits} {network} {} ", bearer.server.len()).as_bytes());
@@ -147,8 +147,8 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000;
 
-    fn bearer<'a>(network: &str, server: &'a str, agent: &'a str) -> Bearer<'a> {
-        Bearer { network: network.parse().ok(), server: server.as_bytes(), agent: agent.as_bytes() }
+    fn bearer<'a>(network: &str, server: &'a str, agent: &'a str) -> PassBearer<'a> {
+        PassBearer { network: network.parse().ok(), server: server.as_bytes(), agent: agent.as_bytes() }
     }
 
     /// Solves a challenge like a browser and returns the pass.
@@ -168,16 +168,16 @@ mod tests {
 
     #[test]
     fn pass_holds_for_its_bearer_and_its_time() {
-        let rules = Rules { bits: 8, valid_s: 60, ..Rules::default() };
-        let passes = Passes::new(rules.clone());
+        let rules = PassRules { bits: 8, valid_s: 60, ..PassRules::default() };
+        let passes = PassSigner::new(rules.clone());
         let mine = bearer("192.0.2.0", "a.test", "Firefox");
-        let pass = solve(&passes.open(&mine, NOW));
-        let proves = |bearer: &Bearer<'_>, now| passes.prove(pass.as_bytes(), bearer, now).is_some();
+        let pass = solve(&passes.new_challenge(&mine, NOW));
+        let proves = |bearer: &PassBearer<'_>, now| passes.verify(pass.as_bytes(), bearer, now).is_some();
         assert!(proves(&mine, NOW) && proves(&mine, NOW + 59));
         assert!(!proves(&mine, NOW + 60), "it has expired");
         assert!(!proves(&mine, NOW - 1), "it holds for longer than passes do");
-        let dearer = Passes::new(Rules { bits: 9, ..rules });
-        assert!(dearer.prove(pass.as_bytes(), &mine, NOW).is_none(), "it is worth less");
+        let dearer = PassSigner::new(PassRules { bits: 9, ..rules });
+        assert!(dearer.verify(pass.as_bytes(), &mine, NOW).is_none(), "it is worth less");
         for other in [
             bearer("192.0.3.0", "a.test", "Firefox"),
             bearer("192.0.2.0", "b.test", "Firefox"),
@@ -191,22 +191,22 @@ mod tests {
 
     #[test]
     fn what_was_not_signed_or_not_worked_for_is_none() {
-        let rules = Rules {
+        let rules = PassRules {
             bits: 12,
             valid_s: 60,
             secret: Some(b"a secret of servers"[..].into()),
-            ..Rules::default()
+            ..PassRules::default()
         };
-        let passes = Passes::new(rules.clone());
+        let passes = PassSigner::new(rules.clone());
         let mine = bearer("192.0.2.0", "a.test", "Firefox");
-        let open = passes.open(&mine, NOW);
-        let proves = |cookie: &str| passes.prove(cookie.as_bytes(), &mine, NOW).is_some();
+        let open = passes.new_challenge(&mine, NOW);
+        let proves = |cookie: &str| passes.verify(cookie.as_bytes(), &mine, NOW).is_some();
         let pass = solve(&open);
         assert!(proves(&pass));
-        let shared = Passes::new(rules.clone());
-        assert!(shared.prove(pass.as_bytes(), &mine, NOW).is_some(), "the secret is shared");
-        let own = Passes::new(Rules { secret: None, ..rules });
-        assert!(own.prove(pass.as_bytes(), &mine, NOW).is_none(), "another secret");
+        let shared = PassSigner::new(rules.clone());
+        assert!(shared.verify(pass.as_bytes(), &mine, NOW).is_some(), "the secret is shared");
+        let own = PassSigner::new(PassRules { secret: None, ..rules });
+        assert!(own.verify(pass.as_bytes(), &mine, NOW).is_none(), "another secret");
         let wrong = (0..).map(|number| format!("{open}.{number}")).filter(|text| *text != pass).take(50);
         assert!(wrong.filter(|text| proves(text)).count() <= 1, "numbers that were not worked for");
         let number = pass.rsplit('.').next().unwrap();

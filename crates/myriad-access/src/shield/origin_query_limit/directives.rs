@@ -1,11 +1,11 @@
 //! Row and parser of `origin_query_limit`.
 
 use myriad_conf::number::parse_number;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 
-use super::settings::{Action, Per, QueryRules, QuerySettings};
+use super::settings::{LimitAction, QueryRules, QueryScope, QuerySettings};
 
 /// Maximum of `burst=`.
 const MOST: u64 = 100_000;
@@ -29,7 +29,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-fn origin_query_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn origin_query_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let rules = &mut settings.feature_mut::<QuerySettings>().0;
     if args.len() == 1 && args.bytes(0) == b"off" {
         *rules = None;
@@ -41,7 +41,7 @@ fn origin_query_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> Done
 
 fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
     let (mut rate, mut burst, mut wait_ms, mut per, mut keep, mut action, mut unless) =
-        (None, None, 0, Per::Network, Vec::new(), Action::Strip, None);
+        (None, None, 0, QueryScope::Network, Vec::new(), LimitAction::Strip, None);
     for index in 0..args.len() {
         let word = args.bytes(index);
         let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=').map_or(0, |at| at + 1));
@@ -61,14 +61,14 @@ fn read(args: &Arguments<'_>) -> Result<QueryRules, Diagnostic> {
                 burst = Some(number);
             }
             (b"wait=", _) => wait_ms = read_wait(args, index, name.len())?,
-            (b"per=", b"network") => per = Per::Network,
-            (b"per=", b"path") => per = Per::Path,
+            (b"per=", b"network") => per = QueryScope::Network,
+            (b"per=", b"path") => per = QueryScope::Path,
             (b"keep=", _) => keep = value.split(|byte| *byte == b',').map(Into::into).collect(),
             (b"unless=", _) if !value.is_empty() => unless = Some(Text::new(value, args.words()[index].span)),
-            (b"action=", b"strip") => action = Action::Strip,
-            (b"action=", b"challenge") => action = Action::Challenge,
-            (b"action=", b"429") => action = Action::Status(429),
-            (b"action=", b"503") => action = Action::Status(503),
+            (b"action=", b"strip") => action = LimitAction::Strip,
+            (b"action=", b"challenge") => action = LimitAction::Challenge,
+            (b"action=", b"429") => action = LimitAction::Status(429),
+            (b"action=", b"503") => action = LimitAction::Status(503),
             _ => {
                 return Err(args.invalid(
                     index,

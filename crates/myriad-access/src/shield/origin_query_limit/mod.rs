@@ -13,19 +13,19 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-use crate::shield::origin_challenge::{self, Passes};
+use crate::shield::origin_challenge::{self, PassSigner};
 use judge::QueryLimit;
-pub use judge::{Limited, Sought, judge};
-use settings::{Action, QuerySettings};
+pub use judge::{LimitedQuery, OriginFetch, judge};
+use settings::{LimitAction, QuerySettings};
 
 /// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile);
 
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if let Some(rules) = &settings.feature::<QuerySettings>().0 {
-        let unless = rules.unless.as_ref().map(|text| compiler.apart_template(text));
-        let passes =
-            (rules.action == Action::Challenge).then(|| Passes::new(origin_challenge::rules(settings)));
-        features.keep(QueryLimit::new(rules.clone(), passes, unless));
+        let unless = rules.unless.as_ref().map(|text| compiler.origin_template(text));
+        let passes = (rules.action == LimitAction::Challenge)
+            .then(|| PassSigner::new(origin_challenge::rules(settings)));
+        features.insert(QueryLimit::new(rules.clone(), passes, unless));
     }
 }

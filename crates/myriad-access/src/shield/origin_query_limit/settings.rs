@@ -12,18 +12,18 @@ pub(super) struct QueryRules {
     /// `wait=`: maximum delay of a page, in milliseconds.
     pub wait_ms: u64,
     /// `per=`.
-    pub per: Per,
+    pub per: QueryScope,
     /// `keep=`: arguments that `action=strip` retains.
     pub keep: Vec<Box<[u8]>>,
     /// `action=`.
-    pub action: Action,
+    pub action: LimitAction,
     /// `unless=`: requests for which this is neither empty nor `0` are not counted.
     pub unless: Option<Text>,
 }
 
 /// Scope of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Per {
+pub(super) enum QueryScope {
     /// All queries of a client network to a server.
     Network,
     /// The queries of a client network for one path of a server.
@@ -32,7 +32,7 @@ pub(super) enum Per {
 
 /// Response to a client beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum LimitAction {
     /// Redirect to the page without the arguments; 429 if the response is not a cacheable page.
     Strip,
     /// Challenge (`origin_challenge`). A client with a pass is counted by its pass, and receives 429 beyond the limit.

@@ -19,13 +19,13 @@ const ON_DEMAND: u32 = 4;
 
 /// Result of the last status request.
 #[derive(Debug, Default)]
-pub(super) struct Children {
+pub(super) struct PoolChildren {
     seen: Option<(u32, Instant)>,
     /// Number of watches of the pool that were created: only the latest may set the bound.
     pub watches: u64,
 }
 
-impl Children {
+impl PoolChildren {
     /// Returns the bound of concurrent requests; `None` if it is not known or has expired.
     pub(super) fn bound(&self) -> Option<u32> {
         let (bound, until) = self.seen?;
@@ -40,24 +40,24 @@ impl Children {
 
 /// State of pools between status requests, by address.
 #[derive(Debug, Default)]
-pub(super) struct Pools(HashMap<String, Pool>);
+pub(super) struct WatchedPools(HashMap<String, PoolState>);
 
 #[derive(Debug)]
-struct Pool {
+struct PoolState {
     /// Value of the counter "max children reached".
     reached: u64,
     /// Number of children when the counter last increased, which is the maximum of the pool.
     ceiling: Option<u32>,
 }
 
-impl Pools {
+impl WatchedPools {
     /// Returns the number of concurrent requests that these pools have children for, while `ours` requests are in
     /// flight to them; `None` if `pools` is empty.
     pub(super) fn bound(&mut self, pools: &[(String, PoolStatus)], ours: u32) -> Option<u32> {
         self.0.retain(|address, _| pools.iter().any(|(known, _)| known == address));
         let (mut room, mut active, mut queued) = (0_u32, 0_u32, 0_u32);
         for (address, status) in pools {
-            room = room.saturating_add(self.room(address, status));
+            room = room.saturating_add(self.available_children(address, status));
             active = active.saturating_add(status.active.saturating_sub(1));
             queued = queued.saturating_add(status.listen_queue);
         }
@@ -66,11 +66,11 @@ impl Pools {
     }
 
     /// Returns the number of children that a pool has, or creates as soon as they are needed.
-    fn room(&mut self, address: &str, status: &PoolStatus) -> u32 {
+    fn available_children(&mut self, address: &str, status: &PoolStatus) -> u32 {
         let reached = status.max_children_reached;
-        let pool = self.0.entry(address.to_owned()).or_insert(Pool { reached, ceiling: None });
+        let pool = self.0.entry(address.to_owned()).or_insert(PoolState { reached, ceiling: None });
         if reached != pool.reached {
-            *pool = Pool { reached, ceiling: Some(status.total) };
+            *pool = PoolState { reached, ceiling: Some(status.total) };
         }
         pool.ceiling = pool.ceiling.filter(|ceiling| status.total <= *ceiling);
         match status.manager {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn bound(status: PoolStatus, ours: u32) -> Option<u32> {
-        Pools::default().bound(&[("a".to_owned(), status)], ours)
+        WatchedPools::default().bound(&[("a".to_owned(), status)], ours)
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn on_demand_pool_bound_grows_until_max_children_is_reached() {
-        let mut pools = Pools::default();
+        let mut pools = WatchedPools::default();
         let mut of = |total, reached| {
             let status =
                 PoolStatus { max_children_reached: reached, ..status(Manager::OnDemand, 1, total, 0) };
@@ -132,13 +132,13 @@ mod tests {
     #[test]
     fn pools_of_several_servers_are_one_and_none_is_nothing() {
         let pools = ["a", "b"].map(|name| (name.to_owned(), status(Manager::Static, 2, 4, 0)));
-        assert_eq!(Pools::default().bound(&pools, 1), Some(7));
-        assert_eq!(Pools::default().bound(&[], 1), None);
+        assert_eq!(WatchedPools::default().bound(&pools, 1), Some(7));
+        assert_eq!(WatchedPools::default().bound(&[], 1), None);
     }
 
     #[test]
     fn expired_bound_has_no_effect() {
-        let mut children = Children::default();
+        let mut children = PoolChildren::default();
         assert_eq!(children.bound(), None);
         children.set(Some(3), Duration::from_hours(1));
         assert_eq!(children.bound(), Some(3));

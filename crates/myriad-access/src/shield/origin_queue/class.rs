@@ -5,9 +5,9 @@ pub(super) const CLASSES: usize = 4;
 
 /// Class of a request; 0 has the highest priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class(u8);
+pub(super) struct PriorityClass(u8);
 
-impl Class {
+impl PriorityClass {
     /// Default class.
     pub(super) const NORMAL: Self = Self(1);
     /// Class of requests that no client waits for.
@@ -48,11 +48,15 @@ mod tests {
             [(["high", "0"], 0), (["normal", "1"], 1), (["low", "2"], 2), (["last", "3"], 3)]
         {
             for name in names {
-                assert_eq!(Class::parse(name.as_bytes()).map(Class::index), Some(number), "{name}");
+                assert_eq!(
+                    PriorityClass::parse(name.as_bytes()).map(PriorityClass::index),
+                    Some(number),
+                    "{name}"
+                );
             }
         }
-        assert_eq!(Class::parse(b"4"), None);
-        assert_eq!(Class::parse(b""), None);
+        assert_eq!(PriorityClass::parse(b"4"), None);
+        assert_eq!(PriorityClass::parse(b""), None);
     }
 
     #[test]

@@ -7,13 +7,13 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_script::Template;
 
-use super::queue::{Queue, named};
-use super::settings::{QueueRules, QueueSettings};
+use super::queue::{OriginRequestQueue, queue_named};
+use super::settings::{OriginQueueRules, QueueSettings};
 
 /// Queue before the origin of a location.
 pub(super) struct OriginQueue {
-    pub queue: Arc<Queue>,
-    pub rules: QueueRules,
+    pub queue: Arc<OriginRequestQueue>,
+    pub rules: OriginQueueRules,
     /// `origin_priority`.
     pub priority: Option<Template>,
     /// Set if a worker watches the pool of the origin.
@@ -35,9 +35,9 @@ pub(super) fn compile(
 ) {
     let settings = settings.feature::<QueueSettings>();
     if let Some(rules) = &settings.queue {
-        let priority = settings.priority.as_ref().map(|text| compiler.apart_template(text));
-        features.keep(OriginQueue {
-            queue: named(&rules.zone),
+        let priority = settings.priority.as_ref().map(|text| compiler.origin_template(text));
+        features.insert(OriginQueue {
+            queue: queue_named(&rules.zone),
             rules: rules.clone(),
             priority,
             watched: AtomicBool::new(false),

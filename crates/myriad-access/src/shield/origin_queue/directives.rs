@@ -1,11 +1,11 @@
 //! Rows and parsers of the directives.
 
 use myriad_conf::Diagnostic;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
-use super::class::Class;
-use super::settings::{Concurrency, QueueRules, QueueSettings, StatusRules};
+use super::class::PriorityClass;
+use super::settings::{Concurrency, OriginQueueRules, QueueSettings, StatusRules};
 
 /// Default of `queue=`: maximum number of requests that wait.
 const WAITING: u32 = 200;
@@ -51,7 +51,7 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-fn origin_queue(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn origin_queue(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let rules = &mut settings.feature_mut::<QueueSettings>().queue;
     if args.len() == 1 && args.bytes(0) == b"off" {
         *rules = None;
@@ -61,7 +61,7 @@ fn origin_queue(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
+fn read(args: &Arguments<'_>) -> Result<OriginQueueRules, Diagnostic> {
     let (mut zone, mut concurrency, mut most) = (None, None, None);
     let (mut most_waiting, mut timeout_ms, mut until_head) = (WAITING, TIMEOUT_MS, false);
     let (mut status, mut interval) = (None, None);
@@ -99,11 +99,11 @@ fn read(args: &Arguments<'_>) -> Result<QueueRules, Diagnostic> {
                 .error(index, "\"max=\" requires `concurrency=auto`")
                 .help("set the number of concurrent requests with `concurrency=`"));
         }
-        (Some(Some(number)), None) => Concurrency::Given(number),
-        (Some(None), most) => Concurrency::Learnt { most: most.map_or(LEARNT, |(_, most)| most) },
+        (Some(Some(number)), None) => Concurrency::Fixed(number),
+        (Some(None), most) => Concurrency::Learned { max: most.map_or(LEARNT, |(_, most)| most) },
     };
     let status = status_rules(args, status, interval)?;
-    Ok(QueueRules { zone, concurrency, most_waiting, timeout_ms, until_head, status })
+    Ok(OriginQueueRules { zone, concurrency, max_waiting: most_waiting, timeout_ms, until_head, status })
 }
 
 /// Parses `status=` and `interval=` together.
@@ -160,9 +160,9 @@ fn count(args: &Arguments<'_>, index: usize, skip: usize, least: u32) -> Result<
     }
 }
 
-fn origin_priority(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn origin_priority(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let text = args.text(0)?;
-    if !text.has_variables() && Class::parse(text.bytes()).is_none() {
+    if !text.has_variables() && PriorityClass::parse(text.bytes()).is_none() {
         return Err(args.invalid(
             0,
             "`high`, `normal`, `low`, `last`, or a text with variables that evaluates to one of them",

@@ -29,23 +29,23 @@ const SOON: f64 = 1.0 / 16.0;
 
 /// State learnt about an origin.
 #[derive(Debug)]
-pub(super) struct Learnt {
+pub(super) struct LearnedLimit {
     bound: f64,
     /// Reference: mean response time of the unloaded origin, in milliseconds; `None` before the first window.
-    at_ease_ms: Option<f64>,
+    unloaded_ms: Option<f64>,
     /// Sum of the response times of the current window; below, its number of responses and its maximum concurrency.
     sum_ms: f64,
     answers: u32,
     busiest: u32,
 }
 
-impl Default for Learnt {
+impl Default for LearnedLimit {
     fn default() -> Self {
-        Self { bound: FIRST, at_ease_ms: None, sum_ms: 0.0, answers: 0, busiest: 0 }
+        Self { bound: FIRST, unloaded_ms: None, sum_ms: 0.0, answers: 0, busiest: 0 }
     }
 }
 
-impl Learnt {
+impl LearnedLimit {
     /// Returns the current bound of concurrent requests, from 1 to `most`.
     pub(super) fn bound(&self, most: u32) -> u32 {
         // It is at least 1 and fits into 32 bits.
@@ -53,28 +53,28 @@ impl Learnt {
     }
 
     /// Records a response after `ms` milliseconds while `active` requests were in flight.
-    pub(super) fn answered(&mut self, ms: u64, active: u32, most: u32) {
+    pub(super) fn record_response(&mut self, ms: u64, active: u32, most: u32) {
         // The minimum is one millisecond, so that the ratio of two times is defined.
         self.sum_ms += (ms as f64).max(1.0);
         self.answers += 1;
         self.busiest = self.busiest.max(active);
         if self.answers >= WINDOW.max(self.bound(most)) {
-            self.learn(most);
+            self.adjust(most);
         }
     }
 
-    fn learn(&mut self, most: u32) {
+    fn adjust(&mut self, most: u32) {
         let mean = self.sum_ms / f64::from(self.answers);
         let used = f64::from(self.busiest) * 2.0 > self.bound;
         (self.sum_ms, self.answers, self.busiest) = (0.0, 0, 0);
-        let at_ease = match self.at_ease_ms {
+        let at_ease = match self.unloaded_ms {
             Some(at_ease) if mean > at_ease => {
                 let is_other = self.bound < LEAST && mean > TOLERANCE * at_ease;
                 at_ease + (mean - at_ease) * if is_other { SOON } else { DRIFT }
             }
             _ => mean,
         };
-        self.at_ease_ms = Some(at_ease);
+        self.unloaded_ms = Some(at_ease);
         let gradient = (TOLERANCE * at_ease / mean).clamp(0.5, 1.0);
         // The square root is the queue that the origin may build up: without it the bound could never be found too low.
         let room = if used { self.bound.sqrt() } else { 0.0 };
@@ -91,70 +91,70 @@ mod tests {
 
     /// Simulates an origin with `children` children, each of which takes `ms`: a request without a free child waits for
     /// one.
-    fn asked(learnt: &mut Learnt, children: u32, ms: u64, answers: u32) {
+    fn simulate_responses(learnt: &mut LearnedLimit, children: u32, ms: u64, answers: u32) {
         for _ in 0..answers {
             let active = learnt.bound(MOST);
-            learnt.answered(ms * u64::from(active.div_ceil(children)), active, MOST);
+            learnt.record_response(ms * u64::from(active.div_ceil(children)), active, MOST);
         }
     }
 
     #[test]
     fn more_is_asked_of_an_origin_that_bears_it_and_never_more_than_the_bound() {
-        let mut learnt = Learnt::default();
+        let mut learnt = LearnedLimit::default();
         assert_eq!(learnt.bound(MOST), 8);
         assert_eq!(learnt.bound(4), 4);
-        asked(&mut learnt, 1000, 20, 10_000);
+        simulate_responses(&mut learnt, 1000, 20, 10_000);
         assert_eq!(learnt.bound(MOST), MOST);
     }
 
     #[test]
     fn less_is_asked_of_an_origin_that_answers_later_and_more_again_when_it_has_recovered() {
-        let mut learnt = Learnt::default();
-        asked(&mut learnt, 1000, 20, 5_000);
+        let mut learnt = LearnedLimit::default();
+        simulate_responses(&mut learnt, 1000, 20, 5_000);
         let before = learnt.bound(MOST);
         for _ in 0..1_000 {
             let active = learnt.bound(MOST);
-            learnt.answered(400, active, MOST);
+            learnt.record_response(400, active, MOST);
         }
         let slow = learnt.bound(MOST);
         assert!(slow * 3 < before, "{slow} of {before}");
-        asked(&mut learnt, 1000, 20, 5_000);
+        simulate_responses(&mut learnt, 1000, 20, 5_000);
         assert!(learnt.bound(MOST) > slow * 3);
     }
 
     #[test]
     fn cheap_answers_do_not_hold_the_others_up_for_long() {
-        let mut learnt = Learnt::default();
-        asked(&mut learnt, 20, 50, 5_000);
+        let mut learnt = LearnedLimit::default();
+        simulate_responses(&mut learnt, 20, 50, 5_000);
         for _ in 0..1_000 {
-            learnt.answered(1, 4, MOST);
+            learnt.record_response(1, 4, MOST);
         }
-        asked(&mut learnt, 20, 50, 2_000);
+        simulate_responses(&mut learnt, 20, 50, 2_000);
         assert!((16..=40).contains(&learnt.bound(MOST)), "{} for 20 children", learnt.bound(MOST));
     }
 
     #[test]
     fn bound_stays_near_what_an_origin_has_children_for() {
-        let mut learnt = Learnt::default();
-        asked(&mut learnt, 10, 50, 4_000);
+        let mut learnt = LearnedLimit::default();
+        simulate_responses(&mut learnt, 10, 50, 4_000);
         assert!((10..=40).contains(&learnt.bound(MOST)), "{}", learnt.bound(MOST));
     }
 
     #[test]
     fn quiet_times_teach_no_higher_bound() {
-        let mut learnt = Learnt::default();
+        let mut learnt = LearnedLimit::default();
         for _ in 0..10_000 {
-            learnt.answered(20, 1, MOST);
+            learnt.record_response(20, 1, MOST);
         }
         assert_eq!(learnt.bound(MOST), 8);
     }
 
     #[test]
     fn bound_never_falls_below_one() {
-        let mut learnt = Learnt::default();
-        learnt.answered(1, 1, 1);
+        let mut learnt = LearnedLimit::default();
+        learnt.record_response(1, 1, 1);
         for ms in 1..100_000 {
-            learnt.answered(ms, 1, 1);
+            learnt.record_response(ms, 1, 1);
         }
         assert_eq!(learnt.bound(1), 1);
     }

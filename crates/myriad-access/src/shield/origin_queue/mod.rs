@@ -30,10 +30,10 @@ mod watch;
 
 use myriad_exchange::feature::Feature;
 
-pub use enter::retry_later;
-pub(crate) use enter::{Taken, enter};
+pub use enter::set_retry_after;
+pub(crate) use enter::{OccupiedSlot, enter};
 pub use queue::{QueueReport, reports};
-pub use watch::{StatusPlace, Watch};
+pub use watch::{PoolWatch, WatchedLocation};
 
 /// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("shield", directives::ROWS).compiled_by(compile::compile);

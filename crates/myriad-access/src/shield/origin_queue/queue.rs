@@ -11,80 +11,80 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::children::Children;
-use super::class::{CLASSES, Class, rank};
-use super::learnt::Learnt;
-use super::settings::{Bound, Concurrency, QueueRules};
+use super::children::PoolChildren;
+use super::class::{CLASSES, PriorityClass, rank};
+use super::learnt::LearnedLimit;
+use super::settings::{Concurrency, ConcurrencyLimit, OriginQueueRules};
 
 /// Queues of the process by name, while a configuration or a request references them.
-static QUEUES: LazyLock<Mutex<HashMap<String, Weak<Queue>>>> = LazyLock::new(Mutex::default);
+static QUEUES: LazyLock<Mutex<HashMap<String, Weak<OriginRequestQueue>>>> = LazyLock::new(Mutex::default);
 
 /// Queue before an origin.
 #[derive(Debug, Default)]
-pub(super) struct Queue(Mutex<State>);
+pub(super) struct OriginRequestQueue(Mutex<QueueState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     /// Number of slots that are taken.
     active: u32,
     /// Waiting requests by class, each by its number: the oldest has the smallest.
-    waiting: [BTreeMap<u64, Waiter>; CLASSES],
+    waiting: [BTreeMap<u64, QueuedRequest>; CLASSES],
     next: u64,
-    learnt: Learnt,
+    learnt: LearnedLimit,
     /// Number of requests that php-fpm has children for, from its status page.
-    children: Children,
+    children: PoolChildren,
     /// Bound of the latest request.
-    bound: Option<Bound>,
+    bound: Option<ConcurrencyLimit>,
 }
 
 #[derive(Debug)]
-struct Waiter {
+struct QueuedRequest {
     since: Instant,
     /// Bound of its location, which may be smaller than the bounds of other locations with the same queue.
-    bound: Bound,
+    bound: ConcurrencyLimit,
     lift_ms: u64,
-    call: oneshot::Sender<Slot>,
+    notify: oneshot::Sender<QueueSlot>,
 }
 
 /// Permission to send a request to the origin; dropping it passes the slot to the next request.
 #[derive(Debug)]
-pub(super) struct Slot {
-    queue: Arc<Queue>,
-    taken: Instant,
-    bound: Bound,
+pub(super) struct QueueSlot {
+    queue: Arc<OriginRequestQueue>,
+    taken_at: Instant,
+    bound: ConcurrencyLimit,
 }
 
 /// Position in the queue; dropping it leaves the queue.
 #[derive(Debug)]
-pub(super) struct Turn {
-    queue: Arc<Queue>,
-    class: Class,
+pub(super) struct QueueTicket {
+    queue: Arc<OriginRequestQueue>,
+    class: PriorityClass,
     number: u64,
-    called: oneshot::Receiver<Slot>,
+    receiver: oneshot::Receiver<QueueSlot>,
 }
 
 /// Result of entering the queue.
 #[derive(Debug)]
-pub(super) enum Entered {
+pub(super) enum QueueEntry {
     /// A slot was free.
-    Slot(Slot),
+    Slot(QueueSlot),
     /// All slots are taken: the request waits.
-    Turn(Turn),
+    Waiting(QueueTicket),
     /// The queue is full.
     Full,
 }
 
 /// Reason why a waiting request received no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unserved {
+pub(super) enum QueueRefusal {
     /// The wait timed out.
-    Late,
+    TimedOut,
     /// A request of a higher class took the position in the queue.
     Displaced,
 }
 
 /// Returns the queue with this name. All locations share it, and so do the configurations before and after a reload.
-pub(super) fn named(name: &str) -> Arc<Queue> {
+pub(super) fn queue_named(name: &str) -> Arc<OriginRequestQueue> {
     let mut queues = QUEUES.lock();
     if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
         return queue;
@@ -110,7 +110,7 @@ pub struct QueueReport {
 
 /// Returns the state of the queues, sorted by name.
 pub fn reports() -> Vec<QueueReport> {
-    let queues: Vec<(String, Arc<Queue>)> = {
+    let queues: Vec<(String, Arc<OriginRequestQueue>)> = {
         let queues = QUEUES.lock();
         queues.iter().filter_map(|(name, queue)| Some((name.clone(), queue.upgrade()?))).collect()
     };
@@ -119,50 +119,50 @@ pub fn reports() -> Vec<QueueReport> {
     reports
 }
 
-impl Queue {
+impl OriginRequestQueue {
     fn report(&self, name: String) -> QueueReport {
         let state = self.0.lock();
-        let limit = state.bound.map(|bound| state.most(bound));
-        QueueReport { name, in_flight: state.active, waiting: state.waits() as u64, limit }
+        let limit = state.bound.map(|bound| state.max_slots(bound));
+        QueueReport { name, in_flight: state.active, waiting: state.waiting_count() as u64, limit }
     }
 
     /// Takes a slot, or a position in the queue. If the queue is full, the latest request of the lowest class is
     /// displaced, provided that its class is lower than `class`.
-    pub(super) fn enter(self: &Arc<Self>, rules: &QueueRules, class: Class) -> Entered {
+    pub(super) fn enter(self: &Arc<Self>, rules: &OriginQueueRules, class: PriorityClass) -> QueueEntry {
         let mut state = self.0.lock();
-        let class = state.allowed(class, rules.most_waiting);
+        let class = state.allowed_class(class, rules.max_waiting);
         state.bound = Some(rules.bound());
-        if state.waits() == 0 && state.has_room(rules.bound()) {
+        if state.waiting_count() == 0 && state.has_room(rules.bound()) {
             state.active += 1;
-            return Entered::Slot(self.slot(rules.bound()));
+            return QueueEntry::Slot(self.slot(rules.bound()));
         }
-        if state.waits() >= rules.most_waiting as usize && !state.displace(class) {
-            return Entered::Full;
+        if state.waiting_count() >= rules.max_waiting as usize && !state.displace(class) {
+            return QueueEntry::Full;
         }
         let (call, called) = oneshot::channel();
         let number = state.next;
         state.next += 1;
         let lift_ms = rules.timeout_ms / CLASSES as u64;
-        let waiter = Waiter { since: Instant::now(), bound: rules.bound(), lift_ms, call };
+        let waiter = QueuedRequest { since: Instant::now(), bound: rules.bound(), lift_ms, notify: call };
         state.waiting[class.index()].insert(number, waiter);
         drop(state);
         // A slot may be free that another location of the same queue could not use because of its smaller bound.
-        self.call();
-        Entered::Turn(Turn { queue: Arc::clone(self), class, number, called })
+        self.hand_out_slots();
+        QueueEntry::Waiting(QueueTicket { queue: Arc::clone(self), class, number, receiver: called })
     }
 
     /// Passes free slots to the next requests.
-    fn call(self: &Arc<Self>) {
+    fn hand_out_slots(self: &Arc<Self>) {
         loop {
-            let called = self.0.lock().call(Instant::now());
-            let Some(Waiter { call, bound, .. }) = called else { return };
+            let called = self.0.lock().take_next(Instant::now());
+            let Some(QueuedRequest { notify: call, bound, .. }) = called else { return };
             // If the receiver has been dropped in the meantime, the slot is dropped and thereby released.
             drop(call.send(self.slot(bound)));
         }
     }
 
-    fn slot(self: &Arc<Self>, bound: Bound) -> Slot {
-        Slot { queue: Arc::clone(self), taken: Instant::now(), bound }
+    fn slot(self: &Arc<Self>, bound: ConcurrencyLimit) -> QueueSlot {
+        QueueSlot { queue: Arc::clone(self), taken_at: Instant::now(), bound }
     }
 
     /// Returns the number of slots that are taken.
@@ -171,50 +171,50 @@ impl Queue {
     }
 
     /// Applies `change` to the state of the pool, and then passes the slots that have become free to waiting requests.
-    pub(super) fn with_children<T>(self: &Arc<Self>, change: impl FnOnce(&mut Children) -> T) -> T {
+    pub(super) fn with_children<T>(self: &Arc<Self>, change: impl FnOnce(&mut PoolChildren) -> T) -> T {
         let changed = change(&mut self.0.lock().children);
-        self.call();
+        self.hand_out_slots();
         changed
     }
 
     /// Returns the number of slots that are taken, and the number of waiting requests.
     #[cfg(test)]
-    pub(super) fn figures(&self) -> (u32, usize) {
+    pub(super) fn active_and_waiting(&self) -> (u32, usize) {
         let state = self.0.lock();
-        (state.active, state.waits())
+        (state.active, state.waiting_count())
     }
 }
 
-impl State {
-    fn waits(&self) -> usize {
+impl QueueState {
+    fn waiting_count(&self) -> usize {
         self.waiting.iter().map(BTreeMap::len).sum()
     }
 
     /// Returns the class in which a request waits. A class above normal may occupy at most half of the queue; beyond
     /// that, its requests wait in the normal class. This limits the damage if clients forge the criterion of the class,
     /// for example a cookie.
-    fn allowed(&self, class: Class, most_waiting: u32) -> Class {
+    fn allowed_class(&self, class: PriorityClass, most_waiting: u32) -> PriorityClass {
         let is_taken = self.waiting[class.index()].len() >= most_waiting.div_ceil(2) as usize;
-        if is_taken { class.max(Class::NORMAL) } else { class }
+        if is_taken { class.max(PriorityClass::NORMAL) } else { class }
     }
 
-    fn has_room(&self, bound: Bound) -> bool {
-        self.active < self.most(bound)
+    fn has_room(&self, bound: ConcurrencyLimit) -> bool {
+        self.active < self.max_slots(bound)
     }
 
     /// Returns the number of slots by a bound.
-    fn most(&self, bound: Bound) -> u32 {
+    fn max_slots(&self, bound: ConcurrencyLimit) -> u32 {
         let most = match bound.concurrency {
-            Concurrency::Given(number) => number,
-            Concurrency::Learnt { most } => self.learnt.bound(most),
+            Concurrency::Fixed(number) => number,
+            Concurrency::Learned { max: most } => self.learnt.bound(most),
         };
-        let children = self.children.bound().filter(|_| bound.heeds_status);
+        let children = self.children.bound().filter(|_| bound.uses_pool_status);
         children.map_or(most, |children| most.min(children))
     }
 
     /// Removes the next request from the queue and takes a slot for it. Returns `None` if the queue is empty or all
     /// slots are taken.
-    fn call(&mut self, now: Instant) -> Option<Waiter> {
+    fn take_next(&mut self, now: Instant) -> Option<QueuedRequest> {
         let firsts = self.waiting.iter().enumerate().filter_map(|(class, waiting)| {
             let (number, waiter) = waiting.first_key_value()?;
             let waited = now.saturating_duration_since(waiter.since).as_millis() as u64;
@@ -229,53 +229,53 @@ impl State {
     }
 
     /// Displaces the latest request of the lowest class, provided that its class is lower than `class`.
-    fn displace(&mut self, class: Class) -> bool {
+    fn displace(&mut self, class: PriorityClass) -> bool {
         let mut worse = self.waiting[class.index() + 1..].iter_mut().rev();
         worse.find_map(BTreeMap::pop_last).is_some()
     }
 }
 
-impl Turn {
+impl QueueTicket {
     /// Waits for a slot.
-    pub(super) async fn wait(mut self, timeout_ms: u64) -> Result<Slot, Unserved> {
-        match tokio::time::timeout(Duration::from_millis(timeout_ms), &mut self.called).await {
+    pub(super) async fn wait(mut self, timeout_ms: u64) -> Result<QueueSlot, QueueRefusal> {
+        match tokio::time::timeout(Duration::from_millis(timeout_ms), &mut self.receiver).await {
             Ok(Ok(slot)) => Ok(slot),
-            Ok(Err(_)) => Err(Unserved::Displaced),
-            Err(_) => Err(Unserved::Late),
+            Ok(Err(_)) => Err(QueueRefusal::Displaced),
+            Err(_) => Err(QueueRefusal::TimedOut),
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
         let left = self.queue.0.lock().waiting[self.class.index()].remove(&self.number);
         if left.is_some() {
             // The request that left may have been first in the queue, and the only request whose bound did not permit a
             // slot.
-            self.queue.call();
+            self.queue.hand_out_slots();
         }
     }
 }
 
-impl Slot {
+impl QueueSlot {
     /// Records that the response head has arrived: the time it took adjusts the learnt bound.
-    pub(super) fn answered(&self) {
-        if let Concurrency::Learnt { most } = self.bound.concurrency {
-            let ms = self.taken.elapsed().as_millis() as u64;
+    pub(super) fn record_response_head(&self) {
+        if let Concurrency::Learned { max: most } = self.bound.concurrency {
+            let ms = self.taken_at.elapsed().as_millis() as u64;
             let mut state = self.queue.0.lock();
             let active = state.active;
-            state.learnt.answered(ms, active, most);
+            state.learnt.record_response(ms, active, most);
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         {
             let mut state = self.queue.0.lock();
             state.active = state.active.saturating_sub(1);
         }
-        self.queue.call();
+        self.queue.hand_out_slots();
     }
 }
 
@@ -283,55 +283,55 @@ impl Drop for Slot {
 mod tests {
     use super::*;
 
-    fn rules(concurrency: u32, most_waiting: u32) -> QueueRules {
-        let concurrency = Concurrency::Given(concurrency);
-        QueueRules {
+    fn rules(concurrency: u32, most_waiting: u32) -> OriginQueueRules {
+        let concurrency = Concurrency::Fixed(concurrency);
+        OriginQueueRules {
             zone: String::new(),
             concurrency,
-            most_waiting,
+            max_waiting: most_waiting,
             timeout_ms: 60_000,
             until_head: false,
             status: None,
         }
     }
 
-    fn class(name: &str) -> Class {
-        Class::parse(name.as_bytes()).expect("a class")
+    fn class(name: &str) -> PriorityClass {
+        PriorityClass::parse(name.as_bytes()).expect("a class")
     }
 
-    fn slot(entered: Entered) -> Slot {
+    fn slot(entered: QueueEntry) -> QueueSlot {
         match entered {
-            Entered::Slot(slot) => slot,
+            QueueEntry::Slot(slot) => slot,
             other => panic!("{other:?}"),
         }
     }
 
-    fn turn(entered: Entered) -> Turn {
+    fn turn(entered: QueueEntry) -> QueueTicket {
         match entered {
-            Entered::Turn(turn) => turn,
+            QueueEntry::Waiting(turn) => turn,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn slots_are_bounded_and_so_is_the_queue() {
-        let (queue, rules) = (Arc::new(Queue::default()), rules(2, 1));
-        let first = slot(queue.enter(&rules, Class::NORMAL));
-        let _second = slot(queue.enter(&rules, Class::NORMAL));
-        let mut third = turn(queue.enter(&rules, Class::NORMAL));
-        assert!(matches!(queue.enter(&rules, Class::NORMAL), Entered::Full));
-        assert!(third.called.try_recv().is_err());
+        let (queue, rules) = (Arc::new(OriginRequestQueue::default()), rules(2, 1));
+        let first = slot(queue.enter(&rules, PriorityClass::NORMAL));
+        let _second = slot(queue.enter(&rules, PriorityClass::NORMAL));
+        let mut third = turn(queue.enter(&rules, PriorityClass::NORMAL));
+        assert!(matches!(queue.enter(&rules, PriorityClass::NORMAL), QueueEntry::Full));
+        assert!(third.receiver.try_recv().is_err());
         drop(first);
-        let given = third.called.try_recv().expect("the slot of who has ended");
-        assert_eq!(queue.figures(), (2, 0));
+        let given = third.receiver.try_recv().expect("the slot of who has ended");
+        assert_eq!(queue.active_and_waiting(), (2, 0));
         drop(given);
-        assert_eq!(queue.figures(), (1, 0));
+        assert_eq!(queue.active_and_waiting(), (1, 0));
     }
 
     #[test]
     fn better_class_comes_first_and_each_class_in_its_order() {
-        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
-        let mut held = slot(queue.enter(&rules, Class::NORMAL));
+        let (queue, rules) = (Arc::new(OriginRequestQueue::default()), rules(1, 10));
+        let mut held = slot(queue.enter(&rules, PriorityClass::NORMAL));
         let classes = ["last", "low", "normal", "high", "normal", "last"];
         let mut turns: Vec<_> =
             classes.into_iter().map(|name| turn(queue.enter(&rules, class(name)))).collect();
@@ -339,7 +339,7 @@ mod tests {
         while order.len() < classes.len() {
             drop(held);
             let called = turns.iter_mut().enumerate().find_map(|(index, turn)| {
-                let slot = turn.called.try_recv().ok()?;
+                let slot = turn.receiver.try_recv().ok()?;
                 Some((index, slot))
             });
             let (index, slot) = called.expect("who is next");
@@ -351,19 +351,19 @@ mod tests {
 
     #[test]
     fn long_wait_raises_last_class_above_later_arrivals() {
-        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
-        let held = slot(queue.enter(&rules, Class::NORMAL));
-        let last = turn(queue.enter(&rules, Class::LAST));
+        let (queue, rules) = (Arc::new(OriginRequestQueue::default()), rules(1, 10));
+        let held = slot(queue.enter(&rules, PriorityClass::NORMAL));
+        let last = turn(queue.enter(&rules, PriorityClass::LAST));
         let high = turn(queue.enter(&rules, class("high")));
         let mut state = queue.0.lock();
         state.active = 0;
         let soon = Instant::now() + Duration::from_secs(30);
-        let waiter = state.call(soon).expect("who is next");
+        let waiter = state.take_next(soon).expect("who is next");
         assert_eq!(waiter.lift_ms, 15_000);
         assert!(state.waiting[3].len() == 1, "30 s of 60 lift by two classes: not above the first");
         state.active = 0;
-        let mut other = turn_of(&mut state, Class::parse(b"high").expect("a class"));
-        assert!(state.call(Instant::now() + Duration::from_secs(46)).is_some());
+        let mut other = turn_of(&mut state, PriorityClass::parse(b"high").expect("a class"));
+        assert!(state.take_next(Instant::now() + Duration::from_secs(46)).is_some());
         assert!(state.waiting[3].is_empty(), "46 s lift it to the first class, where it came before");
         assert!(other.try_recv().is_err());
         drop(state);
@@ -371,11 +371,11 @@ mod tests {
     }
 
     /// Adds a request that begins to wait after 46 seconds.
-    fn turn_of(state: &mut State, class: Class) -> oneshot::Receiver<Slot> {
+    fn turn_of(state: &mut QueueState, class: PriorityClass) -> oneshot::Receiver<QueueSlot> {
         let (call, called) = oneshot::channel();
         let since = Instant::now() + Duration::from_secs(46);
-        let bound = Bound { concurrency: Concurrency::Given(1), heeds_status: false };
-        let waiter = Waiter { since, bound, lift_ms: 15_000, call };
+        let bound = ConcurrencyLimit { concurrency: Concurrency::Fixed(1), uses_pool_status: false };
+        let waiter = QueuedRequest { since, bound, lift_ms: 15_000, notify: call };
         state.waiting[class.index()].insert(state.next, waiter);
         state.next += 1;
         called
@@ -383,60 +383,64 @@ mod tests {
 
     #[test]
     fn full_queue_gives_the_place_of_the_worst_to_a_better_class_only() {
-        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 2));
-        let _held = slot(queue.enter(&rules, Class::NORMAL));
-        let mut first = turn(queue.enter(&rules, Class::LAST));
-        let mut second = turn(queue.enter(&rules, Class::LAST));
-        assert!(matches!(queue.enter(&rules, Class::LAST), Entered::Full));
-        let _better = turn(queue.enter(&rules, Class::NORMAL));
-        assert_eq!(second.called.try_recv().err(), Some(oneshot::error::TryRecvError::Closed));
-        assert_eq!(first.called.try_recv().err(), Some(oneshot::error::TryRecvError::Empty));
-        assert_eq!(queue.figures(), (1, 2));
+        let (queue, rules) = (Arc::new(OriginRequestQueue::default()), rules(1, 2));
+        let _held = slot(queue.enter(&rules, PriorityClass::NORMAL));
+        let mut first = turn(queue.enter(&rules, PriorityClass::LAST));
+        let mut second = turn(queue.enter(&rules, PriorityClass::LAST));
+        assert!(matches!(queue.enter(&rules, PriorityClass::LAST), QueueEntry::Full));
+        let _better = turn(queue.enter(&rules, PriorityClass::NORMAL));
+        assert_eq!(second.receiver.try_recv().err(), Some(oneshot::error::TryRecvError::Closed));
+        assert_eq!(first.receiver.try_recv().err(), Some(oneshot::error::TryRecvError::Empty));
+        assert_eq!(queue.active_and_waiting(), (1, 2));
     }
 
     #[test]
     fn first_class_has_half_of_the_queue_and_no_more() {
-        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 4));
-        let _held = slot(queue.enter(&rules, Class::NORMAL));
-        let mut normal: Vec<_> = (0..4).map(|_| turn(queue.enter(&rules, Class::NORMAL))).collect();
+        let (queue, rules) = (Arc::new(OriginRequestQueue::default()), rules(1, 4));
+        let _held = slot(queue.enter(&rules, PriorityClass::NORMAL));
+        let mut normal: Vec<_> = (0..4).map(|_| turn(queue.enter(&rules, PriorityClass::NORMAL))).collect();
         let high: Vec<_> = (0..2).map(|_| turn(queue.enter(&rules, class("high")))).collect();
-        assert!(matches!(queue.enter(&rules, class("high")), Entered::Full), "they are like others");
-        let waits =
-            |turn: &mut Turn| turn.called.try_recv().err() == Some(oneshot::error::TryRecvError::Empty);
+        assert!(matches!(queue.enter(&rules, class("high")), QueueEntry::Full), "they are like others");
+        let waits = |turn: &mut QueueTicket| {
+            turn.receiver.try_recv().err() == Some(oneshot::error::TryRecvError::Empty)
+        };
         assert_eq!(normal.iter_mut().map(waits).collect::<Vec<_>>(), [true, true, false, false]);
         drop(high);
-        assert!(turn(queue.enter(&rules, class("high"))).class < Class::NORMAL, "there is room again");
+        assert!(
+            turn(queue.enter(&rules, class("high"))).class < PriorityClass::NORMAL,
+            "there is room again"
+        );
     }
 
     #[test]
     fn cancelled_waiter_is_skipped_and_its_slot_is_passed_on() {
-        let (queue, rules) = (Arc::new(Queue::default()), rules(1, 10));
-        let held = slot(queue.enter(&rules, Class::NORMAL));
-        let gone = turn(queue.enter(&rules, Class::NORMAL));
-        let late = turn(queue.enter(&rules, Class::NORMAL));
-        let mut stays = turn(queue.enter(&rules, Class::NORMAL));
+        let (queue, rules) = (Arc::new(OriginRequestQueue::default()), rules(1, 10));
+        let held = slot(queue.enter(&rules, PriorityClass::NORMAL));
+        let gone = turn(queue.enter(&rules, PriorityClass::NORMAL));
+        let late = turn(queue.enter(&rules, PriorityClass::NORMAL));
+        let mut stays = turn(queue.enter(&rules, PriorityClass::NORMAL));
         drop(gone);
-        assert_eq!(queue.figures(), (1, 2));
+        assert_eq!(queue.active_and_waiting(), (1, 2));
         drop(held);
         // The slot has been sent to this request, which leaves without having received it.
         drop(late);
-        assert!(stays.called.try_recv().is_ok());
-        assert_eq!(queue.figures(), (0, 0));
+        assert!(stays.receiver.try_recv().is_ok());
+        assert_eq!(queue.active_and_waiting(), (0, 0));
     }
 
     #[test]
     fn queue_is_found_by_its_name_as_long_as_somebody_has_it() {
-        let one = named("found_by_its_name");
-        let held = slot(one.enter(&rules(1, 0), Class::NORMAL));
+        let one = queue_named("found_by_its_name");
+        let held = slot(one.enter(&rules(1, 0), PriorityClass::NORMAL));
         drop(one);
-        assert_eq!(named("found_by_its_name").figures(), (1, 0));
+        assert_eq!(queue_named("found_by_its_name").active_and_waiting(), (1, 0));
         drop(held);
-        assert_eq!(named("found_by_its_name").figures(), (0, 0));
+        assert_eq!(queue_named("found_by_its_name").active_and_waiting(), (0, 0));
     }
 
     #[test]
     fn threads_never_take_more_slots_than_there_are() {
-        let queue: Arc<Queue> = Arc::default();
+        let queue: Arc<OriginRequestQueue> = Arc::default();
         let rules = rules(3, 1000);
         std::thread::scope(|scope| {
             for seed in 0..4_u64 {
@@ -444,14 +448,15 @@ mod tests {
                 scope.spawn(move || {
                     let mut held = Vec::new();
                     for step in 0..2_000_u64 {
-                        match queue
-                            .enter(rules, if (step + seed) % 3 == 0 { Class::LAST } else { Class::NORMAL })
-                        {
-                            Entered::Slot(slot) => held.push((Some(slot), None)),
-                            Entered::Turn(turn) => held.push((None, Some(turn))),
-                            Entered::Full => {}
+                        match queue.enter(
+                            rules,
+                            if (step + seed) % 3 == 0 { PriorityClass::LAST } else { PriorityClass::NORMAL },
+                        ) {
+                            QueueEntry::Slot(slot) => held.push((Some(slot), None)),
+                            QueueEntry::Waiting(turn) => held.push((None, Some(turn))),
+                            QueueEntry::Full => {}
                         }
-                        assert!(queue.figures().0 <= 3);
+                        assert!(queue.active_and_waiting().0 <= 3);
                         if step % 2 == seed % 2 && !held.is_empty() {
                             held.remove((step as usize * 7) % held.len());
                         }
@@ -459,6 +464,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(queue.figures(), (0, 0), "all is given back");
+        assert_eq!(queue.active_and_waiting(), (0, 0), "all is given back");
     }
 }

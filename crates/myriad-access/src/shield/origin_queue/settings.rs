@@ -4,13 +4,13 @@ use myriad_conf::Text;
 
 /// Settings of `origin_queue`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct QueueRules {
+pub(super) struct OriginQueueRules {
     /// `zone=`: locations with the same zone share its slots and its queue.
     pub zone: String,
     /// `concurrency=`.
     pub concurrency: Concurrency,
     /// `queue=`: maximum number of requests that wait.
-    pub most_waiting: u32,
+    pub max_waiting: u32,
     /// `timeout=`: maximum wait, in milliseconds.
     pub timeout_ms: u64,
     /// `release=head`: a slot is released when the response head has arrived, not after its body.
@@ -19,10 +19,10 @@ pub(super) struct QueueRules {
     pub status: Option<StatusRules>,
 }
 
-impl QueueRules {
+impl OriginQueueRules {
     /// Returns the bound of concurrent requests to the origin.
-    pub(super) fn bound(&self) -> Bound {
-        Bound { concurrency: self.concurrency, heeds_status: self.status.is_some() }
+    pub(super) fn bound(&self) -> ConcurrencyLimit {
+        ConcurrencyLimit { concurrency: self.concurrency, uses_pool_status: self.status.is_some() }
     }
 }
 
@@ -37,22 +37,22 @@ pub(super) struct StatusRules {
 
 /// Bound of the requests of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bound {
+pub(super) struct ConcurrencyLimit {
     /// `concurrency=`.
     pub concurrency: Concurrency,
     /// Set if the children of the pool bound them as well.
-    pub heeds_status: bool,
+    pub uses_pool_status: bool,
 }
 
 /// Number of concurrent requests to an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concurrency {
     /// Fixed number.
-    Given(u32),
+    Fixed(u32),
     /// Learnt from response times, up to `max=`.
-    Learnt {
+    Learned {
         /// `max=`.
-        most: u32,
+        max: u32,
     },
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Concurrency {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueSettings {
     /// `origin_queue`; `None` with `off`.
-    pub queue: Option<QueueRules>,
+    pub queue: Option<OriginQueueRules>,
     /// `origin_priority`.
     pub priority: Option<Text>,
 }

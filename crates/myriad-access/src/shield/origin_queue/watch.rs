@@ -6,21 +6,21 @@ use std::time::Duration;
 use myriad_exchange::runtime::Place;
 use myriad_upstream::fastcgi_protocol::PoolStatus;
 
-use super::children::Pools;
+use super::children::WatchedPools;
 use super::compile::OriginQueue;
-use super::queue::Queue;
+use super::queue::OriginRequestQueue;
 use super::settings::StatusRules;
 
 /// Timeout of a status request.
 const SLOWEST: Duration = Duration::from_secs(5);
 
 /// Queue of a location whose origin provides its status (`status=`).
-pub struct StatusPlace<'a> {
+pub struct WatchedLocation<'a> {
     place: &'a OriginQueue,
     rules: &'a StatusRules,
 }
 
-impl<'a> StatusPlace<'a> {
+impl<'a> WatchedLocation<'a> {
     /// Returns the watched queue of a location; `None` if it has no queue with `status=`.
     pub fn of(place: &'a Place) -> Option<Self> {
         let place: &OriginQueue = place.features.get()?;
@@ -35,7 +35,7 @@ impl<'a> StatusPlace<'a> {
 
     /// Begins a watch over the pools of the zone. Returns `Some` for the first call only; then older watches of the
     /// same queue are over.
-    pub fn begin(&self) -> Option<Watch> {
+    pub fn begin(&self) -> Option<PoolWatch> {
         if !self.place.begin_watching() {
             return None;
         }
@@ -45,23 +45,23 @@ impl<'a> StatusPlace<'a> {
             children.watches
         });
         let (zone, rules) = (self.zone().to_owned(), self.rules.clone());
-        Some(Watch { queue, number, zone, rules, pools: Pools::default(), is_lost: false })
+        Some(PoolWatch { queue, number, zone, rules, pools: WatchedPools::default(), is_lost: false })
     }
 }
 
 /// Passes the status of the pools to a queue.
-pub struct Watch {
-    queue: Arc<Queue>,
+pub struct PoolWatch {
+    queue: Arc<OriginRequestQueue>,
     number: u64,
     zone: String,
     rules: StatusRules,
-    pools: Pools,
+    pools: WatchedPools,
     is_lost: bool,
 }
 
-impl Watch {
+impl PoolWatch {
     /// Returns whether a newer watch has replaced it.
-    pub fn is_over(&self) -> bool {
+    pub fn is_replaced(&self) -> bool {
         self.queue.with_children(|children| children.watches) != self.number
     }
 
@@ -76,7 +76,7 @@ impl Watch {
     }
 
     /// Returns the timeout of a status request.
-    pub fn slowest(&self) -> Duration {
+    pub fn timeout(&self) -> Duration {
         SLOWEST
     }
 
@@ -88,7 +88,7 @@ impl Watch {
     /// Bounds the queue by the status of the pools, each with its address, while `ours` requests were in flight to
     /// them. If `pools` is an error, the bound is removed and only `concurrency=` applies. Returns a log line, if the
     /// state has changed between success and failure, and whether it is a success.
-    pub fn note(
+    pub fn apply_status(
         &mut self,
         pools: Result<Vec<(String, PoolStatus)>, String>,
         ours: u32,

@@ -1,20 +1,20 @@
 //! Execution of a request: output, reset, or change of a server.
 
-use myriad_exchange::exchange::{Request, Step};
+use myriad_exchange::exchange::{PhaseStep, Request};
 use myriad_http::Method;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use serde_json::Value;
 
-use super::super::answer::json;
-use super::asked::Asked;
+use super::super::answer::json_answer;
+use super::asked::PlusRequest;
 use super::error::PlusError;
 use super::node::Node;
 use super::servers;
-use super::site::Site;
+use super::site::SiteView;
 use super::tree;
 
 /// Result of a request: status, body, and location of a new object.
-struct Done {
+struct PlusResult {
     status: u16,
     body: Option<Value>,
     /// ID of an added server.
@@ -22,51 +22,54 @@ struct Done {
 }
 
 /// Returns the supported versions.
-pub(crate) fn versions() -> Step {
-    json(200, tree::versions().to_string())
+pub(crate) fn versions() -> PhaseStep {
+    json_answer(200, tree::versions().to_string())
 }
 
 /// Answers a request. `body` is empty unless the request [`Asked::has_body`]. Data is collected on a separate thread.
-pub(crate) async fn answer(request: &Request, asked: Asked, body: Vec<u8>) -> Step {
-    let site = Site::of(request);
+pub(crate) async fn answer(request: &Request, asked: PlusRequest, body: Vec<u8>) -> PhaseStep {
+    let site = SiteView::of(request);
     let version = asked.version;
     let method = match asked.method {
         Method::Delete => "DELETE",
         Method::Patch => "PATCH",
         _ => "POST",
     };
-    let what = format!("{method} of {}", crate::protocol::shown(asked.path.join("/").as_bytes()));
+    let what = format!("{method} of {}", crate::protocol::escape_bytes(asked.path.join("/").as_bytes()));
     let changes = !asked.reads();
-    let done = tokio::task::spawn_blocking(move || act(&site, &asked, &body)).await;
-    let Ok(done) = done else { return Step::Error(500) };
+    let done = tokio::task::spawn_blocking(move || execute(&site, &asked, &body)).await;
+    let Ok(done) = done else { return PhaseStep::Error(500) };
     match done {
         Ok(done) => {
             if changes {
-                request.log(Level::Notice, format_args!("{what} through the API"));
+                request.log(LogLevel::Notice, format_args!("{what} through the API"));
             }
             let body = done.body.map(|body| body.to_string()).unwrap_or_default();
-            let mut step = json(done.status, body);
-            if let (Step::Answer(answer), Some(id)) = (&mut step, done.added) {
+            let mut step = json_answer(done.status, body);
+            if let (PhaseStep::Answer(answer), Some(id)) = (&mut step, done.added) {
                 let uri = String::from_utf8_lossy(&request.route.uri).into_owned();
                 let place = format!("{}/{id}", uri.trim_end_matches('/'));
                 answer.field(b"Location", place.as_bytes());
             }
             step
         }
-        Err(error) => refused(request, &error, version),
+        Err(error) => rejection(request, &error, version),
     }
 }
 
 /// Returns the response to a rejected request.
-pub(crate) fn refused(request: &Request, error: &PlusError, version: u8) -> Step {
+pub(crate) fn rejection(request: &Request, error: &PlusError, version: u8) -> PhaseStep {
     let id = request.id();
-    json(error.status(), error.body(&id, version).to_string())
+    json_answer(error.status(), error.body(&id, version).to_string())
 }
 
-fn act(site: &Site, asked: &Asked, body: &[u8]) -> Result<Done, PlusError> {
+fn execute(site: &SiteView, asked: &PlusRequest, body: &[u8]) -> Result<PlusResult, PlusError> {
     let path = asked.parts();
-    let shown =
-        |node: Node| Done { status: 200, body: Some(node.shown(asked.fields.as_deref())), added: None };
+    let shown = |node: Node| PlusResult {
+        status: 200,
+        body: Some(node.into_value(asked.fields.as_deref())),
+        added: None,
+    };
     if asked.reads() {
         return tree::read(site, asked).map(shown);
     }
@@ -75,29 +78,29 @@ fn act(site: &Site, asked: &Asked, body: &[u8]) -> Result<Done, PlusError> {
             let block = tree::block(&path);
             let group = site.group(block, name)?;
             let change = servers::change(body, block, asked.version, true)?;
-            let added = group.add(&change).map_err(|error| servers::refused(error, name))?;
-            let told = servers::server(&added, block, asked.version);
-            Ok(Done { status: 201, body: Some(told.into()), added: Some(added.id) })
+            let added = group.add(&change).map_err(|error| servers::edit_error(error, name))?;
+            let object = servers::server(&added, block, asked.version);
+            Ok(PlusResult { status: 201, body: Some(object.into()), added: Some(added.id) })
         }
         (Method::Patch, ["http" | "stream", "upstreams", name, "servers", id]) => {
             let block = tree::block(&path);
             let group = site.group(block, name)?;
             let id = tree::server_id(id)?;
             let change = servers::change(body, block, asked.version, false)?;
-            let changed = group.change(id, &change).map_err(|error| servers::refused(error, name))?;
+            let changed = group.change(id, &change).map_err(|error| servers::edit_error(error, name))?;
             Ok(shown(Node::Object(servers::server(&changed, block, asked.version))))
         }
         (Method::Delete, ["http" | "stream", "upstreams", name, "servers", id]) => {
             let block = tree::block(&path);
             let group = site.group(block, name)?;
-            group.remove(tree::server_id(id)?).map_err(|error| servers::refused(error, name))?;
+            group.remove(tree::server_id(id)?).map_err(|error| servers::edit_error(error, name))?;
             let left = group.servers();
             let left = left.iter().map(|one| servers::server(one, block, asked.version).into());
             Ok(shown(Node::List(left.collect())))
         }
         (Method::Delete, _) => {
             tree::reset(site, asked)?;
-            Ok(Done { status: 204, body: None, added: None })
+            Ok(PlusResult { status: 204, body: None, added: None })
         }
         (Method::Post | Method::Patch, ["http" | "stream", "keyvals", _]) => {
             Err(PlusError::new(404, "KeyvalNotFound", "keyval not found"))

@@ -12,7 +12,7 @@ const LONGEST_PATH: usize = 4096;
 
 /// Parsed request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PlusRequest {
     pub(super) version: u8,
     /// Path after the version.
     pub(super) path: Vec<String>,
@@ -36,7 +36,7 @@ pub(crate) fn version_of(path: &[u8]) -> u8 {
     number.filter(|version| VERSIONS.contains(version)).unwrap_or(*VERSIONS.end())
 }
 
-impl Asked {
+impl PlusRequest {
     /// Returns the version.
     pub(crate) fn version(&self) -> u8 {
         self.version
@@ -91,8 +91,8 @@ fn argument(args: &[u8], name: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn parse(path: &str, args: &str) -> Result<Asked, PlusError> {
-        Asked::parse(path.as_bytes(), args.as_bytes(), Method::Get, String::new())
+    fn parse(path: &str, args: &str) -> Result<PlusRequest, PlusError> {
+        PlusRequest::parse(path.as_bytes(), args.as_bytes(), Method::Get, String::new())
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value
 }
 
 /// Resets the counts of an object; `object` contains its total counts.
-pub(super) fn begin(path: String, object: Map<String, Value>) {
+pub(super) fn set_baseline(path: String, object: Map<String, Value>) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = before.get_or_insert_default();
     if before.len() < MOST || before.contains_key(&path) {
@@ -59,7 +59,7 @@ mod tests {
         let path = || "test/counts_begin_anew".to_owned();
         let first = members(json!({ "accepted": 5, "active": 2, "responses": { "2xx": 3 }, "name": "a" }));
         assert_eq!(since(&path(), first.clone()), first);
-        begin(path(), first);
+        set_baseline(path(), first);
         let later =
             members(json!({ "accepted": 7, "active": 3, "responses": { "2xx": 3, "4xx": 1 }, "name": "a" }));
         let expected =

@@ -12,12 +12,12 @@ pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());
     let size = disk.as_ref().map_or(stats.bytes as u64, |(disk, _)| disk.bytes);
     let most = disk.as_ref().map_or(stats.limit_bytes as u64, |(_, limits)| limits.max_bytes);
-    let mut told = members(json!({
+    let mut object = members(json!({
         "size": size,
         "cold": disk.as_ref().is_some_and(|(disk, _)| !disk.recovered),
     }));
     if most < u64::MAX {
-        told.insert("max_size".to_owned(), json!(most));
+        object.insert("max_size".to_owned(), json!(most));
     }
     for (name, status, writes) in [
         ("hit", CacheStatus::Hit, false),
@@ -34,7 +34,7 @@ pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
             counts.insert("responses_written".to_owned(), json!(sums.responses_written));
             counts.insert("bytes_written".to_owned(), json!(sums.bytes_written));
         }
-        told.insert(name.to_owned(), Value::Object(counts));
+        object.insert(name.to_owned(), Value::Object(counts));
     }
-    told
+    object
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::node::members;
-use super::site::{Site, moment};
+use super::site::{SiteView, moment};
 
 /// Version of nginx whose configuration language is supported (`$nginx_version`).
 const NGINX_VERSION: &str = "1.31.4";
@@ -23,7 +23,7 @@ const PAGE: u64 = 4096;
 static RESPAWNED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
 /// Returns `nginx`.
-pub(super) fn nginx(site: &Site, address: &str) -> Value {
+pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     json!({
         "version": NGINX_VERSION,
         "build": concat!("myriad-", env!("CARGO_PKG_VERSION")),
@@ -49,8 +49,8 @@ pub(super) fn reset_processes() {
 /// Returns the number of worker processes that the supervisor has restarted after they exited unexpectedly. The
 /// supervisor passes it in the environment.
 fn respawned() -> u64 {
-    let told = std::env::var("MYRIAD_RESPAWNED").ok();
-    told.and_then(|text| text.parse().ok()).unwrap_or_default()
+    let value = std::env::var("MYRIAD_RESPAWNED").ok();
+    value.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// Returns `connections`. Every accepted connection is handled.
@@ -79,7 +79,7 @@ pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
 }
 
 /// Returns `license`, without an expiry.
-pub(super) fn license(site: &Site) -> Value {
+pub(super) fn license(site: &SiteView) -> Value {
     json!({
         "active_till": NEVER_S,
         "eval": false,
@@ -88,7 +88,7 @@ pub(super) fn license(site: &Site) -> Value {
 }
 
 /// Returns an ID of this installation (RFC 9562 section 5.8), which is the same after a restart.
-fn uuid(site: &Site) -> String {
+fn uuid(site: &SiteView) -> String {
     let mut hash = Sha256::new();
     hash.update(&site.runtime.hostname);
     hash.update(site.runtime.prefix.as_os_str().as_encoded_bytes());

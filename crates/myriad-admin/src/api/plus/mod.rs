@@ -35,6 +35,6 @@ mod tls;
 mod tree;
 mod zones;
 
-pub(super) use answer::{answer, refused, versions};
-pub(super) use asked::{Asked, is_version, version_of};
+pub(super) use answer::{answer, rejection, versions};
+pub(super) use asked::{PlusRequest, is_version, version_of};
 pub(super) use error::PlusError;

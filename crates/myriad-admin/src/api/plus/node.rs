@@ -23,7 +23,7 @@ impl Node {
 
     /// Returns the output. `fields` are the requested members, of a collection those of each object. If it is empty, a
     /// collection is returned as the names of its objects.
-    pub(super) fn shown(self, fields: Option<&[String]>) -> Value {
+    pub(super) fn into_value(self, fields: Option<&[String]>) -> Value {
         let keep = |members: Map<String, Value>| -> Map<String, Value> {
             let wanted = |name: &String| fields.is_none_or(|fields| fields.contains(name));
             members.into_iter().filter(|(name, _)| wanted(name)).collect()
@@ -64,10 +64,10 @@ mod tests {
     fn fields_are_those_of_an_object_or_of_each_thing() {
         let fields = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let object = Node::object(json!({ "a": 1, "b": 2 }));
-        assert_eq!(object.clone().shown(Some(&fields(&["b", "c"]))), json!({ "b": 2 }));
-        assert_eq!(object.shown(None), json!({ "a": 1, "b": 2 }));
+        assert_eq!(object.clone().into_value(Some(&fields(&["b", "c"]))), json!({ "b": 2 }));
+        assert_eq!(object.into_value(None), json!({ "a": 1, "b": 2 }));
         let all = Node::Collection(members(json!({ "x": { "a": 1, "b": 2 }, "y": { "a": 3 } })));
-        assert_eq!(all.clone().shown(Some(&fields(&["b"]))), json!({ "x": { "b": 2 }, "y": {} }));
-        assert_eq!(all.shown(Some(&[])), json!(["x", "y"]));
+        assert_eq!(all.clone().into_value(Some(&fields(&["b"]))), json!({ "x": { "b": 2 }, "y": {} }));
+        assert_eq!(all.into_value(Some(&[])), json!(["x", "y"]));
     }
 }

@@ -6,11 +6,11 @@ use myriad_upstream::{GroupControl, PeerSnapshot, PeerTraffic, RESPONSE_TIME_BOU
 use serde_json::{Map, Value, json};
 
 use super::node::members;
-use super::site::{Block, moment};
+use super::site::{UpstreamBlock, moment};
 use super::tls;
 
 /// Returns a group.
-pub(super) fn group(group: &GroupControl, block: Block, version: u8) -> Map<String, Value> {
+pub(super) fn group(group: &GroupControl, block: UpstreamBlock, version: u8) -> Map<String, Value> {
     let servers: BTreeMap<u64, ServerSnapshot> =
         group.servers().into_iter().map(|server| (server.id, server)).collect();
     let peers = group.peers(None);
@@ -22,24 +22,24 @@ pub(super) fn group(group: &GroupControl, block: Block, version: u8) -> Map<Stri
             Value::Object(peer(one, server, block, version))
         })
         .collect();
-    let mut told = members(json!({ "peers": peers, "zombies": group.zombies(), "zone": group.zone() }));
-    if block == Block::Http {
-        told.insert("keepalive".to_owned(), json!(idle));
+    let mut object = members(json!({ "peers": peers, "zombies": group.zombies(), "zone": group.zone() }));
+    if block == UpstreamBlock::Http {
+        object.insert("keepalive".to_owned(), json!(idle));
         if let Some((size, max_size, overflows)) = group.queue() {
             let queue = json!({ "size": size, "max_size": max_size, "overflows": overflows });
-            told.insert("queue".to_owned(), queue);
+            object.insert("queue".to_owned(), queue);
         }
     }
-    told
+    object
 }
 
 fn peer(
     peer: &PeerSnapshot,
     server: Option<&ServerSnapshot>,
-    block: Block,
+    block: UpstreamBlock,
     version: u8,
 ) -> Map<String, Value> {
-    let mut told = members(json!({
+    let mut object = members(json!({
         "id": peer.id.0,
         "server": peer.address.to_string(),
         "name": peer.name,
@@ -54,9 +54,9 @@ fn peer(
         "health_checks": checks(peer),
         "downtime": peer.downtime_ms,
     }));
-    let mut add = |name: &str, value: Value| drop(told.insert(name.to_owned(), value));
+    let mut add = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
     let [connect_ms, first_ms, last_ms] = peer.took_ms;
-    if block == Block::Http {
+    if block == UpstreamBlock::Http {
         add("requests", json!(peer.requests));
         add("responses", responses(&peer.traffic.statuses, version));
         add("header_time", json!(first_ms));
@@ -85,36 +85,36 @@ fn peer(
     if version >= 8 && speaks_tls {
         add("ssl", tls::of_peer(&peer.traffic.tls));
     }
-    told
+    object
 }
 
 fn checks(peer: &PeerSnapshot) -> Value {
     let checks = &peer.checks;
-    let mut told = members(json!({
+    let mut object = members(json!({
         "checks": checks.checks,
         "fails": checks.fails,
         "unhealthy": checks.unhealthy,
     }));
     if let Some(passed) = checks.last_passed {
-        told.insert("last_passed".to_owned(), json!(passed));
+        object.insert("last_passed".to_owned(), json!(passed));
     }
-    Value::Object(told)
+    Value::Object(object)
 }
 
 /// Returns responses by class, and by code since version 7.
 pub(super) fn responses(statuses: &[(u16, u64)], version: u8) -> Value {
-    let mut told = Map::new();
+    let mut object = Map::new();
     for class in 1..=5_u16 {
         let of_class = statuses.iter().filter(|(status, _)| status / 100 == class);
-        told.insert(format!("{class}xx"), json!(of_class.map(|(_, count)| count).sum::<u64>()));
+        object.insert(format!("{class}xx"), json!(of_class.map(|(_, count)| count).sum::<u64>()));
     }
     if version >= 7 {
         let codes: Map<_, _> =
             statuses.iter().map(|(status, count)| (status.to_string(), json!(count))).collect();
-        told.insert("codes".to_owned(), Value::Object(codes));
+        object.insert("codes".to_owned(), Value::Object(codes));
     }
-    told.insert("total".to_owned(), json!(statuses.iter().map(|(_, count)| count).sum::<u64>()));
-    Value::Object(told)
+    object.insert("total".to_owned(), json!(statuses.iter().map(|(_, count)| count).sum::<u64>()));
+    Value::Object(object)
 }
 
 fn times(traffic: &PeerTraffic) -> Value {

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::error::PlusError;
 use super::node::members;
-use super::site::Block;
+use super::site::UpstreamBlock;
 
 /// Returns the configuration of a server.
-pub(super) fn server(server: &ServerSnapshot, block: Block, version: u8) -> Map<String, Value> {
-    let mut told = members(json!({
+pub(super) fn server(server: &ServerSnapshot, block: UpstreamBlock, version: u8) -> Map<String, Value> {
+    let mut object = members(json!({
         "id": server.id,
         "server": server.server,
         "weight": server.weight,
@@ -21,7 +21,7 @@ pub(super) fn server(server: &ServerSnapshot, block: Block, version: u8) -> Map<
         "backup": server.backup,
         "down": server.down,
     }));
-    let mut add = |name: &str, value: Value| drop(told.insert(name.to_owned(), value));
+    let mut add = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
     if let Some(service) = &server.service {
         add("service", json!(service));
     }
@@ -29,13 +29,13 @@ pub(super) fn server(server: &ServerSnapshot, block: Block, version: u8) -> Map<
         add("parent", json!(parent.to_string()));
         add("host", json!(host));
     }
-    if block == Block::Http {
+    if block == UpstreamBlock::Http {
         add("route", json!(server.route.as_deref().unwrap_or_default()));
         if version >= 2 && server.drain {
             add("drain", json!(true));
         }
     }
-    told
+    object
 }
 
 /// Formats a time as in the configuration.
@@ -47,13 +47,13 @@ fn time(ms: u64) -> String {
 /// that cannot be changed later.
 pub(super) fn change(
     body: &[u8],
-    block: Block,
+    block: UpstreamBlock,
     version: u8,
     is_new: bool,
 ) -> Result<ServerChange, PlusError> {
-    let said: Value =
+    let document: Value =
         serde_json::from_slice(body).map_err(|_| PlusError::new(415, "JsonError", "JSON error"))?;
-    let Value::Object(said) = said else {
+    let Value::Object(said) = document else {
         return Err(malformed("a JSON object is expected".to_owned()));
     };
     let mut change = ServerChange::default();
@@ -61,7 +61,7 @@ pub(super) fn change(
         if value.is_object() || value.is_array() {
             return Err(malformed("nested object or list".to_owned()));
         }
-        let of_http = block == Block::Http;
+        let of_http = block == UpstreamBlock::Http;
         match name.as_str() {
             "server" => change.server = Some(text(&name, value)?),
             "service" if is_new => change.service = Some(text(&name, value)?),
@@ -94,7 +94,7 @@ pub(super) fn change(
             _ => {
                 return Err(malformed(format!(
                     "unknown parameter \"{}\"",
-                    crate::protocol::shown(name.as_bytes())
+                    crate::protocol::escape_bytes(name.as_bytes())
                 )));
             }
         }
@@ -138,7 +138,7 @@ fn millis(value: &Value) -> Option<u64> {
 }
 
 /// Returns the API error for a rejected change of a group.
-pub(super) fn refused(error: EditError, group: &str) -> PlusError {
+pub(super) fn edit_error(error: EditError, group: &str) -> PlusError {
     let (code, text) = match error {
         EditError::Static => ("UpstreamStatic", "upstream is static".to_owned()),
         EditError::NotFound(id) => {
@@ -166,14 +166,14 @@ mod tests {
     use super::*;
 
     fn code(body: &str, is_new: bool) -> Option<&'static str> {
-        change(body.as_bytes(), Block::Http, 9, is_new).err().map(|error| error.code())
+        change(body.as_bytes(), UpstreamBlock::Http, 9, is_new).err().map(|error| error.code())
     }
 
     #[test]
     fn changes_are_read_and_refused_by_their_codes() {
         let all = r#"{"server":"a:80","weight":2,"max_conns":0,"max_fails":3,"fail_timeout":"1500ms","slow_start":5,
             "route":"r","backup":true,"down":false,"drain":true,"service":"http"}"#;
-        let change = change(all.as_bytes(), Block::Http, 9, true).expect("a server");
+        let change = change(all.as_bytes(), UpstreamBlock::Http, 9, true).expect("a server");
         assert_eq!((change.fail_timeout_ms, change.slow_start_ms), (Some(1500), Some(5000)));
         assert_eq!((change.weight, change.backup, change.down), (Some(2), Some(true), Some(false)));
         for (body, is_new, expected) in [
@@ -214,7 +214,7 @@ mod tests {
                 let at = next(bytes.len());
                 bytes[at] = b"{}[]\",:e0-9\\\xff"[next(13)];
             }
-            let _ = change(&bytes, Block::Stream, 9, true);
+            let _ = change(&bytes, UpstreamBlock::Stream, 9, true);
         }
     }
 }

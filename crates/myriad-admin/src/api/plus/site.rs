@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use super::error::PlusError;
 
 /// View of a site for the API. It is created for each request, so that reloads take effect.
-pub(super) struct Site {
+pub(super) struct SiteView {
     pub(super) runtime: Arc<Runtime>,
     pub(super) counters: Arc<[Arc<Counters>]>,
 }
 
 /// Configuration block of a group of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum UpstreamBlock {
     Http,
     Stream,
 }
 
-impl Site {
+impl SiteView {
     /// Returns the site of a request.
     pub(super) fn of(request: &Request) -> Self {
         let (runtime, counters) = (&request.site.runtime, &request.site.worker.all_counters);
@@ -37,17 +37,17 @@ impl Site {
     }
 
     /// Returns the groups of a block by name, including those without `zone`.
-    pub(super) fn groups(&self, block: Block) -> Vec<GroupControl> {
+    pub(super) fn groups(&self, block: UpstreamBlock) -> Vec<GroupControl> {
         let mut groups: Vec<_> = match block {
-            Block::Http => self.runtime.groups.values().map(|group| group.group.control()).collect(),
-            Block::Stream => self.runtime.stream_groups.clone(),
+            UpstreamBlock::Http => self.runtime.groups.values().map(|group| group.group.control()).collect(),
+            UpstreamBlock::Stream => self.runtime.stream_groups.clone(),
         };
         groups.sort_by(|one, other| one.name().cmp(other.name()));
         groups
     }
 
     /// Returns the group of that name, which must have a `zone`.
-    pub(super) fn group(&self, block: Block, name: &str) -> Result<GroupControl, PlusError> {
+    pub(super) fn group(&self, block: UpstreamBlock, name: &str) -> Result<GroupControl, PlusError> {
         let group = self.groups(block).into_iter().find(|group| group.name() == name);
         let group = group.ok_or_else(|| PlusError::new(404, "UpstreamNotFound", "upstream not found"))?;
         if group.zone().is_none() {

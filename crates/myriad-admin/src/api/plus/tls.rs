@@ -27,13 +27,13 @@ pub(super) fn of_peer(counts: &TlsCounts) -> Value {
 /// Returns the TLS counts of clients. Servers have no count of mismatched certificate names; versions before 8 contain
 /// fewer fields.
 pub(super) fn of_clients(sums: &TlsSums, is_zone: bool, version: u8) -> Value {
-    let mut told = members(json!({
+    let mut object = members(json!({
         "handshakes": sums.handshakes,
         "handshakes_failed": sums.handshakes_failed,
         "session_reuses": sums.session_reuses,
     }));
     if version < 8 {
-        return Value::Object(told);
+        return Value::Object(object);
     }
     let mut failures = members(json!({
         "no_cert": sums.verify_no_cert,
@@ -44,12 +44,12 @@ pub(super) fn of_clients(sums: &TlsSums, is_zone: bool, version: u8) -> Value {
     if !is_zone {
         failures.insert("hostname_mismatch".to_owned(), json!(sums.verify_hostname_mismatch));
     }
-    told.extend(members(json!({
+    object.extend(members(json!({
         "no_common_protocol": sums.no_common_protocol,
         "no_common_cipher": sums.no_common_cipher,
         "handshake_timeout": sums.handshake_timeout,
         "peer_rejected_cert": sums.peer_rejected_cert,
         "verify_failures": failures,
     })));
-    Value::Object(told)
+    Value::Object(object)
 }

@@ -3,14 +3,14 @@
 use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use serde_json::{Map, Value, json};
 
-use super::asked::Asked;
+use super::asked::PlusRequest;
 use super::error::PlusError;
 use super::node::{Node, members};
-use super::site::{Block, Site};
+use super::site::{SiteView, UpstreamBlock};
 use super::{baseline, caches, general, peers, servers, tls, zones};
 
 /// Returns the value of the request's path.
-pub(super) fn read(site: &Site, asked: &Asked) -> Result<Node, PlusError> {
+pub(super) fn read(site: &SiteView, asked: &PlusRequest) -> Result<Node, PlusError> {
     let version = asked.version;
     let path = asked.parts();
     if !exists(&path, version) {
@@ -39,7 +39,7 @@ pub(super) fn read(site: &Site, asked: &Asked) -> Result<Node, PlusError> {
 }
 
 /// Resets the counts of the path.
-pub(super) fn reset(site: &Site, asked: &Asked) -> Result<(), PlusError> {
+pub(super) fn reset(site: &SiteView, asked: &PlusRequest) -> Result<(), PlusError> {
     let path = asked.parts();
     if !exists(&path, asked.version) {
         return Err(PlusError::no_path());
@@ -52,18 +52,18 @@ pub(super) fn reset(site: &Site, asked: &Asked) -> Result<(), PlusError> {
         ["resolvers", name] => {
             zones::resolver_zones(site).get(name).ok_or_else(|| missing(&path))?.reset();
         }
-        ["http", "upstreams", name] => site.group(Block::Http, name)?.reset_counts(),
-        ["stream", "upstreams", name] => site.group(Block::Stream, name)?.reset_counts(),
+        ["http", "upstreams", name] => site.group(UpstreamBlock::Http, name)?.reset_counts(),
+        ["stream", "upstreams", name] => site.group(UpstreamBlock::Stream, name)?.reset_counts(),
         ["workers"] => {
             for number in 0..site.workers().len() {
-                begin_anew(site, asked, &["workers", &number.to_string()])?;
+                reset_object(site, asked, &["workers", &number.to_string()])?;
             }
         }
         ["connections" | "ssl"]
         | ["http", "requests"]
         | ["workers" | "slabs", _]
         | ["http", "server_zones" | "location_zones" | "caches", _]
-        | ["stream", "server_zones", _] => begin_anew(site, asked, &path)?,
+        | ["stream", "server_zones", _] => reset_object(site, asked, &path)?,
         ["http" | "stream", "keyvals", _] => return Err(missing(&path)),
         _ => {
             // A missing object is an error for any method.
@@ -74,9 +74,9 @@ pub(super) fn reset(site: &Site, asked: &Asked) -> Result<(), PlusError> {
     Ok(())
 }
 
-fn begin_anew(site: &Site, asked: &Asked, path: &[&str]) -> Result<(), PlusError> {
+fn reset_object(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<(), PlusError> {
     let object = object(site, path, asked.version.max(9)).ok_or_else(|| missing(path))?;
-    baseline::begin(path.join("/"), object);
+    baseline::set_baseline(path.join("/"), object);
     Ok(())
 }
 
@@ -126,7 +126,7 @@ fn is_collection(path: &[&str]) -> bool {
 }
 
 /// Returns objects by name.
-fn collection(site: &Site, asked: &Asked, path: &[&str]) -> Node {
+fn collection(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Node {
     if let Some(kind) = traffic_kind(path) {
         let base = path.join("/");
         let zones = zones::of_kind(site, kind).map(|sums| {
@@ -155,7 +155,7 @@ fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
 }
 
 /// Returns the names of the objects below a path.
-fn names(site: &Site, path: &[&str]) -> Vec<String> {
+fn names(site: &SiteView, path: &[&str]) -> Vec<String> {
     let runtime = &site.runtime;
     let of = |zones: &[(Box<str>, _)]| zones.iter().map(|(name, _)| name.to_string()).collect();
     let mut names: Vec<String> = match path {
@@ -171,13 +171,13 @@ fn names(site: &Site, path: &[&str]) -> Vec<String> {
 }
 
 /// Returns an object with its counts since the reset.
-fn counted(site: &Site, asked: &Asked, path: &[&str]) -> Option<Value> {
+fn counted(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Option<Value> {
     let object = object(site, path, asked.version)?;
     Some(Value::Object(baseline::since(&path.join("/"), object)))
 }
 
 /// Returns an object with its total counts.
-fn object(site: &Site, path: &[&str], version: u8) -> Option<Map<String, Value>> {
+fn object(site: &SiteView, path: &[&str], version: u8) -> Option<Map<String, Value>> {
     let runtime = &site.runtime;
     let sum = || site.workers().into_iter().sum();
     Some(match path {
@@ -203,7 +203,7 @@ fn object(site: &Site, path: &[&str], version: u8) -> Option<Map<String, Value>>
 }
 
 fn limits<'a>(
-    site: &'a Site,
+    site: &'a SiteView,
     path: &[&str],
     name: &str,
 ) -> Result<&'a myriad_exchange::runtime::LimitCounts, PlusError> {
@@ -234,15 +234,15 @@ fn missing(path: &[&str]) -> PlusError {
     PlusError::new(404, code, text)
 }
 
-fn upstreams(site: &Site, asked: &Asked, path: &[&str]) -> Result<Node, PlusError> {
+fn upstreams(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<Node, PlusError> {
     let (block, version) = (block(path), asked.version);
     match path[2..] {
         [] => {
             // As in NGINX Plus, groups with a `zone`.
             let groups = site.groups(block).into_iter().filter(|group| group.zone().is_some());
-            let told = groups
+            let by_name = groups
                 .map(|group| (group.name().to_owned(), Value::Object(peers::group(&group, block, version))));
-            Ok(Node::Collection(told.collect()))
+            Ok(Node::Collection(by_name.collect()))
         }
         [name] => Ok(Node::Object(peers::group(&site.group(block, name)?, block, version))),
         [name, "servers"] => {
@@ -254,7 +254,7 @@ fn upstreams(site: &Site, asked: &Asked, path: &[&str]) -> Result<Node, PlusErro
             let id = server_id(id)?;
             let server = group.servers().into_iter().find(|server| server.id == id);
             let server =
-                server.ok_or_else(|| servers::refused(myriad_upstream::EditError::NotFound(id), name))?;
+                server.ok_or_else(|| servers::edit_error(myriad_upstream::EditError::NotFound(id), name))?;
             Ok(Node::Object(servers::server(&server, block, version)))
         }
         _ => Err(PlusError::no_path()),
@@ -262,8 +262,8 @@ fn upstreams(site: &Site, asked: &Asked, path: &[&str]) -> Result<Node, PlusErro
 }
 
 /// Returns the configuration block of a path.
-pub(super) fn block(path: &[&str]) -> Block {
-    if path[0] == "http" { Block::Http } else { Block::Stream }
+pub(super) fn block(path: &[&str]) -> UpstreamBlock {
+    if path[0] == "http" { UpstreamBlock::Http } else { UpstreamBlock::Stream }
 }
 
 /// Parses the ID of a server.

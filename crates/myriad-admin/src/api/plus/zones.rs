@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use myriad_exchange::runtime::{LimitCounts, Limited};
+use myriad_exchange::runtime::{LimitCounts, LimitDecision};
 use myriad_exchange::traffic::{ZoneKind, ZoneSums};
 use myriad_upstream::{ResolverCounts, ResolverZone};
 use serde_json::{Map, Value, json};
 
 use super::node::members;
 use super::peers::responses;
-use super::site::Site;
+use super::site::SiteView;
 use super::tls;
 
 /// Returns a zone of `status_zone`: servers, locations, or servers of `stream`.
 pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<String, Value> {
-    let mut told = members(json!({
+    let mut object = members(json!({
         "discarded": sums.discarded,
         "received": sums.received,
         "sent": sums.sent,
@@ -23,23 +23,23 @@ pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<Strin
     if kind == ZoneKind::Stream {
         let [_, passed, _, refused, failed] = sums.classes();
         let sessions = json!({ "2xx": passed, "4xx": refused, "5xx": failed, "total": sums.responses() });
-        told.insert("connections".to_owned(), json!(sums.requests));
-        told.insert("sessions".to_owned(), sessions);
+        object.insert("connections".to_owned(), json!(sums.requests));
+        object.insert("sessions".to_owned(), sessions);
     } else {
-        told.insert("requests".to_owned(), json!(sums.requests));
-        told.insert("responses".to_owned(), responses(&sums.statuses, version));
+        object.insert("requests".to_owned(), json!(sums.requests));
+        object.insert("responses".to_owned(), responses(&sums.statuses, version));
     }
     if kind != ZoneKind::Location {
-        told.insert("processing".to_owned(), json!(sums.processing));
+        object.insert("processing".to_owned(), json!(sums.processing));
     }
     if let Some(tls) = sums.tls.as_ref().filter(|_| version >= 8) {
-        told.insert("ssl".to_owned(), tls::of_clients(tls, true, version));
+        object.insert("ssl".to_owned(), tls::of_clients(tls, true, version));
     }
-    told
+    object
 }
 
 /// Returns the zones of a kind that a `status_zone` names, ordered by name.
-pub(super) fn of_kind(site: &Site, kind: ZoneKind) -> impl Iterator<Item = ZoneSums> {
+pub(super) fn of_kind(site: &SiteView, kind: ZoneKind) -> impl Iterator<Item = ZoneSums> {
     let zones = site.runtime.traffic_zones.iter().filter(move |zone| zone.kind() == kind);
     zones.map(|zone| zone.sums()).filter(|sums| sums.is_named)
 }
@@ -47,25 +47,25 @@ pub(super) fn of_kind(site: &Site, kind: ZoneKind) -> impl Iterator<Item = ZoneS
 /// Returns a zone of `limit_req_zone`.
 pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
-        "passed": counts.of(Limited::Passed),
-        "delayed": counts.of(Limited::Delayed),
-        "rejected": counts.of(Limited::Rejected),
-        "delayed_dry_run": counts.of(Limited::DelayedDryRun),
-        "rejected_dry_run": counts.of(Limited::RejectedDryRun),
+        "passed": counts.of(LimitDecision::Passed),
+        "delayed": counts.of(LimitDecision::Delayed),
+        "rejected": counts.of(LimitDecision::Rejected),
+        "delayed_dry_run": counts.of(LimitDecision::DelayedDryRun),
+        "rejected_dry_run": counts.of(LimitDecision::RejectedDryRun),
     }))
 }
 
 /// Returns a zone of `limit_conn_zone`.
 pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
-        "passed": counts.of(Limited::Passed),
-        "rejected": counts.of(Limited::Rejected),
-        "rejected_dry_run": counts.of(Limited::RejectedDryRun),
+        "passed": counts.of(LimitDecision::Passed),
+        "rejected": counts.of(LimitDecision::Rejected),
+        "rejected_dry_run": counts.of(LimitDecision::RejectedDryRun),
     }))
 }
 
 /// Returns the zones of resolvers, by name.
-pub(super) fn resolver_zones(site: &Site) -> BTreeMap<String, Arc<ResolverZone>> {
+pub(super) fn resolver_zones(site: &SiteView) -> BTreeMap<String, Arc<ResolverZone>> {
     let runtime = &site.runtime;
     let groups = runtime.groups.values().map(|group| group.group.control());
     let groups = groups.chain(runtime.stream_groups.iter().cloned());

@@ -14,7 +14,7 @@ pub fn memory(report: &ProcessMemoryReport) -> String {
             format!(
                 "of {} ({part:.0}%), stage: {}",
                 size(limit),
-                crate::protocol::shown(report.stage.as_bytes())
+                crate::protocol::escape_bytes(report.stage.as_bytes())
             )
         }
         None => "without a limit (\"memory_limit\")".to_owned(),
@@ -23,7 +23,7 @@ pub fn memory(report: &ProcessMemoryReport) -> String {
     let _ = writeln!(out, "memory {} {limit}", size(report.resident_bytes));
     for part in &report.parts {
         let name = match &part.zone {
-            Some(zone) => format!("{} {}", part.part, crate::protocol::shown(zone.as_bytes())),
+            Some(zone) => format!("{} {}", part.part, crate::protocol::escape_bytes(zone.as_bytes())),
             None => part.part.clone(),
         };
         let bound = match (part.limit_bytes, part.configured_bytes) {

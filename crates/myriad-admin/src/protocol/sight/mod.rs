@@ -12,6 +12,6 @@ pub use shown::{
     SendersReport, TagReport, TagsReport, TopPage, TopsReport,
 };
 pub use tick::{
-    Connections, Counts, EncodingTotal, FirstByte, Percentiles, QueueReport, Tick, TierSize, WorkerTick,
-    ZoneTick,
+    ConnectionCounts, EncodingTotal, FirstByteTimes, LiveTick, Percentiles, QueueReport, TickCounts,
+    TierSize, WorkerTick, ZoneTick,
 };

@@ -7,7 +7,7 @@ use crate::protocol::{MemoryTick, PeerReport, RequestCounts};
 /// Tick of a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tick {
+pub struct LiveTick {
     /// Time of the tick.
     pub at_ms: u64,
     /// Duration covered by [`Self::delta`].
@@ -19,13 +19,13 @@ pub struct Tick {
     /// Number of readers of events over HTTP and the control socket.
     pub readers: usize,
     /// Counts since the start of the worker process.
-    pub total: Counts,
+    pub total: TickCounts,
     /// Counts within the interval.
-    pub delta: Counts,
+    pub delta: TickCounts,
     /// Times to the first byte of the responses within the interval.
-    pub first_byte: FirstByte,
+    pub first_byte: FirstByteTimes,
     /// Current connections.
-    pub connections: Connections,
+    pub connections: ConnectionCounts,
     /// Memory of the worker process.
     pub memory: MemoryTick,
     /// Servers of groups, at most 200.
@@ -41,7 +41,7 @@ pub struct Tick {
 /// Counters of requests and connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counts {
+pub struct TickCounts {
     /// Finished requests.
     pub requests: u64,
     /// Bytes sent to clients.
@@ -70,7 +70,7 @@ pub struct Counts {
 /// Times to the first byte by cache handling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct FirstByte {
+pub struct FirstByteTimes {
     /// All requests.
     pub all: Option<Percentiles>,
     /// `HIT`, `STALE`, `UPDATING`.
@@ -100,7 +100,7 @@ pub struct Percentiles {
 /// Client connections at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Connections {
+pub struct ConnectionCounts {
     /// Open connections.
     pub active: u64,
     /// Connections with a partially received request.

@@ -6,7 +6,7 @@ use myriad_store::page::PageZone;
 use crate::purge::own_host;
 use crate::purge::testing::{ZONE, is_stale, is_stored, store, zone_of};
 use myriad_serve::testing::TestSite;
-use myriad_serve::testing::{Reached, ask};
+use myriad_serve::testing::{PhaseResult, send_request};
 
 /// Returns a site that caches pages by path and arguments, with these purge rules.
 fn site(rules: &str) -> (TestSite, Arc<PageZone>) {
@@ -17,11 +17,11 @@ fn site(rules: &str) -> (TestSite, Arc<PageZone>) {
 }
 
 /// Sends a request for `localhost`.
-fn local(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> Reached {
-    ask(site, line, &[fields, &[("Host", "localhost")]].concat())
+fn local(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> PhaseResult {
+    send_request(site, line, &[fields, &[("Host", "localhost")]].concat())
 }
 
-fn result(reached: &Reached) -> Option<&str> {
+fn result(reached: &PhaseResult) -> Option<&str> {
     reached.lines.lines().find_map(|line| line.strip_prefix("Cache-Purge-Result: "))
 }
 
@@ -153,7 +153,7 @@ fn page_of_another_site_may_not_have_a_browser_purge() {
     ] {
         assert_eq!(local(&site, "PURGE /a", &[field]).status, 403, "{field:?}");
     }
-    let rebound = ask(&site, "PURGE /a", &[("Host", "evil.test"), ("Origin", "http://evil.test")]);
+    let rebound = send_request(&site, "PURGE /a", &[("Host", "evil.test"), ("Origin", "http://evil.test")]);
     assert_eq!(rebound.status, 403, "a name that leads here from elsewhere");
     let own = [("Sec-Fetch-Site", "same-origin"), ("Origin", "http://localhost")];
     assert_eq!(local(&site, "PURGE /a", &own).status, 200);
@@ -166,7 +166,7 @@ fn link_on_another_site_purges_nothing() {
         "server_name own.test; location /key { proxy_cache_purge z $arg_k; }
          location /url { proxy_cache_purge z url /a; }",
     );
-    let status = |line: &str, fields: &[(&str, &str)]| ask(&site, line, fields).status;
+    let status = |line: &str, fields: &[(&str, &str)]| send_request(&site, line, fields).status;
     assert_eq!(status("GET /key?k=x", &[("Host", "own.test"), ("Referer", "http://evil.test/")]), 403);
     assert_eq!(status("GET /key?k=x", &[("Host", "own.test"), ("Referer", "http://own.test/p")]), 404);
     assert_eq!(status("GET /key?k=x", &[("Host", "evil.test")]), 403, "any key, by a name of somebody's");
@@ -194,34 +194,34 @@ fn only_own_names_and_loopback_count_as_own_host() {
 
 #[test]
 fn answer_names_the_key_as_the_place_wants_it() {
-    let told = |style: &str| {
+    let answer_for = |style: &str| {
         let (site, zone) = site(&format!("proxy_cache_purge PURGE; cache_purge_response_type {style};"));
         store(&zone, "/a?<\"b", ("localhost", "/a?<\"b"), "");
         local(&site, "PURGE /a?<\"b", &[]).text
     };
-    assert_eq!(told("text"), "Key: /a?<\"b\n");
-    assert_eq!(told("json"), "{\"Key\":\"/a?<\\\"b\"}\n");
-    assert!(told("xml").contains("<Key>/a?&lt;&quot;b</Key>"));
-    assert!(told("html").contains("Key: /a?&lt;&quot;b"));
+    assert_eq!(answer_for("text"), "Key: /a?<\"b\n");
+    assert_eq!(answer_for("json"), "{\"Key\":\"/a?<\\\"b\"}\n");
+    assert!(answer_for("xml").contains("<Key>/a?&lt;&quot;b</Key>"));
+    assert!(answer_for("html").contains("Key: /a?&lt;&quot;b"));
 }
 
 #[test]
 fn purge_that_is_only_explained_takes_nothing() {
     #[derive(Default)]
-    struct Told(std::cell::RefCell<Vec<String>>);
-    impl myriad_exchange::exchange::Sink for Told {
-        fn take(&self, line: myriad_exchange::exchange::Line) {
+    struct CollectedLines(std::cell::RefCell<Vec<String>>);
+    impl myriad_exchange::exchange::DecisionSink for CollectedLines {
+        fn take(&self, line: myriad_exchange::exchange::ExplainedDecision) {
             self.0.borrow_mut().push(format!("{line:?}"));
         }
     }
     let (site, zone) = site("proxy_cache_purge PURGE;");
     store(&zone, "/a", ("localhost", "/a"), "");
     let fields = [("Host", "localhost")];
-    let mut exchange = site.received(myriad_http::Version::Http11, ("PURGE", "/a"), &fields);
-    let told = Rc::new(Told::default());
-    exchange.request.received.sink = Some(Rc::clone(&told) as _);
-    let reached = myriad_serve::testing::go(exchange);
+    let mut exchange = site.received_request(myriad_http::HttpVersion::Http11, ("PURGE", "/a"), &fields);
+    let lines = Rc::new(CollectedLines::default());
+    exchange.request.received.sink = Some(Rc::clone(&lines) as _);
+    let reached = myriad_serve::testing::run_exchange(exchange);
     assert_eq!((reached.status, reached.waited), (200, false));
-    assert!(told.0.borrow().iter().any(|line| line.contains("purge") && line.contains("zone z")));
+    assert!(lines.0.borrow().iter().any(|line| line.contains("purge") && line.contains("zone z")));
     assert!(is_stored(&zone, "/a"));
 }

@@ -1,31 +1,31 @@
 //! POSIX rule of a time zone: `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
 
-use crate::calendar::civil::{CYCLE_S, Civil, DAY_S, days_to, is_leap, month_days};
+use crate::calendar::civil::{CYCLE_S, CivilTime, DAY_S, days_from_epoch, is_leap, month_days};
 
 /// Offset of a zone, and its summer time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rule {
+pub(super) struct ZoneRule {
     /// Seconds east of UTC.
     standard: i32,
-    summer: Option<Summer>,
+    summer: Option<SummerTime>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Summer {
+struct SummerTime {
     offset: i32,
-    begins: Change,
-    ends: Change,
+    begins: YearlyTransition,
+    ends: YearlyTransition,
 }
 
 /// Day of the year and second of the day, in local time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Change {
-    day: Day,
+struct YearlyTransition {
+    day: TransitionDay,
     second: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Day {
+enum TransitionDay {
     /// `Mm.w.d`: the `w`th weekday `d` of the month; week 5 is the last.
     Weekday { month: usize, week: i64, weekday: i64 },
     /// `Jn`: 1 to 365, without counting leap days.
@@ -34,19 +34,20 @@ enum Day {
     Ordinal(i64),
 }
 
-impl Rule {
+impl ZoneRule {
     /// Parses a rule; `None` if it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut rest = name(text)?;
-        let standard = -time(&mut rest)?;
+        let mut rest = skip_zone_name(text)?;
+        let standard = -parse_time(&mut rest)?;
         if rest.is_empty() {
             return Some(Self { standard, summer: None });
         }
-        rest = name(rest)?;
-        let offset = if rest.starts_with(',') { standard + 3600 } else { -time(&mut rest)? };
+        rest = skip_zone_name(rest)?;
+        let offset = if rest.starts_with(',') { standard + 3600 } else { -parse_time(&mut rest)? };
         let mut changes = rest.strip_prefix(',')?.split(',');
-        let (begins, ends) = (Change::parse(changes.next()?)?, Change::parse(changes.next()?)?);
-        Some(Self { standard, summer: Some(Summer { offset, begins, ends }) })
+        let (begins, ends) =
+            (YearlyTransition::parse(changes.next()?)?, YearlyTransition::parse(changes.next()?)?);
+        Some(Self { standard, summer: Some(SummerTime { offset, begins, ends }) })
     }
 
     /// Returns the offset in seconds east of UTC at a second since the epoch.
@@ -55,9 +56,9 @@ impl Rule {
         // The calendar repeats, so a distant year is equivalent to a year from 1970 to 2369, and the calculation cannot
         // overflow.
         let now_s = now_s.rem_euclid(CYCLE_S);
-        let year = Civil::of(now_s + i64::from(self.standard)).year;
-        let begins = summer.begins.second_of(year) - i64::from(self.standard);
-        let ends = summer.ends.second_of(year) - i64::from(summer.offset);
+        let year = CivilTime::from_epoch_seconds(now_s + i64::from(self.standard)).year;
+        let begins = summer.begins.second_in_year(year) - i64::from(self.standard);
+        let ends = summer.ends.second_in_year(year) - i64::from(summer.offset);
         let in_summer =
             if begins < ends { (begins..ends).contains(&now_s) } else { !(ends..begins).contains(&now_s) };
         if in_summer { summer.offset } else { self.standard }
@@ -65,7 +66,7 @@ impl Rule {
 }
 
 /// Returns the text after a zone's name: letters, or any text between angle brackets.
-fn name(text: &str) -> Option<&str> {
+fn skip_zone_name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('<') {
         return quoted.split_once('>').map(|(_, rest)| rest);
     }
@@ -74,7 +75,7 @@ fn name(text: &str) -> Option<&str> {
 }
 
 /// Parses `[+-]hh[:mm[:ss]]` and returns seconds.
-fn time(text: &mut &str) -> Option<i32> {
+fn parse_time(text: &mut &str) -> Option<i32> {
     let end =
         text.find(|letter: char| !(letter.is_ascii_digit() || "+-:".contains(letter))).unwrap_or(text.len());
     let (own, rest) = text.split_at(end);
@@ -92,7 +93,7 @@ fn time(text: &mut &str) -> Option<i32> {
     Some(sign * seconds)
 }
 
-impl Change {
+impl YearlyTransition {
     fn parse(text: &str) -> Option<Self> {
         let (day, mut at) = text.split_once('/').unwrap_or((text, "2"));
         let number = |text: &str, most: i64| text.parse().ok().filter(|number| (0..=most).contains(number));
@@ -100,22 +101,22 @@ impl Change {
             let mut parts = weekday.split('.');
             let month = number(parts.next()?, 12).filter(|month| *month > 0)? as usize;
             let week = number(parts.next()?, 5).filter(|week| *week > 0)?;
-            Day::Weekday { month, week, weekday: number(parts.next()?, 6)? }
+            TransitionDay::Weekday { month, week, weekday: number(parts.next()?, 6)? }
         } else if let Some(julian) = day.strip_prefix('J') {
-            Day::Julian(number(julian, 365)?)
+            TransitionDay::Julian(number(julian, 365)?)
         } else {
-            Day::Ordinal(number(day, 365)?)
+            TransitionDay::Ordinal(number(day, 365)?)
         };
-        Some(Self { day, second: time(&mut at)? })
+        Some(Self { day, second: parse_time(&mut at)? })
     }
 
     /// Returns the second since the epoch in `year`, as if local time were UTC.
-    fn second_of(self, year: usize) -> i64 {
-        let first_of = |month| days_to(year, month, 1).unwrap_or_default();
+    fn second_in_year(self, year: usize) -> i64 {
+        let first_of = |month| days_from_epoch(year, month, 1).unwrap_or_default();
         let day = match self.day {
-            Day::Ordinal(day) => first_of(1) + day,
-            Day::Julian(day) => first_of(1) + day - 1 + i64::from(is_leap(year) && day >= 60),
-            Day::Weekday { month, week, weekday } => {
+            TransitionDay::Ordinal(day) => first_of(1) + day,
+            TransitionDay::Julian(day) => first_of(1) + day - 1 + i64::from(is_leap(year) && day >= 60),
+            TransitionDay::Weekday { month, week, weekday } => {
                 let first = first_of(month);
                 let end = first + month_days(year, month) as i64;
                 // The epoch was a Thursday.
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn southern_summers_span_the_new_year() {
-        let rule = Rule::parse("AEST-10AEDT,M10.1.0,M4.1.0/3").expect("a rule");
+        let rule = ZoneRule::parse("AEST-10AEDT,M10.1.0,M4.1.0/3").expect("a rule");
         // 2026-01-15, 2026-07-15 and 2026-12-15.
         let offsets = [1_768_435_200, 1_784_073_600, 1_797_292_800].map(|at| rule.offset_s(at));
         assert_eq!(offsets, [39_600, 36_000, 39_600]);
@@ -142,27 +143,27 @@ mod tests {
 
     #[test]
     fn all_forms_of_names_offsets_and_days_are_read() {
-        assert_eq!(Rule::parse("UTC0").expect("a rule").offset_s(0), 0);
-        assert_eq!(Rule::parse("<+0530>-5:30").expect("a rule").offset_s(0), 19_800);
+        assert_eq!(ZoneRule::parse("UTC0").expect("a rule").offset_s(0), 0);
+        assert_eq!(ZoneRule::parse("<+0530>-5:30").expect("a rule").offset_s(0), 19_800);
         assert_eq!(
-            Rule::parse("<-03>3<-02>,M3.5.0/-2,M10.5.0/-1").expect("a rule").offset_s(1_768_435_200),
+            ZoneRule::parse("<-03>3<-02>,M3.5.0/-2,M10.5.0/-1").expect("a rule").offset_s(1_768_435_200),
             -10_800
         );
-        let days = Rule::parse("AAA0BBB,J60,300/1").expect("a rule");
+        let days = ZoneRule::parse("AAA0BBB,J60,300/1").expect("a rule");
         // 1 March of a leap year and of another year, at 02:00.
         assert_eq!(
             [1_709_258_399, 1_709_258_400, 1_772_330_400].map(|at| days.offset_s(at)),
             [0, 3600, 3600]
         );
         for text in ["", "A0", "UTC", "CET-1CEST", "CET-1CEST,M13.1.0,M1.1.0", "CET-999"] {
-            assert_eq!(Rule::parse(text), None, "{text}");
+            assert_eq!(ZoneRule::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn years_that_are_absurdly_far_are_found_at_once_and_like_near_ones() {
         for rule in ["CET-1CEST,M3.5.0,M10.5.0/3", "AEST-10AEDT,M10.1.0,M4.1.0/3", "AAA0BBB,J60,300/1"] {
-            let rule = Rule::parse(rule).expect("a rule");
+            let rule = ZoneRule::parse(rule).expect("a rule");
             for near in [1_774_745_999, 1_774_746_000, 1_792_890_000, 1_797_292_800] {
                 for cycles in [-1, 1, 2, 20, 1_000_000, i64::MAX / CYCLE_S - 1, -(i64::MAX / CYCLE_S)] {
                     let far = near + cycles * CYCLE_S;
@@ -177,7 +178,7 @@ mod tests {
 
     /// Asserts that the offset changes exactly at that second.
     fn assert_changes(rule: &str, at: i64, from: i32, to: i32) {
-        let rule = Rule::parse(rule).expect("a rule");
+        let rule = ZoneRule::parse(rule).expect("a rule");
         assert_eq!([at - 1, at].map(|at| rule.offset_s(at)), [from, to], "{rule:?} at {at}");
     }
 
@@ -193,7 +194,7 @@ mod tests {
         let lord_howe = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0";
         assert_changes(lord_howe, 1_775_314_800, 39_600, 37_800);
         assert_changes(lord_howe, 1_791_041_400, 37_800, 39_600);
-        let rule = Rule::parse(lord_howe).expect("a rule");
+        let rule = ZoneRule::parse(lord_howe).expect("a rule");
         // Last second of 2025 and first second of 2026, in UTC and in the zone.
         for new_year in [1_767_225_600, 1_767_225_600 - 39_600, 1_767_225_600 - 37_800] {
             assert_eq!([new_year - 1, new_year].map(|at| rule.offset_s(at)), [39_600; 2]);
@@ -249,7 +250,7 @@ mod tests {
 
     #[test]
     fn times_have_minutes_seconds_and_signs() {
-        let offset = |text| Rule::parse(text).map(|rule| rule.offset_s(0));
+        let offset = |text| ZoneRule::parse(text).map(|rule| rule.offset_s(0));
         assert_eq!(offset("LMT-0:53:28"), Some(3208));
         assert_eq!(offset("LMT+1:02:03"), Some(-3723));
         assert_eq!(offset("<+14>-14"), Some(50_400));
@@ -274,7 +275,7 @@ mod tests {
             }
             let text: String = text.into_iter().collect();
             for at in [0, 1_774_746_000, i64::from(u32::MAX)] {
-                let offset = Rule::parse(&text).map_or(0, |rule| rule.offset_s(at));
+                let offset = ZoneRule::parse(&text).map_or(0, |rule| rule.offset_s(at));
                 assert!(offset.abs() <= 168 * 3600 + 3600, "{text}: {offset}");
             }
         }

@@ -2,20 +2,20 @@
 
 /// Offsets by the second from which they apply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Table {
+pub(super) struct TransitionTable {
     /// Offset before the first entry, in seconds east of UTC.
     before: i32,
     /// Second since the epoch and offset, ascending.
     entries: Vec<(i64, i32)>,
 }
 
-impl Table {
+impl TransitionTable {
     /// Parses the 64-bit part of a file of version 2 or later. Also returns the following text, which is the zone's
     /// rule.
     pub(super) fn parse(file: &[u8]) -> Option<(Self, &[u8])> {
-        let first = Counts::read(file)?;
+        let first = TzifCounts::read(file)?;
         let second = file.get(HEADER + first.length(4)..)?;
-        let counts = Counts::read(second)?;
+        let counts = TzifCounts::read(second)?;
         let data = second.get(HEADER..)?;
         let times = data.get(..counts.times * 8)?;
         let kinds = data.get(counts.times * 8..counts.times * 9)?;
@@ -47,7 +47,7 @@ impl Table {
 
 const HEADER: usize = 44;
 
-struct Counts {
+struct TzifCounts {
     utc: usize,
     standard: usize,
     leaps: usize,
@@ -56,7 +56,7 @@ struct Counts {
     chars: usize,
 }
 
-impl Counts {
+impl TzifCounts {
     fn read(bytes: &[u8]) -> Option<Self> {
         let header = bytes.get(..HEADER)?;
         if !header.starts_with(b"TZif") {
@@ -112,7 +112,7 @@ mod tests {
             file.extend_from_slice(&[0, 0]);
         }
         file.extend_from_slice(b"ABC\0\nUTC0\n");
-        let (table, footer) = Table::parse(&file).expect("a table");
+        let (table, footer) = TransitionTable::parse(&file).expect("a table");
         assert_eq!(footer, b"UTC0");
         assert_eq!([99, 100, 199, 200].map(|at| table.offset_s(at)), [0, 3600, 3600, 0]);
         assert!(!table.ends_before(199) && table.ends_before(200));
@@ -122,9 +122,9 @@ mod tests {
     fn a_cut_file_is_no_table() {
         let file = header(9, 1, 1);
         for end in 0..file.len() {
-            assert!(Table::parse(&file[..end]).is_none());
+            assert!(TransitionTable::parse(&file[..end]).is_none());
         }
-        assert!(Table::parse(&[file.clone(), file].concat()).is_none());
+        assert!(TransitionTable::parse(&[file.clone(), file].concat()).is_none());
     }
 
     /// Returns a file of version 2 with these entries, with offsets 0 and 3600, and this rule.
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn table_without_transitions_uses_first_offset_then_footer() {
         let file = file(&[], "CET-1");
-        let (table, footer) = Table::parse(&file).expect("a table");
+        let (table, footer) = TransitionTable::parse(&file).expect("a table");
         assert_eq!((table.offset_s(0), footer), (0, &b"CET-1"[..]));
         assert!(table.ends_before(i64::MIN));
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn entries_before_the_epoch_hold() {
         let file = file(&[(-2_000_000_000, 1), (0, 0)], "");
-        let (table, footer) = Table::parse(&file).expect("a table");
+        let (table, footer) = TransitionTable::parse(&file).expect("a table");
         let offsets = [-2_000_000_001, -2_000_000_000, -1, 0, i64::MAX].map(|at| table.offset_s(at));
         assert_eq!(offsets, [0, 3600, 3600, 0, 0]);
         assert!(footer.is_empty());
@@ -161,16 +161,16 @@ mod tests {
     #[test]
     fn an_entry_of_no_offset_is_refused() {
         // The data after the two offsets (letters of the names and the rule) are too short for this index.
-        assert!(Table::parse(&file(&[(0, 200)], "")).is_none());
+        assert!(TransitionTable::parse(&file(&[(0, 200)], "")).is_none());
     }
 
     #[test]
     fn a_file_of_the_first_version_and_one_of_another_kind_are_refused() {
         let mut first = header(0, 1, 4);
         first.extend_from_slice(b"\0\0\0\0\0\0UTC\0");
-        assert!(Table::parse(&first).is_none());
-        assert!(Table::parse(b"").is_none());
-        assert!(Table::parse(&[b'x'; 200]).is_none());
+        assert!(TransitionTable::parse(&first).is_none());
+        assert!(TransitionTable::parse(b"").is_none());
+        assert!(TransitionTable::parse(&[b'x'; 200]).is_none());
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
                 file[at] = random.choice([0, 1, 2, 127, 128, 255]).expect("a byte");
             }
             file.truncate(random.usize(file.len() / 2..=file.len()));
-            if let Some((table, _)) = Table::parse(&file) {
+            if let Some((table, _)) = TransitionTable::parse(&file) {
                 for at in [i64::MIN, 0, 200, i64::MAX] {
                     table.offset_s(at);
                     table.ends_before(at);

@@ -9,7 +9,7 @@ fn found(
     files: &[(&str, &str)],
     links: &[(&str, &str)],
     from: &str,
-) -> Option<(PathBuf, Layout)> {
+) -> Option<(PathBuf, SiteLayout)> {
     let top = std::env::temp_dir().join(format!("myriad-layout-{name}-{}", std::process::id()));
     for (file, text) in files {
         let path = top.join(file);
@@ -19,7 +19,7 @@ fn found(
     for (target, link) in links {
         symlink(target, top.join(link)).expect("a link");
     }
-    let layout = Layout::find(&top.join(from)).expect("a folder");
+    let layout = SiteLayout::find(&top.join(from)).expect("a folder");
     // Values that depend on the files are read before they are removed.
     let layout = layout.map(|layout| (top.clone(), layout));
     fs::remove_dir_all(&top).expect("clean");
@@ -142,7 +142,7 @@ fn content_folder_outside_of_the_site_must_have_its_owner() {
     fs::write(root.join("index.php"), "<?php").expect("a file");
     let configuration = format!("<?php define('WP_CONTENT_DIR', '{}');", outside.display());
     fs::write(root.join("wp-config.php"), configuration).expect("a file");
-    let layout = || Layout::find(&root).expect("a folder").expect("WordPress");
+    let layout = || SiteLayout::find(&root).expect("a folder").expect("WordPress");
     // Only root gives files away; the files of another user have the same owner already.
     let is_root = chown(&root, Some(54_321), None).is_ok();
     if is_root {

@@ -1,7 +1,9 @@
 //! Directive table and settings.
 
 use myriad_conf::model::HttpConf;
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Names, ONE, Set, Use, at_least, between};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, NameKind, NameUse, ONE, Set, SetterResult, at_least, between,
+};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 use myriad_http::{Method, MethodSet};
@@ -37,7 +39,7 @@ pub(in crate::dav) struct LockZones(pub Vec<LockZone>);
 myriad_conf::feature_settings!(LockZones);
 
 /// Names of the zones, for the check of references.
-static ZONES: Names = Names {
+static ZONES: NameKind = NameKind {
     kind: "dav_ext_lock_zone",
     defined: |http: &HttpConf| {
         http.settings.feature::<LockZones>().0.iter().filter_map(|zone| zone.name.as_str()).collect()
@@ -76,7 +78,7 @@ pub(in crate::dav) static ROWS: &[Directive] = &[
     .differs("the locks of a zone survive a reload; if the zone is full, LOCK is answered with 507"),
 ];
 
-fn methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn methods(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let choices = [
         ("off", MethodSet::default()),
         ("PROPFIND", MethodSet::of(&[Method::Propfind])),
@@ -92,17 +94,17 @@ fn methods(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn lock(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn lock(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = match args.bytes(0).strip_prefix(b"zone=") {
         Some(name) if !name.is_empty() => Text::new(name, args.node.args[0].span),
         _ => return Err(args.invalid(0, "zone=NAME")),
     };
-    args.uses.push(Use { name: name.clone(), of: &ZONES });
+    args.uses.push(NameUse { name: name.clone(), of: &ZONES });
     settings.feature_mut::<ExtSettings>().zone = Some(name);
     Ok(())
 }
 
-fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let span = args.node.args[0].span;
     let (mut found, mut timeout_ms) = (None, TIMEOUT_MS);
     for index in 0..args.len() {

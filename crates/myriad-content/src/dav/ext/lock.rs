@@ -3,26 +3,26 @@
 use std::hash::{BuildHasher, RandomState};
 
 use bytes::Bytes;
-use myriad_exchange::exchange::{Answer, Exchange, Request, Step};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
 use myriad_files::as_path;
-use myriad_http::uri::{Escape, escape as escape_uri};
+use myriad_http::uri::{EscapeKind, escape as escape_uri};
 use myriad_net::ResponseBody;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::directives::LockZone;
-use super::locks::{self, Lock, NoLock};
+use super::locks::{self, Lock, LockDenied};
 use super::propfind::active_lock;
 use super::xml;
 use crate::dav::answer::{Depth, blocking, depth};
 use crate::dav::body::small_body;
-use crate::dav::failure::{Done, Failure};
-use crate::dav::settings::Access;
-use crate::dav::target::Target;
+use crate::dav::failure::{DavFailure, DavResult};
+use crate::dav::settings::DavAccess;
+use crate::dav::target::DavTarget;
 
 /// Extent of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dav) enum Change {
+pub(in crate::dav) enum ChangeScope {
     /// The path itself.
     Alone,
     /// The path and everything below it.
@@ -39,19 +39,19 @@ fn tokens(request: &Request) -> Vec<&str> {
 }
 
 /// Rejects a change of paths with locks whose tokens the request does not contain.
-pub(in crate::dav) fn allowed(
+pub(in crate::dav) fn check_locks(
     request: &Request,
     zone: Option<&LockZone>,
-    changes: &[(&[u8], Change)],
-) -> Done<()> {
+    changes: &[(&[u8], ChangeScope)],
+) -> DavResult<()> {
     let Some(zone) = zone else { return Ok(()) };
     let known = tokens(request);
-    locks::with(zone.name.bytes(), request.received.at_ms, |locks| {
+    locks::with_zone(zone.name.bytes(), request.received.at_ms, |locks| {
         for (path, change) in changes {
-            let respected = locks.respected(path, *change == Change::Below);
+            let respected = locks.locks_required_by(path, *change == ChangeScope::Below);
             if respected.iter().any(|lock| !known.contains(&&*lock.token)) {
                 let path = String::from_utf8_lossy(path);
-                return Err(Failure::new(423, format!("\"{path}\" is locked")));
+                return Err(DavFailure::new(423, format!("\"{path}\" is locked")));
             }
         }
         Ok(())
@@ -62,7 +62,7 @@ pub(in crate::dav) fn allowed(
 /// which continues if its client has disconnected.
 pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) {
     if let Some(zone) = zone {
-        locks::with(zone.name.bytes(), now_ms, |locks| locks.forget(path));
+        locks::with_zone(zone.name.bytes(), now_ms, |locks| locks.forget(path));
     }
 }
 
@@ -76,31 +76,31 @@ fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
 }
 
 /// Locks a file or a directory, or renews a lock.
-pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: Access) -> Step {
+pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: DavAccess) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let depth = match depth(&exchange.request, Depth::Infinity) {
-        Ok(Depth::One) => Err(Failure::new(400, "\"Depth\" of LOCK must be 0 or infinity")),
+        Ok(Depth::One) => Err(DavFailure::new(400, "\"Depth\" of LOCK must be 0 or infinity")),
         depth => depth,
     };
-    let asked = depth.and_then(|depth| Ok((depth == Depth::Infinity, Target::of(exchange, &uri)?)));
+    let asked = depth.and_then(|depth| Ok((depth == Depth::Infinity, DavTarget::of(exchange, &uri)?)));
     let zone = zone.clone();
     match asked {
-        Ok((deep, target)) => {
-            Step::wait(async move |exchange| match locked(exchange, &zone, (deep, target), access).await {
-                Ok((status, lock)) => Step::Answer(told(exchange, status, &lock)),
-                Err(failure) => failure.answer(&mut exchange.request),
-            })
-        }
-        Err(failure) => failure.answer(&mut exchange.request),
+        Ok((deep, target)) => PhaseStep::wait(async move |exchange| {
+            match acquire_or_renew(exchange, &zone, (deep, target), access).await {
+                Ok((status, lock)) => PhaseStep::Answer(lock_response(exchange, status, &lock)),
+                Err(failure) => failure.into_step(&mut exchange.request),
+            }
+        }),
+        Err(failure) => failure.into_step(&mut exchange.request),
     }
 }
 
-async fn locked(
+async fn acquire_or_renew(
     exchange: &mut Exchange,
     zone: &LockZone,
-    (deep, target): (bool, Target),
-    access: Access,
-) -> Done<(u16, Lock)> {
+    (deep, target): (bool, DavTarget),
+    access: DavAccess,
+) -> DavResult<(u16, Lock)> {
     let body = small_body(exchange).await?;
     let request = &exchange.request;
     let now_ms = request.received.at_ms;
@@ -108,51 +108,55 @@ async fn locked(
     if body.trim_ascii().is_empty() {
         let known = tokens(request);
         let renewed =
-            locks::with(zone.name.bytes(), now_ms, |locks| locks.renew(&target.path, &known, until_ms));
+            locks::with_zone(zone.name.bytes(), now_ms, |locks| locks.renew(&target.path, &known, until_ms));
         return renewed
             .map(|lock| (200, lock))
-            .ok_or_else(|| Failure::new(412, "the lock to be refreshed does not exist"));
+            .ok_or_else(|| DavFailure::new(412, "the lock to be refreshed does not exist"));
     }
     let owner =
-        xml::lock_info(&body).map_err(|why| Failure::new(400, format!("invalid body of LOCK: {why}")))?;
-    let lock = Lock { token: token(), deep, owner, until_ms };
+        xml::lock_info(&body).map_err(|why| DavFailure::new(400, format!("invalid body of LOCK: {why}")))?;
+    let lock = Lock { token: new_token(), deep, owner, until_ms };
     // Creating a file changes its directory.
     let known = tokens(request);
     let (path, size, added) = (target.path.clone(), zone.size, lock.clone());
-    locks::with(zone.name.bytes(), now_ms, |locks| {
-        let folder_allows = locks.respected(&path, false).iter().all(|lock| known.contains(&&*lock.token));
-        let added = if folder_allows { locks.add(&path, added, size) } else { Err(NoLock::Taken) };
+    locks::with_zone(zone.name.bytes(), now_ms, |locks| {
+        let folder_allows =
+            locks.locks_required_by(&path, false).iter().all(|lock| known.contains(&&*lock.token));
+        let added =
+            if folder_allows { locks.add(&path, added, size) } else { Err(LockDenied::AlreadyLocked) };
         added.map_err(|why| match why {
-            NoLock::Taken => Failure::new(423, format!("\"{}\" is locked", String::from_utf8_lossy(&path))),
-            NoLock::Full => Failure::new(507, "the lock zone is full (dav_ext_lock_zone)"),
+            LockDenied::AlreadyLocked => {
+                DavFailure::new(423, format!("\"{}\" is locked", String::from_utf8_lossy(&path)))
+            }
+            LockDenied::Full => DavFailure::new(507, "the lock zone is full (dav_ext_lock_zone)"),
         })
     })?;
-    let made = blocking(move || made(&target, access)).await;
+    let made = blocking(move || create_if_missing(&target, access)).await;
     if made.is_err() {
-        locks::with(zone.name.bytes(), now_ms, |locks| locks.remove(&path, &lock.token));
+        locks::with_zone(zone.name.bytes(), now_ms, |locks| locks.remove(&path, &lock.token));
     }
     made.map(|made| (if made { 201 } else { 200 }, lock))
 }
 
 /// Creates an empty file if nothing exists (RFC 4918 section 7.3). Returns whether it did.
-fn made(target: &Target, access: Access) -> Done<bool> {
-    let place = target.place(409)?;
-    if place.look()?.is_some() {
+fn create_if_missing(target: &DavTarget, access: DavAccess) -> DavResult<bool> {
+    let place = target.open_folder(409)?;
+    if place.status()?.is_some() {
         return Ok(false);
     }
     if target.is_collection {
-        return Err(Failure::new(409, "the directory does not exist and cannot be locked"));
+        return Err(DavFailure::new(409, "the directory does not exist and cannot be locked"));
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(&place.folder, as_path(place.name), flags, Mode::from_raw_mode(access.0)) {
         Ok(_) => Ok(true),
         Err(Errno::EXIST) => Ok(false),
-        Err(error) => Err(Failure::of(&error.into(), 409, "open()", &target.path)),
+        Err(error) => Err(DavFailure::from_io_error(&error.into(), 409, "open()", &target.path)),
     }
 }
 
 /// Creates an unpredictable token, as a UUID of random bits (RFC 9562 section 5.4).
-fn token() -> String {
+fn new_token() -> String {
     let bits = || RandomState::new().hash_one(0_u8);
     let (high, low) = (bits(), bits());
     format!(
@@ -165,35 +169,36 @@ fn token() -> String {
     )
 }
 
-fn told(exchange: &Exchange, status: u16, lock: &Lock) -> Answer {
+fn lock_response(exchange: &Exchange, status: u16, lock: &Lock) -> ContentResponse {
     let mut root = Vec::new();
-    escape_uri(&exchange.request.route.uri, Escape::Uri, &mut root);
+    escape_uri(&exchange.request.route.uri, EscapeKind::Uri, &mut root);
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>",
     );
     active_lock(lock, exchange.request.received.at_ms, &String::from_utf8_lossy(&root), &mut text);
     text.push_str("</D:lockdiscovery></D:prop>\n");
-    let mut answer = Answer::new(status, ResponseBody::Full(Bytes::from(text)));
+    let mut answer = ContentResponse::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some((&b"text/xml; charset=utf-8"[..]).into());
     answer.field(b"Lock-Token", format!("<{}>", lock.token).as_bytes());
     answer
 }
 
 /// Removes a lock.
-pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> Step {
+pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
-    let target = match Target::of(exchange, &uri) {
+    let target = match DavTarget::of(exchange, &uri) {
         Ok(target) => target,
-        Err(failure) => return failure.answer(&mut exchange.request),
+        Err(failure) => return failure.into_step(&mut exchange.request),
     };
     let request = &exchange.request;
     let known = tokens(request);
     let Some(token) = known.first() else {
-        return Failure::new(400, "client sent no \"Lock-Token\" header").answer(&mut exchange.request);
+        return DavFailure::new(400, "client sent no \"Lock-Token\" header").into_step(&mut exchange.request);
     };
-    if locks::with(zone.name.bytes(), request.received.at_ms, |locks| locks.remove(&target.path, token)) {
-        Step::Answer(Answer::new(204, ResponseBody::None))
+    if locks::with_zone(zone.name.bytes(), request.received.at_ms, |locks| locks.remove(&target.path, token))
+    {
+        PhaseStep::Answer(ContentResponse::new(204, ResponseBody::None))
     } else {
-        Failure::new(409, "the lock does not exist").answer(&mut exchange.request)
+        DavFailure::new(409, "the lock does not exist").into_step(&mut exchange.request)
     }
 }

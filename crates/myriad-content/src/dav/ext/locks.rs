@@ -22,9 +22,9 @@ pub(super) struct Locks(BTreeMap<Vec<u8>, Lock>);
 
 /// Reason why a lock is not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoLock {
+pub(super) enum LockDenied {
     /// The path is already locked.
-    Taken,
+    AlreadyLocked,
     /// The zone is full.
     Full,
 }
@@ -33,7 +33,7 @@ pub(super) enum NoLock {
 static ZONES: LazyLock<Mutex<HashMap<Vec<u8>, Locks>>> = LazyLock::new(Mutex::default);
 
 /// Runs a function with the locks of a zone that are valid at that time.
-pub(super) fn with<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Locks) -> T) -> T {
+pub(super) fn with_zone<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Locks) -> T) -> T {
     let mut zones: MutexGuard<'_, _> = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
     let locks = zones.entry(zone.to_vec()).or_default();
     locks.0.retain(|_, lock| lock.until_ms > now_ms);
@@ -45,7 +45,7 @@ const OVERHEAD: usize = 256;
 
 impl Locks {
     /// Returns the lock that applies to a path: its lock, or that of a parent directory that includes its contents.
-    pub(super) fn over(&self, path: &[u8]) -> Option<(&[u8], &Lock)> {
+    pub(super) fn covering_lock(&self, path: &[u8]) -> Option<(&[u8], &Lock)> {
         let own = self.0.get_key_value(path);
         let around = ancestors(path).filter_map(|folder| self.0.get_key_value(folder));
         own.or_else(|| around.into_iter().find(|(_, lock)| lock.deep)).map(|(path, lock)| (&path[..], lock))
@@ -53,10 +53,10 @@ impl Locks {
 
     /// Returns the locks that a change of a path requires: that of the path, that of its parent directory, and, if
     /// `deep`, all locks below it.
-    pub(super) fn respected(&self, path: &[u8], deep: bool) -> Vec<&Lock> {
+    pub(super) fn locks_required_by(&self, path: &[u8], deep: bool) -> Vec<&Lock> {
         let of_folder = ancestors(path).next().and_then(|folder| self.0.get(folder));
         let mut locks: Vec<&Lock> =
-            self.over(path).map(|(_, lock)| lock).into_iter().chain(of_folder).collect();
+            self.covering_lock(path).map(|(_, lock)| lock).into_iter().chain(of_folder).collect();
         if deep {
             locks.extend(self.below(path).map(|(_, lock)| lock));
         }
@@ -70,19 +70,19 @@ impl Locks {
     }
 
     /// Returns a copy of the locks above, at and below a path.
-    pub(super) fn around(&self, path: &[u8]) -> Self {
+    pub(super) fn copy_near(&self, path: &[u8]) -> Self {
         let above = ancestors(path).chain([path]).filter_map(|path| self.0.get_key_value(path));
         Self(above.chain(self.below(path)).map(|(path, lock)| (path.clone(), lock.clone())).collect())
     }
 
     /// Adds a lock to a zone of `size` bytes.
-    pub(super) fn add(&mut self, path: &[u8], lock: Lock, size: u64) -> Result<(), NoLock> {
-        if self.over(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
-            return Err(NoLock::Taken);
+    pub(super) fn add(&mut self, path: &[u8], lock: Lock, size: u64) -> Result<(), LockDenied> {
+        if self.covering_lock(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
+            return Err(LockDenied::AlreadyLocked);
         }
         let used: usize = self.0.iter().map(|(path, lock)| path.len() + lock.owner.len() + OVERHEAD).sum();
         if (used + path.len() + lock.owner.len() + OVERHEAD) as u64 > size {
-            return Err(NoLock::Full);
+            return Err(LockDenied::Full);
         }
         self.0.insert(path.to_vec(), lock);
         Ok(())
@@ -90,7 +90,7 @@ impl Locks {
 
     /// Renews the lock that applies to a path; `None` if no token matches.
     pub(super) fn renew(&mut self, path: &[u8], tokens: &[&str], until_ms: u64) -> Option<Lock> {
-        let at = self.over(path).filter(|(_, lock)| tokens.contains(&&*lock.token))?.0.to_vec();
+        let at = self.covering_lock(path).filter(|(_, lock)| tokens.contains(&&*lock.token))?.0.to_vec();
         let lock = self.0.get_mut(&at)?;
         lock.until_ms = until_ms;
         Some(lock.clone())
@@ -98,7 +98,9 @@ impl Locks {
 
     /// Removes the lock that applies to a path; false if the token does not match.
     pub(super) fn remove(&mut self, path: &[u8], token: &str) -> bool {
-        let Some((at, _)) = self.over(path).filter(|(_, lock)| lock.token == token) else { return false };
+        let Some((at, _)) = self.covering_lock(path).filter(|(_, lock)| lock.token == token) else {
+            return false;
+        };
         let at = at.to_vec();
         self.0.remove(&at).is_some()
     }
@@ -128,12 +130,12 @@ mod tests {
         let mut locks = Locks::default();
         locks.add(b"/a", lock("deep", true), 10_000).unwrap();
         locks.add(b"/b", lock("flat", false), 10_000).unwrap();
-        let token = |path: &[u8]| locks.over(path).map(|(_, lock)| &*lock.token);
+        let token = |path: &[u8]| locks.covering_lock(path).map(|(_, lock)| &*lock.token);
         assert_eq!((token(b"/a"), token(b"/a/x/y")), (Some("deep"), Some("deep")));
         assert_eq!((token(b"/b"), token(b"/b/x"), token(b"/ab")), (Some("flat"), None, None));
-        assert_eq!(locks.respected(b"/b/x", false).len(), 1, "names of the folder change");
-        assert_eq!(locks.respected(b"/b/x/y", false).len(), 0);
-        assert_eq!(locks.respected(b"/", true).len(), 0);
+        assert_eq!(locks.locks_required_by(b"/b/x", false).len(), 1, "names of the folder change");
+        assert_eq!(locks.locks_required_by(b"/b/x/y", false).len(), 0);
+        assert_eq!(locks.locks_required_by(b"/", true).len(), 0);
     }
 
     #[test]
@@ -142,32 +144,32 @@ mod tests {
         for path in [&b"/a"[..], b"/a/b/c", b"/a/b/d", b"/a/bb", b"/b"] {
             locks.add(path, lock("1", false), 10_000).unwrap();
         }
-        let around: Vec<_> = locks.around(b"/a/b").0.into_keys().collect();
+        let around: Vec<_> = locks.copy_near(b"/a/b").0.into_keys().collect();
         assert_eq!(around, [&b"/a"[..], b"/a/b/c", b"/a/b/d"]);
-        assert_eq!(locks.around(b"/a/bb").0.len(), 2);
+        assert_eq!(locks.copy_near(b"/a/bb").0.len(), 2);
     }
 
     #[test]
     fn locks_exclude_each_other_and_are_bounded() {
         let mut locks = Locks::default();
         locks.add(b"/a/b", lock("1", false), 10_000).unwrap();
-        assert_eq!(locks.add(b"/a/b", lock("2", false), 10_000), Err(NoLock::Taken));
-        assert_eq!(locks.add(b"/a", lock("2", true), 10_000), Err(NoLock::Taken));
+        assert_eq!(locks.add(b"/a/b", lock("2", false), 10_000), Err(LockDenied::AlreadyLocked));
+        assert_eq!(locks.add(b"/a", lock("2", true), 10_000), Err(LockDenied::AlreadyLocked));
         locks.add(b"/a", lock("2", false), 10_000).unwrap();
-        assert_eq!(locks.add(b"/c", lock("3", false), 600), Err(NoLock::Full));
-        assert_eq!(locks.respected(b"/a", true).len(), 2);
+        assert_eq!(locks.add(b"/c", lock("3", false), 600), Err(LockDenied::Full));
+        assert_eq!(locks.locks_required_by(b"/a", true).len(), 2);
         assert!(!locks.remove(b"/a/b", "2") && locks.remove(b"/a/b", "1"));
         assert!(locks.renew(b"/a", &["1"], 200).is_none());
         assert_eq!(locks.renew(b"/a", &["1", "2"], 200).map(|lock| lock.until_ms), Some(200));
         locks.forget(b"/a");
-        assert!(locks.over(b"/a").is_none());
+        assert!(locks.covering_lock(b"/a").is_none());
     }
 
     #[test]
     fn locks_of_a_zone_end_with_their_time() {
         let zone = b"test of the time of locks";
-        with(zone, 0, |locks| locks.add(b"/a", lock("1", false), 10_000)).unwrap();
-        assert!(with(zone, 99, |locks| locks.over(b"/a").is_some()));
-        assert!(with(zone, 100, |locks| locks.over(b"/a").is_none()));
+        with_zone(zone, 0, |locks| locks.add(b"/a", lock("1", false), 10_000)).unwrap();
+        assert!(with_zone(zone, 99, |locks| locks.covering_lock(b"/a").is_some()));
+        assert!(with_zone(zone, 100, |locks| locks.covering_lock(b"/a").is_none()));
     }
 }

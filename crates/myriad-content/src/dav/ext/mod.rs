@@ -17,7 +17,7 @@ mod propfind;
 mod xml;
 
 pub(super) use directives::{ExtSettings, LockZone, LockZones, ROWS};
-pub(super) use lock::{Change, allowed, forget, lock, unlock};
+pub(super) use lock::{ChangeScope, check_locks, forget, lock, unlock};
 pub(super) use options::options;
 pub(super) use propfind::propfind;
-pub use xml::{Asked, Name, asked, lock_info};
+pub use xml::{PropertyName, RequestedProperties, lock_info, parse_propfind};

@@ -1,7 +1,7 @@
 //! OPTIONS: supported methods of a file (RFC 4918 section 10.1).
 
 use bytes::Bytes;
-use myriad_exchange::exchange::{Answer, Step};
+use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 use myriad_http::Method;
 use myriad_net::ResponseBody;
 
@@ -21,8 +21,8 @@ const ALL: [Method; 9] = [
     Method::Unlock,
 ];
 
-pub(in crate::dav) fn options(rules: &DavSettings, ext: &ExtSettings) -> Step {
-    let mut answer = Answer::new(200, ResponseBody::Full(Bytes::new()));
+pub(in crate::dav) fn options(rules: &DavSettings, ext: &ExtSettings) -> PhaseStep {
+    let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::new()));
     // Class 2 is support of locks (RFC 4918 section 18.2).
     answer.field(b"DAV", if ext.methods.contains(Method::Lock) { b"1,2" } else { b"1" });
     let mut allow = b"GET,HEAD".to_vec();
@@ -31,5 +31,5 @@ pub(in crate::dav) fn options(rules: &DavSettings, ext: &ExtSettings) -> Step {
         allow.extend_from_slice(method.as_str().as_bytes());
     }
     answer.field(b"Allow", &allow);
-    Step::Answer(answer)
+    PhaseStep::Answer(answer)
 }

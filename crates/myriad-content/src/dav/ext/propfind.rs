@@ -5,19 +5,19 @@ use std::os::fd::OwnedFd;
 
 use bytes::Bytes;
 use myriad_base::calendar::format_http_date;
-use myriad_exchange::exchange::{Answer, Exchange, Step};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep};
 use myriad_files::as_path;
-use myriad_http::uri::{Escape, escape as escape_uri};
+use myriad_http::uri::{EscapeKind, escape as escape_uri};
 use myriad_net::ResponseBody;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 
 use super::directives::ExtSettings;
 use super::locks::{self, Lock, Locks};
-use super::xml::{self, Asked, Name, escape};
+use super::xml::{self, PropertyName, RequestedProperties, escape};
 use crate::dav::answer::{Depth, blocking, depth};
 use crate::dav::body::small_body;
-use crate::dav::failure::{Done, Failure};
-use crate::dav::target::Target;
+use crate::dav::failure::{DavFailure, DavResult};
+use crate::dav::target::DavTarget;
 
 /// Maximum number of names of a directory in a response.
 const MOST_NAMES: usize = 65_536;
@@ -37,7 +37,7 @@ const KNOWN: [&str; 7] = [
 ];
 
 /// File or directory in the response.
-struct Member {
+struct ListedResource {
     /// Escaped URI.
     href: String,
     name: String,
@@ -45,58 +45,58 @@ struct Member {
     found: Stat,
 }
 
-pub(in crate::dav) fn propfind(exchange: &mut Exchange, ext: &ExtSettings) -> Step {
+pub(in crate::dav) fn propfind(exchange: &mut Exchange, ext: &ExtSettings) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let zone = ext.zone.as_ref().map(|zone| zone.bytes().to_vec());
     let depth = match depth(&exchange.request, Depth::Infinity) {
-        Ok(Depth::Infinity) => Err(Failure::new(403, "PROPFIND with \"Depth: infinity\" is not allowed")),
+        Ok(Depth::Infinity) => Err(DavFailure::new(403, "PROPFIND with \"Depth: infinity\" is not allowed")),
         depth => depth,
     };
-    let asked = depth.and_then(|depth| Ok((depth, Target::of(exchange, &uri)?)));
+    let asked = depth.and_then(|depth| Ok((depth, DavTarget::of(exchange, &uri)?)));
     match asked {
-        Ok((depth, target)) => {
-            Step::wait(async move |exchange| match found(exchange, (uri, target, depth), zone).await {
-                Ok(text) => Step::Answer(multistatus(text)),
-                Err(failure) => failure.answer(&mut exchange.request),
-            })
-        }
-        Err(failure) => failure.answer(&mut exchange.request),
+        Ok((depth, target)) => PhaseStep::wait(async move |exchange| {
+            match find_properties(exchange, (uri, target, depth), zone).await {
+                Ok(text) => PhaseStep::Answer(multistatus(text)),
+                Err(failure) => failure.into_step(&mut exchange.request),
+            }
+        }),
+        Err(failure) => failure.into_step(&mut exchange.request),
     }
 }
 
-fn multistatus(text: String) -> Answer {
-    let mut answer = Answer::new(207, ResponseBody::Full(Bytes::from(text)));
+fn multistatus(text: String) -> ContentResponse {
+    let mut answer = ContentResponse::new(207, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some((&b"text/xml; charset=utf-8"[..]).into());
     answer
 }
 
-async fn found(
+async fn find_properties(
     exchange: &mut Exchange,
-    (uri, target, depth): (Vec<u8>, Target, Depth),
+    (uri, target, depth): (Vec<u8>, DavTarget, Depth),
     zone: Option<Vec<u8>>,
-) -> Done<String> {
+) -> DavResult<String> {
     let body = small_body(exchange).await?;
-    let asked =
-        xml::asked(&body).map_err(|why| Failure::new(400, format!("invalid body of PROPFIND: {why}")))?;
+    let asked = xml::parse_propfind(&body)
+        .map_err(|why| DavFailure::new(400, format!("invalid body of PROPFIND: {why}")))?;
     let now_ms = exchange.request.received.at_ms;
     blocking(move || {
         let members = members(&uri, &target, depth)?;
         // The locks are copied, so that the table is not locked while the response is written.
-        let around = |zone: &Vec<u8>| locks::with(zone, now_ms, |locks| locks.around(&target.path));
+        let around = |zone: &Vec<u8>| locks::with_zone(zone, now_ms, |locks| locks.copy_near(&target.path));
         let locks = zone.as_ref().map(around).unwrap_or_default();
-        written(&members, &asked, &locks, now_ms)
+        multistatus_body(&members, &asked, &locks, now_ms)
     })
     .await
 }
 
-fn members(uri: &[u8], target: &Target, depth: Depth) -> Done<Vec<Member>> {
-    let failed = |error: std::io::Error| Failure::of(&error, 404, "stat()", &target.path);
-    let place = target.place(404)?;
+fn members(uri: &[u8], target: &DavTarget, depth: Depth) -> DavResult<Vec<ListedResource>> {
+    let failed = |error: std::io::Error| DavFailure::from_io_error(&error, 404, "stat()", &target.path);
+    let place = target.open_folder(404)?;
     let follow = if target.follows_links() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
     let found = statat(&place.folder, as_path(place.name), follow).map_err(|error| failed(error.into()))?;
     let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
     let uri = [uri, if is_folder && !uri.ends_with(b"/") { b"/" } else { b"" }].concat();
-    let mut members = vec![Member::new(&uri, place.name, target.path.clone(), found)];
+    let mut members = vec![ListedResource::new(&uri, place.name, target.path.clone(), found)];
     if is_folder && depth == Depth::One {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(&place.folder, as_path(place.name), flags, Mode::empty());
@@ -114,19 +114,19 @@ fn members(uri: &[u8], target: &Target, depth: Depth) -> Done<Vec<Member>> {
                 continue;
             }
             if members.len() > MOST_NAMES {
-                return Err(Failure::new(507, "the directory contains too many names"));
+                return Err(DavFailure::new(507, "the directory contains too many names"));
             }
             let uri = [&uri[..], name, if kind.is_dir() { b"/" } else { b"" }].concat();
-            members.push(Member::new(&uri, name, [&target.path[..], b"/", name].concat(), found));
+            members.push(ListedResource::new(&uri, name, [&target.path[..], b"/", name].concat(), found));
         }
     }
     Ok(members)
 }
 
-impl Member {
+impl ListedResource {
     fn new(uri: &[u8], name: &[u8], path: Vec<u8>, found: Stat) -> Self {
         let mut href = Vec::new();
-        escape_uri(uri, Escape::Uri, &mut href);
+        escape_uri(uri, EscapeKind::Uri, &mut href);
         let (href, name) =
             (String::from_utf8_lossy(&href).into_owned(), String::from_utf8_lossy(name).into_owned());
         Self { href, name, path, found }
@@ -150,7 +150,7 @@ impl Member {
             "getetag" => escape(&format!("\"{modified_s:x}-{:x}\"", self.found.st_size), out),
             "resourcetype" if self.is_folder() => out.push_str("<D:collection/>"),
             "lockdiscovery" => {
-                if let Some((_, lock)) = locks.over(&self.path) {
+                if let Some((_, lock)) = locks.covering_lock(&self.path) {
                     active_lock(lock, now_ms, &self.href, out);
                 }
             }
@@ -181,30 +181,39 @@ pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String
     out.push_str("</D:href></D:lockroot></D:activelock>");
 }
 
-fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> Done<String> {
+fn multistatus_body(
+    members: &[ListedResource],
+    asked: &RequestedProperties,
+    locks: &Locks,
+    now_ms: u64,
+) -> DavResult<String> {
     let mut out =
         String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n");
     for member in members {
         if out.len() > MOST_BYTES {
-            return Err(Failure::new(507, "the response is longer than 32 MB; request fewer properties"));
+            return Err(DavFailure::new(507, "the response is longer than 32 MB; request fewer properties"));
         }
         out.push_str("<D:response>\n<D:href>");
         escape(&member.href, &mut out);
         out.push_str("</D:href>\n<D:propstat>\n<D:prop>\n");
-        let is_had = |name: &&Name| name.space == "DAV:" && member.has(&name.local);
+        let is_had = |name: &&PropertyName| name.space == "DAV:" && member.has(&name.local);
         let names: Vec<&str> = match asked {
-            Asked::All | Asked::Names => KNOWN.iter().copied().filter(|name| member.has(name)).collect(),
-            Asked::These(names) => names.iter().filter(is_had).map(|name| &*name.local).collect(),
+            RequestedProperties::All | RequestedProperties::Names => {
+                KNOWN.iter().copied().filter(|name| member.has(name)).collect()
+            }
+            RequestedProperties::Listed(names) => {
+                names.iter().filter(is_had).map(|name| &*name.local).collect()
+            }
         };
         for name in names {
             let _ = write!(out, "<D:{name}>");
-            if *asked != Asked::Names {
+            if *asked != RequestedProperties::Names {
                 member.value(name, locks, now_ms, &mut out);
             }
             let _ = writeln!(out, "</D:{name}>");
         }
         out.push_str("</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n");
-        if let Asked::These(names) = asked {
+        if let RequestedProperties::Listed(names) = asked {
             missing(names.iter().filter(|name| !is_had(name)), &mut out);
         }
         out.push_str("</D:response>\n");
@@ -214,7 +223,7 @@ fn written(members: &[Member], asked: &Asked, locks: &Locks, now_ms: u64) -> Don
 }
 
 /// Writes the missing properties.
-fn missing<'a>(names: impl Iterator<Item = &'a Name>, out: &mut String) {
+fn missing<'a>(names: impl Iterator<Item = &'a PropertyName>, out: &mut String) {
     let mut names = names.peekable();
     if names.peek().is_none() {
         return;

@@ -14,7 +14,7 @@ const LONGEST_SPACE: usize = 256;
 
 /// Name of a property: its namespace and its local part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct PropertyName {
     /// Namespace.
     pub space: String,
     /// Local name.
@@ -23,32 +23,32 @@ pub struct Name {
 
 /// Properties requested by PROPFIND (RFC 4918 section 9.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestedProperties {
     /// All properties with their values.
     All,
     /// Names of all properties.
     Names,
     /// Listed properties.
-    These(Vec<Name>),
+    Listed(Vec<PropertyName>),
 }
 
 /// Error message of an invalid body.
-type Wrong = &'static str;
+type XmlError = &'static str;
 
 /// Parses the body of PROPFIND; an empty body requests all properties.
 ///
 /// # Errors
 /// The body is not XML, has too many levels, or contains unsupported constructs.
-pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
+pub fn parse_propfind(body: &[u8]) -> Result<RequestedProperties, XmlError> {
     if body.trim_ascii().is_empty() {
-        return Ok(Asked::All);
+        return Ok(RequestedProperties::All);
     }
     let (mut asked, mut names, mut root) = (None, Vec::new(), false);
     elements(body, |path, _| match path {
         [one] => root = is(one, "propfind"),
-        [_, kind] if is(kind, "allprop") => asked = Some(Asked::All),
-        [_, kind] if is(kind, "propname") => asked = Some(Asked::Names),
-        [_, kind] if is(kind, "prop") => asked = Some(Asked::These(Vec::new())),
+        [_, kind] if is(kind, "allprop") => asked = Some(RequestedProperties::All),
+        [_, kind] if is(kind, "propname") => asked = Some(RequestedProperties::Names),
+        [_, kind] if is(kind, "prop") => asked = Some(RequestedProperties::Listed(Vec::new())),
         // An element is reported again with each of its texts.
         [_, kind, name] if is(kind, "prop") && names.len() < MOST_NAMES && !names.contains(name) => {
             names.push(name.clone());
@@ -56,7 +56,7 @@ pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
         _ => {}
     })?;
     match asked.filter(|_| root) {
-        Some(Asked::These(_)) => Ok(Asked::These(names)),
+        Some(RequestedProperties::Listed(_)) => Ok(RequestedProperties::Listed(names)),
         Some(asked) => Ok(asked),
         None => Err("no valid propfind element"),
     }
@@ -66,7 +66,7 @@ pub fn asked(body: &[u8]) -> Result<Asked, Wrong> {
 ///
 /// # Errors
 /// Same as [`asked`], or the requested lock is not an exclusive write lock.
-pub fn lock_info(body: &[u8]) -> Result<String, Wrong> {
+pub fn lock_info(body: &[u8]) -> Result<String, XmlError> {
     let (mut root, mut exclusive, mut write, mut owner) = (false, false, false, String::new());
     elements(body, |path, text| match path {
         [one] if text.is_empty() => root = is(one, "lockinfo"),
@@ -84,16 +84,16 @@ pub fn lock_info(body: &[u8]) -> Result<String, Wrong> {
     }
 }
 
-fn is(name: &Name, local: &str) -> bool {
+fn is(name: &PropertyName, local: &str) -> bool {
     name.space == DAV && name.local == local
 }
 
 /// Calls `found` with the path of each element at its start, without text, and with each non-blank text and its path.
-fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wrong> {
+fn elements(body: &[u8], mut found: impl FnMut(&[PropertyName], &str)) -> Result<(), XmlError> {
     let mut rest = std::str::from_utf8(body).map_err(|_| "not UTF-8")?.trim_start_matches('\u{feff}');
-    let mut path: Vec<Name> = Vec::new();
+    let mut path: Vec<PropertyName> = Vec::new();
     let mut spaces: Vec<HashMap<String, String>> = Vec::new();
-    let mut ended = false;
+    let mut is_root_closed = false;
     while let Some(at) = rest.find('<') {
         let text = &rest[..at];
         if !text.trim().is_empty() {
@@ -113,11 +113,11 @@ fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wro
             rest = end.split_once('>').ok_or("unterminated tag")?.1;
             path.pop().ok_or("closing tag without an opening tag")?;
             spaces.pop();
-            ended = path.is_empty();
+            is_root_closed = path.is_empty();
         } else {
             let (tag, after) = tag(&rest[1..])?;
             rest = after;
-            if ended || path.len() >= DEEPEST {
+            if is_root_closed || path.len() >= DEEPEST {
                 return Err("too many elements");
             }
             let (tag, closes) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
@@ -128,15 +128,15 @@ fn elements(body: &[u8], mut found: impl FnMut(&[Name], &str)) -> Result<(), Wro
             if closes {
                 path.pop();
                 spaces.pop();
-                ended = path.is_empty();
+                is_root_closed = path.is_empty();
             }
         }
     }
-    if ended && rest.trim().is_empty() { Ok(()) } else { Err("the document is incomplete") }
+    if is_root_closed && rest.trim().is_empty() { Ok(()) } else { Err("the document is incomplete") }
 }
 
 /// Returns a tag up to its `>`, ignoring `>` in quotes.
-fn tag(rest: &str) -> Result<(&str, &str), Wrong> {
+fn tag(rest: &str) -> Result<(&str, &str), XmlError> {
     let mut quote = None;
     for (at, char) in rest.char_indices() {
         match (quote, char) {
@@ -150,7 +150,7 @@ fn tag(rest: &str) -> Result<(&str, &str), Wrong> {
 }
 
 /// Returns the name of a tag, and its namespace declarations by prefix.
-fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), Wrong> {
+fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), XmlError> {
     let (name, mut rest) = tag.split_once(|char: char| char.is_ascii_whitespace()).unwrap_or((tag, ""));
     let mut spaces = HashMap::new();
     loop {
@@ -179,7 +179,7 @@ fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), Wrong> {
     }
 }
 
-fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<Name, Wrong> {
+fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<PropertyName, XmlError> {
     let (prefix, local) = name.split_once(':').unwrap_or(("", name));
     let is_of_a_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
     if local.is_empty() || !local.chars().all(is_of_a_name) {
@@ -190,14 +190,14 @@ fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<Name, Wron
         return Err("a namespace is longer than 256 bytes");
     }
     match space {
-        Some(space) => Ok(Name { space: space.clone(), local: local.to_owned() }),
-        None if prefix.is_empty() => Ok(Name { space: String::new(), local: local.to_owned() }),
+        Some(space) => Ok(PropertyName { space: space.clone(), local: local.to_owned() }),
+        None if prefix.is_empty() => Ok(PropertyName { space: String::new(), local: local.to_owned() }),
         None => Err("a prefix is not declared"),
     }
 }
 
 /// Replaces the five predefined entities of XML and numeric character references in a text.
-fn unescaped(text: &str) -> Result<String, Wrong> {
+fn unescaped(text: &str) -> Result<String, XmlError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
@@ -235,8 +235,8 @@ pub(super) fn escape(text: &str, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn name(space: &str, local: &str) -> Name {
-        Name { space: space.to_owned(), local: local.to_owned() }
+    fn name(space: &str, local: &str) -> PropertyName {
+        PropertyName { space: space.to_owned(), local: local.to_owned() }
     }
 
     #[test]
@@ -244,10 +244,16 @@ mod tests {
         let body = br#"<?xml version="1.0"?><!-- a --><D:propfind xmlns:D="DAV:" xmlns:x='urn:&lt;'>
             <D:prop><D:getetag/><x:a/><b xmlns="urn:b"></b><c/></D:prop></D:propfind>"#;
         let names = vec![name("DAV:", "getetag"), name("urn:<", "a"), name("urn:b", "b"), name("", "c")];
-        assert_eq!(asked(body), Ok(Asked::These(names)));
-        assert_eq!(asked(b"<propfind xmlns=\"DAV:\"><allprop/></propfind>"), Ok(Asked::All));
-        assert_eq!(asked(b"<propfind xmlns=\"DAV:\"><propname/></propfind>"), Ok(Asked::Names));
-        assert_eq!(asked(b" \n"), Ok(Asked::All));
+        assert_eq!(parse_propfind(body), Ok(RequestedProperties::Listed(names)));
+        assert_eq!(
+            parse_propfind(b"<propfind xmlns=\"DAV:\"><allprop/></propfind>"),
+            Ok(RequestedProperties::All)
+        );
+        assert_eq!(
+            parse_propfind(b"<propfind xmlns=\"DAV:\"><propname/></propfind>"),
+            Ok(RequestedProperties::Names)
+        );
+        assert_eq!(parse_propfind(b" \n"), Ok(RequestedProperties::All));
     }
 
     #[test]
@@ -258,8 +264,11 @@ mod tests {
             )
         };
         let longest = "s".repeat(LONGEST_SPACE);
-        assert_eq!(asked(body(&longest).as_bytes()), Ok(Asked::These(vec![name(&longest, "a")])));
-        assert!(asked(body(&format!("{longest}s")).as_bytes()).is_err());
+        assert_eq!(
+            parse_propfind(body(&longest).as_bytes()),
+            Ok(RequestedProperties::Listed(vec![name(&longest, "a")]))
+        );
+        assert!(parse_propfind(body(&format!("{longest}s")).as_bytes()).is_err());
     }
 
     #[test]
@@ -294,11 +303,11 @@ mod tests {
             "<:/>",
             "< />",
         ] {
-            assert!(asked(body.as_bytes()).is_err(), "{body}");
+            assert!(parse_propfind(body.as_bytes()).is_err(), "{body}");
         }
         let deep = "<a>".repeat(100);
-        assert!(asked(deep.as_bytes()).is_err());
-        assert!(asked(b"\xff").is_err());
+        assert!(parse_propfind(deep.as_bytes()).is_err());
+        assert!(parse_propfind(b"\xff").is_err());
     }
 
     #[test]

@@ -1,11 +1,11 @@
 use myriad_encode::Coding;
-use myriad_exchange::exchange::Answer;
-use myriad_serve::testing::{TestFolder, TestSite, answered_at_once, ask};
+use myriad_exchange::exchange::ContentResponse;
+use myriad_serve::testing::{TestFolder, TestSite, immediate_answer, send_request};
 
 /// Site whose root contains these files, each with its name as contents.
-struct Packed(TestSite, TestFolder);
+struct PrecompressedSite(TestSite, TestFolder);
 
-impl Packed {
+impl PrecompressedSite {
     fn new(name: &str, files: &[&str], rules: &str) -> Self {
         let folder = TestFolder::new(&format!("packed-{name}"));
         for file in files {
@@ -17,17 +17,18 @@ impl Packed {
 
     /// Returns the status and the name of the file that was sent.
     fn sent(&self, target: &str, accepted: &str) -> (u16, String) {
-        let reached = ask(&self.0, &format!("GET {target}"), &[("Accept-Encoding", accepted)]);
+        let reached = send_request(&self.0, &format!("GET {target}"), &[("Accept-Encoding", accepted)]);
         let sent = if reached.status == 200 { reached.text } else { String::new() };
         (reached.status, sent)
     }
 
     /// Returns the response, from memory.
-    fn answer(&self, target: &str, accepted: &str) -> Answer {
+    fn answer(&self, target: &str, accepted: &str) -> ContentResponse {
         self.sent(target, accepted);
         let fields = [("Accept-Encoding", accepted)];
-        let mut exchange = self.0.received(myriad_http::Version::Http11, ("GET", target), &fields);
-        answered_at_once(&mut exchange).expect("the file is in memory")
+        let mut exchange =
+            self.0.received_request(myriad_http::HttpVersion::Http11, ("GET", target), &fields);
+        immediate_answer(&mut exchange).expect("the file is in memory")
     }
 }
 
@@ -35,7 +36,7 @@ const ALL: &str = "gzip_static on; brotli_static on; zstd_static on;";
 
 #[test]
 fn best_copy_that_the_visitor_takes_is_sent() {
-    let packed = Packed::new("best", &["a.txt", "a.txt.gz", "a.txt.br", "a.txt.zst"], ALL);
+    let packed = PrecompressedSite::new("best", &["a.txt", "a.txt.gz", "a.txt.br", "a.txt.zst"], ALL);
     for (accepted, sent) in [
         ("gzip, br, zstd", "a.txt.br"),
         ("gzip, zstd", "a.txt.zst"),
@@ -57,21 +58,22 @@ fn best_copy_that_the_visitor_takes_is_sent() {
 
 #[test]
 fn only_codings_that_are_switched_on_are_looked_for() {
-    let packed = Packed::new("on", &["a.txt", "a.txt.gz", "a.txt.br"], "brotli_static on;");
+    let packed = PrecompressedSite::new("on", &["a.txt", "a.txt.gz", "a.txt.br"], "brotli_static on;");
     assert_eq!(packed.sent("/a.txt", "gzip").1, "a.txt");
     assert_eq!(packed.sent("/a.txt", "gzip, br").1, "a.txt.br");
 }
 
 #[test]
 fn copy_stands_for_a_file_that_is_not_there() {
-    let packed = Packed::new("alone", &["a.txt.gz"], ALL);
+    let packed = PrecompressedSite::new("alone", &["a.txt.gz"], ALL);
     assert_eq!(packed.sent("/a.txt", "gzip"), (200, "a.txt.gz".to_owned()));
     assert_eq!(packed.sent("/a.txt", "br").0, 404);
 }
 
 #[test]
 fn gzip_static_always_sends_copy_to_every_client() {
-    let packed = Packed::new("always", &["a.txt", "a.txt.gz"], "gzip_static always; gzip_vary on;");
+    let packed =
+        PrecompressedSite::new("always", &["a.txt", "a.txt.gz"], "gzip_static always; gzip_vary on;");
     assert_eq!(packed.sent("/a.txt", "identity").1, "a.txt.gz");
     let answer = packed.answer("/a.txt", "br");
     assert_eq!((answer.coding, answer.varies_by_encoding), (Coding::Gzip, false), "nobody gets another");
@@ -79,15 +81,18 @@ fn gzip_static_always_sends_copy_to_every_client() {
 
 #[test]
 fn folder_that_is_called_like_a_copy_is_none() {
-    let packed = Packed::new("folder", &["a.txt"], ALL);
+    let packed = PrecompressedSite::new("folder", &["a.txt"], ALL);
     std::fs::create_dir_all(packed.1.0.join("a.txt.gz")).expect("a folder");
     assert_eq!(packed.sent("/a.txt", "gzip"), (200, "a.txt".to_owned()));
 }
 
 #[test]
 fn copy_has_type_of_original_and_its_content_coding() {
-    let packed =
-        Packed::new("type", &["a.txt", "a.txt.gz"], "gzip_static on; default_type application/gzip;");
+    let packed = PrecompressedSite::new(
+        "type",
+        &["a.txt", "a.txt.gz"],
+        "gzip_static on; default_type application/gzip;",
+    );
     let answer = packed.answer("/a.txt", "gzip");
     assert_eq!((answer.media_type.as_deref(), answer.coding), (Some(&b"text/plain"[..]), Coding::Gzip));
     // A request for the compressed file by name receives a file without a coding.
@@ -99,7 +104,7 @@ fn copy_has_type_of_original_and_its_content_coding() {
 fn vary_is_sent_to_clients_without_the_compressed_copy() {
     // RFC 9110 section 12.5.5: downstream caches must not mix the responses of different clients.
     let files = ["a.txt", "a.txt.gz", "b.txt"];
-    let packed = Packed::new("varies", &files, "gzip_static on; gzip_vary on;");
+    let packed = PrecompressedSite::new("varies", &files, "gzip_static on; gzip_vary on;");
     assert!(packed.answer("/a.txt", "identity").varies_by_encoding);
     assert!(packed.answer("/a.txt", "gzip").varies_by_encoding);
     assert!(!packed.answer("/b.txt", "gzip").varies_by_encoding, "there is no copy");

@@ -1,4 +1,4 @@
-use myriad_serve::testing::{TestFolder, TestSite, ask};
+use myriad_serve::testing::{TestFolder, TestSite, send_request};
 
 fn site(name: &str, rules: &str) -> (TestFolder, TestSite) {
     let folder = TestFolder::new(&format!("static-{name}"));
@@ -21,7 +21,7 @@ fn redirect_to_folder_re_escapes_uri() {
         ("h\r\nX-Evil: 1", "/h%0d%0aX-Evil:%201", "/h%0D%0AX-Evil:%201/"),
     ] {
         create_folder(&folder, name);
-        let reached = ask(&site, &format!("GET {target}"), &[]);
+        let reached = send_request(&site, &format!("GET {target}"), &[]);
         assert_eq!((reached.status, reached.location()), (301, Some(location)), "{name:?}");
     }
 }
@@ -31,10 +31,10 @@ fn redirect_to_a_folder_names_no_other_host() {
     let (folder, site) = site("host", "merge_slashes off;");
     create_folder(&folder, "evil.test");
     create_folder(&folder, "\\evil.test");
-    assert_eq!(ask(&site, "GET //evil.test", &[]).location(), Some("/evil.test/"));
-    assert_eq!(ask(&site, "GET ///evil.test", &[]).location(), Some("/evil.test/"));
+    assert_eq!(send_request(&site, "GET //evil.test", &[]).location(), Some("/evil.test/"));
+    assert_eq!(send_request(&site, "GET ///evil.test", &[]).location(), Some("/evil.test/"));
     // Browsers treat a backslash as a slash.
-    assert_eq!(ask(&site, "GET /%5Cevil.test", &[]).location(), Some("/%5Cevil.test/"));
+    assert_eq!(send_request(&site, "GET /%5Cevil.test", &[]).location(), Some("/%5Cevil.test/"));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn folder_called_like_an_index_is_redirected_to_as_in_nginx() {
     let (folder, site) = site("index", "index index.html second.html;");
     create_folder(&folder, "index.html");
     folder.write("second.html", "second");
-    let reached = ask(&site, "GET /", &[]);
+    let reached = send_request(&site, "GET /", &[]);
     assert_eq!((reached.status, reached.location()), (301, Some("/index.html/")));
 }
 
@@ -50,7 +50,7 @@ fn folder_called_like_an_index_is_redirected_to_as_in_nginx() {
 fn what_is_neither_file_nor_folder_is_not_sent() {
     let (folder, site) = site("socket", "");
     let _socket = std::os::unix::net::UnixListener::bind(folder.0.join("socket")).expect("a socket");
-    assert_eq!(ask(&site, "GET /socket", &[]).status, 404, "as nginx");
+    assert_eq!(send_request(&site, "GET /socket", &[]).status, 404, "as nginx");
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn name_that_no_file_can_have_is_not_found() {
     let (folder, site) = site("long", "");
     folder.write("a.txt", "a");
     let long = format!("GET /{}", "a".repeat(300));
-    assert_eq!(ask(&site, &long, &[]).status, 404);
-    assert_eq!(ask(&site, "GET /a.txt/b.txt", &[]).status, 404, "a file is no folder");
-    assert_eq!(ask(&site, "GET /a.txt%2fb.txt", &[]).status, 404);
+    assert_eq!(send_request(&site, &long, &[]).status, 404);
+    assert_eq!(send_request(&site, "GET /a.txt/b.txt", &[]).status, 404, "a file is no folder");
+    assert_eq!(send_request(&site, "GET /a.txt%2fb.txt", &[]).status, 404);
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn file_that_is_posted_to_as_the_page_of_an_error_is_sent() {
     // nginx: `error_page 405 =200 $uri` and similar serve static files for form requests.
     let (folder, site) = site("post", "error_page 404 /sorry.html;");
     folder.write("sorry.html", "sorry");
-    let reached = ask(&site, "POST /none", &[]);
+    let reached = send_request(&site, "POST /none", &[]);
     assert_eq!((reached.status, &reached.text[..]), (404, "sorry"));
-    assert_eq!(ask(&site, "POST /sorry.html", &[]).status, 405);
+    assert_eq!(send_request(&site, "POST /sorry.html", &[]).status, 405);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn alias_is_not_climbed_out_of_by_a_location_without_its_slash() {
     create_folder(&folder, "pictures");
     folder.write("secret.txt", "secret");
     folder.write("pictures/a.txt", "a");
-    assert_eq!(ask(&site, "GET /ia.txt", &[]).text, "a");
-    assert_eq!(ask(&site, "GET /i../secret.txt", &[]).status, 404);
-    assert_eq!(ask(&site, "GET /i..%2fsecret.txt", &[]).status, 404);
+    assert_eq!(send_request(&site, "GET /ia.txt", &[]).text, "a");
+    assert_eq!(send_request(&site, "GET /i../secret.txt", &[]).status, 404);
+    assert_eq!(send_request(&site, "GET /i..%2fsecret.txt", &[]).status, 404);
 }

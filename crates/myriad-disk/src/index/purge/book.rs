@@ -3,22 +3,22 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 
-use super::exact::{ExactPurge, Numbers};
+use super::exact::{ExactPurge, PurgeNumbers};
 use super::record::{PurgeRecord, RulePurge};
-use super::request::Purge;
+use super::request::PurgeKind;
 
 /// Purges that may still cover pages: keys and labels with the newest purges of each, and rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Book {
+pub struct PurgeSet {
     /// Numbers by the hash of the key under the zone's seed.
-    pub keys: HashMap<u128, Numbers>,
+    pub keys: HashMap<u128, PurgeNumbers>,
     /// Numbers by label.
-    pub labels: HashMap<u64, Numbers>,
+    pub labels: HashMap<u64, PurgeNumbers>,
     /// Purges by rule and of everything, in the order of their numbers.
     pub rules: Vec<RulePurge>,
 }
 
-impl Book {
+impl PurgeSet {
     /// Adds a purge. A purge of everything removes the purges before it.
     pub fn note(&mut self, record: &PurgeRecord) {
         match record {
@@ -35,7 +35,7 @@ impl Book {
     }
 
     pub(super) fn note_rule(&mut self, rule: &RulePurge) {
-        if rule.rule.is_none() && rule.purge == Purge::Hard {
+        if rule.rule.is_none() && rule.purge == PurgeKind::Hard {
             // All pages from before it are purged, regardless of other purges.
             self.drop_through(rule.number);
         }
@@ -64,14 +64,14 @@ impl Book {
     }
 
     /// Removes the keys and labels that another book does not have.
-    pub fn keep_exact_of(&mut self, other: &Self) {
+    pub fn retain_exact_of(&mut self, other: &Self) {
         self.keys.retain(|key, _| other.keys.contains_key(key));
         self.labels.retain(|label, _| other.labels.contains_key(label));
     }
 
     /// Returns the purges of keys and labels as one soft and one hard purge. All of a kind must have the same number.
     pub fn exact(&self) -> Vec<ExactPurge> {
-        let of = |purge: Purge| {
+        let of = |purge: PurgeKind| {
             let keys = self.keys.iter().filter(|(_, numbers)| numbers.of(purge) > 0).map(|(key, _)| *key);
             let labels = self.labels.iter().filter(|(_, numbers)| numbers.of(purge) > 0);
             let all = self.keys.values().chain(self.labels.values()).map(|numbers| numbers.of(purge));
@@ -84,7 +84,7 @@ impl Book {
                 count: AtomicUsize::new(0),
             }
         };
-        [Purge::Soft, Purge::Hard].map(of).into()
+        [PurgeKind::Soft, PurgeKind::Hard].map(of).into()
     }
 
     /// Removes known purges: numbers below `comparable` that are not greater than those of `ours`, and numbers in
@@ -93,7 +93,7 @@ impl Book {
         let is_known = |number: u64, ours: u64, heard: u64| {
             number == 0 || number < comparable && number <= ours || number == heard
         };
-        let are_known = |theirs: &Numbers, ours: Option<&Numbers>, heard: Option<&Numbers>| {
+        let are_known = |theirs: &PurgeNumbers, ours: Option<&PurgeNumbers>, heard: Option<&PurgeNumbers>| {
             let (ours, heard) = (ours.copied().unwrap_or_default(), heard.copied().unwrap_or_default());
             is_known(theirs.hard, ours.hard, heard.hard) && is_known(theirs.soft, ours.soft, heard.soft)
         };

@@ -2,24 +2,24 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use super::request::Purge;
-use crate::index::Name;
+use super::request::PurgeKind;
+use crate::index::FileName;
 
 /// Newest purges of a key or label; zero for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Numbers {
+pub struct PurgeNumbers {
     /// Newest hard purge.
     pub hard: u64,
     /// Newest soft purge.
     pub soft: u64,
 }
 
-impl Numbers {
+impl PurgeNumbers {
     /// Adds a purge, which need not be the newest.
-    pub fn note(&mut self, number: u64, purge: Purge) {
+    pub fn note(&mut self, number: u64, purge: PurgeKind) {
         let newest = match purge {
-            Purge::Hard => &mut self.hard,
-            Purge::Soft => &mut self.soft,
+            PurgeKind::Hard => &mut self.hard,
+            PurgeKind::Soft => &mut self.soft,
         };
         *newest = (*newest).max(number);
     }
@@ -30,10 +30,10 @@ impl Numbers {
     }
 
     /// Returns the newest purge of a kind.
-    pub fn of(self, purge: Purge) -> u64 {
+    pub fn of(self, purge: PurgeKind) -> u64 {
         match purge {
-            Purge::Hard => self.hard,
-            Purge::Soft => self.soft,
+            PurgeKind::Hard => self.hard,
+            PurgeKind::Soft => self.soft,
         }
     }
 
@@ -48,11 +48,11 @@ pub struct ExactPurge {
     /// Number in the zone's sequence.
     pub number: u64,
     /// Kind of the purge.
-    pub purge: Purge,
+    pub purge: PurgeKind,
     /// Hashes of the keys under the zone's seed.
     pub keys: Box<[u128]>,
     /// File of each key, in the order of `keys`; empty in a zone without a folder.
-    pub names: Box<[Name]>,
+    pub names: Box<[FileName]>,
     /// Labels, including those of claims (addresses).
     pub labels: Box<[u64]>,
     /// Number of pages found so far, in memory and on disk.

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use smallvec::SmallVec;
 
-use super::exact::{ExactPurge, Numbers};
+use super::exact::{ExactPurge, PurgeNumbers};
 use super::record::{PurgeRecord, RulePurge};
-use super::request::{Purge, Retired};
-use super::verdict::{Judged, Verdict};
-use crate::index::{Covers, Metadata, Seed};
+use super::request::{FinishedPurge, PurgeKind};
+use super::verdict::{PurgeVerdict, Purgeable};
+use crate::index::{Metadata, PurgePredicate, Seed};
 
 /// Number of rules from which on a repeated rule replaces its former purge and takes over its count.
 const MANY_RULES: usize = 64;
@@ -19,19 +19,19 @@ const MANY_RULES: usize = 64;
 pub(super) struct LiveRule<M: Metadata> {
     name: Arc<str>,
     pub(super) number: u64,
-    pub(super) purge: Purge,
+    pub(super) purge: PurgeKind,
     /// Rule as given by the caller; `None` for everything.
     rule: Option<Box<[u8]>>,
     /// Parsed rule; `None` covers everything.
-    pub(super) covers: Option<Covers<M>>,
+    pub(super) covers: Option<PurgePredicate<M>>,
     /// Number of pages that it has covered so far.
     pub(super) count: AtomicUsize,
     /// Set once its count has been reported.
-    pub(super) told: bool,
+    pub(super) count_reported: bool,
 }
 
 impl<M: Metadata> LiveRule<M> {
-    pub(super) fn new(rule: &RulePurge, covers: Option<Covers<M>>) -> Self {
+    pub(super) fn new(rule: &RulePurge, covers: Option<PurgePredicate<M>>) -> Self {
         Self {
             name: (*rule.name).into(),
             number: rule.number,
@@ -39,7 +39,7 @@ impl<M: Metadata> LiveRule<M> {
             rule: rule.rule.clone(),
             covers,
             count: AtomicUsize::new(0),
-            told: false,
+            count_reported: false,
         }
     }
 
@@ -49,8 +49,8 @@ impl<M: Metadata> LiveRule<M> {
         Self::new(rule, rule.rule.as_deref().and_then(M::covers))
     }
 
-    pub(super) fn retired(&self) -> Retired {
-        Retired { name: Arc::clone(&self.name), number: self.number, count: self.count.load(Relaxed) }
+    pub(super) fn finished(&self) -> FinishedPurge {
+        FinishedPurge { name: Arc::clone(&self.name), number: self.number, count: self.count.load(Relaxed) }
     }
 
     pub(super) fn record(&self) -> PurgeRecord {
@@ -58,19 +58,19 @@ impl<M: Metadata> LiveRule<M> {
         PurgeRecord::Rule(RulePurge { number, purge, name: (*self.name).into(), rule: self.rule.clone() })
     }
 
-    fn covers(&self, key: &[u8], meta: M::View<'_>) -> bool {
+    fn covers(&self, key: &[u8], meta: M::MetaView<'_>) -> bool {
         self.covers.as_ref().is_none_or(|covers| covers(key, meta))
     }
 }
 
 /// Purges in force.
-pub(super) struct InForce<M: Metadata> {
+pub(super) struct ActivePurges<M: Metadata> {
     /// Seed of the zone.
     pub(super) seed: Seed,
     /// Newest purges of each key, by its hash.
-    pub(super) keys: HashMap<u128, Numbers>,
+    pub(super) keys: HashMap<u128, PurgeNumbers>,
     /// Newest purges of each label.
-    pub(super) labels: HashMap<u64, Numbers>,
+    pub(super) labels: HashMap<u64, PurgeNumbers>,
     /// Newest purge of a label that only responses have.
     pub(super) newest_label: u64,
     /// Newest purge of a label that claims have.
@@ -88,7 +88,7 @@ pub(super) struct InForce<M: Metadata> {
     pub(super) stale_from: BTreeMap<u64, u64>,
 }
 
-impl<M: Metadata> InForce<M> {
+impl<M: Metadata> ActivePurges<M> {
     pub(super) fn new(seed: Seed) -> Self {
         Self {
             seed,
@@ -133,12 +133,13 @@ impl<M: Metadata> InForce<M> {
 
     /// Removes former purges by a rule that is about to be added again, if retaining them would only check pages twice.
     /// Returns the number of pages that they have counted and not reported.
-    pub(super) fn take_repeated(&mut self, purge: Purge, rule: Option<&[u8]>) -> usize {
+    pub(super) fn take_repeated(&mut self, purge: PurgeKind, rule: Option<&[u8]>) -> usize {
         let many = self.rules.len() >= MANY_RULES;
         let mut counted = 0;
         self.rules.retain(|live| {
-            let is_repeated = live.purge == purge && live.rule.as_deref() == rule && (many || live.told);
-            if is_repeated && !live.told {
+            let is_repeated =
+                live.purge == purge && live.rule.as_deref() == rule && (many || live.count_reported);
+            if is_repeated && !live.count_reported {
                 counted += live.count.load(Relaxed);
             }
             !is_repeated
@@ -149,8 +150,8 @@ impl<M: Metadata> InForce<M> {
     /// Gives all purges of keys and labels the same number, and returns their records.
     pub(super) fn renumber(&mut self, number: u64) -> Vec<PurgeRecord> {
         let mut records = Vec::new();
-        for purge in [Purge::Hard, Purge::Soft] {
-            let is_such = |numbers: &Numbers| numbers.of(purge) > 0;
+        for purge in [PurgeKind::Hard, PurgeKind::Soft] {
+            let is_such = |numbers: &PurgeNumbers| numbers.of(purge) > 0;
             let keys: Box<[u128]> =
                 self.keys.iter().filter(|(_, n)| is_such(n)).map(|(key, _)| *key).collect();
             let labels: Box<[u64]> =
@@ -173,13 +174,13 @@ impl<M: Metadata> InForce<M> {
         &self,
         since: u64,
         key: Option<u128>,
-        tell: impl FnOnce(&mut dyn FnMut(u64)),
+        visit_labels: impl FnOnce(&mut dyn FnMut(u64)),
         count: bool,
-    ) -> (Verdict, SmallVec<[Covering<'_>; 4]>) {
+    ) -> (PurgeVerdict, SmallVec<[Covering<'_>; 4]>) {
         let mut found = key.and_then(|key| self.keys.get(&key)).copied().unwrap_or_default();
         let mut labels = SmallVec::<[u64; 8]>::new();
         if !self.labels.is_empty() {
-            tell(&mut |label| {
+            visit_labels(&mut |label| {
                 if let Some(numbers) = self.labels.get(&label) {
                     found.add(*numbers);
                     labels.push(label);
@@ -196,21 +197,21 @@ impl<M: Metadata> InForce<M> {
             count_page(&mut covering);
         }
         let verdict = match found {
-            found if found.hard > since => Verdict::Goes,
-            found if found.soft > since => Verdict::Stale,
-            _ => Verdict::Stays,
+            found if found.hard > since => PurgeVerdict::Removed,
+            found if found.soft > since => PurgeVerdict::Stale,
+            _ => PurgeVerdict::Unaffected,
         };
         (verdict, covering)
     }
 
     /// Returns the time from which on the soft purges after `since` make an object stale: the earliest of their times.
-    pub(super) fn stale_from(&self, since: u64, object: &impl Judged<M>) -> u64 {
+    pub(super) fn stale_from(&self, since: u64, object: &impl Purgeable<M>) -> u64 {
         let (key, meta) = (object.key(), object.meta());
         let mut soft = self.keys.get(&self.seed.hash(key)).map_or(0, |numbers| numbers.soft);
         M::labels(meta, &mut |label| soft = soft.max(self.labels.get(&label).map_or(0, |found| found.soft)));
         let exact = Some(soft).filter(|number| *number > since);
         let by_rule = self.rules_after(since).iter();
-        let by_rule = by_rule.filter(|rule| rule.purge == Purge::Soft && rule.covers(key, meta));
+        let by_rule = by_rule.filter(|rule| rule.purge == PurgeKind::Soft && rule.covers(key, meta));
         let numbers = exact.into_iter().chain(by_rule.map(|rule| rule.number));
         numbers.map(|number| self.stale_from.get(&number).copied().unwrap_or(0)).min().unwrap_or(0)
     }
@@ -221,12 +222,12 @@ impl<M: Metadata> InForce<M> {
 
     /// Returns the verdict of the purges after `since` on a page. With `count`, the purges that cover the page count
     /// it.
-    pub(super) fn judge(&self, since: u64, key: &[u8], meta: M::View<'_>, count: bool) -> Verdict {
+    pub(super) fn judge(&self, since: u64, key: &[u8], meta: M::MetaView<'_>, count: bool) -> PurgeVerdict {
         let key_hash = (!self.keys.is_empty()).then(|| self.seed.hash(key));
         let (exact, mut covering) = self.judge_exact(since, key_hash, |each| M::labels(meta, each), false);
         for rule in self.rules_after(since).iter().filter(|rule| rule.covers(key, meta)) {
             covering.push((rule.number, rule.purge, &rule.count));
-            if rule.purge == Purge::Hard {
+            if rule.purge == PurgeKind::Hard {
                 break;
             }
         }
@@ -235,35 +236,35 @@ impl<M: Metadata> InForce<M> {
             count_page(&mut covering);
         }
         match by_rule {
-            Some(Purge::Hard) => Verdict::Goes,
-            Some(Purge::Soft) => exact.max(Verdict::Stale),
+            Some(PurgeKind::Hard) => PurgeVerdict::Removed,
+            Some(PurgeKind::Soft) => exact.max(PurgeVerdict::Stale),
             None => exact,
         }
     }
 
     /// Returns the verdict of the purges after `since` on any page, if all of them are of everything; else `None`.
     /// Purges after `count` count it.
-    pub(super) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<Verdict> {
+    pub(super) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<PurgeVerdict> {
         let newer = self.rules_after(since);
         if self.newest_exact > since || newer.is_empty() || newer.iter().any(|rule| rule.covers.is_some()) {
             return None;
         }
-        let takes = newer.iter().position(|rule| rule.purge == Purge::Hard);
+        let takes = newer.iter().position(|rule| rule.purge == PurgeKind::Hard);
         let covering = &newer[..takes.map_or(newer.len(), |takes| takes + 1)];
         for rule in covering.iter().filter(|rule| count.is_some_and(|count| rule.number > count)) {
             rule.count.fetch_add(1, Relaxed);
         }
-        Some(if takes.is_some() { Verdict::Goes } else { Verdict::Stale })
+        Some(if takes.is_some() { PurgeVerdict::Removed } else { PurgeVerdict::Stale })
     }
 }
 
 /// Purge that covers a page: its number, its kind, its counter.
-pub(super) type Covering<'a> = (u64, Purge, &'a AtomicUsize);
+pub(super) type Covering<'a> = (u64, PurgeKind, &'a AtomicUsize);
 
 /// Counts a page for the purges that cover it, up to the first hard purge, after which the page no longer exists.
 fn count_page(covering: &mut [Covering<'_>]) {
     covering.sort_unstable_by_key(|(number, ..)| *number);
-    let takes = covering.iter().position(|(_, purge, _)| *purge == Purge::Hard);
+    let takes = covering.iter().position(|(_, purge, _)| *purge == PurgeKind::Hard);
     for (_, _, count) in &covering[..takes.map_or(covering.len(), |takes| takes + 1)] {
         count.fetch_add(1, Relaxed);
     }

@@ -6,29 +6,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 
 use parking_lot::{Mutex, RwLock};
 
-use super::book::Book;
-use super::exact::{ExactPurge, Numbers};
-use super::in_force::{InForce, LiveRule};
+use super::book::PurgeSet;
+use super::exact::{ExactPurge, PurgeNumbers};
+use super::in_force::{ActivePurges, LiveRule};
 use super::record::{PurgeRecord, RulePurge};
-use super::request::{Purge, PurgeError, Retired};
-use super::verdict::{Judged, Softened, Verdict};
-use crate::index::{Covers, Hashed, KeyRef, Metadata, Name, Seed};
+use super::request::{FinishedPurge, PurgeError, PurgeKind};
+use super::verdict::{PurgeVerdict, Purgeable, SoftPurgedPage};
+use crate::index::{FileName, HashedKeyRef, KeyRef, Metadata, PurgePredicate, Seed};
 
 /// Maximum number of rules that wait until all pages are checked. Each look-up of an object checks all rules that are
 /// newer than its last check.
-const MOST_RULES: usize = 1024;
+const MAX_RULES: usize = 1024;
 /// Maximum number of stored keys and labels, about 50 bytes each.
-const MOST_EXACT: usize = 1 << 18;
+const MAX_EXACT: usize = 1 << 18;
 /// Divisor of both maximums: from this share on, no fetch may prevent purges from being forgotten.
-const CROWD: usize = 2;
+const CROWDED_DIVISOR: usize = 2;
 
 /// Purges in force in a zone, until [`Self::retire`] removes them.
 pub struct LivePurges<M: Metadata> {
     /// Number of the newest purge, or zero. Most look-ups read only this field.
     newest: AtomicU64,
-    in_force: RwLock<InForce<M>>,
+    in_force: RwLock<ActivePurges<M>>,
     /// Pages covered by soft purges, if the disk tier must be notified of them. No lock is taken under this lock.
-    softened: Mutex<Vec<Softened>>,
+    softened: Mutex<Vec<SoftPurgedPage>>,
     has_disk: AtomicBool,
 }
 
@@ -38,24 +38,24 @@ impl<M: Metadata> LivePurges<M> {
     pub fn new(seed: Seed) -> Self {
         Self {
             newest: AtomicU64::new(0),
-            in_force: RwLock::new(InForce::new(seed)),
+            in_force: RwLock::new(ActivePurges::new(seed)),
             softened: Mutex::default(),
             has_disk: AtomicBool::new(false),
         }
     }
 
     /// Sets the seed of the keys' hashes. Must be called before the first purge of a key.
-    pub fn take_seed(&self, seed: Seed) {
+    pub fn set_seed(&self, seed: Seed) {
         self.in_force.write().seed = seed;
     }
 
     /// Starts to record the pages that soft purges cover, for the disk tier ([`Self::take_softened`]).
-    pub fn serve_disk(&self) {
+    pub fn record_softened(&self) {
         self.has_disk.store(true, SeqCst);
     }
 
     /// Returns the pages that soft purges have covered in memory since the last call.
-    pub fn take_softened(&self) -> Vec<Softened> {
+    pub fn take_softened(&self) -> Vec<SoftPurgedPage> {
         std::mem::take(&mut self.softened.lock())
     }
 
@@ -65,14 +65,14 @@ impl<M: Metadata> LivePurges<M> {
         &self,
         sequence: &AtomicU64,
         name: &str,
-        purge: Purge,
-        rule: Option<(&[u8], Covers<M>)>,
+        purge: PurgeKind,
+        rule: Option<(&[u8], PurgePredicate<M>)>,
     ) -> Result<PurgeRecord, PurgeError> {
         let mut in_force = self.in_force.write();
         let (rule, covers) =
             rule.map_or((None, None), |(rule, covers)| (Some(Box::from(rule)), Some(covers)));
         let former = in_force.take_repeated(purge, rule.as_deref());
-        if in_force.rules.len() >= MOST_RULES {
+        if in_force.rules.len() >= MAX_RULES {
             return Err(PurgeError::TooMany);
         }
         let number = sequence.fetch_add(1, SeqCst);
@@ -89,14 +89,14 @@ impl<M: Metadata> LivePurges<M> {
     pub fn add_exact(
         &self,
         sequence: &AtomicU64,
-        purge: Purge,
+        purge: PurgeKind,
         keys: &[KeyRef<'_>],
         addresses: &[u64],
         labels: &[u64],
     ) -> Result<Arc<ExactPurge>, PurgeError> {
         let mut in_force = self.in_force.write();
-        let kept = in_force.keys.len() + in_force.labels.len();
-        if kept + keys.len() + addresses.len() + labels.len() > MOST_EXACT {
+        let stored_count = in_force.keys.len() + in_force.labels.len();
+        if stored_count + keys.len() + addresses.len() + labels.len() > MAX_EXACT {
             return Err(PurgeError::TooMany);
         }
         let number = sequence.fetch_add(1, SeqCst);
@@ -116,7 +116,7 @@ impl<M: Metadata> LivePurges<M> {
         in_force.note_exact(number);
         let labels = addresses.iter().chain(labels).copied().collect();
         let named = keys.iter().filter(|_| self.has_disk.load(SeqCst));
-        let names = named.map(|key| Name::of_key(key.bytes())).collect();
+        let names = named.map(|key| FileName::of_key(key.bytes())).collect();
         let exact =
             Arc::new(ExactPurge { number, purge, keys: hashes, names, labels, count: AtomicUsize::new(0) });
         in_force.counting.push(Arc::clone(&exact));
@@ -126,7 +126,7 @@ impl<M: Metadata> LivePurges<M> {
 
     /// Puts the purges of former runs in force. Those of this run get numbers above all numbers in the folder, because
     /// they cover its pages too; they are returned for logging. With `is_lost`, everything is purged.
-    pub fn begin(&self, sequence: &AtomicU64, book: &Book, is_lost: bool) -> Vec<PurgeRecord> {
+    pub fn begin(&self, sequence: &AtomicU64, book: &PurgeSet, is_lost: bool) -> Vec<PurgeRecord> {
         let mut in_force = self.in_force.write();
         let number = sequence.fetch_add(1, SeqCst);
         let mut early = in_force.renumber(number);
@@ -137,7 +137,7 @@ impl<M: Metadata> LivePurges<M> {
         if is_lost {
             let number = sequence.fetch_add(1, SeqCst);
             let name = "all, since purges were lost".into();
-            let all = RulePurge { number, purge: Purge::Hard, name, rule: None };
+            let all = RulePurge { number, purge: PurgeKind::Hard, name, rule: None };
             in_force.rules.push(LiveRule::new(&all, None));
             early.push(PurgeRecord::Rule(all));
         }
@@ -155,14 +155,14 @@ impl<M: Metadata> LivePurges<M> {
 
     /// Puts purges of another process in force, over all pages fetched before. Returns them under numbers of this
     /// process. No pages are counted for them.
-    pub fn adopt(&self, sequence: &AtomicU64, news: &Book) -> Book {
+    pub fn adopt(&self, sequence: &AtomicU64, news: &PurgeSet) -> PurgeSet {
         let mut in_force = self.in_force.write();
         let number = sequence.fetch_add(1, SeqCst);
-        let renumber = |numbers: &Numbers| {
+        let renumber = |numbers: &PurgeNumbers| {
             let new = |former: u64| if former > 0 { number } else { 0 };
-            Numbers { hard: new(numbers.hard), soft: new(numbers.soft) }
+            PurgeNumbers { hard: new(numbers.hard), soft: new(numbers.soft) }
         };
-        let mut book = Book::default();
+        let mut book = PurgeSet::default();
         for (key, numbers) in &news.keys {
             book.keys.insert(*key, renumber(numbers));
             in_force.keys.entry(*key).or_default().add(renumber(numbers));
@@ -180,7 +180,7 @@ impl<M: Metadata> LivePurges<M> {
             newest = sequence.fetch_add(1, SeqCst);
             let rule = RulePurge { number: newest, ..rule.clone() };
             let mut live = LiveRule::read(&rule);
-            live.told = true;
+            live.count_reported = true;
             in_force.rules.push(live);
             book.rules.push(rule);
         }
@@ -193,7 +193,7 @@ impl<M: Metadata> LivePurges<M> {
     pub fn note_stale_from(&self, number: u64, from: u64) {
         let mut in_force = self.in_force.write();
         in_force.stale_from.insert(number, from);
-        if in_force.stale_from.len() > MOST_EXACT {
+        if in_force.stale_from.len() > MAX_EXACT {
             in_force.stale_from.pop_first();
         }
     }
@@ -205,7 +205,7 @@ impl<M: Metadata> LivePurges<M> {
             return;
         }
         let mut in_force = self.in_force.write();
-        in_force.rules.retain(|rule| rule.number >= below || !rule.told);
+        in_force.rules.retain(|rule| rule.number >= below || !rule.count_reported);
         in_force.keys.retain(|_, numbers| numbers.newest() >= below);
         in_force.labels.retain(|_, numbers| numbers.newest() >= below);
         in_force.stale_from = in_force.stale_from.split_off(&below);
@@ -223,7 +223,7 @@ impl<M: Metadata> LivePurges<M> {
     }
 
     /// Adds pages of a key or a label to the oldest purge that is counting such pages, because it removed them.
-    pub fn note_found(&self, key: Option<u128>, labels: &[u64], purge: Purge, count: usize) {
+    pub fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize) {
         let in_force = self.in_force.read();
         let mut counting = in_force.counting.iter().filter(|exact| exact.purge == purge);
         if let Some(exact) = counting.find(|exact| exact.covers(key, labels)) {
@@ -237,24 +237,24 @@ impl<M: Metadata> LivePurges<M> {
     }
 
     /// Returns the rules whose pages are being counted, in the order of their numbers, with the current counts.
-    pub fn untold(&self) -> Vec<Retired> {
+    pub fn unreported(&self) -> Vec<FinishedPurge> {
         let in_force = self.in_force.read();
-        in_force.rules.iter().filter(|rule| !rule.told).map(LiveRule::retired).collect()
+        in_force.rules.iter().filter(|rule| !rule.count_reported).map(LiveRule::finished).collect()
     }
 
     /// Returns the rules up to a number with their counts, each only once. Must be called when all older pages have
     /// been checked.
-    pub fn tell(&self, upto: u64) -> Vec<Retired> {
-        if self.in_force.read().rules.iter().all(|rule| rule.told || rule.number > upto) {
+    pub fn take_finished(&self, upto: u64) -> Vec<FinishedPurge> {
+        if self.in_force.read().rules.iter().all(|rule| rule.count_reported || rule.number > upto) {
             return Vec::new();
         }
         let mut in_force = self.in_force.write();
-        let untold = in_force.rules.iter_mut().filter(|rule| rule.number <= upto && !rule.told);
-        let told = untold.map(|rule| {
-            rule.told = true;
-            rule.retired()
+        let untold = in_force.rules.iter_mut().filter(|rule| rule.number <= upto && !rule.count_reported);
+        let finished = untold.map(|rule| {
+            rule.count_reported = true;
+            rule.finished()
         });
-        told.collect()
+        finished.collect()
     }
 }
 
@@ -269,41 +269,41 @@ impl<M: Metadata> LivePurges<M> {
     /// Applies the purges to a stored object: makes it stale, or returns that it must be removed, and counts it. Each
     /// purge is applied to it once.
     #[cold]
-    pub fn judge(&self, object: &impl Judged<M>) -> Verdict {
+    pub fn judge(&self, object: &impl Purgeable<M>) -> PurgeVerdict {
         self.judge_object(object, true)
     }
 
     /// Like [`Self::judge`], for an object that is about to be stored. It is not counted, because it was not stored at
     /// the purge.
     #[cold]
-    pub fn judge_arriving(&self, object: &impl Judged<M>) -> Verdict {
+    pub fn judge_arriving(&self, object: &impl Purgeable<M>) -> PurgeVerdict {
         self.judge_object(object, false)
     }
 
-    fn judge_object(&self, object: &impl Judged<M>, count: bool) -> Verdict {
+    fn judge_object(&self, object: &impl Purgeable<M>, count: bool) -> PurgeVerdict {
         let in_force = self.in_force.read();
-        let verdict = in_force.judge(object.asked_by(), object.key(), object.meta(), count);
+        let verdict = in_force.judge(object.last_purge_applied(), object.key(), object.meta(), count);
         let newest = self.newest.load(SeqCst);
-        if verdict == Verdict::Stale {
-            object.expire(in_force.stale_from(object.asked_by(), object));
+        if verdict == PurgeVerdict::Stale {
+            object.expire(in_force.stale_from(object.last_purge_applied(), object));
             if self.has_disk.load(SeqCst) {
                 let (key, generation) = (in_force.seed.hash(object.key()), object.generation());
-                self.softened.lock().push(Softened { key, generation, number: newest });
+                self.softened.lock().push(SoftPurgedPage { key, generation, number: newest });
             }
         }
-        if verdict != Verdict::Goes {
-            object.note_asked(newest);
+        if verdict != PurgeVerdict::Removed {
+            object.note_purges_applied(newest);
         }
         verdict
     }
 
     /// Returns the verdict of the purges since its fetch on a page that was in a file or has just been written, and the
     /// newest of them. Those after `count` count it.
-    pub fn judge_filed(&self, object: &impl Judged<M>, count: Option<u64>) -> (Verdict, u64) {
+    pub fn judge_filed(&self, object: &impl Purgeable<M>, count: Option<u64>) -> (PurgeVerdict, u64) {
         let began = object.generation();
         let count = count.map(|count| began.max(count));
         let (verdict, newest) = self.judge_stored(began, object.key(), object.meta(), count);
-        if verdict == Verdict::Stale {
+        if verdict == PurgeVerdict::Stale {
             object.expire(self.in_force.read().stale_from(began, object));
         }
         (verdict, newest)
@@ -315,9 +315,9 @@ impl<M: Metadata> LivePurges<M> {
         &self,
         since: u64,
         key: &[u8],
-        meta: M::View<'_>,
+        meta: M::MetaView<'_>,
         count: Option<u64>,
-    ) -> (Verdict, u64) {
+    ) -> (PurgeVerdict, u64) {
         let in_force = self.in_force.read();
         if let Some(count) = count.filter(|count| *count > since) {
             in_force.judge(count, key, meta, true);
@@ -327,7 +327,7 @@ impl<M: Metadata> LivePurges<M> {
 
     /// Returns the verdict of the purges of keys and labels after `since` on a page of which only key and labels are
     /// known. The page is counted.
-    pub fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> Verdict {
+    pub fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> PurgeVerdict {
         self.in_force
             .read()
             .judge_exact(since, Some(key), |each| labels.iter().for_each(|label| each(*label)), true)
@@ -336,15 +336,15 @@ impl<M: Metadata> LivePurges<M> {
 
     /// Returns the verdict of the purges after `since` on any page, and the newest of them, if all of them are of
     /// everything; else `None`. Those after `count` count it.
-    pub fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(Verdict, u64)> {
+    pub fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let in_force = self.in_force.read();
         in_force.judge_any(since, count).map(|verdict| (verdict, self.newest.load(SeqCst)))
     }
 
     /// Returns the verdict of the purges after `since` on a page without counting it.
-    pub fn look_at(&self, since: u64, key: &[u8], meta: M::View<'_>) -> Verdict {
+    pub fn peek_verdict(&self, since: u64, key: &[u8], meta: M::MetaView<'_>) -> PurgeVerdict {
         if !self.any_since(since) {
-            return Verdict::Stays;
+            return PurgeVerdict::Unaffected;
         }
         self.in_force.read().judge(since, key, meta, false)
     }
@@ -355,13 +355,13 @@ impl<M: Metadata> LivePurges<M> {
     pub fn may_cover(
         &self,
         generation: u64,
-        key: Hashed<'_>,
+        key: HashedKeyRef<'_>,
         address: Option<[u64; 2]>,
-        head: Option<M::View<'_>>,
+        head: Option<M::MetaView<'_>>,
     ) -> bool {
         let in_force = self.in_force.read();
         let Some(head) = head else {
-            let since = |numbers: Option<&Numbers>| numbers.is_some_and(|n| n.newest() > generation);
+            let since = |numbers: Option<&PurgeNumbers>| numbers.is_some_and(|n| n.newest() > generation);
             return in_force.newest_label > generation
                 || in_force.newest_rule() > generation
                 || since(in_force.keys.get(&key.hash()))
@@ -370,7 +370,7 @@ impl<M: Metadata> LivePurges<M> {
                     address.iter().any(|label| since(in_force.labels.get(label)))
                 });
         };
-        in_force.judge(generation, key.bytes(), head, false) != Verdict::Stays
+        in_force.judge(generation, key.bytes(), head, false) != PurgeVerdict::Unaffected
     }
 
     /// Returns the newest purge by rule, or zero. Every object must be checked by it, because no index finds the
@@ -399,8 +399,8 @@ impl<M: Metadata> LivePurges<M> {
     /// Returns whether the number of purges is so high that no fetch may prevent them from being forgotten.
     pub fn is_crowded(&self) -> bool {
         let in_force = self.in_force.read();
-        in_force.keys.len() + in_force.labels.len() >= MOST_EXACT / CROWD
-            || in_force.rules.len() >= MOST_RULES / CROWD
+        in_force.keys.len() + in_force.labels.len() >= MAX_EXACT / CROWDED_DIVISOR
+            || in_force.rules.len() >= MAX_RULES / CROWDED_DIVISOR
     }
 }
 

@@ -11,10 +11,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::book::Book;
-use super::exact::Numbers;
-use super::record::{ALL, EXACT, FRAME, MOST_OF_ONE, RULE, RulePurge, write_exact};
-use super::request::{MOST_RULE, Purge};
+use super::book::PurgeSet;
+use super::exact::PurgeNumbers;
+use super::record::{ALL, EXACT, FRAME, MAX_PER_RECORD, RULE, RulePurge, write_exact};
+use super::request::{MAX_RULE_LEN, PurgeKind};
 
 const MAGIC: [u8; 8] = *b"\x89Myrban\n";
 const VERSION: u32 = 1;
@@ -23,13 +23,13 @@ const HEAD: usize = 12;
 /// Number of bytes that a disk writes atomically.
 pub(super) const SECTOR: usize = 512;
 /// Maximum length of a payload, in bytes.
-const MOST_PAYLOAD: usize = MOST_OF_ONE * 48 + 2 * MOST_RULE + 64;
+const MOST_PAYLOAD: usize = MAX_PER_RECORD * 48 + 2 * MAX_RULE_LEN + 64;
 
 /// Result of reading a log.
 #[derive(Debug)]
-pub struct Reading {
+pub struct PurgeLogContents {
     /// Purges of the intact records.
-    pub book: Book,
+    pub book: PurgeSet,
     /// Number of intact bytes.
     pub len: usize,
     /// Set if invalid bytes follow them.
@@ -38,7 +38,7 @@ pub struct Reading {
     pub is_lost: bool,
 }
 
-impl Book {
+impl PurgeSet {
     /// Adds the records at the start of the bytes, up to the first that is not intact. Returns their length in bytes.
     pub fn read_records(&mut self, bytes: &[u8]) -> usize {
         let mut len = 0;
@@ -64,8 +64,9 @@ impl Book {
     }
 
     /// Parses a log.
-    pub fn read(bytes: &[u8]) -> Reading {
-        let mut reading = Reading { book: Self::default(), len: 0, is_damaged: false, is_lost: false };
+    pub fn read(bytes: &[u8]) -> PurgeLogContents {
+        let mut reading =
+            PurgeLogContents { book: Self::default(), len: 0, is_damaged: false, is_lost: false };
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&VERSION.to_le_bytes());
         if !bytes.starts_with(&head) {
@@ -93,8 +94,8 @@ impl Book {
         }
         let (purge, rest) = rest.split_first()?;
         let purge = match purge {
-            0 => Purge::Hard,
-            1 => Purge::Soft,
+            0 => PurgeKind::Hard,
+            1 => PurgeKind::Soft,
             _ => return None,
         };
         let (number, rest) = rest.split_first_chunk()?;
@@ -132,14 +133,14 @@ impl Book {
 /// Parses a log of purges like a start, for tests with arbitrary bytes. Returns the number of intact bytes, and whether
 /// the purges are the same after they are written and read again.
 pub fn examine_purges(bytes: &[u8]) -> (usize, bool) {
-    let reading = Book::read(bytes);
-    let again = Book::read(&reading.book.write());
+    let reading = PurgeSet::read(bytes);
+    let again = PurgeSet::read(&reading.book.write());
     (reading.len, !again.is_damaged && again.book == reading.book)
 }
 
-fn parse_numbers(bytes: &[u8]) -> Option<Numbers> {
+fn parse_numbers(bytes: &[u8]) -> Option<PurgeNumbers> {
     let (hard, soft) = bytes.split_first_chunk()?;
-    Some(Numbers { hard: u64::from_le_bytes(*hard), soft: u64::from_le_bytes(soft.try_into().ok()?) })
+    Some(PurgeNumbers { hard: u64::from_le_bytes(*hard), soft: u64::from_le_bytes(soft.try_into().ok()?) })
 }
 
 /// Returns the payload of the record at the start of the bytes, if it is intact.

@@ -30,10 +30,12 @@ mod request;
 mod tests;
 mod verdict;
 
-pub use book::Book;
-pub use exact::{ExactPurge, Numbers};
+pub use book::PurgeSet;
+pub use exact::{ExactPurge, PurgeNumbers};
 pub use live::LivePurges;
-pub use log::{Reading, examine_purges};
+pub use log::{PurgeLogContents, examine_purges};
 pub use record::{PurgeRecord, RulePurge};
-pub use request::{Count, Covered, MOST_RULE, Purge, PurgeError, Purged, Purging, Retired};
-pub use verdict::{Judged, Softened, Verdict};
+pub use request::{
+    FinishedPurge, LoggedPurge, MAX_RULE_LEN, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
+};
+pub use verdict::{PurgeVerdict, Purgeable, SoftPurgedPage};

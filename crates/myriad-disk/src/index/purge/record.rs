@@ -2,13 +2,13 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::exact::Numbers;
-use super::request::Purge;
+use super::exact::PurgeNumbers;
+use super::request::PurgeKind;
 
 /// Number of bytes before the payload of a record: its length, the complement of the length, its checksum.
 pub(super) const FRAME: usize = 16;
 /// Maximum number of keys or labels in a record.
-pub(super) const MOST_OF_ONE: usize = 4096;
+pub(super) const MAX_PER_RECORD: usize = 4096;
 
 /// First byte of a payload: the kind of the record.
 pub(super) const EXACT: u8 = 0;
@@ -21,7 +21,7 @@ pub struct RulePurge {
     /// Number in the zone's sequence.
     pub number: u64,
     /// Kind of the purge.
-    pub purge: Purge,
+    pub purge: PurgeKind,
     /// Name in the report of its result.
     pub name: Box<str>,
     /// Rule as given by the caller; `None` covers everything.
@@ -36,7 +36,7 @@ pub enum PurgeRecord {
         /// Number in the zone's sequence.
         number: u64,
         /// Kind of the purge.
-        purge: Purge,
+        purge: PurgeKind,
         /// Hashes of the keys under the zone's seed.
         keys: Box<[u128]>,
         /// Labels.
@@ -68,7 +68,7 @@ impl PurgeRecord {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Exact { number, purge, keys, labels } => {
-                let mut numbers = Numbers::default();
+                let mut numbers = PurgeNumbers::default();
                 numbers.note(*number, *purge);
                 let keys = keys.iter().map(|key| (*key, numbers));
                 write_exact(keys, labels.iter().map(|label| (*label, numbers)), out);
@@ -82,7 +82,7 @@ impl RulePurge {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         frame(out, |out| {
             out.push(if self.rule.is_some() { RULE } else { ALL });
-            out.push(u8::from(self.purge == Purge::Soft));
+            out.push(u8::from(self.purge == PurgeKind::Soft));
             out.extend_from_slice(&self.number.to_le_bytes());
             out.extend_from_slice(&(self.name.len() as u32).to_le_bytes());
             out.extend_from_slice(self.name.as_bytes());
@@ -93,8 +93,8 @@ impl RulePurge {
 
 /// Appends records of keys and labels, at most [`MOST_OF_ONE`] in each.
 pub(super) fn write_exact(
-    keys: impl Iterator<Item = (u128, Numbers)>,
-    labels: impl Iterator<Item = (u64, Numbers)>,
+    keys: impl Iterator<Item = (u128, PurgeNumbers)>,
+    labels: impl Iterator<Item = (u64, PurgeNumbers)>,
     out: &mut Vec<u8>,
 ) {
     let (mut keys, mut labels) = (keys.peekable(), labels.peekable());
@@ -104,7 +104,7 @@ pub(super) fn write_exact(
             let at = out.len();
             out.extend_from_slice(&[0; 4]);
             let mut count = 0_u32;
-            for (key, numbers) in keys.by_ref().take(MOST_OF_ONE) {
+            for (key, numbers) in keys.by_ref().take(MAX_PER_RECORD) {
                 out.extend_from_slice(&key.to_le_bytes());
                 out.extend_from_slice(&numbers.hard.to_le_bytes());
                 out.extend_from_slice(&numbers.soft.to_le_bytes());
@@ -114,7 +114,7 @@ pub(super) fn write_exact(
             if keys.peek().is_some() {
                 return;
             }
-            for (label, numbers) in labels.by_ref().take(MOST_OF_ONE - count as usize) {
+            for (label, numbers) in labels.by_ref().take(MAX_PER_RECORD - count as usize) {
                 out.extend_from_slice(&label.to_le_bytes());
                 out.extend_from_slice(&numbers.hard.to_le_bytes());
                 out.extend_from_slice(&numbers.soft.to_le_bytes());

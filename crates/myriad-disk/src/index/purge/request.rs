@@ -7,11 +7,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::index::{KeyRef, Ticket};
+use crate::index::{KeyRef, ValueReceiver};
 
 /// Effect of a purge on the covered pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Purge {
+pub enum PurgeKind {
     /// Removes them.
     Hard,
     /// Makes them stale from this moment on: the next request has them refreshed.
@@ -21,7 +21,7 @@ pub enum Purge {
 /// Pages covered by a purge. Every purge covers all variants and encodings, in memory and on disk. Fetches in progress
 /// at its moment are covered too: their pages are not stored, or stale at once.
 #[derive(Clone, Copy, Debug)]
-pub enum Covered<'a> {
+pub enum PurgeScope<'a> {
     /// All pages under one of the keys, and all pages with one of the labels. They are counted at once.
     Exact {
         /// Keys.
@@ -44,21 +44,21 @@ pub enum Covered<'a> {
 }
 
 /// Maximum length of a rule, and of its name, in bytes.
-pub const MOST_RULE: usize = 8 << 10;
+pub const MAX_RULE_LEN: usize = 8 << 10;
 
 /// Purge in force, which is logged if its zone has a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Purged {
+pub struct LoggedPurge {
     /// Number in the zone's sequence.
     pub number: u64,
     /// Number of covered pages.
-    pub count: Count,
+    pub count: PurgeCount,
 }
 
 /// Number of pages covered by a purge. Each stored object counts once, in memory, on disk or in both: every variant of
 /// a key counts, and no encoding does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
+pub enum PurgeCount {
     /// Exact number.
     Exact(usize),
     /// Minimum number: more files of a former process may be found. They are covered too.
@@ -67,7 +67,7 @@ pub enum Count {
     Later,
 }
 
-impl Count {
+impl PurgeCount {
     /// Returns the number known so far.
     pub fn known(self) -> usize {
         match self {
@@ -105,38 +105,40 @@ impl std::error::Error for PurgeError {}
 /// It is in force from its request on, whether this is awaited or not. Its completion means that it survives a crash,
 /// and returns the number of covered pages.
 #[must_use = "a purge survives a crash once this has ended"]
-pub struct Purging(State);
+pub struct PurgeFuture(PurgeFutureState);
 
-enum State {
-    Done(Option<Result<Purged, PurgeError>>),
-    Waiting(Ticket<Result<Purged, PurgeError>>),
+enum PurgeFutureState {
+    Done(Option<Result<LoggedPurge, PurgeError>>),
+    Waiting(ValueReceiver<Result<LoggedPurge, PurgeError>>),
 }
 
-impl Purging {
+impl PurgeFuture {
     /// Returns a purge that is complete.
-    pub fn done(end: Result<Purged, PurgeError>) -> Self {
-        Self(State::Done(Some(end)))
+    pub fn done(end: Result<LoggedPurge, PurgeError>) -> Self {
+        Self(PurgeFutureState::Done(Some(end)))
     }
 
     /// Returns a purge whose result a ticket will provide.
-    pub fn waiting(ticket: Ticket<Result<Purged, PurgeError>>) -> Self {
-        Self(State::Waiting(ticket))
+    pub fn waiting(ticket: ValueReceiver<Result<LoggedPurge, PurgeError>>) -> Self {
+        Self(PurgeFutureState::Waiting(ticket))
     }
 }
 
-impl Future for Purging {
-    type Output = Result<Purged, PurgeError>;
+impl Future for PurgeFuture {
+    type Output = Result<LoggedPurge, PurgeError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let gone = || Err(PurgeError::Unlogged(io::Error::other("the zone was closed")));
         match &mut self.0 {
-            State::Done(end) => Poll::Ready(end.take().unwrap_or_else(gone)),
-            State::Waiting(ticket) => Pin::new(ticket).poll(cx).map(|end| end.unwrap_or_else(gone)),
+            PurgeFutureState::Done(end) => Poll::Ready(end.take().unwrap_or_else(gone)),
+            PurgeFutureState::Waiting(ticket) => {
+                Pin::new(ticket).poll(cx).map(|end| end.unwrap_or_else(gone))
+            }
         }
     }
 }
 
-impl fmt::Debug for Purging {
+impl fmt::Debug for PurgeFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Purging").finish_non_exhaustive()
     }
@@ -144,7 +146,7 @@ impl fmt::Debug for Purging {
 
 /// Purge whose pages were all found; see `Zone::tend_purges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retired {
+pub struct FinishedPurge {
     /// Name given by the caller.
     pub name: Arc<str>,
     /// Number in the zone's sequence.

@@ -2,19 +2,19 @@
 
 use super::log::SECTOR;
 use super::record::frame;
-use super::{Book, Purge, PurgeRecord, RulePurge, examine_purges};
+use super::{PurgeKind, PurgeRecord, PurgeSet, RulePurge, examine_purges};
 
-fn exact(number: u64, purge: Purge, keys: &[u128], labels: &[u64]) -> PurgeRecord {
+fn exact(number: u64, purge: PurgeKind, keys: &[u128], labels: &[u64]) -> PurgeRecord {
     PurgeRecord::Exact { number, purge, keys: keys.into(), labels: labels.into() }
 }
 
-fn rule(number: u64, purge: Purge, text: Option<&[u8]>) -> PurgeRecord {
+fn rule(number: u64, purge: PurgeKind, text: Option<&[u8]>) -> PurgeRecord {
     PurgeRecord::Rule(RulePurge { number, purge, name: "a name".into(), rule: text.map(Into::into) })
 }
 
 /// Returns a book of these records, and a log to which they were appended one by one.
-fn written(records: &[PurgeRecord]) -> (Book, Vec<u8>) {
-    let (mut book, mut log) = (Book::default(), Book::default().write());
+fn written(records: &[PurgeRecord]) -> (PurgeSet, Vec<u8>) {
+    let (mut book, mut log) = (PurgeSet::default(), PurgeSet::default().write());
     for record in records {
         book.note(record);
         record.write(&mut log);
@@ -24,11 +24,11 @@ fn written(records: &[PurgeRecord]) -> (Book, Vec<u8>) {
 
 fn some() -> Vec<PurgeRecord> {
     vec![
-        exact(3, Purge::Hard, &[7], &[1, 2]),
-        rule(4, Purge::Soft, Some(b"rule")),
-        exact(5, Purge::Soft, &[7], &[2]),
-        rule(6, Purge::Soft, None),
-        rule(7, Purge::Hard, Some(b"rule")),
+        exact(3, PurgeKind::Hard, &[7], &[1, 2]),
+        rule(4, PurgeKind::Soft, Some(b"rule")),
+        exact(5, PurgeKind::Soft, &[7], &[2]),
+        rule(6, PurgeKind::Soft, None),
+        rule(7, PurgeKind::Hard, Some(b"rule")),
     ]
 }
 
@@ -38,7 +38,7 @@ fn what_was_written_is_read_from_a_log_and_from_a_compacted_one() {
     assert_eq!((book.len(), book.oldest(), book.newest()), (6, Some(3), 7));
     log.extend_from_slice(&[0; 5000]);
     for bytes in [log, book.write()] {
-        let reading = Book::read(&bytes);
+        let reading = PurgeSet::read(&bytes);
         assert_eq!(reading.book, book);
         assert!(!reading.is_damaged && !reading.is_lost);
     }
@@ -47,19 +47,19 @@ fn what_was_written_is_read_from_a_log_and_from_a_compacted_one() {
 #[test]
 fn many_keys_and_labels_go_into_many_records() {
     let (keys, labels): (Vec<u128>, Vec<u64>) = ((0..9000).collect(), (0..5000).collect());
-    let (book, log) = written(&[exact(3, Purge::Hard, &keys, &labels)]);
+    let (book, log) = written(&[exact(3, PurgeKind::Hard, &keys, &labels)]);
     assert_eq!((book.keys.len(), book.labels.len()), (9000, 5000));
-    assert_eq!(Book::read(&log).book, book);
-    assert_eq!(Book::read(&book.write()).book, book);
+    assert_eq!(PurgeSet::read(&log).book, book);
+    assert_eq!(PurgeSet::read(&book.write()).book, book);
 }
 
 #[test]
 fn purge_all_supersedes_earlier_rules_and_duplicate_rule_is_stored_once() {
-    let (book, _) = written(&[rule(3, Purge::Hard, Some(b"a")), rule(4, Purge::Hard, Some(b"a"))]);
+    let (book, _) = written(&[rule(3, PurgeKind::Hard, Some(b"a")), rule(4, PurgeKind::Hard, Some(b"a"))]);
     assert_eq!((book.len(), book.oldest()), (1, Some(4)));
     let mut records = some();
-    records.push(rule(8, Purge::Hard, None));
-    records.push(exact(9, Purge::Hard, &[], &[1]));
+    records.push(rule(8, PurgeKind::Hard, None));
+    records.push(exact(9, PurgeKind::Hard, &[], &[1]));
     let (book, _) = written(&records);
     assert_eq!((book.rules.len(), book.labels.len(), book.keys.len()), (1, 1, 0));
 }
@@ -67,25 +67,25 @@ fn purge_all_supersedes_earlier_rules_and_duplicate_rule_is_stored_once() {
 #[test]
 fn nothing_that_was_noted_after_all_is_forgotten_when_the_log_is_compacted_whatever_its_number() {
     let (book, log) = written(&[
-        exact(2, Purge::Hard, &[6], &[]),
-        rule(8, Purge::Hard, None),
-        exact(3, Purge::Hard, &[7], &[1]),
-        rule(5, Purge::Soft, None),
-        rule(7, Purge::Hard, None),
-        rule(8, Purge::Hard, Some(b"of the same number")),
-        rule(10, Purge::Hard, Some(b"a")),
-        rule(9, Purge::Hard, Some(b"a")),
-        exact(7, Purge::Soft, &[9], &[3]),
+        exact(2, PurgeKind::Hard, &[6], &[]),
+        rule(8, PurgeKind::Hard, None),
+        exact(3, PurgeKind::Hard, &[7], &[1]),
+        rule(5, PurgeKind::Soft, None),
+        rule(7, PurgeKind::Hard, None),
+        rule(8, PurgeKind::Hard, Some(b"of the same number")),
+        rule(10, PurgeKind::Hard, Some(b"a")),
+        rule(9, PurgeKind::Hard, Some(b"a")),
+        exact(7, PurgeKind::Soft, &[9], &[3]),
     ]);
     assert_eq!(book.keys.keys().min(), Some(&9), "the second purge of everything took what it could");
     assert_eq!(book.rules.iter().map(|rule| rule.number).collect::<Vec<_>>(), [7, 8, 8, 9, 10]);
-    assert_eq!(Book::read(&book.write()).book, book);
+    assert_eq!(PurgeSet::read(&book.write()).book, book);
     assert_eq!(examine_purges(&log), (log.len(), true));
 }
 
 #[test]
 fn rules_of_one_number_keep_their_places() {
-    let rules = [b"a", b"b", b"c"].map(|text| rule(4, Purge::Soft, Some(text)));
+    let rules = [b"a", b"b", b"c"].map(|text| rule(4, PurgeKind::Soft, Some(text)));
     let (book, log) = written(&rules);
     assert_eq!(book.rules.len(), 3);
     assert_eq!(examine_purges(&log), (log.len(), true));
@@ -105,7 +105,7 @@ fn torn_end_is_damage_but_no_loss_wherever_it_was_torn() {
     let (book, whole) = written(&some());
     let mut log = whole.clone();
     let last: Vec<u64> = (0..300).collect();
-    exact(9, Purge::Hard, &[], &last).write(&mut log);
+    exact(9, PurgeKind::Hard, &[], &last).write(&mut log);
     let size = log.len().next_multiple_of(SECTOR) + SECTOR;
     for lost in 1..2_u32.pow(4) {
         // Some of the sectors of the last write did not reach the disk.
@@ -119,12 +119,12 @@ fn torn_end_is_damage_but_no_loss_wherever_it_was_torn() {
         if torn[..log.len()] == log[..] {
             continue;
         }
-        let reading = Book::read(&torn);
+        let reading = PurgeSet::read(&torn);
         assert_eq!((&reading.book, reading.len), (&book, whole.len()));
         assert!(!reading.is_lost, "{lost}");
     }
     for cut in whole.len()..log.len() {
-        let reading = Book::read(&log[..cut]);
+        let reading = PurgeSet::read(&log[..cut]);
         assert_eq!(reading.book, book);
         assert!(!reading.is_lost);
     }
@@ -139,7 +139,7 @@ fn no_damage_to_what_was_whole_passes_for_a_torn_end() {
         for bit in 0..8 {
             let mut damaged = whole.clone();
             damaged[at] ^= 1 << bit;
-            let reading = Book::read(&damaged);
+            let reading = PurgeSet::read(&damaged);
             assert!(reading.is_lost || reading.book == book, "byte {at}");
         }
     }
@@ -149,7 +149,7 @@ fn no_damage_to_what_was_whole_passes_for_a_torn_end() {
 fn any_record_with_a_right_checksum_is_read_without_harm() {
     let mut rng = fastrand::Rng::with_seed(2);
     for _ in 0..20_000 {
-        let mut log = Book::default().write();
+        let mut log = PurgeSet::default().write();
         for _ in 0..rng.usize(1..4) {
             let kind = rng.u8(..4);
             let len = rng.usize(..120);

@@ -1,58 +1,63 @@
 //! Variables of the response: its head and the sent bytes.
 
-use super::write::{Row, joined, never_ready, number, show};
+use super::write::{RequestVariable, joined, never_ready, number, show};
 use crate::exchange::Request;
 use crate::exchange::size::parse_size;
 use crate::runtime::Reads::{Answer, SentFields};
-use crate::runtime::Value::{Made, Named, Ready};
-use crate::runtime::{NamedValue, Rest};
+use crate::runtime::RowValue::{Made, Named, Ready};
+use crate::runtime::{NameSuffix, NamedValue};
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new(
+pub(super) const ROWS: &[RequestVariable] = &[
+    RequestVariable::new(
         "core",
         "body_bytes_sent",
         &[Answer],
         Made(|request, out| number(out, request.outcome.sent.body_bytes)),
     )
     .plain(),
-    Row::new("core", "bytes_sent", &[Answer], Made(|request, out| number(out, request.outcome.sent.bytes)))
-        .plain(),
-    Row::new(
+    RequestVariable::new(
+        "core",
+        "bytes_sent",
+        &[Answer],
+        Made(|request, out| number(out, request.outcome.sent.bytes)),
+    )
+    .plain(),
+    RequestVariable::new(
         "core",
         "limit_rate",
         &[Answer],
         Made(|request, out| show(out, request.outcome.limit_rate.unwrap_or(0))),
     )
     .assigned(|request, value| request.outcome.limit_rate = parse_size(value)),
-    Row::new(
+    RequestVariable::new(
         "core",
         "pipe",
         &[Answer],
         Ready(|request| Some(if request.outcome.sent.pipelined { b"p" } else { b"." })),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "request_completion",
         &[Answer],
         Ready(|request| Some(if request.outcome.sent.complete { b"OK" } else { b"" })),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "sent_http_",
         &[SentFields],
-        Named(NamedValue { rest: Rest::line, ready: never_ready, made: sent_field }),
+        Named(NamedValue { rest: NameSuffix::line, ready: never_ready, made: sent_field }),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "sent_trailer_",
         &[Answer],
         Named(NamedValue {
-            rest: Rest::line,
+            rest: NameSuffix::line,
             ready: never_ready,
-            made: |request, rest, out| joined(&request.outcome.answered.trailers, rest.as_text(), out),
+            made: |request, rest, out| joined(&request.outcome.head.trailers, rest.as_text(), out),
         }),
     ),
-    Row::new("core", "status", &[Answer], Made(status)).plain(),
+    RequestVariable::new("core", "status", &[Answer], Made(status)).plain(),
 ];
 
 fn status(request: &Request, out: &mut Vec<u8>) -> bool {
@@ -66,25 +71,25 @@ fn status(request: &Request, out: &mut Vec<u8>) -> bool {
 
 /// Appends a sent field. Fields of the connection are written last, after the response, when only log lines can read
 /// them.
-fn sent_field(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+fn sent_field(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let sent = &request.outcome.sent;
     match rest.as_text() {
         // With status 101 the field names the new protocol.
-        "connection" if sent.bytes > 0 && request.outcome.answered.status != 101 => {
-            out.extend_from_slice(if sent.kept { b"keep-alive" } else { b"close" });
+        "connection" if sent.bytes > 0 && request.outcome.head.status != 101 => {
+            out.extend_from_slice(if sent.keep_alive { b"keep-alive" } else { b"close" });
             true
         }
         "transfer-encoding" if sent.chunked => {
             out.extend_from_slice(b"chunked");
             true
         }
-        "keep-alive" if sent.kept && request.place().connection.keepalive_header_s > 0 => {
+        "keep-alive" if sent.keep_alive && request.place().connection.keepalive_header_s > 0 => {
             show(out, format_args!("timeout={}", request.place().connection.keepalive_header_s))
         }
-        "content-type" if let Some(media_type) = &request.outcome.answered.unnamed_type => {
+        "content-type" if let Some(media_type) = &request.outcome.head.unnamed_type => {
             out.extend_from_slice(media_type);
             true
         }
-        name => joined(&request.outcome.answered.fields, name, out),
+        name => joined(&request.outcome.head.fields, name, out),
     }
 }

@@ -1,44 +1,44 @@
 //! Variables of the request's body and size.
 
-use myriad_conf::registry::Status;
+use myriad_conf::registry::DirectiveStatus;
 use myriad_http::{Known, form};
 
-use super::write::{Row, never_made, number, show};
-use crate::exchange::{Gathered, Request};
+use super::write::{RequestVariable, never_made, number, show};
+use crate::exchange::{BufferedBody, Request};
 use crate::runtime::Reads::{Body, BodyFile};
-use crate::runtime::Value::{Made, Named, Ready};
-use crate::runtime::{NamedValue, Rest};
+use crate::runtime::RowValue::{Made, Named, Ready};
+use crate::runtime::{NameSuffix, NamedValue};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[RequestVariable] = &[
     // `1` if a form buffered in memory has the field.
-    Row::new(
+    RequestVariable::new(
         "core",
         "form_field_",
         &[Body],
         Named(NamedValue {
-            rest: Rest::text,
+            rest: NameSuffix::text,
             ready: |request, rest| Some(has_form_field(request, rest.as_text()).then_some(b"1")),
             made: never_made,
         }),
     )
-    .fares(Status::Own),
+    .with_status(DirectiveStatus::Own),
     // Also of a chunked body, once it has been buffered.
-    Row::new("core", "content_length", &[Body], Made(content_length)),
+    RequestVariable::new("core", "content_length", &[Body], Made(content_length)),
     // Body buffered in memory.
-    Row::new(
+    RequestVariable::new(
         "core",
         "request_body",
         &[Body],
-        Ready(|request| request.upload.gathered.as_ref().and_then(Gathered::in_memory)),
+        Ready(|request| request.upload.buffered.as_ref().and_then(BufferedBody::in_memory)),
     ),
     // File of a body buffered on disk.
-    Row::new(
+    RequestVariable::new(
         "core",
         "request_body_file",
         &[BodyFile],
-        Ready(|request| request.upload.gathered.as_ref().and_then(Gathered::file_name)),
+        Ready(|request| request.upload.buffered.as_ref().and_then(BufferedBody::file_name)),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "request_length",
         &[Body],
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Returns true if the request body is in memory and is a form with this field.
 fn has_form_field(request: &Request, name: &str) -> bool {
-    let body = request.upload.gathered.as_ref().and_then(Gathered::in_memory);
+    let body = request.upload.buffered.as_ref().and_then(BufferedBody::in_memory);
     let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
     body.is_some_and(|body| form::has_field(body, media_type, name.as_bytes()))
 }

@@ -2,95 +2,105 @@
 
 use std::net::IpAddr;
 
-use myriad_conf::registry::Status;
+use myriad_conf::registry::DirectiveStatus;
 use myriad_http::proxy_protocol::{ProxyHeader, Tlv};
-use myriad_net::Peer;
+use myriad_net::ClientAddress;
 use myriad_net::tcp_info::TcpInfo;
 
-use super::write::{Row, address, network, never_ready, number, show};
+use super::write::{RequestVariable, address, network, never_ready, number, show};
 use crate::exchange::Request;
 use crate::runtime::Reads::Connection;
-use crate::runtime::Value::{Made, Named};
-use crate::runtime::{NamedValue, Rest};
+use crate::runtime::RowValue::{Made, Named};
+use crate::runtime::{NameSuffix, NamedValue};
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new("core", "binary_remote_addr", &[Connection], Made(binary_address)),
-    Row::new(
+pub(super) const ROWS: &[RequestVariable] = &[
+    RequestVariable::new("core", "binary_remote_addr", &[Connection], Made(binary_address)),
+    RequestVariable::new(
         "core",
         "connection",
         &[Connection],
         Made(|request, out| number(out, request.received.connection.id)),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "connection_requests",
         &[Connection],
         Made(|request, out| show(out, request.received.number)),
     ),
-    Row::new("core", "remote_addr", &[Connection], Made(|request, out| address(out, request.client())))
-        .plain(),
-    Row::new("core", "remote_network", &[Connection], Made(|request, out| network(out, request.client())))
-        .fares(Status::Own),
-    Row::new("core", "remote_port", &[Connection], Made(remote_port)).plain(),
-    Row::new("core", "server_addr", &[Connection], Made(server_addr)),
-    Row::new("core", "server_port", &[Connection], Made(server_port)),
-    Row::new(
+    RequestVariable::new(
+        "core",
+        "remote_addr",
+        &[Connection],
+        Made(|request, out| address(out, request.client())),
+    )
+    .plain(),
+    RequestVariable::new(
+        "core",
+        "remote_network",
+        &[Connection],
+        Made(|request, out| network(out, request.client())),
+    )
+    .with_status(DirectiveStatus::Own),
+    RequestVariable::new("core", "remote_port", &[Connection], Made(remote_port)).plain(),
+    RequestVariable::new("core", "server_addr", &[Connection], Made(server_addr)),
+    RequestVariable::new("core", "server_port", &[Connection], Made(server_port)),
+    RequestVariable::new(
         "core",
         "proxy_protocol_addr",
         &[Connection],
         Made(|request, out| proxied(request).is_some_and(|header| show(out, header.source.ip()))),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "proxy_protocol_port",
         &[Connection],
         Made(|request, out| proxied(request).is_some_and(|header| show(out, header.source.port()))),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "proxy_protocol_server_addr",
         &[Connection],
         Made(|request, out| proxied(request).is_some_and(|header| show(out, header.destination.ip()))),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "proxy_protocol_server_port",
         &[Connection],
         Made(|request, out| proxied(request).is_some_and(|header| show(out, header.destination.port()))),
     ),
-    Row::new(
+    RequestVariable::new(
         "core",
         "proxy_protocol_tlv_",
         &[Connection],
         Named(NamedValue {
-            rest: |rest| Rest::Tlv(Tlv::named(rest)),
+            rest: |rest| NameSuffix::Tlv(Tlv::named(rest)),
             ready: never_ready,
             made: proxied_fact,
         }),
     ),
     // Round-trip time, in microseconds.
-    Row::new(
+    RequestVariable::new(
         "core",
         "tcpinfo_rtt",
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.rtt)),
     ),
     // Round-trip time variation, in microseconds.
-    Row::new(
+    RequestVariable::new(
         "core",
         "tcpinfo_rttvar",
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.rttvar)),
     ),
     // Congestion window, in segments.
-    Row::new(
+    RequestVariable::new(
         "core",
         "tcpinfo_snd_cwnd",
         &[Connection],
         Made(|request, out| kernel(request, out, |info| info.snd_cwnd)),
     ),
     // Receive window, in bytes.
-    Row::new(
+    RequestVariable::new(
         "core",
         "tcpinfo_rcv_space",
         &[Connection],
@@ -120,7 +130,7 @@ fn remote_port(request: &Request, out: &mut Vec<u8>) -> bool {
 }
 
 fn peer_port(request: &Request, out: &mut Vec<u8>) {
-    if let Peer::Inet(peer) = request.received.connection.peer {
+    if let ClientAddress::Inet(peer) = request.received.connection.peer {
         number(out, peer.port().into());
     }
 }
@@ -149,9 +159,9 @@ fn proxied(request: &Request) -> Option<&ProxyHeader> {
     request.received.connection.proxied.get().map(|header| &**header)
 }
 
-fn proxied_fact(request: &Request, rest: &Rest, out: &mut Vec<u8>) -> bool {
+fn proxied_fact(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     match (proxied(request), rest) {
-        (Some(header), Rest::Tlv(Some(fact))) => header.tlv(*fact, out),
+        (Some(header), NameSuffix::Tlv(Some(fact))) => header.tlv(*fact, out),
         _ => false,
     }
 }

@@ -2,20 +2,20 @@
 
 use myriad_script::{EvalError, Frame};
 
-use super::write::Row;
+use super::write::RequestVariable;
 use crate::exchange::{Request, paths};
 use crate::runtime::Reads::{Files, Root, Uri};
-use crate::runtime::Value::Run;
+use crate::runtime::RowValue::Run;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new(
+pub(super) const ROWS: &[RequestVariable] = &[
+    RequestVariable::new(
         "core",
         "document_root",
         &[Root],
         Run(|request, frame, out| paths::root(request, frame, out).map(|()| true)),
     ),
-    Row::new("core", "realpath_root", &[Root, Files], Run(realpath_root)),
-    Row::new(
+    RequestVariable::new("core", "realpath_root", &[Root, Files], Run(realpath_root)),
+    RequestVariable::new(
         "core",
         "request_filename",
         &[Root, Uri],

@@ -18,4 +18,4 @@ pub mod write;
 pub use names::VariableNames;
 pub use refused::{DocumentedVariable, documented};
 pub use rows::ROWS;
-pub use write::Row;
+pub use write::RequestVariable;

@@ -5,13 +5,13 @@ use std::cell::Cell;
 use myriad_base::calendar::{format_time_iso8601, format_time_local};
 use myriad_log::local_time;
 
-use super::write::{Row, show, thousandths};
+use super::write::{RequestVariable, show, thousandths};
 use crate::exchange::Request;
 use crate::runtime::Reads::Moment;
-use crate::runtime::Value::Made;
+use crate::runtime::RowValue::Made;
 
-pub(super) const ROWS: &[Row] = &[
-    Row::new(
+pub(super) const ROWS: &[RequestVariable] = &[
+    RequestVariable::new(
         "core",
         "connection_time",
         &[Moment],
@@ -19,23 +19,24 @@ pub(super) const ROWS: &[Row] = &[
             thousandths(out, now_ms(request).saturating_sub(request.received.connection.accepted_ms))
         }),
     ),
-    Row::new("core", "msec", &[Moment], Made(|request, out| thousandths(out, wall_ms(request)))).plain(),
-    Row::new("core", "request_id", &[Moment], Made(request_id)),
-    Row::new(
+    RequestVariable::new("core", "msec", &[Moment], Made(|request, out| thousandths(out, wall_ms(request))))
+        .plain(),
+    RequestVariable::new("core", "request_id", &[Moment], Made(request_id)),
+    RequestVariable::new(
         "core",
         "request_time",
         &[Moment],
         Made(|request, out| thousandths(out, now_ms(request).saturating_sub(request.received.at_ms))),
     )
     .plain(),
-    Row::new(
+    RequestVariable::new(
         "core",
         "time_iso8601",
         &[Moment],
         Made(|request, out| ISO8601.with(|latest| stamp(request, out, latest, format_time_iso8601))),
     )
     .plain(),
-    Row::new(
+    RequestVariable::new(
         "core",
         "time_local",
         &[Moment],

@@ -1,7 +1,7 @@
 //! Resolution of variable names to their rows.
 
 use myriad_conf::registry::BuildFeature;
-use myriad_script::{Builtin, Catalogue, Role};
+use myriad_script::{Builtin, Catalogue, VariableRole};
 
 use super::refused::refusal;
 use crate::exchange::Request;
@@ -41,12 +41,12 @@ impl VariableNames {
 }
 
 impl Catalogue for VariableNames {
-    fn builtin(&mut self, name: &str) -> Option<(Builtin, Role)> {
+    fn builtin(&mut self, name: &str) -> Option<(Builtin, VariableRole)> {
         let variable = self.registry.named(name)?;
         let role = match variable.row.assign {
-            Some(_) => Role::Assignable,
-            None if variable.row.yields => Role::Shadowable,
-            None => Role::Fixed,
+            Some(_) => VariableRole::Assignable,
+            None if variable.row.yields => VariableRole::Shadowable,
+            None => VariableRole::Fixed,
         };
         Some((self.intern(variable), role))
     }

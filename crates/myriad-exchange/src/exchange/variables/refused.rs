@@ -1,6 +1,6 @@
 //! nginx variables that are not supported, and the list of all variables for the compatibility page.
 
-use myriad_conf::registry::{NOT_YET, Status};
+use myriad_conf::registry::{DirectiveStatus, NOT_YET};
 
 use crate::exchange::Request;
 use crate::runtime::VariableRegistry;
@@ -13,7 +13,7 @@ pub struct DocumentedVariable {
     /// nginx module, as named in its manual.
     pub module: &'static str,
     /// Compatibility status.
-    pub status: Status,
+    pub status: DirectiveStatus,
 }
 
 const NO_MODULE: &str = "Myriad does not have this module";
@@ -31,7 +31,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
 
 fn refused() -> impl Iterator<Item = DocumentedVariable> {
     REFUSED.iter().flat_map(|&(module, reason, names)| {
-        let status = Status::Refused(reason);
+        let status = DirectiveStatus::Refused(reason);
         names.split_whitespace().map(move |name| DocumentedVariable { name, module, status })
     })
 }
@@ -39,7 +39,7 @@ fn refused() -> impl Iterator<Item = DocumentedVariable> {
 /// Returns the reason why a variable of nginx is not supported; `None` for an unknown name.
 pub(super) fn refusal(name: &str) -> Option<&'static str> {
     match refused().find(|known| known.name == name)?.status {
-        Status::Refused(reason) => Some(reason),
+        DirectiveStatus::Refused(reason) => Some(reason),
         _ => None,
     }
 }
@@ -54,8 +54,8 @@ pub fn documented(registry: &VariableRegistry<Request>) -> Vec<DocumentedVariabl
     });
     let mut all: Vec<_> = there.chain(refused()).collect();
     let rank = |status| match status {
-        Status::Same => 0,
-        Status::Refused(_) => 2,
+        DirectiveStatus::Same => 0,
+        DirectiveStatus::Refused(_) => 2,
         _ => 1,
     };
     all.sort_by_key(|known| (known.module != "core", known.module, rank(known.status), known.name));

@@ -1,10 +1,10 @@
 //! Variables of the request, its connection and its response, by theme.
 
-use super::write::Row;
+use super::write::RequestVariable;
 use super::{answer, body, connection, fields, files, moment, request, site};
 
 /// Variables of the core, one list per theme.
-pub const ROWS: &[&[Row]] = &[
+pub const ROWS: &[&[RequestVariable]] = &[
     request::ROWS,
     fields::ROWS,
     body::ROWS,

@@ -8,10 +8,10 @@ use myriad_http::{IPV6_PREFIX, client_network};
 
 use crate::exchange::Request;
 pub use crate::exchange::digits::{address, number};
-use crate::runtime::{Borrowed, Rest, VariableRow};
+use crate::runtime::{Borrowed, NameSuffix, VariableRow};
 
 /// Variable of a request.
-pub type Row = VariableRow<Request>;
+pub type RequestVariable = VariableRow<Request>;
 
 /// Appends the `Display` form of a value.
 pub fn show(out: &mut Vec<u8>, value: impl Display) -> bool {
@@ -76,11 +76,11 @@ pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
 }
 
 /// Borrowing function of variables that can never be borrowed.
-pub fn never_ready<'a>(_: &'a Request, _: &'a Rest) -> Borrowed<'a> {
+pub fn never_ready<'a>(_: &'a Request, _: &'a NameSuffix) -> Borrowed<'a> {
     None
 }
 
 /// Writing function of variables that can always be borrowed.
-pub fn never_made(_: &Request, _: &Rest, _: &mut Vec<u8>) -> bool {
+pub fn never_made(_: &Request, _: &NameSuffix, _: &mut Vec<u8>) -> bool {
     false
 }

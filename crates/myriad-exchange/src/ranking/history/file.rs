@@ -4,7 +4,7 @@ use std::fmt;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::record::{RECORD_BYTES, Record};
+use super::record::{HistoryRecord, RECORD_BYTES};
 use super::steps::{HEAD_BYTES, History, LENGTHS, offset};
 
 const MAGIC: &[u8; 8] = b"MYRIADHI";
@@ -12,11 +12,11 @@ const MAGIC: &[u8; 8] = b"MYRIADHI";
 const VERSION: u32 = 1;
 /// Maximum number of records with a wrong checksum. A crash damages few of them, because three are written at a time;
 /// with more, the file is considered damaged.
-const MOST_WRONG: usize = 8;
+const MAX_WRONG: usize = 8;
 
 /// Reason why a file cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum HistoryError {
     /// The file has another format or was truncated.
     Head,
     /// The file has another version.
@@ -25,7 +25,7 @@ pub enum Damage {
     Records(usize),
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for HistoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Head => f.write_str("it is not a history file, or is truncated"),
@@ -35,7 +35,7 @@ impl fmt::Display for Damage {
     }
 }
 
-impl std::error::Error for Damage {}
+impl std::error::Error for HistoryError {}
 
 /// Returns the length of the file, in bytes.
 pub fn file_bytes() -> u64 {
@@ -55,23 +55,25 @@ pub fn head() -> [u8; HEAD_BYTES] {
 
 /// Parses a complete file. Returns the history and the number of records that were skipped because of wrong checksums.
 /// A record whose position does not match its time is also skipped.
-pub fn read(bytes: &[u8]) -> Result<(History, usize), Damage> {
+pub fn read(bytes: &[u8]) -> Result<(History, usize), HistoryError> {
     let whole = bytes.len() as u64 == file_bytes();
     match bytes.get(..HEAD_BYTES) {
         Some(found) if *found == head() && whole => {}
         Some(found) if found[..8] == *MAGIC && found[8..12] != VERSION.to_le_bytes() => {
-            return Err(Damage::Version(u32::from_le_bytes([found[8], found[9], found[10], found[11]])));
+            return Err(HistoryError::Version(u32::from_le_bytes([
+                found[8], found[9], found[10], found[11],
+            ])));
         }
-        _ => return Err(Damage::Head),
+        _ => return Err(HistoryError::Head),
     }
     let (mut history, mut wrong) = (History::default(), 0);
     let (records, _) = bytes[HEAD_BYTES..].as_chunks::<RECORD_BYTES>();
     let mut records = records.iter();
     for (ring, (length, number)) in LENGTHS.into_iter().enumerate() {
         for (place, record) in records.by_ref().take(number).enumerate() {
-            match Record::decode(record) {
+            match HistoryRecord::decode(record) {
                 Ok(Some(record))
-                    if record.at_ms % length == 0 && History::place(ring, record.at_ms) == place =>
+                    if record.at_ms % length == 0 && History::position(ring, record.at_ms) == place =>
                 {
                     history.rings[ring][place] = record;
                 }
@@ -80,7 +82,7 @@ pub fn read(bytes: &[u8]) -> Result<(History, usize), Damage> {
             }
         }
     }
-    if wrong > MOST_WRONG { Err(Damage::Records(wrong)) } else { Ok((history, wrong)) }
+    if wrong > MAX_WRONG { Err(HistoryError::Records(wrong)) } else { Ok((history, wrong)) }
 }
 
 #[cfg(test)]
@@ -123,19 +125,19 @@ mod tests {
     fn a_record_cut_by_a_crash_is_passed_over_and_a_damaged_file_is_refused() {
         let sound = file(&[(0, 700_010_000, 5), (1, 700_020_000, 6)]);
         let mut torn = sound.clone();
-        let at = offset(1, History::place(1, 700_020_000)) as usize;
+        let at = offset(1, History::position(1, 700_020_000)) as usize;
         torn[at + 100] ^= 1;
         let (history, wrong) = read(&torn).expect("all but one");
         assert_eq!((wrong, requests(&history, 0, 700_010_000)), (1, Some(5)));
         assert_eq!(requests(&history, 1, 700_020_000), None);
         let mut noise = sound.clone();
         noise[HEAD_BYTES..].fill(7);
-        assert!(matches!(read(&noise), Err(Damage::Records(_))));
-        assert_eq!(read(&sound[..sound.len() - 1]).err(), Some(Damage::Head));
-        assert_eq!(read(b"").err(), Some(Damage::Head));
+        assert!(matches!(read(&noise), Err(HistoryError::Records(_))));
+        assert_eq!(read(&sound[..sound.len() - 1]).err(), Some(HistoryError::Head));
+        assert_eq!(read(b"").err(), Some(HistoryError::Head));
         let mut other = sound.clone();
         other[8] = 9;
-        assert_eq!(read(&other).err(), Some(Damage::Version(9)));
+        assert_eq!(read(&other).err(), Some(HistoryError::Version(9)));
         let mut misplaced = sound;
         misplaced.copy_within(at..at + RECORD_BYTES, at + RECORD_BYTES);
         assert_eq!(read(&misplaced).map(|(_, wrong)| wrong).ok(), Some(1));

@@ -12,6 +12,6 @@ mod file;
 mod record;
 mod steps;
 
-pub use file::{Damage, file_bytes, head, read};
-pub use record::{Figures, RECORD_BYTES, Record};
-pub use steps::{HEAD_BYTES, History, LENGTHS, Written};
+pub use file::{HistoryError, file_bytes, head, read};
+pub use record::{Figures, HistoryRecord, RECORD_BYTES};
+pub use steps::{HEAD_BYTES, History, HistoryWrite, LENGTHS};

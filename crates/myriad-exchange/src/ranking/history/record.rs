@@ -98,14 +98,14 @@ impl Figures {
 
 /// Step with its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct HistoryRecord {
     /// Start, in milliseconds since the epoch; 0 for a position that was never written.
     pub at_ms: u64,
     /// Figures.
     pub figures: Figures,
 }
 
-impl Record {
+impl HistoryRecord {
     /// Returns the bytes for the file: start, figures, checksum, little-endian.
     pub fn encode(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
@@ -121,7 +121,7 @@ impl Record {
     }
 
     /// Parses a record. Returns `Ok(None)` for a position that was never written, and an error for a wrong checksum.
-    pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<Option<Self>, WrongSum> {
+    pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<Option<Self>, ChecksumMismatch> {
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);
         }
@@ -131,7 +131,7 @@ impl Record {
             u64::from_le_bytes(word)
         };
         if word(FIELDS + 1) != xxh3_64(&bytes[..RECORD_BYTES - 8]) {
-            return Err(WrongSum);
+            return Err(ChecksumMismatch);
         }
         let fields = std::array::from_fn(|index| word(index + 1));
         Ok(Some(Self { at_ms: word(0), figures: Figures::of(&fields) }))
@@ -140,15 +140,15 @@ impl Record {
 
 /// Error: the checksum of a record is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrongSum;
+pub struct ChecksumMismatch;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record(seed: u64) -> Record {
+    fn record(seed: u64) -> HistoryRecord {
         let mut rng = fastrand::Rng::with_seed(seed);
-        Record { at_ms: rng.u64(1..), figures: Figures::of(&std::array::from_fn(|_| rng.u64(..))) }
+        HistoryRecord { at_ms: rng.u64(1..), figures: Figures::of(&std::array::from_fn(|_| rng.u64(..))) }
     }
 
     #[test]
@@ -156,12 +156,12 @@ mod tests {
         for seed in 0..200 {
             let record = record(seed);
             let mut bytes = record.encode();
-            assert_eq!(Record::decode(&bytes), Ok(Some(record)));
+            assert_eq!(HistoryRecord::decode(&bytes), Ok(Some(record)));
             let at = fastrand::Rng::with_seed(seed).usize(..RECORD_BYTES);
             bytes[at] ^= 1 << (seed % 8);
-            assert_eq!(Record::decode(&bytes), Err(WrongSum), "seed {seed}");
+            assert_eq!(HistoryRecord::decode(&bytes), Err(ChecksumMismatch), "seed {seed}");
         }
-        assert_eq!(Record::decode(&[0; RECORD_BYTES]), Ok(None));
+        assert_eq!(HistoryRecord::decode(&[0; RECORD_BYTES]), Ok(None));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Steps in memory, in three ring buffers.
 
-use super::record::{Figures, RECORD_BYTES, Record};
+use super::record::{Figures, HistoryRecord, RECORD_BYTES};
 
 /// Length of each ring's steps, in milliseconds, and their number: one hour, one day, two weeks.
 pub const LENGTHS: [(u64, usize); 3] = [(10_000, 360), (60_000, 1440), (600_000, 2016)];
@@ -17,14 +17,14 @@ pub(super) fn offset(ring: usize, place: usize) -> u64 {
 /// Figures of two weeks.
 #[derive(Clone, Debug)]
 pub struct History {
-    pub(super) rings: [Vec<Record>; 3],
+    pub(super) rings: [Vec<HistoryRecord>; 3],
     /// Figures of an earlier process for the current steps.
-    before: [Record; 3],
+    before: [HistoryRecord; 3],
 }
 
 /// Bytes to be written to the file, with their offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct HistoryWrite {
     /// Offset from the start of the file.
     pub offset: u64,
     /// Record.
@@ -33,7 +33,10 @@ pub struct Written {
 
 impl Default for History {
     fn default() -> Self {
-        Self { rings: LENGTHS.map(|(_, number)| vec![Record::default(); number]), before: Default::default() }
+        Self {
+            rings: LENGTHS.map(|(_, number)| vec![HistoryRecord::default(); number]),
+            before: Default::default(),
+        }
     }
 }
 
@@ -45,23 +48,23 @@ impl History {
 
     /// Sets the figures of this process for a step so far; those of an earlier process are added. Returns the bytes for
     /// the file.
-    pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> Written {
-        let place = Self::place(ring, at_ms);
+    pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> HistoryWrite {
+        let place = Self::position(ring, at_ms);
         if self.before[ring].at_ms != at_ms {
             let known = self.rings[ring][place];
             let figures = if known.at_ms == at_ms { known.figures } else { Figures::default() };
-            self.before[ring] = Record { at_ms, figures };
+            self.before[ring] = HistoryRecord { at_ms, figures };
         }
-        let record = Record { at_ms, figures: self.before[ring].figures.plus(own) };
+        let record = HistoryRecord { at_ms, figures: self.before[ring].figures.plus(own) };
         self.rings[ring][place] = record;
-        Written { offset: offset(ring, place), bytes: record.encode() }
+        HistoryWrite { offset: offset(ring, place), bytes: record.encode() }
     }
 
     /// Adds the figures that a process has recorded before it could read the file. Returns the bytes for the file.
-    pub fn adopt(&mut self, own: &Self) -> Vec<Written> {
+    pub fn adopt(&mut self, own: &Self) -> Vec<HistoryWrite> {
         let mut written = Vec::new();
         for (ring, records) in own.rings.iter().enumerate() {
-            let mut known: Vec<&Record> = records.iter().filter(|record| record.at_ms > 0).collect();
+            let mut known: Vec<&HistoryRecord> = records.iter().filter(|record| record.at_ms > 0).collect();
             // The current step is the last, because it continues.
             known.sort_by_key(|record| record.at_ms);
             written.extend(known.into_iter().map(|record| self.set(ring, record.at_ms, &record.figures)));
@@ -80,11 +83,11 @@ impl History {
     }
 
     fn at(&self, ring: usize, at_ms: u64) -> Option<&Figures> {
-        let record = &self.rings[ring][Self::place(ring, at_ms)];
+        let record = &self.rings[ring][Self::position(ring, at_ms)];
         (record.at_ms == at_ms).then_some(&record.figures)
     }
 
-    pub(super) fn place(ring: usize, at_ms: u64) -> usize {
+    pub(super) fn position(ring: usize, at_ms: u64) -> usize {
         let (length, number) = LENGTHS[ring];
         (at_ms / length) as usize % number
     }

@@ -10,7 +10,7 @@ use crate::token::is_tchar;
 ///                   `--;--> Start                           `-\-> Escaped -> Quoted
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extension {
+pub(super) enum ExtensionState {
     /// After a semicolon.
     Start,
     Name,
@@ -28,7 +28,7 @@ pub(super) enum Extension {
     Any,
 }
 
-impl Extension {
+impl ExtensionState {
     /// Returns the state after another byte; `None` if the byte is invalid here. White space around `;` and `=` is
     /// accepted, as the RFC requires.
     pub(super) fn next(self, byte: u8) -> Option<Self> {

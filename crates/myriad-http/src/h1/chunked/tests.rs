@@ -125,7 +125,7 @@ fn extensions_of_the_grammar_are_taken() {
 #[test]
 fn origin_chunk_sizes_may_be_padded_and_have_any_extension() {
     let decode = |input: &str| {
-        let mut decoder = ChunkedDecoder::of_origin();
+        let mut decoder = ChunkedDecoder::for_origin();
         let mut at = 0;
         while at < input.len() && !decoder.is_done() {
             at += decoder.decode(&input.as_bytes()[at..])?.consumed;

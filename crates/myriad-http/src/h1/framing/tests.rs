@@ -1,6 +1,6 @@
 use super::*;
 
-fn request(version: Version, fields: &[(&str, &str)]) -> RequestHead {
+fn request(version: HttpVersion, fields: &[(&str, &str)]) -> RequestHead {
     let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
     RequestHead::from_parts(b"POST", b"/", version, fields)
 }
@@ -11,7 +11,7 @@ fn response(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
 
 #[test]
 fn requests_are_framed_by_length_or_chunks_or_have_no_body() {
-    let framing = |fields: &[(&str, &str)]| request_framing(&request(Version::Http11, fields));
+    let framing = |fields: &[(&str, &str)]| request_framing(&request(HttpVersion::Http11, fields));
     assert_eq!(framing(&[]), Ok(Framing::None));
     assert_eq!(framing(&[("content-length", "0")]), Ok(Framing::Length(0)));
     assert_eq!(framing(&[("Content-Length", "42")]), Ok(Framing::Length(42)));
@@ -36,7 +36,7 @@ fn ambiguous_framing_is_refused_in_requests_and_responses_alike() {
         (&[("Content-Length", "")], ParseError::InvalidLength),
     ];
     for (fields, error) in cases {
-        assert_eq!(request_framing(&request(Version::Http11, fields)), Err(error), "{fields:?}");
+        assert_eq!(request_framing(&request(HttpVersion::Http11, fields)), Err(error), "{fields:?}");
         assert_eq!(response_framing(&response(200, fields), Method::Get), Err(error), "{fields:?}");
     }
 }
@@ -74,19 +74,19 @@ fn connection_options_are_whole_tokens() {
 #[test]
 fn persistence_follows_version_and_connection_options() {
     let keeps = |version, fields: &[(&str, &str)]| wants_keep_alive(&request(version, fields));
-    assert!(keeps(Version::Http11, &[]));
-    assert!(!keeps(Version::Http11, &[("Connection", "close")]));
-    assert!(!keeps(Version::Http11, &[("Connection", "keep-alive"), ("Connection", "close")]));
-    assert!(!keeps(Version::Http10, &[]));
-    assert!(keeps(Version::Http10, &[("Connection", "Keep-Alive")]));
-    assert!(!keeps(Version::Http10, &[("Connection", "keep-alive, close")]));
+    assert!(keeps(HttpVersion::Http11, &[]));
+    assert!(!keeps(HttpVersion::Http11, &[("Connection", "close")]));
+    assert!(!keeps(HttpVersion::Http11, &[("Connection", "keep-alive"), ("Connection", "close")]));
+    assert!(!keeps(HttpVersion::Http10, &[]));
+    assert!(keeps(HttpVersion::Http10, &[("Connection", "Keep-Alive")]));
+    assert!(!keeps(HttpVersion::Http10, &[("Connection", "keep-alive, close")]));
 }
 
 #[test]
 fn origins_keep_the_connection_likewise() {
     assert!(response_keeps_alive(&response(200, &[])));
     assert!(!response_keeps_alive(&response(200, &[("Connection", "close")])));
-    let old = |fields| response_keeps_alive(&response(200, fields).with_version(Version::Http10));
+    let old = |fields| response_keeps_alive(&response(200, fields).with_version(HttpVersion::Http10));
     assert!(!old(&[]));
     assert!(old(&[("Connection", "keep-alive")]));
     assert!(!old(&[("Connection", "keep-alive"), ("Transfer-Encoding", "chunked")]));

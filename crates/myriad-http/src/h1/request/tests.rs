@@ -3,19 +3,19 @@ use super::*;
 mod corpus;
 mod splits;
 
-fn parse_with(text: &[u8], limits: &HeadLimits) -> (Result<Parsed, ParseError>, RequestHead) {
+fn parse_with(text: &[u8], limits: &HeadLimits) -> (Result<ParseStatus, ParseError>, RequestHead) {
     let mut head = RequestHead::new();
     let result = parse_request(text, limits, &mut head);
     (result, head)
 }
 
-fn parse(text: &str) -> (Result<Parsed, ParseError>, RequestHead) {
+fn parse(text: &str) -> (Result<ParseStatus, ParseError>, RequestHead) {
     parse_with(text.as_bytes(), &HeadLimits::default())
 }
 
 fn accept(text: &str) -> RequestHead {
     let (result, head) = parse(text);
-    assert_eq!(result, Ok(Parsed::Complete(text.len())), "{text:?}");
+    assert_eq!(result, Ok(ParseStatus::Complete(text.len())), "{text:?}");
     head
 }
 
@@ -34,11 +34,11 @@ fn a_browser_request_is_read() {
     let text = "GET /a/b?c=d HTTP/1.1\r\nHost: www.example.com\r\nUser-Agent: x y\r\nX-Empty:\r\n\
                 Accept-Encoding:gzip, br\r\nCookie: \t a=b; c=d \t\r\n\r\n";
     let (result, head) = parse(&format!("{text}GET /next"));
-    assert_eq!(result, Ok(Parsed::Complete(text.len())));
+    assert_eq!(result, Ok(ParseStatus::Complete(text.len())));
     assert_eq!(head.method(), Method::Get);
     assert_eq!(head.method_bytes(), b"GET");
     assert_eq!(head.target(), b"/a/b?c=d");
-    assert_eq!(head.version(), Version::Http11);
+    assert_eq!(head.version(), HttpVersion::Http11);
     assert_eq!(head.request_line(), b"GET /a/b?c=d HTTP/1.1");
     assert_eq!(head.raw(), text.as_bytes());
     let fields: Vec<_> = head.fields().iter().collect();
@@ -62,7 +62,7 @@ fn a_head_is_reused_without_allocating_and_without_remnants() {
     let before = head.raw().as_ptr();
     parse_request(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", &limits, &mut head).unwrap();
     assert_eq!(head.raw().as_ptr(), before);
-    assert_eq!((head.method(), head.target(), head.version()), (Method::Get, &b"/"[..], Version::Http11));
+    assert_eq!((head.method(), head.target(), head.version()), (Method::Get, &b"/"[..], HttpVersion::Http11));
     assert_eq!((head.fields().len(), head.known(Known::Cookie)), (1, None));
 }
 
@@ -93,7 +93,7 @@ fn empty_lines_before_the_request_are_passed_over() {
     assert_eq!(head.known(Known::Host), Some(&b"a"[..]));
     refuse("\r\rGET / HTTP/1.1\r\n", ParseError::BareCarriageReturn);
     refuse(&"\r\n".repeat(5000), ParseError::HeaderTooLarge);
-    assert_eq!(parse("\r\n\r\n\r").0, Ok(Parsed::Partial));
+    assert_eq!(parse("\r\n\r\n\r").0, Ok(ParseStatus::Partial));
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn unsupported_and_invalid_versions_are_distinguished() {
     refuse("GET /\r\n", ParseError::Http09);
     refuse("GET /\n", ParseError::Http09);
     assert_eq!(ParseError::UnsupportedVersion.status(), 505);
-    assert_eq!(accept("GET / HTTP/1.0\r\n\r\n").version(), Version::Http10);
-    assert_eq!(accept("GET / HTTP/1.9\r\nHost: a\r\n\r\n").version(), Version::Http11);
+    assert_eq!(accept("GET / HTTP/1.0\r\n\r\n").version(), HttpVersion::Http10);
+    assert_eq!(accept("GET / HTTP/1.9\r\nHost: a\r\n\r\n").version(), HttpVersion::Http11);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn head_limits_are_exact_to_the_byte() {
     let field = |len: usize| format!("X: {}\r\n", "a".repeat(len - 5));
     let complete = |text: String| {
         let len = text.len();
-        assert_eq!(result(text), Ok(Parsed::Complete(len)));
+        assert_eq!(result(text), Ok(ParseStatus::Complete(len)));
     };
     complete(format!("{}Host: a\r\n\r\n", line(32)));
     assert_eq!(result(format!("{}Host: a\r\n\r\n", line(33))), Err(ParseError::RequestLineTooLong));
@@ -285,12 +285,12 @@ fn head_limits_are_exact_to_the_byte() {
 fn a_line_that_does_not_end_is_refused_once_the_buffer_would_be_full() {
     let limits = HeadLimits { line: 32, total: 64, ..HeadLimits::default() };
     let result = |text: &str| parse_with(text.as_bytes(), &limits).0;
-    assert_eq!(result(&format!("GET /{}", "a".repeat(26))), Ok(Parsed::Partial));
+    assert_eq!(result(&format!("GET /{}", "a".repeat(26))), Ok(ParseStatus::Partial));
     assert_eq!(result(&format!("GET /{}", "a".repeat(27))), Err(ParseError::RequestLineTooLong));
-    assert_eq!(result(&"A".repeat(31)), Ok(Parsed::Partial));
+    assert_eq!(result(&"A".repeat(31)), Ok(ParseStatus::Partial));
     assert_eq!(result(&"A".repeat(32)), Err(ParseError::InvalidMethod));
     let head = "GET / HTTP/1.1\r\n";
-    assert_eq!(result(&format!("{head}X: {}", "a".repeat(28))), Ok(Parsed::Partial));
+    assert_eq!(result(&format!("{head}X: {}", "a".repeat(28))), Ok(ParseStatus::Partial));
     assert_eq!(result(&format!("{head}X: {}", "a".repeat(29))), Err(ParseError::HeaderTooLarge));
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Known;
 
-fn parse(text: &[u8]) -> (Result<Parsed, ParseError>, ResponseHead) {
+fn parse(text: &[u8]) -> (Result<ParseStatus, ParseError>, ResponseHead) {
     let mut head = ResponseHead::new(599).with(b"Stale", b"1");
     let result = parse_response(text, &HeadLimits::default(), &mut head);
     (result, head)
@@ -12,8 +12,8 @@ fn a_response_is_read() {
     let text =
         b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nSet-Cookie: a\r\nset-cookie: b\r\n\r\nbody";
     let (result, head) = parse(text);
-    assert_eq!(result, Ok(Parsed::Complete(text.len() - 4)));
-    assert_eq!((head.status, &head.reason[..], head.version), (404, &b"Not Found"[..], Version::Http11));
+    assert_eq!(result, Ok(ParseStatus::Complete(text.len() - 4)));
+    assert_eq!((head.status, &head.reason[..], head.version), (404, &b"Not Found"[..], HttpVersion::Http11));
     assert_eq!(head.known(Known::ContentType), Some(&b"text/html"[..]));
     assert_eq!(head.fields.known_all(Known::SetCookie).collect::<Vec<_>>(), [b"a", b"b"]);
     assert_eq!(head.fields.len(), 3);
@@ -23,10 +23,10 @@ fn a_response_is_read() {
 fn interim_responses_are_heads_of_their_own() {
     let text = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n";
     let (result, head) = parse(text);
-    let Ok(Parsed::Complete(len)) = result else { panic!("{result:?}") };
+    let Ok(ParseStatus::Complete(len)) = result else { panic!("{result:?}") };
     assert_eq!(head.status, 103);
     let (result, head) = parse(&text[len..]);
-    assert_eq!((result, head.status), (Ok(Parsed::Complete(19)), 200));
+    assert_eq!((result, head.status), (Ok(ParseStatus::Complete(19)), 200));
     assert!(head.fields.is_empty());
 }
 
@@ -41,7 +41,7 @@ fn status_lines_are_read_as_leniently_as_nginx_does() {
     ] {
         for end in ["\r\n", "\n"] {
             let (result, head) = parse(format!("{line}{end}{end}").as_bytes());
-            assert!(matches!(result, Ok(Parsed::Complete(_))), "{line}");
+            assert!(matches!(result, Ok(ParseStatus::Complete(_))), "{line}");
             assert_eq!((head.status, &head.reason[..]), (status, reason.as_bytes()), "{line}");
         }
     }
@@ -71,7 +71,7 @@ fn status_lines_are_read_as_leniently_as_nginx_does() {
 fn lines_that_origins_garble_are_passed_over_or_refused() {
     let (result, head) =
         parse(b"HTTP/1.1 200 OK\r\nHTTP/1.1 200 OK\r\nnothing\r\nX: a\x01b\r\nX_Y.Z: 1\r\n\r\n");
-    assert!(matches!(result, Ok(Parsed::Complete(_))), "{result:?}");
+    assert!(matches!(result, Ok(ParseStatus::Complete(_))), "{result:?}");
     assert_eq!(head.fields.len(), 2);
     assert_eq!(head.fields.get(b"x"), Some(&b"a\x01b"[..]));
     for (line, error) in [
@@ -90,7 +90,7 @@ fn lines_that_origins_garble_are_passed_over_or_refused() {
 fn limits_hold_for_responses() {
     let limits = HeadLimits { line: 40, total: 60, fields: 2, ..HeadLimits::default() };
     let result = |text: &str| parse_response(text.as_bytes(), &limits, &mut ResponseHead::default());
-    assert!(matches!(result("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n"), Ok(Parsed::Complete(_))));
+    assert!(matches!(result("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n"), Ok(ParseStatus::Complete(_))));
     assert_eq!(result("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n"), Err(ParseError::TooManyFields));
     assert_eq!(result(&format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(40))), Err(ParseError::HeaderTooLarge));
     assert_eq!(result(&format!("HTTP/1.1 200 {}", "x".repeat(40))), Err(ParseError::HeaderTooLarge));
@@ -102,19 +102,22 @@ fn limits_hold_for_responses() {
 fn every_cut_of_a_response_is_partial() {
     let text = b"HTTP/1.1 200 OK\r\nA: 1\r\nno colon\r\nContent-Length: 0\n\r\n";
     for at in 0..text.len() {
-        assert_eq!(parse(&text[..at]).0, Ok(Parsed::Partial), "{at}");
+        assert_eq!(parse(&text[..at]).0, Ok(ParseStatus::Partial), "{at}");
     }
-    assert_eq!(parse(text).0, Ok(Parsed::Complete(text.len())));
+    assert_eq!(parse(text).0, Ok(ParseStatus::Complete(text.len())));
 }
 
 #[test]
 fn a_field_block_is_appended_only_when_it_is_complete() {
     let mut fields: Fields = [("Before", "1")].into_iter().collect();
     let limits = HeadLimits::default();
-    assert_eq!(parse_field_block(b"Status: 404\r\nX: ", &limits, &mut fields), Ok(Parsed::Partial));
+    assert_eq!(parse_field_block(b"Status: 404\r\nX: ", &limits, &mut fields), Ok(ParseStatus::Partial));
     assert!(parse_field_block(b"Status: 404\r\nX Y: 1\r\n\r\n", &limits, &mut fields).is_err());
     assert_eq!((fields.len(), fields.has(Known::Status)), (1, false));
-    assert_eq!(parse_field_block(b"Status: 404\r\n\r\nbody", &limits, &mut fields), Ok(Parsed::Complete(15)));
+    assert_eq!(
+        parse_field_block(b"Status: 404\r\n\r\nbody", &limits, &mut fields),
+        Ok(ParseStatus::Complete(15))
+    );
     let all: Vec<_> = fields.iter().collect();
     assert_eq!(all, [(&b"Before"[..], &b"1"[..]), (b"Status", b"404")]);
 }
@@ -130,7 +133,7 @@ fn mutated_responses_never_panic_and_a_complete_head_depends_on_its_own_bytes_on
             text[at] = if random.bool() { random.u8(..) } else { *random.choice(b"\r\n :\t\0").unwrap() };
         }
         let (result, head) = parse(&text);
-        if let Ok(Parsed::Complete(len)) = result {
+        if let Ok(ParseStatus::Complete(len)) = result {
             let (again, same) = parse(&text[..len]);
             assert_eq!(again, result, "seed {seed}");
             assert_eq!(same.fields.iter().collect::<Vec<_>>(), head.fields.iter().collect::<Vec<_>>());

@@ -8,33 +8,33 @@ const MOST: u8 = 2;
 
 /// State of the liveness check.
 #[derive(Debug, Default)]
-pub(super) struct Alive {
-    asked: bool,
+pub(super) struct LivenessCheck {
+    ping_outstanding: bool,
     /// Number of PINGs since the last frame of a response.
-    questions: u8,
+    pings_sent: u8,
 }
 
-impl Alive {
+impl LivenessCheck {
     /// Records a received frame.
-    pub(super) fn heard(&mut self, kind: u8) {
-        self.asked = false;
+    pub(super) fn frame_received(&mut self, kind: u8) {
+        self.ping_outstanding = false;
         if matches!(kind, kind::HEADERS | kind::DATA) {
-            self.questions = 0;
+            self.pings_sent = 0;
         }
     }
 
     /// Returns whether a PING may be sent now: none is outstanding and the limit is not reached.
-    pub(super) fn begin(&mut self) -> bool {
-        let may_ask = !self.asked && self.questions < MOST;
+    pub(super) fn start_ping(&mut self) -> bool {
+        let may_ask = !self.ping_outstanding && self.pings_sent < MOST;
         if may_ask {
-            self.asked = true;
-            self.questions += 1;
+            self.ping_outstanding = true;
+            self.pings_sent += 1;
         }
         may_ask
     }
 
     /// Returns whether a PING is outstanding.
-    pub(super) fn is_asked(&self) -> bool {
-        self.asked
+    pub(super) fn is_ping_outstanding(&self) -> bool {
+        self.ping_outstanding
     }
 }

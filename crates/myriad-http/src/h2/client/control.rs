@@ -3,18 +3,18 @@
 use super::super::ErrorCode;
 use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
-use super::{Answered, Client, ConnectionError, Lost};
+use super::{ConnectionError, Http2Client, OriginEvent, RequestFailure};
 
 /// Maximum size of a window in bytes (RFC 9113 §6.9.1).
 const MOST: i64 = settings::MAX_WINDOW as i64;
 
-impl Client {
+impl Http2Client {
     /// Queues the settings of the client; they disable push.
-    pub(super) fn greet(&mut self) {
+    pub(super) fn queue_settings(&mut self) {
         let all = [(settings::ENABLE_PUSH, 0), (settings::INITIAL_WINDOW_SIZE, self.window)];
-        self.output.frame(kind::SETTINGS, 0, 0, &settings::payload(&all));
+        self.output.push_frame(kind::SETTINGS, 0, 0, &settings::payload(&all));
         let more = settings::MAX_WINDOW - 65_535;
-        self.output.frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+        self.output.push_frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
     /// Queues a `GOAWAY`; its last stream is 0, since an origin opens no streams.
@@ -22,19 +22,19 @@ impl Client {
         self.closing = true;
         let mut payload = [0; 8];
         payload[4..].copy_from_slice(&(code as u32).to_be_bytes());
-        self.output.frame(kind::GOAWAY, 0, 0, &payload);
+        self.output.push_frame(kind::GOAWAY, 0, 0, &payload);
     }
 
     /// Queues a `RST_STREAM`.
-    pub(super) fn leave(&mut self, stream: u32, code: ErrorCode) {
+    pub(super) fn queue_reset(&mut self, stream: u32, code: ErrorCode) {
         if let Some(found) = self.streams.get(stream).filter(|found| found.receiving) {
-            self.patience.left(found.receive_window);
+            self.patience.record_closed_stream(found.receive_window);
         }
-        self.output.frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
+        self.output.push_frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
     }
 
     /// Removes a request and records its failure.
-    pub(super) fn lose(&mut self, id: u32, lost: Lost) {
+    pub(super) fn fail_request(&mut self, id: u32, lost: RequestFailure) {
         if self.streams.close(id).is_some() {
             self.lost.push_back((id, lost));
         }
@@ -44,7 +44,7 @@ impl Client {
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Answered, ConnectionError> {
+    ) -> Result<OriginEvent, ConnectionError> {
         let id = header.stream;
         if id == 0 {
             return Err(ConnectionError::protocol("RST_STREAM on the connection"));
@@ -60,26 +60,29 @@ impl Client {
                 let refused = code == ErrorCode::RefusedStream as u32 && !stream.answered;
                 // The number of resets is bounded by the number of requests, so they do not count as a flood and never
                 // close the connection.
-                self.lose(id, if refused { Lost::Refused } else { Lost::Reset(code) });
+                self.fail_request(
+                    id,
+                    if refused { RequestFailure::Refused } else { RequestFailure::Reset(code) },
+                );
             }
         }
-        Ok(Answered::Nothing)
+        Ok(OriginEvent::Nothing)
     }
 
     pub(super) fn settings(
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Answered, ConnectionError> {
+    ) -> Result<OriginEvent, ConnectionError> {
         if header.has(flag::ACK) {
-            return Ok(Answered::Nothing);
+            return Ok(OriginEvent::Nothing);
         }
         let before = self.server.initial_window;
         self.server.apply(payload)?;
         if self.server.push {
             return Err(ConnectionError::protocol("invalid ENABLE_PUSH"));
         }
-        self.encoder.limit_table(self.server.header_table);
+        self.encoder.set_peer_table_size(self.server.header_table);
         // RFC 9113 §6.9.2: the windows of open streams change by the difference.
         let change = i64::from(self.server.initial_window) - i64::from(before);
         for stream in self.streams.all_mut() {
@@ -88,47 +91,47 @@ impl Client {
                 return Err(ConnectionError::new(ErrorCode::FlowControl, "window of a stream too large"));
             }
         }
-        self.output.frame(kind::SETTINGS, flag::ACK, 0, &[]);
-        Ok(Answered::Nothing)
+        self.output.push_frame(kind::SETTINGS, flag::ACK, 0, &[]);
+        Ok(OriginEvent::Nothing)
     }
 
-    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> Answered {
+    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> OriginEvent {
         if !header.has(flag::ACK) {
-            self.output.frame(kind::PING, flag::ACK, 0, payload);
+            self.output.push_frame(kind::PING, flag::ACK, 0, payload);
         }
-        Answered::Nothing
+        OriginEvent::Nothing
     }
 
     /// Sends a PING to the origin unless one is outstanding. Returns false if none is outstanding because the limit of
     /// PINGs is reached.
-    pub fn ask(&mut self) -> bool {
-        if self.alive.begin() {
-            self.output.frame(kind::PING, 0, 0, &[0; 8]);
+    pub fn send_ping(&mut self) -> bool {
+        if self.alive.start_ping() {
+            self.output.push_frame(kind::PING, 0, 0, &[0; 8]);
         }
-        self.alive.is_asked()
+        self.alive.is_ping_outstanding()
     }
 
     /// Returns whether a PING was sent and nothing has been received since.
-    pub fn is_asked(&self) -> bool {
-        self.alive.is_asked()
+    pub fn is_ping_outstanding(&self) -> bool {
+        self.alive.is_ping_outstanding()
     }
 
     /// Handles a `GOAWAY` (RFC 9113 §6.8): streams above its last stream were not processed; the others will be
     /// answered.
-    pub(super) fn goaway(&mut self, payload: &[u8]) -> Answered {
+    pub(super) fn goaway(&mut self, payload: &[u8]) -> OriginEvent {
         self.closing = true;
         let last = number(payload).unwrap_or(0);
         while let Some(id) = self.streams.all().last().map(|stream| stream.id).filter(|id| *id > last) {
-            self.lose(id, Lost::Refused);
+            self.fail_request(id, RequestFailure::Refused);
         }
-        Answered::Nothing
+        OriginEvent::Nothing
     }
 
     pub(super) fn window_update(
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Answered, ConnectionError> {
+    ) -> Result<OriginEvent, ConnectionError> {
         let id = header.stream;
         let more = number(payload).unwrap_or(0);
         if id == 0 {
@@ -138,17 +141,19 @@ impl Client {
                 _ if self.send_window > MOST => {
                     Err(ConnectionError::new(ErrorCode::FlowControl, "window of the connection too large"))
                 }
-                _ => Ok(Answered::Nothing),
+                _ => Ok(OriginEvent::Nothing),
             };
         }
         // The frame may have been in flight when the stream was closed.
-        let Some(stream) = self.streams.get(id) else { return Ok(Answered::Nothing) };
+        let Some(stream) = self.streams.get(id) else { return Ok(OriginEvent::Nothing) };
         stream.send_window += i64::from(more);
         let too_large = stream.send_window > MOST;
         match more {
-            0 => self.give_up(id, ErrorCode::Protocol, Lost::Broken("WINDOW_UPDATE by 0")),
-            _ if too_large => self.give_up(id, ErrorCode::FlowControl, Lost::Broken("window too large")),
-            _ => Ok(Answered::Nothing),
+            0 => self.fail_stream(id, ErrorCode::Protocol, RequestFailure::Broken("WINDOW_UPDATE by 0")),
+            _ if too_large => {
+                self.fail_stream(id, ErrorCode::FlowControl, RequestFailure::Broken("window too large"))
+            }
+            _ => Ok(OriginEvent::Nothing),
         }
     }
 
@@ -160,13 +165,13 @@ impl Client {
         if found.released > half {
             let more = std::mem::take(&mut found.released);
             found.receive_window += i64::from(more);
-            self.output.frame(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+            self.output.push_frame(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
         }
     }
 
     /// Subtracts a frame, including its padding, from the connection window. The window is restored once a quarter of
     /// it is used; the windows of the streams bound the memory.
-    pub(super) fn charge(&mut self, length: usize) -> Result<(), ConnectionError> {
+    pub(super) fn charge_window(&mut self, length: usize) -> Result<(), ConnectionError> {
         self.receive_window -= length as i64;
         if self.receive_window < 0 {
             return Err(ConnectionError::new(ErrorCode::FlowControl, "window of the connection exceeded"));
@@ -174,7 +179,7 @@ impl Client {
         let missing = MOST - self.receive_window;
         if missing > MOST / 4 {
             self.receive_window += missing;
-            self.output.frame(kind::WINDOW_UPDATE, 0, 0, &(missing as u32).to_be_bytes());
+            self.output.push_frame(kind::WINDOW_UPDATE, 0, 0, &(missing as u32).to_be_bytes());
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::super::{ErrorCode, MAX_FRAME};
-use super::Client;
-use super::stream::Stream;
+use super::Http2Client;
+use super::stream::ClientStream;
 use crate::Method;
 
-impl Client {
+impl Http2Client {
     /// Sends the head of a request on a new stream: its pseudo-fields, then its fields, whose names may be in any case.
     ///
     /// With `end`, no body follows. `most_head` is the maximum size in bytes of the fields of its response. Returns
@@ -31,8 +31,8 @@ impl Client {
         for (name, value) in fields {
             self.encoder.field(name, value, &mut block);
         }
-        self.output.header_block(id, &block, end);
-        self.streams.add(Stream {
+        self.output.push_header_block(id, &block, end);
+        self.streams.add(ClientStream {
             id,
             method,
             most_head,
@@ -45,7 +45,7 @@ impl Client {
             receive_window: i64::from(self.window),
             released: 0,
             queue: VecDeque::new(),
-            ended: end,
+            end_queued: end,
             turn: 0,
             sent: block.len() as u64,
         });
@@ -55,19 +55,19 @@ impl Client {
 
     /// Queues a piece of a request body; with `end`, it is the last. Data for a closed stream is dropped.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
-        let Some(found) = self.streams.get(stream).filter(|found| !found.ended) else { return };
+        let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) else { return };
         if !data.is_empty() {
             found.queue.push_back(data);
         }
-        found.ended = end;
+        found.end_queued = end;
     }
 
     /// Returns whether more of a request body should be read: none is queued and the windows are open.
-    pub fn wants(&mut self, stream: u32) -> bool {
+    pub fn wants_body(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams
             .get(stream)
-            .is_some_and(|found| !found.ended && found.queue.is_empty() && found.send_window > 0 && room)
+            .is_some_and(|found| !found.end_queued && found.queue.is_empty() && found.send_window > 0 && room)
     }
 
     /// Returns whether a request is not completely in the output.
@@ -88,7 +88,7 @@ impl Client {
     /// Cancels a request whose response is no longer needed (RFC 9113 §6.4).
     pub fn cancel(&mut self, stream: u32) {
         if self.streams.get(stream).is_some() {
-            self.leave(stream, ErrorCode::Cancel);
+            self.queue_reset(stream, ErrorCode::Cancel);
             self.streams.close(stream);
         }
     }
@@ -128,16 +128,16 @@ impl Client {
         stream.send_window -= data.len() as i64;
         stream.sent += data.len() as u64;
         stream.turn = turn;
-        let end = stream.queue.is_empty() && stream.ended;
+        let end = stream.queue.is_empty() && stream.end_queued;
         let is_over = end && !stream.receiving;
         stream.sending = !end;
         self.turn += 1;
         self.send_window -= data.len() as i64;
-        self.patience.served(data.len());
+        self.patience.record_sent_bytes(data.len());
         if is_whole {
-            self.patience.useful();
+            self.patience.record_useful_piece();
         }
-        self.output.data(id, data, end);
+        self.output.push_data(id, data, end);
         if is_over {
             self.streams.close(id);
         }

@@ -1,9 +1,9 @@
 //! Converts the fields of a header block into a response head (RFC 9113 §8.2, §8.3.2).
 
 use super::super::request::{check_name, check_value};
-use super::Lost;
+use super::RequestFailure;
 use crate::h1::HeadLimits;
-use crate::{Fields, Known, ParseError, ResponseHead, Version};
+use crate::{Fields, HttpVersion, Known, ParseError, ResponseHead};
 
 /// Size in bytes that a field counts in addition to its name and value. Unlike `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC
 /// 9113 §6.5.2), it does not include table overhead: it approximates the separators of HTTP/1.
@@ -16,7 +16,7 @@ pub(super) struct ResponseBuilder {
     /// Number of bytes still allowed.
     left: usize,
     most_fields: usize,
-    error: Option<Lost>,
+    error: Option<RequestFailure>,
 }
 
 impl ResponseBuilder {
@@ -29,17 +29,17 @@ impl ResponseBuilder {
     /// Adds a field. Fields after an error are ignored.
     pub(super) fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.error.is_none() {
-            self.error = self.take(name, value).err();
+            self.error = self.add_field(name, value).err();
         }
     }
 
     /// Completes the head.
-    pub(super) fn finish(self) -> Result<ResponseHead, Lost> {
+    pub(super) fn finish(self) -> Result<ResponseHead, RequestFailure> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),
-            (None, None) => Err(Lost::Malformed(ParseError::InvalidPseudoField)),
+            (None, None) => Err(RequestFailure::Malformed(ParseError::InvalidPseudoField)),
             (None, Some(status)) => {
-                let mut head = ResponseHead::new(status).with_version(Version::Http2);
+                let mut head = ResponseHead::new(status).with_version(HttpVersion::Http2);
                 head.fields = self.fields;
                 Ok(head)
             }
@@ -47,28 +47,28 @@ impl ResponseBuilder {
     }
 
     /// Completes a trailer section, which must not have a status.
-    pub(super) fn finish_trailers(self) -> Result<Fields, Lost> {
+    pub(super) fn finish_trailers(self) -> Result<Fields, RequestFailure> {
         match (self.error, self.status) {
             (Some(error), _) => Err(error),
-            (None, Some(_)) => Err(Lost::Malformed(ParseError::InvalidPseudoField)),
+            (None, Some(_)) => Err(RequestFailure::Malformed(ParseError::InvalidPseudoField)),
             (None, None) => Ok(self.fields),
         }
     }
 
-    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Lost> {
+    fn add_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), RequestFailure> {
         let size = name.len() + value.len() + SEPARATORS;
-        self.left = self.left.checked_sub(size).ok_or(Lost::TooLarge)?;
-        check_value(value).map_err(Lost::Malformed)?;
+        self.left = self.left.checked_sub(size).ok_or(RequestFailure::TooLarge)?;
+        check_value(value).map_err(RequestFailure::Malformed)?;
         if name.first() == Some(&b':') {
-            return self.pseudo(name, value).map_err(Lost::Malformed);
+            return self.pseudo(name, value).map_err(RequestFailure::Malformed);
         }
-        check_name(name, true).map_err(Lost::Malformed)?;
+        check_name(name, true).map_err(RequestFailure::Malformed)?;
         // RFC 9113 §8.2.2.
-        if is_of_connection(name) {
-            return Err(Lost::Malformed(ParseError::ConnectionField));
+        if is_connection_field(name) {
+            return Err(RequestFailure::Malformed(ParseError::ConnectionField));
         }
         if self.fields.len() >= self.most_fields {
-            return Err(Lost::TooLarge);
+            return Err(RequestFailure::TooLarge);
         }
         self.fields.push(name, value.trim_ascii());
         Ok(())
@@ -88,7 +88,7 @@ impl ResponseBuilder {
 }
 
 /// Returns whether a field is specific to an HTTP/1 connection.
-fn is_of_connection(name: &[u8]) -> bool {
+fn is_connection_field(name: &[u8]) -> bool {
     matches!(
         Known::from_bytes(name),
         Some(

@@ -21,7 +21,7 @@ const LAST: u32 = 0x7fff_ffff;
 
 /// Stream that is open on at least one side.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct ClientStream {
     pub(super) id: u32,
     pub(super) method: Method,
     /// Maximum size in bytes of the fields of a head.
@@ -44,30 +44,30 @@ pub(super) struct Stream {
     pub(super) released: u32,
     pub(super) queue: VecDeque<Bytes>,
     /// The request is complete after the queued data.
-    pub(super) ended: bool,
+    pub(super) end_queued: bool,
     /// Time of the last turn, as a value of the frame counter.
     pub(super) turn: u64,
     /// Number of bytes of the request added to the output.
     pub(super) sent: u64,
 }
 
-impl Stream {
+impl ClientStream {
     /// Returns whether the window of the stream allows to send something.
     pub(super) fn is_sendable(&self) -> bool {
-        self.sending && if self.queue.is_empty() { self.ended } else { self.send_window > 0 }
+        self.sending && if self.queue.is_empty() { self.end_queued } else { self.send_window > 0 }
     }
 }
 
 /// Streams of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
+pub(super) struct ClientStreams {
     /// Open streams, sorted by identifier.
-    open: Vec<Stream>,
+    open: Vec<ClientStream>,
     /// Number of streams opened so far.
     opened: u32,
 }
 
-impl Streams {
+impl ClientStreams {
     /// Returns the identifier of the next stream; `None` once all are used.
     pub(super) fn next(&mut self) -> Option<u32> {
         if self.is_exhausted() {
@@ -88,29 +88,29 @@ impl Streams {
         id != 0 && (id.is_multiple_of(2) || id / 2 >= self.opened)
     }
 
-    pub(super) fn add(&mut self, stream: Stream) {
+    pub(super) fn add(&mut self, stream: ClientStream) {
         self.open.push(stream);
     }
 
-    pub(super) fn get(&mut self, id: u32) -> Option<&mut Stream> {
+    pub(super) fn get(&mut self, id: u32) -> Option<&mut ClientStream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.open.get_mut(at)
     }
 
-    pub(super) fn close(&mut self, id: u32) -> Option<Stream> {
+    pub(super) fn close(&mut self, id: u32) -> Option<ClientStream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         Some(self.open.remove(at))
     }
 
-    pub(super) fn all(&self) -> &[Stream] {
+    pub(super) fn all(&self) -> &[ClientStream] {
         &self.open
     }
 
-    pub(super) fn all_mut(&mut self) -> &mut [Stream] {
+    pub(super) fn all_mut(&mut self) -> &mut [ClientStream] {
         &mut self.open
     }
 
-    pub(super) fn rest(&mut self) {
+    pub(super) fn free_idle_memory(&mut self) {
         self.open.shrink_to_fit();
     }
 }

@@ -51,52 +51,54 @@ fn goaway(last: u32) -> Vec<u8> {
 }
 
 /// Returns a client after the prefaces of both sides, with empty output.
-fn greeted() -> Client {
-    let mut client = Client::new(1000);
+fn greeted() -> Http2Client {
+    let mut client = Http2Client::new(1000);
     feed(&mut client, &frame(kind::SETTINGS, 0, 0, &[])).expect("settings");
     take(&mut client);
     client
 }
 
-fn ask(client: &mut Client) -> u32 {
+fn ask(client: &mut Http2Client) -> u32 {
     client.open(Method::Get, GET, true, 4096).expect("room")
 }
 
-fn post(client: &mut Client) -> u32 {
+fn post(client: &mut Http2Client) -> u32 {
     client.open(Method::Post, GET, false, 4096).expect("room")
 }
 
 /// Passes all of `input`, which consists of whole frames, to the client. Returns the events except `Nothing` as text.
-fn feed(client: &mut Client, mut input: &[u8]) -> Result<Vec<String>, ErrorCode> {
+fn feed(client: &mut Http2Client, mut input: &[u8]) -> Result<Vec<String>, ErrorCode> {
     let mut all = Vec::new();
     while !input.is_empty() {
-        let Input { consumed, answered } = client.receive(input).map_err(|error| error.code)?;
+        let OriginInput { consumed, event: answered } = client.receive(input).map_err(|error| error.code)?;
         match answered {
-            Answered::Partial => panic!("the input ends within a frame"),
-            Answered::Nothing => {}
-            Answered::Head { stream, head, end } => all.push(format!("{stream} {} {end}", head.status)),
-            Answered::Data { stream, data, end } => {
+            OriginEvent::Partial => panic!("the input ends within a frame"),
+            OriginEvent::Nothing => {}
+            OriginEvent::Head { stream, head, end } => all.push(format!("{stream} {} {end}", head.status)),
+            OriginEvent::Data { stream, data, end } => {
                 let data = String::from_utf8_lossy(&input[data]);
                 all.push(format!("{stream} \"{data}\" {end}"));
             }
-            Answered::Trailers { stream, fields } => all.push(format!("{stream} trailers {}", fields.len())),
+            OriginEvent::Trailers { stream, fields } => {
+                all.push(format!("{stream} trailers {}", fields.len()))
+            }
         }
         input = &input[consumed..];
     }
     Ok(all)
 }
 
-fn lost(client: &mut Client) -> Vec<(u32, Lost)> {
-    std::iter::from_fn(|| client.next_lost()).collect()
+fn lost(client: &mut Http2Client) -> Vec<(u32, RequestFailure)> {
+    std::iter::from_fn(|| client.next_failed()).collect()
 }
 
 /// Returns all bytes to send.
-fn take(client: &mut Client) -> Vec<u8> {
+fn take(client: &mut Http2Client) -> Vec<u8> {
     client.schedule(usize::MAX);
     drain(client.output())
 }
 
-fn drain(output: &mut Output) -> Vec<u8> {
+fn drain(output: &mut OutputQueue) -> Vec<u8> {
     let mut bytes = Vec::new();
     while !output.is_empty() {
         let mut slices = [IoSlice::new(&[]); 4];

@@ -3,30 +3,30 @@
 use super::super::frame::{FrameHeader, flag, kind, number};
 use super::super::settings;
 use super::super::{ConnectionError, ErrorCode, Priority};
-use super::stream::Closed;
-use super::{Connection, Received};
+use super::stream::CloseCause;
+use super::{ClientEvent, Http2Server};
 
 /// Highest stream identifier.
 const LAST_OF_ALL: u32 = u32::MAX >> 1;
 /// Payload of the ping that follows a graceful `GOAWAY`.
 const PARTING: [u8; 8] = *b"parting!";
 
-impl Connection {
+impl Http2Server {
     /// Queues the connection preface of the server.
-    pub(super) fn greet(&mut self) {
+    pub(super) fn queue_preface(&mut self) {
         let all = [
             (settings::MAX_CONCURRENT_STREAMS, self.config.max_streams),
             (settings::INITIAL_WINDOW_SIZE, self.config.window),
             (settings::NO_RFC7540_PRIORITIES, 1),
         ];
-        self.put(kind::SETTINGS, 0, 0, &settings::payload(&all));
+        self.queue_frame(kind::SETTINGS, 0, 0, &settings::payload(&all));
         let more = settings::MAX_WINDOW - 65_535;
-        self.put(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+        self.queue_frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
     /// Queues a frame with a small payload.
-    pub(super) fn put(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        self.output.frame(kind, flags, stream, payload);
+    pub(super) fn queue_frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        self.output.push_frame(kind, flags, stream, payload);
     }
 
     /// Queues a `GOAWAY`.
@@ -36,46 +36,50 @@ impl Connection {
         let mut payload = [0; 8];
         payload[..4].copy_from_slice(&last.to_be_bytes());
         payload[4..].copy_from_slice(&(code as u32).to_be_bytes());
-        self.put(kind::GOAWAY, 0, 0, &payload);
+        self.queue_frame(kind::GOAWAY, 0, 0, &payload);
     }
 
     /// Queues a `GOAWAY` that rejects no stream, and a ping: the response to it proves that the client has received the
     /// `GOAWAY`.
-    pub(super) fn put_parting(&mut self) {
+    pub(super) fn queue_graceful_goaway(&mut self) {
         let mut payload = [0; 8];
         payload[..4].copy_from_slice(&LAST_OF_ALL.to_be_bytes());
-        self.put(kind::GOAWAY, 0, 0, &payload);
-        self.put(kind::PING, 0, 0, &PARTING);
+        self.queue_frame(kind::GOAWAY, 0, 0, &payload);
+        self.queue_frame(kind::PING, 0, 0, &PARTING);
     }
 
     /// Queues a `RST_STREAM` and removes the stream.
-    pub(super) fn put_reset(&mut self, stream: u32, code: ErrorCode) {
-        self.put(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
-        if self.streams.close(stream, Closed::ByServer).is_none() {
-            self.streams.note(stream, Closed::ByServer);
+    pub(super) fn queue_reset(&mut self, stream: u32, code: ErrorCode) {
+        self.queue_frame(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes());
+        if self.streams.close(stream, CloseCause::ByServer).is_none() {
+            self.streams.record_closed(stream, CloseCause::ByServer);
         }
     }
 
     /// Handles a stream error caused by the client.
-    pub(super) fn stream_error(&mut self, stream: u32, code: ErrorCode) -> Result<Received, ConnectionError> {
+    pub(super) fn stream_error(
+        &mut self,
+        stream: u32,
+        code: ErrorCode,
+    ) -> Result<ClientEvent, ConnectionError> {
         let open = self.streams.get(stream).is_some();
-        self.put_reset(stream, code);
-        self.patience.wasted()?;
-        Ok(if open { Received::Reset { stream } } else { Received::Nothing })
+        self.queue_reset(stream, code);
+        self.patience.record_wasted()?;
+        Ok(if open { ClientEvent::Reset { stream } } else { ClientEvent::Nothing })
     }
 
     pub(super) fn settings(
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         if header.has(flag::ACK) {
             self.acknowledged = true;
-            return Ok(Received::Nothing);
+            return Ok(ClientEvent::Nothing);
         }
         let before = self.client.initial_window;
         self.client.apply(payload)?;
-        self.encoder.limit_table(self.client.header_table);
+        self.encoder.set_peer_table_size(self.client.header_table);
         // RFC 9113 §6.9.2: the windows of open streams change by the difference.
         let change = i64::from(self.client.initial_window) - i64::from(before);
         for stream in self.streams.all() {
@@ -84,35 +88,35 @@ impl Connection {
                 return Err(ConnectionError::new(ErrorCode::FlowControl, "window of a stream too large"));
             }
         }
-        self.put(kind::SETTINGS, flag::ACK, 0, &[]);
-        Ok(Received::Nothing)
+        self.queue_frame(kind::SETTINGS, flag::ACK, 0, &[]);
+        Ok(ClientEvent::Nothing)
     }
 
-    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> Received {
+    pub(super) fn ping(&mut self, header: FrameHeader, payload: &[u8]) -> ClientEvent {
         if !header.has(flag::ACK) {
-            self.put(kind::PING, flag::ACK, 0, payload);
-        } else if self.is_parting() && payload == PARTING {
+            self.queue_frame(kind::PING, flag::ACK, 0, payload);
+        } else if self.awaits_shutdown_ping() && payload == PARTING {
             self.shut_down();
         }
-        Received::Nothing
+        ClientEvent::Nothing
     }
 
-    pub(super) fn rst_stream(&mut self, header: FrameHeader) -> Result<Received, ConnectionError> {
+    pub(super) fn rst_stream(&mut self, header: FrameHeader) -> Result<ClientEvent, ConnectionError> {
         if header.stream == 0 || self.streams.is_idle(header.stream) {
             return Err(ConnectionError::protocol("RST_STREAM on an idle stream"));
         }
-        match self.streams.close(header.stream, Closed::ByClient) {
-            Some(stream) if !stream.lingering => self.patience.wasted()?,
-            _ => return Ok(Received::Nothing),
+        match self.streams.close(header.stream, CloseCause::ByClient) {
+            Some(stream) if !stream.lingering => self.patience.record_wasted()?,
+            _ => return Ok(ClientEvent::Nothing),
         }
-        Ok(Received::Reset { stream: header.stream })
+        Ok(ClientEvent::Reset { stream: header.stream })
     }
 
     pub(super) fn window_update(
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         let id = header.stream;
         let more = number(payload).unwrap_or(0);
         let most = i64::from(settings::MAX_WINDOW);
@@ -123,20 +127,20 @@ impl Connection {
                 _ if self.send_window > most => {
                     Err(ConnectionError::new(ErrorCode::FlowControl, "window of the connection too large"))
                 }
-                _ => Ok(Received::Nothing),
+                _ => Ok(ClientEvent::Nothing),
             };
         }
         if self.streams.is_idle(id) {
             return Err(ConnectionError::protocol("WINDOW_UPDATE on an idle stream"));
         }
         // The frame may have been in flight when the stream was closed.
-        let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
+        let Some(stream) = self.streams.get(id) else { return Ok(ClientEvent::Nothing) };
         stream.send_window += i64::from(more);
         let too_large = stream.send_window > most;
         match more {
             0 => self.stream_error(id, ErrorCode::Protocol),
             _ if too_large => self.stream_error(id, ErrorCode::FlowControl),
-            _ => Ok(Received::Nothing),
+            _ => Ok(ClientEvent::Nothing),
         }
     }
 
@@ -145,7 +149,7 @@ impl Connection {
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         if header.stream == 0 {
             return Err(ConnectionError::protocol("PRIORITY on the connection"));
         }
@@ -155,12 +159,12 @@ impl Connection {
         if number(payload) == Some(header.stream) {
             return self.idle_error(header.stream, ErrorCode::Protocol);
         }
-        Ok(Received::Nothing)
+        Ok(ClientEvent::Nothing)
     }
 
     /// Handles a stream error on a stream that may be idle. An idle stream cannot be reset, so the error is a
     /// connection error.
-    fn idle_error(&mut self, stream: u32, code: ErrorCode) -> Result<Received, ConnectionError> {
+    fn idle_error(&mut self, stream: u32, code: ErrorCode) -> Result<ClientEvent, ConnectionError> {
         if self.streams.is_idle(stream) {
             return Err(ConnectionError::new(code, "invalid PRIORITY"));
         }
@@ -171,7 +175,7 @@ impl Connection {
         &mut self,
         header: FrameHeader,
         payload: &[u8],
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         let Some((id, value)) = number(payload).zip(payload.get(4..)) else {
             return Err(ConnectionError::new(ErrorCode::FrameSize, "PRIORITY_UPDATE too short"));
         };
@@ -188,7 +192,7 @@ impl Connection {
                 pending.push((id, priority));
             }
         }
-        Ok(Received::Nothing)
+        Ok(ClientEvent::Nothing)
     }
 
     /// Records that the consumer has read `count` bytes of a request body, so that the client may send as many more.
@@ -199,12 +203,12 @@ impl Connection {
         if found.released > half {
             let more = std::mem::take(&mut found.released);
             found.receive_window += i64::from(more);
-            self.put(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+            self.queue_frame(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
         }
     }
 
     /// Increases the window of a stream by `more` bytes at once because the consumer reads the body.
-    pub fn widen(&mut self, stream: u32, more: u32) {
+    pub fn increase_window(&mut self, stream: u32, more: u32) {
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
             return;
         };
@@ -212,26 +216,26 @@ impl Connection {
         let more = u32::try_from(room.clamp(0, i64::from(more))).unwrap_or(0);
         if more > 0 {
             found.receive_window += i64::from(more);
-            self.put(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+            self.queue_frame(kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
         }
     }
 
     /// Restores the connection window once a quarter of it is used; the windows of the streams bound the memory.
-    pub(super) fn refill(&mut self) {
+    pub(super) fn restore_window(&mut self) {
         let missing = i64::from(settings::MAX_WINDOW) - self.receive_window;
         if missing > i64::from(settings::MAX_WINDOW / 4) {
             self.receive_window += missing;
-            self.put(kind::WINDOW_UPDATE, 0, 0, &(missing as u32).to_be_bytes());
+            self.queue_frame(kind::WINDOW_UPDATE, 0, 0, &(missing as u32).to_be_bytes());
         }
     }
 
     /// Subtracts a frame, including its padding, from the connection window.
-    pub(super) fn charge(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
+    pub(super) fn charge_window(&mut self, header: FrameHeader) -> Result<(), ConnectionError> {
         self.receive_window -= header.length as i64;
         if self.receive_window < 0 {
             return Err(ConnectionError::new(ErrorCode::FlowControl, "window of the connection exceeded"));
         }
-        self.refill();
+        self.restore_window();
         Ok(())
     }
 }

@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 
 use super::super::MAX_FRAME;
-use super::super::block::Block;
+use super::super::block::PartialHeaderBlock;
 use super::super::error::compression;
 use super::super::frame::{FrameHeader, flag, fragment, kind};
 use super::super::request::{RequestBuilder, is_trailer};
-use super::super::settings::Settings;
+use super::super::settings::PeerSettings;
 use super::super::{ConnectionError, ErrorCode, Priority};
-use super::stream::{Closed, Stream, Volume};
-use super::{Connection, Received};
+use super::stream::{CloseCause, ResponseBytes, ServerStream};
+use super::{ClientEvent, Http2Server};
 use crate::h1::{Framing, request_framing};
-use crate::{ParseError, RequestHead, Version};
+use crate::{HttpVersion, ParseError, RequestHead};
 
 /// Purpose of a header block.
-enum Purpose {
+enum BlockPurpose {
     Request,
     Trailers,
     /// The block is decoded only to update the table.
@@ -24,22 +24,22 @@ enum Purpose {
     Refused(ErrorCode),
 }
 
-impl Connection {
+impl Http2Server {
     pub(super) fn headers(
         &mut self,
         header: FrameHeader,
         payload: &[u8],
         head: &mut RequestHead,
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         if header.stream.is_multiple_of(2) {
             return Err(ConnectionError::protocol("HEADERS on a stream that a client must not open"));
         }
         let (fragment, selfish) = fragment(header, payload)?;
         if header.has(flag::END_HEADERS) {
-            return self.complete(header, fragment, selfish, head);
+            return self.process_block(header, fragment, selfish, head);
         }
-        self.block = Some(Block::new(header, fragment, selfish));
-        Ok(Received::Nothing)
+        self.block = Some(PartialHeaderBlock::new(header, fragment, selfish));
+        Ok(ClientEvent::Nothing)
     }
 
     pub(super) fn continuation(
@@ -47,57 +47,57 @@ impl Connection {
         header: FrameHeader,
         payload: &[u8],
         head: &mut RequestHead,
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         let Some(mut block) = self.block.take() else {
             return Err(ConnectionError::protocol("CONTINUATION without a header block"));
         };
         // A compressed block is hardly ever longer than its contents.
         block.extend(payload, self.config.head.total.max(MAX_FRAME))?;
         if header.has(flag::END_HEADERS) {
-            return self.complete(block.opening, &block.bytes, block.selfish, head);
+            return self.process_block(block.opening, &block.bytes, block.depends_on_itself, head);
         }
         self.block = Some(block);
-        Ok(Received::Nothing)
+        Ok(ClientEvent::Nothing)
     }
 
     /// Processes a complete block.
-    fn complete(
+    fn process_block(
         &mut self,
         header: FrameHeader,
         bytes: &[u8],
         selfish: bool,
         head: &mut RequestHead,
-    ) -> Result<Received, ConnectionError> {
-        let purpose = self.purpose(header)?;
-        let purpose = if selfish { Purpose::Refused(ErrorCode::Protocol) } else { purpose };
+    ) -> Result<ClientEvent, ConnectionError> {
+        let purpose = self.block_purpose(header)?;
+        let purpose = if selfish { BlockPurpose::Refused(ErrorCode::Protocol) } else { purpose };
         match purpose {
-            Purpose::Request => self.request(header, bytes, head),
-            Purpose::Trailers => self.trailers_of_request(header, bytes),
-            Purpose::Ignored => {
+            BlockPurpose::Request => self.request(header, bytes, head),
+            BlockPurpose::Trailers => self.trailers_of_request(header, bytes),
+            BlockPurpose::Ignored => {
                 self.decode(bytes, |_, _| {})?;
-                Ok(Received::Nothing)
+                Ok(ClientEvent::Nothing)
             }
-            Purpose::Refused(code) => {
+            BlockPurpose::Refused(code) => {
                 self.decode(bytes, |_, _| {})?;
                 self.stream_error(header.stream, code)
             }
         }
     }
 
-    fn purpose(&mut self, header: FrameHeader) -> Result<Purpose, ConnectionError> {
+    fn block_purpose(&mut self, header: FrameHeader) -> Result<BlockPurpose, ConnectionError> {
         let id = header.stream;
         if let Some(stream) = self.streams.get(id) {
             return Ok(match (stream.receiving, header.has(flag::END_STREAM)) {
-                (false, _) => Purpose::Refused(ErrorCode::StreamClosed),
-                (true, false) => Purpose::Refused(ErrorCode::Protocol),
-                (true, true) => Purpose::Trailers,
+                (false, _) => BlockPurpose::Refused(ErrorCode::StreamClosed),
+                (true, false) => BlockPurpose::Refused(ErrorCode::Protocol),
+                (true, true) => BlockPurpose::Trailers,
             });
         }
         if !self.streams.is_idle(id) {
             return match self.streams.closed(id) {
-                Some(Closed::ByServer) => Ok(Purpose::Ignored),
-                Some(Closed::ByClient) => Ok(Purpose::Refused(ErrorCode::StreamClosed)),
-                Some(Closed::Ended) => {
+                Some(CloseCause::ByServer) => Ok(BlockPurpose::Ignored),
+                Some(CloseCause::ByClient) => Ok(BlockPurpose::Refused(ErrorCode::StreamClosed)),
+                Some(CloseCause::Ended) => {
                     Err(ConnectionError::new(ErrorCode::StreamClosed, "HEADERS on a closed stream"))
                 }
                 None => Err(ConnectionError::protocol("stream identifier is lower than an earlier one")),
@@ -105,18 +105,18 @@ impl Connection {
         }
         self.streams.last = id;
         if self.leaving.is_some() {
-            self.streams.note(id, Closed::ByServer);
-            return Ok(Purpose::Ignored);
+            self.streams.record_closed(id, CloseCause::ByServer);
+            return Ok(BlockPurpose::Ignored);
         }
         // A client that has not received the settings may send more of the body than the window allows: reject the
         // stream instead of reporting an error.
         let is_early = !self.acknowledged && !header.has(flag::END_STREAM);
         if self.streams.len() >= self.config.max_streams as usize
-            || is_early && self.config.window < Settings::default().initial_window
+            || is_early && self.config.window < PeerSettings::default().initial_window
         {
-            return Ok(Purpose::Refused(ErrorCode::RefusedStream));
+            return Ok(BlockPurpose::Refused(ErrorCode::RefusedStream));
         }
-        Ok(Purpose::Request)
+        Ok(BlockPurpose::Request)
     }
 
     /// Returns the stream of an incomplete header block that opens a new stream: of a partial block, or of a frame in
@@ -134,11 +134,11 @@ impl Connection {
     /// Resets a stream after a timeout of its header block. The rest of the block is decoded only to update the table.
     pub fn reset_late(&mut self, stream: u32) {
         self.streams.last = self.streams.last.max(stream);
-        self.put_reset(stream, ErrorCode::Protocol);
+        self.queue_reset(stream, ErrorCode::Protocol);
     }
 
     /// Returns whether the client has not opened any stream yet.
-    pub fn is_fresh(&self) -> bool {
+    pub fn has_no_streams(&self) -> bool {
         self.streams.last == 0
     }
 
@@ -153,9 +153,9 @@ impl Connection {
         header: FrameHeader,
         bytes: &[u8],
         head: &mut RequestHead,
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         let limits = self.config.head;
-        let mut builder = RequestBuilder::new(Version::Http2, head, &limits, &mut self.scratch);
+        let mut builder = RequestBuilder::new(HttpVersion::Http2, head, &limits, &mut self.scratch);
         let decoded =
             self.decoder.decode(bytes, limits.line, limits.total, |name, value| builder.field(name, value));
         let (priority, mut malformed) = builder.finish();
@@ -173,11 +173,11 @@ impl Connection {
         }
         if malformed.is_some() {
             expected = None;
-            self.patience.wasted()?;
+            self.patience.record_wasted()?;
         }
         let id = header.stream;
         let priority = self.take_priority(id).unwrap_or(priority);
-        self.streams.add(Stream {
+        self.streams.add(ServerStream {
             id,
             receiving: !end,
             answered: false,
@@ -191,13 +191,13 @@ impl Connection {
             released: 0,
             expected,
             queue: VecDeque::new(),
-            ended: false,
+            end_queued: false,
             trailers: None,
             chunk: MAX_FRAME,
-            sent: Volume::default(),
-            told: false,
+            sent: ResponseBytes::default(),
+            is_reported: false,
         });
-        Ok(Received::Request { stream: id, end, malformed })
+        Ok(ClientEvent::Request { stream: id, end, malformed })
     }
 
     /// Returns the priority that `PRIORITY_UPDATE` set before the stream was opened, and discards those of lower
@@ -217,7 +217,7 @@ impl Connection {
         &mut self,
         header: FrameHeader,
         bytes: &[u8],
-    ) -> Result<Received, ConnectionError> {
+    ) -> Result<ClientEvent, ConnectionError> {
         let mut sound = true;
         self.decode(bytes, |name, value| sound &= is_trailer(name, value))?;
         if !sound {

@@ -4,20 +4,24 @@ use std::ops::Range;
 
 use super::super::frame::{FrameHeader, flag, unpadded};
 use super::super::{ConnectionError, ErrorCode};
-use super::stream::Closed;
-use super::{Connection, Received};
+use super::stream::CloseCause;
+use super::{ClientEvent, Http2Server};
 
-impl Connection {
-    pub(super) fn data(&mut self, header: FrameHeader, payload: &[u8]) -> Result<Received, ConnectionError> {
+impl Http2Server {
+    pub(super) fn data(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+    ) -> Result<ClientEvent, ConnectionError> {
         let id = header.stream;
         if self.streams.is_idle(id) {
             return Err(ConnectionError::protocol("DATA on an idle stream"));
         }
         let data = unpadded(header, payload).map_err(|code| ConnectionError::new(code, "invalid padding"))?;
-        self.charge(header)?;
+        self.charge_window(header)?;
         let Some(stream) = self.streams.get(id) else {
             return match self.streams.closed(id) {
-                Some(Closed::ByServer) => Ok(Received::Nothing),
+                Some(CloseCause::ByServer) => Ok(ClientEvent::Nothing),
                 _ => self.stream_error(id, ErrorCode::StreamClosed),
             };
         };
@@ -41,38 +45,46 @@ impl Connection {
             // RFC 9113 §8.1: the body is no longer needed, which is not an error of the client. A short rest of a body
             // is accepted until its end, so that a wrong length is still detected.
             if stream.receive_window < i64::from(self.config.window / 2) {
-                self.put_reset(id, ErrorCode::NoError);
+                self.queue_reset(id, ErrorCode::NoError);
             }
-            return Ok(Received::Nothing);
+            return Ok(ClientEvent::Nothing);
         }
         let padding = header.length - data.len();
         self.release(id, padding);
-        Ok(if data.is_empty() { Received::Nothing } else { Received::Data { stream: id, data, end: false } })
+        Ok(if data.is_empty() {
+            ClientEvent::Nothing
+        } else {
+            ClientEvent::Data { stream: id, data, end: false }
+        })
     }
 
     /// Handles the last piece of a request body.
-    pub(super) fn end_of_body(&mut self, id: u32, data: Range<usize>) -> Result<Received, ConnectionError> {
-        let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
+    pub(super) fn end_of_body(
+        &mut self,
+        id: u32,
+        data: Range<usize>,
+    ) -> Result<ClientEvent, ConnectionError> {
+        let Some(stream) = self.streams.get(id) else { return Ok(ClientEvent::Nothing) };
         if stream.expected.is_some_and(|left| left > 0) {
             return self.body_malformed(id);
         }
         if stream.lingering {
-            self.streams.close(id, Closed::Ended);
-            return Ok(Received::Nothing);
+            self.streams.close(id, CloseCause::Ended);
+            return Ok(ClientEvent::Nothing);
         }
         stream.receiving = false;
-        Ok(Received::Data { stream: id, data, end: true })
+        Ok(ClientEvent::Data { stream: id, data, end: true })
     }
 
-    fn body_malformed(&mut self, id: u32) -> Result<Received, ConnectionError> {
-        self.patience.wasted()?;
-        let Some(stream) = self.streams.get(id) else { return Ok(Received::Nothing) };
+    fn body_malformed(&mut self, id: u32) -> Result<ClientEvent, ConnectionError> {
+        self.patience.record_wasted()?;
+        let Some(stream) = self.streams.get(id) else { return Ok(ClientEvent::Nothing) };
         if stream.answered {
-            self.put_reset(id, ErrorCode::Protocol);
-            return Ok(Received::Reset { stream: id });
+            self.queue_reset(id, ErrorCode::Protocol);
+            return Ok(ClientEvent::Reset { stream: id });
         }
         stream.malformed = true;
         stream.expected = None;
-        Ok(Received::BodyMalformed { stream: id })
+        Ok(ClientEvent::BodyMalformed { stream: id })
     }
 }

@@ -4,14 +4,14 @@ use bytes::Bytes;
 
 use super::super::frame::{flag, kind};
 use super::super::{ErrorCode, FRAME_HEADER, MAX_FRAME, Priority};
-use super::Connection;
-use super::stream::{Closed, Over, Volume};
+use super::Http2Server;
+use super::stream::{CloseCause, FinishedStream, ResponseBytes};
 use crate::Fields;
 
 /// Maximum frame length in bytes (RFC 9113 §4.2).
 const LARGEST_FRAME: usize = (1 << 24) - 1;
 
-impl Connection {
+impl Http2Server {
     /// Adds the head of a response to the output: `:status` and the fields, whose names may be in any case.
     ///
     /// With `end`, no body follows. Interim responses (status below 200) may precede the head. Returns false if the
@@ -26,7 +26,7 @@ impl Connection {
         let Some(found) = self.streams.get(stream).filter(|found| !found.answered) else { return false };
         let end = end && status >= 200;
         found.answered = status >= 200;
-        found.ended |= end;
+        found.end_queued |= end;
         let mut block = std::mem::take(&mut self.header_block);
         block.clear();
         self.encoder.begin(&mut block);
@@ -34,10 +34,10 @@ impl Connection {
         for (name, value) in fields {
             self.encoder.field(name, value, &mut block);
         }
-        self.put_block(stream, &block, end);
+        self.queue_block(stream, &block, end);
         self.header_block = block;
         if end {
-            self.sent(stream);
+            self.response_sent(stream);
         }
         true
     }
@@ -45,23 +45,23 @@ impl Connection {
     /// Queues a piece of a response body after its head; with `end`, it is the last. Data for a closed stream is
     /// dropped.
     pub fn send(&mut self, stream: u32, data: Bytes, end: bool) {
-        let Some(found) = self.streams.get(stream).filter(|found| !found.ended) else { return };
+        let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) else { return };
         if !data.is_empty() {
             found.queue.push_back(data);
         }
-        found.ended = end;
+        found.end_queued = end;
     }
 
     /// Completes a response with trailer fields after its body (RFC 9113 §8.1).
     pub fn send_trailers(&mut self, stream: u32, fields: Fields) {
-        if let Some(found) = self.streams.get(stream).filter(|found| !found.ended) {
-            found.ended = true;
+        if let Some(found) = self.streams.get(stream).filter(|found| !found.end_queued) {
+            found.end_queued = true;
             found.trailers = (!fields.is_empty()).then(|| Box::new(fields));
         }
     }
 
     /// Marks the response as an error response to an invalid request: the stream is reset after it.
-    pub fn blame(&mut self, stream: u32) {
+    pub fn reset_after_response(&mut self, stream: u32) {
         if let Some(found) = self.streams.get(stream) {
             found.malformed = true;
         }
@@ -82,23 +82,23 @@ impl Connection {
     /// Resets the streams marked by [`Self::await_lingering`] (RFC 9113 §8.1).
     pub fn reset_lingering(&mut self) {
         while let Some(id) = self.streams.awaited() {
-            self.put_reset(id, ErrorCode::NoError);
+            self.queue_reset(id, ErrorCode::NoError);
         }
     }
 
     /// Resets a stream (RFC 9113 §6.4).
     pub fn reset(&mut self, stream: u32, code: ErrorCode) {
         if self.streams.get(stream).is_some() {
-            self.put_reset(stream, code);
+            self.queue_reset(stream, code);
         }
     }
 
     /// Returns whether more of a response body should be read: none is queued and the windows are open. Returns false
     /// if the stream is closed.
-    pub fn wants(&mut self, stream: u32) -> bool {
+    pub fn wants_body(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
-            found.answered && !found.ended && found.queue.is_empty() && found.send_window > 0 && room
+            found.answered && !found.end_queued && found.queue.is_empty() && found.send_window > 0 && room
         })
     }
 
@@ -118,20 +118,20 @@ impl Connection {
     pub fn is_stalled(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
-            let has_more = !found.ended || !found.queue.is_empty();
+            let has_more = !found.end_queued || !found.queue.is_empty();
             let is_shut = found.send_window <= 0 || !room;
             found.answered && !found.lingering && has_more && is_shut
         })
     }
 
     /// Returns the size of the parts of a response in the output so far; zero if the stream is closed.
-    pub fn sent_so_far(&mut self, stream: u32) -> Volume {
-        self.streams.get(stream).map_or_else(Volume::default, |found| found.sent)
+    pub fn sent_so_far(&mut self, stream: u32) -> ResponseBytes {
+        self.streams.get(stream).map_or_else(ResponseBytes::default, |found| found.sent)
     }
 
     /// Returns the next finished stream, in the order in which they finished: its response is completely in the output,
     /// or either side has reset it. Each stream with a request is returned once.
-    pub fn take_over(&mut self) -> Option<Over> {
+    pub fn take_finished(&mut self) -> Option<FinishedStream> {
         self.streams.over.pop_front()
     }
 
@@ -155,7 +155,7 @@ impl Connection {
     pub fn schedule(&mut self, most: usize) {
         while self.output.len() < most {
             let Some(id) = self.next_stream() else { return };
-            self.put_data(id);
+            self.queue_data(id);
         }
     }
 
@@ -174,13 +174,13 @@ impl Connection {
     }
 
     /// Adds a frame of a body to the output, or the frame after the body.
-    fn put_data(&mut self, id: u32) {
+    fn queue_data(&mut self, id: u32) {
         let room = self.send_window.min(i64::from(self.client.max_frame));
         let turn = self.turn;
         let Some(stream) = self.streams.get(id) else { return };
         let Some(first) = stream.queue.front_mut() else {
             let trailers = stream.trailers.take();
-            return self.put_end(id, trailers);
+            return self.queue_end(id, trailers);
         };
         let allowed = stream.send_window.min(room).min(stream.chunk as i64);
         let count = first.len().min(usize::try_from(allowed).unwrap_or(0));
@@ -192,21 +192,21 @@ impl Connection {
         stream.sent.body += count as u64;
         stream.sent.framing += FRAME_HEADER as u64;
         stream.turn = turn;
-        let end = stream.queue.is_empty() && stream.ended && stream.trailers.is_none();
+        let end = stream.queue.is_empty() && stream.end_queued && stream.trailers.is_none();
         self.turn += 1;
         self.send_window -= count as i64;
-        self.patience.served(count);
-        self.output.data(id, data, end);
+        self.patience.record_sent_bytes(count);
+        self.output.push_data(id, data, end);
         if end {
-            self.sent(id);
+            self.response_sent(id);
         }
     }
 
     /// Completes a response with its trailers or an empty frame.
-    fn put_end(&mut self, id: u32, trailers: Option<Box<Fields>>) {
+    fn queue_end(&mut self, id: u32, trailers: Option<Box<Fields>>) {
         match trailers {
             None => {
-                self.put(kind::DATA, flag::END_STREAM, id, &[]);
+                self.queue_frame(kind::DATA, flag::END_STREAM, id, &[]);
                 if let Some(stream) = self.streams.get(id) {
                     stream.sent.framing += FRAME_HEADER as u64;
                 }
@@ -218,38 +218,38 @@ impl Connection {
                 for (name, value) in fields.iter() {
                     self.encoder.field(name, value, &mut block);
                 }
-                self.put_block(id, &block, true);
+                self.queue_block(id, &block, true);
                 self.header_block = block;
             }
         }
-        self.sent(id);
+        self.response_sent(id);
     }
 
     /// Adds a header block to the output, split into frames.
-    fn put_block(&mut self, stream: u32, block: &[u8], end: bool) {
+    fn queue_block(&mut self, stream: u32, block: &[u8], end: bool) {
         if let Some(found) = self.streams.get(stream) {
             let frames = block.len().div_ceil(MAX_FRAME).max(1);
             found.sent.head += (block.len() + frames * FRAME_HEADER) as u64;
         }
-        self.output.header_block(stream, block, end);
+        self.output.push_header_block(stream, block, end);
     }
 
     /// Handles the completion of a response.
-    fn sent(&mut self, id: u32) {
-        self.streams.answered(id);
+    fn response_sent(&mut self, id: u32) {
+        self.streams.record_response_sent(id);
         let Some(stream) = self.streams.get(id) else { return };
         if stream.malformed {
-            return self.put_reset(id, ErrorCode::Protocol);
+            return self.queue_reset(id, ErrorCode::Protocol);
         }
         if stream.receiving && stream.receive_window < i64::from(self.config.window.max(1)) {
             // RFC 9113 §8.1: the rest of the request is no longer needed, which is not an error of the client.
-            self.put_reset(id, ErrorCode::NoError);
+            self.queue_reset(id, ErrorCode::NoError);
         } else if stream.receiving {
             // The last frame of the request may be in flight, which makes a reset unnecessary.
             stream.lingering = true;
         } else {
-            self.streams.close(id, Closed::Ended);
+            self.streams.close(id, CloseCause::Ended);
         }
-        self.patience.answered();
+        self.patience.record_answered();
     }
 }

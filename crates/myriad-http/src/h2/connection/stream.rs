@@ -23,7 +23,7 @@ const REMEMBERED: usize = 64;
 
 /// Stream that is open on at least one side.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct ServerStream {
     pub(super) id: u32,
     /// The request is incomplete.
     pub(super) receiving: bool,
@@ -48,20 +48,20 @@ pub(super) struct Stream {
     pub(super) expected: Option<u64>,
     pub(super) queue: VecDeque<Bytes>,
     /// The response is complete after the queued data.
-    pub(super) ended: bool,
+    pub(super) end_queued: bool,
     /// Trailer fields.
     pub(super) trailers: Option<Box<Fields>>,
     /// Maximum number of bytes of the body in a frame.
     pub(super) chunk: usize,
     /// Bytes added to the output.
-    pub(super) sent: Volume,
+    pub(super) sent: ResponseBytes,
     /// The stream has been reported as finished.
-    pub(super) told: bool,
+    pub(super) is_reported: bool,
 }
 
 /// Number of bytes of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Volume {
+pub struct ResponseBytes {
     /// Header blocks with their frame headers, including interim responses and trailers.
     pub head: u64,
     /// Body.
@@ -72,35 +72,35 @@ pub struct Volume {
 
 /// Finished response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
+pub struct FinishedStream {
     /// Stream of the response.
     pub stream: u32,
     /// Bytes added to the output for it.
-    pub sent: Volume,
+    pub sent: ResponseBytes,
     /// True if the response is complete.
     pub complete: bool,
     /// True if the client has reset the stream.
     pub by_client: bool,
 }
 
-impl Stream {
+impl ServerStream {
     /// Returns whether the window of the stream allows to send something.
     pub(super) fn is_sendable(&self) -> bool {
         self.answered
             && !self.lingering
-            && if self.queue.is_empty() { self.ended } else { self.send_window > 0 }
+            && if self.queue.is_empty() { self.end_queued } else { self.send_window > 0 }
     }
 
-    fn tell(&mut self, over: &mut VecDeque<Over>, complete: bool, by_client: bool) {
-        if !std::mem::replace(&mut self.told, true) {
-            over.push_back(Over { stream: self.id, sent: self.sent, complete, by_client });
+    fn report_finished(&mut self, over: &mut VecDeque<FinishedStream>, complete: bool, by_client: bool) {
+        if !std::mem::replace(&mut self.is_reported, true) {
+            over.push_back(FinishedStream { stream: self.id, sent: self.sent, complete, by_client });
         }
     }
 }
 
 /// Reason why a stream was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Closed {
+pub(super) enum CloseCause {
     /// Both sides completed the stream.
     Ended,
     /// The client reset the stream.
@@ -111,21 +111,21 @@ pub(super) enum Closed {
 
 /// Streams of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
+pub(super) struct ServerStreams {
     /// Open streams, sorted by identifier.
-    open: Vec<Stream>,
-    closed: VecDeque<(u32, Closed)>,
+    open: Vec<ServerStream>,
+    closed: VecDeque<(u32, CloseCause)>,
     /// Highest identifier used by the client.
     pub(super) last: u32,
     /// Priorities from `PRIORITY_UPDATE` frames for streams not opened yet.
     pub(super) priorities: Vec<(u32, Priority)>,
     /// Finished streams that are not reported yet.
-    pub(super) over: VecDeque<Over>,
+    pub(super) over: VecDeque<FinishedStream>,
 }
 
-impl Streams {
+impl ServerStreams {
     /// Frees the memory of closed streams.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn free_idle_memory(&mut self) {
         self.open.shrink_to_fit();
         self.over.shrink_to_fit();
         self.priorities.shrink_to_fit();
@@ -142,7 +142,7 @@ impl Streams {
     }
 
     /// Returns the streams with a complete response and an incomplete request.
-    pub(super) fn lingering(&mut self) -> impl Iterator<Item = &mut Stream> {
+    pub(super) fn lingering(&mut self) -> impl Iterator<Item = &mut ServerStream> {
         self.open.iter_mut().filter(|stream| stream.lingering)
     }
 
@@ -156,18 +156,18 @@ impl Streams {
         self.open.iter().any(|stream| stream.lingering)
     }
 
-    pub(super) fn get(&mut self, id: u32) -> Option<&mut Stream> {
+    pub(super) fn get(&mut self, id: u32) -> Option<&mut ServerStream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
         self.open.get_mut(at)
     }
 
     /// Returns all open streams.
-    pub(super) fn all(&mut self) -> &mut [Stream] {
+    pub(super) fn all(&mut self) -> &mut [ServerStream] {
         &mut self.open
     }
 
     /// Returns the reason why a stream was closed; `None` if it is open, idle, unused, or was closed long ago.
-    pub(super) fn closed(&self, id: u32) -> Option<Closed> {
+    pub(super) fn closed(&self, id: u32) -> Option<CloseCause> {
         self.closed.iter().rev().find(|(known, _)| *known == id).map(|(_, how)| *how)
     }
 
@@ -177,12 +177,12 @@ impl Streams {
     }
 
     /// Adds a stream; its identifier must be above all others.
-    pub(super) fn add(&mut self, stream: Stream) {
+    pub(super) fn add(&mut self, stream: ServerStream) {
         self.open.push(stream);
     }
 
     /// Records a stream as closed although it was never open.
-    pub(super) fn note(&mut self, id: u32, how: Closed) {
+    pub(super) fn record_closed(&mut self, id: u32, how: CloseCause) {
         if self.closed.len() == REMEMBERED {
             self.closed.pop_front();
         }
@@ -190,20 +190,20 @@ impl Streams {
     }
 
     /// Removes a stream.
-    pub(super) fn close(&mut self, id: u32, how: Closed) -> Option<Stream> {
+    pub(super) fn close(&mut self, id: u32, how: CloseCause) -> Option<ServerStream> {
         let at = self.open.binary_search_by_key(&id, |stream| stream.id).ok()?;
-        self.note(id, how);
+        self.record_closed(id, how);
         let mut stream = self.open.remove(at);
-        stream.tell(&mut self.over, false, how == Closed::ByClient);
+        stream.report_finished(&mut self.over, false, how == CloseCause::ByClient);
         Some(stream)
     }
 
     /// Records that a response is completely in the output.
-    pub(super) fn answered(&mut self, id: u32) {
+    pub(super) fn record_response_sent(&mut self, id: u32) {
         if let Ok(at) = self.open.binary_search_by_key(&id, |stream| stream.id)
             && let Some(stream) = self.open.get_mut(at)
         {
-            stream.tell(&mut self.over, true, false);
+            stream.report_finished(&mut self.over, true, false);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::h2::frame::flag;
 
 /// Frame sent by the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Sent {
+struct SentFrame {
     kind: u8,
     flags: u8,
     stream: u32,
@@ -59,22 +59,22 @@ fn data(stream: u32, end: bool, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a connection after the prefaces of both sides, with empty output.
-fn greeted() -> Connection {
-    let mut connection = Connection::new(Config::default());
+fn greeted() -> Http2Server {
+    let mut connection = Http2Server::new(Http2ServerConfig::default());
     assert_eq!(feed(&mut connection, &hello()), Ok(vec![]));
     take(&mut connection);
     connection
 }
 
 /// Passes all of `input`, which consists of whole frames, to the connection. Returns the events except `Nothing`.
-fn feed(connection: &mut Connection, mut input: &[u8]) -> Result<Vec<Received>, ErrorCode> {
+fn feed(connection: &mut Http2Server, mut input: &[u8]) -> Result<Vec<ClientEvent>, ErrorCode> {
     let mut head = RequestHead::new();
     let mut all = Vec::new();
     while !input.is_empty() {
-        let Input { consumed, received } =
+        let ClientInput { consumed, event: received } =
             connection.receive(input, &mut head).map_err(|error| error.code)?;
-        assert_ne!(received, Received::Partial, "{input:?}");
-        if received != Received::Nothing {
+        assert_ne!(received, ClientEvent::Partial, "{input:?}");
+        if received != ClientEvent::Nothing {
             all.push(received);
         }
         input = &input[consumed..];
@@ -83,7 +83,7 @@ fn feed(connection: &mut Connection, mut input: &[u8]) -> Result<Vec<Received>, 
 }
 
 /// Returns the frames in the output.
-fn take(connection: &mut Connection) -> Vec<Sent> {
+fn take(connection: &mut Http2Server) -> Vec<SentFrame> {
     connection.schedule(usize::MAX);
     let output = connection.output();
     let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ fn take(connection: &mut Connection) -> Vec<Sent> {
     while let Some(header) = FrameHeader::read(rest) {
         let (whole, after) = rest.split_at(FRAME_HEADER + header.length);
         let payload = whole[FRAME_HEADER..].to_vec();
-        frames.push(Sent { kind: header.kind, flags: header.flags, stream: header.stream, payload });
+        frames.push(SentFrame { kind: header.kind, flags: header.flags, stream: header.stream, payload });
         rest = after;
     }
     assert!(rest.is_empty());
@@ -107,17 +107,17 @@ fn take(connection: &mut Connection) -> Vec<Sent> {
 }
 
 /// Returns the frames of one type.
-fn only(frames: &[Sent], kind: u8) -> Vec<&Sent> {
+fn only(frames: &[SentFrame], kind: u8) -> Vec<&SentFrame> {
     frames.iter().filter(|frame| frame.kind == kind).collect()
 }
 
 /// Returns the reset streams and their error codes.
-fn resets(frames: &[Sent]) -> Vec<(u32, u8)> {
+fn resets(frames: &[SentFrame]) -> Vec<(u32, u8)> {
     only(frames, kind::RST_STREAM).iter().map(|frame| (frame.stream, frame.payload[3])).collect()
 }
 
 /// Returns the error code of the `GOAWAY` in the output.
-fn farewell(connection: &mut Connection) -> Option<u8> {
+fn farewell(connection: &mut Http2Server) -> Option<u8> {
     only(&take(connection), kind::GOAWAY).first().map(|frame| frame.payload[7])
 }
 
@@ -131,13 +131,13 @@ fn window(stream: u32, more: u32) -> Vec<u8> {
 
 #[test]
 fn both_sides_greet_and_acknowledge() {
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Http2Server::new(Http2ServerConfig::default());
     let frames = take(&mut connection);
     assert_eq!(frames[0].kind, kind::SETTINGS);
     assert_eq!(frames[0].payload[..6], [0, 3, 0, 0, 0, 128]);
     assert_eq!(frames[1].payload, (settings::MAX_WINDOW - 65_535).to_be_bytes());
     assert_eq!(feed(&mut connection, &hello()), Ok(vec![]));
-    let ack = Sent { kind: kind::SETTINGS, flags: flag::ACK, stream: 0, payload: vec![] };
+    let ack = SentFrame { kind: kind::SETTINGS, flags: flag::ACK, stream: 0, payload: vec![] };
     assert_eq!(take(&mut connection), [ack]);
     let ping = frame(kind::PING, 0, 0, b"12345678");
     assert_eq!(feed(&mut connection, &ping), Ok(vec![]));
@@ -155,7 +155,7 @@ fn a_request_is_read_however_its_bytes_are_split() {
     input.extend(frame(kind::DATA, flag::PADDED, 1, b"\x02abcd\0\0"));
     input.extend(data(1, true, b""));
     for split in 0..=input.len() {
-        let mut connection = Connection::new(Config::default());
+        let mut connection = Http2Server::new(Http2ServerConfig::default());
         let mut head = RequestHead::new();
         let mut seen = Vec::new();
         let mut body = Vec::new();
@@ -164,14 +164,14 @@ fn a_request_is_read_however_its_bytes_are_split() {
             loop {
                 let piece = &input[at..end];
                 let got = connection.receive(piece, &mut head).expect("it is sound");
-                if let Received::Data { data, .. } = &got.received {
+                if let ClientEvent::Data { data, .. } = &got.event {
                     body.extend_from_slice(&piece[data.clone()]);
                 }
                 at += got.consumed;
-                match got.received {
-                    Received::Partial => break,
-                    Received::Nothing => {}
-                    Received::Data { end, .. } => seen.push(format!("data {end}")),
+                match got.event {
+                    ClientEvent::Partial => break,
+                    ClientEvent::Nothing => {}
+                    ClientEvent::Data { end, .. } => seen.push(format!("data {end}")),
                     other => seen.push(format!("{other:?}")),
                 }
             }
@@ -191,19 +191,19 @@ fn an_answer_is_a_head_and_a_body_and_closes_the_stream() {
     assert!(connection.respond(1, 103, [], false));
     assert!(connection.respond(1, 200, fields, false));
     assert!(!connection.respond(1, 200, fields, false));
-    assert!(connection.wants(1));
+    assert!(connection.wants_body(1));
     connection.send(1, bytes::Bytes::from_static(b"hello"), true);
-    assert!(!connection.wants(1));
-    assert_eq!(connection.take_over(), None);
+    assert!(!connection.wants_body(1));
+    assert_eq!(connection.take_finished(), None);
     let frames = take(&mut connection);
     assert_eq!(frames.iter().map(|it| (it.kind, it.flags)).collect::<Vec<_>>(), [(1, 4), (1, 4), (0, 1)]);
     assert_eq!(frames[2].payload, b"hello");
-    let over = connection.take_over().expect("the stream is over");
+    let over = connection.take_finished().expect("the stream is over");
     let heads = frames[..2].iter().map(|frame| frame.payload.len() as u64 + 9).sum();
-    let sent = Volume { head: heads, body: 5, framing: 9 };
-    assert_eq!(over, Over { stream: 1, sent, complete: true, by_client: false });
-    assert_eq!(connection.take_over(), None);
-    let mut decoder = Decoder::new(4096);
+    let sent = ResponseBytes { head: heads, body: 5, framing: 9 };
+    assert_eq!(over, FinishedStream { stream: 1, sent, complete: true, by_client: false });
+    assert_eq!(connection.take_finished(), None);
+    let mut decoder = HpackDecoder::new(4096);
     let mut read = Vec::new();
     for head in &frames[..2] {
         let taken = decoder
@@ -232,20 +232,20 @@ fn a_connection_that_leaves_serves_what_was_asked_before() {
 #[test]
 fn a_request_that_crosses_the_notice_of_the_end_is_served() {
     let mut connection = greeted();
-    connection.take_leave();
-    connection.take_leave();
-    let told = take(&mut connection);
-    assert_eq!(only(&told, kind::GOAWAY).len(), 1);
-    assert_eq!(only(&told, kind::GOAWAY)[0].payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
-    let ping = only(&told, kind::PING)[0].payload.clone();
-    assert!(connection.is_parting() && !connection.is_leaving());
+    connection.begin_graceful_shutdown();
+    connection.begin_graceful_shutdown();
+    let frames = take(&mut connection);
+    assert_eq!(only(&frames, kind::GOAWAY).len(), 1);
+    assert_eq!(only(&frames, kind::GOAWAY)[0].payload, [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    let ping = only(&frames, kind::PING)[0].payload.clone();
+    assert!(connection.awaits_shutdown_ping() && !connection.is_shutting_down());
     let crossing = feed(&mut connection, &get(1)).expect("a request");
     assert!(!crossing.is_empty(), "the client could not know");
     // The response to another ping is not an acknowledgement of the `GOAWAY`.
     feed(&mut connection, &frame(kind::PING, flag::ACK, 0, b"12345678")).expect("an answer");
-    assert!(connection.is_parting());
+    assert!(connection.awaits_shutdown_ping());
     feed(&mut connection, &frame(kind::PING, flag::ACK, 0, &ping)).expect("an answer");
-    assert!(connection.is_leaving() && !connection.is_parting());
+    assert!(connection.is_shutting_down() && !connection.awaits_shutdown_ping());
     assert_eq!(feed(&mut connection, &get(3)), Ok(vec![]));
     connection.respond(1, 204, [], true);
     let frames = take(&mut connection);

@@ -1,11 +1,11 @@
 //! Decodes header blocks into fields (RFC 7541 §3, §6).
 
-use super::table::Table;
+use super::table::HpackTable;
 use super::{huffman, integer};
 
 /// Reason why a header block cannot be decoded; it terminates the connection (RFC 9113 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecodeError {
+pub enum HpackError {
     /// The block is malformed: an index beyond the tables, an invalid string, or a misplaced size update.
     Broken,
     /// A field, or all fields together, exceed the limit.
@@ -14,18 +14,18 @@ pub enum DecodeError {
 
 /// Decoder of header blocks with the dynamic table of the connection.
 #[derive(Debug)]
-pub struct Decoder {
-    table: Table,
+pub struct HpackDecoder {
+    table: HpackTable,
     /// Maximum table size in bytes that the peer may select: the announced `SETTINGS_HEADER_TABLE_SIZE`.
     most: usize,
     /// Buffer for decoded strings, name before value.
     text: Vec<u8>,
 }
 
-impl Decoder {
+impl HpackDecoder {
     /// Creates a decoder with a table of up to `most` bytes.
     pub fn new(most: usize) -> Self {
-        Self { table: Table::new(most), most, text: Vec::new() }
+        Self { table: HpackTable::new(most), most, text: Vec::new() }
     }
 
     /// Decodes a complete block and passes each field to `take`.
@@ -38,7 +38,7 @@ impl Decoder {
         each: usize,
         total: usize,
         mut take: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), HpackError> {
         let mut input = block;
         let mut left = total;
         let mut updates = 0;
@@ -47,20 +47,20 @@ impl Decoder {
             if first & 0xe0 == 0x20 {
                 // RFC 7541 §4.2: only at the start of a block, at most two.
                 updates += 1;
-                let size = integer::read(&mut input, 5).ok_or(DecodeError::Broken)?;
+                let size = integer::read(&mut input, 5).ok_or(HpackError::Broken)?;
                 if began || updates > 2 || size > self.most {
-                    return Err(DecodeError::Broken);
+                    return Err(HpackError::Broken);
                 }
                 self.table.resize(size);
                 continue;
             }
             began = true;
             let used = if first & 0x80 != 0 {
-                let index = integer::read(&mut input, 7).ok_or(DecodeError::Broken)?;
-                let (name, value) = self.table.get(index).ok_or(DecodeError::Broken)?;
+                let index = integer::read(&mut input, 7).ok_or(HpackError::Broken)?;
+                let (name, value) = self.table.get(index).ok_or(HpackError::Broken)?;
                 let used = name.len() + value.len();
                 if used > left || name.len().max(value.len()) > each {
-                    return Err(DecodeError::TooLarge);
+                    return Err(HpackError::TooLarge);
                 }
                 take(name, value);
                 used
@@ -77,16 +77,16 @@ impl Decoder {
 
     /// Decodes a literal (RFC 7541 §6.2) into `text`: a name and a value of at most `each` bytes, and of `left` bytes
     /// together. Returns the length of the name.
-    fn read_literal(&mut self, input: &mut &[u8], each: usize, left: usize) -> Result<usize, DecodeError> {
+    fn read_literal(&mut self, input: &mut &[u8], each: usize, left: usize) -> Result<usize, HpackError> {
         let indexed = input.first().is_some_and(|first| first & 0x40 != 0);
-        let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(DecodeError::Broken)?;
+        let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(HpackError::Broken)?;
         self.text.clear();
         if index == 0 {
             self.read_string(input, each.min(left))?;
         } else {
-            let (name, _) = self.table.get(index).ok_or(DecodeError::Broken)?;
+            let (name, _) = self.table.get(index).ok_or(HpackError::Broken)?;
             if name.len() > each.min(left) {
-                return Err(DecodeError::TooLarge);
+                return Err(HpackError::TooLarge);
             }
             self.text.extend_from_slice(name);
         }
@@ -100,21 +100,21 @@ impl Decoder {
     }
 
     /// Decodes a string (RFC 7541 §5.2) of at most `most` bytes.
-    fn read_string(&mut self, input: &mut &[u8], most: usize) -> Result<(), DecodeError> {
+    fn read_string(&mut self, input: &mut &[u8], most: usize) -> Result<(), HpackError> {
         let coded = input.first().is_some_and(|first| first & 0x80 != 0);
-        let length = integer::read(input, 7).ok_or(DecodeError::Broken)?;
-        let (string, rest) = input.split_at_checked(length).ok_or(DecodeError::Broken)?;
+        let length = integer::read(input, 7).ok_or(HpackError::Broken)?;
+        let (string, rest) = input.split_at_checked(length).ok_or(HpackError::Broken)?;
         *input = rest;
         if !coded {
             if length > most {
-                return Err(DecodeError::TooLarge);
+                return Err(HpackError::TooLarge);
             }
             self.text.extend_from_slice(string);
             return Ok(());
         }
         let before = self.text.len();
         huffman::decode(string, most, &mut self.text).ok_or_else(|| {
-            if self.text.len() - before == most { DecodeError::TooLarge } else { DecodeError::Broken }
+            if self.text.len() - before == most { HpackError::TooLarge } else { HpackError::Broken }
         })
     }
 

@@ -1,6 +1,6 @@
 //! Encodes fields into header blocks (RFC 7541 §6).
 
-use super::table::{STATIC, Table};
+use super::table::{HpackTable, STATIC};
 use super::{huffman, integer};
 
 /// Size of the encoder's dynamic table in bytes, if the peer allows that much. The recurring fields of a site fit, and
@@ -12,23 +12,23 @@ const REMEMBERED: usize = 256;
 
 /// Encoder of header blocks with the dynamic table of the connection.
 #[derive(Debug)]
-pub struct Encoder {
-    table: Table,
+pub struct HpackEncoder {
+    table: HpackTable,
     /// Pending size updates for the next block (RFC 7541 §4.2): the smallest size since the last block, and the current
     /// size.
     updates: Option<(usize, usize)>,
     name: Vec<u8>,
 }
 
-impl Default for Encoder {
+impl Default for HpackEncoder {
     fn default() -> Self {
-        Self { table: Table::new(TABLE), updates: Some((TABLE, TABLE)), name: Vec::new() }
+        Self { table: HpackTable::new(TABLE), updates: Some((TABLE, TABLE)), name: Vec::new() }
     }
 }
 
-impl Encoder {
+impl HpackEncoder {
     /// Sets the table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`).
-    pub fn limit_table(&mut self, size: u32) {
+    pub fn set_peer_table_size(&mut self, size: u32) {
         let size = TABLE.min(size as usize);
         if size != self.table.max() {
             let least = self.updates.map_or(size, |(least, _)| least.min(size));
@@ -54,7 +54,7 @@ impl Encoder {
             out.push(0x80 | (place + 8) as u8);
         } else {
             integer::write(out, 0, 4, 8);
-            string(&digits, out);
+            write_string(&digits, out);
         }
     }
 
@@ -63,12 +63,12 @@ impl Encoder {
         self.name.clear();
         self.name.extend(name.iter().map(u8::to_ascii_lowercase));
         let name = &self.name[..];
-        let kept = worth_keeping(name, value);
-        if kept && let Some(index) = self.table.find(name, value) {
+        let is_indexed = is_worth_indexing(name, value);
+        if is_indexed && let Some(index) = self.table.find(name, value) {
             return integer::write(out, 0x80, 7, index);
         }
         let index = STATIC.iter().position(|(known, _)| *known == name).map_or(0, |place| place + 1);
-        match (kept, name) {
+        match (is_indexed, name) {
             (true, _) => {
                 integer::write(out, 0x40, 6, index);
                 self.table.insert(name, value);
@@ -80,14 +80,14 @@ impl Encoder {
             _ => integer::write(out, 0, 4, index),
         }
         if index == 0 {
-            string(name, out);
+            write_string(name, out);
         }
-        string(value, out);
+        write_string(value, out);
     }
 }
 
 /// Returns whether a field is likely to recur with the same value and contains no secret.
-fn worth_keeping(name: &[u8], value: &[u8]) -> bool {
+fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,
         b":path"
@@ -108,7 +108,7 @@ fn worth_keeping(name: &[u8], value: &[u8]) -> bool {
 }
 
 /// Appends a string, with Huffman coding if that is shorter.
-fn string(text: &[u8], out: &mut Vec<u8>) {
+fn write_string(text: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(text);
     if coded < text.len() {
         integer::write(out, 0x80, 7, coded);

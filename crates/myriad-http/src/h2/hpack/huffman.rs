@@ -27,7 +27,7 @@ const LENGTHS: [u8; 257] = [
 const LONGEST: usize = 30;
 const END: u16 = 256;
 
-struct Code {
+struct HuffmanTables {
     /// Code of each symbol, in the low bits.
     of: [u32; 257],
     /// Symbols in the order of their codes.
@@ -40,10 +40,10 @@ struct Code {
     short: [(u8, u8); 256],
 }
 
-static CODE: Code = code();
+static CODE: HuffmanTables = code();
 
-const fn code() -> Code {
-    let mut all = Code {
+const fn code() -> HuffmanTables {
+    let mut all = HuffmanTables {
         of: [0; 257],
         ordered: [0; 257],
         beyond: [0; LONGEST + 1],

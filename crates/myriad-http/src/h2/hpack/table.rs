@@ -26,26 +26,26 @@ pub(super) static STATIC: [(&[u8], &[u8]); 61] = [
 
 /// Dynamic table: the newest entry is first, the oldest entries are evicted.
 #[derive(Debug)]
-pub(super) struct Table {
-    entries: VecDeque<Entry>,
+pub(super) struct HpackTable {
+    entries: VecDeque<HpackEntry>,
     size: usize,
     max: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct HpackEntry {
     /// Name, followed by the value.
     bytes: Box<[u8]>,
     name_len: usize,
 }
 
-impl Entry {
+impl HpackEntry {
     fn parts(&self) -> (&[u8], &[u8]) {
         self.bytes.split_at(self.name_len)
     }
 }
 
-impl Table {
+impl HpackTable {
     pub(super) fn new(max: usize) -> Self {
         Self { entries: VecDeque::new(), size: 0, max }
     }
@@ -70,7 +70,7 @@ impl Table {
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
         match STATIC.get(index.checked_sub(1)?) {
             Some(entry) => Some(*entry),
-            None => self.entries.get(index - 1 - STATIC.len()).map(Entry::parts),
+            None => self.entries.get(index - 1 - STATIC.len()).map(HpackEntry::parts),
         }
     }
 
@@ -81,7 +81,7 @@ impl Table {
         if size <= self.max {
             self.size += size;
             let bytes = [name, value].concat().into_boxed_slice();
-            self.entries.push_front(Entry { bytes, name_len: name.len() });
+            self.entries.push_front(HpackEntry { bytes, name_len: name.len() });
         }
     }
 

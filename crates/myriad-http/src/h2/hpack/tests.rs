@@ -6,7 +6,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
-fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<String>, DecodeError> {
+fn decode(decoder: &mut HpackDecoder, block: &[u8]) -> Result<Vec<String>, HpackError> {
     let mut fields = Vec::new();
     decoder.decode(block, 8192, 32_768, |name, value| {
         fields.push(format!("{}: {}", String::from_utf8_lossy(name), String::from_utf8_lossy(value)));
@@ -16,7 +16,7 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<String>, DecodeErro
 
 /// Decodes consecutive blocks and checks the fields and the table size after each.
 fn check(most: usize, blocks: &[(&str, &[&str], usize)]) {
-    let mut decoder = Decoder::new(most);
+    let mut decoder = HpackDecoder::new(most);
     for (block, fields, size) in blocks {
         let expected: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
         assert_eq!(decode(&mut decoder, &bytes(block)), Ok(expected));
@@ -107,19 +107,19 @@ fn responses_of_the_rfc_are_read_while_entries_are_evicted() {
 
 #[test]
 fn broken_header_blocks_are_distinguished_from_valid_ones() {
-    let of = |block: &str| decode(&mut Decoder::new(4096), &bytes(block));
+    let of = |block: &str| decode(&mut HpackDecoder::new(4096), &bytes(block));
     for broken in
         ["80", "be", "ff 80", "40", "00 01", "00 01 61", "00 01 61 85 ff", "7e 00", "82 20", "20 20 20 82"]
     {
-        assert_eq!(of(broken), Err(DecodeError::Broken), "{broken}");
+        assert_eq!(of(broken), Err(HpackError::Broken), "{broken}");
     }
-    assert_eq!(of("3f e2 1f"), Err(DecodeError::Broken), "a table of 4097 bytes");
+    assert_eq!(of("3f e2 1f"), Err(HpackError::Broken), "a table of 4097 bytes");
     assert_eq!(of("3f e1 1f 82"), Ok(vec![":method: GET".to_owned()]));
 }
 
 #[test]
 fn a_small_block_that_stands_for_much_ends() {
-    let mut decoder = Decoder::new(4096);
+    let mut decoder = HpackDecoder::new(4096);
     let mut bomb = Vec::new();
     integer::write(&mut bomb, 0x40, 6, 0);
     integer::write(&mut bomb, 0, 7, 1);
@@ -128,21 +128,21 @@ fn a_small_block_that_stands_for_much_ends() {
     bomb.resize(bomb.len() + 4000, b'y');
     assert_eq!(decode(&mut decoder, &bomb).map(|fields| fields.len()), Ok(1));
     assert_eq!(decode(&mut decoder, &[0xbe; 8]).map(|fields| fields.len()), Ok(8));
-    assert_eq!(decode(&mut decoder, &[0xbe; 9]), Err(DecodeError::TooLarge));
+    assert_eq!(decode(&mut decoder, &[0xbe; 9]), Err(HpackError::TooLarge));
     let mut one = |each| decoder.decode(&[0xbe], each, 32_768, |_, _| {});
-    assert_eq!((one(4000), one(3999)), (Ok(()), Err(DecodeError::TooLarge)));
+    assert_eq!((one(4000), one(3999)), (Ok(()), Err(HpackError::TooLarge)));
 }
 
 #[test]
 fn what_is_encoded_is_decoded_and_repetitions_are_short() {
-    let mut encoder = Encoder::default();
-    let mut decoder = Decoder::new(4096);
+    let mut encoder = HpackEncoder::default();
+    let mut decoder = HpackDecoder::new(4096);
     let expected = [":status: 200", "content-type: text/html", "x-own: 1", "date: now", "set-cookie: a=b"];
     let mut sizes = Vec::new();
     for round in 0..3 {
         if round == 2 {
-            encoder.limit_table(0);
-            encoder.limit_table(4096);
+            encoder.set_peer_table_size(0);
+            encoder.set_peer_table_size(4096);
         }
         let mut block = Vec::new();
         encoder.begin(&mut block);
@@ -168,7 +168,7 @@ fn what_is_encoded_is_decoded_and_repetitions_are_short() {
 fn any_bytes_are_read_without_harm() {
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..2000 {
-        let mut decoder = Decoder::new(4096);
+        let mut decoder = HpackDecoder::new(4096);
         for _ in 0..4 {
             let length = random.usize(..40);
             let block: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(length).collect();

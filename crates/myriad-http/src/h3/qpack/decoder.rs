@@ -1,14 +1,14 @@
 //! State shared by all field sections of a connection: the dynamic table of the client and the pending decoder
 //! instructions.
 
-use super::dynamic::{OVERHEAD, Table, Text};
-use super::instruction::{self, Instruction, Name};
-use super::literal::{Fault, Literal};
-use super::section::{self, Prefix};
+use super::dynamic::{OVERHEAD, QpackTable, TableText};
+use super::instruction::{self, EntryName, Instruction};
+use super::literal::{Literal, LiteralError};
+use super::section::{self, SectionPrefix};
 use super::table::STATIC;
-use super::{DecodeError, MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
+use super::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY, QpackError};
 use crate::h2::hpack::integer;
-use crate::h3::error::{Code, Error};
+use crate::h3::error::{Http3Error, Http3ErrorCode};
 
 /// Maximum length in bytes of the name and value of an entry together.
 const LONGEST: usize = MAX_TABLE_CAPACITY - OVERHEAD;
@@ -20,17 +20,17 @@ const PATIENCE: usize = 8192;
 
 /// Decoder of field sections.
 #[derive(Debug, Default)]
-pub struct Decoder {
-    table: Table,
+pub struct QpackDecoder {
+    table: QpackTable,
     /// Number of streams with sections that wait for entries.
     blocked: usize,
     /// Number of entries whose arrival has been acknowledged to the client.
-    told: u64,
+    acknowledged: u64,
     /// Pending decoder instructions to the client.
     out: Vec<u8>,
 }
 
-impl Decoder {
+impl QpackDecoder {
     /// Returns the number of inserted entries; a section with this required insert count or a lower one can be decoded.
     pub fn inserted(&self) -> u64 {
         self.table.inserted()
@@ -40,7 +40,7 @@ impl Decoder {
     ///
     /// A client must not evict entries of a section before the section is acknowledged (RFC 9204 §2.1.1). While this is
     /// true, a repeated decoding of the insert count in the section has the same result.
-    pub(in super::super) fn has(&self, required: u64) -> bool {
+    pub(in super::super) fn has_entries(&self, required: u64) -> bool {
         required.checked_sub(1).is_none_or(|last| self.table.get(last).is_some())
     }
 
@@ -67,21 +67,21 @@ impl Decoder {
         section: &[u8],
         (each, total): (usize, usize),
         take: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), DecodeError> {
+    ) -> Result<(), QpackError> {
         let mut input = section;
-        let prefix = Prefix::read(&mut input, self.table.inserted()).ok_or(DecodeError::Broken)?;
+        let prefix = SectionPrefix::read(&mut input, self.table.inserted()).ok_or(QpackError::Broken)?;
         if prefix.required > self.table.inserted() {
             if self.blocked == MAX_BLOCKED_STREAMS {
-                return Err(DecodeError::Broken);
+                return Err(QpackError::Broken);
             }
             self.blocked += 1;
-            return Err(DecodeError::Blocked(prefix.required));
+            return Err(QpackError::Blocked(prefix.required));
         }
         let outcome = section::read(input, prefix, &self.table, (each, total), take);
-        if prefix.required > 0 && outcome != Err(DecodeError::Broken) {
+        if prefix.required > 0 && outcome != Err(QpackError::Broken) {
             // RFC 9204 §4.4.1: the section acknowledgement also acknowledges the entries.
             integer::write(&mut self.out, 0x80, 7, usize::try_from(stream).unwrap_or(usize::MAX));
-            self.told = self.told.max(prefix.required);
+            self.acknowledged = self.acknowledged.max(prefix.required);
         }
         outcome
     }
@@ -89,11 +89,11 @@ impl Decoder {
     /// Returns the size of all entries of the table in bytes (RFC 9204 §3.2.1).
     #[cfg(test)]
     pub(super) fn table_size(&self) -> usize {
-        self.table.counted()
+        self.table.used_bytes()
     }
 
     /// Records that a stream is no longer blocked.
-    pub(in super::super) fn unblock(&mut self) {
+    pub(in super::super) fn stream_unblocked(&mut self) {
         self.blocked = self.blocked.saturating_sub(1);
     }
 
@@ -106,9 +106,12 @@ impl Decoder {
     ///
     /// # Errors
     /// Too many bytes are pending; the connection must close.
-    pub fn check_patience(&self) -> Result<(), Error> {
+    pub fn check_pending_output(&self) -> Result<(), Http3Error> {
         if self.out.len() > PATIENCE {
-            return Err(Error::connection(Code::ExcessiveLoad, "the QPACK decoder stream is not read"));
+            return Err(Http3Error::connection(
+                Http3ErrorCode::ExcessiveLoad,
+                "the QPACK decoder stream is not read",
+            ));
         }
         Ok(())
     }
@@ -119,49 +122,52 @@ impl Decoder {
     /// The client violated a rule; the connection must close.
     pub(in super::super) fn instructions(
         &mut self,
-        kept: &mut Vec<u8>,
+        partial: &mut Vec<u8>,
         input: &mut &[u8],
-    ) -> Result<(), Error> {
+    ) -> Result<(), Http3Error> {
         while !input.is_empty() {
-            if kept.is_empty() {
-                self.run(input)?;
+            if partial.is_empty() {
+                self.run_instructions(input)?;
                 // The rest is a partial instruction.
-                kept.extend_from_slice(input);
+                partial.extend_from_slice(input);
                 *input = &[];
             } else {
                 let (piece, rest) = input.split_at(input.len().min(PIECE));
                 *input = rest;
-                kept.extend_from_slice(piece);
-                let mut together = &kept[..];
-                self.run(&mut together)?;
-                let read = kept.len() - together.len();
-                kept.drain(..read);
+                partial.extend_from_slice(piece);
+                let mut together = &partial[..];
+                self.run_instructions(&mut together)?;
+                let read = partial.len() - together.len();
+                partial.drain(..read);
             }
         }
-        if kept.is_empty() {
-            *kept = Vec::new();
+        if partial.is_empty() {
+            *partial = Vec::new();
         }
-        let news = self.table.inserted() - self.told;
+        let news = self.table.inserted() - self.acknowledged;
         if news > 0 {
             // RFC 9204 §4.4.3.
             integer::write(&mut self.out, 0, 6, usize::try_from(news).unwrap_or(usize::MAX));
-            self.told += news;
+            self.acknowledged += news;
         }
         Ok(())
     }
 
     /// Executes all complete instructions.
-    fn run(&mut self, input: &mut &[u8]) -> Result<(), Error> {
+    fn run_instructions(&mut self, input: &mut &[u8]) -> Result<(), Http3Error> {
         loop {
             let done = match instruction::read(input, LONGEST) {
                 Ok(Instruction::Capacity(capacity)) => self.resize(capacity),
                 Ok(Instruction::Insert { name, value }) => self.insert(name, value),
                 Ok(Instruction::Duplicate(index)) => self.duplicate(index),
-                Err(Fault::Partial) => return Ok(()),
-                Err(Fault::Broken) => None,
+                Err(LiteralError::Partial) => return Ok(()),
+                Err(LiteralError::Broken) => None,
             };
             done.ok_or_else(|| {
-                Error::connection(Code::QpackEncoderStream, "invalid QPACK encoder instruction")
+                Http3Error::connection(
+                    Http3ErrorCode::QpackEncoderStream,
+                    "invalid QPACK encoder instruction",
+                )
             })?;
         }
     }
@@ -175,18 +181,18 @@ impl Decoder {
         self.table.insert(name, value)
     }
 
-    fn insert(&mut self, name: Name<'_>, value: Literal<'_>) -> Option<()> {
+    fn insert(&mut self, name: EntryName<'_>, value: Literal<'_>) -> Option<()> {
         let name = match name {
-            Name::Static(index) => Text::Static(STATIC.get(index)?.0),
-            Name::Dynamic(index) => self.table.newest(index)?.0.clone(),
-            Name::Literal(name) => shared(name)?,
+            EntryName::Static(index) => TableText::Static(STATIC.get(index)?.0),
+            EntryName::Dynamic(index) => self.table.newest(index)?.0.clone(),
+            EntryName::Literal(name) => decode_shared(name)?,
         };
-        self.table.insert(name, shared(value)?)
+        self.table.insert(name, decode_shared(value)?)
     }
 }
 
-fn shared(literal: Literal<'_>) -> Option<Text> {
+fn decode_shared(literal: Literal<'_>) -> Option<TableText> {
     let mut text = Vec::new();
     literal.append(LONGEST, &mut text).ok()?;
-    Some(if text.is_empty() { Text::Static(b"") } else { Text::Shared(text.into()) })
+    Some(if text.is_empty() { TableText::Static(b"") } else { TableText::Shared(text.into()) })
 }

@@ -11,12 +11,12 @@ pub(super) const OVERHEAD: usize = 32;
 
 /// Name or value: from the static table, or shared by the entries created from it.
 #[derive(Clone, Debug)]
-pub(super) enum Text {
+pub(super) enum TableText {
     Static(&'static [u8]),
     Shared(Rc<[u8]>),
 }
 
-impl Deref for Text {
+impl Deref for TableText {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -29,14 +29,14 @@ impl Deref for Text {
 
 /// Table with the oldest entry first, which is evicted first. A table without entries allocates no memory.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    entries: VecDeque<(Text, Text)>,
+pub(super) struct QpackTable {
+    entries: VecDeque<(TableText, TableText)>,
     size: usize,
     capacity: usize,
     inserted: u64,
 }
 
-impl Table {
+impl QpackTable {
     /// Returns the total number of inserted entries, including evicted entries.
     pub(super) fn inserted(&self) -> u64 {
         self.inserted
@@ -49,18 +49,18 @@ impl Table {
     }
 
     /// Returns the entry with the absolute index `absolute`; `None` if it is evicted or not inserted yet.
-    pub(super) fn get(&self, absolute: u64) -> Option<&(Text, Text)> {
+    pub(super) fn get(&self, absolute: u64) -> Option<&(TableText, TableText)> {
         let first = self.inserted - self.entries.len() as u64;
         self.entries.get(usize::try_from(absolute.checked_sub(first)?).ok()?)
     }
 
     /// Returns the entry that is followed by `before` newer entries.
-    pub(super) fn newest(&self, before: usize) -> Option<&(Text, Text)> {
+    pub(super) fn newest(&self, before: usize) -> Option<&(TableText, TableText)> {
         self.get(self.inserted.checked_sub(before as u64 + 1)?)
     }
 
     /// Inserts an entry; returns `None` if it is larger than the table (RFC 9204 §3.2.2).
-    pub(super) fn insert(&mut self, name: Text, value: Text) -> Option<()> {
+    pub(super) fn insert(&mut self, name: TableText, value: TableText) -> Option<()> {
         let size = name.len() + value.len() + OVERHEAD;
         if size > self.capacity {
             return None;
@@ -74,7 +74,7 @@ impl Table {
 
     /// Returns the size of the current entries in bytes.
     #[cfg(test)]
-    pub(super) fn counted(&self) -> usize {
+    pub(super) fn used_bytes(&self) -> usize {
         self.entries.iter().map(|(name, value)| name.len() + value.len() + OVERHEAD).sum()
     }
 
@@ -90,13 +90,13 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn text(text: &'static str) -> Text {
-        Text::Static(text.as_bytes())
+    fn text(text: &'static str) -> TableText {
+        TableText::Static(text.as_bytes())
     }
 
     #[test]
     fn oldest_entries_go_and_the_others_keep_their_numbers() {
-        let mut table = Table::default();
+        let mut table = QpackTable::default();
         assert!(table.insert(text("a"), text("1")).is_none(), "no room was asked for");
         table.resize(3 * 34);
         for value in ["1", "2", "3", "4"] {
@@ -111,7 +111,7 @@ mod tests {
         assert!(
             table.newest(3).is_none() && table.newest(4).is_none() && table.newest(usize::MAX - 1).is_none()
         );
-        assert!(table.insert(Text::Shared([b'x'; 71].into()), text("")).is_none());
+        assert!(table.insert(TableText::Shared([b'x'; 71].into()), text("")).is_none());
         assert_eq!(table.inserted(), 4);
         table.resize(0);
         assert!(table.entries.is_empty() && table.size == 0);

@@ -1,15 +1,15 @@
 //! Encodes fields into field sections (RFC 9204 §4.5).
 
-use super::table::{STATIC, place};
+use super::table::{STATIC, find_name};
 use crate::h2::hpack::integer;
 
 /// Encoder of field sections. It retains no state between sections, except for its buffer.
 #[derive(Debug, Default)]
-pub struct Encoder {
+pub struct QpackEncoder {
     name: Vec<u8>,
 }
 
-impl Encoder {
+impl QpackEncoder {
     /// Starts a section without references to a dynamic table.
     pub fn begin(out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0]);
@@ -48,7 +48,7 @@ impl Encoder {
         let name = &self.name[..];
         // RFC 9204 §7.1: intermediaries must not index it either.
         let secret = if matches!(name, b"set-cookie" | b"authorization") { 0x20 } else { 0 };
-        if let Some((first, count)) = place(name) {
+        if let Some((first, count)) = find_name(name) {
             let first = usize::from(first);
             let known = (first..first + usize::from(count)).find(|at| STATIC[*at].1 == value);
             match known {
@@ -67,7 +67,7 @@ impl Encoder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Decoder;
+    use super::super::QpackDecoder;
     use super::*;
 
     #[test]
@@ -81,15 +81,15 @@ mod tests {
             (b"Link", &[b'x'; 200]),
         ];
         for status in [200, 207, 599] {
-            let (mut encoder, mut out) = (Encoder::default(), Vec::new());
-            Encoder::begin(&mut out);
-            Encoder::status(status, &mut out);
+            let (mut encoder, mut out) = (QpackEncoder::default(), Vec::new());
+            QpackEncoder::begin(&mut out);
+            QpackEncoder::status(status, &mut out);
             for (name, value) in fields {
                 encoder.field(name, value, &mut out);
             }
             let mut read = Vec::new();
             let take = |name: &[u8], value: &[u8]| read.push((name.to_vec(), value.to_vec()));
-            Decoder::default().section(0, &out, (1000, 1000), take).unwrap();
+            QpackDecoder::default().section(0, &out, (1000, 1000), take).unwrap();
             assert_eq!(read[0], (b":status".to_vec(), status.to_string().into_bytes()));
             let expected = fields.map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()));
             assert_eq!(read[1..], expected);

@@ -2,7 +2,7 @@
 
 /// Reason why a field section cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum DecodeError {
+pub(in super::super) enum QpackError {
     /// The section is malformed or refers to missing entries; the connection must close.
     Broken,
     /// A field, or all fields together, exceed the limit.

@@ -1,6 +1,6 @@
 //! Instructions of the client's encoder (RFC 9204 §4.3).
 
-use super::literal::{Fault, Literal, read_integer};
+use super::literal::{Literal, LiteralError, read_integer};
 
 /// Parsed encoder instruction.
 #[derive(Clone, Copy, Debug)]
@@ -8,14 +8,14 @@ pub(super) enum Instruction<'a> {
     /// Sets the capacity of the table in bytes.
     Capacity(usize),
     /// Inserts an entry.
-    Insert { name: Name<'a>, value: Literal<'a> },
+    Insert { name: EntryName<'a>, value: Literal<'a> },
     /// Inserts a copy of the entry that is followed by this number of newer entries.
     Duplicate(usize),
 }
 
 /// Name of a new entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Name<'a> {
+pub(super) enum EntryName<'a> {
     /// Name of an entry of the static table.
     Static(usize),
     /// Name of the dynamic entry that is followed by this number of newer entries.
@@ -26,19 +26,19 @@ pub(super) enum Name<'a> {
 /// Parses an instruction and removes it from `input`. Its strings may have at most `longest` decoded bytes together.
 ///
 /// If the instruction is incomplete, nothing is removed. It is rejected as soon as it must exceed the limit.
-pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instruction<'a>, Fault> {
+pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instruction<'a>, LiteralError> {
     let mut rest = *input;
-    let first = *rest.first().ok_or(Fault::Partial)?;
+    let first = *rest.first().ok_or(LiteralError::Partial)?;
     let instruction = match first {
         0x80.. => {
             let index = read_integer(&mut rest, 6)?;
-            let name = if first & 0x40 != 0 { Name::Static(index) } else { Name::Dynamic(index) };
+            let name = if first & 0x40 != 0 { EntryName::Static(index) } else { EntryName::Dynamic(index) };
             Instruction::Insert { name, value: Literal::read(&mut rest, 7, longest)? }
         }
         0x40..0x80 => {
             let name = Literal::read(&mut rest, 5, longest)?;
-            let value = Literal::read(&mut rest, 7, longest - name.least())?;
-            Instruction::Insert { name: Name::Literal(name), value }
+            let value = Literal::read(&mut rest, 7, longest - name.min_decoded_len())?;
+            Instruction::Insert { name: EntryName::Literal(name), value }
         }
         0x20..0x40 => Instruction::Capacity(read_integer(&mut rest, 5)?),
         0..0x20 => Instruction::Duplicate(read_integer(&mut rest, 5)?),

@@ -1,6 +1,6 @@
 //! Encoded strings and integers (RFC 9204 §4.1).
 
-use super::error::DecodeError;
+use super::error::QpackError;
 use crate::h2::hpack::{huffman, integer};
 
 /// Maximum length of an integer in bytes; any longer integer exceeds all valid values.
@@ -12,7 +12,7 @@ const PADDING: usize = 7;
 
 /// Reason why a value cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Fault {
+pub(in super::super) enum LiteralError {
     /// More bytes are needed.
     Partial,
     /// The value is invalid.
@@ -20,8 +20,8 @@ pub(in super::super) enum Fault {
 }
 
 /// Parses an integer with a prefix of `prefix` bits.
-pub(in super::super) fn read_integer(input: &mut &[u8], prefix: u32) -> Result<usize, Fault> {
-    let fault = if input.len() < LONGEST_INTEGER { Fault::Partial } else { Fault::Broken };
+pub(in super::super) fn read_integer(input: &mut &[u8], prefix: u32) -> Result<usize, LiteralError> {
+    let fault = if input.len() < LONGEST_INTEGER { LiteralError::Partial } else { LiteralError::Broken };
     integer::read(input, prefix).ok_or(fault)
 }
 
@@ -36,39 +36,38 @@ impl<'a> Literal<'a> {
     /// Parses a string whose length has a prefix of `prefix` bits; the bit above them is the Huffman flag.
     ///
     /// The string is rejected before its bytes arrive if it must decode to more than `longest` bytes.
-    pub(super) fn read(input: &mut &'a [u8], prefix: u32, longest: usize) -> Result<Self, Fault> {
+    pub(super) fn read(input: &mut &'a [u8], prefix: u32, longest: usize) -> Result<Self, LiteralError> {
         let coded = input.first().is_some_and(|first| first >> prefix & 1 == 1);
         let length = read_integer(input, prefix)?;
-        if least(length, coded) > longest {
-            return Err(Fault::Broken);
+        if min_len(length, coded) > longest {
+            return Err(LiteralError::Broken);
         }
-        let (bytes, rest) = input.split_at_checked(length).ok_or(Fault::Partial)?;
+        let (bytes, rest) = input.split_at_checked(length).ok_or(LiteralError::Partial)?;
         *input = rest;
         Ok(Self { bytes, coded })
     }
 
     /// Returns the minimum length of the decoded string in bytes.
-    pub(super) fn least(self) -> usize {
-        least(self.bytes.len(), self.coded)
+    pub(super) fn min_decoded_len(self) -> usize {
+        min_len(self.bytes.len(), self.coded)
     }
 
     /// Appends the decoded string, unless it is longer than `most` bytes.
-    pub(super) fn append(self, most: usize, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    pub(super) fn append(self, most: usize, out: &mut Vec<u8>) -> Result<(), QpackError> {
         if !self.coded {
             if self.bytes.len() > most {
-                return Err(DecodeError::TooLarge);
+                return Err(QpackError::TooLarge);
             }
             out.extend_from_slice(self.bytes);
             return Ok(());
         }
         let before = out.len();
-        huffman::decode(self.bytes, most, out).ok_or_else(|| {
-            if out.len() - before == most { DecodeError::TooLarge } else { DecodeError::Broken }
-        })
+        huffman::decode(self.bytes, most, out)
+            .ok_or_else(|| if out.len() - before == most { QpackError::TooLarge } else { QpackError::Broken })
     }
 }
 
 /// Returns the minimum decoded length of a string with `length` encoded bytes, assuming the longest codes.
-fn least(length: usize, coded: bool) -> usize {
+fn min_len(length: usize, coded: bool) -> usize {
     if coded { length.saturating_mul(8).saturating_sub(PADDING).div_ceil(LONGEST_CODE) } else { length }
 }

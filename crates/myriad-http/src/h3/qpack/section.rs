@@ -1,81 +1,81 @@
 //! Decodes field sections into fields (RFC 9204 §4.5).
 
 use super::MAX_TABLE_CAPACITY;
-use super::dynamic::{OVERHEAD, Table};
-use super::error::DecodeError;
+use super::dynamic::{OVERHEAD, QpackTable};
+use super::error::QpackError;
 use super::literal::{Literal, read_integer};
 use super::table::STATIC;
 
 /// Prefix of a section (RFC 9204 §4.5.1).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prefix {
+pub(super) struct SectionPrefix {
     /// Required insert count: the number of insertions needed before the section can be decoded.
     pub(super) required: u64,
     /// Base of the relative indexes.
     base: u64,
 }
 
-impl Prefix {
+impl SectionPrefix {
     /// Parses a prefix after `inserted` insertions.
     pub(super) fn read(input: &mut &[u8], inserted: u64) -> Option<Self> {
-        let required = required(read_integer(input, 8).ok()? as u64, inserted)?;
-        let is_behind = *input.first()? & 0x80 != 0;
+        let required = decode_required_count(read_integer(input, 8).ok()? as u64, inserted)?;
+        let is_negative = *input.first()? & 0x80 != 0;
         let delta = read_integer(input, 7).ok()? as u64;
-        let base = if is_behind { required.checked_sub(delta + 1)? } else { required + delta };
+        let base = if is_negative { required.checked_sub(delta + 1)? } else { required + delta };
         Some(Self { required, base })
     }
 }
 
 /// Decodes the required insert count, which is transmitted modulo twice the maximum number of entries (RFC 9204
 /// §4.5.1.1).
-fn required(told: u64, inserted: u64) -> Option<u64> {
+fn decode_required_count(encoded: u64, inserted: u64) -> Option<u64> {
     const ENTRIES: u64 = (MAX_TABLE_CAPACITY / OVERHEAD) as u64;
     const RANGE: u64 = 2 * ENTRIES;
-    if told == 0 {
+    if encoded == 0 {
         return Some(0);
     }
-    if told > RANGE {
+    if encoded > RANGE {
         return None;
     }
     let most = inserted + ENTRIES;
-    let count = most / RANGE * RANGE + told - 1;
+    let count = most / RANGE * RANGE + encoded - 1;
     let count = if count > most { count.checked_sub(RANGE)? } else { count };
     (count > 0).then_some(count)
 }
 
-type Field<'a> = (&'a [u8], &'a [u8]);
+type FieldPair<'a> = (&'a [u8], &'a [u8]);
 
 /// Tables used by a section.
 #[derive(Clone, Copy)]
-struct Tables<'a> {
-    dynamic: &'a Table,
-    prefix: Prefix,
+struct SectionTables<'a> {
+    dynamic: &'a QpackTable,
+    prefix: SectionPrefix,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> SectionTables<'a> {
     /// Returns an entry by its index: in the static table, or in the dynamic table relative to the base.
-    fn entry(self, index: usize, is_static: bool) -> Result<Field<'a>, DecodeError> {
+    fn entry(self, index: usize, is_static: bool) -> Result<FieldPair<'a>, QpackError> {
         if is_static {
-            return STATIC.get(index).copied().ok_or(DecodeError::Broken);
+            return STATIC.get(index).copied().ok_or(QpackError::Broken);
         }
         self.absolute(self.prefix.base.checked_sub(index as u64 + 1))
     }
 
     /// Returns an entry by its post-base index.
-    fn post_base(self, index: usize) -> Result<Field<'a>, DecodeError> {
+    fn post_base(self, index: usize) -> Result<FieldPair<'a>, QpackError> {
         self.absolute(self.prefix.base.checked_add(index as u64))
     }
 
-    fn absolute(self, index: Option<u64>) -> Result<Field<'a>, DecodeError> {
+    fn absolute(self, index: Option<u64>) -> Result<FieldPair<'a>, QpackError> {
         // RFC 9204 §2.2.3: entries beyond the required insert count are invalid.
         let index = index.filter(|index| *index < self.prefix.required);
-        let entry = index.and_then(|index| self.dynamic.get(index)).ok_or(DecodeError::Broken)?;
+        let entry = index.and_then(|index| self.dynamic.get(index)).ok_or(QpackError::Broken)?;
         Ok((&entry.0, &entry.1))
     }
 }
 
-fn number(input: &mut &[u8], prefix: u32) -> Result<usize, DecodeError> {
-    read_integer(input, prefix).map_err(|_| DecodeError::Broken)
+fn number(input: &mut &[u8], prefix: u32) -> Result<usize, QpackError> {
+    read_integer(input, prefix).map_err(|_| QpackError::Broken)
 }
 
 /// Decodes the fields after a prefix whose entries are available, and passes each to `take`.
@@ -84,19 +84,19 @@ fn number(input: &mut &[u8], prefix: u32) -> Result<usize, DecodeError> {
 /// checked before a field is copied.
 pub(super) fn read(
     mut input: &[u8],
-    prefix: Prefix,
-    dynamic: &Table,
+    prefix: SectionPrefix,
+    dynamic: &QpackTable,
     (each, total): (usize, usize),
     mut take: impl FnMut(&[u8], &[u8]),
-) -> Result<(), DecodeError> {
-    let tables = Tables { dynamic, prefix };
+) -> Result<(), QpackError> {
+    let tables = SectionTables { dynamic, prefix };
     let mut left = total;
     let mut text = Vec::new();
     while let Some(first) = input.first().copied() {
         if let Some((name, value)) = read_entry(&mut input, first, tables)? {
             let both = name.len() + value.len();
             if both > left || name.len().max(value.len()) > each {
-                return Err(DecodeError::TooLarge);
+                return Err(QpackError::TooLarge);
             }
             take(name, value);
             left -= both;
@@ -116,8 +116,8 @@ pub(super) fn read(
 fn read_entry<'a>(
     input: &mut &[u8],
     first: u8,
-    tables: Tables<'a>,
-) -> Result<Option<Field<'a>>, DecodeError> {
+    tables: SectionTables<'a>,
+) -> Result<Option<FieldPair<'a>>, QpackError> {
     match first {
         0x80.. => tables.entry(number(input, 6)?, first & 0x40 != 0).map(Some),
         0x10..0x20 => tables.post_base(number(input, 4)?).map(Some),
@@ -130,9 +130,9 @@ fn read_name(
     input: &mut &[u8],
     first: u8,
     most: usize,
-    tables: Tables<'_>,
+    tables: SectionTables<'_>,
     text: &mut Vec<u8>,
-) -> Result<usize, DecodeError> {
+) -> Result<usize, QpackError> {
     let (name, _) = match first {
         0x40.. => tables.entry(number(input, 4)?, first & 0x10 != 0)?,
         0x20..0x40 => {
@@ -142,27 +142,27 @@ fn read_name(
         _ => tables.post_base(number(input, 3)?)?,
     };
     if name.len() > most {
-        return Err(DecodeError::TooLarge);
+        return Err(QpackError::TooLarge);
     }
     text.extend_from_slice(name);
     Ok(name.len())
 }
 
 /// Decodes a string of at most `most` bytes.
-fn read_string(input: &mut &[u8], prefix: u32, most: usize, text: &mut Vec<u8>) -> Result<(), DecodeError> {
-    Literal::read(input, prefix, usize::MAX).map_err(|_| DecodeError::Broken)?.append(most, text)
+fn read_string(input: &mut &[u8], prefix: u32, most: usize, text: &mut Vec<u8>) -> Result<(), QpackError> {
+    Literal::read(input, prefix, usize::MAX).map_err(|_| QpackError::Broken)?.append(most, text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fields(section: &[u8]) -> Result<Vec<(String, String)>, DecodeError> {
+    fn fields(section: &[u8]) -> Result<Vec<(String, String)>, QpackError> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut fields = Vec::new();
         let mut input = section;
-        let prefix = Prefix::read(&mut input, 0).ok_or(DecodeError::Broken)?;
-        read(input, prefix, &Table::default(), (100, 150), |name, value| {
+        let prefix = SectionPrefix::read(&mut input, 0).ok_or(QpackError::Broken)?;
+        read(input, prefix, &QpackTable::default(), (100, 150), |name, value| {
             fields.push((text(name), text(value)));
         })?;
         Ok(fields)
@@ -199,16 +199,16 @@ mod tests {
             b"\0",
             b"",
         ] {
-            assert_eq!(fields(section), Err(DecodeError::Broken), "{section:x?}");
+            assert_eq!(fields(section), Err(QpackError::Broken), "{section:x?}");
         }
     }
 
     #[test]
     fn fields_are_counted_before_they_are_copied() {
         let long = [&b"\0\0\x51\x7f\x00"[..], &[b'x'; 127]].concat();
-        assert_eq!(fields(&long), Err(DecodeError::TooLarge));
+        assert_eq!(fields(&long), Err(QpackError::TooLarge));
         // Short references that expand to a large amount of data.
         let many = [&b"\0\0"[..], &[0xd1; 20]].concat();
-        assert_eq!(fields(&many), Err(DecodeError::TooLarge));
+        assert_eq!(fields(&many), Err(QpackError::TooLarge));
     }
 }

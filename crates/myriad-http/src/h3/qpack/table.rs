@@ -40,7 +40,7 @@ pub(in super::super) static STATIC: [(&[u8], &[u8]); 99] = [
 
 /// Returns the index of the first entry with this name and the number of consecutive entries with it. Returns `None`
 /// for names that rarely occur in responses.
-pub(super) fn place(name: &[u8]) -> Option<(u8, u8)> {
+pub(super) fn find_name(name: &[u8]) -> Option<(u8, u8)> {
     Some(match name {
         b"age" => (2, 1),
         b"content-disposition" => (3, 1),
@@ -81,7 +81,7 @@ mod tests {
     fn every_place_is_that_of_its_name() {
         let mut found = 0;
         for (at, (name, _)) in STATIC.iter().enumerate() {
-            if let Some((first, count)) = place(name) {
+            if let Some((first, count)) = find_name(name) {
                 let first = usize::from(first);
                 assert_eq!(STATIC[first].0, *name);
                 assert!(STATIC[first..first + usize::from(count)].iter().all(|(other, _)| other == name));

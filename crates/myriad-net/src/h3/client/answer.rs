@@ -7,21 +7,21 @@ use myriad_http::h3;
 use myriad_http::{Known, Method, ParseError};
 use quinn_proto::StreamId;
 
-use super::super::request::{Side, Work};
-use super::super::sending::{Ended, Sending};
-use super::read::number;
-use super::{Around, Client, Code};
-use crate::multiplex::Feed;
+use super::super::request::{ClientSide, RequestState};
+use super::super::sending::{ResponseEnd, ResponseSender};
+use super::read::code_number;
+use super::{Http3ErrorCode, HubContext, QuicClient};
+use crate::multiplex::BodyFeed;
 use crate::request_body::RequestBody;
-use crate::response::{Response, ResponseBody, Sent, fields};
-use crate::service::{Outcome, Rejection, Service};
+use crate::response::{Response, ResponseBody, SentReport, fields};
+use crate::service::{Rejection, Service, ServiceOutcome};
 use crate::test_panic::test_panic;
 use crate::tls::TlsFacts;
 
-impl<S: Service> Client<S> {
+impl<S: Service> QuicClient<S> {
     /// Updates the connection as seen by the service with the TLS parameters. Its client address is that of the
     /// handshake, regardless of the address of later datagrams.
-    pub(super) fn present(&mut self) {
+    pub(super) fn update_connection(&mut self) {
         let facts = |client: &Self| {
             let facts = client.quic.crypto_session().handshake_data();
             facts.and_then(|facts| facts.downcast::<TlsFacts>().ok())
@@ -39,53 +39,53 @@ impl<S: Service> Client<S> {
         &mut self,
         id: StreamId,
         malformed: Option<ParseError>,
-        around: &mut Around<'_, S>,
+        around: &mut HubContext<'_, S>,
     ) {
         if self.has_moved() {
             self.streams.remove(&id);
             return self.reject(id, around);
         }
-        self.present();
+        self.update_connection();
         test_panic("quic connection");
         self.active = around.now;
         let number = self.connection.requests.get() + 1;
         self.connection.requests.set(number);
         let has_body = self.streams.get(&id).is_some_and(|stream| stream.has_body);
-        let body = if malformed.is_some() || !has_body && self.is_whole(id) {
+        let body = if malformed.is_some() || !has_body && self.is_complete(id) {
             None
         } else {
             Some(self.feed(id, around))
         };
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if stream.side == Side::Reset {
-            return self.broken_off(id, around);
+        if stream.side == ClientSide::Reset {
+            return self.on_reset(id, around);
         }
         stream.number = number;
         stream.head_only = around.head.method() == Method::Head;
-        let body = body.as_ref().map_or_else(RequestBody::empty, RequestBody::fed);
+        let body = body.as_ref().map_or_else(RequestBody::empty, RequestBody::from_feed);
         let outcome = match malformed {
             Some(error) => around.service.reject(Rejection::Malformed(error), around.head, &self.connection),
             None => around.service.begin(around.head, &self.connection, body),
         };
         match outcome {
-            Outcome::Ready(response) => self.respond(id, response, around),
-            Outcome::Later(future) => {
-                stream.work = Work::Waiting(future);
+            ServiceOutcome::Ready(response) => self.respond(id, response, around),
+            ServiceOutcome::Later(future) => {
+                stream.work = RequestState::Waiting(future);
                 self.advance(id, around);
             }
         }
         if number >= around.service.limits(&self.connection).timeouts.keepalive_requests {
-            self.leave(around.now);
+            self.shut_down(around.now);
         }
     }
 
     /// Creates the feed of an incomplete body.
-    fn feed(&mut self, id: StreamId, around: &Around<'_, S>) -> Feed {
+    fn feed(&mut self, id: StreamId, around: &HubContext<'_, S>) -> BodyFeed {
         let expects = around.head.known(Known::Expect);
         let expects = expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
         let waker = self.waker(id, around);
         let announced = self.streams.get(&id).and_then(|stream| stream.reader.announced());
-        let feed = Feed::new(announced, expects);
+        let feed = BodyFeed::new(announced, expects);
         feed.set_driver(&waker);
         let reader = feed.reader();
         if let Some(stream) = self.streams.get_mut(&id) {
@@ -95,7 +95,7 @@ impl<S: Service> Client<S> {
     }
 
     /// Returns the waker of a stream.
-    fn waker(&mut self, id: StreamId, around: &Around<'_, S>) -> Waker {
+    fn waker(&mut self, id: StreamId, around: &HubContext<'_, S>) -> Waker {
         let wake = self.wake(Some(id));
         match self.streams.get_mut(&id) {
             Some(stream) => stream.waker.get_or_insert_with(|| around.wakes.waker(wake)).clone(),
@@ -104,30 +104,37 @@ impl<S: Service> Client<S> {
     }
 
     /// Starts to send the response.
-    fn respond(&mut self, id: StreamId, response: Response<S::Ticket>, around: &mut Around<'_, S>) {
+    fn respond(
+        &mut self,
+        id: StreamId,
+        response: Response<S::ExchangeState>,
+        around: &mut HubContext<'_, S>,
+    ) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if response.drop_connection || matches!(response.body, ResponseBody::Tunnel(_)) {
-            stream.work = Work::Over;
-            let sent = Sent { request_bytes: stream.head_bytes, kept: true, ..Sent::default() };
+            stream.work = RequestState::Over;
+            let sent =
+                SentReport { request_bytes: stream.head_bytes, keep_alive: true, ..SentReport::default() };
             around.service.finish(around.head, &self.connection, response.ticket, &sent);
-            let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
+            let _ = self.quic.send_stream(id).reset(code_number(Http3ErrorCode::RequestCancelled));
             return self.stop_receiving(id);
         }
-        let mut sending = Sending::new(response, stream.head_only, around.scratch);
+        let mut sending = ResponseSender::new(response, stream.head_only, around.scratch);
         if !stream.ahead.is_empty() {
-            sending.put_ahead(Bytes::from(std::mem::take(&mut stream.ahead)));
+            sending.push_front(Bytes::from(std::mem::take(&mut stream.ahead)));
         }
-        stream.work = Work::Sending(Box::new(sending));
+        stream.work = RequestState::Sending(Box::new(sending));
         self.advance(id, around);
     }
 
     /// Advances a request as far as possible without waiting.
-    pub(super) fn advance(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    pub(super) fn advance(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match &mut stream.work {
-            Work::Waiting(_) => {
+            RequestState::Waiting(_) => {
                 let waker = self.waker(id, around);
-                let Some(Work::Waiting(future)) = self.streams.get_mut(&id).map(|stream| &mut stream.work)
+                let Some(RequestState::Waiting(future)) =
+                    self.streams.get_mut(&id).map(|stream| &mut stream.work)
                 else {
                     return;
                 };
@@ -135,13 +142,13 @@ impl<S: Service> Client<S> {
                     self.respond(id, response, around);
                 }
             }
-            Work::Sending(sending) => {
+            RequestState::Sending(sending) => {
                 // Most responses are sent immediately and need no waker.
                 let known = stream.waker.as_ref().unwrap_or(Waker::noop());
                 let mut polled = sending.poll(&mut self.quic, id, &mut Context::from_waker(known));
                 if polled.is_pending() && stream.waker.is_none() {
                     let waker = around.wakes.waker(super::StreamWake {
-                        place: self.place,
+                        place: self.index,
                         connection: self.connection.id,
                         stream: Some(id),
                     });
@@ -149,7 +156,7 @@ impl<S: Service> Client<S> {
                     stream.waker = Some(waker);
                 }
                 if let Poll::Ready(ended) = polled {
-                    self.answered(id, ended, around);
+                    self.finish_response(id, ended, around);
                 }
             }
             _ => {}
@@ -157,83 +164,89 @@ impl<S: Service> Client<S> {
     }
 
     /// Finishes a response.
-    fn answered(&mut self, id: StreamId, ended: Ended, around: &mut Around<'_, S>) {
+    fn finish_response(&mut self, id: StreamId, ended: ResponseEnd, around: &mut HubContext<'_, S>) {
         self.active = around.now;
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        let Work::Sending(sending) = std::mem::replace(&mut stream.work, Work::Over) else { return };
-        let mut sent = sending.sent(ended);
-        sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
-        let keeps = sending.response.timeouts.keepalive_ms > 0 && !sending.response.close;
+        let RequestState::Sending(sending) = std::mem::replace(&mut stream.work, RequestState::Over) else {
+            return;
+        };
+        let mut sent = sending.sent_report(ended);
+        sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, BodyFeed::received);
+        let keep_alive = sending.response.timeouts.keepalive_ms > 0 && !sending.response.close;
         around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
         match ended {
-            Ended::TimedOut => around.service.http3_failed(&self.connection, &"client timed out"),
-            Ended::TooSlow => around.service.client_too_slow(&self.connection),
+            ResponseEnd::TimedOut => around.service.http3_failed(&self.connection, &"client timed out"),
+            ResponseEnd::TooSlow => around.service.client_too_slow(&self.connection),
             _ => {}
         }
-        if ended == Ended::Whole {
-            self.resets.answered();
+        if ended == ResponseEnd::Whole {
+            self.resets.record_answered();
         } else {
-            let code = if ended == Ended::Broken { Code::Internal } else { Code::RequestCancelled };
-            let _ = self.quic.send_stream(id).reset(number(code));
+            let code = if ended == ResponseEnd::Broken {
+                Http3ErrorCode::Internal
+            } else {
+                Http3ErrorCode::RequestCancelled
+            };
+            let _ = self.quic.send_stream(id).reset(code_number(code));
         }
         self.stop_receiving(id);
-        if !keeps {
-            self.leave(around.now);
+        if !keep_alive {
+            self.shut_down(around.now);
         }
     }
 
     /// Discards further data of the client (RFC 9114 section 4.1).
     fn stop_receiving(&mut self, id: StreamId) {
-        if self.abandon(id) {
-            let _ = self.quic.recv_stream(id).stop(number(Code::NoError));
+        if self.stop_reading(id) {
+            let _ = self.quic.recv_stream(id).stop(code_number(Http3ErrorCode::NoError));
         }
-        self.forget_if_over(id);
+        self.remove_if_over(id);
     }
 
     /// Rejects a request received after the GOAWAY or from an unvalidated address; the client may retry it elsewhere.
     /// Some requests were in transit; a client that continues to send them is closed.
-    pub(super) fn reject(&mut self, id: StreamId, around: &Around<'_, S>) {
+    pub(super) fn reject(&mut self, id: StreamId, around: &HubContext<'_, S>) {
         self.peer.fields().cancel(quinn_proto::VarInt::from(id).into_inner());
-        let _ = self.quic.recv_stream(id).stop(number(Code::RequestRejected));
-        let _ = self.quic.send_stream(id).reset(number(Code::RequestRejected));
-        if self.resets.wasted() && !self.is_over() {
-            self.offended(Code::ExcessiveLoad, "flood of rejected requests", around);
+        let _ = self.quic.recv_stream(id).stop(code_number(Http3ErrorCode::RequestRejected));
+        let _ = self.quic.send_stream(id).reset(code_number(Http3ErrorCode::RequestRejected));
+        if self.resets.record_reset() && !self.is_over() {
+            self.close_with_error(Http3ErrorCode::ExcessiveLoad, "flood of rejected requests", around);
         }
     }
 
     /// Handles a response cancelled by the client.
-    pub(super) fn unwanted(&mut self, id: StreamId, around: &mut Around<'_, S>) {
-        self.forsake(id, around);
-        let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
+    pub(super) fn on_response_cancelled(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
+        self.abort_stream(id, around);
+        let _ = self.quic.send_stream(id).reset(code_number(Http3ErrorCode::RequestCancelled));
         self.stop_receiving(id);
     }
 
     /// Drops the work for a stream; an unfinished response is logged as aborted.
-    pub(super) fn forsake(&mut self, id: StreamId, around: &Around<'_, S>) {
+    pub(super) fn abort_stream(&mut self, id: StreamId, around: &HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(feed) = &stream.feed {
             feed.fail(myriad_http::body::BodyError::Aborted);
         }
-        let work = std::mem::replace(&mut stream.work, Work::Over);
-        if matches!(work, Work::Over) {
+        let work = std::mem::replace(&mut stream.work, RequestState::Over);
+        if matches!(work, RequestState::Over) {
             return;
         }
-        let is_flood = self.resets.wasted();
-        if let Work::Sending(sending) = work {
-            let mut sent = sending.sent(Ended::Unwanted);
-            sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, Feed::received);
+        let is_flood = self.resets.record_reset();
+        if let RequestState::Sending(sending) = work {
+            let mut sent = sending.sent_report(ResponseEnd::Cancelled);
+            sent.request_bytes = stream.head_bytes + stream.feed.as_ref().map_or(0, BodyFeed::received);
             around.service.finish(around.head, &self.connection, sending.response.ticket, &sent);
         }
         if is_flood && !self.is_over() {
-            self.offended(Code::ExcessiveLoad, "flood of resets", around);
+            self.close_with_error(Http3ErrorCode::ExcessiveLoad, "flood of resets", around);
         }
     }
 
-    pub(super) fn forget_if_over(&mut self, id: StreamId) {
+    pub(super) fn remove_if_over(&mut self, id: StreamId) {
         if self.streams.get(&id).is_some_and(super::RequestStream::is_over) {
             self.streams.remove(&id);
             if self.streams.is_empty() {
-                self.connection.rest();
+                self.connection.mark_idle();
             }
         }
     }
@@ -243,27 +256,27 @@ impl<S: Service> Client<S> {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(feed) = &stream.feed else { return };
         stream.fed = stream.fed.saturating_sub(feed.take_released() as u64);
-        if feed.take_continue() && matches!(stream.work, Work::Waiting(_)) {
-            self.send_ahead(id, 100, b"");
+        if feed.take_continue() && matches!(stream.work, RequestState::Waiting(_)) {
+            self.send_interim(id, 100, b"");
         }
     }
 
     /// Sends the interim responses of pending requests.
-    pub(super) fn interims(&mut self) {
+    pub(super) fn send_interims(&mut self) {
         for interim in self.connection.multiplex().take() {
-            let of = |stream: &super::RequestStream<S::Ticket>| {
-                stream.number == interim.request && matches!(stream.work, Work::Waiting(_))
+            let of = |stream: &super::RequestStream<S::ExchangeState>| {
+                stream.number == interim.request && matches!(stream.work, RequestState::Waiting(_))
             };
             let id = self.streams.iter().find(|(_, stream)| of(stream)).map(|(id, _)| *id);
             if let Some(id) = id {
-                self.send_ahead(id, interim.status, &interim.lines);
+                self.send_interim(id, interim.status, &interim.lines);
             }
         }
     }
 
-    fn send_ahead(&mut self, id: StreamId, status: u16, lines: &[u8]) {
+    fn send_interim(&mut self, id: StreamId, status: u16, lines: &[u8]) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        h3::interim(status, fields(lines), &mut stream.ahead);
+        h3::interim_response(status, fields(lines), &mut stream.ahead);
         let written = self.quic.send_stream(id).write(&stream.ahead).unwrap_or(0);
         stream.ahead.drain(..written);
     }

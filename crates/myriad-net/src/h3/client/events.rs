@@ -2,37 +2,37 @@
 
 use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
 
-use super::super::request::{RequestStream, Work};
-use super::{Around, Client};
+use super::super::request::{RequestState, RequestStream};
+use super::{HubContext, QuicClient};
 use crate::deadline;
 use crate::service::{HandshakeFailure, Service};
 
-impl<S: Service> Client<S> {
+impl<S: Service> QuicClient<S> {
     /// Processes all pending events.
-    pub(in super::super) fn events(&mut self, around: &mut Around<'_, S>) {
+    pub(in super::super) fn process_events(&mut self, around: &mut HubContext<'_, S>) {
         self.watch_address(around.now);
         while let Some(event) = self.quic.poll() {
             match event {
                 Event::HandshakeDataReady => {
-                    self.greet(around.service.limits(&self.connection).block.total);
+                    self.open_server_streams(around.service.limits(&self.connection).block.total);
                 }
-                Event::Connected => self.connected(around),
-                Event::ConnectionLost { reason } => self.lost(&reason, around),
-                Event::Stream(event) => self.stream_event(&event, around),
+                Event::Connected => self.on_connected(around),
+                Event::ConnectionLost { reason } => self.on_connection_lost(&reason, around),
+                Event::Stream(event) => self.on_stream_event(&event, around),
                 Event::DatagramReceived | Event::DatagramsUnblocked => {}
             }
         }
-        self.tell_encoder(around);
+        self.send_qpack_acks(around);
         if self.is_over() {
-            self.bury(around);
+            self.discard_streams(around);
         } else {
             self.close_if_done(around.now);
         }
     }
 
-    fn connected(&mut self, around: &mut Around<'_, S>) {
+    fn on_connected(&mut self, around: &mut HubContext<'_, S>) {
         self.handshake_until = None;
-        self.present();
+        self.update_connection();
         around.service.handshake_over(&self.connection, None);
         self.connection.early.set(false);
         self.active = around.now;
@@ -40,14 +40,14 @@ impl<S: Service> Client<S> {
             // A reload happened during the handshake, when no GOAWAY could be sent.
             self.go_away(around.now);
         }
-        let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, Work::Held(_)));
+        let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, RequestState::Held(_)));
         let held: Vec<StreamId> = held.map(|(id, _)| *id).collect();
         for id in held {
             self.read(id, around);
         }
     }
 
-    fn lost(&mut self, reason: &ConnectionError, around: &Around<'_, S>) {
+    fn on_connection_lost(&mut self, reason: &ConnectionError, around: &HubContext<'_, S>) {
         let ConnectionError::TransportError(error) = reason else { return };
         if self.handshake_until.is_some() {
             around.service.handshake_over(&self.connection, Some(HandshakeFailure::Other));
@@ -57,11 +57,11 @@ impl<S: Service> Client<S> {
         }
     }
 
-    fn stream_event(&mut self, event: &StreamEvent, around: &mut Around<'_, S>) {
+    fn on_stream_event(&mut self, event: &StreamEvent, around: &mut HubContext<'_, S>) {
         match *event {
             StreamEvent::Opened { dir: Dir::Bi } => {
                 while let Some(id) = self.quic.streams().accept(Dir::Bi) {
-                    self.opened(id, around);
+                    self.on_stream_opened(id, around);
                 }
             }
             StreamEvent::Opened { dir: Dir::Uni } => {
@@ -73,12 +73,12 @@ impl<S: Service> Client<S> {
             StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_one_way(id, around),
             StreamEvent::Readable { id } => self.read(id, around),
             StreamEvent::Writable { id } => self.advance(id, around),
-            StreamEvent::Stopped { id, .. } => self.unwanted(id, around),
+            StreamEvent::Stopped { id, .. } => self.on_response_cancelled(id, around),
             StreamEvent::Finished { .. } | StreamEvent::Available { .. } => {}
         }
     }
 
-    fn opened(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    fn on_stream_opened(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         self.active = around.now;
         if self.leaving.is_some() {
             return self.reject(id, around);
@@ -93,10 +93,10 @@ impl<S: Service> Client<S> {
     }
 
     /// Handles a wake: advances the exchange of `stream`, or handles an event of the connection.
-    pub(in super::super) fn woken(&mut self, stream: Option<StreamId>, around: &mut Around<'_, S>) {
+    pub(in super::super) fn on_wake(&mut self, stream: Option<StreamId>, around: &mut HubContext<'_, S>) {
         match stream {
-            None if self.connection.has_given_way() => self.give_way(around.now),
-            None => self.interims(),
+            None if self.connection.is_evicted() => self.evict(around.now),
+            None => self.send_interims(),
             Some(id) => {
                 self.take_released(id);
                 self.read(id, around);

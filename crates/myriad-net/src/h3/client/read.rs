@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use myriad_http::body::BodyError;
-use myriad_http::h3::{Control, Error, Event, Scope};
+use myriad_http::h3::{ControlEvent, ErrorScope, Http3Error, RequestEvent};
 use myriad_http::{Method, ParseError, RequestHead};
 use quinn_proto::{ReadError, StreamId, VarInt};
 
-use super::super::request::{Held, RequestStream, Side, Until, Work};
-use super::{Around, Client, Code};
+use super::super::request::{ClientSide, DelayReason, DelayedRequest, RequestState, RequestStream};
+use super::{Http3ErrorCode, HubContext, QuicClient};
 use crate::service::Service;
 
 /// Result of a read from a stream.
-enum Taken {
+enum StreamData {
     Bytes(Bytes),
     End,
     /// The client reset the stream.
@@ -22,16 +22,16 @@ enum Taken {
     Nothing,
 }
 
-impl<S: Service> Client<S> {
+impl<S: Service> QuicClient<S> {
     /// Takes the next bytes of a stream, in order, up to `most`.
-    fn take_up_to(&mut self, id: StreamId, most: usize) -> Taken {
+    fn take_up_to(&mut self, id: StreamId, most: usize) -> StreamData {
         let mut stream = self.quic.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return Taken::Nothing };
+        let Ok(mut chunks) = stream.read(true) else { return StreamData::Nothing };
         let taken = match chunks.next(most) {
-            Ok(Some(chunk)) => Taken::Bytes(chunk.bytes),
-            Ok(None) => Taken::End,
-            Err(ReadError::Blocked) => Taken::Nothing,
-            Err(ReadError::Reset(_)) => Taken::Reset,
+            Ok(Some(chunk)) => StreamData::Bytes(chunk.bytes),
+            Ok(None) => StreamData::End,
+            Err(ReadError::Blocked) => StreamData::Nothing,
+            Err(ReadError::Reset(_)) => StreamData::Reset,
         };
         // The caller sends pending frames anyway.
         let _ = chunks.finalize();
@@ -39,21 +39,21 @@ impl<S: Service> Client<S> {
     }
 
     /// Takes the next bytes of a request stream and stores the state of the client's side.
-    fn take(&mut self, id: StreamId) -> Taken {
+    fn take(&mut self, id: StreamId) -> StreamData {
         self.take_some(id, usize::MAX)
     }
 
-    fn take_some(&mut self, id: StreamId, most: usize) -> Taken {
+    fn take_some(&mut self, id: StreamId, most: usize) -> StreamData {
         match self.streams.get(&id).map(|stream| stream.side) {
-            Some(Side::Ended) => return Taken::End,
-            Some(Side::Reset) => return Taken::Reset,
-            Some(Side::Open) | None => {}
+            Some(ClientSide::Ended) => return StreamData::End,
+            Some(ClientSide::Reset) => return StreamData::Reset,
+            Some(ClientSide::Open) | None => {}
         }
         let taken = self.take_up_to(id, most);
         let side = match taken {
-            Taken::End => Side::Ended,
-            Taken::Reset => Side::Reset,
-            Taken::Bytes(_) | Taken::Nothing => return taken,
+            StreamData::End => ClientSide::Ended,
+            StreamData::Reset => ClientSide::Reset,
+            StreamData::Bytes(_) | StreamData::Nothing => return taken,
         };
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.side = side;
@@ -63,32 +63,32 @@ impl<S: Service> Client<S> {
 
     /// Returns whether the client has reset a stream that is not being read; bytes remain in the stream and use its
     /// window.
-    fn is_broken_off(&mut self, id: StreamId) -> bool {
-        matches!(self.take_some(id, 0), Taken::Reset)
+    fn is_reset(&mut self, id: StreamId) -> bool {
+        matches!(self.take_some(id, 0), StreamData::Reset)
     }
 
     /// Reads a unidirectional stream.
-    pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         loop {
             let taken = self.take_up_to(id, usize::MAX);
             let Some((role, kept)) = self.one_way.get_mut(&id) else { return };
             let mut result = Ok(());
             match &taken {
-                Taken::Nothing => return,
-                Taken::End | Taken::Reset => {
+                StreamData::Nothing => return,
+                StreamData::End | StreamData::Reset => {
                     if role.is_critical() {
                         let reason = "a critical stream was closed";
-                        self.offended(Code::ClosedCriticalStream, reason, around);
+                        self.close_with_error(Http3ErrorCode::ClosedCriticalStream, reason, around);
                     }
                     self.one_way.remove(&id);
                     return;
                 }
-                Taken::Bytes(bytes) => {
+                StreamData::Bytes(bytes) => {
                     let mut input = &bytes[..];
                     loop {
                         match self.peer.receive(role, kept, &mut input) {
-                            Ok(Control::Partial) => break,
-                            Ok(Control::Priority(stream, priority)) => {
+                            Ok(ControlEvent::Partial) => break,
+                            Ok(ControlEvent::Priority(stream, priority)) => {
                                 prioritise(&mut self.quic, stream, priority.urgency);
                             }
                             Err(error) => {
@@ -100,25 +100,26 @@ impl<S: Service> Client<S> {
                 }
             }
             if let Err(error) = result {
-                return self.offended(error.code, error.reason, around);
+                return self.close_with_error(error.code, error.reason, around);
             }
-            if matches!(self.one_way.get(&id), Some((myriad_http::h3::Role::Unwanted, _))) {
+            if matches!(self.one_way.get(&id), Some((myriad_http::h3::UniStreamRole::Unwanted, _))) {
                 self.one_way.remove(&id);
-                let _ = self.quic.recv_stream(id).stop(number(Code::StreamCreation));
+                let _ = self.quic.recv_stream(id).stop(code_number(Http3ErrorCode::StreamCreation));
                 return;
             }
-            self.unblock(around);
+            self.resume_unblocked(around);
         }
     }
 
     /// Continues requests whose QPACK table entries have arrived.
-    fn unblock(&mut self, around: &mut Around<'_, S>) {
+    fn resume_unblocked(&mut self, around: &mut HubContext<'_, S>) {
         if !self.peer.fields().has_blocked() {
             return;
         }
         let fields = self.peer.fields();
-        let goes_on =
-            |stream: &RequestStream<S::Ticket>| stream.reader.holds_section() && !stream.reader.waits(fields);
+        let goes_on = |stream: &RequestStream<S::ExchangeState>| {
+            stream.reader.holds_section() && !stream.reader.waits(fields)
+        };
         let ids: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| goes_on(stream)).map(|(id, _)| *id).collect();
         for id in ids {
@@ -127,16 +128,16 @@ impl<S: Service> Client<S> {
     }
 
     /// Reads a request stream as far as data is available and its body is needed.
-    pub(super) fn read(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    pub(super) fn read(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
-            if matches!(&stream.work, Work::Held(held) if held.until == Until::Handshake) {
-                if self.is_broken_off(id) {
-                    return self.broken_off(id, around);
+            if matches!(&stream.work, RequestState::Held(held) if held.until == DelayReason::Handshake) {
+                if self.is_reset(id) {
+                    return self.on_reset(id, around);
                 }
                 if self.quic.is_handshaking() {
                     return;
                 }
-                self.resume(id, around);
+                self.release_after_handshake(id, around);
                 continue;
             }
             if !stream.receiving {
@@ -145,18 +146,18 @@ impl<S: Service> Client<S> {
             let is_full = stream.fed >= self.stream_buffer || stream.reader.waits(self.peer.fields());
             let holds_section = stream.reader.holds_section();
             let is_read = stream.rest.is_empty();
-            if (is_full || holds_section) && self.is_broken_off(id) {
-                return self.broken_off(id, around);
+            if (is_full || holds_section) && self.is_reset(id) {
+                return self.on_reset(id, around);
             }
             if is_full {
                 return;
             }
             if is_read && !holds_section {
                 match self.take(id) {
-                    Taken::Nothing => return,
-                    Taken::Bytes(bytes) => self.put(id, bytes),
-                    Taken::End => return self.ended(id, around),
-                    Taken::Reset => return self.broken_off(id, around),
+                    StreamData::Nothing => return,
+                    StreamData::Bytes(bytes) => self.append_body(id, bytes),
+                    StreamData::End => return self.on_stream_end(id, around),
+                    StreamData::Reset => return self.on_reset(id, around),
                 }
             }
             match self.interpret(id, around) {
@@ -168,26 +169,28 @@ impl<S: Service> Client<S> {
     }
 
     /// Handles the end of the handshake: passes on the request that waited for it, unless another reason remains.
-    fn resume(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    fn release_after_handshake(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get(&id) else { return };
-        let Work::Held(held) = &stream.work else { return };
+        let RequestState::Held(held) = &stream.work else { return };
         let (opened, is_safe, malformed) = (stream.opened, is_safe(&held.head), held.malformed);
         match self.reason_to_hold(id, is_safe, malformed) {
             None => self.release(id, around),
             Some(until) => {
-                if let Some(Work::Held(held)) = self.streams.get_mut(&id).map(|stream| &mut stream.work) {
+                if let Some(RequestState::Held(held)) =
+                    self.streams.get_mut(&id).map(|stream| &mut stream.work)
+                {
                     held.until = until;
                 }
-                self.hold(opened);
+                self.schedule_release(opened);
             }
         }
     }
 
     /// Passes a delayed request to the service.
-    pub(super) fn release(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    pub(super) fn release(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        match std::mem::replace(&mut stream.work, Work::Reading) {
-            Work::Held(held) => {
+        match std::mem::replace(&mut stream.work, RequestState::Reading) {
+            RequestState::Held(held) => {
                 *around.head = held.head;
                 self.request(id, held.malformed, around);
             }
@@ -195,31 +198,35 @@ impl<S: Service> Client<S> {
         }
     }
 
-    fn put(&mut self, id: StreamId, bytes: Bytes) {
+    fn append_body(&mut self, id: StreamId, bytes: Bytes) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.rest = bytes;
         }
     }
 
     /// Parses the bytes taken from a stream. Breaks if no more may be read for now.
-    fn interpret(&mut self, id: StreamId, around: &mut Around<'_, S>) -> Result<ControlFlow<()>, Error> {
+    fn interpret(
+        &mut self,
+        id: StreamId,
+        around: &mut HubContext<'_, S>,
+    ) -> Result<ControlFlow<()>, Http3Error> {
         let limits = around.service.limits(&self.connection).block;
         loop {
             let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
             let taken = stream.rest.clone();
             let mut input = &taken[..];
             let event = stream.reader.receive(&mut input, &limits, around.head, self.peer.fields())?;
-            if matches!(stream.work, Work::Reading) {
+            if matches!(stream.work, RequestState::Reading) {
                 stream.head_bytes += (taken.len() - input.len()) as u64;
             }
             stream.rest = taken.slice(taken.len() - input.len()..);
             match event {
-                Event::Partial => return Ok(ControlFlow::Continue(())),
-                Event::Blocked => return Ok(ControlFlow::Break(())),
-                Event::Trailers => {}
-                Event::Data(piece) => {
+                RequestEvent::Partial => return Ok(ControlFlow::Continue(())),
+                RequestEvent::Blocked => return Ok(ControlFlow::Break(())),
+                RequestEvent::Trailers => {}
+                RequestEvent::Data(piece) => {
                     stream.has_body = true;
-                    if matches!(stream.work, Work::Held(_)) {
+                    if matches!(stream.work, RequestState::Held(_)) {
                         self.release(id, around);
                     }
                     let Some(stream) = self.streams.get_mut(&id) else { return Ok(ControlFlow::Break(())) };
@@ -231,7 +238,7 @@ impl<S: Service> Client<S> {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
-                Event::Request { priority, malformed } => {
+                RequestEvent::Request { priority, malformed } => {
                     if priority.urgency != 3 {
                         prioritise(&mut self.quic, VarInt::from(id).into_inner(), priority.urgency);
                     }
@@ -240,12 +247,13 @@ impl<S: Service> Client<S> {
                         Some(until) => {
                             let head = std::mem::take(around.head);
                             let Some(stream) = self.streams.get_mut(&id) else { continue };
-                            stream.work = Work::Held(Box::new(Held { head, malformed, until }));
+                            stream.work =
+                                RequestState::Held(Box::new(DelayedRequest { head, malformed, until }));
                             let opened = stream.opened;
-                            if until == Until::End {
-                                self.hold(opened);
+                            if until == DelayReason::End {
+                                self.schedule_release(opened);
                             }
-                            if until == Until::Handshake {
+                            if until == DelayReason::Handshake {
                                 return Ok(ControlFlow::Break(()));
                             }
                         }
@@ -261,40 +269,40 @@ impl<S: Service> Client<S> {
         id: StreamId,
         is_safe: bool,
         malformed: Option<ParseError>,
-    ) -> Option<Until> {
+    ) -> Option<DelayReason> {
         // A 0-RTT request may be a replay (RFC 8470 section 3), and its source address may be forged.
         if self.quic.is_handshaking() && !(self.shown && is_safe) {
-            return Some(Until::Handshake);
+            return Some(DelayReason::Handshake);
         }
         if malformed.is_some() || !is_safe {
             return None;
         }
         let announced = self.streams.get(&id).and_then(|stream| stream.reader.announced());
-        (announced.is_none() && !self.is_whole(id)).then_some(Until::End)
+        (announced.is_none() && !self.is_complete(id)).then_some(DelayReason::End)
     }
 
     /// Returns whether the client has sent the whole request; unread bytes are retained.
-    pub(super) fn is_whole(&mut self, id: StreamId) -> bool {
+    pub(super) fn is_complete(&mut self, id: StreamId) -> bool {
         match self.streams.get(&id) {
             Some(stream) if !stream.receiving => return stream.reader.finish().is_ok(),
             Some(stream) if stream.rest.is_empty() => {}
             _ => return false,
         }
         match self.take(id) {
-            Taken::Bytes(bytes) => self.put(id, bytes),
-            Taken::End => {
+            StreamData::Bytes(bytes) => self.append_body(id, bytes),
+            StreamData::End => {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     // A truncated frame is handled by later reads.
                     stream.receiving = stream.reader.finish().is_err();
                     return !stream.receiving;
                 }
             }
-            Taken::Nothing | Taken::Reset => {}
+            StreamData::Nothing | StreamData::Reset => {}
         }
         false
     }
 
-    fn ended(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    fn on_stream_end(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match stream.reader.finish() {
             Ok(()) => {
@@ -303,14 +311,14 @@ impl<S: Service> Client<S> {
                     feed.end();
                 }
                 self.release(id, around);
-                self.forget_if_over(id);
+                self.remove_if_over(id);
             }
             Err(error) => self.fail(id, error, around),
         }
     }
 
     /// Stops reading a stream. Returns whether more data was expected.
-    pub(super) fn abandon(&mut self, id: StreamId) -> bool {
+    pub(super) fn stop_reading(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get_mut(&id) else { return false };
         let was_receiving = std::mem::replace(&mut stream.receiving, false);
         if was_receiving {
@@ -321,55 +329,59 @@ impl<S: Service> Client<S> {
 
     /// Handles a reset of the client's side: its request is incomplete. A response in progress continues unless the
     /// client cancels it too.
-    pub(super) fn broken_off(&mut self, id: StreamId, around: &mut Around<'_, S>) {
-        self.abandon(id);
+    pub(super) fn on_reset(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
+        self.stop_reading(id);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(feed) = &stream.feed {
             feed.fail(BodyError::Aborted);
         }
-        if matches!(stream.work, Work::Reading | Work::Held(_) | Work::Waiting(_)) {
-            self.forsake(id, around);
-            let _ = self.quic.send_stream(id).reset(number(Code::RequestCancelled));
+        if matches!(stream.work, RequestState::Reading | RequestState::Held(_) | RequestState::Waiting(_)) {
+            self.abort_stream(id, around);
+            let _ = self.quic.send_stream(id).reset(code_number(Http3ErrorCode::RequestCancelled));
         }
-        self.forget_if_over(id);
+        self.remove_if_over(id);
     }
 
     /// Handles a request that exceeded its time limit.
-    pub(super) fn too_late(&mut self, id: StreamId, around: &mut Around<'_, S>) {
+    pub(super) fn on_head_timeout(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let reason = "client timed out";
-        self.fail(id, Error { scope: Scope::Stream, code: Code::RequestIncomplete, reason }, around);
+        self.fail(
+            id,
+            Http3Error { scope: ErrorScope::Stream, code: Http3ErrorCode::RequestIncomplete, reason },
+            around,
+        );
     }
 
     /// Rejects a body whose length differs from the announced length, or with malformed trailers, with a status if no
     /// part of the response has been sent (RFC 9114 section 4.1.2). Returns whether it did.
-    fn refuse_body(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) -> bool {
-        if error.code != Code::Message {
+    fn refuse_body(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) -> bool {
+        if error.code != Http3ErrorCode::Message {
             return false;
         }
         self.release(id, around);
         let Some(stream) = self.streams.get_mut(&id) else { return false };
-        let (Work::Waiting(_), Some(feed)) = (&stream.work, &stream.feed) else { return false };
+        let (RequestState::Waiting(_), Some(feed)) = (&stream.work, &stream.feed) else { return false };
         feed.fail(BodyError::Malformed(ParseError::InvalidLength));
-        if self.abandon(id) {
-            let _ = self.quic.recv_stream(id).stop(number(error.code));
+        if self.stop_reading(id) {
+            let _ = self.quic.recv_stream(id).stop(code_number(error.code));
         }
         true
     }
 
     /// Handles a protocol violation of the client.
-    fn fail(&mut self, id: StreamId, error: Error, around: &mut Around<'_, S>) {
-        if error.scope == Scope::Connection {
-            return self.offended(error.code, error.reason, around);
+    fn fail(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) {
+        if error.scope == ErrorScope::Connection {
+            return self.close_with_error(error.code, error.reason, around);
         }
         if self.refuse_body(id, error, around) {
             return;
         }
         around.service.http3_failed(&self.connection, &error.reason);
-        self.abandon(id);
-        self.forsake(id, around);
-        let _ = self.quic.recv_stream(id).stop(number(error.code));
-        let _ = self.quic.send_stream(id).reset(number(error.code));
-        self.forget_if_over(id);
+        self.stop_reading(id);
+        self.abort_stream(id, around);
+        let _ = self.quic.recv_stream(id).stop(code_number(error.code));
+        let _ = self.quic.send_stream(id).reset(code_number(error.code));
+        self.remove_if_over(id);
     }
 }
 
@@ -378,7 +390,7 @@ fn is_safe(head: &RequestHead) -> bool {
     matches!(head.method(), Method::Get | Method::Head | Method::Options)
 }
 
-pub(super) fn number(code: Code) -> VarInt {
+pub(super) fn code_number(code: Http3ErrorCode) -> VarInt {
     VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX)
 }
 

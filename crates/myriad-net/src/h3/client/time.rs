@@ -2,28 +2,28 @@
 
 use std::time::{Duration, Instant};
 
-use myriad_http::h3::Code;
+use myriad_http::h3::Http3ErrorCode;
 use quinn_proto::StreamId;
 
-use super::{Around, Client};
-use crate::h3::request::{RequestStream, Work};
+use super::{HubContext, QuicClient};
+use crate::h3::request::{RequestState, RequestStream};
 use crate::service::{HandshakeFailure, Service};
 
 /// Time that a request whose method usually has no body waits for its end; after that it counts as a request with a
 /// body.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 
-impl<S: Service> Client<S> {
+impl<S: Service> QuicClient<S> {
     /// Returns the time of the next timer.
     pub(in crate::h3) fn wake_at(&mut self) -> Option<Instant> {
-        let own = self.own_time();
+        let own = self.next_own_timer();
         match (self.quic.poll_timeout(), own) {
             (Some(quic), Some(own)) => Some(quic.min(own)),
             (quic, own) => quic.or(own),
         }
     }
 
-    fn own_time(&self) -> Option<Instant> {
+    fn next_own_timer(&self) -> Option<Instant> {
         if self.is_over() {
             return None;
         }
@@ -31,37 +31,40 @@ impl<S: Service> Client<S> {
             return self.handshake_until;
         }
         if self.streams.is_empty() {
-            let over = |told: Instant| told.max(self.looked) + self.farewell();
+            let over = |told: Instant| told.max(self.looked) + self.goaway_grace();
             return Some(self.leaving.map_or(self.active + self.idle, over));
         }
         if self.held_until.is_some() {
             return self.held_until;
         }
-        let apart =
+        let interval =
             [self.head_timeout, self.head_grace].into_iter().flatten().fold(self.idle / 2, Duration::min);
-        Some(self.looked + apart)
+        Some(self.looked + interval)
     }
 
     /// Runs the expired timers, if any.
-    pub(in crate::h3) fn tick(&mut self, around: &mut Around<'_, S>) {
+    pub(in crate::h3) fn tick(&mut self, around: &mut HubContext<'_, S>) {
         let now = around.now;
         if self.quic.poll_timeout().is_some_and(|at| at <= now) {
             self.quic.handle_timeout(now);
         }
-        if self.own_time().is_none_or(|at| at > now) {
+        if self.next_own_timer().is_none_or(|at| at > now) {
             return;
         }
         if self.handshake_until.is_some() {
             around.service.handshake_over(&self.connection, Some(HandshakeFailure::TimedOut));
-            self.close(now, Code::NoError, "handshake timed out");
+            self.close(now, Http3ErrorCode::NoError, "handshake timed out");
         } else if self.streams.is_empty() {
-            self.leave(now);
+            self.shut_down(now);
             self.looked = now;
         } else {
             self.looked = now;
             self.release_held(around);
-            self.end_late_heads(around);
-            if self.streams.values().any(|stream| matches!(stream.work, Work::Waiting(_) | Work::Sending(_)))
+            self.abort_late_heads(around);
+            if self
+                .streams
+                .values()
+                .any(|stream| matches!(stream.work, RequestState::Waiting(_) | RequestState::Sending(_)))
             {
                 // A slow response must not look like a lost connection.
                 self.quic.ping();
@@ -70,40 +73,40 @@ impl<S: Service> Client<S> {
     }
 
     /// Passes on the requests whose waiting time is over.
-    fn release_held(&mut self, around: &mut Around<'_, S>) {
-        let is_due = |stream: &RequestStream<S::Ticket>| {
-            stream.is_held_for_its_end() && stream.opened + END_PATIENCE <= around.now
+    fn release_held(&mut self, around: &mut HubContext<'_, S>) {
+        let is_due = |stream: &RequestStream<S::ExchangeState>| {
+            stream.awaits_stream_end() && stream.opened + END_PATIENCE <= around.now
         };
         let due: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| is_due(stream)).map(|(id, _)| *id).collect();
         for id in due {
             self.release(id, around);
         }
-        let held = self.streams.values().filter(|stream| stream.is_held_for_its_end());
+        let held = self.streams.values().filter(|stream| stream.awaits_stream_end());
         self.held_until = held.map(|stream| stream.opened + END_PATIENCE).min();
     }
 
     /// Schedules the release of a request that waits for its end and whose stream was opened at `opened`.
-    pub(super) fn hold(&mut self, opened: Instant) {
+    pub(super) fn schedule_release(&mut self, opened: Instant) {
         let until = opened + END_PATIENCE;
         self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
     }
 
     /// Aborts requests whose heads have not arrived within `client_header_timeout` or arrive slower than
     /// `client_min_rate`.
-    fn end_late_heads(&mut self, around: &mut Around<'_, S>) {
+    fn abort_late_heads(&mut self, around: &mut HubContext<'_, S>) {
         let rate = self.min_rate;
-        let is_late = |stream: &RequestStream<S::Ticket>| {
+        let is_late = |stream: &RequestStream<S::ExchangeState>| {
             let age = around.now.saturating_duration_since(stream.opened);
             let is_over = self.head_timeout.is_some_and(|timeout| timeout <= age);
-            let is_slow = matches!(stream.work, Work::Reading)
-                && rate.is_missed(stream.head_bytes, age.as_millis() as u64);
-            matches!(stream.work, Work::Reading | Work::Held(_)) && (is_over || is_slow)
+            let is_slow = matches!(stream.work, RequestState::Reading)
+                && rate.is_below_rate(stream.head_bytes, age.as_millis() as u64);
+            matches!(stream.work, RequestState::Reading | RequestState::Held(_)) && (is_over || is_slow)
         };
         let late: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| is_late(stream)).map(|(id, _)| *id).collect();
         for id in late {
-            self.too_late(id, around);
+            self.on_head_timeout(id, around);
         }
     }
 }

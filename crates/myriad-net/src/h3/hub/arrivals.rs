@@ -9,27 +9,27 @@ use std::time::Instant;
 use bytes::BytesMut;
 use quinn_proto::{DatagramEvent, Incoming, Transmit};
 
-use super::Hub;
-use crate::connection::{Connection, Peer, next_serial};
+use super::QuicListener;
+use crate::connection::{ClientAddress, Connection, next_serial};
 use crate::h3::address_proof::AddressProof;
-use crate::h3::cid::{LENGTH, Owner, destination};
-use crate::h3::client::Client;
+use crate::h3::cid::{CidOwner, LENGTH, destination};
+use crate::h3::client::QuicClient;
 use crate::h3::crossing::Datagram;
-use crate::h3::handshakes::Reception;
+use crate::h3::handshakes::HandshakeDecision;
 use crate::h3::settings::QuicSettings;
-use crate::seats::Guard;
+use crate::seats::ClientGuard;
 use crate::service::{ConnectionEvent, Service};
 
 /// Recipient of a datagram.
-enum Addressee {
+enum DatagramRecipient {
     Own,
     /// Another worker of this process.
     Worker(u8),
     /// A worker of another process.
-    Process(Owner),
+    Process(CidOwner),
 }
 
-impl<S: Service> Hub<S> {
+impl<S: Service> QuicListener<S> {
     /// Reads datagrams. Returns whether more may be available.
     pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
@@ -44,12 +44,12 @@ impl<S: Service> Hub<S> {
             }
         }
         for datagram in datagrams {
-            match self.addressee(&datagram.bytes) {
-                Addressee::Own => self.handle(now, datagram, cx),
-                Addressee::Worker(worker) => self.place.crossing.pass(worker, datagram),
-                Addressee::Process(owner) => {
+            match self.recipient(&datagram.bytes) {
+                DatagramRecipient::Own => self.handle(now, datagram, cx),
+                DatagramRecipient::Worker(worker) => self.place.crossing.enqueue(worker, datagram),
+                DatagramRecipient::Process(owner) => {
                     // A datagram of a process that has exited gets a reset, which any worker can send.
-                    if !self.place.relay.pass(owner, &datagram) {
+                    if !self.place.relay.forward(owner, &datagram) {
                         self.handle(now, datagram, cx);
                     }
                 }
@@ -61,16 +61,16 @@ impl<S: Service> Hub<S> {
         more
     }
 
-    fn addressee(&self, datagram: &BytesMut) -> Addressee {
-        let Some((id, is_long)) = destination(datagram) else { return Addressee::Own };
-        let worker = match self.names.owner(id) {
-            Some(owner) if owner.process != self.place.process => return Addressee::Process(owner),
+    fn recipient(&self, datagram: &BytesMut) -> DatagramRecipient {
+        let Some((id, is_long)) = destination(datagram) else { return DatagramRecipient::Own };
+        let worker = match self.cids.owner(id) {
+            Some(owner) if owner.process != self.place.process => return DatagramRecipient::Process(owner),
             Some(owner) => owner.worker,
             // The ID was chosen by the client for its first datagrams: all of them go to one worker.
             None if is_long && !self.place.alone => first_worker(id, self.place.crossing.workers()),
-            None => return Addressee::Own,
+            None => return DatagramRecipient::Own,
         };
-        if worker == self.place.worker { Addressee::Own } else { Addressee::Worker(worker) }
+        if worker == self.place.worker { DatagramRecipient::Own } else { DatagramRecipient::Worker(worker) }
     }
 
     fn handle(&mut self, now: Instant, datagram: Datagram, cx: &mut Context<'_>) {
@@ -83,8 +83,8 @@ impl<S: Service> Hub<S> {
                 if let Some(Some(client)) = self.clients.get_mut(handle.0) {
                     client.received(came);
                     client.quic.handle_event(event);
-                    client.came_from(from.ip(), came);
-                    self.mark(handle.0);
+                    client.record_source(from.ip(), came);
+                    self.mark_pending(handle.0);
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
@@ -121,23 +121,27 @@ impl<S: Service> Hub<S> {
         let from = incoming.remote_address();
         let bound = self.sockets[0].local;
         let local = SocketAddr::new(incoming.local_ip().unwrap_or(bound.ip()), bound.port());
-        let connection =
-            Connection::without_socket(next_serial(), self.place.number, (Peer::Inet(from), local), None);
+        let connection = Connection::without_socket(
+            next_serial(),
+            self.place.number,
+            (ClientAddress::Inet(from), local),
+            None,
+        );
         let settings = self.service.quic(&connection).filter(|_| !self.leaving);
         let Some(settings) = settings else {
             return Some(self.endpoint.refuse(incoming, out));
         };
         if !self.seats.has_room() {
-            self.seats.note_refused();
+            self.seats.record_refusal();
             return Some(self.endpoint.refuse(incoming, out));
         }
         // No connection is evicted for a forged address.
         let must_show = settings.retry || self.seats.is_short();
-        match self.handshakes.receive(from.ip(), shown) {
-            Reception::Accept if must_show && !shown => return self.retry(incoming, out),
-            Reception::Retry => return self.retry(incoming, out),
-            Reception::Refuse => return Some(self.endpoint.refuse(incoming, out)),
-            Reception::Accept => {}
+        match self.handshakes.decide(from.ip(), shown) {
+            HandshakeDecision::Accept if must_show && !shown => return self.retry(incoming, out),
+            HandshakeDecision::Retry => return self.retry(incoming, out),
+            HandshakeDecision::Refuse => return Some(self.endpoint.refuse(incoming, out)),
+            HandshakeDecision::Accept => {}
         }
         self.accept(now, (incoming, came), connection, &settings, out)
     }
@@ -162,11 +166,11 @@ impl<S: Service> Hub<S> {
             Err(error) => return error.response,
         };
         self.seats.make_room();
-        let guard = Guard::new(&self.seats, &connection);
-        self.service.note(ConnectionEvent::Accepted);
+        let guard = ClientGuard::new(&self.seats, &connection);
+        self.service.count_event(ConnectionEvent::Accepted);
         let from = quic.remote_address().ip();
         let mut client =
-            Box::new(Client::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
+            Box::new(QuicClient::new((quic, handle.0), (shown, proof), connection, guard, settings, now));
         client.counted = Some(from);
         client.wake_by(&self.wakes);
         client.received(came);
@@ -176,7 +180,7 @@ impl<S: Service> Hub<S> {
         }
         self.clients[handle.0] = Some(client);
         self.open += 1;
-        self.mark(handle.0);
+        self.mark_pending(handle.0);
         None
     }
 }

@@ -25,7 +25,7 @@ pub(super) const LONGEST: usize = HEAD + 65_535;
 
 /// Message between processes.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum RelayMessage {
     /// Datagram of a connection of the receiver.
     Datagram { listener: u64, worker: u8, datagram: Datagram },
     /// The sender has stopped reading the listener's sockets; the receiver reads them.
@@ -33,7 +33,7 @@ pub(super) enum Message {
 }
 
 /// Returns the header of a datagram message.
-pub(super) fn head_of_datagram(listener: u64, worker: u8, datagram: &Datagram) -> Vec<u8> {
+pub(super) fn datagram_header(listener: u64, worker: u8, datagram: &Datagram) -> Vec<u8> {
     let mut head = Vec::with_capacity(HEAD);
     head.extend_from_slice(&[VERSION, DATAGRAM]);
     head.extend_from_slice(&listener.to_be_bytes());
@@ -56,10 +56,10 @@ pub(super) fn read(listener: u64) -> Vec<u8> {
     message
 }
 
-impl Message {
+impl RelayMessage {
     /// Parses a message; `None` if it is malformed.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader { rest: bytes };
+        let mut reader = RelayMessageReader { rest: bytes };
         let ([VERSION], [kind]) = (reader.take()?, reader.take()?) else { return None };
         let listener = u64::from_be_bytes(reader.take()?);
         match kind {
@@ -91,7 +91,7 @@ impl Message {
         match self {
             Self::Read { listener } => read(*listener),
             Self::Datagram { listener, worker, datagram } => {
-                let mut bytes = head_of_datagram(*listener, *worker, datagram);
+                let mut bytes = datagram_header(*listener, *worker, datagram);
                 bytes.extend_from_slice(&datagram.bytes);
                 bytes
             }
@@ -101,7 +101,7 @@ impl Message {
 
 /// Returns whether a parsed message serializes to the same bytes; for fuzzing.
 pub fn examine(bytes: &[u8]) -> bool {
-    Message::parse(bytes).is_none_or(|message| message.write() == bytes)
+    RelayMessage::parse(bytes).is_none_or(|message| message.write() == bytes)
 }
 
 fn put_address(out: &mut Vec<u8>, address: Option<IpAddr>) {
@@ -118,11 +118,11 @@ fn put_address(out: &mut Vec<u8>, address: Option<IpAddr>) {
     out.extend_from_slice(&bytes);
 }
 
-struct Reader<'a> {
+struct RelayMessageReader<'a> {
     rest: &'a [u8],
 }
 
-impl Reader<'_> {
+impl RelayMessageReader<'_> {
     fn take<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
         let (taken, rest) = self.rest.split_first_chunk::<COUNT>()?;
         self.rest = rest;
@@ -163,16 +163,18 @@ mod tests {
             datagram("[2001:db8::1]:1", None, None),
             datagram("[fe80::1%7]:65535", Some("fe80::2"), Some(EcnCodepoint::Ect0)),
         ] {
-            let whole = [&head_of_datagram(7, 3, &sample)[..], &sample.bytes].concat();
-            let Some(Message::Datagram { listener: 7, worker: 3, datagram }) = Message::parse(&whole) else {
+            let whole = [&datagram_header(7, 3, &sample)[..], &sample.bytes].concat();
+            let Some(RelayMessage::Datagram { listener: 7, worker: 3, datagram }) =
+                RelayMessage::parse(&whole)
+            else {
                 panic!("{sample:?}");
             };
             assert_eq!(format!("{datagram:?}"), format!("{sample:?}"));
             for length in 0..HEAD {
-                assert!(Message::parse(&whole[..length]).is_none(), "{length}");
+                assert!(RelayMessage::parse(&whole[..length]).is_none(), "{length}");
             }
         }
-        assert!(matches!(Message::parse(&read(9)), Some(Message::Read { listener: 9 })));
+        assert!(matches!(RelayMessage::parse(&read(9)), Some(RelayMessage::Read { listener: 9 })));
     }
 
     #[test]
@@ -183,7 +185,7 @@ mod tests {
             (random >> 33) as u8
         };
         let sample = datagram("[fe80::1%7]:65535", Some("192.0.2.1"), Some(EcnCodepoint::Ect1));
-        let whole = [&head_of_datagram(7, 3, &sample)[..], &sample.bytes].concat();
+        let whole = [&datagram_header(7, 3, &sample)[..], &sample.bytes].concat();
         let mut messages = 0;
         for _ in 0..200_000 {
             let mut bytes = whole.clone();
@@ -192,7 +194,7 @@ mod tests {
                 bytes[at] = if next() % 2 == 0 { next() } else { next() % 8 };
             }
             bytes.truncate(usize::from(next()) % 128);
-            messages += usize::from(Message::parse(&bytes).is_some());
+            messages += usize::from(RelayMessage::parse(&bytes).is_some());
             assert!(examine(&bytes), "{bytes:?}");
         }
         assert!(messages > 10_000, "{messages}");

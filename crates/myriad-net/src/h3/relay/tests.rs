@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::*;
-use crate::h3::place::QuicShare;
+use crate::h3::place::QuicListenerShare;
 
 const NAME: &str = "quic:127.0.0.1:443";
 
@@ -19,8 +19,8 @@ fn process(number: u8, standing: Standing) -> QuicProcess {
 
 /// Process with its inbox, and the socket that writes to it.
 struct Member {
-    relay: Arc<Relay>,
-    crossing: Arc<Crossing>,
+    relay: Arc<QuicRelay>,
+    crossing: Arc<WorkerInboxes>,
     way_in: OwnedFd,
     inbox: OwnedFd,
 }
@@ -33,11 +33,16 @@ impl Member {
 
     fn with_patience(patience: Duration) -> Self {
         let (way_in, inbox) = pair();
-        Self { relay: Arc::new(Relay::with_patience(patience)), crossing: Crossing::new(2), way_in, inbox }
+        Self {
+            relay: Arc::new(QuicRelay::with_max_wait(patience)),
+            crossing: WorkerInboxes::new(2),
+            way_in,
+            inbox,
+        }
     }
 
-    fn share(&self) -> QuicShare {
-        QuicShare::new(&self.relay, NAME, &self.crossing)
+    fn share(&self) -> QuicListenerShare {
+        QuicListenerShare::new(&self.relay, NAME, &self.crossing)
     }
 
     fn way_in(&self) -> OwnedFd {
@@ -45,10 +50,10 @@ impl Member {
     }
 
     /// Processes the messages that are in the inbox now.
-    fn hear(&self) {
+    fn process_inbox(&self) {
         let mut buffer = vec![0; LONGEST];
         while let Ok((_, count)) = recv(&self.inbox, &mut buffer[..], RecvFlags::DONTWAIT) {
-            self.relay.take(&buffer[..count]);
+            self.relay.process_message(&buffer[..count]);
         }
     }
 }
@@ -61,25 +66,25 @@ fn datagram() -> Datagram {
 #[test]
 fn only_one_process_reads_and_successor_starts_once_notified() {
     let (old, new) = (Member::new(), Member::new());
-    old.relay.know(process(1, Standing::Serving), Vec::new());
+    old.relay.set_processes(process(1, Standing::Serving), Vec::new());
     let old_share = old.share();
     assert!(old_share.reads());
     let know = |old_standing, new_standing| {
         let of_new = vec![(process(1, old_standing), old.way_in())];
-        new.relay.know(process(2, new_standing), of_new);
-        old.relay.know(process(1, old_standing), vec![(process(2, new_standing), new.way_in())]);
+        new.relay.set_processes(process(2, new_standing), of_new);
+        old.relay.set_processes(process(1, old_standing), vec![(process(2, new_standing), new.way_in())]);
     };
     know(Standing::Serving, Standing::Starting);
     let new_share = new.share();
     assert!(old_share.reads() && !new_share.reads());
     know(Standing::Serving, Standing::Serving);
     assert!(!old_share.reads() && !new_share.reads(), "what comes now waits in the sockets");
-    new.hear();
+    new.process_inbox();
     assert!(new_share.reads());
     // And back: the new process leaves.
-    new.relay.leave();
+    new.relay.stop_accepting();
     assert!(!new_share.reads());
-    old.hear();
+    old.process_inbox();
     assert!(old_share.reads() && new_share.has_successor());
     know(Standing::Serving, Standing::Leaving);
     assert!(old_share.reads() && !old_share.has_successor() && !new_share.reads());
@@ -88,10 +93,12 @@ fn only_one_process_reads_and_successor_starts_once_notified() {
 #[test]
 fn process_without_notification_reads_after_timeout() {
     let (old, new) = (Member::new(), Member::with_patience(Duration::from_millis(1)));
-    new.relay.know(process(2, Standing::Starting), vec![(process(1, Standing::Serving), old.way_in())]);
+    new.relay
+        .set_processes(process(2, Standing::Starting), vec![(process(1, Standing::Serving), old.way_in())]);
     let share = new.share();
     assert!(!share.reads(), "it does not serve yet");
-    new.relay.know(process(2, Standing::Serving), vec![(process(1, Standing::Serving), old.way_in())]);
+    new.relay
+        .set_processes(process(2, Standing::Serving), vec![(process(1, Standing::Serving), old.way_in())]);
     while !share.reads() {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -100,34 +107,35 @@ fn process_without_notification_reads_after_timeout() {
 #[test]
 fn process_that_left_still_has_successor_after_it_exits() {
     let (old, new) = (Member::new(), Member::new());
-    old.relay.know(process(1, Standing::Serving), Vec::new());
+    old.relay.set_processes(process(1, Standing::Serving), Vec::new());
     let share = old.share();
     let others = |standing| vec![(process(2, standing), new.way_in())];
     // A process that came and went while this process served is not a successor.
-    old.relay.know(process(1, Standing::Serving), others(Standing::Serving));
-    old.relay.know(process(1, Standing::Serving), Vec::new());
-    old.relay.leave();
+    old.relay.set_processes(process(1, Standing::Serving), others(Standing::Serving));
+    old.relay.set_processes(process(1, Standing::Serving), Vec::new());
+    old.relay.stop_accepting();
     assert!(share.reads() && !share.has_successor());
-    old.relay.know(process(1, Standing::Leaving), others(Standing::Serving));
+    old.relay.set_processes(process(1, Standing::Leaving), others(Standing::Serving));
     assert!(!share.reads() && share.has_successor());
-    old.relay.know(process(1, Standing::Leaving), Vec::new());
+    old.relay.set_processes(process(1, Standing::Leaving), Vec::new());
     assert!(share.reads() && share.has_successor(), "it reads until the next one serves");
-    old.relay.know(process(1, Standing::Leaving), others(Standing::Starting));
+    old.relay.set_processes(process(1, Standing::Leaving), others(Standing::Starting));
     assert!(share.reads() && share.has_successor());
 }
 
 #[test]
 fn last_leaving_process_reads_and_one_without_listener_does_not() {
     let (old, new) = (Member::new(), Member::new());
-    old.relay.know(process(1, Standing::Serving), Vec::new());
+    old.relay.set_processes(process(1, Standing::Serving), Vec::new());
     let share = old.share();
     let without = QuicProcess { listeners: Vec::new(), ..process(2, Standing::Serving) };
-    old.relay.know(process(1, Standing::Serving), vec![(without, new.way_in())]);
-    old.relay.leave();
+    old.relay.set_processes(process(1, Standing::Serving), vec![(without, new.way_in())]);
+    old.relay.stop_accepting();
     assert!(share.reads());
-    old.relay.know(process(1, Standing::Leaving), vec![(process(2, Standing::Leaving), new.way_in())]);
+    old.relay
+        .set_processes(process(1, Standing::Leaving), vec![(process(2, Standing::Leaving), new.way_in())]);
     assert!(!share.reads());
-    old.relay.know(process(1, Standing::Leaving), Vec::new());
+    old.relay.set_processes(process(1, Standing::Leaving), Vec::new());
     assert!(share.reads());
 }
 
@@ -135,18 +143,19 @@ fn last_leaving_process_reads_and_one_without_listener_does_not() {
 fn datagram_is_passed_to_its_worker_and_refused_for_missing_process() {
     let (old, new) = (Member::new(), Member::new());
     let _ = old.share();
-    new.relay.know(process(2, Standing::Serving), vec![(process(1, Standing::Leaving), old.way_in())]);
+    new.relay
+        .set_processes(process(2, Standing::Serving), vec![(process(1, Standing::Leaving), old.way_in())]);
     let share = new.share();
-    assert!(share.pass(Owner { worker: 1, process: 1 }, &datagram()));
-    assert!(!share.pass(Owner { worker: 1, process: 3 }, &datagram()));
-    old.hear();
-    old.crossing.attend(1, Waker::noop());
+    assert!(share.forward(CidOwner { worker: 1, process: 1 }, &datagram()));
+    assert!(!share.forward(CidOwner { worker: 1, process: 3 }, &datagram()));
+    old.process_inbox();
+    old.crossing.set_waker(1, Waker::noop());
     assert!(old.crossing.take(0).is_empty());
     assert_eq!(&old.crossing.take(1)[0].bytes[..], b"bytes");
     // Datagrams that exceed the inbox are dropped without waiting.
     for _ in 0..20_000 {
-        assert!(share.pass(Owner { worker: 0, process: 1 }, &datagram()));
+        assert!(share.forward(CidOwner { worker: 0, process: 1 }, &datagram()));
     }
     drop(old);
-    assert!(!share.pass(Owner { worker: 1, process: 1 }, &datagram()));
+    assert!(!share.forward(CidOwner { worker: 1, process: 1 }, &datagram()));
 }

@@ -5,22 +5,22 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use myriad_exchange::subrequest::Asked;
+use myriad_exchange::subrequest::SubrequestFuture;
 use myriad_http::body::{Body, BodyError, BoxBody};
 
 /// Part of the page.
-pub(super) enum Part {
+pub(super) enum AdditionPart {
     /// Response to a subrequest, which is awaited when its turn comes.
-    Asked(Asked),
+    Subrequest(SubrequestFuture),
     /// Body.
     Body(BoxBody),
 }
 
 /// Parts in their order.
-pub(super) struct AdditionBody(VecDeque<Part>);
+pub(super) struct AdditionBody(VecDeque<AdditionPart>);
 
 impl AdditionBody {
-    pub(super) fn new(parts: Vec<Part>) -> Self {
+    pub(super) fn new(parts: Vec<AdditionPart>) -> Self {
         Self(parts.into())
     }
 }
@@ -30,15 +30,15 @@ impl Body for AdditionBody {
         loop {
             match self.0.front_mut() {
                 None => return Poll::Ready(None),
-                Some(Part::Asked(asked)) => {
+                Some(AdditionPart::Subrequest(asked)) => {
                     let answer = ready!(asked.as_mut().poll(cx));
-                    if answer.answer.dropped {
+                    if answer.response.dropped {
                         self.0.clear();
                         return Poll::Ready(Some(Err(BodyError::Aborted)));
                     }
-                    self.0[0] = Part::Body(answer.into_body());
+                    self.0[0] = AdditionPart::Body(answer.into_body());
                 }
-                Some(Part::Body(body)) => match ready!(body.as_mut().poll_data(cx)) {
+                Some(AdditionPart::Body(body)) => match ready!(body.as_mut().poll_data(cx)) {
                     None => drop(self.0.pop_front()),
                     Some(Ok(piece)) => return Poll::Ready(Some(Ok(piece))),
                     // The following parts would be misplaced.

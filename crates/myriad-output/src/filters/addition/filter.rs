@@ -5,10 +5,10 @@ use myriad_http::Method;
 use myriad_http::media_types::TypeSet;
 use myriad_net::ResponseBody;
 
-use super::body::{AdditionBody, Part};
+use super::body::{AdditionBody, AdditionPart};
 use super::settings::AdditionSettings;
 use crate::filters::wrap::{begin_text, is_packed};
-use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_exchange::subrequest;
 
@@ -38,16 +38,16 @@ impl Filter<Exchange> for Addition {
     }
 
     fn changes(&self, media_type: &[u8]) -> bool {
-        !media_type.is_empty() && self.types.cover(media_type)
+        !media_type.is_empty() && self.types.contains(media_type)
     }
 
     /// The subrequests depend on the rules as evaluated for the page.
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         false
     }
 
     /// Applies to main requests only, so that pages that add each other do not recurse.
-    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let is_page = answer.status == 200 && !exchange.request.is_subrequest();
         if !is_page || is_packed(answer) || !self.changes(answer.bare_media_type()) {
             return;
@@ -61,7 +61,7 @@ impl Filter<Exchange> for Addition {
         let mut parts = Vec::new();
         if exchange.request.received.head.method() != Method::Head {
             parts.extend(part(exchange, &self.before));
-            parts.push(Part::Body(pulled(body)));
+            parts.push(AdditionPart::Body(pull_body(body)));
             parts.extend(part(exchange, &self.after));
         }
         answer.body = ResponseBody::Stream(Box::pin(AdditionBody::new(parts)), None);
@@ -69,9 +69,11 @@ impl Filter<Exchange> for Addition {
 }
 
 /// Starts a subrequest; errors are written to the error log.
-fn part(exchange: &mut Exchange, path: &[u8]) -> Option<Part> {
+fn part(exchange: &mut Exchange, path: &[u8]) -> Option<AdditionPart> {
     if path.is_empty() {
         return None;
     }
-    subrequest::begin(exchange, path, b"").ok().map(|child| Part::Asked(subrequest::ask(child)))
+    subrequest::begin(exchange, path, b"")
+        .ok()
+        .map(|child| AdditionPart::Subrequest(subrequest::execute(child)))
 }

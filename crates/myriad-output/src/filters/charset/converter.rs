@@ -5,19 +5,19 @@ use std::io::Write;
 use bytes::Bytes;
 use myriad_http::body::BodyError;
 
-use super::tables::Recode;
+use super::tables::ConversionTable;
 use crate::transform::{Transform, WINDOW};
 
 /// Body converter; it buffers the bytes of an incomplete character.
 pub(crate) struct Converter {
-    table: Recode,
+    table: ConversionTable,
     /// Start of a character, at most three bytes.
-    begun: Vec<u8>,
+    incomplete: Vec<u8>,
 }
 
 impl Converter {
-    pub(crate) fn new(table: Recode) -> Self {
-        Self { table, begun: Vec::new() }
+    pub(crate) fn new(table: ConversionTable) -> Self {
+        Self { table, incomplete: Vec::new() }
     }
 
     /// Converts a complete text.
@@ -31,20 +31,20 @@ impl Converter {
 
     /// Consumes a non-ASCII byte of UTF-8, or completes a character.
     fn decode(&mut self, byte: u8, out: &mut Vec<u8>) {
-        self.begun.push(byte);
-        match std::str::from_utf8(&self.begun) {
+        self.incomplete.push(byte);
+        match std::str::from_utf8(&self.incomplete) {
             Ok(text) => {
                 let character = text.chars().next().map_or(0, u32::from);
                 self.character(character, out);
-                self.begun.clear();
+                self.incomplete.clear();
             }
             // Further bytes may complete the character.
             Err(error) if error.error_len().is_none() => {}
             Err(_) => {
                 out.push(b'?');
-                let begins_anew = self.begun.len() > 1 && !(0x80..0xc0).contains(&byte);
-                self.begun.clear();
-                if begins_anew {
+                let starts_character = self.incomplete.len() > 1 && !(0x80..0xc0).contains(&byte);
+                self.incomplete.clear();
+                if starts_character {
                     self.byte(byte, out);
                 }
             }
@@ -52,7 +52,7 @@ impl Converter {
     }
 
     fn byte(&mut self, byte: u8, out: &mut Vec<u8>) {
-        if byte.is_ascii() && self.begun.is_empty() {
+        if byte.is_ascii() && self.incomplete.is_empty() {
             out.push(byte);
         } else {
             self.decode(byte, out);
@@ -61,7 +61,7 @@ impl Converter {
 
     /// Writes a character; one that the charset lacks becomes a numeric HTML entity.
     fn character(&self, character: u32, out: &mut Vec<u8>) {
-        let Recode::FromUtf8(table) = &self.table else { return };
+        let ConversionTable::FromUtf8(table) = &self.table else { return };
         match table.get(&character) {
             Some(byte) => out.push(*byte),
             None => {
@@ -77,19 +77,19 @@ impl Transform for Converter {
         let (now, later) = input.split_at(input.len().min(WINDOW));
         *input = later;
         match &self.table {
-            Recode::Bytes(table) => out.extend(now.iter().map(|byte| table[usize::from(*byte)])),
-            Recode::ToUtf8(table) => {
+            ConversionTable::Bytes(table) => out.extend(now.iter().map(|byte| table[usize::from(*byte)])),
+            ConversionTable::ToUtf8(table) => {
                 for byte in now {
                     out.extend_from_slice(&table[usize::from(*byte)]);
                 }
             }
-            Recode::FromUtf8(_) => now.iter().for_each(|byte| self.byte(*byte, out)),
+            ConversionTable::FromUtf8(_) => now.iter().for_each(|byte| self.byte(*byte, out)),
         }
         Ok(later.is_empty())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
-        if !std::mem::take(&mut self.begun).is_empty() {
+        if !std::mem::take(&mut self.incomplete).is_empty() {
             out.push(b'?');
         }
         Ok(())
@@ -101,11 +101,11 @@ mod tests {
     use super::*;
     use crate::transform::tests::run;
 
-    fn koi8() -> [Recode; 2] {
-        Recode::with_utf8(&[(0xc1, "а".into()), (0xc2, "б".into())])
+    fn koi8() -> [ConversionTable; 2] {
+        ConversionTable::with_utf8(&[(0xc1, "а".into()), (0xc2, "б".into())])
     }
 
-    fn converted(table: &Recode, text: &[u8]) -> Vec<u8> {
+    fn converted(table: &ConversionTable, text: &[u8]) -> Vec<u8> {
         let whole = run(Converter::new(table.clone()), text, text.len());
         for size in 1..5 {
             assert_eq!(run(Converter::new(table.clone()), text, size), whole, "in pieces of {size}");
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn bytes_become_bytes() {
-        let [there, back] = Recode::between_bytes(&[(0xe1, vec![0xc1])]);
+        let [there, back] = ConversionTable::between_bytes(&[(0xe1, vec![0xc1])]);
         assert_eq!(converted(&there, b"a\xe1\xe2"), b"a\xc1?");
         assert_eq!(converted(&back, b"\xc1"), b"\xe1");
     }

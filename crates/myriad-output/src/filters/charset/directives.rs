@@ -1,7 +1,7 @@
 //! Directive table.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least, block,
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, add_types, at_least, block,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Node, Word, set};
@@ -51,17 +51,17 @@ pub static ROWS: &[Directive] = &[
     .repeats(),
 ];
 
-fn charset(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn charset(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<CharsetSettings>().name =
         if args.bytes(0) == b"off" { None } else { Some(args.text(0)?) };
     Ok(())
 }
 
-fn charset_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn charset_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add_types(&mut settings.feature_mut::<CharsetSettings>().types, args)
 }
 
-fn charset_map(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn charset_map(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut map =
         CharsetMapConf { from: args.name(0)?, to: args.name(1)?, pairs: Vec::new(), span: args.node.span };
     let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);

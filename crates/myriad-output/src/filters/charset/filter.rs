@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 use myriad_script::{Frame, Template};
 
 use super::converter::Converter;
 use super::settings::{CharsetMaps, CharsetSettings};
-use super::tables::{Charsets, Recode};
+use super::tables::{Charsets, ConversionTable};
 use crate::filters::wrap::{is_packed, wrap};
 use crate::transform::transformed;
-use myriad_exchange::exchange::{Answer, Exchange, Filter, Request, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// `charset*`.
@@ -46,13 +46,13 @@ pub(crate) fn compiled(
     if let Some(source) = &written.source {
         check_table(compiler, &charsets, source, name);
     }
-    let is_told = written.source.is_some() || written.override_named;
+    let has_source_rule = written.source.is_some() || written.override_named;
     Some(Box::new(Charset {
         name: compiler.answer_template(name),
         source: written.source.as_ref().map(|source| compiler.answer_template(source)),
         override_named: written.override_named,
         types: TypeSet::new(&written.types),
-        converts: is_told && !CharsetMaps::of(compiler.model()).is_empty(),
+        converts: has_source_rule && !CharsetMaps::of(compiler.model()).is_empty(),
         charsets,
     }))
 }
@@ -78,7 +78,7 @@ impl Filter<Exchange> for Charset {
     }
 
     fn changes(&self, media_type: &[u8]) -> bool {
-        self.converts && (self.override_named || self.types.cover(media_type))
+        self.converts && (self.override_named || self.types.contains(media_type))
     }
 
     fn changes_bodies(&self) -> bool {
@@ -86,19 +86,19 @@ impl Filter<Exchange> for Charset {
     }
 
     /// `charset $map` may read the media type of the response.
-    fn asks_of_head(&self) -> bool {
+    fn reads_response_head(&self) -> bool {
         true
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         true
     }
 
     /// Adds the charset of the place, and converts the body if its known charset differs.
-    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let Some(media_type) = answer.media_type() else { return };
         let (bare, named) = split(media_type);
-        let wanted = if named.is_some() { self.override_named } else { self.types.cover(bare) };
+        let wanted = if named.is_some() { self.override_named } else { self.types.contains(bare) };
         if !wanted || matches!(answer.status, 301 | 302) {
             return;
         }
@@ -128,31 +128,31 @@ impl Filter<Exchange> for Charset {
 
 impl Charset {
     /// Returns whether the body is now in the target charset.
-    fn convert(&self, request: &Request, answer: &mut Answer, from: &[u8], to: &[u8]) -> bool {
-        let known = self.charsets.knows(from) && self.charsets.knows(to);
+    fn convert(&self, request: &Request, answer: &mut ContentResponse, from: &[u8], to: &[u8]) -> bool {
+        let known = self.charsets.contains(from) && self.charsets.contains(to);
         if known && is_packed(answer) {
             return false;
         }
         let Some(table) = self.charsets.table(from, to) else {
             let (from, to) = (String::from_utf8_lossy(from), String::from_utf8_lossy(to));
             let message = format_args!("no \"charset_map\" between the charsets \"{from}\" and \"{to}\"");
-            request.log(Level::Error, message);
+            request.log(LogLevel::Error, message);
             return false;
         };
-        lay_over(answer, table, request.place().files.etag);
+        convert_body(answer, table, request.place().files.etag);
         true
     }
 }
 
 /// Applies the conversion by a table to a response.
-fn lay_over(answer: &mut Answer, table: &Recode, etags: bool) {
+fn convert_body(answer: &mut ContentResponse, table: &ConversionTable, etags: bool) {
     let converter = Converter::new(table.clone());
     let length = answer.known_length();
-    if table.keeps_length() && length.is_some() {
+    if table.preserves_length() && length.is_some() {
         // A byte becomes a byte: the length is unchanged, and ranges remain possible.
         answer.body = match std::mem::replace(&mut answer.body, ResponseBody::None) {
             ResponseBody::Full(bytes) => ResponseBody::Full(converter.whole(&bytes)),
-            body => ResponseBody::Stream(transformed(pulled(body), converter), length),
+            body => ResponseBody::Stream(transformed(pull_body(body), converter), length),
         };
         answer.compressible = true;
         return;
@@ -168,7 +168,7 @@ pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
     let Some(charset) = site.runtime.place(request.route.place).filters.get::<Charset>() else {
         return false;
     };
-    charset.types.cover(media_type)
+    charset.types.contains(media_type)
         && evaluated(request, frame, &charset.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
 }
 

@@ -58,12 +58,12 @@ mod tests {
 
     use super::super::directives::ROWS;
     use super::CharsetSettings;
-    use myriad_conf::registry::{Family, Registry};
+    use myriad_conf::registry::{DirectiveFamily, Registry};
 
     fn settings(text: &str) -> CharsetSettings {
         let file = format!("http {{ server {{ location / {{ {text} }} }} }}");
         let path = Path::new("/conf/nginx.conf");
-        let registry = Registry::new([Family::new("charset", ROWS)], []);
+        let registry = Registry::new([DirectiveFamily::new("charset", ROWS)], []);
         let parsed = registry.parse(&MemoryLoader::with(path, file), path, b"");
         let model = build(&parsed, &registry).expect("a sound model");
         model.http.expect("a block").servers[0].locations[0].settings.feature::<CharsetSettings>().clone()

@@ -9,15 +9,15 @@ use myriad_conf::model::HttpConf;
 use super::settings::{CharsetMaps, CharsetSettings};
 
 /// Source and target charset, lower case.
-type Way = (Box<[u8]>, Box<[u8]>);
+type CharsetPair = (Box<[u8]>, Box<[u8]>);
 
 /// Charsets of a configuration, shared by all places.
 #[derive(Default)]
 pub(super) struct Charsets {
     /// Charsets named in the configuration, lower case.
-    known: Vec<Box<[u8]>>,
+    names: Vec<Box<[u8]>>,
     /// Tables of `charset_map` by source and target charset.
-    tables: HashMap<Way, Recode>,
+    tables: HashMap<CharsetPair, ConversionTable>,
 }
 
 impl Charsets {
@@ -26,12 +26,12 @@ impl Charsets {
         let mut charsets = Self::default();
         for map in CharsetMaps::of(http) {
             let [there, back] = if map.is_to_utf8() {
-                Recode::with_utf8(&map.pairs)
+                ConversionTable::with_utf8(&map.pairs)
             } else {
-                Recode::between_bytes(&map.pairs)
+                ConversionTable::between_bytes(&map.pairs)
             };
             let (from, to) = (lower(map.from.as_bytes()), lower(map.to.as_bytes()));
-            charsets.known.extend([from.clone(), to.clone()]);
+            charsets.names.extend([from.clone(), to.clone()]);
             charsets.tables.insert((from.clone(), to.clone()), there);
             charsets.tables.insert((to, from), back);
         }
@@ -40,8 +40,8 @@ impl Charsets {
             let written = [&charset.name, &charset.source].into_iter().flatten();
             let plain = written.filter(|name| !name.has_variables());
             for name in plain.map(|name| lower(name.bytes())) {
-                if !charsets.known.contains(&name) {
-                    charsets.known.push(name);
+                if !charsets.names.contains(&name) {
+                    charsets.names.push(name);
                 }
             }
         }
@@ -49,12 +49,12 @@ impl Charsets {
     }
 
     /// Returns whether the configuration names a charset.
-    pub(super) fn knows(&self, name: &[u8]) -> bool {
-        self.known.iter().any(|known| known.eq_ignore_ascii_case(name))
+    pub(super) fn contains(&self, name: &[u8]) -> bool {
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Returns the table from one charset to another.
-    pub(super) fn table(&self, from: &[u8], to: &[u8]) -> Option<&Recode> {
+    pub(super) fn table(&self, from: &[u8], to: &[u8]) -> Option<&ConversionTable> {
         self.tables.get(&(lower(from), lower(to)))
     }
 }
@@ -65,7 +65,7 @@ fn lower(name: &[u8]) -> Box<[u8]> {
 
 /// Conversion table between two charsets.
 #[derive(Clone)]
-pub(super) enum Recode {
+pub(super) enum ConversionTable {
     /// Byte to byte.
     Bytes(Arc<[u8; 256]>),
     /// Byte to character.
@@ -74,9 +74,9 @@ pub(super) enum Recode {
     FromUtf8(Arc<HashMap<u32, u8, RandomState>>),
 }
 
-impl Recode {
+impl ConversionTable {
     /// Returns whether the conversion preserves the length.
-    pub(super) fn keeps_length(&self) -> bool {
+    pub(super) fn preserves_length(&self) -> bool {
         matches!(self, Self::Bytes(_))
     }
 
@@ -119,23 +119,29 @@ mod tests {
     #[test]
     fn tables_are_found_in_both_directions_whatever_the_letters_are() {
         let mut charsets = Charsets::default();
-        let [there, back] = Recode::with_utf8(&[(0xc1, "а".into())]);
+        let [there, back] = ConversionTable::with_utf8(&[(0xc1, "а".into())]);
         charsets.tables.insert((lower(b"KOI8-R"), lower(b"UTF-8")), there);
         charsets.tables.insert((lower(b"UTF-8"), lower(b"KOI8-R")), back);
-        assert!(matches!(charsets.table(b"Koi8-R", b"utf-8"), Some(Recode::ToUtf8(_))));
-        assert!(matches!(charsets.table(b"utf-8", b"koi8-r"), Some(Recode::FromUtf8(_))));
+        assert!(matches!(charsets.table(b"Koi8-R", b"utf-8"), Some(ConversionTable::ToUtf8(_))));
+        assert!(matches!(charsets.table(b"utf-8", b"koi8-r"), Some(ConversionTable::FromUtf8(_))));
         assert!(charsets.table(b"koi8-r", b"koi8-r").is_none());
     }
 
     #[test]
     fn only_bytes_for_bytes_keep_the_length() {
-        assert!(Recode::between_bytes(&[(0xe1, vec![0xc1])]).iter().all(Recode::keeps_length));
-        assert!(!Recode::with_utf8(&[(0xc1, "а".into())]).iter().any(Recode::keeps_length));
+        assert!(
+            ConversionTable::between_bytes(&[(0xe1, vec![0xc1])])
+                .iter()
+                .all(ConversionTable::preserves_length)
+        );
+        assert!(
+            !ConversionTable::with_utf8(&[(0xc1, "а".into())]).iter().any(ConversionTable::preserves_length)
+        );
     }
 
     #[test]
     fn charset_is_known_in_any_case() {
-        let charsets = Charsets { known: vec![lower(b"UTF-8")], ..Charsets::default() };
-        assert!(charsets.knows(b"Utf-8") && !charsets.knows(b"utf-16"));
+        let charsets = Charsets { names: vec![lower(b"UTF-8")], ..Charsets::default() };
+        assert!(charsets.contains(b"Utf-8") && !charsets.contains(b"utf-16"));
     }
 }

@@ -1,10 +1,15 @@
-use crate::testing::{Trial, text};
+use crate::testing::{OutputTestSite, text};
 
 const KOI8: &str =
     "charset_map koi8-r utf-8 { c1 d0b0; c2 d0b1; } charset_map windows-1251 koi8-r { e0 c1; }";
 
 /// Returns `Content-Type` and the body.
-fn got(trial: &Trial, path: &str, media_type: &'static str, body: &'static str) -> (String, Vec<u8>) {
+fn got(
+    trial: &OutputTestSite,
+    path: &str,
+    media_type: &'static str,
+    body: &'static str,
+) -> (String, Vec<u8>) {
     let answer = trial.answered(path, &[], text(media_type, body));
     let line = answer.head.lines().find_map(|line| line.strip_prefix("Content-Type: "));
     (line.unwrap_or_default().to_owned(), answer.body)
@@ -12,7 +17,7 @@ fn got(trial: &Trial, path: &str, media_type: &'static str, body: &'static str) 
 
 #[test]
 fn charset_is_added_to_listed_types() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { charset utf-8; return 200 x; } location /off { charset off; return 200 x; }
          location /arg { charset $arg_c; return 200 x; }",
     );
@@ -28,7 +33,7 @@ fn charset_is_added_to_listed_types() {
 
 #[test]
 fn redirects_name_no_charset() {
-    let trial = Trial::of("location / { charset utf-8; return 200 x; }");
+    let trial = OutputTestSite::of("location / { charset utf-8; return 200 x; }");
     let mut answer = text("text/html", "x");
     answer.status = 301;
     assert!(trial.answered("GET /", &[], answer).head.contains("Content-Type: text/html\r\n"));
@@ -36,7 +41,7 @@ fn redirects_name_no_charset() {
 
 #[test]
 fn body_is_converted_from_what_the_source_or_the_origin_names() {
-    let trial = Trial::with(
+    let trial = OutputTestSite::with(
         KOI8,
         "location / { charset koi8-r; source_charset utf-8; return 200 x; }
          location /o { charset koi8-r; override_charset on; return 200 x; }",
@@ -44,14 +49,16 @@ fn body_is_converted_from_what_the_source_or_the_origin_names() {
     let koi8 = ("text/html; charset=koi8-r".to_owned(), b"x\xc1\xc2".to_vec());
     assert_eq!(got(&trial, "GET /", "text/html", "xаб"), koi8);
     assert_eq!(got(&trial, "GET /o", "text/html; charset=UTF-8", "xаб"), koi8);
-    let kept = ("text/html; charset=utf-8".to_owned(), "xаб".into());
-    assert_eq!(got(&trial, "GET /", "text/html; charset=utf-8", "xаб"), kept);
+    let unchanged = ("text/html; charset=utf-8".to_owned(), "xаб".into());
+    assert_eq!(got(&trial, "GET /", "text/html; charset=utf-8", "xаб"), unchanged);
 }
 
 #[test]
 fn bytes_for_bytes_keep_the_length_and_the_parts() {
-    let trial =
-        Trial::with(KOI8, "location / { charset koi8-r; source_charset windows-1251; return 200 x; }");
+    let trial = OutputTestSite::with(
+        KOI8,
+        "location / { charset koi8-r; source_charset windows-1251; return 200 x; }",
+    );
     let answer = || {
         let mut answer = text("text/plain", "");
         answer.body = myriad_net::ResponseBody::Full(bytes::Bytes::from_static(b"ab\xe0\xff"));
@@ -66,7 +73,8 @@ fn bytes_for_bytes_keep_the_length_and_the_parts() {
 
 #[test]
 fn charset_without_table_or_encoded_body_is_unchanged() {
-    let trial = Trial::with(KOI8, "location / { charset koi8-r; override_charset on; return 200 x; }");
+    let trial =
+        OutputTestSite::with(KOI8, "location / { charset koi8-r; override_charset on; return 200 x; }");
     let unknown = got(&trial, "GET /", "text/html; charset=latin1", "x");
     assert_eq!(unknown.0, "text/html; charset=latin1");
     let mut packed = text("text/html; charset=utf-8", "x");
@@ -77,7 +85,7 @@ fn charset_without_table_or_encoded_body_is_unchanged() {
 
 #[test]
 fn charset_variable_may_read_response_content_type() {
-    let trial = Trial::with(
+    let trial = OutputTestSite::with(
         "map $sent_http_content_type $by_type { text/html utf-8; default off; }",
         "location / { charset $by_type; charset_types *; return 200 x; }",
     );

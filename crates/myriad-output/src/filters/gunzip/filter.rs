@@ -7,21 +7,21 @@ use super::directives::GunzipSettings;
 use super::unpack::Gunzip;
 use crate::encoding::{accepted, proxied_facts};
 use crate::filters::wrap::{is_bodiless, wrap};
-use myriad_exchange::exchange::{Answer, Exchange, Filter, Request};
+use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// `gunzip on`.
-struct Unpacking;
+struct GunzipFilter;
 
 /// Compiles `gunzip`.
 pub(crate) fn compiled(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
 ) -> Option<Box<dyn Filter<Exchange>>> {
-    settings.feature::<GunzipSettings>().on.then(|| Box::new(Unpacking) as _)
+    settings.feature::<GunzipSettings>().on.then(|| Box::new(GunzipFilter) as _)
 }
 
-impl Filter<Exchange> for Unpacking {
+impl Filter<Exchange> for GunzipFilter {
     fn name(&self) -> &'static str {
         "gunzip"
     }
@@ -34,11 +34,11 @@ impl Filter<Exchange> for Unpacking {
         false
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         true
     }
 
-    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         if !is_bodiless(answer) {
             unpack(&exchange.request, answer);
         }
@@ -46,7 +46,7 @@ impl Filter<Exchange> for Unpacking {
 }
 
 /// Decompresses a gzip response if its client does not accept gzip.
-pub(crate) fn unpack(request: &Request, answer: &mut Answer) {
+pub(crate) fn unpack(request: &Request, answer: &mut ContentResponse) {
     let by_origin = answer.line(b"content-encoding").is_some_and(|token| token.eq_ignore_ascii_case(b"gzip"));
     // A range of compressed data cannot be decompressed.
     if answer.coding != Coding::Gzip && !by_origin || answer.status == 206 {

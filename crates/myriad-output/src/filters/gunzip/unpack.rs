@@ -15,7 +15,7 @@ impl Gunzip {
     }
 }
 
-fn corrupt(error: myriad_encode::DecodeError) -> BodyError {
+fn corrupt(error: myriad_encode::ContentDecodeError) -> BodyError {
     BodyError::Origin(format!("gunzip: {error}"))
 }
 
@@ -35,13 +35,13 @@ impl Transform for Gunzip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transform::tests::{Pieces, read, run};
+    use crate::transform::tests::{PiecesBody, read, run};
     use crate::transform::transformed;
-    use myriad_encode::{Level, compress};
+    use myriad_encode::{CompressionLevel, compress};
 
     #[test]
     fn unpacks_several_members_in_pieces_of_any_size() {
-        let packed = |text: &[u8]| compress(Coding::Gzip, Level::Fast, text).unwrap();
+        let packed = |text: &[u8]| compress(Coding::Gzip, CompressionLevel::Fast, text).unwrap();
         let both = [packed(b"one, "), packed(b"two")].concat();
         for size in [1, 2, 7, 1000] {
             assert_eq!(run(Gunzip::new(), &both, size), b"one, two");
@@ -50,18 +50,19 @@ mod tests {
 
     #[test]
     fn bomb_comes_out_a_window_at_a_time() {
-        let bomb = compress(Coding::Gzip, Level::Fast, &vec![0; 20 << 20]).unwrap();
-        let (all, longest) = read(transformed(Box::pin(Pieces(vec![bomb])), Gunzip::new())).unwrap();
+        let bomb = compress(Coding::Gzip, CompressionLevel::Fast, &vec![0; 20 << 20]).unwrap();
+        let (all, longest) = read(transformed(Box::pin(PiecesBody(vec![bomb])), Gunzip::new())).unwrap();
         assert_eq!(all.len(), 20 << 20);
         assert!(longest <= 2 * WINDOW, "{longest}");
     }
 
     #[test]
     fn cut_or_corrupt_body_is_an_error() {
-        let mut packed = compress(Coding::Gzip, Level::Fast, b"some text that is long enough").unwrap();
+        let mut packed =
+            compress(Coding::Gzip, CompressionLevel::Fast, b"some text that is long enough").unwrap();
         let cut = packed[..packed.len() - 3].to_vec();
-        assert!(read(transformed(Box::pin(Pieces(vec![cut])), Gunzip::new())).is_err());
+        assert!(read(transformed(Box::pin(PiecesBody(vec![cut])), Gunzip::new())).is_err());
         packed[0] = 0;
-        assert!(read(transformed(Box::pin(Pieces(vec![packed])), Gunzip::new())).is_err());
+        assert!(read(transformed(Box::pin(PiecesBody(vec![packed])), Gunzip::new())).is_err());
     }
 }

@@ -7,13 +7,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
-use myriad_http::body::{Body, BodyError, BoxBody, Full};
-use myriad_log::Level;
-use myriad_script::ssi::{Page, Rules, Shared, Then};
+use myriad_http::body::{Body, BodyError, BoxBody, FullBody};
+use myriad_log::LogLevel;
+use myriad_script::ssi::{IncludeUse, SsiPage, SsiRules, SsiState};
 
-use super::include::{Include, Left};
+use super::include::{IncludeInProgress, IncludeResult};
 use super::rules::Ssi;
-use super::surroundings::Around;
+use super::surroundings::ExchangeEnvironment;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 
@@ -23,9 +23,9 @@ const PARTS: usize = 32;
 const TEXT: usize = 256 << 10;
 
 /// Part of the page that waits for its turn.
-enum Part {
+enum PendingPart {
     Text(Bytes),
-    Include(Box<Include>),
+    Include(Box<IncludeInProgress>),
 }
 
 /// Page whose commands are executed while it is read.
@@ -34,26 +34,26 @@ pub(super) struct SsiBody {
     body: BoxBody,
     /// Data read and not yet parsed.
     input: Bytes,
-    ended: bool,
+    is_complete: bool,
     /// Error that aborted the page.
     failed: Option<BodyError>,
-    page: Page,
-    shared: Rc<RefCell<Shared>>,
+    page: SsiPage,
+    shared: Rc<RefCell<SsiState>>,
     exchange: Box<Exchange>,
-    parts: VecDeque<Part>,
+    parts: VecDeque<PendingPart>,
     text_bytes: usize,
 }
 
 impl SsiBody {
     /// Creates the body. `exchange` is a copy for this page with the lifetime of the body.
-    pub(super) fn new(exchange: Box<Exchange>, rules: Rules, body: BoxBody) -> Self {
+    pub(super) fn new(exchange: Box<Exchange>, rules: SsiRules, body: BoxBody) -> Self {
         let shared = exchange.request.shared_by_pages();
         Self {
             body,
             input: Bytes::new(),
-            ended: false,
+            is_complete: false,
             failed: None,
-            page: Page::new(rules, Rc::clone(&shared)),
+            page: SsiPage::new(rules, Rc::clone(&shared)),
             shared,
             exchange,
             parts: VecDeque::new(),
@@ -63,8 +63,8 @@ impl SsiBody {
 
     /// Returns whether more of the page may be parsed.
     fn may_read(&self) -> bool {
-        let waits = matches!(self.parts.back(), Some(Part::Include(include)) if include.wait);
-        !self.ended && !waits && self.parts.len() < PARTS && self.text_bytes < TEXT
+        let waits = matches!(self.parts.back(), Some(PendingPart::Include(include)) if include.wait);
+        !self.is_complete && !waits && self.parts.len() < PARTS && self.text_bytes < TEXT
     }
 
     /// Parses the available part of the page within the limits.
@@ -76,33 +76,37 @@ impl SsiBody {
                     Poll::Pending => return,
                     Poll::Ready(Some(Ok(piece))) => self.input = piece,
                     Poll::Ready(Some(Err(error))) => {
-                        self.ended = true;
+                        self.is_complete = true;
                         self.failed = Some(error);
                     }
                     Poll::Ready(None) => {
-                        self.ended = true;
-                        self.page.finish(&mut Around(&mut self.exchange), &mut text);
+                        self.is_complete = true;
+                        self.page.finish(&mut ExchangeEnvironment(&mut self.exchange), &mut text);
                     }
                 }
             }
             let mut rest = &self.input[..];
-            let include = self.page.push(&mut rest, &mut Around(&mut self.exchange), &mut text);
+            let include = self.page.push(&mut rest, &mut ExchangeEnvironment(&mut self.exchange), &mut text);
             let looked_at = self.input.len() - rest.len();
             self.input.advance(looked_at);
             let started = include.map(|include| self.start(include, &mut text));
             if !text.is_empty() {
                 self.text_bytes += text.len();
-                self.parts.push_back(Part::Text(Bytes::from(text)));
+                self.parts.push_back(PendingPart::Text(Bytes::from(text)));
             }
-            self.parts.extend(started.flatten().map(Part::Include));
+            self.parts.extend(started.flatten().map(PendingPart::Include));
         }
     }
 
     /// Starts the subrequest of an include; if it cannot be started, the error message is written instead.
-    fn start(&mut self, include: myriad_script::ssi::Include, text: &mut Vec<u8>) -> Option<Box<Include>> {
+    fn start(
+        &mut self,
+        include: myriad_script::ssi::SsiInclude,
+        text: &mut Vec<u8>,
+    ) -> Option<Box<IncludeInProgress>> {
         let Some((path, args)) = subrequest::target(&include.uri) else {
             let uri = String::from_utf8_lossy(&include.uri).into_owned();
-            self.exchange.request.log(Level::Error, format_args!("unsafe URI \"{uri}\" was detected"));
+            self.exchange.request.log(LogLevel::Error, format_args!("unsafe URI \"{uri}\" was detected"));
             self.page.failed(text);
             return None;
         };
@@ -110,31 +114,31 @@ impl SsiBody {
             self.page.failed(text);
             return None;
         };
-        if matches!(include.then, Then::Stub(_)) {
+        if matches!(include.then, IncludeUse::Stub(_)) {
             child.request.leave_errors_empty();
         }
-        Some(Box::new(Include::new(subrequest::ask(child), include.wait, include.then)))
+        Some(Box::new(IncludeInProgress::new(subrequest::execute(child), include.wait, include.then)))
     }
 
     /// Completes an include and applies its result.
-    fn finish(&mut self, include: Include) {
+    fn finish(&mut self, include: IncludeInProgress) {
         let wait = include.wait;
-        match include.leave() {
-            Left::Nothing => {}
-            Left::Set(name, value) => {
+        match include.into_result() {
+            IncludeResult::Nothing => {}
+            IncludeResult::Set(name, value) => {
                 if !self.shared.borrow_mut().set(&name, &value) {
                     self.exchange.request.log(
-                        Level::Error,
+                        LogLevel::Error,
                         format_args!(
                             "no space for an SSI variable: the page sets too many variables, or too long ones"
                         ),
                     );
                 }
             }
-            Left::Declare(name) => self.shared.borrow_mut().declare(&name),
-            Left::Stub(asked, text) => {
+            IncludeResult::Declare(name) => self.shared.borrow_mut().declare(&name),
+            IncludeResult::Stub(asked, text) => {
                 let body = stub(asked, text);
-                self.parts.push_front(Part::Include(Box::new(Include::of_body(body, wait))));
+                self.parts.push_front(PendingPart::Include(Box::new(IncludeInProgress::of_body(body, wait))));
             }
         }
     }
@@ -142,7 +146,7 @@ impl SsiBody {
 
 /// Returns the text of a stub block; it is processed as a page if the included place has SSI.
 fn stub(asked: Box<Exchange>, text: Bytes) -> BoxBody {
-    let text = Box::pin(Full::new(text));
+    let text = Box::pin(FullBody::new(text));
     let rules = asked.request.place().filters.get::<Ssi>().map(|ssi| ssi.page);
     match rules {
         Some(rules) => Box::pin(SsiBody::new(asked, rules, text)),
@@ -156,15 +160,15 @@ impl Body for SsiBody {
         loop {
             this.read(cx);
             for part in this.parts.iter_mut().skip(1) {
-                if let Part::Include(include) = part {
+                if let PendingPart::Include(include) = part {
                     include.prepare(cx);
                 }
             }
             let polled = match this.parts.front_mut() {
-                None if this.ended => return Poll::Ready(this.failed.take().map(Err)),
+                None if this.is_complete => return Poll::Ready(this.failed.take().map(Err)),
                 None => return Poll::Pending,
-                Some(Part::Text(_)) => None,
-                Some(Part::Include(include)) => match include.poll(cx) {
+                Some(PendingPart::Text(_)) => None,
+                Some(PendingPart::Include(include)) => match include.poll(cx) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(polled) => polled,
                 },
@@ -172,19 +176,19 @@ impl Body for SsiBody {
             if let Some(Err(error)) = &polled {
                 this.exchange
                     .request
-                    .log(Level::Error, format_args!("an SSI include is incomplete: {error}"));
+                    .log(LogLevel::Error, format_args!("an SSI include is incomplete: {error}"));
             }
             if polled.is_some() {
                 return Poll::Ready(polled);
             }
             match this.parts.pop_front() {
-                Some(Part::Text(text)) => {
+                Some(PendingPart::Text(text)) => {
                     this.text_bytes -= text.len();
                     if !text.is_empty() {
                         return Poll::Ready(Some(Ok(text)));
                     }
                 }
-                Some(Part::Include(include)) => this.finish(*include),
+                Some(PendingPart::Include(include)) => this.finish(*include),
                 None => {}
             }
         }

@@ -1,6 +1,8 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, add_types, at_least};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, add_types, at_least,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
@@ -76,11 +78,11 @@ pub static ROWS: &[Directive] = &[
     .no_effect("parts of a page are forwarded as they arrive"),
 ];
 
-fn ssi_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ssi_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add_types(&mut settings.feature_mut::<SsiSettings>().types, args)
 }
 
-fn ssi_value_length(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn ssi_value_length(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let length = args.size(0)?;
     if length > LONGEST_VALUE {
         return Err(args.invalid(0, "at most 64k"));
@@ -90,6 +92,6 @@ fn ssi_value_length(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
 }
 
 /// Validates the syntax only.
-fn min_file_chunk(_: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn min_file_chunk(_: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.size(0).map(drop)
 }

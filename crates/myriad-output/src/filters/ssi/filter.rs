@@ -2,7 +2,7 @@
 
 use myriad_conf::settings::Settings;
 use myriad_http::Method;
-use myriad_http::body::{BoxBody, Empty};
+use myriad_http::body::{BoxBody, EmptyBody};
 use myriad_http::media_types::TypeSet;
 use myriad_net::ResponseBody;
 
@@ -10,7 +10,7 @@ use super::body::SsiBody;
 use super::rules::Ssi;
 use super::settings::SsiSettings;
 use crate::filters::wrap::{begin_text, is_bodiless, is_packed};
-use myriad_exchange::exchange::{Answer, Exchange, Filter, pulled};
+use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// Compiles `ssi*`.
@@ -20,7 +20,7 @@ pub(crate) fn compiled(
 ) -> Option<Box<dyn Filter<Exchange>>> {
     let settings = settings.feature::<SsiSettings>();
     let made = settings.on.then(|| Ssi {
-        page: myriad_script::ssi::Rules {
+        page: myriad_script::ssi::SsiRules {
             value_length: usize::try_from(settings.value_length).unwrap_or(usize::MAX),
             silent_errors: settings.silent_errors,
         },
@@ -36,7 +36,7 @@ impl Filter<Exchange> for Ssi {
     }
 
     fn changes(&self, media_type: &[u8]) -> bool {
-        self.types.cover(media_type)
+        self.types.contains(media_type)
     }
 
     fn reads_by_name(&self) -> bool {
@@ -44,13 +44,14 @@ impl Filter<Exchange> for Ssi {
     }
 
     /// The variables that a page reads are only known when it is sent.
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         false
     }
 
-    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let empty = answer.known_length() == Some(0);
-        if is_packed(answer) || is_bodiless(answer) || empty || !self.types.cover(answer.bare_media_type()) {
+        if is_packed(answer) || is_bodiless(answer) || empty || !self.types.contains(answer.bare_media_type())
+        {
             return;
         }
         begin_text(answer, exchange.request.place().files.etag, self.last_modified);
@@ -61,9 +62,9 @@ impl Filter<Exchange> for Ssi {
         answer.postponed = true;
         let body = std::mem::replace(&mut answer.body, ResponseBody::None);
         let body: BoxBody = if exchange.request.received.head.method() == Method::Head {
-            Box::pin(Empty)
+            Box::pin(EmptyBody)
         } else {
-            Box::pin(SsiBody::new(exchange.companion(), self.page, pulled(body)))
+            Box::pin(SsiBody::new(exchange.body_companion(), self.page, pull_body(body)))
         };
         answer.body = ResponseBody::Stream(body, None);
     }

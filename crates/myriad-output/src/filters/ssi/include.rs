@@ -6,11 +6,11 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use myriad_conf::settings::Settings;
 use myriad_http::body::{BodyError, BoxBody};
-use myriad_script::ssi::Then;
+use myriad_script::ssi::IncludeUse;
 
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
-use myriad_exchange::subrequest::Asked;
+use myriad_exchange::subrequest::SubrequestFuture;
 
 /// Maximum number of bytes of a response that are read before its turn.
 const AHEAD: usize = 64 << 10;
@@ -18,35 +18,35 @@ const AHEAD: usize = 64 << 10;
 /// ```text
 /// Asking --response--> Body --complete--> Over
 /// ```
-enum State {
-    Asking(Asked),
+enum IncludeState {
+    Asking(SubrequestFuture),
     Body(BoxBody),
     Over,
 }
 
 /// Include in progress.
-pub(super) struct Include {
+pub(super) struct IncludeInProgress {
     /// Set if the page is not read further before this is complete.
     pub(super) wait: bool,
-    state: State,
-    then: Then,
+    state: IncludeState,
+    then: IncludeUse,
     /// Exchange of the subrequest, for its stub.
-    asked: Option<Box<Exchange>>,
+    subrequest: Option<Box<Exchange>>,
     /// Data read before its turn.
-    ahead: VecDeque<Bytes>,
+    read_ahead: VecDeque<Bytes>,
     ahead_bytes: usize,
     failed: Option<BodyError>,
     /// Set if some output was written.
-    shown: bool,
+    has_output: bool,
     /// Value collected for `set`, and its maximum length (`subrequest_output_buffer_size`).
     value: Vec<u8>,
-    most: u64,
+    max_value: u64,
     /// Set if the response is not an error, so that `set` uses it.
-    good: bool,
+    is_success: bool,
 }
 
 /// Result of a completed include.
-pub(super) enum Left {
+pub(super) enum IncludeResult {
     /// No result.
     Nothing,
     /// Text of the stub block, which is processed as a page of the subrequest.
@@ -57,27 +57,27 @@ pub(super) enum Left {
     Declare(Vec<u8>),
 }
 
-impl Include {
-    pub(super) fn new(asked: Asked, wait: bool, then: Then) -> Self {
+impl IncludeInProgress {
+    pub(super) fn new(asked: SubrequestFuture, wait: bool, then: IncludeUse) -> Self {
         Self {
             wait,
-            state: State::Asking(asked),
+            state: IncludeState::Asking(asked),
             then,
-            asked: None,
-            ahead: VecDeque::new(),
+            subrequest: None,
+            read_ahead: VecDeque::new(),
             ahead_bytes: 0,
             failed: None,
-            shown: false,
+            has_output: false,
             value: Vec::new(),
-            most: 0,
-            good: false,
+            max_value: 0,
+            is_success: false,
         }
     }
 
     /// Creates an include with an available body.
     pub(super) fn of_body(body: BoxBody, wait: bool) -> Self {
-        let mut include = Self::new(Box::pin(std::future::pending()), wait, Then::Show);
-        include.state = State::Body(body);
+        let mut include = Self::new(Box::pin(std::future::pending()), wait, IncludeUse::Show);
+        include.state = IncludeState::Body(body);
         include
     }
 
@@ -87,7 +87,7 @@ impl Include {
             match self.poll_more(cx) {
                 Poll::Ready(Some(Ok(piece))) => {
                     self.ahead_bytes += piece.len();
-                    self.ahead.push_back(piece);
+                    self.read_ahead.push_back(piece);
                 }
                 Poll::Ready(Some(Err(error))) => self.failed = Some(error),
                 Poll::Ready(None) | Poll::Pending => return,
@@ -97,12 +97,12 @@ impl Include {
 
     /// Returns the next piece of output; `None` when complete.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        if let Some(piece) = self.ahead.pop_front() {
+        if let Some(piece) = self.read_ahead.pop_front() {
             self.ahead_bytes -= piece.len();
             return Poll::Ready(Some(Ok(piece)));
         }
         if let Some(error) = self.failed.take() {
-            self.state = State::Over;
+            self.state = IncludeState::Over;
             return Poll::Ready(Some(Err(error)));
         }
         self.poll_more(cx)
@@ -111,61 +111,65 @@ impl Include {
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match &mut self.state {
-                State::Asking(asked) => {
+                IncludeState::Asking(asked) => {
                     let mut answer = ready!(asked.as_mut().poll(cx));
-                    self.state = State::Over;
-                    if answer.answer.dropped {
+                    self.state = IncludeState::Over;
+                    if answer.response.dropped {
                         return Poll::Ready(Some(Err(BodyError::Aborted)));
                     }
-                    self.good = answer.answer.status < 300;
-                    self.most = most(&answer.exchange().request);
-                    if matches!(self.then, Then::Stub(_)) {
-                        self.asked = Some(answer.exchange().companion());
+                    self.is_success = answer.response.status < 300;
+                    self.max_value = output_buffer_size(&answer.exchange().request);
+                    if matches!(self.then, IncludeUse::Stub(_)) {
+                        self.subrequest = Some(answer.exchange().body_companion());
                     }
-                    self.state = State::Body(answer.into_body());
+                    self.state = IncludeState::Body(answer.into_body());
                 }
-                State::Body(body) => match ready!(body.as_mut().poll_data(cx)) {
-                    Some(Ok(piece)) if matches!(self.then, Then::Set(_)) => {
-                        if (self.value.len() + piece.len()) as u64 > self.most {
-                            self.state = State::Over;
+                IncludeState::Body(body) => match ready!(body.as_mut().poll_data(cx)) {
+                    Some(Ok(piece)) if matches!(self.then, IncludeUse::Set(_)) => {
+                        if (self.value.len() + piece.len()) as u64 > self.max_value {
+                            self.state = IncludeState::Over;
                             let reason = "a response is longer than subrequest_output_buffer_size".to_owned();
                             return Poll::Ready(Some(Err(BodyError::Io(reason))));
                         }
                         self.value.extend_from_slice(&piece);
                     }
                     Some(Ok(piece)) => {
-                        self.shown = true;
+                        self.has_output = true;
                         return Poll::Ready(Some(Ok(piece)));
                     }
                     end => {
-                        self.state = State::Over;
+                        self.state = IncludeState::Over;
                         return Poll::Ready(end);
                     }
                 },
-                State::Over => return Poll::Ready(None),
+                IncludeState::Over => return Poll::Ready(None),
             }
         }
     }
 
     /// Returns the result after the last piece.
-    pub(super) fn leave(self) -> Left {
-        match (self.then, self.asked) {
-            (Then::Stub(text), Some(asked)) if !self.shown => Left::Stub(asked, text),
-            (Then::Set(name), _) if self.good => Left::Set(name, self.value),
-            (Then::Set(name), _) => Left::Declare(name),
-            (Then::Stub(_) | Then::Show, _) => Left::Nothing,
+    pub(super) fn into_result(self) -> IncludeResult {
+        match (self.then, self.subrequest) {
+            (IncludeUse::Stub(text), Some(asked)) if !self.has_output => IncludeResult::Stub(asked, text),
+            (IncludeUse::Set(name), _) if self.is_success => IncludeResult::Set(name, self.value),
+            (IncludeUse::Set(name), _) => IncludeResult::Declare(name),
+            (IncludeUse::Stub(_) | IncludeUse::Show, _) => IncludeResult::Nothing,
         }
     }
 }
 
 /// `subrequest_output_buffer_size` of a place, in bytes.
-struct Most(u64);
+struct OutputBufferSize(u64);
 
 /// Stores the maximum number of response bytes that become a variable, for included places.
-pub fn keep_most(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
-    features.keep(Most(settings.content.subrequest_output_buffer_size));
+pub fn store_output_buffer_size(
+    _: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
+    features.insert(OutputBufferSize(settings.content.subrequest_output_buffer_size));
 }
 
-fn most(request: &Request) -> u64 {
-    request.place().features.get::<Most>().map_or(0, |most| most.0)
+fn output_buffer_size(request: &Request) -> u64 {
+    request.place().features.get::<OutputBufferSize>().map_or(0, |most| most.0)
 }

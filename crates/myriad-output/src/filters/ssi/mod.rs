@@ -15,7 +15,7 @@ mod variables;
 
 pub use directives::ROWS;
 pub(super) use filter::compiled;
-pub use include::keep_most;
+pub use include::store_output_buffer_size;
 pub use variables::VARIABLES;
 
 #[cfg(test)]

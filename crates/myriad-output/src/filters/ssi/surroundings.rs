@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::search_once;
-use myriad_script::ssi::{Groups, Surroundings};
+use myriad_script::ssi::{PageEnvironment, PatternGroups};
 
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::runtime::Value;
+use myriad_exchange::runtime::RowValue;
 
 /// Adapter of an exchange for a page.
-pub(super) struct Around<'a>(pub(super) &'a mut Exchange);
+pub(super) struct ExchangeEnvironment<'a>(pub(super) &'a mut Exchange);
 
-impl Surroundings for Around<'_> {
+impl PageEnvironment for ExchangeEnvironment<'_> {
     fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>> {
         let name = std::str::from_utf8(name).ok()?;
         let Exchange { request, frame } = &mut *self.0;
@@ -24,13 +24,13 @@ impl Surroundings for Around<'_> {
                 Ok(true) => return Some(value),
                 Ok(false) => {}
                 Err(error) => {
-                    request.log(Level::Error, format_args!("{error}"));
+                    request.log(LogLevel::Error, format_args!("{error}"));
                     return None;
                 }
             }
         }
         let variable = site.runtime.variable_registry.named(name)?;
-        if let Value::Dated(write) = variable.row.value {
+        if let RowValue::Dated(write) = variable.row.value {
             write(time_format, &mut value);
             return Some(value);
         }
@@ -38,17 +38,17 @@ impl Surroundings for Around<'_> {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => {
-                request.log(Level::Error, format_args!("{error}"));
+                request.log(LogLevel::Error, format_args!("{error}"));
                 return None;
             }
         }
         Some(value)
     }
 
-    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String> {
+    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<PatternGroups>, String> {
         let pattern = std::str::from_utf8(pattern).map_err(|_| "the pattern is not UTF-8".to_owned())?;
         let found = search_once(pattern, subject).map_err(|error| error.to_string())?;
-        Ok(found.map(|found| Groups { numbered: found.numbered, named: found.named }))
+        Ok(found.map(|found| PatternGroups { numbered: found.numbered, named: found.named }))
     }
 
     fn uri(&self) -> &[u8] {
@@ -56,6 +56,6 @@ impl Surroundings for Around<'_> {
     }
 
     fn log(&mut self, message: fmt::Arguments<'_>) {
-        self.0.request.log(Level::Error, message);
+        self.0.request.log(LogLevel::Error, message);
     }
 }

@@ -1,4 +1,4 @@
-use crate::testing::{Trial, text};
+use crate::testing::{OutputTestSite, text};
 
 const SERVER: &str = "ssi on; location / { return 200 x; } location /part { return 200 included; }
     location /page { return 200 '<!--#echo var=\"uri\" -->'; default_type text/html; }";
@@ -9,7 +9,7 @@ fn page_goes_out_with_what_its_commands_come_to() {
         "text/html",
         r#"1<!--#set var="a" value="2" --><!--#echo var="a" --><!--#echo var="arg_b" -->4"#,
     );
-    let answer = Trial::of(SERVER).answered("GET /?b=3", &[], page);
+    let answer = OutputTestSite::of(SERVER).answered("GET /?b=3", &[], page);
     assert_eq!(answer.body, b"1234");
     assert!(answer.response.postponed && !answer.head.contains("Content-Length"), "{}", answer.head);
 }
@@ -17,14 +17,14 @@ fn page_goes_out_with_what_its_commands_come_to() {
 #[test]
 fn answers_of_the_server_are_put_into_the_page_in_its_order() {
     let page = text("text/html", r#"(<!--#include virtual="/part" -->,<!--#include virtual="/page" -->)"#);
-    let answer = Trial::of(SERVER).answered("GET /", &[], page);
+    let answer = OutputTestSite::of(SERVER).answered("GET /", &[], page);
     assert_eq!(String::from_utf8(answer.body).unwrap(), "(included,/page)");
 }
 
 #[test]
 fn include_that_is_unsafe_leaves_the_error_message() {
     let page = text("text/html", r#"<!--#include virtual="/../part" -->"#);
-    let answer = Trial::of(SERVER).answered("GET /", &[], page);
+    let answer = OutputTestSite::of(SERVER).answered("GET /", &[], page);
     assert!(answer.body.starts_with(b"[an error occurred"), "{}", answer.body.escape_ascii());
 }
 
@@ -34,25 +34,27 @@ fn block_stands_for_an_include_that_shows_nothing() {
         "text/html",
         r#"<!--# block name="b" -->no <!--#echo var="uri" --><!--# endblock --><!--#include virtual="/gone" stub="b" -->"#,
     );
-    let trial = Trial::of("ssi on; location / { return 200 x; } location /gone { return 404; }");
+    let trial = OutputTestSite::of("ssi on; location / { return 200 x; } location /gone { return 404; }");
     assert_eq!(String::from_utf8(trial.answered("GET /", &[], page).body).unwrap(), "no /gone");
 }
 
 #[test]
 fn answer_to_a_set_becomes_the_value_of_a_variable() {
     let page = text("text/html", r#"<!--#include virtual="/part" set="a" -->[<!--#echo var="a" -->]"#);
-    let answer = Trial::of(SERVER).answered("GET /", &[], page);
+    let answer = OutputTestSite::of(SERVER).answered("GET /", &[], page);
     assert_eq!(answer.body, b"[included]");
 }
 
 #[test]
 fn head_request_does_not_process_page() {
-    let answer = Trial::of(SERVER).answered("HEAD /", &[], text("text/html", "<!--#echo var=\"uri\" -->"));
+    let answer =
+        OutputTestSite::of(SERVER).answered("HEAD /", &[], text("text/html", "<!--#echo var=\"uri\" -->"));
     assert!(answer.body.is_empty() && !answer.head.contains("Content-Length"), "{}", answer.head);
 }
 
 #[test]
 fn other_types_stay_as_they_are() {
-    let answer = Trial::of(SERVER).answered("GET /", &[], text("text/css", "<!--#echo var=\"uri\" -->"));
+    let answer =
+        OutputTestSite::of(SERVER).answered("GET /", &[], text("text/css", "<!--#echo var=\"uri\" -->"));
     assert!(answer.head.contains("Content-Length: 23\r\n") && !answer.response.postponed, "{}", answer.head);
 }

@@ -1,15 +1,15 @@
 //! `$date_local` and `$date_gmt`.
 
-use myriad_base::calendar::{Offset, offset_name, write_time};
-use myriad_exchange::exchange::variables::Row;
+use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Moment;
-use myriad_exchange::runtime::Value::Dated;
+use myriad_exchange::runtime::RowValue::Dated;
 use myriad_log::local_time;
 
 /// Current time in the format of `config timefmt`.
-pub const VARIABLES: &[Row] = &[
-    Row::new("ssi", "date_local", &[Moment], Dated(write_local)),
-    Row::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
+pub const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new("ssi", "date_local", &[Moment], Dated(write_local)),
+    RequestVariable::new("ssi", "date_gmt", &[Moment], Dated(write_gmt)),
 ];
 
 /// Writes the current time in the server's time zone.
@@ -17,22 +17,22 @@ fn write_local(format: &[u8], out: &mut Vec<u8>) {
     let now_s = myriad_net::clock::wall_ms() / 1000;
     let offset_minutes = local_time::offset_minutes(now_s);
     let name = offset_name(offset_minutes);
-    write_time(format, now_s, Offset { minutes: offset_minutes, name: &name }, out);
+    write_time(format, now_s, ZoneOffset { minutes: offset_minutes, name: &name }, out);
 }
 
 /// Writes the current time in GMT.
 fn write_gmt(format: &[u8], out: &mut Vec<u8>) {
-    write_time(format, myriad_net::clock::wall_ms() / 1000, Offset { minutes: 0, name: "GMT" }, out);
+    write_time(format, myriad_net::clock::wall_ms() / 1000, ZoneOffset { minutes: 0, name: "GMT" }, out);
 }
 
 #[cfg(test)]
 mod tests {
-    use myriad_serve::testing::variables::{Case, shown};
+    use myriad_serve::testing::variables::{VariableCase, variable_value};
 
     #[test]
     fn dates_are_written_as_pages_write_them() {
-        let mut exchange = Case::default().begin();
-        assert!(shown(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
-        assert!(shown(&mut exchange, "date_local").unwrap().contains("day, "));
+        let mut exchange = VariableCase::default().begin();
+        assert!(variable_value(&mut exchange, "date_gmt").unwrap().ends_with(" GMT"));
+        assert!(variable_value(&mut exchange, "date_local").unwrap().contains("day, "));
     }
 }

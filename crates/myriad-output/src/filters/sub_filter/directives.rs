@@ -1,6 +1,8 @@
 //! Directive table.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, Set, TWO, add_types, at_least};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, Set, SetterResult, TWO, add_types, at_least,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
@@ -41,7 +43,7 @@ pub static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn sub_filter(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn sub_filter(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let list = &mut settings.feature_mut::<SubFilterSettings>().replacements;
     args.start(list);
     if args.bytes(0).is_empty() {
@@ -56,6 +58,6 @@ fn sub_filter(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn sub_filter_types(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn sub_filter_types(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add_types(&mut settings.feature_mut::<SubFilterSettings>().types, args)
 }

@@ -2,13 +2,13 @@
 
 use myriad_conf::settings::Settings;
 use myriad_http::media_types::TypeSet;
-use myriad_log::Level;
+use myriad_log::LogLevel;
 use myriad_script::{Frame, Template};
 
 use super::settings::SubFilterSettings;
-use super::substitute::{Pair, Substitute};
+use super::substitute::{SubstitutionPair, TextSubstitution};
 use crate::filters::wrap::{begin_text, is_bodiless, is_packed, wrap};
-use myriad_exchange::exchange::{Answer, Exchange, Filter, Request};
+use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 
 /// `sub_filter*`.
@@ -51,21 +51,24 @@ impl Filter<Exchange> for SubFilter {
     }
 
     fn changes(&self, media_type: &[u8]) -> bool {
-        self.types.cover(media_type)
+        self.types.contains(media_type)
     }
 
-    fn may_shorten(&self) -> bool {
+    fn allows_shortcut(&self) -> bool {
         true
     }
 
-    fn apply(&self, exchange: &mut Exchange, answer: &mut Answer) {
+    fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let empty = answer.known_length() == Some(0);
         // Text cannot be found in compressed data.
-        if is_bodiless(answer) || empty || is_packed(answer) || !self.types.cover(answer.bare_media_type()) {
+        if is_bodiless(answer) || empty || is_packed(answer) || !self.types.contains(answer.bare_media_type())
+        {
             return;
         }
         let Exchange { request, frame } = exchange;
-        let Some(substitute) = Substitute::new(self.evaluated(request, frame), self.once) else { return };
+        let Some(substitute) = TextSubstitution::new(self.evaluated(request, frame), self.once) else {
+            return;
+        };
         begin_text(answer, request.place().files.etag, self.last_modified);
         wrap(answer, substitute);
     }
@@ -73,16 +76,16 @@ impl Filter<Exchange> for SubFilter {
 
 impl SubFilter {
     /// Evaluates the pairs for a request. A pair that cannot be evaluated is omitted, because the page itself is valid.
-    fn evaluated(&self, request: &Request, frame: &mut Frame) -> Vec<Pair> {
+    fn evaluated(&self, request: &Request, frame: &mut Frame) -> Vec<SubstitutionPair> {
         let mut pairs = Vec::with_capacity(self.pairs.len());
         for (pattern, replacement) in &self.pairs {
-            let mut pair = Pair { pattern: Vec::new(), replacement: Vec::new() };
+            let mut pair = SubstitutionPair { pattern: Vec::new(), replacement: Vec::new() };
             let evaluated = pattern
                 .eval(request, frame, &mut pair.pattern)
                 .and_then(|()| replacement.eval(request, frame, &mut pair.replacement));
             match evaluated {
                 Ok(()) => pairs.push(pair),
-                Err(error) => request.log(Level::Error, format_args!("sub_filter: {error}")),
+                Err(error) => request.log(LogLevel::Error, format_args!("sub_filter: {error}")),
             }
         }
         pairs

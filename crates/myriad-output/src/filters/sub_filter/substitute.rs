@@ -8,7 +8,7 @@ use crate::transform::{Transform, WINDOW};
 
 /// Pattern and its replacement.
 #[derive(Debug)]
-pub(crate) struct Pair {
+pub(crate) struct SubstitutionPair {
     /// Pattern in lower case; letters match case-insensitively.
     pub pattern: Vec<u8>,
     /// Replacement.
@@ -17,18 +17,18 @@ pub(crate) struct Pair {
 
 /// Text substitution. If several patterns match at a position, the first is used. Fewer bytes than the longest pattern
 /// are held back.
-pub(crate) struct Substitute {
-    pairs: Vec<Pair>,
+pub(crate) struct TextSubstitution {
+    pairs: Vec<SubstitutionPair>,
     /// Set for pairs that are still searched (`sub_filter_once`).
     open: Vec<bool>,
     once: bool,
     /// First bytes of active pairs, in both cases.
     begins: Box<[bool; 256]>,
     /// Possible start of a match that the next piece decides, shorter than the longest pattern.
-    held: Vec<u8>,
+    undecided: Vec<u8>,
 }
 
-enum Found {
+enum PatternMatch {
     /// No pattern starts here.
     No,
     /// Match of the pair with that index.
@@ -37,9 +37,9 @@ enum Found {
     Perhaps,
 }
 
-impl Substitute {
+impl TextSubstitution {
     /// Creates a substitution; `None` without patterns.
-    pub(crate) fn new(mut pairs: Vec<Pair>, once: bool) -> Option<Self> {
+    pub(crate) fn new(mut pairs: Vec<SubstitutionPair>, once: bool) -> Option<Self> {
         pairs.retain(|pair| !pair.pattern.is_empty());
         if pairs.is_empty() {
             return None;
@@ -48,12 +48,12 @@ impl Substitute {
             pair.pattern.make_ascii_lowercase();
         }
         let open = vec![true; pairs.len()];
-        let mut made = Self { pairs, open, once, begins: Box::new([false; 256]), held: Vec::new() };
-        made.note_beginnings();
+        let mut made = Self { pairs, open, once, begins: Box::new([false; 256]), undecided: Vec::new() };
+        made.update_first_bytes();
         Some(made)
     }
 
-    fn note_beginnings(&mut self) {
+    fn update_first_bytes(&mut self) {
         self.begins.fill(false);
         for (pair, _) in self.pairs.iter().zip(&self.open).filter(|(_, open)| **open) {
             let first = pair.pattern[0];
@@ -63,7 +63,7 @@ impl Substitute {
     }
 
     /// Searches for a pattern at the start of `text`. `is_end` is set if no further bytes follow.
-    fn look(&self, text: &[u8], is_end: bool) -> Found {
+    fn match_at(&self, text: &[u8], is_end: bool) -> PatternMatch {
         for (index, pair) in self.pairs.iter().enumerate() {
             if !self.open[index] {
                 continue;
@@ -73,20 +73,20 @@ impl Substitute {
                 continue;
             }
             if common == pair.pattern.len() {
-                return Found::Match(index);
+                return PatternMatch::Match(index);
             }
             if !is_end {
-                return Found::Perhaps;
+                return PatternMatch::Perhaps;
             }
         }
-        Found::No
+        PatternMatch::No
     }
 
     fn replace(&mut self, index: usize, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.pairs[index].replacement);
         if self.once {
             self.open[index] = false;
-            self.note_beginnings();
+            self.update_first_bytes();
         }
         self.pairs[index].pattern.len()
     }
@@ -101,10 +101,10 @@ impl Substitute {
             if at == text.len() {
                 break;
             }
-            match self.look(&text[at..], is_end) {
-                Found::Match(index) => at += self.replace(index, out),
-                Found::Perhaps => break,
-                Found::No => {
+            match self.match_at(&text[at..], is_end) {
+                PatternMatch::Match(index) => at += self.replace(index, out),
+                PatternMatch::Perhaps => break,
+                PatternMatch::No => {
                     out.push(text[at]);
                     at += 1;
                 }
@@ -115,21 +115,21 @@ impl Substitute {
 
     /// Evaluates the bytes held back together with the necessary part of the input. Returns false if the input does not
     /// suffice for a decision.
-    fn judge_held(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> bool {
-        let mut text = std::mem::take(&mut self.held);
+    fn decide_held_back(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> bool {
+        let mut text = std::mem::take(&mut self.undecided);
         let known = text.len();
         text.extend_from_slice(&input[..input.len().min(self.longest())]);
         let mut at = 0;
         while at < known {
-            match self.look(&text[at..], false) {
-                Found::Match(index) => at += self.replace(index, out),
-                Found::No => {
+            match self.match_at(&text[at..], false) {
+                PatternMatch::Match(index) => at += self.replace(index, out),
+                PatternMatch::No => {
                     out.push(text[at]);
                     at += 1;
                 }
-                Found::Perhaps => {
+                PatternMatch::Perhaps => {
                     text.drain(..at);
-                    self.held = text;
+                    self.undecided = text;
                     *input = &[];
                     return false;
                 }
@@ -149,9 +149,9 @@ impl Substitute {
     }
 }
 
-impl Transform for Substitute {
+impl Transform for TextSubstitution {
     fn push(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<bool, BodyError> {
-        if !self.held.is_empty() && !self.judge_held(input, out) {
+        if !self.undecided.is_empty() && !self.decide_held_back(input, out) {
             return Ok(true);
         }
         let text = *input;
@@ -160,13 +160,13 @@ impl Transform for Substitute {
             *input = &text[end..];
             return Ok(false);
         }
-        self.held.extend_from_slice(&text[end..]);
+        self.undecided.extend_from_slice(&text[end..]);
         *input = &[];
         Ok(true)
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BodyError> {
-        let text = std::mem::take(&mut self.held);
+        let text = std::mem::take(&mut self.undecided);
         let mut at = 0;
         while at < text.len() {
             let mut piece = Vec::new();
@@ -177,7 +177,7 @@ impl Transform for Substitute {
     }
 
     fn is_idle(&self) -> bool {
-        self.held.is_empty() && !self.open.contains(&true)
+        self.undecided.is_empty() && !self.open.contains(&true)
     }
 }
 
@@ -186,17 +186,17 @@ mod tests {
     use super::*;
     use crate::transform::tests::run;
 
-    fn pairs(list: &[(&str, &str)]) -> Vec<Pair> {
+    fn pairs(list: &[(&str, &str)]) -> Vec<SubstitutionPair> {
         list.iter()
-            .map(|(pattern, by)| Pair { pattern: (*pattern).into(), replacement: (*by).into() })
+            .map(|(pattern, by)| SubstitutionPair { pattern: (*pattern).into(), replacement: (*by).into() })
             .collect()
     }
 
     /// Returns the result, which is the same for pieces of any size.
     fn substituted(list: &[(&str, &str)], once: bool, text: &str) -> String {
-        let whole = run(Substitute::new(pairs(list), once).unwrap(), text.as_bytes(), text.len());
+        let whole = run(TextSubstitution::new(pairs(list), once).unwrap(), text.as_bytes(), text.len());
         for size in 1..text.len().max(2) {
-            let pieces = run(Substitute::new(pairs(list), once).unwrap(), text.as_bytes(), size);
+            let pieces = run(TextSubstitution::new(pairs(list), once).unwrap(), text.as_bytes(), size);
             assert_eq!(pieces, whole, "in pieces of {size}");
         }
         String::from_utf8(whole).unwrap()
@@ -256,7 +256,7 @@ mod tests {
                 for once in [false, true] {
                     let expected = plainly(list, once, &text);
                     for size in [1, 2, 3, 7] {
-                        let filter = Substitute::new(pairs(list), once).unwrap();
+                        let filter = TextSubstitution::new(pairs(list), once).unwrap();
                         let found = String::from_utf8(run(filter, text.as_bytes(), size)).unwrap();
                         assert_eq!(found, expected, "{text} in pieces of {size}, {list:?}, once: {once}");
                     }
@@ -267,13 +267,13 @@ mod tests {
 
     #[test]
     fn nothing_to_look_for_is_no_filter() {
-        assert!(Substitute::new(pairs(&[("", "x")]), false).is_none());
+        assert!(TextSubstitution::new(pairs(&[("", "x")]), false).is_none());
     }
 
     #[test]
     fn long_replacements_come_out_a_window_at_a_time() {
         let by = "y".repeat(10_000);
-        let mut filter = Substitute::new(pairs(&[("x", &by)]), false).unwrap();
+        let mut filter = TextSubstitution::new(pairs(&[("x", &by)]), false).unwrap();
         let text = vec![b'x'; 5_000];
         let (mut input, mut total) = (&text[..], 0);
         loop {
@@ -290,11 +290,11 @@ mod tests {
 
     #[test]
     fn no_more_than_the_longest_pattern_is_held() {
-        let mut filter = Substitute::new(pairs(&[("aaaaaaab", "x")]), false).unwrap();
+        let mut filter = TextSubstitution::new(pairs(&[("aaaaaaab", "x")]), false).unwrap();
         let mut out = Vec::new();
         for _ in 0..1000 {
             filter.push(&mut &b"aaaa"[..], &mut out).unwrap();
-            assert!(filter.held.len() < 8);
+            assert!(filter.undecided.len() < 8);
         }
     }
 }

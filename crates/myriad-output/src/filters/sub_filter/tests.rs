@@ -1,7 +1,7 @@
-use crate::testing::{Trial, text};
-use myriad_exchange::exchange::Answer;
+use crate::testing::{OutputTestSite, text};
+use myriad_exchange::exchange::ContentResponse;
 
-fn page() -> Answer {
+fn page() -> ContentResponse {
     let mut answer = text("text/html", "a cat");
     answer.field(b"Last-Modified", b"Tue, 01 Nov 1994 12:00:00 GMT");
     answer.field(b"ETag", b"\"a\"");
@@ -10,7 +10,7 @@ fn page() -> Answer {
 
 #[test]
 fn strings_are_replaced_once_or_everywhere_with_variable_values() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { sub_filter A $arg_by; return 200 x; }
          location /all { sub_filter a $arg_by; sub_filter_once off; return 200 x; }",
     );
@@ -21,19 +21,22 @@ fn strings_are_replaced_once_or_everywhere_with_variable_values() {
 
 #[test]
 fn validators_are_retained_only_with_last_modified_directive() {
-    let trial = Trial::of(
+    let trial = OutputTestSite::of(
         "location / { sub_filter a b; return 200 x; }
          location /m { sub_filter a b; sub_filter_last_modified on; return 200 x; }",
     );
     let plain = trial.answered("GET /", &[], page()).head;
     assert!(!plain.contains("Last-Modified") && !plain.contains("ETag"), "{plain}");
-    let kept = trial.answered("GET /m", &[], page()).head;
-    assert!(kept.contains("Last-Modified: Tue, 01 Nov") && kept.contains("ETag: W/\"a\"\r\n"), "{kept}");
+    let unchanged = trial.answered("GET /m", &[], page()).head;
+    assert!(
+        unchanged.contains("Last-Modified: Tue, 01 Nov") && unchanged.contains("ETag: W/\"a\"\r\n"),
+        "{unchanged}"
+    );
 }
 
 #[test]
 fn other_types_and_what_is_packed_or_empty_stay_as_they_are() {
-    let trial = Trial::of("location / { sub_filter a b; sub_filter $arg_nothing c; return 200 x; }");
+    let trial = OutputTestSite::of("location / { sub_filter a b; sub_filter $arg_nothing c; return 200 x; }");
     let mut css = page();
     css.media_type = Some(b"text/css"[..].into());
     assert_eq!(trial.answered("GET /", &[], css).body, b"a cat");

@@ -1,10 +1,10 @@
 //! Segments of a JPEG file (ITU-T T.81 annex B): the head up to the first scan, and all scans.
 
 use super::exif;
-use crate::image::size::Size;
+use crate::image::size::ImageSize;
 
 /// Returns the size, the orientation, and whether the file contains much metadata. The first scan terminates the head.
-pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
+pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     let mut rest = bytes.get(2..)?;
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
     while let Some((marker, segment, behind)) = segment(rest) {
@@ -13,7 +13,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let sides = segment.get(1..5)?;
                 let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
-                size = Size::new(side(2), side(0));
+                size = ImageSize::new(side(2), side(0));
             }
             0xe1..=0xef => {
                 laden += segment.len() + 2;
@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Size, u8, bool)> {
 
 /// Scans of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scans {
+pub(crate) struct JpegScans {
     /// Number of scans.
     pub count: u64,
     /// Number of components in all scans together. A decoder visits each block of a component once per scan, even if
@@ -40,8 +40,8 @@ pub(crate) struct Scans {
 }
 
 /// Counts the scans of the image.
-pub(crate) fn scans(bytes: &[u8]) -> Scans {
-    let (mut rest, mut scans) = (bytes.get(2..).unwrap_or_default(), Scans::default());
+pub(crate) fn scans(bytes: &[u8]) -> JpegScans {
+    let (mut rest, mut scans) = (bytes.get(2..).unwrap_or_default(), JpegScans::default());
     while let Some((marker, segment, behind)) = segment(rest) {
         if marker == 0xda {
             scans.count += 1;
@@ -72,7 +72,7 @@ fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scans, read, scans};
+    use super::{JpegScans, read, scans};
 
     const FRAME: &[u8] = b"\xff\xc2\x00\x0b\x08\x00\x78\x00\x64\x01\x01\x11\x00";
 
@@ -101,8 +101,8 @@ mod tests {
         let comment = b"\xff\xfe\x00\x08\xff\xda\x00\x02\xff\xda";
         let file =
             [b"\xff\xd8", FRAME, interleaved, comment, b"\xff", scan, scan, b"\xff\xd9", scan].concat();
-        assert_eq!(scans(&file), Scans { count: 3, components: 5 });
-        assert_eq!(scans(b"\xff"), Scans::default());
+        assert_eq!(scans(&file), JpegScans { count: 3, components: 5 });
+        assert_eq!(scans(b"\xff"), JpegScans::default());
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use jpeg_decoder::{CodingProcess, Decoder, PixelFormat};
 
 use crate::image::facts::jpeg::scans;
-use crate::image::fault::Fault;
-use crate::image::interrupt::{Interrupt, Source};
-use crate::image::picture::{Picture, bounded};
+use crate::image::fault::ImageError;
+use crate::image::interrupt::{Interrupt, InterruptibleInput};
+use crate::image::picture::{DecodedImage, bounded};
 use crate::image::pixels::Pixels;
-use crate::image::size::Size;
+use crate::image::size::ImageSize;
 
 /// Number of bytes per pixel during decoding: the coefficients of a progressive image, and its colors.
 const BYTES_OF_A_PIXEL: u64 = 16;
@@ -21,21 +21,21 @@ const MOST_VISITS: u64 = 64;
 /// takes a fraction of the time and memory.
 pub(super) fn read(
     bytes: &[u8],
-    wanted: Size,
+    wanted: ImageSize,
     max_pixels: u64,
     interrupt: Interrupt<'_>,
-) -> Result<Picture, Fault> {
-    let broken = |_| Fault::Broken("invalid or truncated JPEG");
-    let mut reader = Decoder::new(Source::new(bytes, interrupt));
+) -> Result<DecodedImage, ImageError> {
+    let broken = |_| ImageError::Broken("invalid or truncated JPEG");
+    let mut reader = Decoder::new(InterruptibleInput::new(bytes, interrupt));
     let most = max_pixels.saturating_mul(BYTES_OF_A_PIXEL);
     reader.set_max_decoding_buffer_size(usize::try_from(most).unwrap_or(usize::MAX));
     reader.read_info().map_err(broken)?;
-    let info = reader.info().ok_or(Fault::Broken("the image has no size"))?;
-    let size =
-        Size::new(info.width.into(), info.height.into()).ok_or(Fault::Broken("the image has no size"))?;
+    let info = reader.info().ok_or(ImageError::Broken("the image has no size"))?;
+    let size = ImageSize::new(info.width.into(), info.height.into())
+        .ok_or(ImageError::Broken("the image has no size"))?;
     bounded(size, max_pixels)?;
     if info.coding_process == CodingProcess::Lossless {
-        return Err(Fault::Broken("lossless JPEG is not supported"));
+        return Err(ImageError::Broken("lossless JPEG is not supported"));
     }
     check_scans(bytes, size, max_pixels)?;
     let side = |side: u32| u16::try_from(side).unwrap_or(u16::MAX);
@@ -45,17 +45,17 @@ pub(super) fn read(
     // The reader retains the coefficients.
     drop(reader);
     let data = rgba(info.pixel_format, &data);
-    let size = Size { width: width.into(), height: height.into() };
-    let pixels = Pixels::new(size, data).ok_or(Fault::Broken("invalid or truncated JPEG"))?;
-    Ok(Picture { pixels, has_palette: false, profile })
+    let size = ImageSize { width: width.into(), height: height.into() };
+    let pixels = Pixels::new(size, data).ok_or(ImageError::Broken("invalid or truncated JPEG"))?;
+    Ok(DecodedImage { pixels, has_palette: false, profile })
 }
 
 /// Rejects an image whose scans cause more work than its size permits.
-fn check_scans(bytes: &[u8], size: Size, max_pixels: u64) -> Result<(), Fault> {
+fn check_scans(bytes: &[u8], size: ImageSize, max_pixels: u64) -> Result<(), ImageError> {
     let scans = scans(bytes);
     let visits = scans.components.saturating_mul(size.pixels());
     if scans.count > MOST_SCANS || visits > max_pixels.saturating_mul(MOST_VISITS) {
-        return Err(Fault::TooCostly("the image has too many scans"));
+        return Err(ImageError::TooCostly("the image has too many scans"));
     }
     Ok(())
 }

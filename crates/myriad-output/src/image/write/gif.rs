@@ -3,8 +3,8 @@
 use gif::{Encoder, Frame};
 use std::borrow::Cow;
 
-use crate::image::colors::{Few, MOST, close, exact};
-use crate::image::fault::Fault;
+use crate::image::colors::{MOST, PaletteImage, approximate_palette, exact_palette};
+use crate::image::fault::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 
@@ -15,7 +15,7 @@ pub(super) fn write(
     pixels: &Pixels,
     interlace: bool,
     interrupt: Interrupt<'_>,
-) -> Result<Option<Vec<u8>>, Fault> {
+) -> Result<Option<Vec<u8>>, ImageError> {
     let mut pixels = Pixels { size: pixels.size, data: pixels.data.clone() };
     for pixel in pixels.each_mut() {
         match pixel {
@@ -23,7 +23,7 @@ pub(super) fn write(
             _ => *pixel = [0; DEPTH],
         }
     }
-    let few = match exact(&pixels) {
+    let few = match exact_palette(&pixels) {
         Some(few) => few,
         None => with_clear(&pixels, interrupt)?,
     };
@@ -31,9 +31,9 @@ pub(super) fn write(
 }
 
 /// Returns the image in approximated colors, one of which is reserved for transparency.
-fn with_clear(pixels: &Pixels, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
+fn with_clear(pixels: &Pixels, interrupt: Interrupt<'_>) -> Result<PaletteImage, ImageError> {
     let has_clear = !pixels.is_opaque();
-    let mut few = close(pixels, MOST - usize::from(has_clear), interrupt)?;
+    let mut few = approximate_palette(pixels, MOST - usize::from(has_clear), interrupt)?;
     if has_clear {
         let clear = few.colors.len() as u8;
         few.colors.push([0; DEPTH]);
@@ -43,7 +43,7 @@ fn with_clear(pixels: &Pixels, interrupt: Interrupt<'_>) -> Result<Few, Fault> {
     Ok(few)
 }
 
-fn encoded(pixels: &Pixels, mut few: Few, interlace: bool) -> Option<Vec<u8>> {
+fn encoded(pixels: &Pixels, mut few: PaletteImage, interlace: bool) -> Option<Vec<u8>> {
     let (width, height) = (pixels.size.width.try_into().ok()?, pixels.size.height.try_into().ok()?);
     let clear = pixels.each().position(|[.., alpha]| alpha == 0).map(|at| few.numbers[at]);
     if interlace {

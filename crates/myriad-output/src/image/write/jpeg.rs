@@ -4,10 +4,10 @@ use std::num::NonZeroU8;
 
 use jpeg_encoder::{ColorType, Encoder};
 
-use crate::image::picture::Picture;
-use crate::image::wish::Wish;
+use crate::image::picture::DecodedImage;
+use crate::image::wish::ImageRequest;
 
-pub(super) fn write(picture: &Picture, wish: &Wish) -> Option<Vec<u8>> {
+pub(super) fn write(picture: &DecodedImage, wish: &ImageRequest) -> Option<Vec<u8>> {
     let size = picture.pixels.size;
     let quality = NonZeroU8::new(wish.jpeg_quality)?.get().min(100);
     let mut made = Vec::new();

@@ -2,27 +2,27 @@
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 
-use crate::image::colors::{Few, MOST, close, exact};
-use crate::image::fault::Fault;
+use crate::image::colors::{MOST, PaletteImage, approximate_palette, exact_palette};
+use crate::image::fault::ImageError;
 use crate::image::interrupt::Interrupt;
-use crate::image::picture::Picture;
+use crate::image::picture::DecodedImage;
 
-pub(super) fn write(picture: &Picture, interrupt: Interrupt<'_>) -> Result<Option<Vec<u8>>, Fault> {
-    let few = match picture.has_palette.then(|| exact(&picture.pixels)) {
+pub(super) fn write(picture: &DecodedImage, interrupt: Interrupt<'_>) -> Result<Option<Vec<u8>>, ImageError> {
+    let few = match picture.has_palette.then(|| exact_palette(&picture.pixels)) {
         None => None,
         Some(Some(few)) => Some(few),
-        Some(None) => Some(close(&picture.pixels, MOST, interrupt)?),
+        Some(None) => Some(approximate_palette(&picture.pixels, MOST, interrupt)?),
     };
     Ok(encoded(picture, few.as_ref()))
 }
 
-fn encoded(picture: &Picture, few: Option<&Few>) -> Option<Vec<u8>> {
+fn encoded(picture: &DecodedImage, few: Option<&PaletteImage>) -> Option<Vec<u8>> {
     let size = picture.pixels.size;
     let mut info = Info::with_size(size.width, size.height);
     info.bit_depth = BitDepth::Eight;
     info.icc_profile = picture.profile.as_deref().map(Into::into);
     let opaque;
-    let data = if let Some(Few { colors, numbers }) = few {
+    let data = if let Some(PaletteImage { colors, numbers }) = few {
         info.color_type = ColorType::Indexed;
         info.palette = Some(colors.iter().flat_map(|color| &color[..3]).copied().collect());
         if colors.iter().any(|[.., alpha]| *alpha != u8::MAX) {

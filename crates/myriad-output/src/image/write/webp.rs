@@ -4,7 +4,7 @@ use std::num::NonZeroU8;
 
 use webp::Encoder;
 
-use crate::image::colors::exact;
+use crate::image::colors::exact_palette;
 use crate::image::pixels::Pixels;
 
 /// Maximum side of the format, in pixels.
@@ -17,7 +17,7 @@ pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
         return None;
     }
     // Drawings and text with few colors are smaller in lossless form, and remain sharp.
-    let lossless = exact(pixels).is_some();
+    let lossless = exact_palette(pixels).is_some();
     let quality = if lossless { EFFORT } else { f32::from(NonZeroU8::new(quality)?.get().min(100)) };
     let writer = Encoder::from_rgba(&pixels.data, pixels.size.width, pixels.size.height);
     Some(writer.encode_simple(lossless, quality).ok()?.to_vec())

@@ -1,13 +1,18 @@
 use super::*;
 
 /// Returns a page as stored, with the holes in brackets: `[src|fallback]`.
-fn cut_in(page: &[u8], token: Option<&str>, limits: &Limits, step: usize) -> (String, Refused) {
-    let said = Said { token: token.map(|token| token.as_bytes().into()), ..Said::default() };
-    let mut cutter = Cutter::new(&said, limits.clone());
-    let mut collected = Collected::default();
+fn cut_in(page: &[u8], token: Option<&str>, limits: &EsiLimits, step: usize) -> (String, RejectedMarkup) {
+    let declaration =
+        EsiDeclaration { token: token.map(|token| token.as_bytes().into()), ..EsiDeclaration::default() };
+    let mut cutter = Cutter::new(&declaration, limits.clone());
+    let mut collected = HoleCollector::default();
     for piece in page.chunks(step.max(1)) {
         cutter.push(piece, &mut collected);
-        assert!(cutter.held.len() < LONGEST_TAG + piece.len(), "{} bytes are held", cutter.held.len());
+        assert!(
+            cutter.undecided.len() < LONGEST_TAG + piece.len(),
+            "{} bytes are held",
+            cutter.undecided.len()
+        );
     }
     let refused = cutter.finish(&mut collected);
     let (mut shown, mut from) = (String::new(), 0);
@@ -23,12 +28,12 @@ fn cut_in(page: &[u8], token: Option<&str>, limits: &Limits, step: usize) -> (St
     (shown + &text(from, collected.text.len()), refused)
 }
 
-fn limits() -> Limits {
-    Limits { includes: 4, host: (*b"example.org").into() }
+fn limits() -> EsiLimits {
+    EsiLimits { includes: 4, host: (*b"example.org").into() }
 }
 
 /// Returns the result, and checks that it is equal for all piece sizes.
-fn cut(page: &str, token: Option<&str>) -> (String, Refused) {
+fn cut(page: &str, token: Option<&str>) -> (String, RejectedMarkup) {
     let whole = cut_in(page.as_bytes(), token, &limits(), page.len());
     for step in [1, 2, 3, 7] {
         assert_eq!(cut_in(page.as_bytes(), token, &limits(), step), whole, "{step} bytes at a time: {page}");
@@ -38,7 +43,7 @@ fn cut(page: &str, token: Option<&str>) -> (String, Refused) {
 
 #[track_caller]
 fn comes_to(page: &str, expected: &str) {
-    assert_eq!(cut(page, None), (expected.to_owned(), Refused::default()), "{page}");
+    assert_eq!(cut(page, None), (expected.to_owned(), RejectedMarkup::default()), "{page}");
 }
 
 const TOKEN: Option<&str> = Some("0123abcd");
@@ -89,9 +94,9 @@ fn markup_without_the_token_of_the_page_is_text() {
         "<esi:remove>a</esi:remove>",
         "<esi:comment text=''/>",
     ] {
-        assert_eq!(cut(text, TOKEN), (text.to_owned(), Refused::default()));
+        assert_eq!(cut(text, TOKEN), (text.to_owned(), RejectedMarkup::default()));
         // An invalid token matches no tag.
-        assert_eq!(cut(text, Some("")), (text.to_owned(), Refused::default()));
+        assert_eq!(cut(text, Some("")), (text.to_owned(), RejectedMarkup::default()));
     }
     let own = "<esi:include src='/a' token='0123abcd'>x</esi:include>y</esi:include token='0123abcd'>z";
     assert_eq!(cut(own, TOKEN).0, "[/a|x</esi:include>y]z");

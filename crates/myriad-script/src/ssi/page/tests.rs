@@ -2,16 +2,16 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::*;
-use crate::ssi::shared::Groups;
+use crate::ssi::shared::PatternGroups;
 
 /// Request with variables, where patterns are plain texts.
 #[derive(Debug, Default)]
-pub(crate) struct Request {
+pub(crate) struct FakeRequest {
     pub(crate) variables: HashMap<String, String>,
     pub(crate) log: String,
 }
 
-impl Surroundings for Request {
+impl PageEnvironment for FakeRequest {
     fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>> {
         if name == b"date_gmt" {
             return Some(time_format.to_vec());
@@ -19,13 +19,13 @@ impl Surroundings for Request {
         self.variables.get(std::str::from_utf8(name).unwrap()).map(|value| value.clone().into_bytes())
     }
 
-    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<Groups>, String> {
+    fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<PatternGroups>, String> {
         if pattern == b"(" {
             return Err("unbalanced".to_owned());
         }
         let at = subject.windows(pattern.len().max(1)).position(|window| window == pattern);
         let found = at.map(|at| at..at + pattern.len());
-        Ok(found.map(|whole| Groups { numbered: [whole].to_vec(), named: vec![("found".into(), 0)] }))
+        Ok(found.map(|whole| PatternGroups { numbered: [whole].to_vec(), named: vec![("found".into(), 0)] }))
     }
 
     fn uri(&self) -> &[u8] {
@@ -37,21 +37,21 @@ impl Surroundings for Request {
     }
 }
 
-const RULES: Rules = Rules { value_length: 255, silent_errors: false };
+const RULES: SsiRules = SsiRules { value_length: 255, silent_errors: false };
 
 /// Returns a page with its includes in brackets, and the log.
-fn run(page: &[u8], size: usize, rules: Rules) -> (String, String) {
-    let mut request = Request::default();
+fn run(page: &[u8], size: usize, rules: SsiRules) -> (String, String) {
+    let mut request = FakeRequest::default();
     request.variables.insert("arg_a".into(), "<A>".into());
     request.variables.insert("empty".into(), String::new());
-    let mut reader = Page::new(rules, Rc::default());
+    let mut reader = SsiPage::new(rules, Rc::default());
     let mut out = Vec::new();
     let mut whole = Vec::new();
     for mut piece in page.chunks(size.max(1)) {
         while !piece.is_empty() {
             let include = reader.push(&mut piece, &mut request, &mut out);
             whole.append(&mut out);
-            if let Some(Include { uri, wait, then }) = include {
+            if let Some(SsiInclude { uri, wait, then }) = include {
                 let uri = String::from_utf8_lossy(&uri).into_owned();
                 whole.extend_from_slice(format!("[{uri} {wait} {then:?}]").as_bytes());
             }
@@ -122,7 +122,7 @@ fn commands_out_of_place_are_errors() {
 #[test]
 fn error_message_is_configured_or_silenced() {
     assert_eq!(shown("<!--#config errmsg=\"oh\" --><!--#x --><!--#echo -->"), "ohoh");
-    let silent = Rules { silent_errors: true, ..RULES };
+    let silent = SsiRules { silent_errors: true, ..RULES };
     let (text, log) = run(b"a<!--#x -->b<!--#echo var -->c", 100, silent);
     assert_eq!(text, "abc");
     assert_eq!(log.lines().count(), 2, "{log}");
@@ -159,11 +159,11 @@ fn blocks_keep_text_and_commands_for_stubs() {
 
 #[test]
 fn a_page_with_much_text_comes_back_in_between() {
-    let mut reader = Page::new(RULES, Rc::default());
+    let mut reader = SsiPage::new(RULES, Rc::default());
     let page = "x".repeat(10 * WINDOW) + &"<b>".repeat(WINDOW);
     let (mut input, mut out, mut whole, mut turns) = (page.as_bytes(), Vec::new(), Vec::new(), 0);
     while !input.is_empty() {
-        assert!(reader.push(&mut input, &mut Request::default(), &mut out).is_none());
+        assert!(reader.push(&mut input, &mut FakeRequest::default(), &mut out).is_none());
         whole.append(&mut out);
         turns += 1;
     }

@@ -12,7 +12,7 @@ fn runtime(http: &str) -> Runtime {
 
 fn place<'r>(runtime: &'r Runtime, server: usize, name: &str) -> &'r Place {
     let from = runtime.servers[server].place as usize;
-    let labels = runtime.atlas.places.iter().enumerate().skip(from);
+    let labels = runtime.positions.places.iter().enumerate().skip(from);
     let (at, _) = labels.into_iter().find(|(_, label)| *label.name == *name).expect("a location");
     &runtime.places[at]
 }

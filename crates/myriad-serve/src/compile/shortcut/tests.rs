@@ -4,9 +4,9 @@ use std::path::Path;
 use myriad_conf::registry::Contexts;
 use myriad_conf::{MemoryLoader, survey};
 use myriad_log::Logs;
-use myriad_script::{Scope, ScopeReads};
+use myriad_script::{EvaluationScope, ScopeReads};
 
-use crate::compile::{Kept, Surroundings, compile_and};
+use crate::compile::{CompileEnvironment, RetainedState, compile_and};
 use myriad_exchange::runtime::{PartRead, Runtime};
 use myriad_http::Known;
 
@@ -22,19 +22,19 @@ fn compiled(config: &str) -> Result<Runtime, String> {
     if !survey.is_sound() {
         return Err(format!("{:?}", survey.findings));
     }
-    let (logs, mut kept) = (Logs::nowhere(), Kept::default());
+    let (logs, mut kept) = (Logs::without_outputs(), RetainedState::default());
     let (tls_files, listeners) = (HashMap::new(), HashMap::new());
     let folder = Path::new("/conf");
-    let surroundings = Surroundings {
+    let surroundings = CompileEnvironment {
         prefix: folder,
         folder,
         tls_files: &tls_files,
         listeners: &listeners,
         logs: &logs,
-        kept: &mut kept,
+        retained: &mut kept,
     };
     let site = compile_and(&survey.model, surroundings, |compile| {
-        let unsaid = compile.scripts.reads(Scope::Unsaid);
+        let unsaid = compile.scripts.reads(EvaluationScope::Unspecified);
         assert_eq!(unsaid, ScopeReads::default(), "of some text nobody has said when it is evaluated");
     });
     site.map_err(|errors| format!("{errors:?}"))
@@ -148,7 +148,7 @@ fn the_wordpress_preset_takes_the_short_way() {
 }
 
 /// Directives with variables that are evaluated only for requests that have run all rules.
-const APART: &[&str] = &[
+const READ_AFTER_RULES: &[&str] = &[
     "cache_maintenance",
     "auth_basic",
     "auth_basic_user_file",
@@ -164,7 +164,7 @@ const APART: &[&str] = &[
 ];
 
 /// The same for directives of origins: requests to an origin, and processing of its response.
-const APART_ORIGIN: &[&str] = &[
+const ORIGIN_READ_AFTER_RULES: &[&str] = &[
     "bind",
     "cache_valid",
     "cookie_domain",
@@ -211,9 +211,9 @@ const SHAPES: &[&str] = &[
     "GET from=@",
 ];
 
-fn is_apart(name: &str) -> bool {
+fn is_read_after_rules(name: &str) -> bool {
     let of_origin = name.strip_prefix("proxy_").or_else(|| name.strip_prefix("fastcgi_"));
-    APART.contains(&name) || of_origin.is_some_and(|rest| APART_ORIGIN.contains(&rest))
+    READ_AFTER_RULES.contains(&name) || of_origin.is_some_and(|rest| ORIGIN_READ_AFTER_RULES.contains(&rest))
 }
 
 /// Returns a site with a page cache whose location has further directives.
@@ -240,7 +240,7 @@ fn location(directives: &str) -> String {
 /// Returns whether the site and the location permit the shortcut; `None` if the configuration is invalid.
 fn open(directives: &str) -> Option<(bool, bool)> {
     let runtime = compiled(&location(directives)).ok()?;
-    let place = runtime.atlas.places.iter().position(|label| &*label.name == "location /at")?;
+    let place = runtime.positions.places.iter().position(|label| &*label.name == "location /at")?;
     Some((runtime.shortcut.is_some(), runtime.places[place].shortcut))
 }
 
@@ -271,7 +271,7 @@ fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
         // the site.
         let is_rule = state("$remote_port").is_none_or(|(site, _)| !site);
         let is_closed = state("$odd").is_none_or(|(_, place)| !place);
-        if is_apart(name) == (is_rule || is_closed) {
+        if is_read_after_rules(name) == (is_rule || is_closed) {
             wrong.push(format!("{name} {shape}: rule {is_rule}, closed {is_closed}"));
         }
     }
@@ -290,7 +290,7 @@ fn what_a_log_s_format_reads_counts_where_that_log_is_written() {
         let text = location(log)
             .replace("access_log off;", "log_format odd $odd; log_format even $uri; access_log off;");
         let runtime = runtime(&text);
-        let place = runtime.atlas.places.iter().position(|label| &*label.name == "location /at");
+        let place = runtime.positions.places.iter().position(|label| &*label.name == "location /at");
         runtime.places[place.expect("the location")].shortcut
     };
     assert!(with_log(""));

@@ -1,6 +1,6 @@
 //! Directives of the feature.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, at_least, network};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least, network};
 use myriad_conf::settings::{Network, Settings};
 
 use super::settings::ForwardedSettings;
@@ -28,16 +28,16 @@ pub(super) static ROWS: &[Directive] = &[
     .own(),
 ];
 
-fn scheme_from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn scheme_from(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add(&mut settings.feature_mut::<ForwardedSettings>().scheme_from, args)
 }
 
-fn host_from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn host_from(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     add(&mut settings.feature_mut::<ForwardedSettings>().host_from, args)
 }
 
 /// Adds the networks of a directive.
-fn add(trusted: &mut Vec<Network>, args: &mut Arguments<'_>) -> Done {
+fn add(trusted: &mut Vec<Network>, args: &mut Arguments<'_>) -> SetterResult {
     args.start(trusted);
     for index in 0..args.len() {
         let word = args.bytes(index);

@@ -12,13 +12,13 @@ mod settings;
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
-use myriad_exchange::runtime::Forwarded;
+use myriad_exchange::runtime::TrustedForwarders;
 
 /// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("forwarded", directives::ROWS);
 
 /// Compiles the lists of trusted proxies of the `http` block.
-pub(crate) fn compiled(settings: &Settings) -> Forwarded {
+pub(crate) fn compiled(settings: &Settings) -> TrustedForwarders {
     let settings = settings.feature::<settings::ForwardedSettings>();
-    Forwarded { scheme_from: settings.scheme_from.clone(), host_from: settings.host_from.clone() }
+    TrustedForwarders { scheme_from: settings.scheme_from.clone(), host_from: settings.host_from.clone() }
 }

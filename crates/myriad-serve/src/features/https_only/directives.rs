@@ -1,9 +1,9 @@
 //! Directive of the feature.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, Set, between};
+use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
-use super::settings::{HttpsOnlySettings, Rules};
+use super::settings::{HttpsOnlyRules, HttpsOnlySettings};
 
 /// Minimum lifetime required by the preload lists of browsers, in seconds: one year.
 const PRELOAD_S: u64 = 365 * 86_400;
@@ -18,12 +18,12 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("off")
 .own()];
 
-fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn https_only(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     if !args.flag(0)? {
         settings.feature_mut::<HttpsOnlySettings>().rules = None;
         return if args.len() == 1 { Ok(()) } else { Err(args.invalid(1, "omitted after `off`")) };
     }
-    let mut rules = Rules { span: args.node.span, ..Rules::default() };
+    let mut rules = HttpsOnlyRules { span: args.node.span, ..HttpsOnlyRules::default() };
     for index in 1..args.len() {
         match args.bytes(index) {
             b"hsts=off" => rules.hsts_s = None,

@@ -7,7 +7,7 @@ mod settings;
 mod warn;
 
 pub(crate) use compile::{hsts_line, port};
-pub(crate) use lead::lead;
+pub(crate) use lead::redirect_to_https;
 use myriad_exchange::feature::Feature;
 
 /// Entry for the list of features.

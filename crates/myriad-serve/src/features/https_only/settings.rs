@@ -4,7 +4,7 @@ use myriad_conf::Span;
 
 /// `https_only on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rules {
+pub(super) struct HttpsOnlyRules {
     /// `hsts=`: lifetime in browsers, in seconds; `None` for `off` (RFC 6797).
     pub hsts_s: Option<u64>,
     /// `subdomains`: includes all subdomains.
@@ -17,7 +17,7 @@ pub(super) struct Rules {
     pub span: Span,
 }
 
-impl Default for Rules {
+impl Default for HttpsOnlyRules {
     fn default() -> Self {
         // Half a year: long enough for security scanners, but short enough to limit the effect of a mistake.
         Self {
@@ -34,7 +34,7 @@ impl Default for Rules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpsOnlySettings {
     /// Rules; `None` for `off`.
-    pub rules: Option<Rules>,
+    pub rules: Option<HttpsOnlyRules>,
 }
 
 myriad_conf::feature_settings!(HttpsOnlySettings);

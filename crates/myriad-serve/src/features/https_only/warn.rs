@@ -9,7 +9,7 @@ use crate::features::real_ip::RealIpSettings;
 /// Warns of servers that redirect to https without supporting it. Each directive is reported once, even if many servers
 /// inherit it.
 pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
-    for warning in http.servers.iter().filter_map(|server| leads_nowhere(http, server)) {
+    for warning in http.servers.iter().filter_map(|server| missing_https_warning(http, server)) {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
@@ -18,7 +18,7 @@ pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
 
 /// Returns the warning for `https_only on` without https: no listener uses TLS, no `port=` names another port, and no
 /// trusted proxy could provide it.
-fn leads_nowhere(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
+fn missing_https_warning(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
     let rules = server.settings.feature::<HttpsOnlySettings>().rules?;
     let speaks =
         http.servers.iter().flat_map(|server| &server.listens).any(|listen| listen.ssl || listen.quic);
@@ -38,7 +38,7 @@ mod tests {
 
     use myriad_conf::{MemoryLoader, build};
 
-    fn told_of(http: &str) -> Vec<String> {
+    fn warnings_for(http: &str) -> Vec<String> {
         let path = Path::new("/conf/nginx.conf");
         let registry = crate::registry();
         let parsed = registry.parse(&MemoryLoader::with(path, format!("http {{ {http} }}")), path, b"");
@@ -48,21 +48,21 @@ mod tests {
 
     #[test]
     fn https_only_without_tls_listener_is_warned_about() {
-        let lost = told_of("server { listen 80; https_only on; }");
+        let lost = warnings_for("server { listen 80; https_only on; }");
         assert!(lost.len() == 1 && lost[0].contains("no \"listen\" has \"ssl\""), "{lost:?}");
-        assert!(told_of("server { listen 80; https_only on; set_real_ip_from 10.0.0.1; }").is_empty());
-        assert!(told_of("server { listen 80; https_only on port=8443; }").is_empty());
+        assert!(warnings_for("server { listen 80; https_only on; set_real_ip_from 10.0.0.1; }").is_empty());
+        assert!(warnings_for("server { listen 80; https_only on port=8443; }").is_empty());
     }
 
     #[test]
     fn https_that_somebody_speaks_is_not_mentioned() {
         let server = "listen 443 ssl; ssl_certificate a.crt; ssl_certificate_key a.key; https_only on;";
-        assert!(told_of(&format!("server {{ {server} }}")).is_empty());
-        assert!(told_of("server { listen 80; }").is_empty());
+        assert!(warnings_for(&format!("server {{ {server} }}")).is_empty());
+        assert!(warnings_for("server { listen 80; }").is_empty());
     }
 
     #[test]
     fn inherited_directive_is_warned_about_once() {
-        assert_eq!(told_of("https_only on; server { listen 80; } server { listen 81; }").len(), 1);
+        assert_eq!(warnings_for("https_only on; server { listen 80; } server { listen 81; }").len(), 1);
     }
 }

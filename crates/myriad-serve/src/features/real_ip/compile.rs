@@ -26,7 +26,7 @@ pub(crate) fn compile(
         }
     }
     let source = settings.source.clone();
-    features.keep(RealIp { from, source, recursive: settings.recursive });
+    features.insert(RealIp { from, source, recursive: settings.recursive });
 }
 
 fn addresses_of(compiler: &mut dyn SettingsCompiler, host: &Text) -> Vec<Network> {

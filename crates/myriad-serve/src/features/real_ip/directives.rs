@@ -1,6 +1,8 @@
 //! Directives of the feature.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, FLAG, ONE, Set, is_host_name, network};
+use myriad_conf::registry::{
+    Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, is_host_name, network,
+};
 use myriad_conf::set;
 use myriad_conf::settings::Settings;
 
@@ -36,7 +38,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("off"),
 ];
 
-fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let trusted = &mut settings.feature_mut::<RealIpSettings>().from;
     args.start(trusted);
     let word = args.bytes(0);
@@ -53,7 +55,7 @@ fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
     Ok(())
 }
 
-fn header(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn header(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
     settings.feature_mut::<RealIpSettings>().source = if name == "proxy_protocol" {
         RealIpSource::ProxyProtocol

@@ -6,7 +6,7 @@ mod find;
 mod settings;
 mod variables;
 
-pub(crate) use find::{find, find_at_both};
+pub(crate) use find::{set_client_address, set_client_address_at_both_levels};
 use myriad_exchange::feature::Feature;
 pub(super) use settings::RealIpSettings;
 

@@ -1,39 +1,39 @@
 //! `$realip_*`: peer of the connection, independently of addresses reported by a proxy.
 
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::{address, show};
 use myriad_exchange::runtime::Reads::Connection;
-use myriad_exchange::runtime::Value::Made;
-use myriad_net::Peer;
+use myriad_exchange::runtime::RowValue::Made;
+use myriad_net::ClientAddress;
 
 /// Address and port of the connection's peer.
-pub(crate) const VARIABLES: &[Row] = &[
-    Row::new(
+pub(crate) const VARIABLES: &[RequestVariable] = &[
+    RequestVariable::new(
         "realip",
         "realip_remote_addr",
         &[Connection],
         Made(|request, out| address(out, request.received.connection.peer.ip())),
     ),
-    Row::new(
+    RequestVariable::new(
         "realip",
         "realip_remote_port",
         &[Connection],
         Made(|request, out| match request.received.connection.peer {
-            Peer::Inet(peer) => show(out, peer.port()),
-            Peer::Unix => true,
+            ClientAddress::Inet(peer) => show(out, peer.port()),
+            ClientAddress::Unix => true,
         }),
     ),
 ];
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::variables::{Case, shows};
+    use crate::testing::variables::{VariableCase, assert_variables};
 
     #[test]
     fn realip_variables_retain_connection_address() {
-        let mut exchange = Case::default().begin();
-        shows(&mut exchange, &[("realip_remote_addr", "127.0.0.1"), ("realip_remote_port", "0")]);
+        let mut exchange = VariableCase::default().begin();
+        assert_variables(&mut exchange, &[("realip_remote_addr", "127.0.0.1"), ("realip_remote_port", "0")]);
         exchange.request.received.real = Some("10.0.0.1:0".parse().unwrap());
-        shows(&mut exchange, &[("remote_addr", "10.0.0.1"), ("realip_remote_addr", "127.0.0.1")]);
+        assert_variables(&mut exchange, &[("remote_addr", "10.0.0.1"), ("realip_remote_addr", "127.0.0.1")]);
     }
 }

@@ -5,7 +5,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 
 use super::settings::RefererSettings;
-use super::valid::Referers;
+use super::valid::ValidReferers;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Stores the valid referers if any are configured. Reports `none` or `blocked` without a valid referer.
@@ -15,7 +15,7 @@ pub(crate) fn compile(
     features: &mut PlaceFeatures,
 ) {
     let settings = settings.feature::<RefererSettings>();
-    let mut referers = Referers::default();
+    let mut referers = ValidReferers::default();
     (referers.none, referers.blocked) = (settings.none, settings.blocked);
     if settings.server_names {
         for name in compiler.server_names() {
@@ -25,8 +25,8 @@ pub(crate) fn compile(
     for word in &settings.words {
         referer(compiler, word, &mut referers);
     }
-    if !referers.names_nobody() {
-        features.keep(referers);
+    if !referers.lists_no_site() {
+        features.insert(referers);
     } else if settings.none || settings.blocked {
         let message = "the \"none\" or \"blocked\" referers are specified in the \"valid_referers\" \
                        directive without any valid referer";
@@ -34,7 +34,7 @@ pub(crate) fn compile(
     }
 }
 
-fn referer(compiler: &mut dyn SettingsCompiler, word: &Text, referers: &mut Referers) {
+fn referer(compiler: &mut dyn SettingsCompiler, word: &Text, referers: &mut ValidReferers) {
     let bytes = word.bytes();
     if let Some(pattern) = bytes.strip_prefix(b"~") {
         let pattern = Text::new(pattern, word.span);
@@ -56,7 +56,11 @@ fn referer(compiler: &mut dyn SettingsCompiler, word: &Text, referers: &mut Refe
     referers.add(host, path);
 }
 
-fn referer_by_server_name(compiler: &mut dyn SettingsCompiler, name: &ServerName, referers: &mut Referers) {
+fn referer_by_server_name(
+    compiler: &mut dyn SettingsCompiler,
+    name: &ServerName,
+    referers: &mut ValidReferers,
+) {
     match name {
         ServerName::Exact(name) if name.is_empty() => {}
         ServerName::Exact(name) | ServerName::Dot(name) => referers.add(name.as_bytes(), b""),

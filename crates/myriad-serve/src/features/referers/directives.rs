@@ -1,6 +1,6 @@
 //! Directives of the feature.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
 use super::settings::RefererSettings;
@@ -23,7 +23,7 @@ pub(crate) static ROWS: &[Directive] = &[
         .no_effect(HASH),
 ];
 
-fn valid_referers(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn valid_referers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let referers = settings.feature_mut::<RefererSettings>();
     if args.first {
         *referers = RefererSettings::default();

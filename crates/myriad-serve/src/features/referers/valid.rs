@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use myriad_http::uri::behind_scheme;
+use myriad_http::uri::after_scheme;
 use myriad_script::{EvalError, Frame, Regex};
 use smallvec::SmallVec;
 
@@ -15,32 +15,32 @@ const SHORTEST_URL: usize = 11;
 /// Required path prefix of a URL; `None` for any path.
 type PathPrefix = Option<Box<[u8]>>;
 /// Hosts in lower case, each with its valid path prefixes.
-type Hosts = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
+type HostPaths = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
 
 /// `valid_referers` of a place.
 #[derive(Default)]
-pub(super) struct Referers {
+pub(super) struct ValidReferers {
     /// `none`.
     pub none: bool,
     /// `blocked`.
     pub blocked: bool,
-    exact: Hosts,
+    exact: HostPaths,
     /// `.example.com` for `*.example.com`.
-    suffixes: Hosts,
+    suffixes: HostPaths,
     /// `www.example.` for `www.example.*`.
-    prefixes: Hosts,
+    prefixes: HostPaths,
     /// Regexes of server names, matched against the host.
     hosts: Vec<Regex>,
     /// Regexes matched against the URL after the scheme.
     urls: Vec<Regex>,
 }
 
-impl Referers {
+impl ValidReferers {
     /// Adds a host, optionally with a wildcard or a leading dot, and its path.
     pub(super) fn add(&mut self, host: &[u8], path: &[u8]) {
         let host = host.to_ascii_lowercase();
         let path = || (!path.is_empty()).then(|| path.into());
-        let put = |hosts: &mut Hosts, key: &[u8]| hosts.entry(key.into()).or_default().push(path());
+        let put = |hosts: &mut HostPaths, key: &[u8]| hosts.entry(key.into()).or_default().push(path());
         if let Some(suffix) = host.strip_prefix(b"*").filter(|rest| rest.starts_with(b".")) {
             put(&mut self.suffixes, suffix);
         } else if let Some(bare) = host.strip_prefix(b".") {
@@ -64,7 +64,7 @@ impl Referers {
     }
 
     /// Returns whether only `none` and `blocked` are valid, which nginx rejects.
-    pub(super) fn names_nobody(&self) -> bool {
+    pub(super) fn lists_no_site(&self) -> bool {
         self.exact.is_empty()
             && self.suffixes.is_empty()
             && self.prefixes.is_empty()
@@ -75,14 +75,14 @@ impl Referers {
     /// Returns whether this `Referer` is valid. Captures are stored in `frame`.
     pub(super) fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
         let Some(referer) = referer else { return Ok(self.none) };
-        let url = behind_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
+        let url = after_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
         let Some(url) = url else { return Ok(self.blocked) };
         let end = url.iter().position(|byte| matches!(byte, b'/' | b':')).unwrap_or(url.len());
         let host = url[..end].to_ascii_lowercase();
         if host.len() > LONGEST_HOST {
             return Ok(false);
         }
-        if let Some(paths) = self.find(&host) {
+        if let Some(paths) = self.paths_of_host(&host) {
             let path = url.iter().position(|byte| *byte == b'/').map_or(&b""[..], |at| &url[at..]);
             let begins = |prefix: &PathPrefix| prefix.as_ref().is_none_or(|prefix| path.starts_with(prefix));
             return Ok(paths.iter().any(begins));
@@ -102,7 +102,7 @@ impl Referers {
 
     /// Returns the exact host, otherwise the longest leading wildcard, otherwise the longest trailing wildcard, as for
     /// server names.
-    fn find(&self, host: &[u8]) -> Option<&Vec<PathPrefix>> {
+    fn paths_of_host(&self, host: &[u8]) -> Option<&Vec<PathPrefix>> {
         let dots: SmallVec<[usize; 8]> =
             host.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at).collect();
         let suffix = || dots.iter().find_map(|at| self.suffixes.get(&host[*at..]));
@@ -115,13 +115,13 @@ impl Referers {
 mod tests {
     use super::*;
 
-    fn valid(referers: &Referers, referer: &str) -> bool {
+    fn valid(referers: &ValidReferers, referer: &str) -> bool {
         referers.is_valid(Some(referer.as_bytes()), &mut Frame::new()).unwrap()
     }
 
     #[test]
     fn hosts_wildcards_and_paths_are_valid_as_written() {
-        let mut referers = Referers::default();
+        let mut referers = ValidReferers::default();
         referers.add(b"www.Example.org", b"/uri");
         referers.add(b"*.example.com", b"");
         referers.add(b".example.net", b"");
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_blocked_and_what_is_not_there_is_none() {
-        let mut referers = Referers { blocked: true, ..Referers::default() };
+        let mut referers = ValidReferers { blocked: true, ..ValidReferers::default() };
         referers.add(b"example.org", b"");
         assert!(
             valid(&referers, "") && valid(&referers, "http://su") && valid(&referers, "masked-by-a-firewall")
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn host_of_any_length_is_no_trouble() {
-        let mut referers = Referers::default();
+        let mut referers = ValidReferers::default();
         referers.add(b"example.*", b"");
         assert!(!valid(&referers, &format!("http://example.{}", "a".repeat(300))));
         assert!(valid(&referers, &format!("http://example.{}", "a".repeat(200))));

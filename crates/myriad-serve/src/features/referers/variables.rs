@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::FromField;
-use myriad_exchange::runtime::Value::Run;
+use myriad_exchange::runtime::RowValue::Run;
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame};
 
-use super::valid::Referers;
+use super::valid::ValidReferers;
 
 /// `1` for a request whose `Referer` is not valid according to `valid_referers`, otherwise empty.
-pub(crate) const VARIABLES: &[Row] = &[Row::new(
+pub(crate) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "referer",
     "invalid_referer",
     &[FromField(Known::Referer)],
@@ -26,24 +26,27 @@ pub(crate) const VARIABLES: &[Row] = &[Row::new(
 
 thread_local! {
     /// Separate frame for the matching: as in nginx, regexes of referers set no captures for the rules.
-    static BESIDE: RefCell<Frame> = RefCell::new(Frame::new());
+    static REFERER_FRAME: RefCell<Frame> = RefCell::new(Frame::new());
 }
 
 fn referer_is_valid(request: &Request) -> Result<bool, EvalError> {
-    let Some(referers) = request.place().features.get::<Referers>() else { return Ok(true) };
+    let Some(referers) = request.place().features.get::<ValidReferers>() else { return Ok(true) };
     let sent = request.received.head.known(Known::Referer);
-    BESIDE.with_borrow_mut(|frame| referers.is_valid(sent, frame))
+    REFERER_FRAME.with_borrow_mut(|frame| referers.is_valid(sent, frame))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::variables::{Case, shown};
+    use crate::testing::variables::{VariableCase, variable_value};
 
     #[test]
     fn a_referer_is_invalid_where_the_place_does_not_name_it() {
         let invalid = |server: &str, referer: &str| {
             let fields = [("Referer", referer)];
-            shown(&mut Case { server, fields: &fields, ..Case::default() }.begin(), "invalid_referer")
+            variable_value(
+                &mut VariableCase { server, fields: &fields, ..VariableCase::default() }.begin(),
+                "invalid_referer",
+            )
         };
         assert_eq!(invalid("", "http://b.example/").as_deref(), Some(""));
         assert_eq!(invalid("valid_referers b.example;", "http://b.example/").as_deref(), Some(""));

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use myriad_conf::Diagnostic;
 use myriad_conf::settings::Settings;
-use myriad_upstream::{Address, ResolverConfig, ResolverZone};
+use myriad_upstream::{PeerAddress, ResolverConfig, ResolverZone};
 
 use super::settings::ResolverSettings;
 
@@ -16,10 +16,10 @@ pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Optio
     let resolver = settings.feature::<ResolverSettings>().name_servers.as_ref()?;
     let mut servers: Vec<SocketAddr> = Vec::new();
     for server in &resolver.servers {
-        match Address::resolve(&server.lossy(), Some(DNS)) {
+        match PeerAddress::resolve(&server.lossy(), Some(DNS)) {
             Ok(addresses) => servers.extend(addresses.into_iter().filter_map(|address| match address {
-                Address::Tcp(address) => Some(address),
-                Address::Unix(_) => None,
+                PeerAddress::Tcp(address) => Some(address),
+                PeerAddress::Unix(_) => None,
             })),
             Err(error) => {
                 let message = format!("{error} in resolver \"{}\"", server.lossy());

@@ -1,6 +1,6 @@
 //! Directives of the feature.
 
-use myriad_conf::registry::{Arguments, Contexts, Directive, Done, ONE, Set, at_least};
+use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
 
@@ -27,7 +27,7 @@ pub(super) static ROWS: &[Directive] = &[
     .default("30s"),
 ];
 
-fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> Done {
+fn resolver(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut resolver =
         NameServers { servers: Vec::new(), valid: None, ipv4: true, ipv6: true, status_zone: None };
     for index in 0..args.len() {

@@ -9,7 +9,7 @@ pub(super) struct Base32Settings(pub Base32);
 
 /// `upstream_list` of a level and of the enclosing levels.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ListSettings(pub Vec<UpstreamList>);
+pub(super) struct UpstreamListSettings(pub Vec<UpstreamList>);
 
 myriad_conf::feature_settings!(Base32Settings);
-myriad_conf::feature_settings!(ListSettings);
+myriad_conf::feature_settings!(UpstreamListSettings);

@@ -1,4 +1,4 @@
-use crate::testing::{TestSite, ask};
+use crate::testing::{TestSite, send_request};
 
 /// Returns the response of a location with these steps to `GET /at?ARGS`: the status and `$a`.
 fn shown(steps: &str, arguments: &str) -> (u16, String) {
@@ -6,7 +6,7 @@ fn shown(steps: &str, arguments: &str) -> (u16, String) {
         "upstream_list universe moon sun earth;
          location = /at {{ {steps} return 200 $a; }}"
     );
-    let answer = ask(&TestSite::new("", &rules), &format!("GET /at?{arguments}"), &[]);
+    let answer = send_request(&TestSite::new("", &rules), &format!("GET /at?{arguments}"), &[]);
     (answer.status, answer.text)
 }
 
@@ -84,7 +84,7 @@ fn what_varies_varies() {
         "",
         "location / { set_secure_random_alphanum $a 20; set_rotate $b 0 9; return 200 $a$b; }",
     );
-    let texts: Vec<_> = (0..3).map(|_| ask(&site, "GET /", &[]).text).collect();
+    let texts: Vec<_> = (0..3).map(|_| send_request(&site, "GET /", &[]).text).collect();
     assert!(texts.iter().all(|text| text.len() == 21), "{texts:?}");
     assert_ne!(texts[0][..20], texts[1][..20]);
     assert_eq!(texts.iter().map(|text| &text[20..]).collect::<String>(), "012");

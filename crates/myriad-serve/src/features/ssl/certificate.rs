@@ -6,10 +6,10 @@ use myriad_base::calendar::show_x509_time;
 use myriad_tls::x509::Certificate;
 
 use myriad_exchange::exchange::Request;
-use myriad_exchange::exchange::variables::Row;
+use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::text;
 use myriad_exchange::runtime::Reads::Connection;
-use myriad_exchange::runtime::Value::Made;
+use myriad_exchange::runtime::RowValue::Made;
 
 /// Seconds per day.
 const DAY_S: i64 = 86_400;
@@ -17,16 +17,16 @@ const DAY_S: i64 = 86_400;
 /// Defines a variable whose value is read from the certificate.
 macro_rules! row {
     ($name:literal, |$certificate:ident| $read:expr) => {
-        Row::new(
+        RequestVariable::new(
             "ssl",
             $name,
             &[Connection],
-            Made(|request, out| text(out, read(request, $name, |$certificate| $read))),
+            Made(|request, out| text(out, certificate_value(request, $name, |$certificate| $read))),
         )
     };
 }
 
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[RequestVariable] = &[
     // PEM, with a tab before each line except the first.
     row!("ssl_client_cert", |certificate| certificate.pem().trim_end().replace('\n', "\n\t")),
     row!("ssl_client_raw_cert", |certificate| certificate.pem()),
@@ -35,16 +35,25 @@ pub(crate) const ROWS: &[Row] = &[
     row!("ssl_client_i_dn", |certificate| certificate.issuer.rfc2253()),
     row!("ssl_client_s_dn_legacy", |certificate| certificate.subject.legacy()),
     row!("ssl_client_i_dn_legacy", |certificate| certificate.issuer.legacy()),
-    row!("ssl_client_serial", |certificate| certificate.shown_serial()),
+    row!("ssl_client_serial", |certificate| certificate.serial_hex()),
     row!("ssl_client_fingerprint", |certificate| certificate.fingerprint()),
     row!("ssl_client_v_start", |certificate| show_x509_time(certificate.not_before)),
     row!("ssl_client_v_end", |certificate| show_x509_time(certificate.not_after)),
-    Row::new("ssl", "ssl_client_v_remain", &[Connection], Made(|request, out| text(out, remain(request)))),
+    RequestVariable::new(
+        "ssl",
+        "ssl_client_v_remain",
+        &[Connection],
+        Made(|request, out| text(out, days_remaining(request))),
+    ),
 ];
 
 /// Reads a value from the certificate; empty if it cannot be parsed, `None` without a certificate. Values are cached
 /// per connection by the variable's name.
-fn read(request: &Request, name: &'static str, read: fn(&Certificate<'_>) -> String) -> Option<String> {
+fn certificate_value(
+    request: &Request,
+    name: &'static str,
+    read: fn(&Certificate<'_>) -> String,
+) -> Option<String> {
     let facts = request.received.connection.tls()?;
     let der = facts.certificates.first()?;
     let made = || Certificate::parse(der).map_or_else(|_| String::new(), |certificate| read(&certificate));
@@ -52,8 +61,9 @@ fn read(request: &Request, name: &'static str, read: fn(&Certificate<'_>) -> Str
 }
 
 /// Returns the number of days until the certificate expires; 0 if it has expired.
-fn remain(request: &Request) -> Option<String> {
-    let not_after = read(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;
+fn days_remaining(request: &Request) -> Option<String> {
+    let not_after =
+        certificate_value(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;
     let Ok(not_after) = not_after.parse::<i64>() else { return Some(not_after) };
     let now_s = (myriad_net::clock::wall_ms() / 1000) as i64;
     Some(((not_after - now_s).max(0) / DAY_S).to_string())

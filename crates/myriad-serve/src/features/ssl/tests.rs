@@ -2,14 +2,14 @@ use myriad_net::{TlsFacts, TlsOffer};
 use rustls::pki_types::CertificateDer;
 use rustls::{CipherSuite, NamedGroup, SignatureScheme};
 
-use crate::testing::variables::{Case, lacks, shown, shows};
+use crate::testing::variables::{VariableCase, assert_unset, assert_variables, variable_value};
 
 #[test]
 fn a_handshake_shows_what_it_came_to() {
     let facts =
-        || TlsFacts { alpn: (*b"h2").into(), server_name: Some("b.example".into()), ..TlsFacts::imagined() };
-    let mut exchange = Case { tls: Some(facts()), ..Case::default() }.begin();
-    shows(
+        || TlsFacts { alpn: (*b"h2").into(), server_name: Some("b.example".into()), ..TlsFacts::typical() };
+    let mut exchange = VariableCase { tls: Some(facts()), ..VariableCase::default() }.begin();
+    assert_variables(
         &mut exchange,
         &[
             ("ssl_protocol", "TLSv1.3"),
@@ -21,14 +21,15 @@ fn a_handshake_shows_what_it_came_to() {
             ("ssl_client_verify", "NONE"),
         ],
     );
-    lacks(
+    assert_unset(
         &mut exchange,
         &["ssl_early_data", "ssl_ech_status", "ssl_ech_outer_server_name", "ssl_client_cert"],
     );
-    let mut exchange = Case { tls: Some(TlsFacts { resumed: true, ..facts() }), ..Case::default() }.begin();
-    shows(&mut exchange, &[("ssl_session_reused", "r")]);
+    let mut exchange =
+        VariableCase { tls: Some(TlsFacts { resumed: true, ..facts() }), ..VariableCase::default() }.begin();
+    assert_variables(&mut exchange, &[("ssl_session_reused", "r")]);
     let names = ["ssl_protocol", "ssl_session_reused", "ssl_client_verify", "ssl_ciphers"];
-    lacks(&mut Case::default().begin(), &names);
+    assert_unset(&mut VariableCase::default().begin(), &names);
 }
 
 #[test]
@@ -41,9 +42,9 @@ fn a_hello_shows_what_it_offered() {
         client_signed: Some(SignatureScheme::ED25519),
         session: vec![0x0a, 0xff],
     };
-    let facts = |resumed| TlsFacts { resumed, offer: Some(Box::new(offer())), ..TlsFacts::imagined() };
-    let mut exchange = Case { tls: Some(facts(false)), ..Case::default() }.begin();
-    shows(
+    let facts = |resumed| TlsFacts { resumed, offer: Some(Box::new(offer())), ..TlsFacts::typical() };
+    let mut exchange = VariableCase { tls: Some(facts(false)), ..VariableCase::default() }.begin();
+    assert_variables(
         &mut exchange,
         &[
             ("ssl_ciphers", "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"),
@@ -54,17 +55,17 @@ fn a_hello_shows_what_it_offered() {
             ("ssl_session_id", "0aff"),
         ],
     );
-    let mut exchange = Case { tls: Some(facts(true)), ..Case::default() }.begin();
-    lacks(&mut exchange, &["ssl_sigalg"]);
+    let mut exchange = VariableCase { tls: Some(facts(true)), ..VariableCase::default() }.begin();
+    assert_unset(&mut exchange, &["ssl_sigalg"]);
 }
 
 #[test]
 fn a_client_s_certificate_is_shown() {
     let pem = include_str!("../../../../myriad-tls/src/x509/tests/leaf.pem");
     let der = myriad_tls::x509::pem::certificates(pem.as_bytes()).next().unwrap().unwrap();
-    let facts = TlsFacts { certificates: vec![CertificateDer::from(der)], ..TlsFacts::imagined() };
-    let mut exchange = Case { tls: Some(facts), ..Case::default() }.begin();
-    shows(
+    let facts = TlsFacts { certificates: vec![CertificateDer::from(der)], ..TlsFacts::typical() };
+    let mut exchange = VariableCase { tls: Some(facts), ..VariableCase::default() }.begin();
+    assert_variables(
         &mut exchange,
         &[
             ("ssl_client_s_dn", "CN=leaf,O=Example\\, Inc.,C=DE"),
@@ -79,9 +80,9 @@ fn a_client_s_certificate_is_shown() {
             ("ssl_client_cert", &pem.trim_end().replace('\n', "\n\t")),
         ],
     );
-    let escaped = shown(&mut exchange, "ssl_client_escaped_cert").unwrap();
+    let escaped = variable_value(&mut exchange, "ssl_client_escaped_cert").unwrap();
     assert!(escaped.starts_with("-----BEGIN%20CERTIFICATE-----%0A"), "{escaped}");
-    let remain: u32 = shown(&mut exchange, "ssl_client_v_remain").unwrap().parse().unwrap();
+    let remain: u32 = variable_value(&mut exchange, "ssl_client_v_remain").unwrap().parse().unwrap();
     assert!(remain > 0);
-    assert!(shown(&mut exchange, "ssl_client_verify").unwrap().starts_with("FAILED:"));
+    assert!(variable_value(&mut exchange, "ssl_client_verify").unwrap().starts_with("FAILED:"));
 }

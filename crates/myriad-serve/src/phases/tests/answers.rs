@@ -1,5 +1,5 @@
 use crate::testing::TestSite;
-use crate::testing::ask;
+use crate::testing::send_request;
 use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::answers::redirect::{local_redirect, local_redirect_to, redirect};
 
@@ -18,7 +18,7 @@ fn nginx_specific_codes_show_400_page_with_reason() {
 fn redirect_address_follows_location_settings() {
     let led = |rules: &str, host: &str| {
         let site = TestSite::new("", &format!("server_name own.test; {rules} return 301 /x;"));
-        ask(&site, "GET /", &[("Host", host)]).location().map(str::to_owned)
+        send_request(&site, "GET /", &[("Host", host)]).location().map(str::to_owned)
     };
     assert_eq!(led("", "a.test").as_deref(), Some("http://a.test:8080/x"));
     assert_eq!(led("server_name_in_redirect on;", "a.test").as_deref(), Some("http://own.test:8080/x"));
@@ -39,7 +39,7 @@ fn slash_is_added_to_an_address_that_names_no_other_host() {
         "",
         "absolute_redirect off; merge_slashes off; location //b.test/ { proxy_pass http://127.0.0.1:1; }",
     );
-    let reached = ask(&site, "GET //b.test", &[]);
+    let reached = send_request(&site, "GET //b.test", &[]);
     assert_eq!((reached.status, reached.location()), (301, Some("/b.test/")));
 }
 
@@ -64,12 +64,12 @@ fn msie_gets_refresh_page_for_redirect_and_padded_error() {
         "msie_refresh on; error_page 403 /none; location /a { return 302 /b; } location /c { return 404; }",
     );
     let msie = [("User-Agent", "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)")];
-    let refreshed = ask(&site, "GET /a", &msie);
+    let refreshed = send_request(&site, "GET /a", &msie);
     assert_eq!((refreshed.status, refreshed.location()), (200, None));
     assert!(refreshed.text.contains("URL=/b\""), "{}", refreshed.text);
-    assert_eq!(ask(&site, "GET /a", &[]).status, 302);
-    assert!(ask(&site, "GET /c", &msie).text.len() > 512);
-    assert!(ask(&site, "GET /c", &[]).text.len() < 512);
+    assert_eq!(send_request(&site, "GET /a", &[]).status, 302);
+    assert!(send_request(&site, "GET /c", &msie).text.len() > 512);
+    assert!(send_request(&site, "GET /c", &[]).text.len() < 512);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn error_that_leaves_the_framing_in_doubt_ends_the_connection() {
         "location ~ ^/(?<code>\\d+)$ { if ($code = 413) { return 413; } if ($code = 400) { return 400; } return 403; }",
     );
     for (target, close) in [("/413", true), ("/400", true), ("/403", false)] {
-        assert_eq!(ask(&site, &format!("GET {target}"), &[]).close, close, "{target}");
+        assert_eq!(send_request(&site, &format!("GET {target}"), &[]).close, close, "{target}");
     }
 }
 

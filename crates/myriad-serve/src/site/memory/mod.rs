@@ -12,4 +12,4 @@ mod tell;
 mod watch;
 
 pub(super) use relieve::{measure, relieve};
-pub(super) use watch::{Subject, Watching};
+pub(super) use watch::{MemoryWatcherHandle, WatchedResources};

@@ -1,6 +1,6 @@
 //! Measures of a worker against a memory shortage.
 
-use myriad_base::memory::Stage;
+use myriad_base::memory::PressureStage;
 use myriad_exchange::worker::WorkerState;
 use myriad_net::memory;
 
@@ -11,21 +11,23 @@ const CLOSED_AT_ONCE: usize = 32;
 pub(in crate::site) fn relieve(
     worker: &WorkerState,
     pressure: &myriad_exchange::pressure::Pressure,
-    stage: Stage,
+    stage: PressureStage,
 ) {
     memory::set_stage(stage);
-    myriad_base::memory::take_in();
-    if stage >= Stage::Closing {
-        let closed = worker.seats.relieve(CLOSED_AT_ONCE.max(worker.seats.clients() / 16));
-        pressure.closed(closed.idle, closed.stalled);
+    myriad_base::memory::collect_freed_blocks();
+    if stage >= PressureStage::Closing {
+        let closed = worker
+            .connection_limiter
+            .evict_for_memory(CLOSED_AT_ONCE.max(worker.connection_limiter.clients() / 16));
+        pressure.count_closed(closed.idle, closed.stalled);
     }
     measure(worker);
 }
 
 /// Records the memory used by the connections and responses of the worker. It must be called on its thread.
 pub(in crate::site) fn measure(worker: &WorkerState) {
-    let held = memory::held(worker.seats.clients());
-    let counts = &worker.counters.held;
+    let held = memory::connection_memory(worker.connection_limiter.clients());
+    let counts = &worker.counters.memory;
     counts.connections.set(held.connections);
     counts.buffers.set(held.buffers);
     counts.bodies.set(held.bodies);

@@ -1,7 +1,7 @@
 //! Log messages about memory: a line when a stage is entered that was not logged recently, and a line when the shortage
 //! is over.
 
-use myriad_base::memory::Stage;
+use myriad_base::memory::PressureStage;
 use myriad_exchange::pressure::PressureSums;
 
 /// Time during which a logged stage is not logged again, in milliseconds.
@@ -9,64 +9,73 @@ const SILENCE_MS: u64 = 10_000;
 
 /// State of the messages.
 #[derive(Debug, Default)]
-pub(super) struct Teller {
+pub(super) struct StageLogger {
     /// Time of the last message for each stage, by the monotonic clock.
-    told: [Option<u64>; 4],
+    last_logged_ms: [Option<u64>; 4],
     /// Counts at the start of the shortage.
-    began: Option<PressureSums>,
+    sums_at_start: Option<PressureSums>,
 }
 
-impl Teller {
+impl StageLogger {
     /// Returns the line for a change of the stage, and whether it is a warning; `None` if it is not logged now.
-    pub(super) fn line(&mut self, before: Stage, sums: &PressureSums, now_ms: u64) -> Option<(bool, String)> {
+    pub(super) fn line(
+        &mut self,
+        before: PressureStage,
+        sums: &PressureSums,
+        now_ms: u64,
+    ) -> Option<(bool, String)> {
         let stage = sums.stage;
-        if before == Stage::Normal && stage > Stage::Normal {
-            self.began.get_or_insert_with(|| sums.clone());
+        if before == PressureStage::Normal && stage > PressureStage::Normal {
+            self.sums_at_start.get_or_insert_with(|| sums.clone());
         }
-        let is_news = |told: Option<u64>| told.is_none_or(|told| now_ms.saturating_sub(told) >= SILENCE_MS);
-        if stage == before || !is_news(self.told[stage as usize]) {
+        let is_news =
+            |logged_ms: Option<u64>| logged_ms.is_none_or(|told| now_ms.saturating_sub(told) >= SILENCE_MS);
+        if stage == before || !is_news(self.last_logged_ms[stage as usize]) {
             return None;
         }
         if stage > before {
-            self.told[stage as usize] = Some(now_ms);
-            return Some((true, format!("{}: {}", used(sums), done(stage))));
+            self.last_logged_ms[stage as usize] = Some(now_ms);
+            return Some((true, format!("{}: {}", usage_text(sums), actions_text(stage))));
         }
-        if stage > Stage::Normal {
+        if stage > PressureStage::Normal {
             return None;
         }
-        let began = self.began.take()?;
-        self.told[stage as usize] = Some(now_ms);
-        Some((false, format!("{}, memory shortage resolved: {}", used(sums), came(&began, sums))))
+        let began = self.sums_at_start.take()?;
+        self.last_logged_ms[stage as usize] = Some(now_ms);
+        Some((
+            false,
+            format!("{}, memory shortage resolved: {}", usage_text(sums), effects_text(&began, sums)),
+        ))
     }
 }
 
 /// Number of successive checks after which excessive memory outside of zones is logged: memory freed by zones a moment
 /// ago is still in use.
-const LASTING: u8 = 10;
+const LASTING_CHECKS: u8 = 10;
 
 /// Memory in use outside of zones, for one configuration. It is logged once if it exceeds the limit on its own, since
 /// zones then cannot reduce the usage sufficiently.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
-    looks: u8,
-    is_told: bool,
+pub(super) struct NonZoneMemoryWarning {
+    exceeding_checks: u8,
+    is_logged: bool,
 }
 
-impl Beside {
+impl NonZoneMemoryWarning {
     /// Returns the line if it is due. `beside` is the memory in use outside of zones, in bytes; `is_calm` is true if
     /// zones evicted nothing in this check.
-    pub(super) fn line(&mut self, beside: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
-        let limit = limit.filter(|limit| beside > *limit && is_calm && !self.is_told);
-        self.looks = if limit.is_some() { self.looks + 1 } else { 0 };
-        let limit = limit.filter(|_| self.looks == LASTING)?;
-        self.is_told = true;
+    pub(super) fn line(&mut self, non_zone_bytes: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
+        let limit = limit.filter(|limit| non_zone_bytes > *limit && is_calm && !self.is_logged);
+        self.exceeding_checks = if limit.is_some() { self.exceeding_checks + 1 } else { 0 };
+        let limit = limit.filter(|_| self.exceeding_checks == LASTING_CHECKS)?;
+        self.is_logged = true;
         Some(format!(
             "{} MB of memory are in use outside of cache zones, \"memory_limit\" is {} MB: requests to upstreams get 503 \
                  until the usage falls; raise \"memory_limit\" above {} MB, or limit the usage (`myriad memory`)",
-            mib(beside),
+            mib(non_zone_bytes),
             mib(limit),
             // Includes the need of zones, and the fraction of the limit at which the stage is left.
-            mib(beside / 4 * 5) + 1,
+            mib(non_zone_bytes / 4 * 5) + 1,
         ))
     }
 }
@@ -76,7 +85,7 @@ pub(super) const fn mib(bytes: u64) -> u64 {
     bytes >> 20
 }
 
-fn used(sums: &PressureSums) -> String {
+fn usage_text(sums: &PressureSums) -> String {
     format!(
         "{} MB of memory are in use, \"memory_limit\" is {} MB",
         mib(sums.resident),
@@ -85,21 +94,21 @@ fn used(sums: &PressureSums) -> String {
 }
 
 /// Returns the measures of a stage.
-fn done(stage: Stage) -> &'static str {
+fn actions_text(stage: PressureStage) -> &'static str {
     match stage {
-        Stage::Normal => "no action is required",
-        Stage::Shrinking => "cache zones are reduced in memory",
-        Stage::Closing => {
+        PressureStage::Normal => "no action is required",
+        PressureStage::Shrinking => "cache zones are reduced in memory",
+        PressureStage::Closing => {
             "idle connections are closed, the oldest first, and background compression is paused"
         }
-        Stage::Refusing => {
+        PressureStage::Refusing => {
             "requests to upstreams get 503, stored pages are served; raise \"memory_limit\", or limit the usage (`myriad memory`)"
         }
     }
 }
 
 /// Returns the measures taken since the start of the shortage.
-fn came(began: &PressureSums, now: &PressureSums) -> String {
+fn effects_text(began: &PressureSums, now: &PressureSums) -> String {
     format!(
         "{} pages were evicted from zones, {} idle and {} stalled connections were closed, {} requests were rejected",
         now.pages - began.pages,
@@ -116,16 +125,16 @@ mod tests {
     #[test]
     fn memory_outside_zones_above_limit_is_reported_once_if_lasting() {
         let (limit, beside) = (Some(64 << 20), 80 << 20);
-        let told = |all: &mut Beside, beside, is_calm| {
+        let lines_of = |all: &mut NonZoneMemoryWarning, beside, is_calm| {
             let lines: Vec<_> = (0..30).filter_map(|_| all.line(beside, limit, is_calm)).collect();
             lines
         };
-        let mut all = Beside::default();
-        assert!(told(&mut all, 64 << 20, true).is_empty(), "it is within the limit");
-        assert!(told(&mut all, beside, false).is_empty(), "zones give up pages");
-        assert!((0..LASTING - 1).all(|_| all.line(beside, limit, true).is_none()), "it may pass");
+        let mut all = NonZoneMemoryWarning::default();
+        assert!(lines_of(&mut all, 64 << 20, true).is_empty(), "it is within the limit");
+        assert!(lines_of(&mut all, beside, false).is_empty(), "zones give up pages");
+        assert!((0..LASTING_CHECKS - 1).all(|_| all.line(beside, limit, true).is_none()), "it may pass");
         assert!(all.line(0, limit, true).is_none());
-        let lines = told(&mut all, beside, true);
+        let lines = lines_of(&mut all, beside, true);
         assert_eq!(lines.len(), 1);
         assert!(
             lines[0].starts_with(
@@ -133,37 +142,37 @@ mod tests {
             )
         );
         assert!(lines[0].contains("raise \"memory_limit\" above 101 MB"), "{lines:?}");
-        assert!((0..30).all(|_| Beside::default().line(beside, None, true).is_none()));
+        assert!((0..30).all(|_| NonZoneMemoryWarning::default().line(beside, None, true).is_none()));
     }
 
-    fn sums(stage: Stage, pages: u64) -> PressureSums {
+    fn sums(stage: PressureStage, pages: u64) -> PressureSums {
         PressureSums { limit: Some(100 << 20), resident: 90 << 20, stage, pages, ..PressureSums::default() }
     }
 
     #[test]
     fn memory_stages_are_reported_at_intervals_and_recovery_with_counts() {
-        let mut teller = Teller::default();
-        let mut told = Vec::new();
-        let mut before = Stage::Normal;
+        let mut teller = StageLogger::default();
+        let mut logged = Vec::new();
+        let mut before = PressureStage::Normal;
         for (stage, pages, now_ms) in [
-            (Stage::Shrinking, 5, 0),
-            (Stage::Closing, 9, 100),
-            (Stage::Shrinking, 9, 200),
-            (Stage::Closing, 9, 300),
-            (Stage::Normal, 15, 400),
-            (Stage::Shrinking, 20, 500),
-            (Stage::Normal, 22, 600),
-            (Stage::Shrinking, 30, 20_000),
-            (Stage::Shrinking, 31, 20_100),
-            (Stage::Normal, 32, 20_200),
+            (PressureStage::Shrinking, 5, 0),
+            (PressureStage::Closing, 9, 100),
+            (PressureStage::Shrinking, 9, 200),
+            (PressureStage::Closing, 9, 300),
+            (PressureStage::Normal, 15, 400),
+            (PressureStage::Shrinking, 20, 500),
+            (PressureStage::Normal, 22, 600),
+            (PressureStage::Shrinking, 30, 20_000),
+            (PressureStage::Shrinking, 31, 20_100),
+            (PressureStage::Normal, 32, 20_200),
         ] {
-            told.extend(
+            logged.extend(
                 teller.line(before, &sums(stage, pages), now_ms).map(|(warns, line)| (now_ms, warns, line)),
             );
             before = stage;
         }
         let lines: Vec<_> =
-            told.iter().map(|(at, warns, line)| (*at, *warns, line.rsplit(": ").next().unwrap())).collect();
+            logged.iter().map(|(at, warns, line)| (*at, *warns, line.rsplit(": ").next().unwrap())).collect();
         let of = |pages| {
             format!(
                 "{pages} pages were evicted from zones, 0 idle and 0 stalled connections were closed, 0 requests were rejected"
@@ -173,14 +182,14 @@ mod tests {
         assert_eq!(
             lines,
             [
-                (0, true, done(Stage::Shrinking)),
-                (100, true, done(Stage::Closing)),
+                (0, true, actions_text(PressureStage::Shrinking)),
+                (100, true, actions_text(PressureStage::Closing)),
                 (400, false, first.as_str()),
-                (20_000, true, done(Stage::Shrinking)),
+                (20_000, true, actions_text(PressureStage::Shrinking)),
                 // Counted from the start of the shortage that was not logged.
                 (20_200, false, second.as_str()),
             ]
         );
-        assert!(told[0].2.starts_with("90 MB of memory are in use, \"memory_limit\" is 100 MB: "));
+        assert!(logged[0].2.starts_with("90 MB of memory are in use, \"memory_limit\" is 100 MB: "));
     }
 }

@@ -16,10 +16,10 @@ fn soft_purges_note_nothing_for_a_folder_that_cannot_be_used() {
     let disk = &fixture.zone.tier().unwrap().disk;
     for id in 0..10 {
         put(&fixture.zone, b"/", id, 10, fixture.now());
-        let _purging = fixture.zone.purge(Covered::All, Purge::Soft);
+        let _purging = fixture.zone.purge(PurgeScope::All, PurgeKind::Soft);
         fixture.settle();
         assert!(fixture.in_memory(b"/"));
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert_eq!(disk.take_softened().len(), 0, "{id}");
     }
 }
@@ -33,14 +33,17 @@ fn start_with_unopenable_folder_is_retried() {
     let short = fixture.failing(&[Operation::Open], Errno::MFILE);
     fs::remove_file(&path).unwrap();
     for _ in 0..3 {
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert!(!fixture.stats().recovered);
     short.store(false, Relaxed);
     fixture.now.fetch_add(5000, Relaxed);
     fixture.recover();
     fixture.put(b"/", 1, 10);
-    assert_eq!((fixture.stats().files, fixture.told("Failed"), fixture.told("Works")), (1, 1, 1));
+    assert_eq!(
+        (fixture.stats().files, fixture.event_count("Failed"), fixture.event_count("Works")),
+        (1, 1, 1)
+    );
     drop(fixture);
     assert_eq!(Fixture::open(&path).id(b"/"), Some(1));
 }
@@ -56,7 +59,7 @@ impl Fixture {
         on
     }
 
-    fn told(&self, what: &str) -> usize {
+    fn event_count(&self, what: &str) -> usize {
         self.events.lock().iter().filter(|event| event.starts_with(what)).count()
     }
 
@@ -78,7 +81,7 @@ fn full_disk_is_reported_once_and_used_again_after_space_returns() {
         fixture.put(&n.to_le_bytes(), n, 5000);
         assert!(fixture.in_memory(&n.to_le_bytes()));
         fixture.now.fetch_add(300, Relaxed);
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert_eq!((fixture.stats().dropped, fixture.stats().writes, fixture.stats().files), (200, 1, 1));
     assert!(fixture.no_temporary_files(&folder));
@@ -88,7 +91,10 @@ fn full_disk_is_reported_once_and_used_again_after_space_returns() {
         fixture.now.fetch_add(2000, Relaxed);
         fixture.put(&n.to_le_bytes(), n, 5000);
     }
-    assert_eq!((fixture.stats().files, fixture.told("Failed"), fixture.told("Works")), (21, 1, 1));
+    assert_eq!(
+        (fixture.stats().files, fixture.event_count("Failed"), fixture.event_count("Works")),
+        (21, 1, 1)
+    );
     assert_eq!(Fixture::open(folder.path()).id(b"before"), Some(1));
 }
 
@@ -108,7 +114,11 @@ fn a_disk_that_fails_now_and_then_makes_no_flood_of_lines() {
         fixture.now.fetch_add(1100, Relaxed);
     }
     assert_eq!(fixture.stats().writes, 150);
-    assert_eq!((fixture.told("Failed"), fixture.told("Works")), (1, 0), "one line for as long as it lasts");
+    assert_eq!(
+        (fixture.event_count("Failed"), fixture.event_count("Works")),
+        (1, 0),
+        "one line for as long as it lasts"
+    );
 }
 
 #[test]
@@ -128,7 +138,7 @@ fn disk_full_at_any_step_leaves_no_files() {
             assert!(fixture.in_memory(&n.to_le_bytes()));
             fixture.now.fetch_add(2000, Relaxed);
         }
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert!(fixture.no_temporary_files(&folder), "step {step}: {:?}", fixture.stats());
         drop(fixture);
         let fixture = Fixture::open(folder.path());
@@ -163,7 +173,7 @@ fn pages_that_cannot_be_read_come_from_the_origin_and_their_files_go() {
             assert_eq!(fixture.id(&n.to_le_bytes()), None);
             assert_eq!(fixture.id(b"in memory"), Some(77));
         }
-        assert_eq!(fixture.told("Failed"), 1, "{:?}", fixture.events.lock());
+        assert_eq!(fixture.event_count("Failed"), 1, "{:?}", fixture.events.lock());
         // An unreadable file is not read again.
         let reads = fixture.stats().unreadable;
         assert_eq!(reads, 30);
@@ -189,7 +199,7 @@ fn long_body_reaches_readers_despite_disk_failure() {
     fixture.events.lock().clear();
     let _full = fixture.failing(&[Operation::Write], Errno::NOSPC);
     let len = 3 << 20;
-    let writer = fixture.zone.fetch_alone(KeyRef::new(b"/film"), fixture.now());
+    let writer = fixture.zone.fetch_unshared(KeyRef::new(b"/film"), fixture.now());
     let mut reader = writer.reader();
     let mut body = writer.admit(admission(7, None));
     let mut received = Vec::new();
@@ -207,7 +217,7 @@ fn long_body_reaches_readers_despite_disk_failure() {
     }
     assert!(received == content(7, len));
     assert_eq!(fixture.id(b"/film"), None);
-    assert!(fixture.no_temporary_files(&folder) && fixture.told("Failed") == 1);
+    assert!(fixture.no_temporary_files(&folder) && fixture.event_count("Failed") == 1);
 }
 
 #[test]
@@ -232,7 +242,7 @@ fn files_that_cannot_be_removed_hold_their_room_and_are_read_no_more() {
     for n in 100..130_u64 {
         fixture.now.fetch_add(1100, Relaxed);
         fixture.put(&n.to_le_bytes(), n, 10);
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert!(folder.bytes() <= 20 * 4096 && fixture.stats().bytes == folder.bytes());
     assert_eq!(Fixture::open(folder.path()).id(b"purged"), None);
@@ -242,19 +252,19 @@ fn files_that_cannot_be_removed_hold_their_room_and_are_read_no_more() {
 struct Newer;
 
 impl Metadata for Newer {
-    type Alternative = ();
-    type Kept = Self;
-    type View<'a> = &'a Self;
+    type EncodingMeta = ();
+    type StoredForm = Self;
+    type MetaView<'a> = &'a Self;
 
     fn view(&self) -> &Self {
         self
     }
 
-    fn keep(self, _texts: &mut Vec<u8>) -> Self {
+    fn into_stored(self, _texts: &mut Vec<u8>) -> Self {
         self
     }
 
-    fn view_kept<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
+    fn view_stored<'a>(kept: &'a Self, _texts: &'a [u8]) -> &'a Self {
         kept
     }
 
@@ -264,7 +274,7 @@ impl Metadata for Newer {
 }
 
 impl Persist for Newer {
-    const VERSION: u16 = <Page as Persist>::VERSION + 1;
+    const VERSION: u16 = <TestPage as Persist>::VERSION + 1;
 
     fn encode(_: &Self, _: &mut Vec<u8>) {}
 
@@ -289,7 +299,7 @@ fn files_of_another_version_are_quarantined_counted_and_never_served() {
     }
     fixture.close();
     let zone = Zone::<Newer>::new("pages", LIMITS);
-    let pool = DiskPool::by_hand();
+    let pool = DiskPool::without_threads();
     let options = DiskOptions {
         path: folder.path().to_owned(),
         levels: vec![1, 2],
@@ -300,8 +310,8 @@ fn files_of_another_version_are_quarantined_counted_and_never_served() {
     };
     zone.open_disk(options, &pool);
     while !zone.disk_stats().unwrap().recovered {
-        pool.tend();
-        pool.settle(std::time::Duration::ZERO);
+        pool.maintain();
+        pool.wait_until_idle(std::time::Duration::ZERO);
     }
     let stats = zone.disk_stats().unwrap();
     assert_eq!((stats.quarantined, stats.files, folder.files().len()), (5, 0, 0));
@@ -315,30 +325,34 @@ fn quarantined_files_are_bounded_to_latest() {
     let names: Vec<Vec<u8>> = (0..130_u64).map(|n| n.to_le_bytes().to_vec()).collect();
     let spoil = |names: &[Vec<u8>]| {
         for name in names {
-            let path = myriad_disk::index::Name::of_key(name).path(folder.path(), &[1, 2]);
+            let path = myriad_disk::index::FileName::of_key(name).path(folder.path(), &[1, 2]);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, b"a file of nginx").unwrap();
         }
     };
     spoil(&names);
     fixture.recover();
-    let kept = || fs::read_dir(folder.path().join(".damaged")).unwrap().count();
-    assert_eq!((fixture.stats().quarantined, fixture.stats().files, kept()), (130, 0, 100));
+    let quarantined_files = || fs::read_dir(folder.path().join(".damaged")).unwrap().count();
+    assert_eq!((fixture.stats().quarantined, fixture.stats().files, quarantined_files()), (130, 0, 100));
     assert!(folder.files().is_empty() && names.iter().all(|name| fixture.id(name).is_none()));
     drop(fixture);
     // Files quarantined by a former run count towards the limit, and are not examined again.
     spoil(&names[..1]);
     let fixture = Fixture::open(folder.path());
     fixture.recover();
-    assert_eq!((fixture.stats().quarantined, kept()), (1, 100));
+    assert_eq!((fixture.stats().quarantined, quarantined_files()), (1, 100));
     drop(fixture);
     let small = DiskLimits { max_bytes: 32 * 4096, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, small);
-    let long = myriad_disk::index::Name::of_key(b"long").path(folder.path(), &[1, 2]);
+    let long = myriad_disk::index::FileName::of_key(b"long").path(folder.path(), &[1, 2]);
     fs::create_dir_all(long.parent().unwrap()).unwrap();
     fs::write(&long, vec![0; 8193]).unwrap();
     fixture.recover();
-    assert_eq!((fixture.stats().quarantined, kept(), long.exists()), (1, 100, false), "too long to be kept");
+    assert_eq!(
+        (fixture.stats().quarantined, quarantined_files(), long.exists()),
+        (1, 100, false),
+        "too long to be kept"
+    );
 }
 
 #[test]

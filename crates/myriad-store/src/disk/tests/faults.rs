@@ -9,7 +9,7 @@ fn a_folder_that_cannot_be_made_leaves_the_zone_in_memory_until_it_can() {
     fs::write(folder.path().join("file"), b"in the way").unwrap();
     let fixture = Fixture::open(&path);
     fixture.put(b"/", 1, 10);
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert_eq!((fixture.id(b"/"), fixture.stats().dropped), (Some(1), 1));
     let failures = || fixture.events.lock().iter().filter(|event| event.starts_with("Failed")).count();
     assert_eq!(failures(), 1);
@@ -51,7 +51,7 @@ fn a_write_that_fails_takes_the_older_page_with_it() {
     fs::remove_dir_all(folder.path().join(".tmp")).unwrap();
     fs::write(folder.path().join(".tmp"), b"").unwrap();
     fixture.put(b"/", 2, 10);
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert_eq!(Fixture::open(folder.path()).id(b"/"), None, "rather nothing than the page before");
 }
 
@@ -87,7 +87,7 @@ fn the_file_of_another_key_is_not_taken_for_this_one_s() {
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/a", 1, 10);
     fixture.put(b"/b", 2, 10);
-    let path = |key: &[u8]| myriad_disk::index::Name::of_key(key).path(folder.path(), &[1, 2]);
+    let path = |key: &[u8]| myriad_disk::index::FileName::of_key(key).path(folder.path(), &[1, 2]);
     fs::copy(path(b"/a"), path(b"/b")).unwrap();
     let fixture = Fixture::open(folder.path());
     assert_eq!((fixture.id(b"/a"), fixture.id(b"/b")), (Some(1), None));

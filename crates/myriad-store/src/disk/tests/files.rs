@@ -41,13 +41,13 @@ fn encodings_come_back_also_those_made_later() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     let object = fixture.put(b"/", 7, 3000);
-    fixture.zone.attach(&object, 2, Alternative { bytes: b"br".as_slice().into(), meta: 9 }).unwrap();
-    fixture.pool.tend();
+    fixture.zone.attach(&object, 2, AlternativeEncoding { bytes: b"br".as_slice().into(), meta: 9 }).unwrap();
+    fixture.pool.maintain();
     fixture.settle();
     assert_eq!(fixture.stats().writes, 1, "not at once: there may be more");
     fixture.now.fetch_add(5000, Relaxed);
     std::thread::sleep(std::time::Duration::from_millis(1001));
-    fixture.pool.tend();
+    fixture.pool.maintain();
     fixture.settle();
     assert_eq!((fixture.stats().writes, fixture.stats().bytes), (2, 4096));
     drop(fixture);
@@ -150,7 +150,7 @@ fn variants_that_a_former_run_left_beyond_the_limit_go_at_the_start() {
         }
         let fixture = Fixture::open(folder.path());
         fixture.recover();
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert_eq!((fixture.stats().files, folder.files().len()), (17, 17), "{in_order}");
         assert_eq!((0..60).filter(|value| fixture.get(b"/", asking(*value)).is_some()).count(), 16);
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns all inspected pages by key and body length: in memory, and only on disk.
-fn shown(zone: &Zone<Page>) -> (Vec<String>, Vec<String>) {
+fn shown(zone: &Zone<TestPage>) -> (Vec<String>, Vec<String>) {
     let name = |key: &[u8], len: u64| format!("{} {len}", key.escape_ascii());
     let (mut memory, mut disk) = (Vec::new(), Vec::new());
     let mut at = Some(Cursor::default());
@@ -81,7 +81,8 @@ fn pages_on_disk_alone_are_found_by_their_labels() {
     fixture.recover();
     // The label of a test page is its number modulo five.
     let label = 3;
-    let found = fixture.zone.labelled_on_disk(label).len() + fixture.zone.labelled(label).len();
+    let found =
+        fixture.zone.disk_pages_with_label(label).len() + fixture.zone.objects_with_label(label).len();
     assert_eq!(found, 40);
 }
 
@@ -92,13 +93,13 @@ fn what_was_purged_is_shown_no_more() {
     for (id, key) in [&b"a"[..], b"b", b"c"].into_iter().enumerate() {
         fixture.put(key, id as u64, 100);
     }
-    fixture.purge(Covered::Rule { name: "a", rule: &[0] }, Purge::Hard);
+    fixture.purge(PurgeScope::Rule { name: "a", rule: &[0] }, PurgeKind::Hard);
     assert_eq!(fixture.zone.purges_by_rule().len(), 1);
     assert!(fixture.zone.peek(KeyRef::new(b"a")).is_empty());
     let (memory, disk) = shown(&fixture.zone);
     assert_eq!(memory, ["b 100", "c 100"]);
     assert!(disk.is_empty(), "{disk:?}");
-    fixture.purge(Covered::Rule { name: "b", rule: &[1] }, Purge::Soft);
+    fixture.purge(PurgeScope::Rule { name: "b", rule: &[1] }, PurgeKind::Soft);
     let stale = |key: &[u8]| fixture.zone.is_made_stale(&fixture.zone.peek(KeyRef::new(key))[0]);
     assert!(stale(b"b") && !stale(b"c"));
 }

@@ -7,7 +7,7 @@ fn slow_reader_of_long_body_does_not_retain_many_purges() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
-    let writer = fixture.zone.fetch_alone(KeyRef::new(b"/long"), 1);
+    let writer = fixture.zone.fetch_unshared(KeyRef::new(b"/long"), 1);
     let _slow = writer.reader();
     let mut long = writer.admit(Admission { length: Some(2 << 20), ..admission(1, None) });
     long.push(content(1, 2 << 20).into());
@@ -20,11 +20,11 @@ fn slow_reader_of_long_body_does_not_retain_many_purges() {
         }
         fixture.zone.live_purges()
     };
-    fixture.purge(crate::tests::labelled(&[2]), Purge::Hard);
+    fixture.purge(crate::tests::labelled(&[2]), PurgeKind::Hard);
     assert_eq!(forget(), 1, "it may be what was purged");
     let labels: Vec<u64> = (1000..1000 + (1 << 17)).collect();
     for labels in labels.chunks(1 << 14) {
-        fixture.purge(crate::tests::labelled(labels), Purge::Hard);
+        fixture.purge(crate::tests::labelled(labels), PurgeKind::Hard);
     }
     assert_eq!(forget(), 0);
     long.complete(completion(1, 1, 9_000_000));
@@ -34,7 +34,7 @@ fn slow_reader_of_long_body_does_not_retain_many_purges() {
 
 /// Receives a body of `len` bytes in pieces, as from an origin, and stores it.
 fn receive(fixture: &Fixture, key: &[u8], id: u64, len: usize, read: bool) -> bool {
-    let writer = fixture.zone.fetch_alone(KeyRef::new(key), fixture.now());
+    let writer = fixture.zone.fetch_unshared(KeyRef::new(key), fixture.now());
     let mut reader = read.then(|| writer.reader());
     let mut body = writer.admit(admission(id, None));
     let cx = &mut Context::from_waker(Waker::noop());
@@ -61,7 +61,11 @@ fn receive(fixture: &Fixture, key: &[u8], id: u64, len: usize, read: bool) -> bo
     spilled
 }
 
-fn read(fixture: &Fixture, page: &Object<Page>, range: std::ops::Range<u64>) -> Result<Vec<u8>, ReadError> {
+fn read(
+    fixture: &Fixture,
+    page: &Object<TestPage>,
+    range: std::ops::Range<u64>,
+) -> Result<Vec<u8>, ReadError> {
     let cx = &mut Context::from_waker(Waker::noop());
     let stored = page.stored_body().expect("a body on disk");
     let mut opening = std::pin::pin!(stored.open());
@@ -102,7 +106,7 @@ fn a_large_body_goes_to_disk_and_comes_back_in_parts() {
 fn client_disconnect_does_not_stop_body_being_written_to_disk() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
-    let writer = fixture.zone.fetch_alone(KeyRef::new(b"/"), 1);
+    let writer = fixture.zone.fetch_unshared(KeyRef::new(b"/"), 1);
     let mut body = writer.admit(admission(1, None));
     let cx = &mut Context::from_waker(Waker::noop());
     for piece in content(1, 2_000_000).chunks(50_000) {
@@ -120,13 +124,13 @@ fn client_disconnect_does_not_stop_body_being_written_to_disk() {
 fn failed_fetch_leaves_no_files() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
-    let mut body = fixture.zone.fetch_alone(KeyRef::new(b"/"), 1).admit(admission(1, None));
+    let mut body = fixture.zone.fetch_unshared(KeyRef::new(b"/"), 1).admit(admission(1, None));
     for piece in content(1, 2_000_000).chunks(50_000) {
         body.push(piece.to_vec().into());
     }
     fixture.settle();
     assert!(fixture.stats().bytes > 1_900_000);
-    body.fail(Failure(502));
+    body.fail(FetchFailure(502));
     fixture.settle();
     assert_eq!((fixture.stats().bytes, folder.files().len()), (0, 0));
     assert!(fs::read_dir(folder.path().join(".tmp")).unwrap().next().is_none());
@@ -137,7 +141,7 @@ fn a_purge_covers_a_body_on_its_way_to_disk() {
     for late in [false, true] {
         let folder = Folder::new();
         let fixture = Fixture::open(folder.path());
-        let mut body = fixture.zone.fetch_alone(KeyRef::new(b"/"), 1).admit(admission(1, None));
+        let mut body = fixture.zone.fetch_unshared(KeyRef::new(b"/"), 1).admit(admission(1, None));
         body.push(content(1, 2_000_000).into());
         if !late {
             fixture.zone.remove(KeyRef::new(b"/"));
@@ -168,7 +172,7 @@ fn damage_in_a_large_body_is_found_where_it_is_read_and_the_page_goes() {
     fs::write(path, bytes).unwrap();
     assert!(read(&fixture, &page, 0..500_000).is_ok());
     assert!(read(&fixture, &page, 0..2_000_000).is_err());
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert_eq!((fixture.id(b"/film"), fixture.stats().quarantined), (None, 1));
 }
 
@@ -222,7 +226,7 @@ fn a_slow_fetch_that_ends_after_a_later_one_leaves_its_file_alone() {
     let fixture = Fixture::open(folder.path());
     let begin = |id| {
         let mut body =
-            fixture.zone.fetch_alone(KeyRef::new(b"/film"), fixture.now()).admit(admission(id, None));
+            fixture.zone.fetch_unshared(KeyRef::new(b"/film"), fixture.now()).admit(admission(id, None));
         body.push(content(id, 2_000_000).into());
         body
     };
@@ -247,7 +251,7 @@ fn a_slow_fetch_leaves_later_pages_alone_that_vary_by_something_else() {
         let fixture = Fixture::open(folder.path());
         let begin = |id, selection| {
             let admitted = admission(id, selection);
-            let mut body = fixture.zone.fetch_alone(KeyRef::new(b"/film"), fixture.now()).admit(admitted);
+            let mut body = fixture.zone.fetch_unshared(KeyRef::new(b"/film"), fixture.now()).admit(admitted);
             body.push(content(id, 2_000_000).into());
             body
         };
@@ -299,7 +303,7 @@ fn a_sound_file_in_the_place_of_a_damaged_one_stays() {
         fs::write(path, &bytes).unwrap();
         assert!(read(&fixture, &page, 0..2_000_000).is_err());
         fs::write(path, &whole).unwrap();
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert_eq!((fixture.id(b"/film"), fixture.stats().quarantined), (Some(7), 0), "damage at {at}");
     }
     let mut bytes = whole;
@@ -307,6 +311,6 @@ fn a_sound_file_in_the_place_of_a_damaged_one_stays() {
     fs::write(path, &bytes).unwrap();
     assert!(read(&fixture, &page, 0..2_000_000).is_err());
     receive(&fixture, b"/film", 8, 2_000_000, false);
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert_eq!((fixture.id(b"/film"), fixture.stats().quarantined), (Some(8), 0));
 }

@@ -1,8 +1,8 @@
 //! Pages with outdated files, whose later versions wait to be written.
 
 use super::*;
-use myriad_disk::index::Name;
-use myriad_disk::testing::UNASKED;
+use myriad_disk::index::FileName;
+use myriad_disk::testing::MAX_UNCHECKED_DOOMED;
 
 /// Returns a zone with a page in its file, and a later version of it only in memory.
 fn refreshed(folder: &Folder) -> Fixture {
@@ -59,20 +59,20 @@ fn a_page_that_is_not_written_takes_its_former_file_along_unseen_up_to_a_bound()
     drop(fixture);
     let fixture = Fixture::open(folder.path());
     let disk = &fixture.zone.tier().unwrap().disk;
-    disk.put_writing_off();
+    disk.pause_writes();
     let doomed = || disk.doomed();
     fixture.put(b"/a", 2, 10);
     fixture.put(b"/none", 2, 10);
     assert_eq!(doomed(), 2, "the disk was not asked");
-    for n in 2..UNASKED as u64 {
-        disk.doom(Name::of_key(&n.to_le_bytes()), u128::from(n));
+    for n in 2..MAX_UNCHECKED_DOOMED as u64 {
+        disk.doom(FileName::of_key(&n.to_le_bytes()), u128::from(n));
     }
     fixture.put(b"/b", 2, 10);
     fixture.put(b"/no other", 2, 10);
-    assert_eq!(doomed(), UNASKED + 1, "only what is there is remembered");
+    assert_eq!(doomed(), MAX_UNCHECKED_DOOMED + 1, "only what is there is remembered");
     fixture.now.fetch_add(5000, Relaxed);
     while doomed() > 0 {
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert_eq!(folder.files().len(), 0);
 }
@@ -95,7 +95,7 @@ fn a_stop_that_does_not_wait_for_the_disk_leaves_no_former_page() {
     let folder = Folder::new();
     let fixture = refreshed(&folder);
     // The time for writing is over.
-    fixture.pool.end();
+    fixture.pool.stop();
     fixture.close();
     assert_eq!(Fixture::open(folder.path()).id(b"/"), None);
 }
@@ -112,7 +112,7 @@ fn overload_leaves_no_former_page_after_shutdown() {
     for n in 0..6000_u64 {
         put(&fixture.zone, &n.to_le_bytes(), 10_000 + n, 10, fixture.now());
     }
-    fixture.pool.end();
+    fixture.pool.stop();
     fixture.close();
     let fixture = Fixture::open(folder.path());
     for n in 0..6000_u64 {
@@ -171,7 +171,7 @@ fn every_page_of_a_flood_is_written_or_counted_as_dropped() {
     let done = || fixture.stats().writes + fixture.stats().dropped;
     for _ in 0..20 {
         fixture.settle();
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     fixture.settle();
     assert_eq!(done(), PAGES);

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> Covered<'a> {
-    Covered::Exact { keys, addresses: &[], labels: &[] }
+fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> PurgeScope<'a> {
+    PurgeScope::Exact { keys, addresses: &[], labels: &[] }
 }
 
 #[test]
@@ -13,14 +13,14 @@ fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_ea
     older.recover();
     older.put(b"/early", 1, 100);
     let newer = Fixture::open(folder.path());
-    newer.pool.tend();
+    newer.pool.maintain();
     assert_eq!(newer.id(b"/early"), Some(1), "files are read from the start");
     newer.put(b"/own", 2, 100);
     assert_eq!(folder.files().len(), 1, "the older one writes as yet");
     // The older process has not noticed the newer process, and writes another page.
     older.put(b"/late", 3, 100);
     assert_eq!((folder.files().len(), newer.stats().recovered), (2, false));
-    older.pool.tend();
+    older.pool.maintain();
     older.put(b"/after", 4, 100);
     assert_eq!((folder.files().len(), older.id(b"/after")), (2, Some(4)), "from memory alone");
     newer.recover();
@@ -28,7 +28,7 @@ fn the_newer_of_two_knows_every_file_so_that_no_purge_of_one_is_forgotten_too_ea
     assert_eq!((folder.files().len(), newer.stats().files), (3, 3), "what waited is written");
     assert_eq!(newer.id(b"/after"), None);
     let late = KeyRef::new(b"/late");
-    assert_eq!(newer.purge(keyed(&[late]), Purge::Hard), Count::Exact(1));
+    assert_eq!(newer.purge(keyed(&[late]), PurgeKind::Hard), PurgeCount::Exact(1));
     newer.forget_purges();
     drop((older, newer));
     let fixture = Fixture::open(folder.path());
@@ -45,7 +45,7 @@ fn a_body_that_arrives_while_the_lease_goes_stays_off_the_disk() {
     // Queued before the lease is lost, written after it.
     put(&older.zone, b"/", 1, 100, older.now());
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
+    older.pool.maintain();
     older.settle();
     assert_eq!(folder.files().len(), 0);
     newer.recover();
@@ -71,14 +71,14 @@ fn where_the_newer_one_ends_first_the_older_one_goes_on_without_what_that_has_wr
     }
     put(&older.zone, b"/queued", 11, 100, older.now());
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
+    older.pool.maintain();
     older.settle();
     newer.recover();
     newer.put(b"/anew", 3, 100);
     newer.put(b"/its", 4, 100);
     newer.put_variant(b"/varies", b"Cookie", 1, 5);
     older.tend();
-    older.purge(keyed(&[KeyRef::new(b"/its")]), Purge::Hard);
+    older.purge(keyed(&[KeyRef::new(b"/its")]), PurgeKind::Hard);
     older.put(b"/unwritten", 6, 100);
     older.put(b"/refetched", 12, 100);
     let count = folder.files().len();
@@ -154,7 +154,7 @@ fn older_and_newer(folder: &Folder, keys: &[&[u8]]) -> (Fixture, Fixture) {
     let older = Fixture::open(folder.path());
     older.recover();
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
+    older.pool.maintain();
     newer.recover();
     assert!(keys.iter().all(|key| !older.in_memory(key)));
     assert_eq!(older.stats().files, keys.len());
@@ -181,7 +181,7 @@ fn the_older_one_does_not_remove_what_the_newer_one_has_written_in_the_place_of_
 fn late_purge_of_older_process_retains_pages_fetched_by_newer_one() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
-    newer.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+    newer.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
     newer.put(b"/", 7, 100);
     let written = contents(&folder);
     older.tend();
@@ -199,7 +199,7 @@ fn a_write_that_was_queued_before_the_lease_went_does_not_remove_what_the_newer_
     older.put(b"/", 1, 100);
     put(&older.zone, b"/", 2, 100, older.now());
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
+    older.pool.maintain();
     newer.recover();
     newer.put(b"/", 3, 100);
     let written = contents(&folder);
@@ -227,7 +227,7 @@ fn a_file_that_a_purge_took_while_another_wrote_goes_once_the_lease_is_back() {
     let folder = Folder::new();
     let (older, newer) = older_and_newer(&folder, &[b"/", b"/other"]);
     // Purged by the older process, which lacks the lease. The newer process shuts down before it reads the purge.
-    older.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+    older.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
     assert_eq!((older.id(b"/"), folder.files().len()), (None, 2));
     drop(newer);
     older.tend();
@@ -271,8 +271,8 @@ fn purge_that_recreates_removed_folder_does_not_wait_for_recovery() {
     disk.during_recovery(|| {
         // The recovery may need the log at any time: a thread that holds the log and waits for the recovery would
         // deadlock.
-        let _purging = fixture.zone.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
-        assert!(fixture.pool.settle(std::time::Duration::from_secs(30)));
+        let _purging = fixture.zone.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
+        assert!(fixture.pool.wait_until_idle(std::time::Duration::from_secs(30)));
         assert!(disk.is_log_free() && disk.holds_lease());
     });
 }
@@ -285,13 +285,13 @@ fn a_process_that_does_not_write_counts_its_purges_and_forgets_them() {
     let [by_key, by_rule, soft, heard, kept] = keys;
     // Rules of another process are not reported here.
     let rule = crate::tests::group(4);
-    newer.purge(Covered::Rule { name: "heard", rule: &rule }, Purge::Hard);
-    older.purge(keyed(&[KeyRef::new(by_key)]), Purge::Hard);
-    older.purge(keyed(&[KeyRef::new(soft)]), Purge::Soft);
+    newer.purge(PurgeScope::Rule { name: "heard", rule: &rule }, PurgeKind::Hard);
+    older.purge(keyed(&[KeyRef::new(by_key)]), PurgeKind::Hard);
+    older.purge(keyed(&[KeyRef::new(soft)]), PurgeKind::Soft);
     let rule = crate::tests::group(2);
-    older.purge(Covered::Rule { name: "own", rule: &rule }, Purge::Hard);
-    let told: Vec<_> = older.tend().into_iter().map(|told| (told.name.to_string(), told.count)).collect();
-    assert_eq!(told, [("own".to_owned(), 1)]);
+    older.purge(PurgeScope::Rule { name: "own", rule: &rule }, PurgeKind::Hard);
+    let reports: Vec<_> = older.tend().into_iter().map(|told| (told.name.to_string(), told.count)).collect();
+    assert_eq!(reports, [("own".to_owned(), 1)]);
     older.forget_purges();
     let found = |fixture: &Fixture| keys.map(|key| fixture.id(key).is_some());
     let expected = keys.map(|key| key == kept);
@@ -329,15 +329,15 @@ fn two_tiers_on_one_folder_share_no_temporary_file() {
     let folder = Folder::new();
     let older = Fixture::open(folder.path());
     older.recover();
-    let mut body = older.zone.fetch_alone(KeyRef::new(b"/1"), 1).admit(admission(1, None));
+    let mut body = older.zone.fetch_unshared(KeyRef::new(b"/1"), 1).admit(admission(1, None));
     body.push(content(1, 2_000_000).into());
     older.settle();
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
-    newer.pool.tend();
+    older.pool.maintain();
+    newer.pool.maintain();
     let left = || fs::read_dir(folder.path().join(".tmp")).unwrap().count();
     assert_eq!(left(), 0, "what can get no name any more");
-    let mut other = newer.zone.fetch_alone(KeyRef::new(b"/2"), 1).admit(admission(2, None));
+    let mut other = newer.zone.fetch_unshared(KeyRef::new(b"/2"), 1).admit(admission(2, None));
     other.push(content(2, 2_000_000).into());
     newer.settle();
     newer.recover();

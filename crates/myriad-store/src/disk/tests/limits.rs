@@ -54,7 +54,7 @@ fn the_number_of_files_is_bounded() {
 fn the_labels_of_files_are_bounded_with_their_number() {
     let folder = Folder::new();
     let limits = DiskLimits { max_files: 40, ..DiskLimits::default() };
-    let counted = |fixture: &Fixture| fixture.zone.tier().unwrap().disk.counted();
+    let counted = |fixture: &Fixture| fixture.zone.tier().unwrap().disk.weighted_len();
     let fixture = Fixture::open_with(folder.path(), LIMITS, limits);
     fixture.recover();
     for n in 0..50_u64 {
@@ -100,17 +100,22 @@ fn min_free_that_forbids_all_writes_is_reported_once() {
     for n in 0..20_u64 {
         fixture.put(&n.to_le_bytes(), n, 10);
         fixture.now.fetch_add(2000, Relaxed);
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
-    let told = |what: &str| fixture.events.lock().iter().filter(|event| event.contains(what)).count();
-    assert_eq!((told("min_free"), told("Failed"), told("Works")), (1, 1, 0), "{:?}", fixture.events.lock());
+    let event_count = |what: &str| fixture.events.lock().iter().filter(|event| event.contains(what)).count();
+    assert_eq!(
+        (event_count("min_free"), event_count("Failed"), event_count("Works")),
+        (1, 1, 0),
+        "{:?}",
+        fixture.events.lock()
+    );
     fixture.zone.limit_disk(DiskLimits::default());
     for n in 0..20_u64 {
         fixture.put(&n.to_le_bytes(), n, 10);
         fixture.now.fetch_add(2000, Relaxed);
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
-    assert_eq!((told("min_free"), told("Works"), fixture.stats().files), (1, 1, 20));
+    assert_eq!((event_count("min_free"), event_count("Works"), fixture.stats().files), (1, 1, 20));
 }
 
 #[test]
@@ -121,7 +126,7 @@ fn a_smaller_max_size_is_held_soon_after_a_reload() {
         fixture.put(&n.to_le_bytes(), n, 10);
     }
     fixture.zone.limit_disk(limited(10 * 4096));
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert_eq!(folder.bytes(), 10 * 4096);
 }
 
@@ -136,7 +141,7 @@ fn unused_files_expire_and_used_files_remain() {
     assert!(fixture.in_memory(b"used"));
     fixture.now.fetch_add(400_000, Relaxed);
     while fixture.stats().expired == 0 {
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert_eq!((fixture.stats().files, fixture.stats().expired), (1, 1));
     assert_eq!((fixture.id(b"used"), fixture.id(b"unused")), (Some(1), None));
@@ -159,7 +164,7 @@ fn min_free_is_held_through_a_flood_of_misses_while_others_fill_the_disk() {
             (100 * 4096_u64).saturating_sub(used)
         }
     };
-    fixture.zone.tier().unwrap().disk.leave_free(free.clone());
+    fixture.zone.tier().unwrap().disk.set_free_space(free.clone());
     let mut most = 0;
     for id in 0..600_u64 {
         others.store(id / 5, Relaxed);
@@ -169,8 +174,8 @@ fn min_free_is_held_through_a_flood_of_misses_while_others_fill_the_disk() {
         most = most.max(folder.bytes());
     }
     assert!(most > 50 * 4096, "room is used: {most}");
-    let told = fixture.events.lock().iter().filter(|event| event.contains("min_free")).count();
-    assert_eq!((folder.bytes(), told), (0, 1), "{:?}", fixture.events.lock());
+    let event_count = fixture.events.lock().iter().filter(|event| event.contains("min_free")).count();
+    assert_eq!((folder.bytes(), event_count), (0, 1), "{:?}", fixture.events.lock());
     // Space is free again.
     others.store(0, Relaxed);
     fixture.now.fetch_add(60_000, Relaxed);
@@ -191,7 +196,7 @@ fn pages_that_come_faster_than_they_can_be_written_are_written_later() {
     let at_once = fixture.stats().files;
     assert!((1..5000).contains(&at_once), "{at_once}");
     for _ in 0..10 {
-        fixture.pool.tend();
+        fixture.pool.maintain();
         fixture.settle();
     }
     let stats = fixture.stats();
@@ -210,7 +215,7 @@ fn a_page_that_was_purged_before_it_was_written_is_not_written() {
     fixture.zone.clear();
     for _ in 0..10 {
         fixture.settle();
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert_eq!((fixture.stats().files, folder.files().len()), (0, 0));
 }
@@ -218,14 +223,14 @@ fn a_page_that_was_purged_before_it_was_written_is_not_written() {
 #[test]
 fn a_stretch_of_the_sweep_that_is_cut_short_goes_on_after_manager_sleep() {
     let folder = Folder::new();
-    let manager = Pace { files: 64, sleep_ms: 2, threshold_ms: 10_000 };
+    let manager = WorkPace { files: 64, sleep_ms: 2, threshold_ms: 10_000 };
     let fixture = Fixture::open_with(folder.path(), LIMITS, DiskLimits { manager, ..DiskLimits::default() });
     fixture.recover();
     for n in 0..150_u64 {
         fixture.put(&n.to_le_bytes(), n, 10);
     }
     fixture.now.fetch_add(700_000, Relaxed);
-    let tend = || fixture.zone.tier().unwrap().disk.tend();
+    let tend = || fixture.zone.tier().unwrap().disk.maintain();
     let mut pauses = Vec::new();
     while fixture.stats().expired < 150 {
         let before = fixture.stats().expired;

@@ -25,12 +25,12 @@ use std::task::{Context, Poll, Waker};
 use myriad_disk::testing::TempFolder as Folder;
 use parking_lot::Mutex;
 
-use crate::tests::{Page, admission, completion, content, plain, put, tagged};
+use crate::tests::{TestPage, admission, completion, content, plain, put, tagged};
 use crate::*;
 
 /// Zone with a disk tier whose work the test runs explicitly.
 struct Fixture {
-    zone: Zone<Page>,
+    zone: Zone<TestPage>,
     pool: DiskPool,
     now: Arc<AtomicU64>,
     reference: Arc<Mutex<ClockReference>>,
@@ -53,18 +53,18 @@ impl Fixture {
 
     fn open_with(folder: &Path, limits: ZoneLimits, disk: DiskLimits) -> Self {
         let zone = Zone::new("pages", limits);
-        let pool = DiskPool::by_hand();
+        let pool = DiskPool::without_threads();
         let now = Arc::new(AtomicU64::new(1_000_000));
         let events = Arc::<Mutex<Vec<String>>>::default();
         let (clock, log) = (Arc::clone(&now), Arc::clone(&events));
         let reference = Arc::<Mutex<ClockReference>>::default();
-        let told = Arc::clone(&reference);
+        let reference_copy = Arc::clone(&reference);
         let options = DiskOptions {
             path: folder.to_owned(),
             levels: vec![1, 2],
             limits: disk,
             clock: Arc::new(move || clock.load(Relaxed)),
-            reference: Arc::new(move || *told.lock()),
+            reference: Arc::new(move || *reference_copy.lock()),
             report: Arc::new(move |event| log.lock().push(format!("{event:?}"))),
         };
         zone.open_disk(options, &pool);
@@ -76,13 +76,13 @@ impl Fixture {
     }
 
     fn settle(&self) {
-        self.pool.settle(std::time::Duration::ZERO);
+        self.pool.wait_until_idle(std::time::Duration::ZERO);
     }
 
     /// Tends the folder until all files are known.
     fn recover(&self) {
         for _ in 0..1000 {
-            self.pool.tend();
+            self.pool.maintain();
             self.settle();
             if self.stats().recovered {
                 return;
@@ -95,7 +95,7 @@ impl Fixture {
         self.zone.disk_stats().unwrap()
     }
 
-    fn put(&self, key: &[u8], id: u64, len: usize) -> Object<Page> {
+    fn put(&self, key: &[u8], id: u64, len: usize) -> Object<TestPage> {
         let object = put(&self.zone, key, id, len, self.now());
         self.settle();
         object
@@ -105,14 +105,14 @@ impl Fixture {
     fn put_variant(&self, key: &[u8], selector: &[u8], value: u8, id: u64) {
         let selection = crate::tests::selection(selector, value);
         let mut body =
-            self.zone.fetch_alone(KeyRef::new(key), self.now()).admit(admission(id, Some(selection)));
+            self.zone.fetch_unshared(KeyRef::new(key), self.now()).admit(admission(id, Some(selection)));
         body.push(content(id, 500).into());
         assert!(matches!(body.complete(completion(id, self.now(), 9_000_000)), Completed::Stored(_)));
         self.settle();
     }
 
     /// Looks a page up in memory, then on disk, like a request.
-    fn get(&self, key: &[u8], variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<Page>> {
+    fn get(&self, key: &[u8], variant: impl Fn(&[u8], &mut Vec<u8>)) -> Option<Object<TestPage>> {
         let key = KeyRef::new(key);
         let mut asked = None;
         loop {
@@ -143,21 +143,21 @@ impl Fixture {
 
     /// Purges, waits for the result, and returns the count.
     #[track_caller]
-    fn purge(&self, covered: Covered<'_>, purge: Purge) -> Count {
+    fn purge(&self, covered: PurgeScope<'_>, purge: PurgeKind) -> PurgeCount {
         let purging = self.zone.purge(covered, purge);
         self.settle();
-        crate::tests::ended(purging).count
+        crate::tests::completed_purge(purging).count
     }
 
     /// Checks all pages against the rules, and returns the retired purges.
-    fn tend(&self) -> Vec<Retired> {
-        let mut told = self.zone.tend_purges(usize::MAX);
+    fn tend(&self) -> Vec<FinishedPurge> {
+        let mut reports = self.zone.maintain_purges(usize::MAX);
         for _ in 0..20 {
-            self.pool.tend();
+            self.pool.maintain();
             self.settle();
-            told.extend(self.zone.tend_purges(usize::MAX));
+            reports.extend(self.zone.maintain_purges(usize::MAX));
         }
-        told
+        reports
     }
 
     /// Waits until no purge is live any more.
@@ -171,7 +171,7 @@ impl Fixture {
 
     /// Simulates the end of the process: others may write.
     fn die(&self) {
-        self.zone.tier().unwrap().disk.leave_lease();
+        self.zone.tier().unwrap().disk.release_lease();
     }
 
     fn close(self) {
@@ -187,7 +187,7 @@ fn page_key(key: u8) -> Vec<u8> {
 /// Returns a small zone for the models, which finds its files a few at a time.
 fn cramped(folder: &Folder, memory_bytes: usize, max_bytes: u64) -> Fixture {
     let limits = ZoneLimits { memory_bytes, max_object_bytes: 1 << 20, ..LIMITS };
-    let loader = Pace { files: 3, sleep_ms: 0, threshold_ms: 200 };
+    let loader = WorkPace { files: 3, sleep_ms: 0, threshold_ms: 200 };
     Fixture::open_with(folder.path(), limits, DiskLimits { max_bytes, loader, ..DiskLimits::default() })
 }
 

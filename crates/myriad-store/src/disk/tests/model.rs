@@ -14,7 +14,7 @@ const VALUES: u8 = 3;
 const MEMORY: usize = 30_000;
 const DISK: u64 = 12 * 4096;
 
-struct Told {
+struct ModelFetch {
     key: u8,
     value: u8,
     step: u64,
@@ -22,7 +22,7 @@ struct Told {
 }
 
 #[derive(Default)]
-struct Seen {
+struct TierEvents {
     memory: u64,
     disk: u64,
     absent: u64,
@@ -38,9 +38,9 @@ struct Model {
     folder: Folder,
     fixture: Fixture,
     step: u64,
-    told: HashMap<u64, Told>,
+    fetches: HashMap<u64, ModelFetch>,
     covered: HashMap<u8, u64>,
-    seen: Seen,
+    seen: TierEvents,
 }
 
 impl Model {
@@ -52,9 +52,9 @@ impl Model {
             folder,
             fixture,
             step: 0,
-            told: HashMap::new(),
+            fetches: HashMap::new(),
             covered: HashMap::new(),
-            seen: Seen::default(),
+            seen: TierEvents::default(),
         }
     }
 
@@ -65,7 +65,7 @@ impl Model {
             0..30 => self.store(),
             30..60 => self.get(),
             60..82 => _ = self.fixture.pool.run_one(self.rng.bool()),
-            82..90 => self.fixture.pool.tend(),
+            82..90 => self.fixture.pool.maintain(),
             90..94 => self.purge(),
             94..97 => self.remove_file(),
             _ => self.restart(),
@@ -84,10 +84,10 @@ impl Model {
     fn store(&mut self) {
         let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
         let len = self.rng.usize(8..9000);
-        self.told.insert(id, Told { key, value, step: self.step, len });
+        self.fetches.insert(id, ModelFetch { key, value, step: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
         let now = self.fixture.now();
-        let writer = self.fixture.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
+        let writer = self.fixture.zone.fetch_unshared(KeyRef::new(&page_key(key)), now);
         let mut body = writer.admit(admission(id, selected));
         body.push(content(id, len).into());
         body.complete(completion(id, now, u64::MAX));
@@ -104,11 +104,11 @@ impl Model {
         };
         *(if in_memory { &mut self.seen.memory } else { &mut self.seen.disk }) += 1;
         let id = object.meta().id;
-        let told = &self.told[&id];
-        assert_eq!(told.key, key, "another key's page");
-        assert!(key.is_multiple_of(2) || told.value == value, "another variant");
-        assert!(told.step > self.covered.get(&key).copied().unwrap_or(0), "a page that a purge covers");
-        assert!(object.body().segments().concat() == content(id, told.len), "other bytes");
+        let fetch = &self.fetches[&id];
+        assert_eq!(fetch.key, key, "another key's page");
+        assert!(key.is_multiple_of(2) || fetch.value == value, "another variant");
+        assert!(fetch.step > self.covered.get(&key).copied().unwrap_or(0), "a page that a purge covers");
+        assert!(object.body().segments().concat() == content(id, fetch.len), "other bytes");
     }
 
     fn purge(&mut self) {
@@ -129,9 +129,9 @@ impl Model {
     fn remove_file(&mut self) {
         self.fixture.settle();
         let key = self.rng.u8(..KEYS);
-        let path = myriad_disk::index::Name::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
+        let path = myriad_disk::index::FileName::of_key(&page_key(key)).path(self.folder.path(), &[1, 2]);
         if fs::remove_file(path).is_ok() {
-            self.fixture.pool.tend();
+            self.fixture.pool.maintain();
             self.covered.insert(key, self.step);
             self.seen.removed += 1;
         }
@@ -148,7 +148,7 @@ impl Model {
         } else {
             fs::write(self.folder.path().join(".tmp/1-1"), b"half a page").ok();
             self.seen.kills += 1;
-            self.fixture.pool.end();
+            self.fixture.pool.stop();
         }
         let now = self.fixture.now();
         self.fixture.die();
@@ -159,7 +159,7 @@ impl Model {
 
 #[test]
 fn hundreds_of_schedules_hold_the_invariants_over_both_tiers() {
-    let mut total = Seen::default();
+    let mut total = TierEvents::default();
     for seed in 0..seeds(150) {
         let run = std::panic::catch_unwind(|| {
             let mut model = Model::new(seed);
@@ -183,7 +183,7 @@ fn hundreds_of_schedules_hold_the_invariants_over_both_tiers() {
             }
         }
     }
-    let Seen { memory, disk, absent, purges, restarts, kills, removed, evictions } = total;
+    let TierEvents { memory, disk, absent, purges, restarts, kills, removed, evictions } = total;
     for times in [memory, disk, absent, purges, restarts, kills, removed, evictions] {
         assert!(times > 100, "{memory} {disk} {absent} {purges} {restarts} {kills} {removed} {evictions}");
     }

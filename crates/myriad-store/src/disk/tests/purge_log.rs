@@ -11,13 +11,13 @@ fn unlogged_purge_fails_with_error_takes_effect_and_is_logged_later() {
     let fixture = small(&folder);
     let away = folder.path().with_extension("away");
     fs::rename(folder.path(), &away).unwrap();
-    let mut purging = fixture.zone.purge(labelled(&[1]), Purge::Hard);
+    let mut purging = fixture.zone.purge(labelled(&[1]), PurgeKind::Hard);
     fixture.settle();
     let end = std::pin::Pin::new(&mut purging).poll(&mut Context::from_waker(Waker::noop()));
     assert!(matches!(end, Poll::Ready(Err(PurgeError::Unlogged(_)))), "{end:?}");
     fs::rename(&away, folder.path()).unwrap();
     fixture.now.fetch_add(5000, Relaxed);
-    fixture.pool.tend();
+    fixture.pool.maintain();
     drop(fixture);
     let fixture = small(&folder);
     assert!((0..20).all(|id| fixture.id(&key(id)).is_some() != of_group(id, 1)));
@@ -32,7 +32,7 @@ fn purge_before_the_folder_could_be_used_covers_what_is_in_it() {
     let fixture = Fixture::open(folder.path());
     fixture.put(&key(100), 100, 10);
     for covered in [labelled(&[1]), ruled(&[2])] {
-        drop(fixture.zone.purge(covered, Purge::Hard));
+        drop(fixture.zone.purge(covered, PurgeKind::Hard));
         fixture.settle();
     }
     fs::remove_dir(&in_the_way).unwrap();
@@ -52,7 +52,7 @@ fn damaged_log_purges_rather_too_much_than_too_little() {
     let folder = Folder::new();
     stored(&folder);
     let fixture = small(&folder);
-    fixture.purge(labelled(&[1]), Purge::Hard);
+    fixture.purge(labelled(&[1]), PurgeKind::Hard);
     drop(fixture);
     let path = folder.path().join(".purges");
     let mut log = fs::read(&path).unwrap();
@@ -71,10 +71,10 @@ fn torn_end_of_the_log_takes_nothing_with_it() {
     let folder = Folder::new();
     stored(&folder);
     let fixture = small(&folder);
-    fixture.purge(labelled(&[1]), Purge::Hard);
+    fixture.purge(labelled(&[1]), PurgeKind::Hard);
     let before = fs::read(folder.path().join(".purges")).unwrap();
     let many: Vec<u64> = (1000..1200).collect();
-    fixture.purge(labelled(&many), Purge::Hard);
+    fixture.purge(labelled(&many), PurgeKind::Hard);
     drop(fixture);
     let path = folder.path().join(".purges");
     let mut log = fs::read(&path).unwrap();
@@ -92,9 +92,9 @@ fn log_is_emptied_once_nothing_can_come_back() {
     let fixture = small(&folder);
     for round in 0..300_u64 {
         let labels: Vec<u64> = (round * 100..round * 100 + 100).collect();
-        fixture.purge(labelled(&labels), if round % 2 == 0 { Purge::Hard } else { Purge::Soft });
+        fixture.purge(labelled(&labels), if round % 2 == 0 { PurgeKind::Hard } else { PurgeKind::Soft });
     }
-    fixture.purge(ruled(&[1]), Purge::Hard);
+    fixture.purge(ruled(&[1]), PurgeKind::Hard);
     assert!(fs::metadata(folder.path().join(".purges")).unwrap().len() > 600_000);
     fixture.forget_purges();
     assert_eq!(fs::metadata(folder.path().join(".purges")).unwrap().len(), 64 << 10);
@@ -114,7 +114,7 @@ fn file_that_is_older_than_what_is_known_of_it_is_not_served() {
     fs::write(&path, &old).unwrap();
     let fixture = Fixture::open(folder.path());
     fixture.recover();
-    fixture.purge(labelled(&[1]), Purge::Hard);
+    fixture.purge(labelled(&[1]), PurgeKind::Hard);
     assert_eq!(fixture.id(b"/"), None);
 }
 
@@ -128,7 +128,7 @@ fn page_stored_before_the_snapshot_was_read_has_no_labels_of_the_one_before_it()
     let fixture = Fixture::open(folder.path());
     fixture.put(b"/", 2, 10);
     fixture.recover();
-    assert_eq!(fixture.purge(labelled(&[1]), Purge::Hard), Count::Exact(0));
+    assert_eq!(fixture.purge(labelled(&[1]), PurgeKind::Hard), PurgeCount::Exact(0));
     fixture.tend();
     drop(fixture);
     assert_eq!(small(&folder).id(b"/"), Some(2));
@@ -144,7 +144,7 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
             older.put(&id.to_le_bytes(), id, 100);
         }
         let newer = Fixture::open(folder.path());
-        older.pool.tend();
+        older.pool.maintain();
         newer.recover();
         for id in 0..40_u64 {
             // The newer process stores half of the pages again before they are purged.
@@ -156,7 +156,7 @@ fn purges_of_two_that_share_a_folder_hold_in_both_and_after_a_restart() {
         // Alternates between the two processes, without a check of the folder in between.
         for id in 0..30_u64 {
             let by = if id % 3 == 0 { &older } else { &newer };
-            by.purge(keyed(&[KeyRef::new(&id.to_le_bytes())]), Purge::Hard);
+            by.purge(keyed(&[KeyRef::new(&id.to_le_bytes())]), PurgeKind::Hard);
         }
         if ordinary_end {
             older.tend();
@@ -199,12 +199,12 @@ fn a_page_that_the_older_of_two_has_purged_itself_is_purged_there_by_the_newer_o
     let older = Fixture::open(folder.path());
     older.recover();
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
+    older.pool.maintain();
     newer.recover();
     for id in 0..3 {
-        older.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+        older.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
         older.put(b"/", id, 100);
-        newer.purge(keyed(&[KeyRef::new(b"/")]), Purge::Hard);
+        newer.purge(keyed(&[KeyRef::new(b"/")]), PurgeKind::Hard);
         older.tend();
         assert_eq!(older.id(b"/"), None, "{id}");
     }
@@ -216,10 +216,10 @@ fn purge_by_rule_through_the_older_of_two_covers_what_the_newer_one_fetched() {
     let older = Fixture::open(folder.path());
     older.recover();
     let newer = Fixture::open(folder.path());
-    older.pool.tend();
+    older.pool.maintain();
     newer.recover();
     newer.put(b"/", 1, 100);
-    older.purge(Covered::All, Purge::Hard);
+    older.purge(PurgeScope::All, PurgeKind::Hard);
     newer.tend();
     assert_eq!(newer.id(b"/"), None);
     newer.put(b"/", 2, 100);
@@ -239,7 +239,7 @@ fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
     let (release, released) = std::sync::mpsc::channel::<()>();
     // The keeper is busy with another folder, and continues with the next after a signal.
     let _slow = pool.keep_busy(move || _ = released.recv());
-    let zone = Zone::<Page>::new("pages", LIMITS);
+    let zone = Zone::<TestPage>::new("pages", LIMITS);
     let options = DiskOptions {
         path: folder.path().to_owned(),
         levels: vec![1, 2],
@@ -249,11 +249,11 @@ fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
         report: Arc::new(|_| {}),
     };
     zone.open_disk(options, &pool);
-    let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), Purge::Hard));
+    let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), PurgeKind::Hard));
     let mut context = Context::from_waker(Waker::noop());
     assert!(purging.as_mut().poll(&mut context).is_pending());
     drop(release);
-    assert!(pool.settle(std::time::Duration::from_secs(10)));
+    assert!(pool.wait_until_idle(std::time::Duration::from_secs(10)));
     let wanted = (0..20).filter(|id| of_group(*id, 1)).count();
-    assert_eq!(ready(purging.as_mut().poll(&mut context)).unwrap().count, Count::Exact(wanted));
+    assert_eq!(ready(purging.as_mut().poll(&mut context)).unwrap().count, PurgeCount::Exact(wanted));
 }

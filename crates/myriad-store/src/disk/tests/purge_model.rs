@@ -19,7 +19,7 @@ const MEMORY: usize = 30_000;
 const DISK: u64 = 16 * 4096;
 const SECTOR: usize = 512;
 
-struct Told {
+struct ModelPage {
     key: u8,
     value: u8,
     /// Step at which its fetch began.
@@ -28,7 +28,7 @@ struct Told {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Target {
+enum ModelTarget {
     Key(u8),
     Group(u64),
     KeyOrGroup(u8, u64),
@@ -36,7 +36,7 @@ enum Target {
     All,
 }
 
-impl Target {
+impl ModelTarget {
     fn covers(self, id: u64, key: u8) -> bool {
         match self {
             Self::Key(target) => key == target,
@@ -48,22 +48,22 @@ impl Target {
 }
 
 /// Purge in force.
-struct Made {
-    target: Target,
-    purge: Purge,
+struct ModelPurge {
+    target: ModelTarget,
+    purge: PurgeKind,
     step: u64,
     /// Present until the purge is complete.
-    purging: Option<Purging>,
+    purging: Option<PurgeFuture>,
 }
 
 #[derive(Default, Debug)]
-struct Seen {
+struct PurgeEvents {
     memory: u64,
     disk: u64,
     stale: u64,
     absent: u64,
     counted: u64,
-    told: u64,
+    reported: u64,
     flights: u64,
     restarts: u64,
     kills: u64,
@@ -73,20 +73,20 @@ struct Seen {
     syncs: u64,
 }
 
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+type FileContents = BTreeMap<PathBuf, Vec<u8>>;
 
 struct Model {
     rng: fastrand::Rng,
     folder: Folder,
     fixture: Fixture,
     step: u64,
-    told: HashMap<u64, Told>,
-    made: Vec<Made>,
-    flying: Vec<(u64, BodyWriter<Page>)>,
+    model_pages: HashMap<u64, ModelPage>,
+    made: Vec<ModelPurge>,
+    flying: Vec<(u64, BodyWriter<TestPage>)>,
     /// Pages and catalogue at the last sync, and the number of syncs.
-    durable: Files,
+    durable: FileContents,
     syncs: u64,
-    seen: Seen,
+    seen: PurgeEvents,
 }
 
 impl Model {
@@ -98,12 +98,12 @@ impl Model {
             folder,
             fixture,
             step: 0,
-            told: HashMap::new(),
+            model_pages: HashMap::new(),
             made: Vec::new(),
             flying: Vec::new(),
-            durable: Files::new(),
+            durable: FileContents::new(),
             syncs: 0,
-            seen: Seen::default(),
+            seen: PurgeEvents::default(),
         }
     }
 
@@ -124,8 +124,10 @@ impl Model {
             }
             29..52 => self.get(),
             52..70 => _ = self.fixture.pool.run_one(self.rng.bool()),
-            70..82 => self.fixture.pool.tend(),
-            82..88 => self.seen.told += self.fixture.zone.tend_purges(self.rng.usize(1..40)).len() as u64,
+            70..82 => self.fixture.pool.maintain(),
+            82..88 => {
+                self.seen.reported += self.fixture.zone.maintain_purges(self.rng.usize(1..40)).len() as u64
+            }
             88..95 => self.purge(),
             95 | 96 => self.fixture.recover(),
             97 if self.rng.bool() => self.restart(),
@@ -145,10 +147,10 @@ impl Model {
     fn begin(&mut self) -> u64 {
         let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
         let len = self.rng.usize(8..9000);
-        self.told.insert(id, Told { key, value, begun: self.step, len });
+        self.model_pages.insert(id, ModelPage { key, value, begun: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
         let now = self.fixture.now();
-        let writer = self.fixture.zone.fetch_alone(KeyRef::new(&page_key(key)), now);
+        let writer = self.fixture.zone.fetch_unshared(KeyRef::new(&page_key(key)), now);
         self.flying.push((id, writer.admit(admission(id, selected))));
         self.seen.flights += 1;
         id
@@ -157,7 +159,7 @@ impl Model {
     fn complete(&mut self, id: u64) {
         let at = self.flying.iter().position(|(other, _)| *other == id).unwrap();
         let (_, mut body) = self.flying.swap_remove(at);
-        body.push(content(id, self.told[&id].len).into());
+        body.push(content(id, self.model_pages[&id].len).into());
         let stored = body.complete(completion(id, self.fixture.now(), u64::MAX));
         if let Completed::Stored(object) = stored {
             self.may_be_found(&object);
@@ -165,16 +167,19 @@ impl Model {
     }
 
     /// Asserts that a page may be served at this moment.
-    fn may_be_found(&self, object: &Object<Page>) {
+    fn may_be_found(&self, object: &Object<TestPage>) {
         let id = object.meta().id;
-        let told = &self.told[&id];
-        for made in self.made.iter().filter(|made| made.step > told.begun && made.target.covers(id, told.key))
+        let model_page = &self.model_pages[&id];
+        for made in self
+            .made
+            .iter()
+            .filter(|made| made.step > model_page.begun && made.target.covers(id, model_page.key))
         {
-            let what = format!("page {id} of {}, purge {:?} of {}", told.begun, made.target, made.step);
-            assert!(made.purge == Purge::Soft, "purged: {what}");
+            let what = format!("page {id} of {}, purge {:?} of {}", model_page.begun, made.target, made.step);
+            assert!(made.purge == PurgeKind::Soft, "purged: {what}");
             assert!(!object.is_fresh(0), "fresh: {what}");
         }
-        assert!(object.body().segments().concat() == content(id, told.len), "other bytes");
+        assert!(object.body().segments().concat() == content(id, model_page.len), "other bytes");
     }
 
     fn get(&mut self) {
@@ -192,22 +197,22 @@ impl Model {
         };
         *(if in_memory { &mut self.seen.memory } else { &mut self.seen.disk }) += 1;
         self.seen.stale += u64::from(!object.is_fresh(0));
-        let told = &self.told[&object.meta().id];
-        assert_eq!(told.key, key, "another key's page");
-        assert!(key.is_multiple_of(2) || told.value == value, "another variant");
+        let model_page = &self.model_pages[&object.meta().id];
+        assert_eq!(model_page.key, key, "another key's page");
+        assert!(key.is_multiple_of(2) || model_page.value == value, "another variant");
         self.may_be_found(&object);
     }
 
     fn purge(&mut self) {
         let (key, group) = (self.rng.u8(..KEYS), self.rng.u64(..GROUPS));
         let target = match self.rng.u8(..9) {
-            0..2 => Target::Key(key),
-            2..4 => Target::Group(group),
-            4..6 => Target::KeyOrGroup(key, group),
-            6..8 => Target::Rule(group),
-            _ => Target::All,
+            0..2 => ModelTarget::Key(key),
+            2..4 => ModelTarget::Group(group),
+            4..6 => ModelTarget::KeyOrGroup(key, group),
+            6..8 => ModelTarget::Rule(group),
+            _ => ModelTarget::All,
         };
-        let purge = if self.rng.bool() { Purge::Hard } else { Purge::Soft };
+        let purge = if self.rng.bool() { PurgeKind::Hard } else { PurgeKind::Soft };
         // A page that a purge has not found yet hides the older page in its file.
         let all_found = self.made.iter().all(|made| made.purging.is_none())
             && self.fixture.zone.purges_by_rule().is_empty();
@@ -217,10 +222,12 @@ impl Model {
         if self.rng.bool() {
             // Runs before all other pending jobs.
             assert!(self.fixture.pool.run_one(true));
-            let end =
-                crate::tests::ended(std::mem::replace(&mut purging, Purging::done(Err(PurgeError::Rule))));
+            let end = crate::tests::completed_purge(std::mem::replace(
+                &mut purging,
+                PurgeFuture::done(Err(PurgeError::Rule)),
+            ));
             // A file that no recovery has found yet is not inspected, but the purge of its key finds it.
-            if let Count::Exact(count) = end.count
+            if let PurgeCount::Exact(count) = end.count
                 && is_known
             {
                 // A file torn by the power loss counts as a page until it is read.
@@ -228,27 +235,29 @@ impl Model {
                 assert!(is_exact, "{count} of {there}: {target:?} {purge:?}");
                 self.seen.counted += count as u64;
             }
-            self.made.push(Made { target, purge, step: self.step, purging: None });
+            self.made.push(ModelPurge { target, purge, step: self.step, purging: None });
         } else {
-            self.made.push(Made { target, purge, step: self.step, purging: Some(purging) });
+            self.made.push(ModelPurge { target, purge, step: self.step, purging: Some(purging) });
         }
     }
 
-    fn ask(&self, target: Target, purge: Purge) -> Purging {
+    fn ask(&self, target: ModelTarget, purge: PurgeKind) -> PurgeFuture {
         let zone = &self.fixture.zone;
         let named = match target {
-            Target::Key(key) | Target::KeyOrGroup(key, _) => page_key(key),
+            ModelTarget::Key(key) | ModelTarget::KeyOrGroup(key, _) => page_key(key),
             _ => Vec::new(),
         };
         let keys = &[KeyRef::new(&named)];
         match target {
-            Target::Key(_) => zone.purge(Covered::Exact { keys, addresses: &[], labels: &[] }, purge),
-            Target::Group(group) => zone.purge(labelled(&[group]), purge),
-            Target::KeyOrGroup(_, group) => {
-                zone.purge(Covered::Exact { keys, addresses: &[group], labels: &[] }, purge)
+            ModelTarget::Key(_) => zone.purge(PurgeScope::Exact { keys, addresses: &[], labels: &[] }, purge),
+            ModelTarget::Group(group) => zone.purge(labelled(&[group]), purge),
+            ModelTarget::KeyOrGroup(_, group) => {
+                zone.purge(PurgeScope::Exact { keys, addresses: &[group], labels: &[] }, purge)
             }
-            Target::Rule(group) => zone.purge(Covered::Rule { name: "rule", rule: &[group as u8] }, purge),
-            Target::All => zone.purge(Covered::All, purge),
+            ModelTarget::Rule(group) => {
+                zone.purge(PurgeScope::Rule { name: "rule", rule: &[group as u8] }, purge)
+            }
+            ModelTarget::All => zone.purge(PurgeScope::All, purge),
         }
     }
 
@@ -267,7 +276,7 @@ impl Model {
             ids.extend(pages.iter().map(|page| page.meta.id));
             at = next;
         }
-        ids.into_iter().map(|id| (id, self.told[&id].key)).collect()
+        ids.into_iter().map(|id| (id, self.model_pages[&id].key)).collect()
     }
 
     fn note_answers(&mut self) {
@@ -312,7 +321,7 @@ impl Model {
         self.syncs = 0;
     }
 
-    fn files(&self) -> Files {
+    fn files(&self) -> FileContents {
         let catalogue = self.folder.path().join(".catalogue");
         let paths = self.folder.files().into_iter().chain(Some(catalogue));
         paths.filter_map(|path| Some((path.clone(), fs::read(path).ok()?))).collect()
@@ -392,7 +401,7 @@ impl Model {
 
 #[test]
 fn hundreds_of_schedules_with_power_losses_bring_nothing_back_that_was_purged() {
-    let mut all: Vec<Seen> = Vec::new();
+    let mut all: Vec<PurgeEvents> = Vec::new();
     for seed in 0..seeds(200) {
         let run = std::panic::catch_unwind(|| {
             let mut model = Model::new(seed);
@@ -412,14 +421,14 @@ fn hundreds_of_schedules_with_power_losses_bring_nothing_back_that_was_purged() 
         all.iter().map(|seen| seen.losses).sum::<u64>() >= all.len() as u64,
         "a power loss for each seed"
     );
-    let total = |what: fn(&Seen) -> u64| all.iter().map(what).sum::<u64>();
+    let total = |what: fn(&PurgeEvents) -> u64| all.iter().map(what).sum::<u64>();
     let reached = [
         ("memory", total(|s| s.memory)),
         ("disk", total(|s| s.disk)),
         ("stale", total(|s| s.stale)),
         ("absent", total(|s| s.absent)),
         ("counted", total(|s| s.counted)),
-        ("told", total(|s| s.told)),
+        ("told", total(|s| s.reported)),
         ("flights", total(|s| s.flights)),
         ("restarts", total(|s| s.restarts)),
         ("kills", total(|s| s.kills)),

@@ -3,12 +3,12 @@
 use super::*;
 use crate::tests::{GROUPS, asking, labelled};
 
-pub(super) fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> Covered<'a> {
-    Covered::Exact { keys, addresses: &[], labels: &[] }
+pub(super) fn keyed<'a>(keys: &'a [KeyRef<'a>]) -> PurgeScope<'a> {
+    PurgeScope::Exact { keys, addresses: &[], labels: &[] }
 }
 
-pub(super) fn ruled(rule: &[u8]) -> Covered<'_> {
-    Covered::Rule { name: "a rule", rule }
+pub(super) fn ruled(rule: &[u8]) -> PurgeScope<'_> {
+    PurgeScope::Rule { name: "a rule", rule }
 }
 
 pub(super) fn key(id: u64) -> Vec<u8> {
@@ -44,15 +44,15 @@ pub(super) fn of_group(id: u64, group: u64) -> bool {
 
 /// Calls `each` with every kind of purge of the pages of group 1 (all pages for `All`), with whether it counts at once,
 /// and with the predicate of the covered pages.
-pub(super) fn kinds(each: impl Fn(Covered<'_>, bool, &dyn Fn(u64) -> bool)) {
+pub(super) fn kinds(each: impl Fn(PurgeScope<'_>, bool, &dyn Fn(u64) -> bool)) {
     let keys: Vec<Vec<u8>> = (0..20).filter(|id| of_group(*id, 1)).map(key).collect();
     let keys: Vec<KeyRef<'_>> = keys.iter().map(|key| KeyRef::new(key)).collect();
     let of_one = |id: u64| of_group(id, 1);
     each(keyed(&keys), true, &of_one);
     each(labelled(&[1]), true, &of_one);
-    each(Covered::Exact { keys: &keys[..2], addresses: &[1], labels: &[] }, true, &of_one);
+    each(PurgeScope::Exact { keys: &keys[..2], addresses: &[1], labels: &[] }, true, &of_one);
     each(ruled(&[1]), false, &of_one);
-    each(Covered::All, false, &|_| true);
+    each(PurgeScope::All, false, &|_| true);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
     // A file in the place of the folder.
     let path = folder.path().join("taken");
     fs::write(&path, b"").unwrap();
-    let zone: Zone<Page> = Zone::new("pages", LIMITS);
+    let zone: Zone<TestPage> = Zone::new("pages", LIMITS);
     let pool = DiskPool::start(2).unwrap();
     let options = DiskOptions {
         path: path.clone(),
@@ -74,8 +74,8 @@ fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
     zone.open_disk(options, &pool);
     let tier = Arc::clone(zone.tier().unwrap());
     for _ in 0..3 {
-        let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), Purge::Hard));
-        assert!(pool.settle(std::time::Duration::from_secs(10)));
+        let mut purging = std::pin::pin!(zone.purge(labelled(&[1]), PurgeKind::Hard));
+        assert!(pool.wait_until_idle(std::time::Duration::from_secs(10)));
         let end = ready(purging.as_mut().poll(&mut Context::from_waker(Waker::noop())));
         assert!(matches!(end, Err(PurgeError::Unlogged(_))), "{end:?}");
     }
@@ -84,7 +84,7 @@ fn purges_wait_for_nothing_while_the_folder_cannot_be_used() {
 
 #[test]
 fn pages_in_memory_on_disk_and_in_both_count_once_for_every_kind_of_purge() {
-    for purge in [Purge::Hard, Purge::Soft] {
+    for purge in [PurgeKind::Hard, PurgeKind::Soft] {
         for warm in [0, 10, 20] {
             kinds(|covered, exact, covers| {
                 let folder = Folder::new();
@@ -96,20 +96,20 @@ fn pages_in_memory_on_disk_and_in_both_count_once_for_every_kind_of_purge() {
                 let count = fixture.purge(covered, purge);
                 for id in 0..20 {
                     let expected =
-                        if covers(id) { (purge == Purge::Soft).then_some(false) } else { Some(true) };
+                        if covers(id) { (purge == PurgeKind::Soft).then_some(false) } else { Some(true) };
                     assert_eq!(is_fresh(&fixture, id), expected, "{id} {purge:?} {warm} {covered:?}");
                 }
-                let told = fixture.tend();
+                let reports = fixture.tend();
                 if exact {
-                    assert_eq!(count, Count::Exact(wanted), "{purge:?} {warm} {covered:?}");
+                    assert_eq!(count, PurgeCount::Exact(wanted), "{purge:?} {warm} {covered:?}");
                 } else {
-                    assert_eq!(count, Count::Later);
-                    let counts: Vec<usize> = told.iter().map(|retired| retired.count).collect();
+                    assert_eq!(count, PurgeCount::Later);
+                    let counts: Vec<usize> = reports.iter().map(|retired| retired.count).collect();
                     assert_eq!(counts, [wanted], "{purge:?} {warm} {covered:?}");
                 }
-                if purge == Purge::Hard {
+                if purge == PurgeKind::Hard {
                     assert_eq!(folder.files().len(), 20 - wanted);
-                    assert_eq!(fixture.purge(labelled(&[1]), purge), Count::Exact(0), "they are gone");
+                    assert_eq!(fixture.purge(labelled(&[1]), purge), PurgeCount::Exact(0), "they are gone");
                 }
             });
         }
@@ -118,7 +118,7 @@ fn pages_in_memory_on_disk_and_in_both_count_once_for_every_kind_of_purge() {
 
 #[test]
 fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
-    for purge in [Purge::Hard, Purge::Soft] {
+    for purge in [PurgeKind::Hard, PurgeKind::Soft] {
         for (snapshot, forgotten) in [(true, false), (false, false), (true, true), (false, true)] {
             kinds(|covered, _, covers| {
                 let folder = Folder::new();
@@ -127,7 +127,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                 let purging = fixture.zone.purge(covered, purge);
                 // Only the log is written: the process is killed before any file is changed.
                 assert!(fixture.pool.run_one(true));
-                crate::tests::ended(purging);
+                crate::tests::completed_purge(purging);
                 fixture.die();
                 drop(fixture);
                 if !snapshot {
@@ -140,7 +140,7 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
                 for _ in 0..2 {
                     for id in 0..20 {
                         let expected =
-                            if covers(id) { (purge == Purge::Soft).then_some(false) } else { Some(true) };
+                            if covers(id) { (purge == PurgeKind::Soft).then_some(false) } else { Some(true) };
                         assert_eq!(
                             is_fresh(&fixture, id),
                             expected,
@@ -160,22 +160,23 @@ fn answered_purge_of_any_kind_holds_after_a_crash_and_once_it_is_forgotten() {
 
 #[test]
 fn purge_while_files_are_still_being_found_covers_them_all() {
-    for purge in [Purge::Hard, Purge::Soft] {
+    for purge in [PurgeKind::Hard, PurgeKind::Soft] {
         kinds(|covered, exact, covers| {
             let folder = Folder::new();
             stored(&folder);
             fs::remove_file(folder.path().join(".catalogue")).unwrap();
             let fixture = Fixture::open(folder.path());
             let count = fixture.purge(covered, purge);
-            let is_of_keys = matches!(covered, Covered::Exact { labels: [], addresses: [], .. });
+            let is_of_keys = matches!(covered, PurgeScope::Exact { labels: [], addresses: [], .. });
             match count {
-                Count::Exact(count) => assert!(is_of_keys && (count == 4 || purge == Purge::Soft)),
-                Count::AtLeast(_) => assert!(exact && !is_of_keys),
-                Count::Later => assert!(!exact),
+                PurgeCount::Exact(count) => assert!(is_of_keys && (count == 4 || purge == PurgeKind::Soft)),
+                PurgeCount::AtLeast(_) => assert!(exact && !is_of_keys),
+                PurgeCount::Later => assert!(!exact),
             }
             fixture.recover();
             for id in 0..20 {
-                let expected = if covers(id) { (purge == Purge::Soft).then_some(false) } else { Some(true) };
+                let expected =
+                    if covers(id) { (purge == PurgeKind::Soft).then_some(false) } else { Some(true) };
                 assert_eq!(is_fresh(&fixture, id), expected, "{id} {purge:?} {covered:?}");
             }
             fixture.forget_purges();
@@ -198,10 +199,10 @@ fn variants_on_disk_are_purged_and_counted_one_by_one() {
     let fixture = Fixture::open(folder.path());
     fixture.recover();
     assert_eq!(fixture.get(b"/v", asking(1)).unwrap().meta().id, 6);
-    assert_eq!(fixture.purge(labelled(&[6 % GROUPS]), Purge::Hard), Count::Exact(1));
+    assert_eq!(fixture.purge(labelled(&[6 % GROUPS]), PurgeKind::Hard), PurgeCount::Exact(1));
     assert!(fixture.get(b"/v", asking(1)).is_none());
     assert_eq!(fixture.get(b"/v", asking(2)).unwrap().meta().id, 7);
-    assert_eq!(fixture.purge(keyed(&[KeyRef::new(b"/v")]), Purge::Hard), Count::Exact(2));
+    assert_eq!(fixture.purge(keyed(&[KeyRef::new(b"/v")]), PurgeKind::Hard), PurgeCount::Exact(2));
     assert!((0..3).all(|value| fixture.get(b"/v", asking(value)).is_none()));
     fixture.settle();
     assert_eq!(folder.files().len(), 0);
@@ -210,7 +211,7 @@ fn variants_on_disk_are_purged_and_counted_one_by_one() {
 #[test]
 fn marker_goes_with_the_last_of_its_variants() {
     for restarted in [false, true] {
-        for covered in [Covered::All, labelled(&[5, 6, 7].map(|id| id % GROUPS))] {
+        for covered in [PurgeScope::All, labelled(&[5, 6, 7].map(|id| id % GROUPS))] {
             let folder = Folder::new();
             let mut fixture = Fixture::open(folder.path());
             fixture.recover();
@@ -222,7 +223,7 @@ fn marker_goes_with_the_last_of_its_variants() {
                 fixture = Fixture::open(folder.path());
                 fixture.recover();
             }
-            fixture.purge(covered, Purge::Hard);
+            fixture.purge(covered, PurgeKind::Hard);
             fixture.tend();
             let stats = fixture.stats();
             assert_eq!(
@@ -251,9 +252,10 @@ fn page_that_waits_to_be_written_or_left_memory_before_is_purged_too() {
         // Evicted before it was written.
         (2..30).step_by(5).for_each(|id| _ = put(&fixture.zone, &key(id), id, 1000, fixture.now()));
         assert!(!fixture.in_memory(b"/1"));
-        let purging = fixture.zone.purge(if by_label { labelled(&[1]) } else { ruled(&[1]) }, Purge::Hard);
+        let purging =
+            fixture.zone.purge(if by_label { labelled(&[1]) } else { ruled(&[1]) }, PurgeKind::Hard);
         fixture.settle();
-        crate::tests::ended(purging);
+        crate::tests::completed_purge(purging);
         assert_eq!(fixture.id(b"/1"), None);
         fixture.forget_purges();
         fixture.close();
@@ -268,16 +270,17 @@ fn body_on_disk_alone_is_purged_while_it_is_on_its_way_and_afterwards() {
     for after in [false, true] {
         let fixture = Fixture::open_with(folder.path(), limits, DiskLimits::default());
         fixture.recover();
-        let mut body = fixture.zone.fetch_alone(KeyRef::new(b"/1"), fixture.now()).admit(admission(1, None));
+        let mut body =
+            fixture.zone.fetch_unshared(KeyRef::new(b"/1"), fixture.now()).admit(admission(1, None));
         body.push(content(1, 300_000).into());
         if !after {
-            assert_eq!(fixture.purge(labelled(&[1]), Purge::Hard), Count::Exact(0));
+            assert_eq!(fixture.purge(labelled(&[1]), PurgeKind::Hard), PurgeCount::Exact(0));
         }
         assert!(matches!(body.complete(completion(1, fixture.now(), 9_000_000)), Completed::Spilled));
         fixture.settle();
         if after {
             assert_eq!(fixture.id(b"/1"), Some(1));
-            assert_eq!(fixture.purge(labelled(&[1]), Purge::Hard), Count::Exact(1));
+            assert_eq!(fixture.purge(labelled(&[1]), PurgeKind::Hard), PurgeCount::Exact(1));
         }
         assert_eq!(fixture.id(b"/1"), None);
         fixture.settle();
@@ -290,10 +293,10 @@ fn many_purges_at_once_share_a_write_and_are_all_answered() {
     let folder = Folder::new();
     stored(&folder);
     let fixture = small(&folder);
-    let purging: Vec<Purging> =
-        (0..20).map(|id| fixture.zone.purge(keyed(&[KeyRef::new(&key(id))]), Purge::Hard)).collect();
+    let purging: Vec<PurgeFuture> =
+        (0..20).map(|id| fixture.zone.purge(keyed(&[KeyRef::new(&key(id))]), PurgeKind::Hard)).collect();
     assert!(fixture.pool.run_one(true), "one job");
     for purging in purging {
-        assert_eq!(crate::tests::ended(purging).count, Count::Exact(1));
+        assert_eq!(crate::tests::completed_purge(purging).count, PurgeCount::Exact(1));
     }
 }

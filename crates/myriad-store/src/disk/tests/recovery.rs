@@ -65,14 +65,14 @@ fn without_a_snapshot_the_oldest_files_leave_first() {
     fs::remove_file(folder.path().join(".catalogue")).unwrap();
     let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
     for n in 5..20_u64 {
-        let path = myriad_disk::index::Name::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
+        let path = myriad_disk::index::FileName::of_key(&n.to_le_bytes()).path(folder.path(), &[1, 2]);
         fs::File::open(path).unwrap().set_modified(old).unwrap();
     }
     let fixture = Fixture::open(folder.path());
     fixture.recover();
     fixture.zone.limit_disk(DiskLimits { max_bytes: 5 * 4096, ..DiskLimits::default() });
     std::thread::sleep(std::time::Duration::from_millis(1001));
-    fixture.pool.tend();
+    fixture.pool.maintain();
     let left: Vec<u64> = (0..20_u64).filter(|n| fixture.id(&n.to_le_bytes()).is_some()).collect();
     assert_eq!(left, [0, 1, 2, 3, 4]);
 }
@@ -102,8 +102,9 @@ fn foreign_files_in_cache_paths_are_quarantined_and_reported_once() {
     let fixture = Fixture::open(folder.path());
     fixture.recover();
     assert_eq!((folder.files().len(), fixture.stats().files, fixture.stats().quarantined), (3, 3, 7));
-    let is_told = |event: &&String| event.starts_with("Quarantined") && event.contains("is_kept: true");
-    assert_eq!(fixture.events.lock().iter().filter(is_told).count(), 1);
+    let is_quarantined =
+        |event: &&String| event.starts_with("Quarantined") && event.contains("is_kept: true");
+    assert_eq!(fixture.events.lock().iter().filter(is_quarantined).count(), 1);
 }
 
 #[test]
@@ -126,12 +127,12 @@ fn pages_are_served_and_stored_while_the_recovery_runs() {
     let folder = Folder::new();
     stored(&folder, 200);
     let limits =
-        DiskLimits { loader: Pace { files: 3, sleep_ms: 1, threshold_ms: 200 }, ..DiskLimits::default() };
+        DiskLimits { loader: WorkPace { files: 3, sleep_ms: 1, threshold_ms: 200 }, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, limits);
     let mut rng = fastrand::Rng::with_seed(4);
     let mut rounds = 0;
     while !fixture.stats().recovered {
-        fixture.pool.tend();
+        fixture.pool.maintain();
         let n = rng.u64(..200);
         assert!([n, n + 1000].map(Some).contains(&fixture.id(&n.to_le_bytes())));
         fixture.put(&n.to_le_bytes(), n + 1000, 10);
@@ -172,9 +173,9 @@ fn a_folder_that_comes_after_the_start_with_another_seed_is_left_alone_until_a_r
     fixture.events.lock().clear();
     for id in 2..5 {
         // Earlier trouble is reported first.
-        fixture.zone.tier().unwrap().disk.end_trouble();
+        fixture.zone.tier().unwrap().disk.report_recovery();
         fixture.now.fetch_add(5000, Relaxed);
-        fixture.pool.tend();
+        fixture.pool.maintain();
         fixture.put(b"/", id, 10);
     }
     assert_eq!(
@@ -207,7 +208,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     // The number of its start was removed too, so only the seed identifies the run.
     fs::remove_file(folder.path().join(".sequence")).unwrap();
     while older.zone.tier().unwrap().disk.holds_lease() {
-        older.pool.tend();
+        older.pool.maintain();
     }
     older.put(b"/unwritten", 2, 10);
     assert_eq!((older.id(b"/unwritten"), folder.files().len()), (Some(2), 1));
@@ -216,7 +217,7 @@ fn a_seed_that_a_newer_process_has_made_is_not_replaced_and_nothing_is_written_u
     fs::write(&seed, own).unwrap();
     while folder.files().len() < 2 {
         older.now.fetch_add(2000, Relaxed);
-        older.pool.tend();
+        older.pool.maintain();
         older.settle();
     }
 }
@@ -231,7 +232,7 @@ fn a_seed_that_somebody_removes_is_written_again() {
     let own = fs::read(&seed).unwrap();
     fs::remove_file(&seed).unwrap();
     while !seed.exists() {
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert_eq!(fs::read(&seed).unwrap(), own);
 }
@@ -255,7 +256,7 @@ fn page_stored_by_a_clock_that_was_ahead_counts_as_stored_now() {
     drop(page);
     fixture.now.fetch_add(LIMITS.inactive_ms + 1000, Relaxed);
     while fixture.stats().expired == 0 {
-        fixture.pool.tend();
+        fixture.pool.maintain();
     }
     assert_eq!(fixture.stats().files, 0);
 }

@@ -94,7 +94,7 @@ fn a_file_that_somebody_removes_takes_its_page_from_memory() {
     fixture.put(b"abc", 1, 10);
     fixture.put(b"other", 2, 10);
     fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert!(!fixture.in_memory(b"abc") && fixture.in_memory(b"other"));
     assert_eq!((fixture.stats().vanished, fixture.stats().files, fixture.stats().bytes), (1, 1, 4096));
 }
@@ -109,7 +109,7 @@ fn a_file_that_somebody_removes_takes_what_is_about_to_replace_it() {
     // Its write is queued.
     put(&fixture.zone, b"abc", 2, 10, 1);
     fs::remove_file(folder.path().join(ABC)).unwrap();
-    fixture.pool.tend();
+    fixture.pool.maintain();
     fixture.settle();
     assert_eq!((fixture.id(b"abc"), folder.files().len()), (None, 0));
     fixture.put(b"abc", 3, 10);
@@ -123,14 +123,14 @@ fn a_file_that_somebody_removes_takes_what_is_being_fetched_of_its_key() {
     fixture.put(b"abc", 1, 10);
     // Without this file the folder would be empty, which removes all pages and all fetches in progress.
     fixture.put(b"other", 4, 10);
-    let mut before = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
+    let mut before = fixture.zone.fetch_unshared(KeyRef::new(b"abc"), 1).admit(admission(2, None));
     fs::remove_file(folder.path().join(ABC)).unwrap();
-    fixture.pool.tend();
-    let mut after = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, None));
+    fixture.pool.maintain();
+    let mut after = fixture.zone.fetch_unshared(KeyRef::new(b"abc"), 1).admit(admission(3, None));
     before.push(content(2, 10).into());
     after.push(content(3, 10).into());
     let end = before.complete(completion(2, 1, 1_000_000));
-    assert!(matches!(end, Completed::Unstored(Unstored::Purged)), "{end:?}");
+    assert!(matches!(end, Completed::Unstored(NotStored::Purged)), "{end:?}");
     assert!(matches!(after.complete(completion(3, 1, 1_000_000)), Completed::Stored(_)));
     fixture.settle();
     assert_eq!((fixture.id(b"abc"), folder.files().len()), (Some(3), 2));
@@ -145,11 +145,11 @@ fn a_file_of_one_variant_that_somebody_removes_leaves_what_is_written_of_the_oth
     fixture.put_variant(b"abc", b"Cookie", 2, 2);
     let of_second = folder.files().into_iter().find(|path| !before.contains(path)).unwrap();
     let selection = crate::tests::selection(b"Cookie", 1);
-    let mut body = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(3, Some(selection)));
+    let mut body = fixture.zone.fetch_unshared(KeyRef::new(b"abc"), 1).admit(admission(3, Some(selection)));
     body.push(content(3, 10).into());
     assert!(matches!(body.complete(completion(3, 1, 9_000_000)), Completed::Stored(_)));
     fs::remove_file(of_second).unwrap();
-    fixture.pool.tend();
+    fixture.pool.maintain();
     fixture.settle();
     assert_eq!(fixture.get(b"abc", asking(1)).map(|page| page.meta().id), Some(3), "not the page before");
     assert!(fixture.get(b"abc", asking(2)).is_none());
@@ -161,10 +161,10 @@ fn a_file_that_makes_room_leaves_what_is_being_fetched_of_its_key() {
     let disk = DiskLimits { max_files: 1, ..DiskLimits::default() };
     let fixture = Fixture::open_with(folder.path(), LIMITS, disk);
     fixture.put(b"abc", 1, 10);
-    let mut fetch = fixture.zone.fetch_alone(KeyRef::new(b"abc"), 1).admit(admission(2, None));
+    let mut fetch = fixture.zone.fetch_unshared(KeyRef::new(b"abc"), 1).admit(admission(2, None));
     fixture.put(b"other", 3, 10);
     assert!(!fixture.in_memory(b"abc"), "its file made room");
-    fixture.pool.tend();
+    fixture.pool.maintain();
     fetch.push(content(2, 10).into());
     assert!(matches!(fetch.complete(completion(2, 1, 1_000_000)), Completed::Stored(_)));
     fixture.settle();
@@ -188,13 +188,13 @@ fn a_folder_that_somebody_removes_or_moves_away_takes_its_pages() {
                 fs::remove_dir_all(entry.path()).unwrap();
             }
         }
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert!((0..50_u64).all(|n| fixture.id(&n.to_le_bytes()).is_none()), "moved: {moved}");
         assert_eq!((fixture.stats().files, fixture.stats().bytes), (0, 0));
         // The zone continues normally.
         fixture.put(b"abc", 1, 10);
         fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert!(!fixture.in_memory(b"abc"));
     }
 }
@@ -207,7 +207,7 @@ fn the_marker_s_file_stands_for_all_variants() {
         fixture.put_variant(b"abc", b"Cookie", value, u64::from(value));
     }
     fs::remove_file(folder.path().join("2/f7/900150983cd24fb0d6963f7d28e17f72")).unwrap();
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert!((0..3).all(|value| fixture.get(b"abc", asking(value)).is_none()));
     fixture.settle();
     assert_eq!(fixture.stats().files, 0);
@@ -217,14 +217,14 @@ fn the_marker_s_file_stands_for_all_variants() {
 fn where_folders_cannot_be_watched_files_are_looked_at_in_turn() {
     let folder = Folder::new();
     let fixture = Fixture::open(folder.path());
-    fixture.zone.tier().unwrap().disk.go_blind();
+    fixture.zone.tier().unwrap().disk.disable_watch();
     for n in 0..50_u64 {
         fixture.put(&n.to_le_bytes(), n, 10);
     }
     for path in folder.files() {
         fs::remove_file(path).unwrap();
     }
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert!((0..50_u64).all(|n| !fixture.in_memory(&n.to_le_bytes())));
 }
 
@@ -238,17 +238,21 @@ fn removing_the_folder_itself_clears_all_pages_and_leaves_a_zone_that_works() {
     put(&fixture.zone, b"other", 2, 10, 1);
     fs::remove_dir_all(folder.path()).unwrap();
     let labels = [1];
-    assert_eq!(fixture.purge(crate::tests::labelled(&labels), Purge::Hard), Count::Exact(0), "they are gone");
-    fixture.pool.tend();
+    assert_eq!(
+        fixture.purge(crate::tests::labelled(&labels), PurgeKind::Hard),
+        PurgeCount::Exact(0),
+        "they are gone"
+    );
+    fixture.pool.maintain();
     assert!(!fixture.in_memory(b"abc") && !fixture.in_memory(b"other"));
-    fixture.pool.tend();
+    fixture.pool.maintain();
     assert_eq!((fixture.stats().files, fixture.stats().bytes), (0, 0));
     fixture.put(b"abc", 3, 10);
     assert_eq!(folder.files().len(), 1);
     let removed =
         |fixture: &Fixture| fixture.events.lock().iter().filter(|event| event.starts_with("Removed")).count();
     assert!(removed(&fixture) == 1, "{:?}", fixture.events.lock());
-    assert_eq!(fixture.purge(crate::tests::labelled(&[3]), Purge::Hard), Count::Exact(1));
+    assert_eq!(fixture.purge(crate::tests::labelled(&[3]), PurgeKind::Hard), PurgeCount::Exact(1));
     fixture.put(b"abc", 4, 10);
     fixture.settle();
     drop(fixture);
@@ -262,7 +266,7 @@ fn folder_that_was_moved_away_may_come_back_and_is_not_taken_for_removed() {
     fixture.put(b"abc", 1, 10);
     let away = folder.path().with_extension("moved");
     fs::rename(folder.path(), &away).unwrap();
-    let purging = fixture.zone.purge(crate::tests::labelled(&[1]), Purge::Hard);
+    let purging = fixture.zone.purge(crate::tests::labelled(&[1]), PurgeKind::Hard);
     fixture.settle();
     let mut purging = std::pin::pin!(purging);
     let end = purging.as_mut().poll(&mut Context::from_waker(Waker::noop()));
@@ -299,11 +303,11 @@ fn a_purge_finds_the_page_of_a_key_that_took_the_file_of_another() {
             fixture.put(&one, 1, 10);
         }
         fixture.put(&other, 2, 10);
-        fixture.pool.tend();
+        fixture.pool.maintain();
         assert_eq!(folder.files().len(), 1);
         let keys = &[KeyRef::new(&other)];
-        let covered = Covered::Exact { keys, addresses: &[], labels: &[] };
-        assert_eq!(fixture.purge(covered, Purge::Hard), Count::Exact(1));
+        let covered = PurgeScope::Exact { keys, addresses: &[], labels: &[] };
+        assert_eq!(fixture.purge(covered, PurgeKind::Hard), PurgeCount::Exact(1));
         fixture.close();
         assert_eq!(folder.files().len(), 0);
     }

@@ -16,27 +16,28 @@ impl Model {
 
     pub(super) fn write_head(&mut self, flying: Flying) {
         let Flying { id, writing: Writing::Head(writer), open, .. } = flying else { return };
-        let told = &self.told[&id];
+        let model_write = &self.writes[&id];
         match self.rng.u8(..20) {
             0 => drop(writer),
-            1 => writer.fail(Failure(502)),
+            1 => writer.fail(FetchFailure(502)),
             2 => writer.uncacheable(self.now, self.rng.u64(..40)),
-            3 => _ = writer.keep(),
+            3 => _ = writer.reuse_previous(),
             4 => {
                 if let Some(id) = writer.previous().map(|previous| previous.meta().id) {
-                    let begun = told.begun;
+                    let begun = model_write.begun;
                     let renewed = writer.renew(completion(id, self.now, self.now + 100));
-                    if let (Some(Completed::Stored(_)), Some(told)) = (renewed, self.told.get_mut(&id)) {
+                    if let (Some(Completed::Stored(_)), Some(told)) = (renewed, self.writes.get_mut(&id)) {
                         told.confirmed = begun;
                     }
                 }
             }
             n => {
-                let length = (n % 2 == 0).then_some(told.len as u64);
-                let admission = Admission { length, ..admission(id, selected(told.key, told.value)) };
+                let length = (n % 2 == 0).then_some(model_write.len as u64);
+                let admission =
+                    Admission { length, ..admission(id, selected(model_write.key, model_write.value)) };
                 let body = writer.admit(admission);
-                let open = open && body.state() == Push::Ok;
-                let writing = Writing::Body(body, content(id, told.len));
+                let open = open && body.state() == CollectState::Ok;
+                let writing = Writing::Body(body, content(id, model_write.len));
                 self.flying.push(Flying { writing, open, whole_key: false, ..flying });
             }
         }
@@ -46,7 +47,7 @@ impl Model {
         let Writing::Body(mut body, mut rest) = flying.writing else { return };
         match self.rng.u8(..40) {
             0 => return drop(body),
-            1 => return body.fail(Failure(504)),
+            1 => return body.fail(FetchFailure(504)),
             _ => {}
         }
         if rest.is_empty() {
@@ -56,29 +57,29 @@ impl Model {
         if body.poll_capacity(&mut Context::from_waker(waker)) == Poll::Ready(Capacity::Ready) {
             let piece: Vec<u8> = rest.drain(..self.rng.usize(1..=rest.len().min(900))).collect();
             let before = body.state();
-            if body.push(piece.into()) == Push::Oversized {
+            if body.push(piece.into()) == CollectState::Oversized {
                 flying.open = false;
-                self.seen.oversized += u64::from(before == Push::Ok);
+                self.seen.oversized += u64::from(before == CollectState::Ok);
             }
         }
         self.flying.push(Flying { writing: Writing::Body(body, rest), ..flying });
     }
 
-    pub(super) fn complete(&mut self, id: u64, body: BodyWriter<Page>) {
+    pub(super) fn complete(&mut self, id: u64, body: BodyWriter<TestPage>) {
         let fresh_until = self.now + self.rng.u64(..200);
-        let told = &self.told[&id];
-        let covered = told.begun <= self.purged.get(&told.key).copied().unwrap_or(0)
-            || told.begun <= last(&self.purged_groups, id);
-        let softened = told.begun <= last(&self.softened, id);
+        let model_write = &self.writes[&id];
+        let covered = model_write.begun <= self.purged.get(&model_write.key).copied().unwrap_or(0)
+            || model_write.begun <= last(&self.purged_groups, id);
+        let softened = model_write.begun <= last(&self.softened, id);
         match body.complete(completion(id, self.now, fresh_until)) {
             Completed::Stored(object) => {
                 assert!(!covered, "stored what a purge covers");
                 assert!(!softened || !object.is_fresh(self.now), "stored as fresh what a soft purge covers");
                 self.seen.softened += u64::from(softened);
             }
-            Completed::Unstored(Unstored::Purged) => assert!(covered),
-            Completed::Unstored(Unstored::Overtaken) => self.seen.overtaken += 1,
-            Completed::Unstored(Unstored::Oversized | Unstored::NoRoom) | Completed::Spilled => {}
+            Completed::Unstored(NotStored::Purged) => assert!(covered),
+            Completed::Unstored(NotStored::Superseded) => self.seen.overtaken += 1,
+            Completed::Unstored(NotStored::Oversized | NotStored::OverCap) | Completed::Spilled => {}
         }
     }
 
@@ -96,7 +97,7 @@ impl Model {
     }
 
     /// Polls a reader once, and retains it unless it has finished.
-    pub(super) fn read_on(&mut self, mut reading: Reading) {
+    pub(super) fn read_on(&mut self, mut reading: ModelReader) {
         let waker = Waker::from(Arc::clone(&reading.bell));
         let cx = &mut Context::from_waker(&waker);
         reading.waiting = None;
@@ -105,13 +106,13 @@ impl Model {
             Poll::Pending => reading.waiting = Some(reading.bell.rung()),
             Poll::Ready(Some(Err(_))) => return,
             Poll::Ready(chunk) => {
-                let ended = chunk.is_none();
+                let is_end = chunk.is_none();
                 if let Some(Ok(piece)) = chunk {
                     reading.got.extend_from_slice(&piece);
                 }
-                let whole = content(id, self.told[&id].len);
+                let whole = content(id, self.writes[&id].len);
                 assert!(whole.starts_with(&reading.got), "bytes of another writer");
-                if ended {
+                if is_end {
                     assert_eq!(reading.got.len(), whole.len());
                     self.seen.whole_bodies += 1;
                     return;
@@ -121,7 +122,7 @@ impl Model {
         self.reading.push(reading);
     }
 
-    pub(super) fn read_head(&mut self, mut reading: Reading) {
+    pub(super) fn read_head(&mut self, mut reading: ModelReader) {
         let waker = Waker::from(Arc::clone(&reading.bell));
         let cx = &mut Context::from_waker(&waker);
         match reading.reader.poll_head(cx, asking(reading.value)) {
@@ -143,7 +144,7 @@ impl Model {
         }
     }
 
-    pub(super) fn head_is_right(&self, reading: &Reading, id: u64) {
+    pub(super) fn head_is_right(&self, reading: &ModelReader, id: u64) {
         // A purge after the reader joined does not affect the reader.
         let purged_since = self.purged.get(&reading.key).is_some_and(|&p| p > reading.joined);
         let group_since = last(&self.purged_groups, id) > reading.joined;

@@ -38,15 +38,15 @@ fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
 }
 
 /// Returns the result of a request to a server that runs `answer`, within a second and with at most ten bytes.
-fn outcome(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> Result<Reply, String> {
+fn outcome(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> Result<HttpsReply, String> {
     let at = served("127.0.0.1:0".parse().unwrap(), answer);
     let begun = Instant::now();
-    let outcome = ask_at(at.ip(), &format!("http://{at}/"), Duration::from_secs(1), 10);
+    let outcome = get_from_address(at.ip(), &format!("http://{at}/"), Duration::from_secs(1), 10);
     assert!(begun.elapsed() < Duration::from_secs(3));
     outcome
 }
 
-fn outcome_of(answer: &'static [u8]) -> Result<Reply, String> {
+fn outcome_of(answer: &'static [u8]) -> Result<HttpsReply, String> {
     outcome(move |mut client| drop(client.write_all(answer)))
 }
 
@@ -134,8 +134,8 @@ fn truncated_and_malformed_responses_are_reported() {
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi!", "content-length"),
         (b"SSH-2.0-OpenSSH\r\n", "protocol"),
     ] {
-        let told = outcome_of(answer).unwrap_err();
-        assert!(told.starts_with("127.0.0.1: ") && told.contains(why), "{told}");
+        let error = outcome_of(answer).unwrap_err();
+        assert!(error.starts_with("127.0.0.1: ") && error.contains(why), "{error}");
     }
 }
 
@@ -150,13 +150,13 @@ fn endless_answers_are_cut_off() {
         (b"HTTP/1.1 200 OK\r\na: ", &[b'x'; 1000]),
         (b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
     ] {
-        let told = outcome(move |mut client| {
-            let mut told = client.write_all(begin);
-            while told.is_ok() {
-                told = client.write_all(more);
+        let outcome_text = outcome(move |mut client| {
+            let mut written = client.write_all(begin);
+            while written.is_ok() {
+                written = client.write_all(more);
             }
         });
-        assert!(told.is_err(), "{told:?}");
+        assert!(outcome_text.is_err(), "{outcome_text:?}");
     }
 }
 
@@ -168,7 +168,7 @@ fn the_deadline_is_over_all_of_an_exchange_however_it_drips() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1",
     ] {
-        let told = outcome(move |mut client| {
+        let outcome_text = outcome(move |mut client| {
             // A complete response is sent slowly, byte by byte; after the others, further bytes are sent slowly.
             let dripping = if answer.ends_with(b"hi") {
                 answer
@@ -183,7 +183,7 @@ fn the_deadline_is_over_all_of_an_exchange_however_it_drips() {
                 }
             }
         });
-        assert!(told.unwrap_err().contains("timed out"), "{answer:?}");
+        assert!(outcome_text.unwrap_err().contains("timed out"), "{answer:?}");
     }
 }
 
@@ -243,7 +243,7 @@ impl Authority {
             .unversioned_rustls_crypto_provider(Arc::new(roots::provider()))
             .root_certs(RootCerts::new_with_certs(&[certificate]));
         let address = self.at.ip();
-        Https::within(Duration::from_secs(1), tls.build(), Arc::new(move |_| Ok(vec![address])))
+        Https::with_timeout(Duration::from_secs(1), tls.build(), Arc::new(move |_| Ok(vec![address])))
     }
 }
 
@@ -254,7 +254,7 @@ fn tls_response_is_trusted_only_with_certificate_from_roots() {
         let _ = stream.write_all(answer.as_bytes());
     });
     let client = authority.client(&authority.certificate);
-    let asked = |reply: Result<Reply, Error>| String::from_utf8(reply.unwrap().body).unwrap();
+    let asked = |reply: Result<HttpsReply, AcmeError>| String::from_utf8(reply.unwrap().body).unwrap();
     let got = asked(client.get(&authority.url("/dir")));
     assert!(got.starts_with("GET /dir HTTP/1.1\r\n"), "{got}");
     assert!(
@@ -312,7 +312,7 @@ fn response_without_close_notify_is_accepted_and_silent_authority_is_reported() 
     // The time-out applies to the handshake too.
     let silent = responder("127.0.0.1:0".parse().unwrap(), None);
     let begun = Instant::now();
-    let told = client.get(&format!("https://ca.test:{}/", silent.port())).unwrap_err().to_string();
-    assert!(told.contains("timed out") && begun.elapsed() < Duration::from_secs(3), "{told}");
+    let error = client.get(&format!("https://ca.test:{}/", silent.port())).unwrap_err().to_string();
+    assert!(error.contains("timed out") && begun.elapsed() < Duration::from_secs(3), "{error}");
     assert!(client.get("http://ca.test/").unwrap_err().to_string().contains("must begin with https://"));
 }

@@ -2,10 +2,10 @@ use super::*;
 
 #[test]
 fn alternate_chains_are_found_in_links() {
-    assert_eq!(alternate(b"<https://ca.test/1>;rel=\"alternate\""), Some("https://ca.test/1"));
-    assert_eq!(alternate(b" <https://ca.test/2>; title=x; rel=alternate"), Some("https://ca.test/2"));
+    assert_eq!(alternate_url(b"<https://ca.test/1>;rel=\"alternate\""), Some("https://ca.test/1"));
+    assert_eq!(alternate_url(b" <https://ca.test/2>; title=x; rel=alternate"), Some("https://ca.test/2"));
     for link in [&b"<https://ca.test/1>;rel=\"up\""[..], b"https://ca.test/1;rel=alternate", b"<x", b""] {
-        assert_eq!(alternate(link), None);
+        assert_eq!(alternate_url(link), None);
     }
 }
 
@@ -41,8 +41,9 @@ fn failed_challenge_is_reported_with_authority_detail_and_port() {
     let state = json!({ "status": "invalid", "challenges": [
         { "type": "dns-01" },
         { "type": "http-01", "error": { "detail": "Connection refused" } } ] });
-    let told = not_valid(&state, "a.test", AcmeChallenge::Http01).to_string();
-    assert!(told.contains("\"a.test\": Connection refused") && told.contains("port 80"), "{told}");
-    let silent = not_valid(&json!({ "status": "expired" }), "a.test", AcmeChallenge::TlsAlpn01).to_string();
+    let error = validation_error(&state, "a.test", AcmeChallenge::Http01).to_string();
+    assert!(error.contains("\"a.test\": Connection refused") && error.contains("port 80"), "{error}");
+    let silent =
+        validation_error(&json!({ "status": "expired" }), "a.test", AcmeChallenge::TlsAlpn01).to_string();
     assert!(silent.contains("has the status expired") && silent.contains("port 443"), "{silent}");
 }

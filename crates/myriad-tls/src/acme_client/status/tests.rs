@@ -9,19 +9,19 @@ fn der(text: &[u8]) -> Vec<u8> {
     crate::x509::pem::certificates(text).next().expect("a certificate").expect("sound").clone()
 }
 
-fn question(url: &str, resolve: Resolve) -> StatusQuestion {
-    StatusQuestion { certificate: der(LEAF), issuer: der(ROOT), url: url.to_owned(), resolve }
+fn question(url: &str, resolve: Resolve) -> StatusRequest {
+    StatusRequest { certificate: der(LEAF), issuer: der(ROOT), url: url.to_owned(), resolve }
 }
 
 /// Sends a query and returns the receiver of its result.
-fn asked(url: &str, resolve: &Resolve) -> mpsc::Receiver<Said> {
+fn asked(url: &str, resolve: &Resolve) -> mpsc::Receiver<StatusResult> {
     let (sender, receiver) = mpsc::channel();
-    let tell = move |said| drop(sender.send(said));
-    ask(question(url, resolve.clone()), Box::new(tell));
+    let send_result = move |said| drop(sender.send(said));
+    request_status(question(url, resolve.clone()), Box::new(send_result));
     receiver
 }
 
-fn why(receiver: &mpsc::Receiver<Said>) -> String {
+fn why(receiver: &mpsc::Receiver<StatusResult>) -> String {
     receiver.recv_timeout(Duration::from_secs(30)).expect("told").expect_err("an error")
 }
 
@@ -65,6 +65,6 @@ fn invalid_status_query_fails_immediately_with_reason() {
     let mut broken = question("http://a.test/", resolve);
     broken.issuer = b"nothing".to_vec();
     let (sender, receiver) = mpsc::channel();
-    ask(broken, Box::new(move |said| drop(sender.send(said))));
+    request_status(broken, Box::new(move |said| drop(sender.send(said))));
     assert!(why(&receiver).contains("cannot be parsed"));
 }

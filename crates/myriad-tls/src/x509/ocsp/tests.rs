@@ -20,14 +20,14 @@ macro_rules! answer {
 }
 
 /// Checks a response about `leaf`, signed by an authorized signer or by any.
-fn judge_at(answer: &[u8], authorized: bool, now_s: i64) -> Result<OcspAnswer, OcspError> {
+fn judge_at(answer: &[u8], authorized: bool, now_s: i64) -> Result<OcspValidity, OcspError> {
     let (leaf, root) = (pem!("leaf"), pem!("root"));
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
     OcspId::of(&leaf, &root).check(answer, &root, authorized, now_s, algorithms.all)
 }
 
-fn judge(answer: &[u8]) -> Result<OcspAnswer, OcspError> {
+fn judge(answer: &[u8]) -> Result<OcspValidity, OcspError> {
     judge_at(answer, true, NOW)
 }
 
@@ -49,7 +49,7 @@ fn an_answer_counts_for_its_certificate_and_its_time() {
     assert_eq!(judge(answer!("of-other")), Err(OcspError::OtherCertificate));
     assert_eq!(judge(answer!("revoked")), Err(OcspError::Revoked));
     assert_eq!(judge(answer!("unknown")), Err(OcspError::Unknown));
-    let OcspAnswer { this_update, next_update } = judge(answer!("good")).unwrap();
+    let OcspValidity { this_update, next_update } = judge(answer!("good")).unwrap();
     let next_update = next_update.unwrap();
     let at = |now_s| judge_at(answer!("good"), true, now_s).map(drop);
     assert_eq!((at(this_update - SKEW_S), at(next_update)), (Ok(()), Ok(())));
@@ -89,23 +89,23 @@ fn no_damage_goes_unnoticed() {
 }
 
 /// Returns a response with other attached certificates, which are not signed.
-fn beside(answer: &[u8], certificates: &[&[u8]]) -> Vec<u8> {
-    let mut parts = Reader::new(basic(answer).unwrap()).inside(tag::SEQUENCE).unwrap();
+fn with_attached(answer: &[u8], certificates: &[&[u8]]) -> Vec<u8> {
+    let mut parts = DerReader::new(basic(answer).unwrap()).inside(tag::SEQUENCE).unwrap();
     let signed = [parts.value(), parts.value(), parts.value()].map(|part| part.unwrap().whole).concat();
-    let list = holding(tag::context(0), &[&holding(tag::SEQUENCE, certificates)]);
-    let basic = holding(tag::OCTET_STRING, &[&holding(tag::SEQUENCE, &[&signed, &list])]);
-    let typed = holding(tag::SEQUENCE, &[&holding(tag::OID, &[&BASIC]), &basic]);
-    holding(tag::SEQUENCE, &[&[0x0a, 1, 0], &holding(tag::context(0), &[&typed])])
+    let list = constructed(tag::context(0), &[&constructed(tag::SEQUENCE, certificates)]);
+    let basic = constructed(tag::OCTET_STRING, &[&constructed(tag::SEQUENCE, &[&signed, &list])]);
+    let typed = constructed(tag::SEQUENCE, &[&constructed(tag::OID, &[&BASIC]), &basic]);
+    constructed(tag::SEQUENCE, &[&[0x0a, 1, 0], &constructed(tag::context(0), &[&typed])])
 }
 
 #[test]
 fn what_somebody_between_adds_to_an_answer_spoils_it() {
     let (sound, root) = (answer!("good-by-key"), pem!("root"));
     let root: &[u8] = &root;
-    assert!(judge(&beside(sound, &[])).is_ok());
-    assert!(judge(&beside(sound, &[root; MOST_SIGNERS])).is_ok());
-    assert_eq!(judge(&beside(sound, &[root; MOST_SIGNERS + 1])), Err(OcspError::Malformed));
-    let padded = |length| beside(sound, &[&holding(tag::SEQUENCE, &[&vec![0x41; length]])]);
+    assert!(judge(&with_attached(sound, &[])).is_ok());
+    assert!(judge(&with_attached(sound, &[root; MOST_SIGNERS])).is_ok());
+    assert_eq!(judge(&with_attached(sound, &[root; MOST_SIGNERS + 1])), Err(OcspError::Malformed));
+    let padded = |length| with_attached(sound, &[&constructed(tag::SEQUENCE, &[&vec![0x41; length]])]);
     for length in [0, 200, 15_000] {
         assert_eq!(judge(&padded(length)), Err(OcspError::Malformed), "{length}");
         assert_eq!(check_form(&padded(length)), Err(OcspError::Malformed), "{length}");
@@ -136,10 +136,10 @@ fn seeded_nonsense_is_refused_in_peace() {
 
 #[test]
 fn of_several_answers_the_newest_that_holds_counts_and_the_worse_of_two_alike() {
-    let single = |status, time, this_update| Single {
+    let single = |status, time, this_update| SingleResponse {
         status,
         time,
-        says: OcspAnswer { this_update, next_update: None },
+        validity: OcspValidity { this_update, next_update: None },
     };
     let (good, bad, over) = (Ok(()), Err(OcspError::Revoked), Err(OcspError::Expired));
     for (one, other, verdict) in [
@@ -149,8 +149,8 @@ fn of_several_answers_the_newest_that_holds_counts_and_the_worse_of_two_alike() 
         (single(good, good, 2), single(bad, good, 2), bad),
         (single(good, over, 1), single(good, over, 2), over),
     ] {
-        assert_eq!(one.or(other).verdict().map(drop), verdict);
-        assert_eq!(other.or(one).verdict().map(drop), verdict);
+        assert_eq!(one.or(other).result().map(drop), verdict);
+        assert_eq!(other.or(one).result().map(drop), verdict);
     }
 }
 
@@ -168,7 +168,7 @@ fn a_question_is_that_of_openssl() {
     // A long serial number changes the form of the lengths.
     let long = OcspId { serial: [1; 200].into(), ..id };
     let request = long.request();
-    let mut reader = Reader::new(&request);
+    let mut reader = DerReader::new(&request);
     for _ in 0..4 {
         reader = reader.inside(tag::SEQUENCE).unwrap();
     }

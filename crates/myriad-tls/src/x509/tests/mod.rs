@@ -1,6 +1,8 @@
 //! Chains created by `make.sh`, and their expected results.
 
-use crate::x509::{Certificate, Host, Purpose, RevocationList, Trust, VerifyError, pem};
+use crate::x509::{
+    Certificate, CertificateHost, CertificatePurpose, RevocationList, TrustStore, VerifyError, pem,
+};
 
 const NOW: i64 = 1_800_000_000;
 
@@ -43,22 +45,27 @@ fn der(name: &str) -> Vec<u8> {
     pem::blocks(file(name).as_bytes()).next().unwrap().unwrap().bytes().unwrap()
 }
 
-fn trusting(names: &[&str], depth: u32) -> Trust {
-    let mut trust = Trust::new(depth);
+fn trusting(names: &[&str], depth: u32) -> TrustStore {
+    let mut trust = TrustStore::new(depth);
     for name in names {
         trust.add(&der(name)).unwrap();
     }
     trust
 }
 
-fn judge_at(trust: &Trust, chain: &[&str], purpose: Purpose, now_s: i64) -> Result<(), VerifyError> {
+fn judge_at(
+    trust: &TrustStore,
+    chain: &[&str],
+    purpose: CertificatePurpose,
+    now_s: i64,
+) -> Result<(), VerifyError> {
     let chain: Vec<_> = chain.iter().map(|name| der(name)).collect();
     let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
     trust.verify(&chain, purpose, now_s, algorithms.all).map(drop)
 }
 
-fn judge(trust: &Trust, chain: &[&str]) -> Result<(), VerifyError> {
-    judge_at(trust, chain, Purpose::Client, NOW)
+fn judge(trust: &TrustStore, chain: &[&str]) -> Result<(), VerifyError> {
+    judge_at(trust, chain, CertificatePurpose::Client, NOW)
 }
 
 #[test]
@@ -101,16 +108,19 @@ fn authorities_in_between_are_counted_and_must_be_authorities() {
 #[test]
 fn a_certificate_is_for_what_it_was_made_for() {
     let trust = trusting(&["root"], 9);
-    assert_eq!(judge_at(&trust, &["server"], Purpose::Server, NOW), Ok(()));
+    assert_eq!(judge_at(&trust, &["server"], CertificatePurpose::Server, NOW), Ok(()));
     assert_eq!(judge(&trust, &["server"]), Err(VerifyError::Purpose));
-    assert_eq!(judge_at(&trust, &["leaf", "middle"], Purpose::Server, NOW), Err(VerifyError::Purpose));
+    assert_eq!(
+        judge_at(&trust, &["leaf", "middle"], CertificatePurpose::Server, NOW),
+        Err(VerifyError::Purpose)
+    );
     assert_eq!(judge(&trust, &["strange"]), Err(VerifyError::CriticalExtension));
 }
 
 #[test]
 fn validity_period_applies_to_untrusted_certificates_too() {
     let trust = trusting(&["root"], 9);
-    let judge = |chain: &[&str], now| judge_at(&trust, chain, Purpose::Client, now);
+    let judge = |chain: &[&str], now| judge_at(&trust, chain, CertificatePurpose::Client, now);
     assert_eq!(judge(&["leaf", "middle"], 0), Err(VerifyError::NotYetValid));
     assert_eq!(judge(&["leaf", "middle"], i64::MAX), Err(VerifyError::Expired));
     assert_eq!(judge(&["lone"], i64::MAX), Err(VerifyError::Expired));
@@ -124,18 +134,21 @@ fn what_is_trusted_is_so_until_the_first_of_it_runs_out() {
     let [leaf, middle, root] = ["leaf", "middle", "root"].map(der);
     let [leaf, middle, root] = [&leaf, &middle, &root].map(|der| Certificate::parse(der).unwrap());
     let mut trust = trusting(&["root"], 9);
-    let until = trust.verify(&chain, Purpose::Client, NOW, algorithms).unwrap();
+    let until = trust.verify(&chain, CertificatePurpose::Client, NOW, algorithms).unwrap();
     assert_eq!(until, leaf.not_after.min(middle.not_after).min(root.not_after));
-    let verdict = |now_s| trust.verify(&chain, Purpose::Client, now_s, algorithms);
+    let verdict = |now_s| trust.verify(&chain, CertificatePurpose::Client, now_s, algorithms);
     assert_eq!([verdict(until), verdict(until + 1)], [Ok(until), Err(VerifyError::Expired)]);
-    let said = |now_s| lists[1].check(&leaf, &middle, now_s, algorithms);
-    let listed = said(NOW).unwrap();
-    assert_eq!([said(listed), said(listed + 1)], [Ok(listed), Err(VerifyError::RevocationListExpired)]);
+    let check_list = |now_s| lists[1].check(&leaf, &middle, now_s, algorithms);
+    let listed = check_list(NOW).unwrap();
+    assert_eq!(
+        [check_list(listed), check_list(listed + 1)],
+        [Ok(listed), Err(VerifyError::RevocationListExpired)]
+    );
     let earliest = listed.min(lists[0].check(&middle, &root, NOW, algorithms).unwrap()).min(until);
     for list in lists {
-        trust.revoke(list);
+        trust.add_revocation_list(list);
     }
-    assert_eq!(trust.verify(&chain, Purpose::Client, NOW, algorithms), Ok(earliest));
+    assert_eq!(trust.verify(&chain, CertificatePurpose::Client, NOW, algorithms), Ok(earliest));
 }
 
 #[test]
@@ -163,13 +176,13 @@ fn untrusted_chain_is_limited_in_signature_checks_and_depth() {
         let mut chain = vec![der("leaf")];
         chain.extend((1..=count).map(lookalike));
         chain.push(der("middle"));
-        trust.verify(&chain, Purpose::Client, NOW, algorithms.all).map(drop)
+        trust.verify(&chain, CertificatePurpose::Client, NOW, algorithms.all).map(drop)
     };
     assert_eq!(with_lookalikes(7), Ok(()));
     assert_eq!(with_lookalikes(8), Err(VerifyError::TooLong));
-    let strangers = &["leaf", "middle", "root"];
-    assert_eq!(judge(&trusting(&["lone"], 1), strangers), Err(VerifyError::SelfSignedInChain));
-    assert_eq!(judge(&trusting(&["lone"], 0), strangers), Err(VerifyError::TooLong));
+    let unrelated = &["leaf", "middle", "root"];
+    assert_eq!(judge(&trusting(&["lone"], 1), unrelated), Err(VerifyError::SelfSignedInChain));
+    assert_eq!(judge(&trusting(&["lone"], 0), unrelated), Err(VerifyError::TooLong));
 }
 
 #[test]
@@ -177,7 +190,7 @@ fn every_issuer_in_chain_needs_revocation_list() {
     let with = |lists: &[&str]| {
         let mut trust = trusting(&["root"], 9);
         for name in lists {
-            trust.revoke(RevocationList::parse(&der(name)).unwrap());
+            trust.add_revocation_list(RevocationList::parse(&der(name)).unwrap());
         }
         trust
     };
@@ -199,7 +212,7 @@ fn certificate_fields_names_and_fingerprint_are_readable() {
     assert_eq!(leaf.subject.rfc2253(), "CN=leaf,O=Example\\, Inc.,C=DE");
     assert_eq!(leaf.subject.legacy(), "/C=DE/O=Example, Inc./CN=leaf");
     assert_eq!(leaf.issuer.rfc2253(), "CN=middle");
-    assert_eq!((leaf.version, leaf.shown_serial().as_str()), (3, "6C656166"));
+    assert_eq!((leaf.version, leaf.serial_hex().as_str()), (3, "6C656166"));
     assert_eq!(leaf.pem().trim(), file("leaf").trim());
     assert_eq!(leaf.fingerprint().len(), 40);
     for (host, expected) in [
@@ -209,14 +222,14 @@ fn certificate_fields_names_and_fingerprint_are_readable() {
         ("127.0.0.2", false),
         ("leaf", false),
     ] {
-        assert_eq!(leaf.is_for(host), expected, "{host}");
+        assert_eq!(leaf.is_valid_for(host), expected, "{host}");
     }
     let hosts: Vec<_> = leaf.hosts().collect();
-    let address = Host::Address([127, 0, 0, 1].into());
-    assert!(hosts.contains(&Host::Name(b"leaf.test")) && hosts.contains(&address), "{hosts:?}");
+    let address = CertificateHost::Address([127, 0, 0, 1].into());
+    assert!(hosts.contains(&CertificateHost::Name(b"leaf.test")) && hosts.contains(&address), "{hosts:?}");
     let old = self::der("old");
     let old = Certificate::parse(&old).unwrap();
-    assert!(old.is_for("old") && old.hosts().next().is_none());
+    assert!(old.is_valid_for("old") && old.hosts().next().is_none());
     assert_eq!(old.subject.common_name().as_deref(), Some("old"));
 }
 
@@ -231,10 +244,10 @@ fn no_damage_goes_unnoticed() {
             let mut damaged = sound.clone();
             damaged[position] ^= 1 << bit;
             assert!(
-                trust.verify(&[&damaged], Purpose::Server, NOW, algorithms.all).is_err(),
+                trust.verify(&[&damaged], CertificatePurpose::Server, NOW, algorithms.all).is_err(),
                 "{position} {bit}"
             );
-            let _ = trust.verify(&[&damaged[..position]], Purpose::Server, NOW, algorithms.all);
+            let _ = trust.verify(&[&damaged[..position]], CertificatePurpose::Server, NOW, algorithms.all);
         }
     }
     let list = der("root-list-middle");
@@ -261,8 +274,8 @@ fn seeded_nonsense_is_refused_in_peace() {
             }
         }
         if let Ok(certificate) = Certificate::parse(&bytes) {
-            let _ = (certificate.subject.rfc2253(), certificate.issuer.legacy(), certificate.shown_serial());
-            let _ = certificate.is_for("leaf.test");
+            let _ = (certificate.subject.rfc2253(), certificate.issuer.legacy(), certificate.serial_hex());
+            let _ = certificate.is_valid_for("leaf.test");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use myriad_upstream::fastcgi_protocol::{Decoder, Event, Params, request};
+use myriad_upstream::fastcgi_protocol::{Event, Params, ResponderDecoder, request};
 
 use myriad_cli::pidfile::reason;
 
@@ -14,19 +14,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Maximum length of a response, in bytes.
 const LARGEST: usize = 4 << 20;
 
-trait Connection: Read + Write {}
-impl Connection for UnixStream {}
-impl Connection for TcpStream {}
+trait FastCgiStream: Read + Write {}
+impl FastCgiStream for UnixStream {}
+impl FastCgiStream for TcpStream {}
 
 /// Requests a script with these parameters from php-fpm; returns its output, head and body.
-pub(super) fn ask(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String> {
-    let told = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
+pub(super) fn run_script(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+    let describe_error = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
     let mut connection = connect(php).map_err(|error| {
         let remedy = match error.kind() {
             io::ErrorKind::PermissionDenied => "run the doctor as root, or as a user who can connect to it",
             _ => "check that php-fpm is running (systemctl status 'php*-fpm'), and specify its socket with --php",
         };
-        format!("{}; {remedy}", told(error))
+        format!("{}; {remedy}", describe_error(error))
     })?;
     let mut block = Params::new();
     for (name, value) in params {
@@ -37,11 +37,11 @@ pub(super) fn ask(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String>
     request::params(&mut sent, block.as_bytes());
     request::params(&mut sent, b"");
     sent.extend_from_slice(&request::stdin_end());
-    connection.write_all(&sent).map_err(told)?;
-    read(connection.as_mut()).map_err(told)
+    connection.write_all(&sent).map_err(describe_error)?;
+    read(connection.as_mut()).map_err(describe_error)
 }
 
-fn connect(php: &str) -> io::Result<Box<dyn Connection>> {
+fn connect(php: &str) -> io::Result<Box<dyn FastCgiStream>> {
     if php.starts_with('/') {
         let stream = UnixStream::connect(php)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -53,9 +53,9 @@ fn connect(php: &str) -> io::Result<Box<dyn Connection>> {
     Ok(Box::new(stream))
 }
 
-fn read(connection: &mut dyn Connection) -> io::Result<Vec<u8>> {
+fn read(connection: &mut dyn FastCgiStream) -> io::Result<Vec<u8>> {
     let start = Instant::now();
-    let (mut decoder, mut input, mut output) = (Decoder::new(), BytesMut::new(), Vec::new());
+    let (mut decoder, mut input, mut output) = (ResponderDecoder::new(), BytesMut::new(), Vec::new());
     let mut piece = [0; 8192];
     loop {
         let event = decoder.decode(&mut input);

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::doctor::{Seen, Swap, Workers};
+use crate::doctor::{FpmChildren, Observation, SwapUsage};
 use rustix::fs::OFlags;
 
 use crate::tune::command::largest_worker;
@@ -18,7 +18,7 @@ const RECORD: usize = 8192;
 const NAMES: usize = 1000;
 
 /// Returns a value of `/proc/meminfo`, in bytes.
-fn meminfo(name: &str) -> Seen<u64> {
+fn meminfo(name: &str) -> Observation<u64> {
     let text =
         fs::read_to_string("/proc/meminfo").map_err(|error| format!("/proc/meminfo: {}", reason(&error)))?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -27,25 +27,25 @@ fn meminfo(name: &str) -> Seen<u64> {
 }
 
 /// Returns the memory of the machine.
-pub(super) fn memory() -> Seen<u64> {
+pub(super) fn memory() -> Observation<u64> {
     meminfo("MemTotal")
 }
 
 /// Returns the swap of the machine.
-pub(super) fn swap() -> Seen<Swap> {
+pub(super) fn swap() -> Observation<SwapUsage> {
     let (total, free) = (meminfo("SwapTotal")?, meminfo("SwapFree")?);
-    Ok(Swap { total, used: total.saturating_sub(free) })
+    Ok(SwapUsage { total, used: total.saturating_sub(free) })
 }
 
 /// Returns `net.core.somaxconn`.
-pub(super) fn backlog() -> Seen<u64> {
+pub(super) fn backlog() -> Observation<u64> {
     let path = "/proc/sys/net/core/somaxconn";
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
     text.trim().parse().map_err(|_| format!("{path} does not contain a number"))
 }
 
 /// Returns the limit of open files of the worker process of a supervisor.
-pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
+pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     let supervisor = supervisor.ok_or("the Myriad of the site is unknown: specify it with -p PREFIX")?;
     let children =
         fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).unwrap_or_default();
@@ -62,14 +62,14 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Seen<u64> {
 }
 
 /// Returns the children of php-fpm.
-pub(super) fn workers() -> Seen<Workers> {
+pub(super) fn workers() -> Observation<FpmChildren> {
     let (largest, count) = largest_worker(Path::new("/proc"))
         .ok_or("no php-fpm child is running, or its memory usage is not readable")?;
-    Ok(Workers { largest, count })
+    Ok(FpmChildren { largest, count })
 }
 
 /// Returns the names of processes that the kernel has killed because memory was exhausted, from its log since boot.
-pub(super) fn killed() -> Seen<Vec<String>> {
+pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
     let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
@@ -78,7 +78,7 @@ pub(super) fn killed() -> Seen<Vec<String>> {
     for _ in 0..RECORDS {
         match log.read(&mut record) {
             Ok(0) => break,
-            Ok(length) => names.extend(ended(&String::from_utf8_lossy(&record[..length]))),
+            Ok(length) => names.extend(killed_process_name(&String::from_utf8_lossy(&record[..length]))),
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             // A record that was overwritten while it was read.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
@@ -92,7 +92,7 @@ pub(super) fn killed() -> Seen<Vec<String>> {
 }
 
 /// Returns the name in a line such as `Out of memory: Killed process 812 (php-fpm8.2) total-vm:...`.
-fn ended(record: &str) -> Option<String> {
+fn killed_process_name(record: &str) -> Option<String> {
     let (_, rest) = record.split_once("Killed process ")?;
     let name = rest.split_once('(')?.1.split_once(')')?.0;
     Some(name.to_owned())
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn names_are_read_from_records_of_the_kernel() {
         let record = "3,1234,99999,-;Out of memory: Killed process 812 (php-fpm8.2) total-vm:1kB, UID:33\n SUBSYSTEM=x\n";
-        assert_eq!(ended(record).as_deref(), Some("php-fpm8.2"));
+        assert_eq!(killed_process_name(record).as_deref(), Some("php-fpm8.2"));
         for other in ["", "6,1,1,-;eth0: link up", "Killed process", "Killed process 1 (x"] {
-            assert_eq!(ended(other), None, "{other}");
+            assert_eq!(killed_process_name(other), None, "{other}");
         }
     }
 }

@@ -18,7 +18,7 @@ pub use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use options::Options;
+use options::DoctorOptions;
 
 use myriad_cli::admin::help;
 
@@ -34,7 +34,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
-    let (target, facts) = look::look(&options)?;
+    let Some(options) = DoctorOptions::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let (target, facts) = look::collect_facts(&options)?;
     report::print(&target, &crate::doctor::findings(&facts), options.json, options.all)
 }

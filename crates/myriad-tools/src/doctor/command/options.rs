@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use myriad_cli::admin::{Known, Words};
-use myriad_cli::web::Target;
+use myriad_cli::admin::{CommandWords, KnownOption};
+use myriad_cli::web::WebTarget;
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -39,7 +39,7 @@ Exit status: 0 if no problem was found; 1 for warnings; 2 for severe problems;
 no server responds at the URL.
 ";
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     ("--root", true),
     ("--php", true),
     ("--at", true),
@@ -49,9 +49,9 @@ const OPTIONS: &[Known] = &[
 ];
 
 #[derive(Debug)]
-pub(super) struct Options {
-    pub(super) words: Words,
-    pub(super) url: Option<Target>,
+pub(super) struct DoctorOptions {
+    pub(super) words: CommandWords,
+    pub(super) url: Option<WebTarget>,
     pub(super) root: Option<PathBuf>,
     pub(super) php: Option<String>,
     pub(super) at: Option<String>,
@@ -60,15 +60,15 @@ pub(super) struct Options {
     pub(super) json: bool,
 }
 
-impl Options {
+impl DoctorOptions {
     /// Parses the words after `myriad doctor`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
             return Ok(None);
         }
         words.at_most(1, "doctor")?;
-        let url = words.plain.first().map(|url| Target::parse(url)).transpose()?;
+        let url = words.plain.first().map(|url| WebTarget::parse(url)).transpose()?;
         Ok(Some(Self {
             url: url.map(|url| url.with_path("/")),
             root: words.value("--root").map(PathBuf::from),

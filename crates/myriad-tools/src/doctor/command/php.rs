@@ -5,11 +5,11 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::doctor::{Opcache, Php, Pool, Seen, WordPress};
+use crate::doctor::{FpmPoolStatus, Observation, OpcacheState, PhpFacts, WordPressFacts};
 use myriad_upstream::fastcgi_protocol::PoolStatus;
 use serde::Deserialize;
 
-use super::fastcgi::ask;
+use super::fastcgi::run_script;
 use myriad_cli::wordpress::children_of_running;
 
 const SCRIPT: &str = include_str!("probe.php");
@@ -19,7 +19,7 @@ const STATUS: &str = "/fpm-status";
 const MARK: &str = "MYRIAD:";
 
 /// Script, which is removed on drop.
-pub(super) struct Probe {
+pub(super) struct PhpProbe {
     php: String,
     path: PathBuf,
 }
@@ -52,7 +52,7 @@ struct FoundWordPress {
     shows_errors: bool,
 }
 
-impl Probe {
+impl PhpProbe {
     /// Writes the script where php-fpm can read it: services with a private `/tmp` share `/run`.
     pub(super) fn new(php: &str) -> Result<Self, String> {
         let folder = if rustix::process::geteuid().is_root() { "/run".into() } else { std::env::temp_dir() };
@@ -62,31 +62,31 @@ impl Probe {
         let name = random.iter().fold("myriad-doctor-".to_owned(), |name, byte| format!("{name}{byte:02x}"));
         let path = folder.join(name + ".php");
         let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path);
-        let told =
+        let describe_error =
             |error: std::io::Error| format!("{}: {}", path.display(), myriad_cli::pidfile::reason(&error));
-        let mut file = file.map_err(told)?;
+        let mut file = file.map_err(describe_error)?;
         let probe = Self { php: php.to_owned(), path: path.clone() };
-        file.write_all(SCRIPT.as_bytes()).map_err(told)?;
+        file.write_all(SCRIPT.as_bytes()).map_err(describe_error)?;
         Ok(probe)
     }
 
     /// Returns the version, sizes and OPcache of PHP.
-    pub(super) fn php(&self) -> Seen<Php> {
-        let found: FoundPhp = self.found(&[])?;
+    pub(super) fn php(&self) -> Observation<PhpFacts> {
+        let found: FoundPhp = self.run_probe(&[])?;
         let opcache = match (found.opcache, found.status.as_object()) {
             (false, _) => Ok(None),
             (true, None) => Err("OPcache is on, but does not report its status".to_owned()),
             (true, Some(_)) => Ok(Some(opcache(&found.status))),
         };
         let memory_limit = u64::try_from(found.memory).ok().filter(|limit| *limit > 0);
-        Ok(Php { version: found.version, opcache, upload: found.upload, post: found.post, memory_limit })
+        Ok(PhpFacts { version: found.version, opcache, upload: found.upload, post: found.post, memory_limit })
     }
 
     /// Returns the facts of the WordPress in a folder, loaded for the host in `authority`.
-    pub(super) fn wordpress(&self, root: &Path, authority: &str) -> Seen<WordPress> {
+    pub(super) fn wordpress(&self, root: &Path, authority: &str) -> Observation<WordPressFacts> {
         let site = root.display().to_string();
-        let found: FoundWordPress = self.found(&[("MYRIAD_SITE", &site), ("HTTP_HOST", authority)])?;
-        Ok(WordPress {
+        let found: FoundWordPress = self.run_probe(&[("MYRIAD_SITE", &site), ("HTTP_HOST", authority)])?;
+        Ok(WordPressFacts {
             version: found.version,
             home: found.home,
             database: found.database,
@@ -104,19 +104,19 @@ impl Probe {
         })
     }
 
-    fn found<T: for<'de> Deserialize<'de>>(&self, further: &[(&str, &str)]) -> Seen<T> {
+    fn run_probe<T: for<'de> Deserialize<'de>>(&self, further: &[(&str, &str)]) -> Observation<T> {
         let script = self.path.display().to_string();
         let mut params = request(&script, "/index.php", "");
         params.extend_from_slice(further);
-        let answer = ask(&self.php, &params)?;
+        let answer = run_script(&self.php, &params)?;
         let text = String::from_utf8_lossy(&answer);
-        let Some((_, json)) = text.rsplit_once(MARK) else { return Err(refusal(&text)) };
+        let Some((_, json)) = text.rsplit_once(MARK) else { return Err(failure_reason(&text)) };
         serde_json::from_str(json.trim())
             .map_err(|error| format!("the script returned invalid data: {error}"))
     }
 }
 
-impl Drop for Probe {
+impl Drop for PhpProbe {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -138,7 +138,7 @@ fn request<'p>(script: &'p str, name: &'p str, query: &'p str) -> Vec<(&'p str, 
 }
 
 /// Returns the reason why the script did not finish, from the text that was sent in its place.
-fn refusal(text: &str) -> String {
+fn failure_reason(text: &str) -> String {
     if text.contains("database connection") {
         return "Error establishing a database connection".to_owned();
     }
@@ -150,9 +150,9 @@ fn refusal(text: &str) -> String {
     format!("the script did not complete ({})", status.unwrap_or("no output; see the log of php-fpm").trim())
 }
 
-fn opcache(status: &serde_json::Value) -> Opcache {
+fn opcache(status: &serde_json::Value) -> OpcacheState {
     let figure = |path: &str| status.pointer(path).and_then(serde_json::Value::as_u64).unwrap_or(0);
-    Opcache {
+    OpcacheState {
         used: figure("/memory_usage/used_memory") + figure("/memory_usage/wasted_memory"),
         free: figure("/memory_usage/free_memory"),
         strings: figure("/interned_strings_usage/buffer_size"),
@@ -165,12 +165,12 @@ fn opcache(status: &serde_json::Value) -> Opcache {
 }
 
 /// Returns the status of the pool.
-pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
+pub(super) fn pool(php: &str, status: Option<&str>) -> Observation<FpmPoolStatus> {
     let path = status.unwrap_or(STATUS);
-    let answer = ask(php, &request(path, path, "json"))?;
+    let answer = run_script(php, &request(path, path, "json"))?;
     let at = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4);
     let status = PoolStatus::parse(&answer[at..]).map_err(|_| format!("no status page at {path}"))?;
-    Ok(Pool {
+    Ok(FpmPoolStatus {
         total: status.total,
         active: status.active,
         queue: status.listen_queue,
@@ -179,7 +179,7 @@ pub(super) fn pool(php: &str, status: Option<&str>) -> Seen<Pool> {
 }
 
 /// Returns `pm.max_children` of the pool, from its file.
-pub(super) fn most_children(php: &str) -> Seen<u32> {
+pub(super) fn most_children(php: &str) -> Observation<u32> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     children_of_running(&address)
         .ok_or_else(|| format!("found no php-fpm configuration file with pm.max_children for {php}"))

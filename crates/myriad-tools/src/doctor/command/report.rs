@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use crate::doctor::{Finding, Severity};
+use crate::doctor::{DoctorFinding, Severity};
 use serde::Serialize;
 
-use myriad_cli::web::Target;
+use myriad_cli::web::WebTarget;
 
 /// Maximum width of wrapped text, and of the column before it.
 const WIDTH: usize = 96;
 const COLUMN: usize = 9;
 
 #[derive(Serialize)]
-struct Told<'f> {
+struct JsonFinding<'f> {
     check: &'f str,
     severity: &'f str,
     what: &'f str,
@@ -22,16 +22,16 @@ struct Told<'f> {
 }
 
 #[derive(Serialize)]
-struct All<'f> {
+struct JsonReport<'f> {
     url: String,
     status: &'f str,
-    findings: Vec<Told<'f>>,
+    findings: Vec<JsonFinding<'f>>,
 }
 
 /// Prints the findings; the most severe determines the exit status.
 pub(super) fn print(
-    target: &Target,
-    findings: &[Finding],
+    target: &WebTarget,
+    findings: &[DoctorFinding],
     json: bool,
     all: bool,
 ) -> Result<ExitCode, String> {
@@ -51,18 +51,18 @@ pub(super) fn print(
     })
 }
 
-fn as_json(target: &Target, findings: &[Finding], worst: Severity) -> Result<String, String> {
-    let told = findings.iter().map(|finding| Told {
+fn as_json(target: &WebTarget, findings: &[DoctorFinding], worst: Severity) -> Result<String, String> {
+    let json_findings = findings.iter().map(|finding| JsonFinding {
         check: finding.check,
         severity: finding.severity.name(),
         what: &finding.what,
         remedy: &finding.remedy,
     });
-    let all = All { url: target.to_string(), status: worst.name(), findings: told.collect() };
+    let all = JsonReport { url: target.to_string(), status: worst.name(), findings: json_findings.collect() };
     serde_json::to_string(&all).map(|text| text + "\n").map_err(|error| error.to_string())
 }
 
-fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
+fn as_text(target: &WebTarget, findings: &[DoctorFinding], all: bool) -> String {
     let mut text = format!("{target}\n\n");
     let mut fine = 0;
     for finding in &merged(findings) {
@@ -88,8 +88,8 @@ fn as_text(target: &Target, findings: &[Finding], all: bool) -> String {
 }
 
 /// Merges findings of one check that have the same text for several pages (`home: ...`, `post: ...`).
-fn merged(findings: &[Finding]) -> Vec<Finding> {
-    let mut merged: Vec<Finding> = Vec::new();
+fn merged(findings: &[DoctorFinding]) -> Vec<DoctorFinding> {
+    let mut merged: Vec<DoctorFinding> = Vec::new();
     for finding in findings {
         let same = merged.iter_mut().rev().find_map(|known| {
             let is_same = known.check == finding.check && known.severity == finding.severity;
@@ -136,8 +136,12 @@ mod tests {
 
     #[test]
     fn equal_findings_for_several_pages_are_merged() {
-        let finding =
-            |severity, what: &str| Finding { check: "a", severity, what: what.into(), remedy: "b".into() };
+        let finding = |severity, what: &str| DoctorFinding {
+            check: "a",
+            severity,
+            what: what.into(),
+            remedy: "b".into(),
+        };
         let list = [
             finding(Severity::Bad, "home: x: y"),
             finding(Severity::Bad, "post: x: y"),

@@ -2,12 +2,12 @@
 
 use std::io::Read as _;
 
-use crate::doctor::{Asset, Page, Seen, Visit, is_minified, linked};
+use crate::doctor::{CheckedPage, Observation, PageAsset, PageVisit, is_minified, linked_assets};
 use crate::warm::Sitemap;
 use flate2::read::GzDecoder;
 
-use myriad_cli::web::{Answer, Client, Failure, Target};
-use myriad_cli::wordpress::{Denied, Kind, Layout};
+use myriad_cli::web::{WebAnswer, WebClient, WebFailure, WebTarget};
+use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
 
 /// User agent of the doctor, which the server treats as a tool with the lowest priority for PHP (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
@@ -20,16 +20,16 @@ const MAX_DENIED: usize = 20;
 const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
 
 /// Observations of a site.
-pub(super) struct Site {
-    pub(super) pages: Vec<Page>,
-    pub(super) assets: Seen<Vec<Asset>>,
+pub(super) struct SiteFacts {
+    pub(super) pages: Vec<CheckedPage>,
+    pub(super) assets: Observation<Vec<PageAsset>>,
     pub(super) pictures: usize,
-    pub(super) behind_tls: Seen<Visit>,
+    pub(super) https_proxy_visit: Observation<PageVisit>,
 }
 
 /// Examines a site. Fails if no server responds for the home page.
-pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
-    let mut client = Client::new(at, AGENT);
+pub(super) fn examine_site(home: &WebTarget, at: Option<&str>) -> Result<SiteFacts, WebFailure> {
+    let mut client = WebClient::new(at, AGENT);
     let first = client.get(home, &[("Accept-Encoding", "gzip")])?;
     let body = text(&first);
     let mut pages = vec![page(&mut client, "home", home)];
@@ -43,12 +43,12 @@ pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
         let urls = found.map(|answer| Sitemap::read(&answer.body).pages).unwrap_or_default();
         let target = urls
             .iter()
-            .filter_map(|url| Target::parse(url).ok())
+            .filter_map(|url| WebTarget::parse(url).ok())
             .find(|target| target.authority == home.authority && target.path != home.path);
         match target {
             // The scheme of the home page, because a site with a proxy in front uses https here.
-            Some(target) => pages.push(page(&mut client, kind, &Target { tls: home.tls, ..target })),
-            None => pages.push(unseen(kind, home, map)),
+            Some(target) => pages.push(page(&mut client, kind, &WebTarget { tls: home.tls, ..target })),
+            None => pages.push(unseen_page(kind, home, map)),
         }
     }
     for (kind, path) in
@@ -56,30 +56,30 @@ pub(super) fn look(home: &Target, at: Option<&str>) -> Result<Site, Failure> {
     {
         pages.push(page(&mut client, kind, &home.with_path(path)));
     }
-    let behind_tls = client
+    let https_proxy_visit = client
         .get(home, &[("Accept-Encoding", "gzip"), ("X-Forwarded-Proto", "https")])
         .map(|answer| visit(&answer))
         .map_err(|error| error.to_string());
-    let linked = linked(&body, &home.authority);
+    let linked = linked_assets(&body, &home.authority);
     let assets = linked.assets.iter().take(MOST_ASSETS).map(|path| asset(&mut client, &home.with_path(path)));
     let assets = assets.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string());
-    Ok(Site { pages, assets, pictures: linked.pictures.len(), behind_tls })
+    Ok(SiteFacts { pages, assets, pictures: linked.pictures.len(), https_proxy_visit })
 }
 
 /// Reads the `.htaccess` files of a site.
-pub(super) fn denied(layout: &Layout) -> Denied {
+pub(super) fn denied(layout: &SiteLayout) -> DeniedSitePaths {
     // The warnings are those of the start; the findings contain the rules.
-    Denied::find(layout, Kind::WordPress, &mut Vec::new())
+    DeniedSitePaths::find(layout, SiteKind::WordPress, &mut Vec::new())
 }
 
 /// Requests files that a `.htaccess` denies, one of each folder; returns the URL paths of those that are sent.
 pub(super) fn exposed(
-    home: &Target,
+    home: &WebTarget,
     at: Option<&str>,
-    layout: &Layout,
-    denied: &Denied,
-) -> Seen<Vec<String>> {
-    let mut client = Client::new(at, AGENT);
+    layout: &SiteLayout,
+    denied: &DeniedSitePaths,
+) -> Observation<Vec<String>> {
+    let mut client = WebClient::new(at, AGENT);
     let mut exposed = Vec::new();
     for path in denied.examples(&layout.root, MAX_DENIED) {
         let answer = client.get(&home.with_path(&path), &[("Range", "bytes=0-0")]);
@@ -90,25 +90,25 @@ pub(super) fn exposed(
     Ok(exposed)
 }
 
-fn unseen(kind: &'static str, home: &Target, map: &str) -> Page {
+fn unseen_page(kind: &'static str, home: &WebTarget, map: &str) -> CheckedPage {
     let why = format!("no {kind} is listed in {}", home.with_path(map));
-    Page { kind, url: home.to_string(), visits: Err(why), uncached: None }
+    CheckedPage { kind, url: home.to_string(), visits: Err(why), uncached: None }
 }
 
-fn page(client: &mut Client, kind: &'static str, target: &Target) -> Page {
+fn page(client: &mut WebClient, kind: &'static str, target: &WebTarget) -> CheckedPage {
     let mut once = || client.get(target, &[("Accept-Encoding", "gzip")]).map(|answer| visit(&answer));
     let visits = once().and_then(|first| Ok((first, once()?))).map_err(|error| error.to_string());
-    Page { kind, url: target.to_string(), visits, uncached: None }
+    CheckedPage { kind, url: target.to_string(), visits, uncached: None }
 }
 
-fn visit(answer: &Answer) -> Visit {
+fn visit(answer: &WebAnswer) -> PageVisit {
     let field = |name: &str| answer.field(name).unwrap_or_default();
     let cookies = answer.fields.get_all(b"Set-Cookie").filter_map(|value| {
         let name = value.split(|byte| *byte == b'=').next()?;
         Some(String::from_utf8_lossy(name).trim().chars().filter(|c| !c.is_control()).take(128).collect())
     });
     let body = text(answer);
-    Visit {
+    PageVisit {
         status: answer.status,
         first_byte_ms: u64::try_from(answer.first_byte.as_millis()).unwrap_or(u64::MAX),
         cache: answer.field("X-Cache"),
@@ -124,25 +124,25 @@ fn visit(answer: &Answer) -> Visit {
     }
 }
 
-fn asset(client: &mut Client, target: &Target) -> Result<Asset, Failure> {
+fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFailure> {
     let answer = client.get(target, &[("Accept-Encoding", "gzip")])?;
     let body = text(&answer);
     let control = answer.field("Cache-Control").unwrap_or_default();
-    let kept_s = control.split(',').find_map(|word| word.trim().strip_prefix("max-age=")?.parse().ok());
+    let max_age_s = control.split(',').find_map(|word| word.trim().strip_prefix("max-age=")?.parse().ok());
     let by_date = answer.field("Expires").filter(|value| value.contains("GMT")).map(|_| 86_400);
-    Ok(Asset {
+    Ok(PageAsset {
         path: target.path.clone(),
         status: answer.status,
         bytes: body.len() as u64,
         encoding: answer.field("Content-Encoding").unwrap_or_default(),
-        kept_s: kept_s.or(by_date),
+        cache_lifetime_s: max_age_s.or(by_date),
         has_validator: answer.field("ETag").is_some() || answer.field("Last-Modified").is_some(),
         is_minified: is_minified(body.as_bytes()),
     })
 }
 
 /// Returns the decompressed text of a body.
-fn text(answer: &Answer) -> String {
+fn text(answer: &WebAnswer) -> String {
     let mut bytes = Vec::new();
     if answer.field("Content-Encoding").as_deref() == Some("gzip") {
         // Corrupt data is examined up to the first error.

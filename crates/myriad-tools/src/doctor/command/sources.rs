@@ -25,22 +25,22 @@ const INNOCENT: [&str; 1] = ["myriad-cache"];
 /// Searches for the names of cookies, and for strings that prevent caching if `asks_why`. Both lists are empty if
 /// nothing is searched. `active` are the running plugins and themes in addition to must-use plugins; without it all
 /// files are searched.
-pub(super) fn look(
+pub(super) fn find_sources(
     content: &Path,
     active: Option<&[String]>,
     cookies: &[String],
-    asks_why: bool,
+    searches_reasons: bool,
 ) -> (Vec<CookieSource>, Vec<String>) {
     let stems: Vec<&str> = cookies.iter().map(|name| stem(name)).collect();
     let mut places: Vec<BTreeSet<String>> = vec![BTreeSet::new(); cookies.len()];
     let (mut sessions, mut setters) = (BTreeSet::new(), BTreeSet::new());
     let mut uncaching = BTreeSet::new();
-    if cookies.is_empty() && !asks_why {
+    if cookies.is_empty() && !searches_reasons {
         return (Vec::new(), Vec::new());
     }
     each_text(content, active, |place, text| {
         for (found, stem) in places.iter_mut().zip(&stems) {
-            if stands_in(text, stem) {
+            if is_quoted_in(text, stem) {
                 found.insert(place.clone());
             }
         }
@@ -52,7 +52,7 @@ pub(super) fn look(
             setters.insert(place.clone());
         }
         let is_innocent = is_innocent || place.starts_with("themes/");
-        if asks_why && !is_innocent && UNCACHING.iter().any(|word| text.contains(word)) {
+        if searches_reasons && !is_innocent && UNCACHING.iter().any(|word| text.contains(word)) {
             uncaching.insert(place);
         }
     });
@@ -86,7 +86,7 @@ fn stem(name: &str) -> &str {
 }
 
 /// Returns whether a quoted string starts with a name.
-fn stands_in(text: &str, name: &str) -> bool {
+fn is_quoted_in(text: &str, name: &str) -> bool {
     !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
@@ -132,7 +132,7 @@ mod tests {
             fs::create_dir_all(path.parent().expect("parent")).expect("folder");
             fs::write(path, text).expect("file");
         }
-        let (cookies, uncaching) = look(
+        let (cookies, uncaching) = find_sources(
             &content,
             None,
             &["visit_id", "cart_0123456789abcdef", "none", "PHPSESSID"].map(str::to_owned),
@@ -143,11 +143,11 @@ mod tests {
         let setters: Vec<_> = cookies.iter().map(|source| source.setters.join(",")).collect();
         assert_eq!(setters, ["", "", "plugins/counter,plugins/shop", ""]);
         assert_eq!(uncaching, ["plugins/forms", "plugins/shop"]);
-        assert_eq!(look(&content, None, &[], false), (Vec::new(), Vec::new()));
+        assert_eq!(find_sources(&content, None, &[], false), (Vec::new(), Vec::new()));
         // Inactive plugins set no cookies.
         let active = ["plugins/shop".to_owned()];
         let (cookies, uncaching) =
-            look(&content, Some(&active), &["visit_id", "PHPSESSID"].map(str::to_owned), true);
+            find_sources(&content, Some(&active), &["visit_id", "PHPSESSID"].map(str::to_owned), true);
         let places: Vec<_> = cookies.iter().map(|source| source.places.join(",")).collect();
         assert_eq!((places, uncaching), (vec![String::new(); 2], vec!["plugins/shop".to_owned()]));
         fs::remove_dir_all(&content).expect("clean");

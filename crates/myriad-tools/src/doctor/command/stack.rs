@@ -3,16 +3,16 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::options::Options;
+use super::options::DoctorOptions;
 use myriad_cli::instance::holder;
-use myriad_cli::servers::Named;
+use myriad_cli::servers::SelectedServer;
 use myriad_cli::site_folder::SiteFolder;
-use myriad_cli::web::Target;
-use myriad_cli::wordpress::{self, Layout, SiteLine};
+use myriad_cli::web::WebTarget;
+use myriad_cli::wordpress::{self, SiteLayout, SiteLine};
 
 /// Facts about the stack that are available before any request.
 #[derive(Debug, Default)]
-pub(super) struct Stack {
+pub(super) struct LocalStack {
     /// Process number of the supervisor.
     pub(super) pid: Option<u32>,
     /// Address on which it listens for http: `127.0.0.1:8080`.
@@ -22,7 +22,7 @@ pub(super) struct Stack {
     /// First name of the site, if several sites are distinguished by name.
     pub(super) name: Option<String>,
     /// Layout of the site, or the reason why it is unknown.
-    pub(super) site: Option<Result<Layout, String>>,
+    pub(super) site: Option<Result<SiteLayout, String>>,
     /// Address of php-fpm: a path, or `HOST:PORT`.
     pub(super) php: Option<String>,
 }
@@ -31,41 +31,41 @@ pub(super) struct Stack {
 ///
 /// # Errors
 /// Returns an error if the server serves several sites and none is named, or if it does not serve the named site.
-pub(super) fn find(options: &Options) -> Result<Stack, String> {
+pub(super) fn find(options: &DoctorOptions) -> Result<LocalStack, String> {
     let server = &options.words.server;
-    let running = match Named::of(server) {
-        Named::Preset(prefix) if options.words.socket.is_none() || server.prefix.is_some() => {
+    let running = match SelectedServer::of(server) {
+        SelectedServer::Preset(prefix) if options.words.socket.is_none() || server.prefix.is_some() => {
             std::path::absolute(prefix).ok().and_then(|prefix| holder(&prefix).ok().flatten())
         }
         _ => None,
     };
-    let mut stack = Stack::default();
-    let mut said = Vec::new();
+    let mut stack = LocalStack::default();
+    let mut arguments = Vec::new();
     if let Some(running) = running {
         let pid = running.pid.as_raw_nonzero().get().cast_unsigned();
         stack.pid = Some(pid);
         let listens = |scheme: &str| {
-            running.told.lines().find_map(|line| {
+            running.facts.lines().find_map(|line| {
                 let addresses = line.strip_prefix("listens")?.trim();
                 addresses.split(", ").find_map(|address| address.strip_prefix(scheme)).map(str::to_owned)
             })
         };
         (stack.listens, stack.listens_tls) = (listens("http://"), listens("https://"));
-        said = command_line(pid);
+        arguments = command_line(pid);
     }
     // The pid file is next to the control socket.
-    let beside = options.words.socket.as_ref().map(|socket| socket.with_extension("pid"));
-    if let Some(pid) = beside.and_then(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()) {
+    let pid_file = options.words.socket.as_ref().map(|socket| socket.with_extension("pid"));
+    if let Some(pid) = pid_file.and_then(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()) {
         stack.pid = Some(pid);
     }
     let values = |name: &str| {
-        let named = said.iter().zip(said.iter().skip(1)).filter(move |(word, _)| *word == name);
+        let named = arguments.iter().zip(arguments.iter().skip(1)).filter(move |(word, _)| *word == name);
         named.map(|(_, value)| value.clone()).collect::<Vec<_>>()
     };
     let value = |name: &str| values(name).into_iter().next();
     let of_sites = if options.root.is_none() || options.php.is_none() {
-        let file = value("--sites").map(|file| below(stack.pid, &file));
-        let sites = (file.is_some() || said.iter().any(|word| word == "--site"))
+        let file = value("--sites").map(|file| resolved_path(stack.pid, &file));
+        let sites = (file.is_some() || arguments.iter().any(|word| word == "--site"))
             .then(|| wordpress::read_sites(&values("--site"), file.as_deref()))
             .transpose()?;
         sites.map(|sites| site_of(sites, options.url.as_ref())).transpose()?
@@ -77,8 +77,8 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
         stack.name = site.names.iter().find_map(|name| plain(name)).map(str::to_owned);
         (root, php) = (Some(site.root.to_string_lossy().into_owned()), Some(site.php));
     }
-    let root = options.root.clone().or_else(|| root.map(|root| below(stack.pid, &root)));
-    stack.site = root.map(|root| checked(&root));
+    let root = options.root.clone().or_else(|| root.map(|root| resolved_path(stack.pid, &root)));
+    stack.site = root.map(|root| checked_layout(&root));
     let php = options.php.clone().or(php);
     stack.php = php.map(|php| php.strip_prefix("unix:").map_or(php.clone(), str::to_owned));
     Ok(stack)
@@ -88,7 +88,7 @@ pub(super) fn find(options: &Options) -> Result<Stack, String> {
 ///
 /// # Errors
 /// Returns a sentence if several sites exist, or none with that name.
-fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, String> {
+fn site_of(sites: Vec<SiteLine>, url: Option<&WebTarget>) -> Result<SiteLine, String> {
     let known = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
     let Some(host) = url.map(|url| url.host().to_ascii_lowercase()) else {
         let first = sites.iter().flat_map(|site| &site.names).find_map(|name| plain(name));
@@ -101,7 +101,7 @@ fn site_of(sites: Vec<SiteLine>, url: Option<&Target>) -> Result<SiteLine, Strin
             )),
         };
     };
-    let fit = |site: &SiteLine| site.names.iter().filter_map(|name| fit(name, &host)).max();
+    let fit = |site: &SiteLine| site.names.iter().filter_map(|name| name_rank(name, &host)).max();
     let best =
         sites.into_iter().filter_map(|site| fit(&site).map(|fit| (fit, site))).max_by_key(|(fit, _)| *fit);
     best.map(|(_, site)| site)
@@ -116,7 +116,7 @@ fn plain(name: &str) -> Option<&str> {
 
 /// Ranks a name for a host by the order of `server_name`: exact name, then the longest leading wildcard, then the
 /// longest trailing wildcard.
-fn fit(name: &str, host: &str) -> Option<(u8, usize)> {
+fn name_rank(name: &str, host: &str) -> Option<(u8, usize)> {
     let name = name.to_ascii_lowercase();
     let below = |end: &str| host.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
     let (rank, fits) = match (name.strip_prefix("*."), name.strip_prefix('.'), name.strip_suffix(".*")) {
@@ -142,16 +142,16 @@ fn command_line(pid: u32) -> Vec<String> {
 }
 
 /// Resolves a path of a process; relative paths start at its working directory.
-fn below(pid: Option<u32>, path: &str) -> PathBuf {
+fn resolved_path(pid: Option<u32>, path: &str) -> PathBuf {
     let folder = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
     folder.map_or_else(|| path.into(), |folder| folder.join(path))
 }
 
 /// Returns the layout of the site, if its configuration is readable.
-fn checked(root: &Path) -> Result<Layout, String> {
+fn checked_layout(root: &Path) -> Result<SiteLayout, String> {
     let shown = root.display();
     let layout =
-        Layout::find(root).map_err(|error| format!("--root {shown}: {error}"))?.ok_or_else(|| {
+        SiteLayout::find(root).map_err(|error| format!("--root {shown}: {error}"))?.ok_or_else(|| {
             format!("--root {shown}: no WordPress found; specify the folder that contains its index.php")
         })?;
     if root.as_os_str().as_bytes().contains(&b'\n') {
@@ -190,15 +190,18 @@ mod tests {
             ("x.c.test", ".c.test"),
             ("d.org", "d.*"),
         ] {
-            let url = Target::parse(&format!("http://{host}/")).expect("a URL");
+            let url = WebTarget::parse(&format!("http://{host}/")).expect("a URL");
             assert_eq!(site_of(sites(), Some(&url)).expect(host).names, [name], "{host}");
         }
         for host in ["a.test", "xa.test", "dx.org"] {
-            let url = Target::parse(&format!("http://{host}/")).expect("a URL");
+            let url = WebTarget::parse(&format!("http://{host}/")).expect("a URL");
             assert!(site_of(sites(), Some(&url)).is_err(), "{host}");
         }
-        let told = site_of(sites(), None).expect_err("several");
-        assert!(told.contains("as in `myriad doctor http://shop.a.test/`"), "{told}");
+        let several_sites_error = site_of(sites(), None).expect_err("several");
+        assert!(
+            several_sites_error.contains("as in `myriad doctor http://shop.a.test/`"),
+            "{several_sites_error}"
+        );
         assert_eq!(site_of(vec![site("a.test")], None).expect("the only one").names, ["a.test"]);
         assert_eq!(lines.map(plain), [None, Some("shop.a.test"), None, Some("c.test"), None]);
     }

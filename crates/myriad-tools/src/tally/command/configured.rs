@@ -3,34 +3,34 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::tally::Layout;
+use crate::tally::LogLayout;
 use myriad_conf::Settings;
 use myriad_conf::model::{HttpConf, LogEscape};
 
 use myriad_cli::cli;
-use myriad_cli::configuration::Origin;
-use myriad_cli::paths::Paths;
-use myriad_cli::servers::Named;
+use myriad_cli::configuration::ConfigurationSource;
+use myriad_cli::paths::ServerPaths;
+use myriad_cli::servers::SelectedServer;
 use myriad_cli::wordpress;
 
 /// Logs and formats of a configuration.
 #[derive(Debug, Default)]
-pub(super) struct Configured {
+pub(super) struct ConfiguredLogs {
     /// Access logs, with the number of their format if it can be parsed.
     access: Vec<(PathBuf, Option<usize>)>,
     errors: Vec<PathBuf>,
-    formats: Vec<(String, Layout)>,
+    formats: Vec<(String, LogLayout)>,
 }
 
-impl Configured {
+impl ConfiguredLogs {
     /// Returns the logs of the server that [`Named`] selects.
-    pub(super) fn find(server: &cli::Options) -> Result<Self, String> {
-        let paths = match Named::of(server) {
-            Named::Configuration(paths) => paths,
-            Named::Preset(prefix) => return Ok(Self::of_preset(&prefix)),
+    pub(super) fn find(server: &cli::ServerOptions) -> Result<Self, String> {
+        let paths = match SelectedServer::of(server) {
+            SelectedServer::Configuration(paths) => paths,
+            SelectedServer::Preset(prefix) => return Ok(Self::of_preset(&prefix)),
         };
         let directives = server.directives.clone().unwrap_or_default();
-        let origin = Origin { paths, directives, preset: None };
+        let origin = ConfigurationSource { paths, directives, preset: None };
         let model = origin.survey().map_err(myriad_cli::configuration::errors_of)?.model;
         let mut found = Self::default();
         found.errors_of(&origin.paths, &model.main.error_logs);
@@ -64,9 +64,9 @@ impl Configured {
         }
     }
 
-    fn http(&mut self, paths: &Paths, http: &HttpConf) {
+    fn http(&mut self, paths: &ServerPaths, http: &HttpConf) {
         for format in &http.log_formats {
-            if let Some(layout) = Layout::of(&format.format.lossy(), format.escape == LogEscape::Json) {
+            if let Some(layout) = LogLayout::of(&format.format.lossy(), format.escape == LogEscape::Json) {
                 self.formats.push((format.name.clone(), layout));
             }
         }
@@ -75,7 +75,7 @@ impl Configured {
         }
     }
 
-    fn level(&mut self, paths: &Paths, settings: &Settings) {
+    fn level(&mut self, paths: &ServerPaths, settings: &Settings) {
         for log in settings.log.access.iter().filter(|log| log.syslog.is_none() && !log.path.has_variables())
         {
             let format = self.formats.iter().position(|(name, _)| *name == log.format);
@@ -87,7 +87,7 @@ impl Configured {
         self.errors_of(paths, &settings.log.error);
     }
 
-    fn errors_of(&mut self, paths: &Paths, logs: &[myriad_conf::settings::ErrorLog]) {
+    fn errors_of(&mut self, paths: &ServerPaths, logs: &[myriad_conf::settings::ErrorLog]) {
         for log in logs.iter().filter(|log| log.syslog.is_none() && log.target.bytes() != b"stderr") {
             let path = paths.complete(log.target.bytes());
             if !self.errors.contains(&path) {
@@ -109,7 +109,7 @@ impl Configured {
     }
 
     /// Returns the layout of a file, which may have been rotated.
-    pub(super) fn layout(&self, path: &Path) -> Option<&Layout> {
+    pub(super) fn layout(&self, path: &Path) -> Option<&LogLayout> {
         let path = std::path::absolute(path).ok()?;
         let path = path.as_os_str().as_encoded_bytes();
         let fits = |known: &Path| {
@@ -121,12 +121,12 @@ impl Configured {
     }
 
     /// Returns the layout with this name.
-    pub(super) fn named(&self, name: &str) -> Option<&Layout> {
+    pub(super) fn named(&self, name: &str) -> Option<&LogLayout> {
         self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
     }
 
     /// Returns all layouts.
-    pub(super) fn layouts(&self) -> impl Iterator<Item = &Layout> {
+    pub(super) fn layouts(&self) -> impl Iterator<Item = &LogLayout> {
         self.formats.iter().map(|(_, layout)| layout)
     }
 }

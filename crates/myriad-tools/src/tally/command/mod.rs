@@ -11,11 +11,11 @@ mod reading;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::tally::{Report, Style, render};
+use crate::tally::{LogReport, Style, render};
 
-use myriad_cli::admin::{Output, found, help};
+use myriad_cli::admin::{CommandOutput, exit_code_for, help};
 use myriad_cli::terminal;
-use options::Options;
+use options::LogOptions;
 pub use options::USAGE;
 
 /// Runs `myriad log` with the arguments after its name. The exit status is 0 for success, 1 for failure, 2 if no result
@@ -28,10 +28,10 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let Some(options) = LogOptions::parse(arguments)? else { return Ok(help(options::USAGE)) };
     let tally = reading::read(&options)?;
-    let report = Report::of(&tally, options.limit);
-    let mut output = Output::new();
+    let report = LogReport::of(&tally, options.limit);
+    let mut output = CommandOutput::new();
     if options.json {
         let text = serde_json::to_string(&report).map_err(|error| error.to_string())?;
         output.line(&text)?;
@@ -52,5 +52,5 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
             if options.is_narrowed() { " that matches the options" } else { "" }
         );
     }
-    Ok(found(!report.is_empty()))
+    Ok(exit_code_for(!report.is_empty()))
 }

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::tally::{Question, moment};
+use crate::tally::{ReportSection, moment};
 use myriad_log::local_time;
 
-use myriad_cli::admin::{Known, Words};
+use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::cli;
 
 /// Text of `--help`.
@@ -43,7 +43,7 @@ Configuration:
 Exit status: 0 on success; 1 on errors; 2 if no matching entry was found.
 ";
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     ("--hours", false),
     ("--pages", false),
     ("--slow", false),
@@ -59,22 +59,22 @@ const OPTIONS: &[Known] = &[
     ("--json", false),
 ];
 
-const QUESTIONS: [(&str, Question); 6] = [
-    ("--hours", Question::Hours),
-    ("--pages", Question::Pages),
-    ("--slow", Question::Slow),
-    ("--missed", Question::Missed),
-    ("--floods", Question::Floods),
-    ("--errors", Question::Errors),
+const QUESTIONS: [(&str, ReportSection); 6] = [
+    ("--hours", ReportSection::Hours),
+    ("--pages", ReportSection::Pages),
+    ("--slow", ReportSection::Slow),
+    ("--missed", ReportSection::Missed),
+    ("--floods", ReportSection::Floods),
+    ("--errors", ReportSection::Errors),
 ];
 
 /// Options of the command.
 #[derive(Debug)]
-pub(super) struct Options {
-    pub(super) server: cli::Options,
+pub(super) struct LogOptions {
+    pub(super) server: cli::ServerOptions,
     /// Named files; `-` is standard input.
     pub(super) files: Vec<PathBuf>,
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<ReportSection>,
     pub(super) limit: usize,
     /// Start of the time range, in seconds since the epoch.
     pub(super) since_s: Option<u64>,
@@ -85,10 +85,10 @@ pub(super) struct Options {
     pub(super) json: bool,
 }
 
-impl Options {
+impl LogOptions {
     /// Parses the words after `myriad log`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
             return Ok(None);
         }
@@ -106,7 +106,7 @@ impl Options {
         }
         Ok(Some(Self {
             files: words.plain.iter().map(PathBuf::from).collect(),
-            questions: if asked.is_empty() { Question::ALL.to_vec() } else { asked },
+            questions: if asked.is_empty() { ReportSection::ALL.to_vec() } else { asked },
             limit: limit.unwrap_or(10),
             since_s,
             until_s,
@@ -129,7 +129,7 @@ fn limit(text: &str) -> Result<usize, String> {
     limit.ok_or_else(|| format!("--limit \"{text}\" must be a number from 1 to 10000"))
 }
 
-fn time(words: &Words, name: &str) -> Result<Option<u64>, String> {
+fn time(words: &CommandWords, name: &str) -> Result<Option<u64>, String> {
     let Some(text) = words.value(name) else { return Ok(None) };
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
     let found = moment(&text, now_s, local_time::offset_minutes);
@@ -143,14 +143,14 @@ fn time(words: &Words, name: &str) -> Result<Option<u64>, String> {
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<Options>, String> {
-        Options::parse(arguments.iter().map(OsString::from))
+    fn parsed(arguments: &[&str]) -> Result<Option<LogOptions>, String> {
+        LogOptions::parse(arguments.iter().map(OsString::from))
     }
 
     #[test]
     fn questions_are_asked_by_name_and_all_without_one() {
         let options = parsed(&["a.log", "--slow", "--errors", "-"]).expect("sound").expect("no help");
-        assert_eq!(options.questions, [Question::Slow, Question::Errors]);
+        assert_eq!(options.questions, [ReportSection::Slow, ReportSection::Errors]);
         assert_eq!(options.files, [PathBuf::from("a.log"), PathBuf::from("-")]);
         assert_eq!(parsed(&[]).expect("sound").expect("no help").questions.len(), 7);
         assert!(parsed(&["--help"]).expect("help").is_none());

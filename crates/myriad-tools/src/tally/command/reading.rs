@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use crate::tally::{Layout, Tally, Visit, read_fault, read_object};
+use crate::tally::{LogLayout, LoggedRequest, Tally, read_fault, read_object};
 use flate2::read::MultiGzDecoder;
 use myriad_log::local_time;
 
-use super::configured::Configured;
-use super::options::Options;
+use super::configured::ConfiguredLogs;
+use super::options::LogOptions;
 use myriad_cli::pidfile::reason;
 
 /// Maximum number of bytes read of a line; the rest is skipped.
@@ -21,24 +21,24 @@ const LOOKED_AT: usize = 32;
 const MOST_ROTATED: usize = 1000;
 
 /// Form of the lines of a file.
-enum Form {
-    Access(Layout),
+enum LineFormat {
+    Access(LogLayout),
     Objects,
     Errors,
 }
 
 /// Reads all files that the options name.
-pub(super) fn read(options: &Options) -> Result<Tally, String> {
-    let configured = Configured::find(&options.server);
+pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
+    let configured = ConfiguredLogs::find(&options.server);
     let format = options.format.as_deref().map(|format| named(format, &configured)).transpose()?;
     let files = files(options, &configured)?;
     let known = configured.unwrap_or_default();
     let mut tally = Tally::default();
     for path in &files {
         let mut source = open(path)?;
-        let told = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
-        let first = first_lines(&mut source).map_err(told)?;
-        let Some(form) = form(path, &first, format.as_ref(), &known) else {
+        let describe_error = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
+        let first = first_lines(&mut source).map_err(describe_error)?;
+        let Some(form) = line_format(path, &first, format.as_ref(), &known) else {
             if first.is_empty() {
                 continue;
             }
@@ -47,24 +47,24 @@ pub(super) fn read(options: &Options) -> Result<Tally, String> {
                 path.display()
             ));
         };
-        let mut reader = Reader { options, form, tally: &mut tally };
+        let mut reader = LineReader { options, form, tally: &mut tally };
         for line in &first {
             reader.line(line);
         }
-        reader.all(&mut source).map_err(told)?;
+        reader.all(&mut source).map_err(describe_error)?;
     }
     Ok(tally)
 }
 
 /// Returns the layout of `--format`: its name or its text.
-fn named(format: &str, configured: &Result<Configured, String>) -> Result<Layout, String> {
+fn named(format: &str, configured: &Result<ConfiguredLogs, String>) -> Result<LogLayout, String> {
     if format.contains('$') {
         let is_json = format.trim_start().starts_with('{');
-        return Layout::of(format, is_json)
+        return LogLayout::of(format, is_json)
             .ok_or_else(|| "--format: two variables must be separated by text".to_owned());
     }
     if format == "combined" {
-        return Ok(Layout::combined());
+        return Ok(LogLayout::combined());
     }
     match configured {
         Ok(known) => known.named(format).cloned().ok_or_else(|| {
@@ -76,7 +76,7 @@ fn named(format: &str, configured: &Result<Configured, String>) -> Result<Layout
 
 /// Returns the files to read: the named ones, else standard input if it is a pipe or a file, else those of the
 /// configuration.
-fn files(options: &Options, configured: &Result<Configured, String>) -> Result<Vec<PathBuf>, String> {
+fn files(options: &LogOptions, configured: &Result<ConfiguredLogs, String>) -> Result<Vec<PathBuf>, String> {
     let mut files = options.files.clone();
     if files.is_empty()
         && is_piped()
@@ -120,13 +120,13 @@ fn rotated(path: &Path) -> Vec<PathBuf> {
 
 /// Opens a file and decompresses it if it starts with the gzip signature.
 fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
-    let told = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
+    let describe_error = |error: io::Error| format!("{}: {}", path.display(), reason(&error));
     let mut file: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(BufReader::with_capacity(1 << 20, io::stdin()))
     } else {
-        Box::new(BufReader::with_capacity(1 << 20, File::open(path).map_err(told)?))
+        Box::new(BufReader::with_capacity(1 << 20, File::open(path).map_err(describe_error)?))
     };
-    if file.fill_buf().map_err(told)?.starts_with(b"\x1f\x8b") {
+    if file.fill_buf().map_err(describe_error)?.starts_with(b"\x1f\x8b") {
         return Ok(Box::new(BufReader::with_capacity(1 << 20, MultiGzDecoder::new(file))));
     }
     Ok(file)
@@ -160,40 +160,43 @@ fn first_lines(source: &mut Box<dyn BufRead>) -> io::Result<Vec<Vec<u8>>> {
 
 /// Returns the form of most of the lines. The layout of the configuration has priority, unless the lines do not match
 /// it.
-fn form(path: &Path, lines: &[Vec<u8>], said: Option<&Layout>, known: &Configured) -> Option<Form> {
+fn line_format(
+    path: &Path,
+    lines: &[Vec<u8>],
+    said: Option<&LogLayout>,
+    known: &ConfiguredLogs,
+) -> Option<LineFormat> {
     let half = lines.len().div_ceil(2);
     let fits = |reads: &dyn Fn(&[u8]) -> bool| {
         !lines.is_empty() && lines.iter().filter(|line| reads(line)).count() >= half
     };
     if fits(&|line| read_fault(&String::from_utf8_lossy(line), |_| 0).is_some()) {
-        return Some(Form::Errors);
+        return Some(LineFormat::Errors);
     }
-    let combined = Layout::combined();
-    let layouts = said
-        .into_iter()
-        .chain(known.layout(path))
-        .chain(known.layouts().filter(|layout| layout.tells_times()));
+    let combined = LogLayout::combined();
+    let layouts =
+        said.into_iter().chain(known.layout(path)).chain(known.layouts().filter(|layout| layout.has_times()));
     for layout in layouts.chain(known.layouts()).chain([&combined]) {
         let reads = |line: &[u8]| {
             layout.read(line).is_some_and(|visit| visit.status.is_some() || visit.time_s.is_some())
         };
         if fits(&reads) {
-            return Some(Form::Access(layout.clone()));
+            return Some(LineFormat::Access(layout.clone()));
         }
     }
     if fits(&|line| read_object(&String::from_utf8_lossy(line)).is_some_and(|visit| visit.status.is_some())) {
-        return Some(Form::Objects);
+        return Some(LineFormat::Objects);
     }
-    said.cloned().map(Form::Access)
+    said.cloned().map(LineFormat::Access)
 }
 
-struct Reader<'a> {
-    options: &'a Options,
-    form: Form,
+struct LineReader<'a> {
+    options: &'a LogOptions,
+    form: LineFormat,
     tally: &'a mut Tally,
 }
 
-impl Reader<'_> {
+impl LineReader<'_> {
     fn all(&mut self, source: &mut Box<dyn BufRead>) -> io::Result<()> {
         let mut line = Vec::with_capacity(4096);
         while next_line(source, &mut line)? {
@@ -204,15 +207,15 @@ impl Reader<'_> {
 
     fn line(&mut self, line: &[u8]) {
         match &self.form {
-            Form::Access(layout) => match layout.read(line) {
+            LineFormat::Access(layout) => match layout.read(line) {
                 Some(visit) => self.visit(&visit),
                 None => self.tally.unread += u64::from(!line.is_empty()),
             },
-            Form::Objects => match read_object(&text(line)) {
+            LineFormat::Objects => match read_object(&text(line)) {
                 Some(visit) => self.visit(&visit),
                 None => self.tally.unread += u64::from(!line.is_empty()),
             },
-            Form::Errors => match read_fault(&text(line), local_time::offset_minutes) {
+            LineFormat::Errors => match read_fault(&text(line), local_time::offset_minutes) {
                 Some(fault) if self.is_within(fault.time_s) => self.tally.fault(&fault),
                 // Messages of PHP and of panics continue on the following lines.
                 Some(_) | None => {}
@@ -220,7 +223,7 @@ impl Reader<'_> {
         }
     }
 
-    fn visit(&mut self, visit: &Visit<'_>) {
+    fn visit(&mut self, visit: &LoggedRequest<'_>) {
         let is_host =
             self.options.host.as_deref().is_none_or(|host| {
                 visit.host.is_empty() || host.as_bytes().eq_ignore_ascii_case(&visit.host)
@@ -231,7 +234,7 @@ impl Reader<'_> {
     }
 
     fn is_within(&self, time_s: Option<u64>) -> bool {
-        let Options { since_s, until_s, .. } = self.options;
+        let LogOptions { since_s, until_s, .. } = self.options;
         // A line without a time is outside any time range.
         let since = since_s.is_none_or(|since| time_s.is_some_and(|time| time >= since));
         since && until_s.is_none_or(|until| time_s.is_some_and(|time| time <= until))

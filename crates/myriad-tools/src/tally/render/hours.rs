@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::figures::{count, short};
 use super::style::{Color, Style, heading};
-use crate::tally::report::{Hour, Report, Statuses};
+use crate::tally::report::{HourCounts, LogReport, StatusCounts};
 use crate::tally::time::shown_hour;
 
 /// Maximum number of rows; longer time ranges are shown in larger steps.
@@ -12,7 +12,7 @@ const MOST_ROWS: u64 = 48;
 /// Step sizes in hours.
 const STEPS: [u64; 9] = [1, 2, 3, 6, 12, 24, 48, 168, 720];
 
-pub(super) fn hours(report: &Report, style: &Style) -> String {
+pub(super) fn hours(report: &LogReport, style: &Style) -> String {
     let (step, rows) = steps(&report.hours);
     let Some(most) = rows.iter().map(|row| row.statuses.all()).max().filter(|most| *most > 0) else {
         return String::new();
@@ -45,14 +45,17 @@ pub(super) fn hours(report: &Report, style: &Style) -> String {
 }
 
 /// Groups hours into steps so that the number of rows is limited; steps without requests have rows, too.
-fn steps(hours: &[Hour]) -> (u64, Vec<Hour>) {
+fn steps(hours: &[HourCounts]) -> (u64, Vec<HourCounts>) {
     let (Some(first), Some(last)) = (hours.first(), hours.last()) else { return (1, Vec::new()) };
     let span = (last.begin_s - first.begin_s) / 3600 + 1;
     let step =
         STEPS.into_iter().find(|step| span.div_ceil(*step) <= MOST_ROWS).unwrap_or(span.div_ceil(MOST_ROWS));
     let count = span.div_ceil(step);
-    let mut rows: Vec<Hour> = (0..count)
-        .map(|row| Hour { begin_s: first.begin_s + row * step * 3600, statuses: Statuses::default() })
+    let mut rows: Vec<HourCounts> = (0..count)
+        .map(|row| HourCounts {
+            begin_s: first.begin_s + row * step * 3600,
+            statuses: StatusCounts::default(),
+        })
         .collect();
     for hour in hours {
         let at = (hour.begin_s - first.begin_s) / 3600 / step;
@@ -68,7 +71,7 @@ fn steps(hours: &[Hour]) -> (u64, Vec<Hour>) {
     (step, rows)
 }
 
-fn bar(statuses: Statuses, most: u64, width: usize, style: &Style, marks: [&str; 4]) -> String {
+fn bar(statuses: StatusCounts, most: u64, width: usize, style: &Style, marks: [&str; 4]) -> String {
     let parts = [
         (Color::Green, statuses.ok + statuses.other),
         (Color::Cyan, statuses.redirected),
@@ -96,9 +99,9 @@ mod tests {
 
     #[test]
     fn long_spans_are_shown_in_few_rows() {
-        let hour = |begin_h: u64| Hour {
+        let hour = |begin_h: u64| HourCounts {
             begin_s: begin_h * 3600,
-            statuses: Statuses { ok: 1, ..Statuses::default() },
+            statuses: StatusCounts { ok: 1, ..StatusCounts::default() },
         };
         for span in [1, 47, 48, 49, 500, 17_000] {
             let hours = [hour(400_000), hour(400_000 + span - 1)];

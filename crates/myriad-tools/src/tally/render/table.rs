@@ -14,13 +14,13 @@ pub(super) enum Align {
 /// Maximum width of a column other than the last.
 const WIDEST: usize = 40;
 
-pub(super) struct Table<'a, const N: usize> {
+pub(super) struct ReportTable<'a, const N: usize> {
     title: &'a str,
     columns: &'a [(&'a str, Align); N],
     rows: Vec<[String; N]>,
 }
 
-impl<'a, const N: usize> Table<'a, N> {
+impl<'a, const N: usize> ReportTable<'a, N> {
     pub(super) fn new(title: &'a str, columns: &'a [(&'a str, Align); N]) -> Self {
         Self { title, columns, rows: Vec::new() }
     }

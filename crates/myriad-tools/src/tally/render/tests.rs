@@ -1,5 +1,5 @@
 use super::*;
-use crate::tally::{Layout, Tally, read_fault};
+use crate::tally::{LogLayout, Tally, read_fault};
 
 fn style(width: usize, has_colors: bool, has_unicode: bool) -> Style {
     Style {
@@ -11,9 +11,9 @@ fn style(width: usize, has_colors: bool, has_unicode: bool) -> Style {
     }
 }
 
-fn report() -> Report {
+fn report() -> LogReport {
     let format = "$remote_addr [$msec] \"$request\" $status $body_bytes_sent $request_time $upstream_cache_status \"$http_user_agent\"";
-    let layout = Layout::of(format, false).expect("a layout");
+    let layout = LogLayout::of(format, false).expect("a layout");
     let mut tally = Tally::default();
     for number in 0..2000_u64 {
         let time = 1_795_500_000 + number * 60;
@@ -30,33 +30,33 @@ fn report() -> Report {
     }
     let line = "2026/11/24 17:07:09 [error] 1#1: *7 open() \"/srv/x\" failed (2: No such file or directory), client: ::1, server: a";
     tally.fault(&read_fault(line, |_| 0).expect("a line"));
-    Report::of(&tally, 10)
+    LogReport::of(&tally, 10)
 }
 
 /// Returns a report of a format without durations and cache status.
-fn bare_report() -> Report {
+fn bare_report() -> LogReport {
     let mut tally = Tally::default();
-    let layout = Layout::of("$remote_addr $request", false).expect("a format");
+    let layout = LogLayout::of("$remote_addr $request", false).expect("a format");
     tally.visit(&layout.read(b"192.0.2.1 GET / HTTP/1.1").expect("a line"));
-    Report::of(&tally, 10)
+    LogReport::of(&tally, 10)
 }
 
 #[test]
 fn nothing_is_wider_than_the_terminal_and_nothing_steers_it() {
     for width in [60, 80] {
-        let text = render(&bare_report(), &Question::ALL, &style(width, false, true));
+        let text = render(&bare_report(), &ReportSection::ALL, &style(width, false, true));
         assert!(text.contains("not available in this format"), "{text}");
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
     }
     for width in [60, 80, 140] {
-        let text = render(&report(), &Question::ALL, &style(width, false, true));
+        let text = render(&report(), &ReportSection::ALL, &style(width, false, true));
         assert!(!text.contains('\u{1b}'));
         for line in text.lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
-        let colored = render(&report(), &Question::ALL, &style(width, true, true));
+        let colored = render(&report(), &ReportSection::ALL, &style(width, true, true));
         let plain: String = colored
             .split("\u{1b}[")
             .map(|part| part.split_once('m').map_or(part, |(_, rest)| rest))
@@ -69,7 +69,7 @@ fn nothing_is_wider_than_the_terminal_and_nothing_steers_it() {
 
 #[test]
 fn every_question_is_answered() {
-    let text = render(&report(), &Question::ALL, &style(100, false, false));
+    let text = render(&report(), &ReportSection::ALL, &style(100, false, false));
     assert!(text.is_ascii(), "{text}");
     for part in [
         "2,000 requests",
@@ -92,8 +92,12 @@ fn every_question_is_answered() {
 fn log_format_without_needed_variables_yields_advice_on_variables_to_log() {
     let mut tally = Tally::default();
     let line = r#"::1 - - [24/Nov/2026:17:07:09 +0000] "GET / HTTP/1.1" 200 1 "-" "-""#;
-    tally.visit(&Layout::combined().read(line.as_bytes()).expect("a line"));
-    let text = render(&Report::of(&tally, 5), &[Question::Slow, Question::Missed], &style(80, false, true));
+    tally.visit(&LogLayout::combined().read(line.as_bytes()).expect("a line"));
+    let text = render(
+        &LogReport::of(&tally, 5),
+        &[ReportSection::Slow, ReportSection::Missed],
+        &style(80, false, true),
+    );
     assert!(text.contains("log $request_time") && text.contains("log $upstream_cache_status"), "{text}");
-    assert_eq!(render(&Report::of(&tally, 5), &[Question::Errors], &style(80, false, true)), "");
+    assert_eq!(render(&LogReport::of(&tally, 5), &[ReportSection::Errors], &style(80, false, true)), "");
 }

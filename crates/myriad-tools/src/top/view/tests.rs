@@ -1,6 +1,6 @@
 use super::*;
-use crate::top::event::Key;
-use myriad_admin::protocol::Reply;
+use crate::top::event::KeyPress;
+use myriad_admin::protocol::AdminReply;
 
 /// Tick of a busy server as sent by the control socket, with additional unknown fields.
 const TICK: &str = r#"{"tick":{"at_ms":1764003600123,"interval_ms":500,"started_ms":1764000000000,"reloads":2,"readers":2,"new":{"x":1},
@@ -14,21 +14,23 @@ const TICK: &str = r#"{"tick":{"at_ms":1764003600123,"interval_ms":500,"started_
 "zones":[{"zone":"WORDPRESS","memory":{"pages":120,"bytes":5242880,"limit_bytes":67108864},"disk":{"pages":77,"bytes":4096},"requests":{"hit":9,"miss":1},"fetching":1,"purged":10}],
 "workers":[{"worker":0,"requests":5012,"active":2}]}}"#;
 
-const PAINT: Paint = Paint { has_colors: false, has_unicode: true };
+const PAINT: TerminalPaint = TerminalPaint { has_colors: false, has_unicode: true };
 
-fn state() -> State {
-    let mut state = State::default();
+fn state() -> TopState {
+    let mut state = TopState::default();
     for _ in 0..100 {
-        let Reply::Tick(tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
+        let AdminReply::Tick(tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
         state.tick(*tick);
     }
     let tops = r#"{"tops":{"by":"misses","pages":[{"url":"https://a.test/\u001b[2J/shop/?a=1","count":57,"over":7,"cache":"BYPASS","reason":"personal cookie","status":200,"slowest_ms":812.0,"mean_ms":300.1}]}}"#;
     for by in ["requests", "misses", "slow"] {
-        let Reply::Tops(tops) = serde_json::from_str(tops).expect("a line") else { panic!("no tops") };
+        let AdminReply::Tops(tops) = serde_json::from_str(tops).expect("a line") else { panic!("no tops") };
         state.ranking(by, tops.pages);
     }
     let purge = r#"{"purge-event":{"at_ms":1764003590123,"zone":"WORDPRESS","kind":"url","what":"https://a.test/","by":"request","pages":3}}"#;
-    let Reply::PurgeEvent(purge) = serde_json::from_str(purge).expect("a line") else { panic!("no purge") };
+    let AdminReply::PurgeEvent(purge) = serde_json::from_str(purge).expect("a line") else {
+        panic!("no purge")
+    };
     state.purge(*purge);
     state
 }
@@ -38,8 +40,8 @@ fn each_view_fits_each_terminal_and_escapes_control_characters_from_clients() {
     let mut state = state();
     for size in [(40, 10), (80, 24), (140, 50), (400, 100)] {
         for key in ['1', '2', '3', '4', '5', '?'] {
-            state.key(Key::Letter(key));
-            for paint in [PAINT, Paint { has_colors: true, has_unicode: false }] {
+            state.key(KeyPress::Letter(key));
+            for paint in [PAINT, TerminalPaint { has_colors: true, has_unicode: false }] {
                 let lines = screen(&state, size, paint);
                 assert_eq!(lines.len(), size.1);
                 for line in lines {
@@ -52,7 +54,7 @@ fn each_view_fits_each_terminal_and_escapes_control_characters_from_clients() {
                 }
             }
         }
-        state.key(Key::Letter('?'));
+        state.key(KeyPress::Letter('?'));
     }
 }
 
@@ -81,14 +83,14 @@ fn a_snapshot_shows_rates_shares_origins_pages_and_reasons() {
 #[test]
 fn pause_freezes_display_and_lost_server_is_shown() {
     let mut state = state();
-    state.key(Key::Letter('p'));
-    let Reply::Tick(mut tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
+    state.key(KeyPress::Letter('p'));
+    let AdminReply::Tick(mut tick) = serde_json::from_str(TICK).expect("a line") else { panic!("no tick") };
     tick.total.requests = 7;
     state.tick(*tick);
     assert!(screen(&state, (80, 24), PAINT)[0].ends_with("123,456 requests   PAUSED"));
-    state.key(Key::Letter('p'));
+    state.key(KeyPress::Letter('p'));
     state.broken = Some("gone".to_owned());
     assert_eq!(screen(&state, (80, 24), PAINT)[0], "myriad top   no server: gone");
-    state.key(Key::Tab);
-    assert_eq!(state.view, View::Pages);
+    state.key(KeyPress::Tab);
+    assert_eq!(state.view, TopView::Pages);
 }

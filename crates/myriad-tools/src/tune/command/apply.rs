@@ -5,48 +5,48 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::tune::{ConfigFile, Plan};
+use crate::tune::{ConfigFile, TuningPlan};
 
 use super::checks;
-use super::record::{Before, Entry, PLACE, Record, hash};
+use super::record::{OriginalFile, PLACE, RecordedFile, TuneRecord, hash};
 use myriad_cli::machine_files::{self, below};
 use myriad_cli::pidfile::reason;
 
 /// Writes the files of a plan. If one cannot be written, or a program rejects it, the state before this call is
 /// restored.
-pub(super) fn apply(root: &Path, plan: &Plan) -> Result<ExitCode, String> {
-    let mut record = Record::read(root)?;
+pub(super) fn apply(root: &Path, plan: &TuningPlan) -> Result<ExitCode, String> {
+    let mut record = TuneRecord::read(root)?;
     let replaced = plan
         .files
         .iter()
-        .map(|file| Before::of(&below(root, &file.path)).map_err(|error| told(file, &error)));
+        .map(|file| OriginalFile::of(&below(root, &file.path)).map_err(|error| write_error(file, &error)));
     let replaced = replaced.collect::<Result<Vec<_>, _>>()?;
     for (file, before) in plan.files.iter().zip(&replaced) {
-        keep(root, &mut record, file, before.as_ref());
+        record_file(root, &mut record, file, before.as_ref());
     }
     record.write(root).map_err(|error| {
         format!("{}: {}; run the command as root", below(root, PLACE).display(), reason(&error))
     })?;
     let written =
-        plan.files.iter().try_for_each(|file| write(root, file).map_err(|error| told(file, &error)));
+        plan.files.iter().try_for_each(|file| write(root, file).map_err(|error| write_error(file, &error)));
     if let Err(error) = written.and_then(|()| checks::run(root, plan)) {
-        take_back(root, plan, replaced, record);
+        revert(root, plan, replaced, record);
         return Err(format!("{error}\nNothing was changed."));
     }
     println!("\nThe files are written. To activate them:");
-    let mut told: Vec<&str> = Vec::new();
+    let mut printed: Vec<&str> = Vec::new();
     for file in &plan.files {
-        if !told.contains(&file.activate.as_str()) {
-            told.push(&file.activate);
+        if !printed.contains(&file.activate.as_str()) {
+            printed.push(&file.activate);
             println!("  {}", file.activate);
         }
     }
-    println!("To revert: myriad tune --undo{}", of_root(root));
+    println!("To revert: myriad tune --undo{}", root_option(root));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Records the file that is replaced, unless an earlier `--apply` has recorded it.
-fn keep(root: &Path, record: &mut Record, file: &ConfigFile, before: Option<&Before>) {
+fn record_file(root: &Path, record: &mut TuneRecord, file: &ConfigFile, before: Option<&OriginalFile>) {
     let written = hash(file.text().as_bytes());
     if let Some(entry) = record.entry(&file.path) {
         entry.written = written;
@@ -61,7 +61,7 @@ fn keep(root: &Path, record: &mut Record, file: &ConfigFile, before: Option<&Bef
         missing.push(path);
     }
     record.folders.extend(missing.into_iter().rev());
-    record.files.push(Entry { path: file.path.clone(), before: before.cloned(), written });
+    record.files.push(RecordedFile { path: file.path.clone(), before: before.cloned(), written });
 }
 
 fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
@@ -69,7 +69,7 @@ fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
 }
 
 /// Restores the state before this `--apply`, including the files that an earlier one has written.
-fn take_back(root: &Path, plan: &Plan, replaced: Vec<Option<Before>>, mut record: Record) {
+fn revert(root: &Path, plan: &TuningPlan, replaced: Vec<Option<OriginalFile>>, mut record: TuneRecord) {
     for (file, before) in plan.files.iter().zip(replaced) {
         let path = below(root, &file.path);
         let Some(before) = before else {
@@ -85,7 +85,7 @@ fn take_back(root: &Path, plan: &Plan, replaced: Vec<Option<Before>>, mut record
     }
     if record.files.is_empty() {
         remove_folders(root, &record.folders);
-        let _ = Record::forget(root);
+        let _ = TuneRecord::forget(root);
     } else {
         let _ = record.write(root);
     }
@@ -100,7 +100,7 @@ fn remove_folders(root: &Path, folders: &[String]) {
 
 /// Restores the state before the first `--apply`.
 pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
-    let mut record = Record::read(root)?;
+    let mut record = TuneRecord::read(root)?;
     if record.files.is_empty() {
         println!("Nothing to undo: {} does not exist, so nothing was applied.", below(root, PLACE).display());
         return Ok(ExitCode::SUCCESS);
@@ -132,7 +132,7 @@ pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     }
     remove_folders(root, &record.folders);
     if left.is_empty() {
-        Record::forget(root)
+        TuneRecord::forget(root)
             .map_err(|error| format!("{}: {}", below(root, PLACE).display(), reason(&error)))?;
         println!(
             "Restart or reload the programs, as after --apply. `myriad tune` shows the current settings."
@@ -146,13 +146,13 @@ pub(super) fn undo(root: &Path, force: bool) -> Result<ExitCode, String> {
     Ok(ExitCode::FAILURE)
 }
 
-fn told(file: &ConfigFile, error: &io::Error) -> String {
+fn write_error(file: &ConfigFile, error: &io::Error) -> String {
     let remedy =
         if error.kind() == io::ErrorKind::PermissionDenied { "; run the command as root" } else { "" };
     format!("{}: {}{remedy}", file.path, reason(error))
 }
 
 /// Returns the option that names the root, for a command to type.
-fn of_root(root: &Path) -> String {
+fn root_option(root: &Path) -> String {
     if root == Path::new("/") { String::new() } else { format!(" --root {}", root.display()) }
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::tune::{ConfigFile, Format, Plan};
+use crate::tune::{ConfigFile, FileFormat, TuningPlan};
 
 use myriad_cli::machine_files::below;
 
 /// Runs each program to validate its files. A program that is not installed is reported as not run.
-pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
+pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     println!();
     for file in &plan.files {
         let Some(mut command) = command(root, file) else { continue };
@@ -18,9 +18,9 @@ pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
             println!("not checked: {}: {name} is not installed", file.path);
             continue;
         };
-        let said =
+        let output_text =
             String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-        if let Some(complaint) = complaint(file, output.status.success(), &said) {
+        if let Some(complaint) = complaint(file, output.status.success(), &output_text) {
             return Err(format!("{}: {name} rejects it: {complaint}", file.path));
         }
         println!("checked: {} by {name}", file.path);
@@ -32,7 +32,7 @@ pub(super) fn run(root: &Path, plan: &Plan) -> Result<(), String> {
 fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     let path = below(root, &file.path);
     let mut command = match file.format {
-        Format::FpmPool => {
+        FileFormat::FpmPool => {
             let fpm = path.parent()?.parent()?;
             let version = fpm.parent()?.file_name()?.to_str()?;
             let mut command = Command::new(format!("/usr/sbin/php-fpm{version}"));
@@ -40,14 +40,14 @@ fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
             command.env("PHP_INI_SCAN_DIR", fpm.join("conf.d"));
             command
         }
-        Format::MyCnf => {
+        FileFormat::MyCnf => {
             let server =
                 if file.path.contains("mariadb") { "/usr/sbin/mariadbd" } else { "/usr/sbin/mysqld" };
             let mut command = Command::new(server);
             command.arg(format!("--defaults-file={}", path.display())).args(["--help", "--verbose"]);
             command
         }
-        Format::Apache if root == Path::new("/") => {
+        FileFormat::Apache if root == Path::new("/") => {
             let mut command = Command::new("/usr/sbin/apache2ctl");
             command.arg("configtest");
             command
@@ -63,8 +63,8 @@ fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
     let words: &[&str] = match file.format {
         // The server exits successfully with an unknown variable that starts with `loose`, and warns of values that it
         // has adjusted.
-        Format::MyCnf => &["unknown variable", "unknown option", "adjusted", "[ERROR]"],
-        Format::FpmPool => &["ALERT", "ERROR", "WARNING: [pool"],
+        FileFormat::MyCnf => &["unknown variable", "unknown option", "adjusted", "[ERROR]"],
+        FileFormat::FpmPool => &["ALERT", "ERROR", "WARNING: [pool"],
         _ => &["Syntax error", "AH00180", "AH00513"],
     };
     let line = said.lines().find(|line| words.iter().any(|word| line.contains(word)));

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tune::{Facts, Worker, parse_amount};
+use crate::tune::{MachineFacts, PhpWorkerSize, parse_amount};
 use myriad_serve::machine_memory;
 
-use super::options::{DatabaseSaid, Options};
+use super::options::{DatabaseOption, TuneOptions};
 use super::programs::{apache, database, names, object_cache, php, text};
 use super::workers;
 use myriad_cli::machine_files::below;
 use myriad_cli::site_folder::SiteFolder;
-use myriad_cli::wordpress::{self, Layout};
+use myriad_cli::wordpress::{self, SiteLayout};
 
 /// Maximum number of PHP files counted, and of folders read.
 const MAX_FILES: usize = 1_000_000;
@@ -27,45 +27,46 @@ const KERNEL: [&str; 5] = [
 ];
 
 /// Facts, and the site whose files were counted.
-pub(super) struct Found {
-    pub(super) facts: Facts,
+pub(super) struct DetectedMachine {
+    pub(super) facts: MachineFacts,
     pub(super) site: Option<PathBuf>,
 }
 
 /// Collects all facts that the options do not provide.
-pub(super) fn look(options: &Options) -> Result<Found, String> {
+pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, String> {
     let root = options.root.as_path();
     let is_here = root == Path::new("/");
     let site = site(options)?;
     let memory = options.memory.unwrap_or_else(machine_memory);
-    let facts = Facts {
+    let facts = MachineFacts {
         memory,
         cores: options.cores.unwrap_or_else(cores),
         body: options.body.unwrap_or_else(body),
         php: php(root),
         worker: match options.worker {
-            Some(bytes) => Worker { bytes, measured: 1 },
+            Some(bytes) => PhpWorkerSize { bytes, measured: 1 },
             // Workers of this machine are unrelated to those of another root.
-            None => {
-                is_here.then(|| workers::measured(Path::new("/proc"))).flatten().unwrap_or(Worker::ASSUMED)
-            }
+            None => is_here
+                .then(|| workers::measured(Path::new("/proc")))
+                .flatten()
+                .unwrap_or(PhpWorkerSize::ASSUMED),
         },
         site_files: site.as_deref().map(count),
         database: match options.database {
-            DatabaseSaid::Nothing => database(root),
-            DatabaseSaid::Missing => None,
-            DatabaseSaid::This(database) => Some(database),
+            DatabaseOption::Nothing => database(root),
+            DatabaseOption::Missing => None,
+            DatabaseOption::This(database) => Some(database),
         },
         object_cache: object_cache(root),
         apache: apache(root),
         kernel: if is_here { kernel() } else { Vec::new() },
     };
-    Ok(Found { facts, site })
+    Ok(DetectedMachine { facts, site })
 }
 
 /// Returns the folder of the site: the named one, which must contain WordPress, else the first below `/var/www`.
-fn site(options: &Options) -> Result<Option<PathBuf>, String> {
-    let is_site = |folder: &Path| Layout::find(folder).is_ok_and(|layout| layout.is_some());
+fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
+    let is_site = |folder: &Path| SiteLayout::find(folder).is_ok_and(|layout| layout.is_some());
     if let Some(site) = &options.site {
         if !is_site(site) {
             return Err(format!(
@@ -93,7 +94,7 @@ fn site(options: &Options) -> Result<Option<PathBuf>, String> {
 /// skipped.
 fn count(site: &Path) -> u32 {
     let mut site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
-    let layout = Layout::find(&site).ok().flatten().unwrap_or_else(|| Layout::usual(site.clone()));
+    let layout = SiteLayout::find(&site).ok().flatten().unwrap_or_else(|| SiteLayout::usual(site.clone()));
     // Of releases, PHP runs the current one.
     let current = site.join(CURRENT);
     if layout.root.starts_with(&current) {

@@ -20,9 +20,9 @@ pub use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use options::Options;
+use options::TuneOptions;
 
-use myriad_cli::admin::{Act, help};
+use myriad_cli::admin::{ChangeAction, help};
 pub use workers::largest as largest_worker;
 
 /// Runs `myriad tune` with the arguments after its name.
@@ -34,14 +34,14 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
-    if options.act == Act::Undo {
+    let Some(options) = TuneOptions::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    if options.act == ChangeAction::Undo {
         return apply::undo(&options.root, options.force);
     }
-    let found = machine::look(&options)?;
+    let found = machine::detect_machine(&options)?;
     let plan = crate::tune::plan(&found.facts);
     report::print(&options.root, &found, &plan)?;
-    if options.act == Act::Apply {
+    if options.act == ChangeAction::Apply {
         return apply::apply(&options.root, &plan);
     }
     Ok(ExitCode::SUCCESS)

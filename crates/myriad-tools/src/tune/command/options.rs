@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::tune::{Database, parse_amount};
+use crate::tune::{DatabaseServer, parse_amount};
 
-use myriad_cli::admin::{Act, Known, Words};
+use myriad_cli::admin::{ChangeAction, CommandWords, KnownOption};
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -39,7 +39,7 @@ Prints each change with its reason. Changes nothing without --apply or --undo.
 Exit status: 0 on success; 1 on errors, or if --undo did not restore a file.
 ";
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     ("--apply", false),
     ("--undo", false),
     ("--force", false),
@@ -54,18 +54,18 @@ const OPTIONS: &[Known] = &[
 
 /// Value of `--database`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DatabaseSaid {
+pub(super) enum DatabaseOption {
     /// The option is missing: the installed database.
     Nothing,
     /// The value is `none`.
     Missing,
-    This(Database),
+    This(DatabaseServer),
 }
 
 /// Options of a command line; they replace facts that would be detected.
 #[derive(Clone, Debug)]
-pub(super) struct Options {
-    pub(super) act: Act,
+pub(super) struct TuneOptions {
+    pub(super) act: ChangeAction,
     pub(super) force: bool,
     pub(super) root: PathBuf,
     pub(super) site: Option<PathBuf>,
@@ -73,22 +73,22 @@ pub(super) struct Options {
     pub(super) cores: Option<u32>,
     pub(super) worker: Option<u64>,
     pub(super) body: Option<u64>,
-    pub(super) database: DatabaseSaid,
+    pub(super) database: DatabaseOption,
 }
 
 /// Minimum and maximum of planned memory, in bytes.
 const MEMORY: std::ops::RangeInclusive<u64> = 512 << 20..=16 << 40;
 
-impl Options {
+impl TuneOptions {
     /// Parses the words after `myriad tune`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
             return Ok(None);
         }
         words.at_most(0, "tune")?;
         let act = words.act()?;
-        if words.has("--force") && act != Act::Undo {
+        if words.has("--force") && act != ChangeAction::Undo {
             return Err("--force requires --undo".into());
         }
         let root = words.root()?;
@@ -120,7 +120,7 @@ impl Options {
     }
 }
 
-fn size(words: &Words, option: &str) -> Result<Option<u64>, String> {
+fn size(words: &CommandWords, option: &str) -> Result<Option<u64>, String> {
     let Some(text) = words.value(option) else { return Ok(None) };
     let size = parse_amount(&text).filter(|size| *size > 0);
     size.map(Some).ok_or_else(|| format!("{option} \"{text}\" is not a size; use 2g, 512m or 65536k"))
@@ -132,12 +132,12 @@ fn cores(text: &str) -> Result<u32, String> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the value is made for it")]
-fn database(text: Option<String>) -> Result<DatabaseSaid, String> {
+fn database(text: Option<String>) -> Result<DatabaseOption, String> {
     match text.as_deref() {
-        None => Ok(DatabaseSaid::Nothing),
-        Some("none") => Ok(DatabaseSaid::Missing),
-        Some(text) => Database::parse(text)
-            .map(DatabaseSaid::This)
+        None => Ok(DatabaseOption::Nothing),
+        Some("none") => Ok(DatabaseOption::Missing),
+        Some(text) => DatabaseServer::parse(text)
+            .map(DatabaseOption::This)
             .ok_or_else(|| format!("--database \"{text}\": must be mariadb-10.11, mysql-8.0 or none")),
     }
 }
@@ -146,8 +146,8 @@ fn database(text: Option<String>) -> Result<DatabaseSaid, String> {
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<Options>, String> {
-        Options::parse(arguments.iter().map(OsString::from))
+    fn parsed(arguments: &[&str]) -> Result<Option<TuneOptions>, String> {
+        TuneOptions::parse(arguments.iter().map(OsString::from))
     }
 
     #[test]
@@ -156,9 +156,9 @@ mod tests {
             parsed(&["--memory", "2g", "--cores=4", "--database", "none"]).expect("sound").expect("no help");
         assert_eq!(
             (options.memory, options.cores, options.database),
-            (Some(2 << 30), Some(4), DatabaseSaid::Missing)
+            (Some(2 << 30), Some(4), DatabaseOption::Missing)
         );
-        assert_eq!(options.act, Act::Show);
+        assert_eq!(options.act, ChangeAction::Show);
         for (arguments, part) in [
             (&["--apply", "--undo"][..], "not both"),
             (&["--memory", "lots"], "is not a size"),
@@ -178,8 +178,8 @@ mod tests {
     fn site_is_no_root() {
         let site = std::env::temp_dir().join(format!("myriad-tune-site-{}", std::process::id()));
         std::fs::create_dir_all(site.join("wp-includes")).expect("a folder");
-        let told = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
-        assert!(told.contains("specify it with --site"), "{told}");
+        let error = parsed(&["--root", &site.display().to_string()]).expect_err("no root");
+        assert!(error.contains("specify it with --site"), "{error}");
         std::fs::remove_dir_all(&site).expect("removed");
     }
 }

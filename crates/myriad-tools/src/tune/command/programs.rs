@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::tune::{Apache, Database, Mpm, ObjectCache, Php};
+use crate::tune::{ApacheSetup, DatabaseServer, InstalledPhp, Mpm, ObjectCacheServer};
 
 use myriad_cli::machine_files::below;
 
@@ -38,7 +38,7 @@ pub(super) fn ends(name: &str, ending: &str) -> bool {
 }
 
 /// Returns the newest PHP version that has a folder of php-fpm.
-pub(super) fn php(root: &Path) -> Option<Php> {
+pub(super) fn php(root: &Path) -> Option<InstalledPhp> {
     let top = below(root, "/etc/php");
     let version = |name: &String| {
         let (major, minor) = name.split_once('.')?;
@@ -49,7 +49,7 @@ pub(super) fn php(root: &Path) -> Option<Php> {
     let fpm = top.join(format!("{}.{}/fpm", version.0, version.1));
     let apcu = names(&fpm.join("conf.d")).iter().any(|name| name.ends_with("apcu.ini"));
     let (pools, with_status) = pools(&fpm.join("pool.d"));
-    Some(Php { version, pools, with_status, apcu })
+    Some(InstalledPhp { version, pools, with_status, apcu })
 }
 
 /// Returns the names of pools, and of those with a `pm.status_path`: sections of the files that Myriad has not written.
@@ -72,14 +72,14 @@ fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
 }
 
 /// Returns the database: that of the packages, else, for this machine, the server whose program prints its version.
-pub(super) fn database(root: &Path) -> Option<Database> {
+pub(super) fn database(root: &Path) -> Option<DatabaseServer> {
     let packages = text(&below(root, "/var/lib/dpkg/status")).unwrap_or_default();
     let installed = installed(&packages).or_else(|| asked(root))?;
-    Some(Database { data: size_of(&below(root, "/var/lib/mysql")), ..installed })
+    Some(DatabaseServer { data: size_of(&below(root, "/var/lib/mysql")), ..installed })
 }
 
 /// Returns the database server that is installed according to the list of packages.
-fn installed(packages: &str) -> Option<Database> {
+fn installed(packages: &str) -> Option<DatabaseServer> {
     packages.split("\n\n").find_map(|package| {
         let field = |name: &str| package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let name = field("Package").filter(|name| {
@@ -92,18 +92,18 @@ fn installed(packages: &str) -> Option<Database> {
         if !field("Status")?.ends_with(" installed") || name.contains("-core") {
             return None;
         }
-        Database::parse(&format!("{name} {}", field("Version")?))
+        DatabaseServer::parse(&format!("{name} {}", field("Version")?))
     })
 }
 
-fn asked(root: &Path) -> Option<Database> {
+fn asked(root: &Path) -> Option<DatabaseServer> {
     if root != Path::new("/") {
         return None;
     }
     let program =
         ["/usr/sbin/mariadbd", "/usr/sbin/mysqld"].into_iter().find(|path| Path::new(path).is_file())?;
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-    Database::parse(&String::from_utf8_lossy(&output.stdout))
+    DatabaseServer::parse(&String::from_utf8_lossy(&output.stdout))
 }
 
 /// Returns the total size of the files in a folder and its subfolders; `None` if it cannot be read.
@@ -123,7 +123,7 @@ fn size_of(folder: &Path) -> Option<u64> {
 }
 
 /// Returns the installed Redis or Valkey.
-pub(super) fn object_cache(root: &Path) -> Option<ObjectCache> {
+pub(super) fn object_cache(root: &Path) -> Option<ObjectCacheServer> {
     [("redis-server", "/etc/redis/redis.conf"), ("valkey-server", "/etc/valkey/valkey.conf")]
         .into_iter()
         .find_map(|(service, configuration)| {
@@ -138,7 +138,7 @@ pub(super) fn object_cache(root: &Path) -> Option<ObjectCache> {
                 Some(command.trim().to_owned())
             });
             let usual = || format!("/usr/bin/{service} {configuration} --supervised systemd --daemonize no");
-            Some(ObjectCache {
+            Some(ObjectCacheServer {
                 service: service.to_owned(),
                 configuration: configuration.to_owned(),
                 command: command.unwrap_or_else(usual),
@@ -147,7 +147,7 @@ pub(super) fn object_cache(root: &Path) -> Option<ObjectCache> {
 }
 
 /// Returns the installed Apache with its enabled processing module.
-pub(super) fn apache(root: &Path) -> Option<Apache> {
+pub(super) fn apache(root: &Path) -> Option<ApacheSetup> {
     let enabled = names(&below(root, "/etc/apache2/mods-enabled"));
     let has = |name: &str| enabled.iter().any(|known| known == name);
     let mpm = [
@@ -158,7 +158,7 @@ pub(super) fn apache(root: &Path) -> Option<Apache> {
     let (_, mpm) = mpm.into_iter().find(|(name, _)| has(name))?;
     // mod_php requires processes; it does not start with threads.
     let php = mpm == Mpm::Prefork && enabled.iter().any(|name| name.starts_with("php") && ends(name, "load"));
-    Some(Apache { mpm, php })
+    Some(ApacheSetup { mpm, php })
 }
 
 #[cfg(test)]

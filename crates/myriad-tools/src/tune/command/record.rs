@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use myriad_cli::machine_files::{self, Attributes, below, replace};
+use myriad_cli::machine_files::{self, FileAttributes, below, replace};
 
 /// Path of the record.
 pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
@@ -18,25 +18,25 @@ const FILE_BYTES: u64 = 1 << 20;
 
 /// State before the first `--apply`, and the files written since.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Record {
-    pub(super) files: Vec<Entry>,
+pub(super) struct TuneRecord {
+    pub(super) files: Vec<RecordedFile>,
     /// Created folders, the outermost first.
     pub(super) folders: Vec<String>,
 }
 
 /// Entry of one file.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct RecordedFile {
     pub(super) path: String,
     /// Original file; `None` if it did not exist.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<OriginalFile>,
     /// SHA-256 of the bytes written last.
     pub(super) written: String,
 }
 
 /// Original file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Before {
+pub(super) struct OriginalFile {
     /// Bytes in hexadecimal digits.
     bytes: String,
     mode: u32,
@@ -46,7 +46,7 @@ pub(super) struct Before {
     modified: u64,
 }
 
-impl Record {
+impl TuneRecord {
     /// Reads the record below a root; an empty one if it does not exist.
     pub(super) fn read(root: &Path) -> Result<Self, String> {
         let path = below(root, PLACE);
@@ -69,12 +69,12 @@ impl Record {
         machine_files::remove(root, PLACE)
     }
 
-    pub(super) fn entry(&mut self, path: &str) -> Option<&mut Entry> {
+    pub(super) fn entry(&mut self, path: &str) -> Option<&mut RecordedFile> {
         self.files.iter_mut().find(|entry| entry.path == path)
     }
 }
 
-impl Before {
+impl OriginalFile {
     /// Reads the present file; `None` if it does not exist. Only plain files are replaced.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let known = match fs::symlink_metadata(path) {
@@ -101,7 +101,7 @@ impl Before {
         let bytes = unhex(&self.bytes).ok_or_else(|| io::Error::other("the record is damaged"))?;
         let owner = rustix::process::geteuid().is_root().then_some((self.uid, self.gid));
         let modified = Some(UNIX_EPOCH + Duration::from_nanos(self.modified));
-        replace(path, &bytes, &Attributes { mode: self.mode, owner, modified })
+        replace(path, &bytes, &FileAttributes { mode: self.mode, owner, modified })
     }
 }
 
@@ -136,14 +136,14 @@ mod tests {
         let path = std::env::temp_dir().join(format!("myriad-before-{}", std::process::id()));
         fs::write(&path, b"a\xff\n").expect("file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("mode");
-        let before = Before::of(&path).expect("read").expect("there");
+        let before = OriginalFile::of(&path).expect("read").expect("there");
         fs::write(&path, "other").expect("file");
         before.restore(&path).expect("restored");
-        assert_eq!(Before::of(&path).expect("read"), Some(before));
+        assert_eq!(OriginalFile::of(&path).expect("read"), Some(before));
         assert_eq!(fs::read(&path).expect("file"), b"a\xff\n");
         fs::remove_file(&path).expect("clean");
-        assert_eq!(Before::of(&path).expect("none"), None);
-        assert!(Before::of(&std::env::temp_dir()).is_err());
+        assert_eq!(OriginalFile::of(&path).expect("none"), None);
+        assert!(OriginalFile::of(&std::env::temp_dir()).is_err());
         assert_eq!((unhex("0"), unhex("zz"), unhex("00ff")), (None, None, Some(vec![0, 255])));
     }
 }

@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::tune::{ConfigFile, Format, Plan, changes};
+use crate::tune::{ConfigFile, FileFormat, TuningPlan, changes};
 
-use super::machine::Found;
+use super::machine::DetectedMachine;
 use super::sources::{overridden, present};
 
 /// Maximum width of wrapped text.
 const WIDTH: usize = 96;
 
 /// Prints the facts, the memory budget of each program, and the changes.
-pub(super) fn print(root: &Path, found: &Found, plan: &Plan) -> Result<(), String> {
+pub(super) fn print(root: &Path, found: &DetectedMachine, plan: &TuningPlan) -> Result<(), String> {
     let mut text = facts(found);
     budget(plan, &mut text);
     let mut remarks = plan.remarks.clone();
@@ -22,7 +22,7 @@ pub(super) fn print(root: &Path, found: &Found, plan: &Plan) -> Result<(), Strin
         if !file_changes(root, file, &mut text) {
             same.push(file.path.as_str());
         }
-        if file.format == Format::PhpIni && file.path.contains("/fpm/") {
+        if file.format == FileFormat::PhpIni && file.path.contains("/fpm/") {
             remarks.extend(overridden(root, file));
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn print(root: &Path, found: &Found, plan: &Plan) -> Result<(), Strin
     }
 }
 
-fn facts(found: &Found) -> String {
+fn facts(found: &DetectedMachine) -> String {
     let facts = &found.facts;
     let mut text = format!("{} MB of memory, {} cores", facts.memory >> 20, facts.cores);
     if let Some(php) = &facts.php {
@@ -67,7 +67,7 @@ fn facts(found: &Found) -> String {
     text
 }
 
-fn budget(plan: &Plan, text: &mut String) {
+fn budget(plan: &TuningPlan, text: &mut String) {
     let budget = &plan.budget;
     let _ = writeln!(text, "\nMemory: {} MB can be used (three quarters)", budget.limit >> 20);
     for share in &budget.shares {
@@ -80,7 +80,7 @@ fn budget(plan: &Plan, text: &mut String) {
 fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     let present = present(root, file);
     let changes = changes(file, &present);
-    if changes.iter().all(crate::tune::Change::is_made) {
+    if changes.iter().all(crate::tune::SettingChange::is_made) {
         return false;
     }
     let _ = writeln!(text, "\n{}   ({})", file.path, file.program);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::tune::{ConfigFile, Format, Present, Source};
+use crate::tune::{ConfigFile, FileFormat, PresentFile, PresentSettings};
 
 use super::machine::kernel_value;
 use super::programs::{ends, names, text};
@@ -15,17 +15,17 @@ fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let place = |path: &str, ending| (path.to_owned(), ending);
     match file.format {
-        Format::PhpIni => vec![(format!("{above}/php.ini"), ""), (folder.to_owned(), "ini")],
-        Format::FpmPool => vec![(format!("{above}/php-fpm.conf"), ""), (folder.to_owned(), "conf")],
-        Format::MyCnf => {
+        FileFormat::PhpIni => vec![(format!("{above}/php.ini"), ""), (folder.to_owned(), "ini")],
+        FileFormat::FpmPool => vec![(format!("{above}/php-fpm.conf"), ""), (folder.to_owned(), "conf")],
+        FileFormat::MyCnf => {
             vec![
                 place("/etc/mysql/my.cnf", ""),
                 place("/etc/mysql/conf.d", "cnf"),
                 (folder.to_owned(), "cnf"),
             ]
         }
-        Format::Redis => vec![(format!("{folder}/{}", own_of(folder)), ""), (file.path.clone(), "")],
-        Format::Unit => {
+        FileFormat::Redis => vec![(format!("{folder}/{}", own_of(folder)), ""), (file.path.clone(), "")],
+        FileFormat::Unit => {
             let unit = folder.rsplit_once('/').map_or(folder, |(_, name)| name).trim_end_matches(".d");
             vec![
                 (format!("/usr/lib/systemd/system/{unit}"), ""),
@@ -33,14 +33,14 @@ fn places(file: &ConfigFile) -> Vec<(String, &'static str)> {
                 (folder.to_owned(), "conf"),
             ]
         }
-        Format::Apache => vec![
+        FileFormat::Apache => vec![
             place("/etc/apache2/apache2.conf", ""),
             place("/etc/apache2/mods-enabled", "conf"),
             place("/etc/apache2/ports.conf", ""),
             (folder.to_owned(), "conf"),
         ],
-        Format::Sysctl => vec![(folder.to_owned(), "conf"), place("/etc/sysctl.conf", "")],
-        Format::Limits => vec![place("/etc/security/limits.conf", ""), (folder.to_owned(), "conf")],
+        FileFormat::Sysctl => vec![(folder.to_owned(), "conf"), place("/etc/sysctl.conf", "")],
+        FileFormat::Limits => vec![place("/etc/security/limits.conf", ""), (folder.to_owned(), "conf")],
     }
 }
 
@@ -51,7 +51,7 @@ fn own_of(folder: &str) -> &'static str {
 
 /// Returns the present values of the settings of a file: those of the files, and for the root of this machine also
 /// those of the running kernel.
-pub(super) fn present(root: &Path, file: &ConfigFile) -> Present {
+pub(super) fn present(root: &Path, file: &ConfigFile) -> PresentSettings {
     let mut sources = Vec::new();
     for (path, ending) in places(file) {
         let place = below(root, &path);
@@ -63,12 +63,12 @@ pub(super) fn present(root: &Path, file: &ConfigFile) -> Present {
         };
         for path in paths {
             if let Some(text) = text(&below(root, &path)) {
-                sources.push(Source { path, format: file.format, text });
+                sources.push(PresentFile { path, format: file.format, text });
             }
         }
     }
-    let mut present = Present::read(&sources);
-    if file.format == Format::Sysctl && root == Path::new("/") {
+    let mut present = PresentSettings::read(&sources);
+    if file.format == FileFormat::Sysctl && root == Path::new("/") {
         for setting in &file.settings {
             if let Some(value) = kernel_value(&setting.name) {
                 present.put(file.format, "", &setting.name, value, "now".to_owned());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::tune::Worker;
+use crate::tune::PhpWorkerSize;
 
 use super::programs::{names, text};
 
@@ -10,9 +10,9 @@ use super::programs::{names, text};
 const LEAST: u64 = 32 << 20;
 
 /// Returns the size of a worker: the largest running php-fpm child plus a fifth. `None` if none runs.
-pub(super) fn measured(proc: &Path) -> Option<Worker> {
+pub(super) fn measured(proc: &Path) -> Option<PhpWorkerSize> {
     let (largest, measured) = largest(proc)?;
-    Some(Worker { bytes: (largest / 5 * 6).max(LEAST), measured })
+    Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), measured })
 }
 
 /// Returns the size of the largest running php-fpm child in bytes, and the number of running children.
@@ -69,7 +69,7 @@ mod tests {
             );
             std::fs::write(folder.join("smaps_rollup"), rollup).expect("file");
         }
-        assert_eq!(measured(&proc), Some(Worker { bytes: (60 << 20) / 5 * 6, measured: 2 }));
+        assert_eq!(measured(&proc), Some(PhpWorkerSize { bytes: (60 << 20) / 5 * 6, measured: 2 }));
         std::fs::remove_dir_all(&proc).expect("clean");
         assert_eq!(measured(&proc), None);
     }

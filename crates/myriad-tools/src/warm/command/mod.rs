@@ -13,7 +13,7 @@ pub use options::USAGE;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use options::Options;
+use options::WarmOptions;
 
 use myriad_cli::admin::help;
 
@@ -26,7 +26,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = Options::parse(arguments)? else { return Ok(help(options::USAGE)) };
+    let Some(options) = WarmOptions::parse(arguments)? else { return Ok(help(options::USAGE)) };
     let pages = pages::of(&options)?;
     work::run(&options, pages)
 }

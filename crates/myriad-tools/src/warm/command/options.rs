@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::warm::Budget;
+use crate::warm::PhpBudget;
 
-use myriad_cli::admin::{Known, Words};
-use myriad_cli::web::Target;
+use myriad_cli::admin::{CommandWords, KnownOption};
+use myriad_cli::web::WebTarget;
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
@@ -50,7 +50,7 @@ found.
 /// User agent of these requests, which the server treats as a tool with the lowest priority (presets/bots.conf).
 pub(super) const AGENT: &str = concat!("Myriad-Warm/", env!("CARGO_PKG_VERSION"));
 
-const OPTIONS: &[Known] = &[
+const OPTIONS: &[KnownOption] = &[
     ("--sitemap", true),
     ("--log", true),
     ("--by-heat", false),
@@ -69,20 +69,20 @@ const MOST: usize = 1_000_000;
 
 /// Source of the list of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum PageSource {
     /// Sitemap at a URL, or the sitemap of the site.
-    Sitemap(Option<Target>),
+    Sitemap(Option<WebTarget>),
     Log(PathBuf),
     Heat,
 }
 
 #[derive(Debug)]
-pub(super) struct Options {
-    pub(super) words: Words,
+pub(super) struct WarmOptions {
+    pub(super) words: CommandWords,
     /// Site; `None` for `--by-heat` of all sites.
-    pub(super) site: Option<Target>,
-    pub(super) source: Source,
-    pub(super) budget: Budget,
+    pub(super) site: Option<WebTarget>,
+    pub(super) source: PageSource,
+    pub(super) budget: PhpBudget,
     pub(super) limit: usize,
     /// Codings of `--encodings`; empty without the option.
     pub(super) encodings: Vec<String>,
@@ -90,22 +90,24 @@ pub(super) struct Options {
     pub(super) headers: Vec<(String, String)>,
 }
 
-impl Options {
+impl WarmOptions {
     /// Parses the words after `myriad warm`; `None` if help is requested.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let words = Words::parse(arguments, OPTIONS)?;
+        let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
             return Ok(None);
         }
         words.at_most(1, "warm")?;
-        let site = words.plain.first().map(|url| Target::parse(url)).transpose()?;
+        let site = words.plain.first().map(|url| WebTarget::parse(url)).transpose()?;
         let source = match (words.value("--sitemap"), words.value("--log"), words.has("--by-heat")) {
-            (sitemap, None, false) => Source::Sitemap(sitemap.map(|url| Target::parse(&url)).transpose()?),
-            (None, Some(log), false) => Source::Log(log.into()),
-            (None, None, true) => Source::Heat,
+            (sitemap, None, false) => {
+                PageSource::Sitemap(sitemap.map(|url| WebTarget::parse(&url)).transpose()?)
+            }
+            (None, Some(log), false) => PageSource::Log(log.into()),
+            (None, None, true) => PageSource::Heat,
             _ => return Err("--sitemap, --log and --by-heat exclude each other".into()),
         };
-        if site.is_none() && source != Source::Heat {
+        if site.is_none() && source != PageSource::Heat {
             return Err("no site specified; add its URL: myriad warm http://example.com/".into());
         }
         Ok(Some(Self {
@@ -121,9 +123,9 @@ impl Options {
     }
 }
 
-fn budget(text: Option<String>) -> Result<Budget, String> {
-    text.map_or(Ok(Budget::default()), |text| {
-        Budget::parse(&text).ok_or_else(|| {
+fn budget(text: Option<String>) -> Result<PhpBudget, String> {
+    text.map_or(Ok(PhpBudget::default()), |text| {
+        PhpBudget::parse(&text).ok_or_else(|| {
             format!("--budget \"{text}\": use the form N,P%: 2,25% for two pages in parallel, each a quarter of the time")
         })
     })
@@ -165,16 +167,16 @@ fn header(field: &str) -> Result<(String, String), String> {
 mod tests {
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Option<Options>, String> {
-        Options::parse(arguments.iter().map(OsString::from))
+    fn parsed(arguments: &[&str]) -> Result<Option<WarmOptions>, String> {
+        WarmOptions::parse(arguments.iter().map(OsString::from))
     }
 
     #[test]
     fn pages_come_from_one_place() {
         let source = |arguments: &[&str]| parsed(arguments).expect("sound").expect("no help").source;
-        assert_eq!(source(&["http://a.test/"]), Source::Sitemap(None));
-        assert_eq!(source(&["--by-heat"]), Source::Heat);
-        assert_eq!(source(&["a.test", "--log", "x"]), Source::Log("x".into()));
+        assert_eq!(source(&["http://a.test/"]), PageSource::Sitemap(None));
+        assert_eq!(source(&["--by-heat"]), PageSource::Heat);
+        assert_eq!(source(&["a.test", "--log", "x"]), PageSource::Log("x".into()));
         for (arguments, part) in [
             (&[][..], "no site specified"),
             (&["--log", "x"], "no site specified"),

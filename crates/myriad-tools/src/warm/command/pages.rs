@@ -5,14 +5,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::warm::{Heat, Sitemap, sitemaps_of_robots};
+use crate::warm::{RequestCounter, Sitemap, sitemaps_of_robots};
 use flate2::read::GzDecoder;
-use myriad_admin::protocol::{PageReport, PagesRequest, Reply, Request};
+use myriad_admin::protocol::{AdminReply, AdminRequest, PageReport, PagesRequest};
 
-use super::options::{AGENT, Options, Source};
-use myriad_cli::admin::Running;
+use super::options::{AGENT, PageSource, WarmOptions};
+use myriad_cli::admin::RunningServer;
 use myriad_cli::pidfile::reason;
-use myriad_cli::web::{Client, Target};
+use myriad_cli::web::{WebClient, WebTarget};
 
 /// Maximum number of sitemap files, and maximum decompressed length of one in bytes (sitemaps.org: 50 MB).
 const MOST_FILES: usize = 1000;
@@ -26,8 +26,8 @@ const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml
 
 /// Pages in the order of the requests, and the numbers of skipped pages.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
-    pub(super) targets: VecDeque<Target>,
+pub(super) struct PageList {
+    pub(super) targets: VecDeque<WebTarget>,
     /// Number of pages that are already fresh.
     pub(super) fresh: usize,
     /// Number of pages of other sites.
@@ -37,17 +37,17 @@ pub(super) struct Pages {
 }
 
 /// Finds the pages.
-pub(super) fn of(options: &Options) -> Result<Pages, String> {
+pub(super) fn of(options: &WarmOptions) -> Result<PageList, String> {
     let stored = stored(options);
-    if options.source == Source::Heat {
+    if options.source == PageSource::Heat {
         return Ok(by_heat(options, stored?));
     }
     let site = options.site.as_ref().ok_or("which site?")?;
-    let mut pages = Pages::default();
+    let mut pages = PageList::default();
     let found = match &options.source {
-        Source::Log(path) => of_log(path)?.into_iter().map(|path| site.with_path(&path)).collect(),
-        Source::Sitemap(said) => of_sitemaps(options, site, said.as_ref(), &mut pages)?,
-        Source::Heat => Vec::new(),
+        PageSource::Log(path) => of_log(path)?.into_iter().map(|path| site.with_path(&path)).collect(),
+        PageSource::Sitemap(said) => of_sitemaps(options, site, said.as_ref(), &mut pages)?,
+        PageSource::Heat => Vec::new(),
     };
     let stored = stored.unwrap_or_else(|why| {
         eprintln!("myriad: warm: the stored pages cannot be listed, so fresh pages are requested too: {why}");
@@ -70,20 +70,20 @@ pub(super) fn of(options: &Options) -> Result<Pages, String> {
 }
 
 /// Returns whether a page needs no request: it is fresh and has all requested encodings.
-fn is_done(page: &PageReport, options: &Options) -> bool {
+fn is_done(page: &PageReport, options: &WarmOptions) -> bool {
     page.is_fresh()
         && options.encodings.iter().all(|name| page.encodings.iter().any(|made| made.coding == *name))
 }
 
 /// Returns the stored pages of the host of the site.
-fn stored(options: &Options) -> Result<Vec<PageReport>, String> {
-    let running = Running::find(&options.words.server, options.words.socket.as_deref())?;
+fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
+    let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let host = options.site.as_ref().map(|site| site.host().to_owned());
     let mut pages = Vec::new();
-    running.ask(
-        &Request::Pages(PagesRequest { host, limit: Some(MOST_STORED), ..PagesRequest::default() }),
+    running.send_request(
+        &AdminRequest::Pages(PagesRequest { host, limit: Some(MOST_STORED), ..PagesRequest::default() }),
         |reply| {
-            if let Reply::Page(page) = reply {
+            if let AdminReply::Page(page) = reply {
                 pages.push(*page);
             }
             Ok(true)
@@ -93,11 +93,11 @@ fn stored(options: &Options) -> Result<Vec<PageReport>, String> {
 }
 
 /// Returns stale stored pages, those with most hits first.
-fn by_heat(options: &Options, mut stored: Vec<PageReport>) -> Pages {
+fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
-    let (mut pages, mut seen) = (Pages::default(), HashSet::new());
+    let (mut pages, mut seen) = (PageList::default(), HashSet::new());
     for page in &stored {
-        let Some(target) = page.url.as_deref().and_then(|url| Target::parse(url).ok()) else { continue };
+        let Some(target) = page.url.as_deref().and_then(|url| WebTarget::parse(url).ok()) else { continue };
         if is_done(page, options) {
             pages.fresh += 1;
         } else if pages.targets.len() >= options.limit {
@@ -111,11 +111,11 @@ fn by_heat(options: &Options, mut stored: Vec<PageReport>) -> Pages {
 
 /// Returns the targets in a log, the most requested first.
 fn of_log(path: &Path) -> Result<Vec<String>, String> {
-    let told = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
+    let describe_error = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
     let reader: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        let file = File::open(path).map_err(|error| told(&error))?;
+        let file = File::open(path).map_err(|error| describe_error(&error))?;
         if path.extension().is_some_and(|end| end == "gz") {
             Box::new(GzDecoder::new(file))
         } else {
@@ -123,18 +123,20 @@ fn of_log(path: &Path) -> Result<Vec<String>, String> {
         }
     };
     let (mut lines, mut line, mut heat) =
-        (BufReader::with_capacity(256 << 10, reader), Vec::new(), Heat::default());
+        (BufReader::with_capacity(256 << 10, reader), Vec::new(), RequestCounter::default());
     loop {
         line.clear();
-        let read =
-            (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|error| told(&error))?;
+        let read = (&mut lines)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)
+            .map_err(|error| describe_error(&error))?;
         if read == 0 {
             break;
         }
         heat.add(line.trim_ascii_end());
     }
     let passed_over = heat.passed_over();
-    let targets = heat.hottest();
+    let targets = heat.most_requested();
     if targets.is_empty() {
         return Err(format!(
             "--log {}: no GET request with status 200 in {passed_over} lines; check that the format is `combined`",
@@ -146,24 +148,24 @@ fn of_log(path: &Path) -> Result<Vec<String>, String> {
 
 /// Returns the pages of the sitemaps of the site, in their order.
 fn of_sitemaps(
-    options: &Options,
-    site: &Target,
-    said: Option<&Target>,
-    pages: &mut Pages,
-) -> Result<Vec<Target>, String> {
-    let mut client = Client::new(options.at.as_deref(), AGENT);
-    let mut files: VecDeque<Target> = said.cloned().into_iter().collect();
+    options: &WarmOptions,
+    site: &WebTarget,
+    named_sitemap: Option<&WebTarget>,
+    pages: &mut PageList,
+) -> Result<Vec<WebTarget>, String> {
+    let mut client = WebClient::new(options.at.as_deref(), AGENT);
+    let mut files: VecDeque<WebTarget> = named_sitemap.cloned().into_iter().collect();
     if files.is_empty() {
         let robots = read(&mut client, options, &site.with_path("/robots.txt"))?.unwrap_or_default();
-        files.extend(sitemaps_of_robots(&robots).iter().filter_map(|url| Target::parse(url).ok()));
+        files.extend(sitemaps_of_robots(&robots).iter().filter_map(|url| WebTarget::parse(url).ok()));
         files.extend(USUAL.map(|path| site.with_path(path)));
     }
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
-    let is_ours = |target: &Target| target.tls == site.tls && target.authority == site.authority;
+    let is_ours = |target: &WebTarget| target.tls == site.tls && target.authority == site.authority;
     let mut other = None;
     while let Some(file) = files.pop_front().filter(|_| seen.len() < MOST_FILES) {
         // A sitemap that robots.txt names, or the first existing one of the usual names, is sufficient.
-        let is_usual = said.is_none() && USUAL.contains(&file.path.as_str()) && !found.is_empty();
+        let is_usual = named_sitemap.is_none() && USUAL.contains(&file.path.as_str()) && !found.is_empty();
         if is_usual || !is_ours(&file) || !seen.insert(file.path.clone()) {
             other = other.or_else(|| (!is_ours(&file)).then(|| file.to_string()));
             continue;
@@ -171,11 +173,11 @@ fn of_sitemaps(
         let Some(bytes) = read(&mut client, options, &file)? else { continue };
         let sitemap = Sitemap::read(&bytes);
         for url in sitemap.sitemaps.iter().rev() {
-            files.extend(Target::parse(url));
+            files.extend(WebTarget::parse(url));
             // Files of an index precede further indexes.
             files.rotate_right(1);
         }
-        for target in sitemap.pages.iter().filter_map(|url| Target::parse(url).ok()) {
+        for target in sitemap.pages.iter().filter_map(|url| WebTarget::parse(url).ok()) {
             if is_ours(&target) {
                 found.push(target);
             } else {
@@ -200,7 +202,11 @@ fn of_sitemaps(
 }
 
 /// Returns the decompressed bytes of a file; `None` if it does not exist.
-fn read(client: &mut Client, options: &Options, target: &Target) -> Result<Option<Vec<u8>>, String> {
+fn read(
+    client: &mut WebClient,
+    options: &WarmOptions,
+    target: &WebTarget,
+) -> Result<Option<Vec<u8>>, String> {
     let fields: Vec<_> =
         options.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let answer = client.get(target, &fields).map_err(|error| error.to_string())?;

@@ -8,12 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::warm::Pace;
+use crate::warm::WarmPace;
 use serde::Serialize;
 
-use super::options::{AGENT, Options};
-use super::pages::Pages;
-use myriad_cli::web::{Answer, Client, Failure, Target};
+use super::options::{AGENT, WarmOptions};
+use super::pages::PageList;
+use myriad_cli::web::{WebAnswer, WebClient, WebFailure, WebTarget};
 
 /// Interval between lines of progress.
 const PROGRESS: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const UNREACHABLE: u32 = 5;
 
 /// Results of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-struct Counts {
+struct WarmCounts {
     asked: usize,
     /// Pages fetched from PHP.
     made: usize,
@@ -48,21 +48,21 @@ struct Counts {
     php_ms: u64,
 }
 
-struct Work<'o> {
-    options: &'o Options,
-    targets: Mutex<VecDeque<Target>>,
-    pace: Mutex<Pace>,
-    counts: Mutex<Counts>,
+struct WarmRun<'o> {
+    options: &'o WarmOptions,
+    targets: Mutex<VecDeque<WebTarget>>,
+    pace: Mutex<WarmPace>,
+    counts: Mutex<WarmCounts>,
     unreachable: AtomicU32,
     /// First failure, for the final message.
     failure: Mutex<Option<String>>,
     all: usize,
     start: Instant,
-    told: Mutex<Instant>,
+    last_progress: Mutex<Instant>,
 }
 
 /// Requests all pages. The exit status is 0, 1 if a page failed, 2 if no page was found.
-pub(super) fn run(options: &Options, pages: Pages) -> Result<ExitCode, String> {
+pub(super) fn run(options: &WarmOptions, pages: PageList) -> Result<ExitCode, String> {
     let all = pages.targets.len();
     if !options.words.has("--quiet") {
         let mut left_out = String::new();
@@ -78,81 +78,93 @@ pub(super) fn run(options: &Options, pages: Pages) -> Result<ExitCode, String> {
         eprintln!("{all} pages to request{left_out}");
     }
     let (start, fresh) = (Instant::now(), pages.fresh);
-    let work = Work {
+    let work = WarmRun {
         options,
         targets: Mutex::new(pages.targets),
-        pace: Mutex::new(Pace::new(options.budget)),
+        pace: Mutex::new(WarmPace::new(options.budget)),
         counts: Mutex::default(),
         unreachable: AtomicU32::new(0),
         failure: Mutex::default(),
         all,
         start,
-        told: Mutex::new(start),
+        last_progress: Mutex::new(start),
     };
     std::thread::scope(|scope| {
         for _ in 0..options.budget.at_once.min(all.max(1)) {
-            scope.spawn(|| work.ask_all());
+            scope.spawn(|| work.request_all());
         }
     });
     work.total(fresh)
 }
 
-impl Work<'_> {
-    fn ask_all(&self) {
-        let mut client = Client::new(self.options.at.as_deref(), AGENT);
+impl WarmRun<'_> {
+    fn request_all(&self) {
+        let mut client = WebClient::new(self.options.at.as_deref(), AGENT);
         loop {
-            let Some(target) = held(&self.targets).pop_front() else { break };
+            let Some(target) = locked(&self.targets).pop_front() else { break };
             if self.unreachable.load(Ordering::Relaxed) >= UNREACHABLE {
                 break;
             }
-            self.ask(&mut client, &target);
+            self.request_page(&mut client, &target);
             self.progress();
         }
     }
 
     /// Requests one page in each encoding, and pauses.
-    fn ask(&self, client: &mut Client, target: &Target) {
+    fn request_page(&self, client: &mut WebClient, target: &WebTarget) {
         let first = self.options.encodings.first().map_or("gzip", String::as_str);
-        held(&self.counts).asked += 1;
+        locked(&self.counts).asked += 1;
         for _ in 0..=REFUSALS {
             let start = Instant::now();
             let answer = match self.get(client, target, first) {
                 Ok(answer) => answer,
-                Err(error) => return self.failed(&error),
+                Err(error) => return self.count_failure(&error),
             };
             self.unreachable.store(0, Ordering::Relaxed);
             if matches!(answer.status, 429 | 503) {
                 let later = answer.field("Retry-After").and_then(|value| value.trim().parse().ok());
-                held(&self.counts).refused += 1;
-                let rest = held(&self.pace).after_refusal(later);
+                locked(&self.counts).refused += 1;
+                let rest = locked(&self.pace).after_refusal(later);
                 sleep(Duration::from_millis(rest));
                 continue;
             }
             if answer.status >= 400 {
-                return self.failed(&Failure::Broken(format!("{target} returned status {}", answer.status)));
+                return self.count_failure(&WebFailure::Broken(format!(
+                    "{target} returned status {}",
+                    answer.status
+                )));
             }
             self.count(client, target, first, &answer, start);
             return self.encode(client, target, &answer);
         }
-        self.failed(&Failure::Broken(format!(
+        self.count_failure(&WebFailure::Broken(format!(
             "{target} was rejected {} times because PHP is overloaded",
             REFUSALS + 1
         )));
     }
 
     /// Counts a page by its cache status, and pauses according to the time that PHP took.
-    fn count(&self, client: &mut Client, target: &Target, coding: &str, answer: &Answer, start: Instant) {
+    fn count(
+        &self,
+        client: &mut WebClient,
+        target: &WebTarget,
+        coding: &str,
+        answer: &WebAnswer,
+        start: Instant,
+    ) {
         let state = answer.field("X-Cache").unwrap_or_default();
         let is_stale = matches!(state.as_str(), "STALE" | "UPDATING");
-        if is_stale && !self.await_new(client, target, coding) {
-            return self
-                .failed(&Failure::Broken(format!("{target} was still stale after {} s", REFRESH.as_secs())));
+        if is_stale && !self.wait_for_refresh(client, target, coding) {
+            return self.count_failure(&WebFailure::Broken(format!(
+                "{target} was still stale after {} s",
+                REFRESH.as_secs()
+            )));
         }
         // PHP runs until the first byte, or until the refreshed page is stored.
         let took = if is_stale { start.elapsed() } else { answer.first_byte };
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         {
-            let mut counts = held(&self.counts);
+            let mut counts = locked(&self.counts);
             match state.as_str() {
                 "HIT" => counts.fresh += 1,
                 "MISS" | "EXPIRED" | "REVALIDATED" => counts.made += 1,
@@ -164,12 +176,12 @@ impl Work<'_> {
             }
             counts.php_ms += took;
         }
-        let rest = held(&self.pace).after_page(took);
+        let rest = locked(&self.pace).after_page(took);
         sleep(Duration::from_millis(rest));
     }
 
     /// Waits until the refreshed page replaces the stale one. The checks cause no PHP request.
-    fn await_new(&self, client: &mut Client, target: &Target, coding: &str) -> bool {
+    fn wait_for_refresh(&self, client: &mut WebClient, target: &WebTarget, coding: &str) -> bool {
         let start = Instant::now();
         let mut pause = LOOK;
         while start.elapsed() < REFRESH {
@@ -184,43 +196,43 @@ impl Work<'_> {
     }
 
     /// Requests the page in each encoding, so that it is generated.
-    fn encode(&self, client: &mut Client, target: &Target, first: &Answer) {
+    fn encode(&self, client: &mut WebClient, target: &WebTarget, first: &WebAnswer) {
         for (index, coding) in self.options.encodings.iter().enumerate() {
-            let said = if index == 0 {
+            let content_coding = if index == 0 {
                 first.field("Content-Encoding")
             } else {
                 self.get(client, target, coding).ok().and_then(|answer| answer.field("Content-Encoding"))
             };
-            if said.as_deref() == Some(coding) {
-                held(&self.counts).encodings += 1;
+            if content_coding.as_deref() == Some(coding) {
+                locked(&self.counts).encodings += 1;
             }
         }
     }
 
-    fn get(&self, client: &mut Client, target: &Target, coding: &str) -> Result<Answer, Failure> {
+    fn get(&self, client: &mut WebClient, target: &WebTarget, coding: &str) -> Result<WebAnswer, WebFailure> {
         let mut fields = vec![("Accept-Encoding", coding)];
         fields.extend(self.options.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         client.get(target, &fields)
     }
 
-    fn failed(&self, error: &Failure) {
-        if matches!(error, Failure::NotReached(_)) {
+    fn count_failure(&self, error: &WebFailure) {
+        if matches!(error, WebFailure::NotReached(_)) {
             self.unreachable.fetch_add(1, Ordering::Relaxed);
         }
-        held(&self.counts).failed += 1;
-        held(&self.failure).get_or_insert_with(|| error.to_string());
+        locked(&self.counts).failed += 1;
+        locked(&self.failure).get_or_insert_with(|| error.to_string());
     }
 
     fn progress(&self) {
         if self.options.words.has("--quiet") {
             return;
         }
-        let mut told = held(&self.told);
-        if told.elapsed() < PROGRESS {
+        let mut last_progress = locked(&self.last_progress);
+        if last_progress.elapsed() < PROGRESS {
             return;
         }
-        *told = Instant::now();
-        let (counts, usual) = (*held(&self.counts), held(&self.pace).usual_ms().unwrap_or(0));
+        *last_progress = Instant::now();
+        let (counts, usual) = (*locked(&self.counts), locked(&self.pace).usual_ms().unwrap_or(0));
         eprintln!(
             "{} of {}: {} generated, {} failed, a page takes {usual} ms",
             counts.asked,
@@ -231,22 +243,22 @@ impl Work<'_> {
     }
 
     fn total(&self, fresh: usize) -> Result<ExitCode, String> {
-        let mut counts = *held(&self.counts);
+        let mut counts = *locked(&self.counts);
         counts.fresh += fresh;
         let known = self.all + fresh;
         if self.options.words.has("--json") {
             println!("{}", serde_json::to_string(&counts).map_err(|error| error.to_string())?);
         } else {
-            self.tell(&counts, known);
+            self.print_summary(&counts, known);
         }
-        let failure = held(&self.failure).take();
+        let failure = locked(&self.failure).take();
         if let Some(why) = failure {
             return Err(format!("{} of {} pages failed, the first: {why}", counts.failed, known));
         }
         Ok(if known == 0 { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
-    fn tell(&self, counts: &Counts, known: usize) {
+    fn print_summary(&self, counts: &WarmCounts, known: usize) {
         let took = self.start.elapsed().as_secs_f64();
         let php = counts.php_ms as f64 / 1000.0;
         let mut parts = Vec::new();
@@ -272,6 +284,6 @@ impl Work<'_> {
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

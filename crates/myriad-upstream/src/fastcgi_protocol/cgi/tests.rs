@@ -1,12 +1,12 @@
 use super::*;
 
 /// Status, reason, fields and length.
-type Head = (u16, String, Vec<(String, String)>, usize);
+type ExpectedHead = (u16, String, Vec<(String, String)>, usize);
 
-fn head(text: &str) -> Result<Head, HeadError> {
+fn head(text: &str) -> Result<ExpectedHead, HeadError> {
     match parse_head(text.as_bytes(), 4096)? {
-        Parsed::Partial => panic!("{text:?} is a whole head"),
-        Parsed::Complete(head, length) => {
+        ParsedHead::Partial => panic!("{text:?} is a whole head"),
+        ParsedHead::Complete(head, length) => {
             let string = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             let fields = head.fields.iter().map(|(name, value)| (string(name), string(value))).collect();
             Ok((head.status, string(&head.reason), fields, length))
@@ -108,8 +108,8 @@ fn head_is_partial_at_every_split_and_then_the_same() {
     let text = b"Status: 301\r\nLocation: /a\nX: y\r\n\r\nrest";
     for cut in 0..=text.len() {
         match parse_head(&text[..cut], 4096).unwrap() {
-            Parsed::Partial => assert!(cut < text.len() - 4, "cut at {cut}"),
-            Parsed::Complete(head, length) => {
+            ParsedHead::Partial => assert!(cut < text.len() - 4, "cut at {cut}"),
+            ParsedHead::Complete(head, length) => {
                 assert!(cut >= text.len() - 4, "cut at {cut}");
                 assert_eq!((head.status, head.fields.len(), length), (301, 2, text.len() - 4));
             }
@@ -120,10 +120,10 @@ fn head_is_partial_at_every_split_and_then_the_same() {
 #[test]
 fn size_is_bounded_exactly() {
     let text = format!("A: {}\n\n", "x".repeat(100));
-    assert!(matches!(parse_head(text.as_bytes(), text.len()), Ok(Parsed::Complete(..))));
+    assert!(matches!(parse_head(text.as_bytes(), text.len()), Ok(ParsedHead::Complete(..))));
     assert_eq!(parse_head(text.as_bytes(), text.len() - 1).unwrap_err(), HeadError::TooBig);
     assert_eq!(parse_head(&text.as_bytes()[..50], 50).unwrap_err(), HeadError::TooBig);
-    assert!(matches!(parse_head(&text.as_bytes()[..49], 50), Ok(Parsed::Partial)));
+    assert!(matches!(parse_head(&text.as_bytes()[..49], 50), Ok(ParsedHead::Partial)));
     let many = "A: b\n".repeat(MAX_FIELDS + 1) + "\n";
     assert_eq!(parse_head(many.as_bytes(), 1 << 20).unwrap_err(), HeadError::TooBig);
 }
@@ -140,7 +140,7 @@ fn mutated_heads_never_panic() {
             bytes[at] = if random.bool() { random.u8(..) } else { *random.choice(b"\r\n: \0H/").unwrap() };
         }
         bytes.truncate(random.usize(0..=bytes.len()));
-        if let Ok(Parsed::Complete(head, length)) = parse_head(&bytes, 200) {
+        if let Ok(ParsedHead::Complete(head, length)) = parse_head(&bytes, 200) {
             assert!((200..=999).contains(&head.status), "seed {seed}");
             assert!(length <= bytes.len() && bytes[length - 1] == b'\n', "seed {seed}");
             for (name, value) in head.fields.iter() {

@@ -22,14 +22,18 @@ fn end_record(app_status: u32, protocol_status: u8, padding: u8) -> Vec<u8> {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Answer {
+struct DecodedOutput {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
-    stdout_ended: bool,
-    end: Option<End>,
+    stdout_closed: bool,
+    end: Option<EndRequest>,
 }
 
-fn drain(decoder: &mut Decoder, input: &mut BytesMut, answer: &mut Answer) -> Result<(), DecodeError> {
+fn drain(
+    decoder: &mut ResponderDecoder,
+    input: &mut BytesMut,
+    answer: &mut DecodedOutput,
+) -> Result<(), FastCgiError> {
     while let Some(event) = decoder.decode(input)? {
         match event {
             Event::Stdout(data) => {
@@ -40,15 +44,18 @@ fn drain(decoder: &mut Decoder, input: &mut BytesMut, answer: &mut Answer) -> Re
                 assert!(!data.is_empty());
                 answer.stderr.extend_from_slice(&data);
             }
-            Event::StdoutEnd => answer.stdout_ended = true,
+            Event::StdoutEnd => answer.stdout_closed = true,
             Event::End(end) => assert_eq!(answer.end.replace(end), None, "one end"),
         }
     }
     Ok(())
 }
 
-fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Answer, bool), DecodeError> {
-    let (mut decoder, mut input, mut answer) = (Decoder::new(), BytesMut::new(), Answer::default());
+fn decode_pieces<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<(DecodedOutput, bool), FastCgiError> {
+    let (mut decoder, mut input, mut answer) =
+        (ResponderDecoder::new(), BytesMut::new(), DecodedOutput::default());
     for piece in pieces {
         input.extend_from_slice(piece);
         drain(&mut decoder, &mut input, &mut answer)?;
@@ -57,7 +64,7 @@ fn decode_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Answ
     Ok((answer, decoder.is_clean_end()))
 }
 
-fn sample() -> (Vec<u8>, Answer) {
+fn sample() -> (Vec<u8>, DecodedOutput) {
     let mut bytes = Vec::new();
     bytes.extend(record(7, 1, b"PHP Warning: a", 2));
     bytes.extend(record(6, 1, b"Status: 404\r\n\r\n", 1));
@@ -67,11 +74,11 @@ fn sample() -> (Vec<u8>, Answer) {
     bytes.extend(record(7, 1, b"", 0));
     bytes.extend(record(6, 1, b"", 0));
     bytes.extend(end_record(7, 0, 0));
-    let answer = Answer {
+    let answer = DecodedOutput {
         stdout: b"Status: 404\r\n\r\nHello world".to_vec(),
         stderr: b"PHP Warning: a".to_vec(),
-        stdout_ended: true,
-        end: Some(End { app_status: 7, protocol_status: ProtocolStatus::RequestComplete }),
+        stdout_closed: true,
+        end: Some(EndRequest { app_status: 7, protocol_status: ProtocolStatus::RequestComplete }),
     };
     (bytes, answer)
 }
@@ -111,7 +118,9 @@ fn padding_after_the_end_is_awaited_before_reuse() {
 fn content_is_not_copied() {
     let mut input = BytesMut::from(&record(6, 1, &[b'x'; 1000], 0)[..]);
     let place = input[HEADER_LEN..].as_ptr();
-    let Some(Event::Stdout(data)) = Decoder::new().decode(&mut input).unwrap() else { panic!("stdout") };
+    let Some(Event::Stdout(data)) = ResponderDecoder::new().decode(&mut input).unwrap() else {
+        panic!("stdout")
+    };
     assert_eq!(data.as_ptr(), place);
 }
 
@@ -125,7 +134,7 @@ fn protocol_statuses_are_distinguished() {
         (9, ProtocolStatus::Other(9)),
     ] {
         let (answer, _) = decode_pieces([&end_record(u32::MAX, number, 0)[..]]).unwrap();
-        assert_eq!(answer.end, Some(End { app_status: u32::MAX, protocol_status: status }));
+        assert_eq!(answer.end, Some(EndRequest { app_status: u32::MAX, protocol_status: status }));
     }
 }
 
@@ -134,15 +143,15 @@ fn what_no_responder_sends_is_refused_by_name() {
     let mut wrong_version = record(6, 1, b"x", 0);
     wrong_version[0] = 72;
     for (bytes, error) in [
-        (wrong_version, DecodeError::Version(72)),
-        (record(12, 1, b"x", 0), DecodeError::RecordType(12)),
-        (record(1, 1, b"12345678", 0), DecodeError::RecordType(1)),
-        (record(11, 1, b"12345678", 0), DecodeError::RecordType(11)),
-        (record(6, 2, b"x", 0), DecodeError::RequestId(2)),
-        (record(6, 0, b"x", 0), DecodeError::RequestId(0)),
-        (record(3, 257, b"12345678", 0), DecodeError::RequestId(257)),
-        (record(3, 1, b"1234567", 0), DecodeError::EndLength(7)),
-        ([end_record(0, 0, 0), record(6, 1, b"late", 0)].concat(), DecodeError::AfterEnd),
+        (wrong_version, FastCgiError::Version(72)),
+        (record(12, 1, b"x", 0), FastCgiError::RecordType(12)),
+        (record(1, 1, b"12345678", 0), FastCgiError::RecordType(1)),
+        (record(11, 1, b"12345678", 0), FastCgiError::RecordType(11)),
+        (record(6, 2, b"x", 0), FastCgiError::RequestId(2)),
+        (record(6, 0, b"x", 0), FastCgiError::RequestId(0)),
+        (record(3, 257, b"12345678", 0), FastCgiError::RequestId(257)),
+        (record(3, 1, b"1234567", 0), FastCgiError::EndLength(7)),
+        ([end_record(0, 0, 0), record(6, 1, b"late", 0)].concat(), FastCgiError::AfterEnd),
     ] {
         assert_eq!(decode_pieces([&bytes[..]]).unwrap_err(), error);
         assert_eq!(decode_pieces(bytes.chunks(1)).unwrap_err(), error);
@@ -152,7 +161,7 @@ fn what_no_responder_sends_is_refused_by_name() {
 #[test]
 fn endless_empty_records_are_refused() {
     let bytes = record(7, 1, b"", 0).repeat(MAX_IDLE_RECORDS as usize + 1);
-    assert_eq!(decode_pieces([&bytes[..]]).unwrap_err(), DecodeError::Babble);
+    assert_eq!(decode_pieces([&bytes[..]]).unwrap_err(), FastCgiError::EmptyRecords);
     assert!(decode_pieces([&bytes[HEADER_LEN..]]).is_ok());
 }
 
@@ -161,7 +170,7 @@ fn messages_without_output_have_an_end() {
     let message = record(7, 1, &vec![b'x'; 1 << 15], 0);
     let most = message.repeat(MAX_STDERR as usize >> 15);
     assert!(decode_pieces([&most[..]]).is_ok());
-    assert_eq!(decode_pieces([&most[..], &message[..]]).unwrap_err(), DecodeError::Stderr);
+    assert_eq!(decode_pieces([&most[..], &message[..]]).unwrap_err(), FastCgiError::Stderr);
     assert!(decode_pieces([&most[..], &record(6, 1, b"a", 0), &message[..]]).is_ok());
 }
 
@@ -169,7 +178,7 @@ fn messages_without_output_have_an_end() {
 fn random_answers_survive_random_cuts() {
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut bytes, mut expected) = (Vec::new(), Answer::default());
+        let (mut bytes, mut expected) = (Vec::new(), DecodedOutput::default());
         for _ in 0..random.usize(0..12) {
             let content: Vec<u8> = (0..random.usize(1..3000)).map(|_| random.u8(..)).collect();
             let to_stderr = random.bool();
@@ -177,7 +186,7 @@ fn random_answers_survive_random_cuts() {
             if to_stderr { &mut expected.stderr } else { &mut expected.stdout }.extend_from_slice(&content);
         }
         bytes.extend(end_record(3, 0, random.u8(0..8)));
-        expected.end = Some(End { app_status: 3, protocol_status: ProtocolStatus::RequestComplete });
+        expected.end = Some(EndRequest { app_status: 3, protocol_status: ProtocolStatus::RequestComplete });
         let mut pieces = Vec::new();
         let mut rest = &bytes[..];
         while !rest.is_empty() {

@@ -6,8 +6,8 @@ use crate::h1::request_framing;
 fn verdict(text: &[u8]) -> Result<(), ParseError> {
     let (result, head) = parse_with(text, &HeadLimits::default());
     match result? {
-        Parsed::Partial => panic!("not complete: {}", text.escape_ascii()),
-        Parsed::Complete(_) => request_framing(&head).map(|_| ()),
+        ParseStatus::Partial => panic!("not complete: {}", text.escape_ascii()),
+        ParseStatus::Complete(_) => request_framing(&head).map(|_| ()),
     }
 }
 
@@ -112,7 +112,7 @@ fn a_byte_anywhere_never_hides_a_field() {
                 text.extend_from_slice(b"\r\n\r\n");
                 let limits = HeadLimits { ignore_invalid_headers: false, ..HeadLimits::default() };
                 let (result, head) = parse_with(&text, &limits);
-                let Ok(Parsed::Complete(len)) = result else { continue };
+                let Ok(ParseStatus::Complete(len)) = result else { continue };
                 assert_agrees_with_plain_reading(&text[..len], &head);
             }
         }

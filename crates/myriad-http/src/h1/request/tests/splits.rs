@@ -14,14 +14,14 @@ fn feed(
     text: &[u8],
     ends: impl Iterator<Item = usize>,
     limits: &HeadLimits,
-) -> (Result<Parsed, ParseError>, RequestHead) {
+) -> (Result<ParseStatus, ParseError>, RequestHead) {
     let mut head =
-        RequestHead::from_parts(b"STALE", b"/stale", Version::Http2, [(&b"Host"[..], &b"stale"[..])]);
-    let mut progress = Progress::default();
-    let mut result = Ok(Parsed::Partial);
+        RequestHead::from_parts(b"STALE", b"/stale", HttpVersion::Http2, [(&b"Host"[..], &b"stale"[..])]);
+    let mut progress = HeadScanState::default();
+    let mut result = Ok(ParseStatus::Partial);
     for end in ends {
         result = resume_request(&text[..end], &mut progress, limits, &mut head);
-        if result != Ok(Parsed::Partial) {
+        if result != Ok(ParseStatus::Partial) {
             break;
         }
     }
@@ -33,7 +33,7 @@ fn assert_same(text: &[u8], ends: impl Iterator<Item = usize>, limits: &HeadLimi
     let (pieces, pieces_head) = feed(text, ends, limits);
     let shown = text.escape_ascii().to_string();
     match whole {
-        Ok(Parsed::Complete(_)) => {
+        Ok(ParseStatus::Complete(_)) => {
             assert_eq!(pieces, whole, "{shown}");
             assert_eq!(pieces_head.raw(), whole_head.raw(), "{shown}");
             assert_eq!(pieces_head.target(), whole_head.target(), "{shown}");
@@ -46,9 +46,11 @@ fn assert_same(text: &[u8], ends: impl Iterator<Item = usize>, limits: &HeadLimi
                 assert_eq!(pieces_head.known(known), whole_head.known(known), "{shown}");
             }
         }
-        Ok(Parsed::Partial) => assert_eq!(pieces, whole, "{shown}"),
+        Ok(ParseStatus::Partial) => assert_eq!(pieces, whole, "{shown}"),
         // Errors in an incomplete line are reported once the line is complete.
-        Err(_) if !text.ends_with(b"\n") => assert!(!matches!(pieces, Ok(Parsed::Complete(_))), "{shown}"),
+        Err(_) if !text.ends_with(b"\n") => {
+            assert!(!matches!(pieces, Ok(ParseStatus::Complete(_))), "{shown}")
+        }
         Err(_) => assert!(pieces.is_err(), "{shown}: {pieces:?}"),
     }
 }
@@ -70,9 +72,9 @@ fn every_sample_split_anywhere_is_read_alike() {
 #[test]
 fn every_cut_of_a_sample_is_partial() {
     for text in SAMPLES {
-        let (Ok(Parsed::Complete(len)), _) = parse_with(text, &HeadLimits::default()) else { panic!() };
+        let (Ok(ParseStatus::Complete(len)), _) = parse_with(text, &HeadLimits::default()) else { panic!() };
         for at in 0..len {
-            assert_eq!(parse_with(&text[..at], &HeadLimits::default()).0, Ok(Parsed::Partial), "{at}");
+            assert_eq!(parse_with(&text[..at], &HeadLimits::default()).0, Ok(ParseStatus::Partial), "{at}");
         }
     }
 }
@@ -126,13 +128,16 @@ fn a_head_that_comes_byte_by_byte_is_not_read_over_and_over() {
     text.extend_from_slice(b"\r\n");
     let limits = HeadLimits { total: 64 * 1024, ..HeadLimits::default() };
     let mut head = RequestHead::new();
-    let mut progress = Progress::default();
+    let mut progress = HeadScanState::default();
     for end in 1..text.len() {
-        assert_eq!(resume_request(&text[..end], &mut progress, &limits, &mut head), Ok(Parsed::Partial));
+        assert_eq!(resume_request(&text[..end], &mut progress, &limits, &mut head), Ok(ParseStatus::Partial));
         // Parsed lines are not parsed again: the next line begins after the last line terminator.
         let line_start = memchr::memrchr(b'\n', &text[..end]).map_or(0, |at| at + 1);
         assert_eq!(progress.line_start, line_start);
     }
-    assert_eq!(resume_request(&text, &mut progress, &limits, &mut head), Ok(Parsed::Complete(text.len())));
+    assert_eq!(
+        resume_request(&text, &mut progress, &limits, &mut head),
+        Ok(ParseStatus::Complete(text.len()))
+    );
     assert_eq!(head.fields().len(), 901);
 }

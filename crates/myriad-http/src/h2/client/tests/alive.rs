@@ -11,20 +11,23 @@ fn one_question_at_a_time_and_whatever_comes_answers_it() {
         ask(&mut client);
         feed(&mut client, &head(1, false, &[(":status", "200")])).expect("a head");
         take(&mut client);
-        assert!(client.ask() && client.ask() && client.is_asked());
+        assert!(client.send_ping() && client.send_ping() && client.is_ping_outstanding());
         assert_eq!(kinds(&take(&mut client)), [(kind::PING, 0)]);
         feed(&mut client, &answer).expect("an answer");
-        assert!(!client.is_asked());
+        assert!(!client.is_ping_outstanding());
     }
 }
 
 #[test]
 fn a_piece_of_a_frame_is_no_answer() {
     let mut client = greeted();
-    client.ask();
+    client.send_ping();
     let acknowledged = frame(kind::PING, flag::ACK, 0, &[0; 8]);
-    assert!(matches!(client.receive(&acknowledged[..12]), Ok(Input { answered: Answered::Partial, .. })));
-    assert!(client.is_asked());
+    assert!(matches!(
+        client.receive(&acknowledged[..12]),
+        Ok(OriginInput { event: OriginEvent::Partial, .. })
+    ));
+    assert!(client.is_ping_outstanding());
 }
 
 #[test]
@@ -34,7 +37,7 @@ fn questions_are_few_until_the_origin_answers_a_request() {
     for _ in 0..2 {
         ask(&mut client);
         for expected in [true, true, false] {
-            assert_eq!(client.ask(), expected);
+            assert_eq!(client.send_ping(), expected);
             feed(&mut client, &acknowledged).expect("an answer");
         }
         let last = client.streams.all()[0].id;

@@ -5,9 +5,9 @@ use super::*;
 /// Repeats `input` for a client that sends all its output. Returns the number of repetitions until the connection
 /// fails, at most `most`.
 fn patience_with(
-    client: &mut Client,
+    client: &mut Http2Client,
     most: u32,
-    mut input: impl FnMut(&mut Client) -> Vec<u8>,
+    mut input: impl FnMut(&mut Http2Client) -> Vec<u8>,
 ) -> Option<u32> {
     (0..most).find(|_| {
         let input = input(client);
@@ -25,7 +25,7 @@ fn patience_with(
 fn resets_of_requests_leave_the_others_alone() {
     let mut client = greeted();
     let other = ask(&mut client);
-    let resets = |client: &mut Client| {
+    let resets = |client: &mut Http2Client| {
         let id = ask(client);
         reset(id, ErrorCode::RefusedStream)
     };
@@ -36,7 +36,7 @@ fn resets_of_requests_leave_the_others_alone() {
 
 #[test]
 fn what_was_under_way_on_cancelled_streams_leaves_the_others_alone() {
-    let mut client = Client::new(128 * 1024);
+    let mut client = Http2Client::new(128 * 1024);
     take(&mut client);
     feed(&mut client, &frame(kind::SETTINGS, 0, 0, &[])).expect("settings");
     for _ in 0..1000 {
@@ -97,13 +97,13 @@ fn control_frame_flood_without_reading_closes_connection() {
     let mut client = greeted();
     ask(&mut client);
     feed(&mut client, &head(1, false, &[(":status", "200")])).expect("a head");
-    let ended = (0..200_000).any(|_| {
+    let rejected = (0..200_000).any(|_| {
         let input = [frame(kind::PING, 0, 0, &[0; 8]), data(1, false, b"message")].concat();
         let result = feed(&mut client, &input);
         client.release(1, 7);
         result.is_err()
     });
-    assert!(ended, "the backlog is bounded");
+    assert!(rejected, "the backlog is bounded");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn interim_answers_have_an_end() {
     }
     assert!(lost(&mut client).is_empty());
     feed(&mut client, &head(id, false, &[(":status", "103")])).expect("the connection goes on");
-    assert_eq!(lost(&mut client), [(id, Lost::Broken("too many interim responses"))]);
+    assert_eq!(lost(&mut client), [(id, RequestFailure::Broken("too many interim responses"))]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_small_block_that_stands_for_much_loses_its_request_or_the_connection() {
     let mut client = greeted();
     ask(&mut client);
     feed(&mut client, &bomb(1000)).expect("the connection goes on");
-    assert_eq!(lost(&mut client), [(1, Lost::TooLarge)]);
+    assert_eq!(lost(&mut client), [(1, RequestFailure::TooLarge)]);
     let mut client = greeted();
     ask(&mut client);
     assert_eq!(feed(&mut client, &bomb(10_000)), Err(ErrorCode::EnhanceYourCalm));

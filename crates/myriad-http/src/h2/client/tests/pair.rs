@@ -4,10 +4,10 @@ use bytes::Bytes;
 
 use super::*;
 use crate::RequestHead;
-use crate::h2::{Config, Connection, Received};
+use crate::h2::{ClientEvent, Http2Server, Http2ServerConfig};
 
 /// Transfers bytes in both directions until neither side has any. Returns the events of the server and of the client.
-fn carry(client: &mut Client, server: &mut Connection) -> (Vec<String>, Vec<String>) {
+fn carry(client: &mut Http2Client, server: &mut Http2Server) -> (Vec<String>, Vec<String>) {
     let (mut asked, mut told) = (Vec::new(), Vec::new());
     loop {
         client.schedule(usize::MAX);
@@ -16,14 +16,14 @@ fn carry(client: &mut Client, server: &mut Connection) -> (Vec<String>, Vec<Stri
         let mut request = RequestHead::new();
         while at < up.len() {
             let got = server.receive(&up[at..], &mut request).expect("a sound client");
-            match got.received {
-                Received::Nothing => {}
-                Received::Request { stream, end, malformed } => {
+            match got.event {
+                ClientEvent::Nothing => {}
+                ClientEvent::Request { stream, end, malformed } => {
                     assert_eq!(malformed, None);
                     let line = String::from_utf8_lossy(request.request_line()).into_owned();
                     asked.push(format!("{stream} {line} {end}"));
                 }
-                Received::Data { stream, data, end } => {
+                ClientEvent::Data { stream, data, end } => {
                     server.release(stream, data.len());
                     asked.push(format!("{stream} {} {end}", data.len()));
                 }
@@ -42,7 +42,7 @@ fn carry(client: &mut Client, server: &mut Connection) -> (Vec<String>, Vec<Stri
 
 #[test]
 fn a_request_and_its_answer_pass() {
-    let (mut client, mut server) = (Client::new(1000), Connection::new(Config::default()));
+    let (mut client, mut server) = (Http2Client::new(1000), Http2Server::new(Http2ServerConfig::default()));
     let id = ask(&mut client);
     let (asked, _) = carry(&mut client, &mut server);
     assert_eq!(asked, ["1 GET / HTTP/2.0 true"]);
@@ -56,8 +56,10 @@ fn a_request_and_its_answer_pass() {
 
 #[test]
 fn bodies_pass_both_ways_as_windows_allow() {
-    let (mut client, mut server) =
-        (Client::new(1000), Connection::new(Config { window: 500, ..Config::default() }));
+    let (mut client, mut server) = (
+        Http2Client::new(1000),
+        Http2Server::new(Http2ServerConfig { window: 500, ..Http2ServerConfig::default() }),
+    );
     // The first exchange transfers the settings, which include a smaller window than the default.
     carry(&mut client, &mut server);
     let id = post(&mut client);
@@ -80,7 +82,7 @@ fn bodies_pass_both_ways_as_windows_allow() {
 
 #[test]
 fn trailers_end_an_answer() {
-    let (mut client, mut server) = (Client::new(1000), Connection::new(Config::default()));
+    let (mut client, mut server) = (Http2Client::new(1000), Http2Server::new(Http2ServerConfig::default()));
     let id = ask(&mut client);
     carry(&mut client, &mut server);
     server.respond(id, 200, [], false);
@@ -94,8 +96,8 @@ fn trailers_end_an_answer() {
 
 #[test]
 fn more_streams_than_the_server_takes_are_not_opened() {
-    let config = Config { max_streams: 2, ..Config::default() };
-    let (mut client, mut server) = (Client::new(1000), Connection::new(config));
+    let config = Http2ServerConfig { max_streams: 2, ..Http2ServerConfig::default() };
+    let (mut client, mut server) = (Http2Client::new(1000), Http2Server::new(config));
     carry(&mut client, &mut server);
     let first = ask(&mut client);
     ask(&mut client);
@@ -112,7 +114,7 @@ fn more_streams_than_the_server_takes_are_not_opened() {
 
 #[test]
 fn header_table_size_of_server_is_respected() {
-    let (mut client, mut server) = (Client::new(1000), Connection::new(Config::default()));
+    let (mut client, mut server) = (Http2Client::new(1000), Http2Server::new(Http2ServerConfig::default()));
     carry(&mut client, &mut server);
     for round in 0..20 {
         let size = [0_u32, 4096, 100][round % 3];

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns the failure of a request if the origin sends `input`.
-fn lost_by(input: &[u8]) -> Lost {
+fn lost_by(input: &[u8]) -> RequestFailure {
     let mut client = greeted();
     ask(&mut client);
     feed(&mut client, input).expect("the connection goes on");
@@ -15,7 +15,7 @@ fn lost_by(input: &[u8]) -> Lost {
     all[0].1
 }
 
-fn ended_by(input: &[u8]) -> ErrorCode {
+fn error_for(input: &[u8]) -> ErrorCode {
     let mut client = greeted();
     ask(&mut client);
     let code = feed(&mut client, input).expect_err("the connection ends");
@@ -43,7 +43,7 @@ fn a_malformed_head_loses_its_request() {
     ];
     for fields in heads {
         let lost = lost_by(&head(1, false, fields));
-        assert!(matches!(lost, Lost::Malformed(_)), "{fields:?} {lost:?}");
+        assert!(matches!(lost, RequestFailure::Malformed(_)), "{fields:?} {lost:?}");
     }
 }
 
@@ -52,7 +52,7 @@ fn a_head_that_is_too_large_loses_its_request_alone() {
     let value = "x".repeat(120);
     let fields: Vec<_> = (0..40).map(|_| ("x-a", value.as_str())).collect();
     let all = [&[(":status", "200")][..], &fields].concat();
-    assert_eq!(lost_by(&head(1, true, &all)), Lost::TooLarge);
+    assert_eq!(lost_by(&head(1, true, &all)), RequestFailure::TooLarge);
     let mut client = greeted();
     let (first, second) = (ask(&mut client), ask(&mut client));
     feed(&mut client, &head(first, true, &all)).expect("the connection goes on");
@@ -67,17 +67,17 @@ fn bodies_have_the_length_that_was_announced() {
     let of = |length: &str, body: &[u8]| {
         [head(1, false, &[(":status", "200"), ("content-length", length)]), data(1, true, body)].concat()
     };
-    assert!(matches!(lost_by(&of("3", b"four")), Lost::Broken(_)));
-    assert!(matches!(lost_by(&of("5", b"four")), Lost::Broken(_)));
+    assert!(matches!(lost_by(&of("3", b"four")), RequestFailure::Broken(_)));
+    assert!(matches!(lost_by(&of("5", b"four")), RequestFailure::Broken(_)));
     assert!(matches!(
         lost_by(&head(1, true, &[(":status", "200"), ("content-length", "1")])),
-        Lost::Broken(_)
+        RequestFailure::Broken(_)
     ));
     let short = [
         head(1, false, &[(":status", "200"), ("content-length", "1")]),
         head(1, true, &[("x-checksum", "1")]),
     ];
-    assert!(matches!(lost_by(&short.concat()), Lost::Broken(_)));
+    assert!(matches!(lost_by(&short.concat()), RequestFailure::Broken(_)));
     let mut client = greeted();
     let id = client.open(Method::Head, GET, true, 4096).expect("room");
     let answer = head(id, true, &[(":status", "200"), ("content-length", "100")]);
@@ -87,16 +87,16 @@ fn bodies_have_the_length_that_was_announced() {
 #[test]
 fn frames_out_of_place_lose_their_request() {
     let ok = head(1, false, &[(":status", "200")]);
-    assert!(matches!(lost_by(&data(1, false, b"x")), Lost::Broken(_)));
-    assert!(matches!(lost_by(&[ok.clone(), ok.clone()].concat()), Lost::Broken(_)));
-    assert!(matches!(lost_by(&head(1, false, &[(":status", "101")])), Lost::Broken(_)));
-    assert!(matches!(lost_by(&head(1, true, &[(":status", "103")])), Lost::Broken(_)));
+    assert!(matches!(lost_by(&data(1, false, b"x")), RequestFailure::Broken(_)));
+    assert!(matches!(lost_by(&[ok.clone(), ok.clone()].concat()), RequestFailure::Broken(_)));
+    assert!(matches!(lost_by(&head(1, false, &[(":status", "101")])), RequestFailure::Broken(_)));
+    assert!(matches!(lost_by(&head(1, true, &[(":status", "103")])), RequestFailure::Broken(_)));
     let trailer = head(1, true, &[(":status", "200")]);
-    assert!(matches!(lost_by(&[ok.clone(), trailer].concat()), Lost::Malformed(_)));
-    assert!(matches!(lost_by(&[ok, data(1, false, &[b'x'; 1001])].concat()), Lost::Broken(_)));
-    assert!(matches!(lost_by(&frame(kind::WINDOW_UPDATE, 0, 1, &[0; 4])), Lost::Broken(_)));
+    assert!(matches!(lost_by(&[ok.clone(), trailer].concat()), RequestFailure::Malformed(_)));
+    assert!(matches!(lost_by(&[ok, data(1, false, &[b'x'; 1001])].concat()), RequestFailure::Broken(_)));
+    assert!(matches!(lost_by(&frame(kind::WINDOW_UPDATE, 0, 1, &[0; 4])), RequestFailure::Broken(_)));
     let much = frame(kind::WINDOW_UPDATE, 0, 1, &0x7fff_ffff_u32.to_be_bytes());
-    assert!(matches!(lost_by(&much), Lost::Broken(_)));
+    assert!(matches!(lost_by(&much), RequestFailure::Broken(_)));
 }
 
 #[test]
@@ -117,16 +117,16 @@ fn frames_that_no_origin_may_send_end_the_connection() {
         frame(kind::PING, 0, 1, &[0; 8]),
     ];
     for input in protocol {
-        assert_eq!(ended_by(&input), ErrorCode::Protocol, "{input:?}");
+        assert_eq!(error_for(&input), ErrorCode::Protocol, "{input:?}");
     }
-    assert_eq!(ended_by(&frame(kind::PING, 0, 0, &[0; 7])), ErrorCode::FrameSize);
-    assert_eq!(ended_by(&frame(kind::DATA, 0, 1, &vec![0; 16_385])), ErrorCode::FrameSize);
-    assert_eq!(ended_by(&frame(kind::HEADERS, flag::END_HEADERS, 1, &[0xff, 0xff])), ErrorCode::Compression);
+    assert_eq!(error_for(&frame(kind::PING, 0, 0, &[0; 7])), ErrorCode::FrameSize);
+    assert_eq!(error_for(&frame(kind::DATA, 0, 1, &vec![0; 16_385])), ErrorCode::FrameSize);
+    assert_eq!(error_for(&frame(kind::HEADERS, flag::END_HEADERS, 1, &[0xff, 0xff])), ErrorCode::Compression);
 }
 
 #[test]
 fn an_origin_of_http_1_is_found_out() {
-    let mut client = Client::new(1000);
+    let mut client = Http2Client::new(1000);
     ask(&mut client);
     let error = client.receive(b"HTTP/1.1 400 Bad Request\r\n\r\n").expect_err("no HTTP/2");
     assert_eq!(error.reason, "no HTTP/2");
@@ -138,14 +138,21 @@ fn refused_streams_are_distinguished_from_reset_ones() {
     let ids: Vec<_> = (0..4).map(|_| ask(&mut client)).collect();
     let input = [reset(ids[0], ErrorCode::RefusedStream), reset(ids[1], ErrorCode::Cancel), goaway(ids[2])];
     feed(&mut client, &input.concat()).expect("the connection goes on");
-    assert_eq!(lost(&mut client), [(1, Lost::Refused), (3, Lost::Reset(8)), (7, Lost::Refused)]);
+    assert_eq!(
+        lost(&mut client),
+        [(1, RequestFailure::Refused), (3, RequestFailure::Reset(8)), (7, RequestFailure::Refused)]
+    );
     assert!(!client.has_room());
     assert_eq!(feed(&mut client, &head(5, true, &[(":status", "204")])), Ok(vec!["5 204 true".to_owned()]));
     let mut client = greeted();
     let id = ask(&mut client);
     let begun = [head(id, false, &[(":status", "200")]), reset(id, ErrorCode::RefusedStream)].concat();
     feed(&mut client, &begun).expect("the connection goes on");
-    assert_eq!(lost(&mut client), [(1, Lost::Reset(7))], "a request that was answered was not refused");
+    assert_eq!(
+        lost(&mut client),
+        [(1, RequestFailure::Reset(7))],
+        "a request that was answered was not refused"
+    );
 }
 
 #[test]

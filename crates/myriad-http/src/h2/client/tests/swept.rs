@@ -33,7 +33,7 @@ fn input(random: &mut fastrand::Rng) -> Vec<u8> {
 
 /// Returns the events and failures, and the sent bytes.
 fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
-    let mut client = Client::new(1000);
+    let mut client = Http2Client::new(1000);
     let mut seen = Vec::new();
     ask(&mut client);
     let id = post(&mut client);
@@ -42,14 +42,14 @@ fn run(input: &[u8], step: usize) -> (Vec<String>, Vec<u8>) {
     let (mut at, mut end) = (0, step.min(input.len()));
     while let Ok(got) = client.receive(&input[at..end]) {
         at += got.consumed;
-        match got.answered {
-            Answered::Partial if end == input.len() => break,
-            Answered::Partial => {
+        match got.event {
+            OriginEvent::Partial if end == input.len() => break,
+            OriginEvent::Partial => {
                 end = (end + step).min(input.len());
                 continue;
             }
-            Answered::Nothing => {}
-            Answered::Data { stream, data, end } => {
+            OriginEvent::Nothing => {}
+            OriginEvent::Data { stream, data, end } => {
                 assert!(data.end <= got.consumed);
                 client.release(stream, data.len());
                 seen.push(format!("{stream} {} {end}", data.len()));

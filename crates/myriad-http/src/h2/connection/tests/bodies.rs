@@ -6,7 +6,7 @@ use super::*;
 use crate::Fields;
 
 /// Opens streams with GET requests and starts responses with bodies of the given lengths.
-fn answering(connection: &mut Connection, bodies: &[(u32, usize)]) {
+fn answering(connection: &mut Http2Server, bodies: &[(u32, usize)]) {
     for (stream, length) in bodies {
         feed(connection, &get(*stream)).expect("a request");
         connection.respond(*stream, 200, [], false);
@@ -15,7 +15,7 @@ fn answering(connection: &mut Connection, bodies: &[(u32, usize)]) {
 }
 
 /// Returns stream, length and end flag of each body frame in the output.
-fn pieces(connection: &mut Connection) -> Vec<(u32, usize, bool)> {
+fn pieces(connection: &mut Http2Server) -> Vec<(u32, usize, bool)> {
     let frames = take(connection);
     only(&frames, kind::DATA)
         .iter()
@@ -33,7 +33,7 @@ fn bodies_leave_within_both_windows() {
     feed(&mut connection, &[settings(settings::INITIAL_WINDOW_SIZE, 1), window(1, 2)].concat())
         .expect("windows");
     assert_eq!(pieces(&mut connection), []);
-    assert!(!connection.wants(1));
+    assert!(!connection.wants_body(1));
     feed(&mut connection, &window(1, 1)).expect("a window");
     assert_eq!(pieces(&mut connection), [(1, 1, false)]);
     feed(&mut connection, &window(1, 1)).expect("a window");
@@ -53,7 +53,7 @@ fn windows_never_grow_beyond_their_most() {
     assert_eq!(feed(&mut connection, &window(0, settings::MAX_WINDOW)), Err(ErrorCode::FlowControl));
     let mut connection = greeted();
     let received = feed(&mut connection, &[get(1), window(1, settings::MAX_WINDOW)].concat());
-    assert_eq!(received.map(|all| all[1].clone()), Ok(Received::Reset { stream: 1 }));
+    assert_eq!(received.map(|all| all[1].clone()), Ok(ClientEvent::Reset { stream: 1 }));
     assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::FlowControl as u8)]);
     let mut connection = greeted();
     let grown =
@@ -102,7 +102,7 @@ fn trailers_end_an_answer() {
 
 #[test]
 fn what_is_read_of_a_body_is_given_back() {
-    let mut connection = Connection::new(Config { window: 10, ..Config::default() });
+    let mut connection = Http2Server::new(Http2ServerConfig { window: 10, ..Http2ServerConfig::default() });
     feed(&mut connection, &[hello(), post(1, &[]), data(1, false, b"0123456789")].concat()).expect("a body");
     take(&mut connection);
     connection.release(1, 5);
@@ -112,13 +112,13 @@ fn what_is_read_of_a_body_is_given_back() {
     assert_eq!((frames[0].stream, &frames[0].payload[..]), (1, &[0, 0, 0, 6][..]));
     feed(&mut connection, &data(1, false, b"012345")).expect("within the window");
     let received = feed(&mut connection, &data(1, false, b"0"));
-    assert_eq!(received, Ok(vec![Received::Reset { stream: 1 }]));
+    assert_eq!(received, Ok(vec![ClientEvent::Reset { stream: 1 }]));
     assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::FlowControl as u8)]);
 }
 
 #[test]
 fn padding_counts_and_is_given_back_at_once() {
-    let mut connection = Connection::new(Config { window: 10, ..Config::default() });
+    let mut connection = Http2Server::new(Http2ServerConfig { window: 10, ..Http2ServerConfig::default() });
     let padded = frame(kind::DATA, flag::PADDED, 1, b"\x07a\0\0\0\0\0\0\0");
     feed(&mut connection, &[hello(), post(1, &[]), padded].concat()).expect("a body");
     let frames = take(&mut connection);
@@ -132,7 +132,7 @@ fn an_answer_ahead_of_the_body_waits_for_its_end_a_little() {
         .expect("requests");
     for stream in [1, 3, 5] {
         connection.respond(stream, 204, [], true);
-        assert!(connection.take_over().is_some_and(|over| over.stream == stream && over.complete));
+        assert!(connection.take_finished().is_some_and(|over| over.stream == stream && over.complete));
     }
     assert_eq!(resets(&take(&mut connection)), [(5, 0)]);
     assert_eq!(feed(&mut connection, &[data(1, true, b"x"), data(3, false, b"x")].concat()), Ok(vec![]));
@@ -147,15 +147,15 @@ fn reset_by_either_side_is_reported_once() {
     let mut connection = greeted();
     feed(&mut connection, &[get(1), get(3), get(5)].concat()).expect("requests");
     let reset = frame(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]);
-    assert_eq!(feed(&mut connection, &reset), Ok(vec![Received::Reset { stream: 1 }]));
+    assert_eq!(feed(&mut connection, &reset), Ok(vec![ClientEvent::Reset { stream: 1 }]));
     connection.respond(3, 200, [], false);
     connection.reset(3, ErrorCode::Internal);
-    let told = |connection: &mut Connection| {
-        connection.take_over().map(|over| (over.stream, over.complete, over.by_client))
+    let next_finished = |connection: &mut Http2Server| {
+        connection.take_finished().map(|over| (over.stream, over.complete, over.by_client))
     };
-    assert_eq!(told(&mut connection), Some((1, false, true)));
-    assert_eq!(told(&mut connection), Some((3, false, false)));
-    assert_eq!(told(&mut connection), None);
+    assert_eq!(next_finished(&mut connection), Some((1, false, true)));
+    assert_eq!(next_finished(&mut connection), Some((3, false, false)));
+    assert_eq!(next_finished(&mut connection), None);
 }
 
 #[test]
@@ -182,12 +182,12 @@ fn frames_are_no_longer_than_asked_and_a_closed_window_is_seen() {
 
 #[test]
 fn bodies_ahead_of_a_small_window_are_refused_until_the_client_knows_of_it() {
-    let mut connection = Connection::new(Config { window: 10, ..Config::default() });
+    let mut connection = Http2Server::new(Http2ServerConfig { window: 10, ..Http2ServerConfig::default() });
     let early = [PREFACE, &post(1, &[]), &get(3)].concat();
     let received = feed(&mut connection, &early).expect("streams");
-    assert_eq!(received, [Received::Request { stream: 3, end: true, malformed: None }]);
+    assert_eq!(received, [ClientEvent::Request { stream: 3, end: true, malformed: None }]);
     assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::RefusedStream as u8)]);
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Http2Server::new(Http2ServerConfig::default());
     assert_eq!(feed(&mut connection, &early).map(|received| received.len()), Ok(2));
 }
 
@@ -197,11 +197,11 @@ fn stream_with_late_head_is_reset_and_its_block_still_decoded() {
     let request = get(1);
     let (first, rest) = request.split_at(12);
     assert_eq!(connection.late_stream(b""), None);
-    assert!(connection.is_fresh());
+    assert!(connection.has_no_streams());
     assert_eq!(connection.late_stream(first), Some(1));
     connection.reset_late(1);
     assert_eq!(connection.late_stream(first), None);
-    assert!(!connection.is_fresh());
+    assert!(!connection.has_no_streams());
     assert_eq!(feed(&mut connection, &[first, rest].concat()), Ok(vec![]));
     assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::Protocol as u8)]);
     assert_eq!(feed(&mut connection, &get(3)).map(|received| received.len()), Ok(1));

@@ -5,7 +5,7 @@ use super::*;
 /// Repeats `input` for a client that reads all output. Returns the number of repetitions until the connection fails, at
 /// most `most`.
 fn patience_with(
-    connection: &mut Connection,
+    connection: &mut Http2Server,
     most: u32,
     mut input: impl FnMut(u32) -> Vec<u8>,
 ) -> Option<u32> {

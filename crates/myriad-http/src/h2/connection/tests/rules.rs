@@ -14,14 +14,14 @@ fn ends(input: &[u8]) -> Option<u8> {
 #[test]
 fn only_http_2_is_taken() {
     for wrong in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\rX"] {
-        let mut connection = Connection::new(Config::default());
+        let mut connection = Http2Server::new(Http2ServerConfig::default());
         assert_eq!(feed(&mut connection, wrong), Err(ErrorCode::Protocol));
     }
 }
 
 #[test]
 fn peer_without_settings_gets_defaults() {
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Http2Server::new(Http2ServerConfig::default());
     let first = [PREFACE, &frame(kind::PING, 0, 0, &[0; 8])].concat();
     assert_eq!(feed(&mut connection, &first), Ok(vec![]));
 }
@@ -78,7 +78,7 @@ fn what_is_unknown_is_ignored() {
     let input =
         [frame(250, 0xff, 7, b"x"), settings(99, 1), get(1), frame(kind::PING, flag::ACK, 0, &[0; 8])];
     let mut connection = greeted();
-    let request = Received::Request { stream: 1, end: true, malformed: None };
+    let request = ClientEvent::Request { stream: 1, end: true, malformed: None };
     assert_eq!(feed(&mut connection, &input.concat()), Ok(vec![request]));
 }
 
@@ -106,13 +106,13 @@ fn frames_on_closed_streams_are_distinguished_by_cause() {
     connection.respond(1, 204, [], true);
     assert_eq!(
         feed(&mut connection, &frame(kind::RST_STREAM, 0, 3, &[0, 0, 0, 8])),
-        Ok(vec![Received::Reset { stream: 3 }])
+        Ok(vec![ClientEvent::Reset { stream: 3 }])
     );
     // Window updates of closed streams may be in flight.
     assert_eq!(feed(&mut connection, &[window(1, 1), window(3, 1)].concat()), Ok(vec![]));
     assert_eq!(feed(&mut connection, &data(1, true, b"")), Ok(vec![]));
     assert_eq!(feed(&mut connection, &data(3, true, b"")), Ok(vec![]));
-    assert_eq!(feed(&mut connection, &data(5, true, b"")), Ok(vec![Received::Reset { stream: 5 }]));
+    assert_eq!(feed(&mut connection, &data(5, true, b"")), Ok(vec![ClientEvent::Reset { stream: 5 }]));
     assert_eq!(resets(&take(&mut connection)), [(1, closed), (3, closed), (5, closed)]);
     // Frames on a stream that the server has reset are ignored.
     assert_eq!(feed(&mut connection, &[data(5, false, b""), get(5)].concat()), Ok(vec![]));
@@ -128,12 +128,12 @@ fn a_second_head_ends_a_body_or_is_an_error() {
     let trailers = |flags: u8, fields| frame(kind::HEADERS, flag::END_HEADERS | flags, 1, &block(fields));
     let mut connection = greeted();
     let input = [post(1, &[]), trailers(flag::END_STREAM, &[("x", "y")])].concat();
-    assert!(matches!(feed(&mut connection, &input).as_deref(), Ok([_, Received::Data { end: true, .. }])));
+    assert!(matches!(feed(&mut connection, &input).as_deref(), Ok([_, ClientEvent::Data { end: true, .. }])));
     for wrong in [trailers(0, &[("x", "y")]), trailers(flag::END_STREAM, &[(":path", "/")])] {
         let mut connection = greeted();
         let received =
             feed(&mut connection, &[post(1, &[]), wrong].concat()).expect("an error of the stream");
-        assert_eq!(received[1], Received::Reset { stream: 1 });
+        assert_eq!(received[1], ClientEvent::Reset { stream: 1 });
         assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::Protocol as u8)]);
     }
 }
@@ -148,7 +148,10 @@ fn malformed_requests_are_answered_and_then_reset() {
         &request("GET", &[("connection", "close")]),
     );
     let malformed = Some(ParseError::ConnectionField);
-    assert_eq!(feed(&mut connection, &bad), Ok(vec![Received::Request { stream: 1, end: true, malformed }]));
+    assert_eq!(
+        feed(&mut connection, &bad),
+        Ok(vec![ClientEvent::Request { stream: 1, end: true, malformed }])
+    );
     connection.respond(1, 400, [], false);
     connection.send(1, bytes::Bytes::from_static(b"no"), true);
     let frames = take(&mut connection);
@@ -166,7 +169,7 @@ fn bodies_have_the_length_that_was_announced() {
         let mut connection = greeted();
         let received =
             feed(&mut connection, &[announced.clone(), wrong].concat()).expect("an error of the stream");
-        assert_eq!(received[1], Received::BodyMalformed { stream: 1 });
+        assert_eq!(received[1], ClientEvent::BodyMalformed { stream: 1 });
         connection.respond(1, 400, [], true);
         assert_eq!(resets(&take(&mut connection)), [(1, ErrorCode::Protocol as u8)]);
     }
@@ -174,7 +177,7 @@ fn bodies_have_the_length_that_was_announced() {
     let bodiless = frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, 1, &fields);
     let malformed = Some(ParseError::InvalidLength);
     let received = feed(&mut greeted(), &bodiless);
-    assert_eq!(received, Ok(vec![Received::Request { stream: 1, end: true, malformed }]));
+    assert_eq!(received, Ok(vec![ClientEvent::Request { stream: 1, end: true, malformed }]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::super::{DecodeError, Decoder, MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY};
+use super::super::{MAX_BLOCKED_STREAMS, MAX_TABLE_CAPACITY, QpackDecoder, QpackError};
 use super::read;
 use super::reference::Reference;
 
@@ -11,8 +11,8 @@ type Fields = Vec<(String, String)>;
 #[derive(Default)]
 struct Conversation {
     encoder: Reference,
-    decoder: Decoder,
-    kept: Vec<u8>,
+    decoder: QpackDecoder,
+    partial: Vec<u8>,
     /// Number of bytes of the encoder stream that have arrived.
     arrived: usize,
     /// Waiting sections: stream, bytes, expected fields and required insert count.
@@ -24,7 +24,7 @@ impl Conversation {
     fn arrive(&mut self, most: usize) {
         let end = (self.arrived + most).min(self.encoder.stream.len());
         let mut piece = &self.encoder.stream[self.arrived..end];
-        self.decoder.instructions(&mut self.kept, &mut piece).expect("sound instructions");
+        self.decoder.instructions(&mut self.partial, &mut piece).expect("sound instructions");
         assert!(piece.is_empty());
         self.arrived = end;
         let inserted = self.decoder.inserted();
@@ -32,7 +32,7 @@ impl Conversation {
         self.waiting = waiting;
         let ready: Vec<_> = ready;
         for (stream, section, fields, _) in ready {
-            self.decoder.unblock();
+            self.decoder.stream_unblocked();
             assert_eq!(read(&mut self.decoder, stream, &section), Ok(fields));
         }
     }
@@ -41,7 +41,7 @@ impl Conversation {
         self.streams += 4;
         let (section, fields) = self.encoder.section(self.streams, chance);
         match read(&mut self.decoder, self.streams, &section) {
-            Err(DecodeError::Blocked(until)) => {
+            Err(QpackError::Blocked(until)) => {
                 assert!(until > self.decoder.inserted());
                 self.waiting.push((self.streams, section, fields, until));
             }
@@ -52,14 +52,14 @@ impl Conversation {
     fn give_up(&mut self, chance: &mut Rng) {
         if !self.waiting.is_empty() {
             let (stream, ..) = self.waiting.swap_remove(chance.usize(..self.waiting.len()));
-            self.decoder.unblock();
+            self.decoder.stream_unblocked();
             self.decoder.cancel(stream);
         }
     }
 
-    fn hear(&mut self) {
-        let said = std::mem::take(self.decoder.output());
-        self.encoder.hear(&said);
+    fn deliver_acknowledgements(&mut self) {
+        let sent = std::mem::take(self.decoder.output());
+        self.encoder.process_decoder_stream(&sent);
     }
 }
 
@@ -79,15 +79,15 @@ fn converse(seed: u64) {
                 let most = chance.usize(..300);
                 talk.arrive(most);
             }
-            10 => talk.hear(),
+            10 => talk.deliver_acknowledgements(),
             _ if chance.usize(..4) == 0 => talk.give_up(&mut chance),
             _ => {}
         }
     }
     talk.arrive(usize::MAX / 2);
-    talk.hear();
+    talk.deliver_acknowledgements();
     assert!(talk.waiting.is_empty() && !talk.decoder.has_blocked() && talk.encoder.is_settled());
-    assert!(talk.kept.is_empty());
+    assert!(talk.partial.is_empty());
 }
 
 fn seeds() -> u64 {
@@ -108,7 +108,7 @@ fn no_bytes_make_the_decoder_panic_or_hold_more_than_its_table() {
     for seed in 0..seeds() {
         let mut chance = Rng::with_seed(seed);
         let mut encoder = Reference::default();
-        let mut decoder = Decoder::default();
+        let mut decoder = QpackDecoder::default();
         let (mut kept, mut sent) = (Vec::new(), 0);
         for stream in 0..60 {
             encoder.resize(&mut chance);
@@ -117,15 +117,15 @@ fn no_bytes_make_the_decoder_panic_or_hold_more_than_its_table() {
             }
             let (mut section, _) = encoder.section(stream, &mut chance);
             encoder.known = usize::MAX;
-            let mut said = encoder.stream[sent..].to_vec();
+            let mut pending = encoder.stream[sent..].to_vec();
             sent = encoder.stream.len();
-            for bytes in [&mut section, &mut said] {
+            for bytes in [&mut section, &mut pending] {
                 if chance.usize(..3) == 0 && !bytes.is_empty() {
                     let at = chance.usize(..bytes.len());
                     bytes[at] ^= 1 << chance.usize(..8);
                 }
             }
-            let outcome = decoder.instructions(&mut kept, &mut &said[..]);
+            let outcome = decoder.instructions(&mut kept, &mut &pending[..]);
             assert!(decoder.table_size() <= MAX_TABLE_CAPACITY);
             if outcome.is_err() {
                 break;
@@ -133,9 +133,9 @@ fn no_bytes_make_the_decoder_panic_or_hold_more_than_its_table() {
             // A partial instruction: two Huffman-coded strings and their lengths.
             assert!(kept.len() <= 2 * 4 * MAX_TABLE_CAPACITY + 12);
             match read(&mut decoder, stream, &section) {
-                Err(DecodeError::Blocked(until)) => {
+                Err(QpackError::Blocked(until)) => {
                     assert!(until <= decoder.inserted() + 128);
-                    decoder.unblock();
+                    decoder.stream_unblocked();
                 }
                 Ok(fields) => assert!(
                     fields.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 40_000

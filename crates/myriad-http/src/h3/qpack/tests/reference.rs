@@ -79,11 +79,11 @@ impl Reference {
         if !self.make_room(name.len() + value.len() + 32, self.capacity) {
             return;
         }
-        self.say(&name, &value, chance);
+        self.encode_field(&name, &value, chance);
         self.entries.push((name, value));
     }
 
-    fn say(&mut self, name: &str, value: &str, chance: &mut Rng) {
+    fn encode_field(&mut self, name: &str, value: &str, chance: &mut Rng) {
         let newest = self.entries.len();
         let live = self.first..newest;
         let same = live.clone().find(|at| self.entries[*at] == (name.to_owned(), value.to_owned()));
@@ -140,8 +140,8 @@ impl Reference {
         }
         let required = used.iter().max().map_or(0, |at| at + 1);
         let mut out = Vec::new();
-        let told = if required == 0 { 0 } else { required % (2 * (MAX_TABLE_CAPACITY / 32)) + 1 };
-        integer::write(&mut out, 0, 8, told);
+        let encoded_count = if required == 0 { 0 } else { required % (2 * (MAX_TABLE_CAPACITY / 32)) + 1 };
+        integer::write(&mut out, 0, 8, encoded_count);
         match (required, base.checked_sub(required)) {
             (0, _) => integer::write(&mut out, 0, 7, 0),
             (_, Some(delta)) => integer::write(&mut out, 0, 7, delta),
@@ -155,7 +155,7 @@ impl Reference {
     }
 
     /// Processes the decoder stream (RFC 9204 §4.4) and asserts that it is valid.
-    pub(super) fn hear(&mut self, mut input: &[u8]) {
+    pub(super) fn process_decoder_stream(&mut self, mut input: &[u8]) {
         while let Some(first) = input.first().copied() {
             match first {
                 0x80.. => {

@@ -4,8 +4,8 @@
 //! twelve bytes: a file of a megabyte takes hundreds. The stream is parsed up to its pixels here, and the allocations
 //! of the decoder are added up. If RFC and decoder differ, this follows the decoder.
 
-use crate::image::fault::Fault;
-use crate::image::size::Size;
+use crate::image::fault::ImageError;
+use crate::image::size::ImageSize;
 
 /// Size of a group of codes in the decoder, without its tables, while its vector grows, in bytes.
 const GROUP: u64 = 1024;
@@ -32,40 +32,40 @@ const NEAR: [(i8, i8); 120] = [
 ];
 
 /// Rejects the data of a `VP8L` chunk whose codes take more than `room` bytes.
-pub(super) fn check(data: &[u8], size: Size, room: u64) -> Result<(), Fault> {
+pub(super) fn check(data: &[u8], size: ImageSize, room: u64) -> Result<(), ImageError> {
     // The header of five bytes contains the size, which is known.
     check_stream(data.get(5..).unwrap_or_default(), size, room)
 }
 
 /// Rejects the data of an `ALPH` chunk whose codes take more than `room` bytes.
-pub(super) fn check_alpha(data: &[u8], size: Size, room: u64) -> Result<(), Fault> {
+pub(super) fn check_alpha(data: &[u8], size: ImageSize, room: u64) -> Result<(), ImageError> {
     match data.split_first() {
         Some((head, stream)) if head & 3 == 1 => check_stream(stream, size, room),
         _ => Ok(()),
     }
 }
 
-fn check_stream(stream: &[u8], size: Size, room: u64) -> Result<(), Fault> {
-    let mut reader = Reader { bytes: stream, at: 0, taken: 0, room };
+fn check_stream(stream: &[u8], size: ImageSize, room: u64) -> Result<(), ImageError> {
+    let mut reader = CodeReader { bytes: stream, at: 0, memory: 0, room };
     match reader.stream(size) {
         Some(()) => Ok(()),
-        None if reader.taken > room => Err(Fault::TooCostly("the prefix codes take too much memory")),
-        None => Err(Fault::Broken("invalid or truncated WebP")),
+        None if reader.memory > room => Err(ImageError::TooCostly("the prefix codes take too much memory")),
+        None => Err(ImageError::Broken("invalid or truncated WebP")),
     }
 }
 
 type Pixel = [u8; 4];
 
 /// Bit reader, least significant bit first, with the memory that the codes have taken so far.
-struct Reader<'a> {
+struct CodeReader<'a> {
     bytes: &'a [u8],
     /// Position in bits.
     at: usize,
-    taken: u64,
+    memory: u64,
     room: u64,
 }
 
-impl Reader<'_> {
+impl CodeReader<'_> {
     fn bit(&mut self) -> Option<bool> {
         let byte = *self.bytes.get(self.at / 8)?;
         let bit = byte >> (self.at % 8) & 1;
@@ -79,12 +79,12 @@ impl Reader<'_> {
 
     /// Counts bytes that the decoder allocates; `None` if they exceed the limit.
     fn take(&mut self, bytes: u64) -> Option<()> {
-        self.taken += bytes;
-        (self.taken <= self.room).then_some(())
+        self.memory += bytes;
+        (self.memory <= self.room).then_some(())
     }
 
     /// Parses a stream up to its pixels: transformations, each with an image, and codes.
-    fn stream(&mut self, size: Size) -> Option<()> {
+    fn stream(&mut self, size: ImageSize) -> Option<()> {
         let (mut width, height) = (size.width, size.height);
         let mut seen = [false; 4];
         while self.bit()? {
@@ -131,9 +131,9 @@ impl Reader<'_> {
         Some(self.bits(4)?).filter(|bits| (1..=11).contains(bits))
     }
 
-    fn group(&mut self, cache: usize) -> Option<[Code; 5]> {
+    fn group(&mut self, cache: usize) -> Option<[PrefixCode; 5]> {
         self.take(GROUP)?;
-        let mut group = [const { Code::Single(0) }; 5];
+        let mut group = [const { PrefixCode::Single(0) }; 5];
         for (at, code) in group.iter_mut().enumerate() {
             let cached = if at == 0 && cache > 0 { 1 << cache } else { 0 };
             *code = self.code(SYMBOLS[at] + cached)?;
@@ -142,31 +142,31 @@ impl Reader<'_> {
     }
 
     /// Reads a code with this number of symbols.
-    fn code(&mut self, symbols: usize) -> Option<Code> {
+    fn code(&mut self, symbols: usize) -> Option<PrefixCode> {
         if self.bit()? {
             let has_two = self.bit()?;
             let bits = if self.bit()? { 8 } else { 1 };
             let first = Some(self.bits(bits)?).filter(|symbol| *symbol < symbols)?;
             if !has_two {
-                return Some(Code::Single(first));
+                return Some(PrefixCode::Single(first));
             }
             let second = Some(self.bits(8)?).filter(|symbol| *symbol < symbols)?;
-            return Some(Code::Two([first, second]));
+            return Some(PrefixCode::Two([first, second]));
         }
         let mut lengths = [0; 19];
         let count = 4 + self.bits(4)?;
         for at in &ORDER[..count] {
             lengths[*at] = self.bits(3)? as u8;
         }
-        let (code, _) = Code::of(&lengths)?;
+        let (code, _) = PrefixCode::of(&lengths)?;
         let lengths = self.lengths(&code, symbols)?;
-        let (code, room) = Code::of(&lengths)?;
+        let (code, room) = PrefixCode::of(&lengths)?;
         self.take(room)?;
         Some(code)
     }
 
     /// Reads the code lengths of a code, which are encoded by another code.
-    fn lengths(&mut self, code: &Code, symbols: usize) -> Option<Vec<u8>> {
+    fn lengths(&mut self, code: &PrefixCode, symbols: usize) -> Option<Vec<u8>> {
         let mut left = symbols;
         if self.bit()? {
             let bits = 2 + 2 * self.bits(3)?;
@@ -253,7 +253,7 @@ fn near(width: usize, distance: usize) -> usize {
 }
 
 /// Prefix code.
-enum Code {
+enum PrefixCode {
     /// Single symbol without bits.
     Single(usize),
     /// Two symbols of one bit.
@@ -262,7 +262,7 @@ enum Code {
     Words([usize; LONGEST + 1], Vec<usize>),
 }
 
-impl Code {
+impl PrefixCode {
     /// Returns the code with these lengths, and the size of its tables in the decoder, in bytes; `None` if it is not
     /// complete.
     fn of(lengths: &[u8]) -> Option<(Self, u64)> {
@@ -287,7 +287,7 @@ impl Code {
         Some((Self::Words(counts, symbols), room as u64))
     }
 
-    fn read(&self, reader: &mut Reader<'_>) -> Option<usize> {
+    fn read(&self, reader: &mut CodeReader<'_>) -> Option<usize> {
         let (counts, symbols) = match self {
             Self::Single(symbol) => return Some(*symbol),
             Self::Two(symbols) => return Some(symbols[usize::from(reader.bit()?)]),

@@ -2,7 +2,7 @@
 
 use crate::image::facts::numbers::le24;
 use crate::image::facts::webp::{lossless_size, lossy_size};
-use crate::image::size::Size;
+use crate::image::size::ImageSize;
 
 /// Flag of `VP8X`: the image has an alpha channel.
 const HAS_ALPHA: u8 = 0x10;
@@ -10,39 +10,39 @@ const HAS_ALPHA: u8 = 0x10;
 const IS_ANIMATED: u8 = 0x02;
 
 /// First frame of a file. Its size is that of its streams.
-pub(super) struct Frame<'a> {
+pub(super) struct WebpFrame<'a> {
     /// Size of the complete image.
-    pub canvas: Size,
+    pub canvas: ImageSize,
     /// Distance from the left edge and from the top edge of the canvas.
     pub at: (u32, u32),
     /// Size of this frame.
-    pub size: Size,
-    pub image: Stream<'a>,
+    pub size: ImageSize,
+    pub image: WebpStream<'a>,
     /// Data of `ICCP`.
     pub profile: Option<&'a [u8]>,
 }
 
 /// Compressed pixels.
 #[derive(Clone, Copy)]
-pub(super) enum Stream<'a> {
+pub(super) enum WebpStream<'a> {
     /// Data of `VP8`, and data of `ALPH`.
     Lossy(&'a [u8], Option<&'a [u8]>),
     /// Data of `VP8L`.
     Lossless(&'a [u8]),
 }
 
-impl<'a> Frame<'a> {
+impl<'a> WebpFrame<'a> {
     /// Finds the first frame. Returns `None` if a chunk is truncated or missing, or if the size of a stream differs
     /// from that of the container: the decoder allocates memory for the former before it compares them.
     pub(super) fn find(bytes: &'a [u8]) -> Option<Self> {
         let mut chunks = Chunks(bytes.get(12..)?);
         let (kind, data) = chunks.next()?;
         if kind != b"VP8X" {
-            let image = Stream::of(kind, data, None)?;
+            let image = WebpStream::of(kind, data, None)?;
             let size = image.size()?;
             return Some(Self { canvas: size, at: (0, 0), size, image, profile: None });
         }
-        let canvas = Size::new(le24(data, 4)? + 1, le24(data, 7)? + 1)?;
+        let canvas = ImageSize::new(le24(data, 4)? + 1, le24(data, 7)? + 1)?;
         let flags = data[0];
         let mut profile = None;
         let mut alpha = None;
@@ -54,7 +54,7 @@ impl<'a> Frame<'a> {
                     return Some(Self { profile, ..Self::animated(canvas, flags, data)? });
                 }
                 b"VP8 " | b"VP8L" if flags & IS_ANIMATED == 0 => {
-                    let image = Stream::of(kind, data, alpha)?;
+                    let image = WebpStream::of(kind, data, alpha)?;
                     let frame = Self { canvas, at: (0, 0), size: canvas, image, profile };
                     return frame.is_consistent().then_some(frame);
                 }
@@ -65,16 +65,16 @@ impl<'a> Frame<'a> {
     }
 
     /// Reads the data of an `ANMF` chunk.
-    fn animated(canvas: Size, flags: u8, data: &'a [u8]) -> Option<Self> {
+    fn animated(canvas: ImageSize, flags: u8, data: &'a [u8]) -> Option<Self> {
         let at = (le24(data, 0)? * 2, le24(data, 3)? * 2);
-        let size = Size::new(le24(data, 6)? + 1, le24(data, 9)? + 1)?;
+        let size = ImageSize::new(le24(data, 6)? + 1, le24(data, 9)? + 1)?;
         let mut alpha = None;
         for (kind, data) in Chunks(data.get(16..)?) {
             match kind {
                 b"ALPH" if flags & HAS_ALPHA != 0 => alpha = alpha.or(Some(data)),
                 b"VP8 " | b"VP8L" => {
                     let frame =
-                        Self { canvas, at, size, image: Stream::of(kind, data, alpha)?, profile: None };
+                        Self { canvas, at, size, image: WebpStream::of(kind, data, alpha)?, profile: None };
                     return frame.is_consistent().then_some(frame);
                 }
                 _ => {}
@@ -102,9 +102,9 @@ impl<'a> Frame<'a> {
             }
         };
         match self.image {
-            Stream::Lossy(data, None) => chunk(b"VP8 ", data),
-            Stream::Lossless(data) => chunk(b"VP8L", data),
-            Stream::Lossy(data, Some(alpha)) => {
+            WebpStream::Lossy(data, None) => chunk(b"VP8 ", data),
+            WebpStream::Lossless(data) => chunk(b"VP8L", data),
+            WebpStream::Lossy(data, Some(alpha)) => {
                 let side = |side: u32| (side - 1).to_le_bytes();
                 let (width, height) = (side(self.size.width), side(self.size.height));
                 chunk(b"VP8X", &[&[HAS_ALPHA, 0, 0, 0], &width[..3], &height[..3]].concat());
@@ -116,7 +116,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl<'a> Stream<'a> {
+impl<'a> WebpStream<'a> {
     fn of(kind: &[u8], data: &'a [u8], alpha: Option<&'a [u8]>) -> Option<Self> {
         match kind {
             b"VP8 " => Some(Self::Lossy(data, alpha)),
@@ -125,7 +125,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    fn size(&self) -> Option<Size> {
+    fn size(&self) -> Option<ImageSize> {
         match self {
             Self::Lossy(data, _) => lossy_size(data),
             Self::Lossless(data) => lossless_size(data),

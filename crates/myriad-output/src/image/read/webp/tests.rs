@@ -1,10 +1,10 @@
 //! Tests of animations, streams that do not match their container, and prefix codes written by libwebp.
 
-use super::container::Frame;
+use super::container::WebpFrame;
 use super::{codes, read};
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::DEPTH;
-use crate::image::size::Size;
+use crate::image::size::ImageSize;
 
 fn lossless(width: u32, height: u32, seed: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -33,7 +33,7 @@ fn codes_of_every_lossless_picture_are_read_and_take_little() {
         let (width, height) = (random.u32(1..200), random.u32(1..200));
         let file = lossless(width, height, seed);
         let data = &file[20..];
-        let size = Size { width, height };
+        let size = ImageSize { width, height };
         assert_eq!(codes::check(data, size, 4 << 20), Ok(()), "seed {seed}");
         assert!(codes::check(data, size, 1000).is_err(), "seed {seed}: a group of codes takes more");
         assert!(codes::check(&data[..data.len().min(12)], size, 4 << 20).is_err(), "seed {seed}");
@@ -65,7 +65,7 @@ fn first_animation_frame_is_placed_at_its_offset() {
     let picture = read(&animated(4, 2, 6), 100, Interrupt::never()).unwrap();
     assert_eq!(picture.profile.as_deref(), Some(&b"profile"[..]));
     let canvas = picture.pixels;
-    assert_eq!(canvas.size, Size { width: 10, height: 10 });
+    assert_eq!(canvas.size, ImageSize { width: 10, height: 10 });
     for (y, line) in canvas.lines().enumerate() {
         let within = |x: usize| (4..10).contains(&x) && (2..6).contains(&y);
         for (x, pixel) in line.as_chunks::<DEPTH>().0.iter().enumerate() {
@@ -81,8 +81,8 @@ fn first_animation_frame_is_placed_at_its_offset() {
 
 #[test]
 fn frames_outside_canvas_or_of_wrong_size_are_rejected() {
-    assert!(Frame::find(&animated(4, 2, 6)).is_some());
+    assert!(WebpFrame::find(&animated(4, 2, 6)).is_some());
     for (left, top, width) in [(6, 2, 6), (4, 8, 6), (4, 2, 5)] {
-        assert!(Frame::find(&animated(left, top, width)).is_none(), "{left}, {top}, {width}");
+        assert!(WebpFrame::find(&animated(left, top, width)).is_none(), "{left}, {top}, {width}");
     }
 }

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use myriad_encode::PoolOptions;
-use myriad_store::page::testing::Made;
+use myriad_store::page::testing::PageSpec;
 use myriad_store::{Admission, BodyWriter, KeyRef};
 
 use super::*;
@@ -17,22 +17,22 @@ fn site() -> Runtime {
 }
 
 /// Creates a watch that reads the memory in use from the file `status`.
-fn watch(runtime: &Runtime, status: &str) -> Watch {
-    let subject = Subject {
+fn watch(runtime: &Runtime, status: &str) -> MemoryWatcher {
+    let subject = WatchedResources {
         pressure: Arc::clone(&runtime.pressure),
         files: Arc::default(),
-        encoder: Arc::new(Pool::start(&PoolOptions::default()).expect("threads")),
-        disks: DiskPool::by_hand(),
+        encoder: Arc::new(CompressionPool::start(&PoolOptions::default()).expect("threads")),
+        disks: DiskPool::without_threads(),
         workers: Vec::new(),
     };
-    Watch::new(subject, Resident::open_at(Path::new(status)).expect("opened"))
+    MemoryWatcher::new(subject, ResidentMemory::open_at(Path::new(status)).expect("opened"))
 }
 
 /// Returns a page of which this number of megabytes has arrived.
 fn arriving(zone: &PageStore, key: &str, mib: u64) -> BodyWriter<PageMeta> {
-    let writer = zone.fetch_alone(KeyRef::new(key.as_bytes()), 1000);
+    let writer = zone.fetch_unshared(KeyRef::new(key.as_bytes()), 1000);
     let mut writer =
-        writer.admit(Admission { head: Arc::new(Made::default().meta()), selection: None, length: None });
+        writer.admit(Admission { head: Arc::new(PageSpec::default().meta()), selection: None, length: None });
     for _ in 0..mib {
         writer.push(vec![0; MIB as usize].into());
     }
@@ -46,15 +46,15 @@ fn bodies_on_their_way_do_not_keep_the_last_stage_away() {
     let bodies: Vec<_> =
         (0..8).map(|number| arriving(&runtime.zones["z"].zone, &format!("/{number}"), 3)).collect();
     let mut look = |resident: u64| {
-        let (caps, limit) = (caps(&runtime), Some(200 * MIB));
-        assert!(caps[0].1.spare() > resident / SPARE_PART, "{:?}", caps[0].1);
+        let (caps, limit) = (zone_caps(&runtime), Some(200 * MIB));
+        assert!(caps[0].1.reclaimable() > resident / SPARE_DIVISOR, "{:?}", caps[0].1);
         let stage = watch.stage(&caps, resident, limit);
         watch.bound_zones(&caps, stage, resident, limit);
         stage
     };
     let stages: Vec<_> = (0..5).map(|_| look(300 * MIB)).collect();
-    assert_eq!(stages[..2], [Stage::Shrinking, Stage::Closing]);
-    assert_eq!(stages[2..], [Stage::Refusing; 3]);
+    assert_eq!(stages[..2], [PressureStage::Shrinking, PressureStage::Closing]);
+    assert_eq!(stages[2..], [PressureStage::Refusing; 3]);
     drop(bodies);
 }
 
@@ -65,7 +65,7 @@ fn pages_that_zones_can_give_up_are_waited_for() {
     let zone = &runtime.zones["z"].zone;
     for number in 0..50 {
         let completion = myriad_store::Completion {
-            meta: Made::default().meta(),
+            meta: PageSpec::default().meta(),
             now: 1000,
             fresh_until: 2000,
             alternatives: [const { None }; myriad_store::ALTERNATIVES],
@@ -74,12 +74,15 @@ fn pages_that_zones_can_give_up_are_waited_for() {
     }
     let mut stages = Vec::new();
     for _ in 0..4 {
-        let (caps, limit) = (caps(&runtime), Some(110 * MIB));
+        let (caps, limit) = (zone_caps(&runtime), Some(110 * MIB));
         let stage = watch.stage(&caps, 120 * MIB, limit);
         assert!(watch.bound_zones(&caps, stage, 120 * MIB, limit) > 0);
         stages.push(stage);
     }
-    assert_eq!(stages, [Stage::Shrinking, Stage::Closing, Stage::Closing, Stage::Closing]);
+    assert_eq!(
+        stages,
+        [PressureStage::Shrinking, PressureStage::Closing, PressureStage::Closing, PressureStage::Closing]
+    );
 }
 
 #[test]
@@ -88,14 +91,18 @@ fn stage_is_let_go_of_where_no_figure_comes_any_more() {
     // The contents of this file have no figure.
     let mut watch = watch(&runtime, "/dev/null");
     watch.ladder.observe(9, 1, false);
-    runtime.pressure.note(Some(1), Stage::Refusing);
+    runtime.pressure.note(Some(1), PressureStage::Refusing);
     let zone = &runtime.zones["z"].zone;
-    zone.press(MIB as usize);
-    for _ in 1..BLIND_LOOKS {
-        watch.look(&runtime, Some(1));
+    zone.set_pressure_limit(MIB as usize);
+    for _ in 1..MAX_FAILED_MEASUREMENTS {
+        watch.check_once(&runtime, Some(1));
     }
-    assert_eq!((runtime.pressure.stage(), zone.cap() as u64), (Stage::Refusing, MIB), "some looks may fail");
-    watch.look(&runtime, Some(1));
-    assert_eq!((runtime.pressure.stage(), zone.cap() as u64), (Stage::Normal, 64 * MIB));
-    assert_eq!(watch.ladder.stage(), Stage::Normal);
+    assert_eq!(
+        (runtime.pressure.stage(), zone.cap() as u64),
+        (PressureStage::Refusing, MIB),
+        "some looks may fail"
+    );
+    watch.check_once(&runtime, Some(1));
+    assert_eq!((runtime.pressure.stage(), zone.cap() as u64), (PressureStage::Normal, 64 * MIB));
+    assert_eq!(watch.ladder.stage(), PressureStage::Normal);
 }
