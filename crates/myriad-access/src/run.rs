@@ -32,7 +32,7 @@ struct GateProgress {
     challenges: Vec<Vec<u8>>,
 }
 
-/// Runs the checks of a location. Returns [`Step::Enter`] if the request is admitted.
+/// Runs the checks of a location. Returns [`PhaseStep::Enter`] if the request is admitted.
 pub fn begin(exchange: &mut Exchange, gate: &Arc<AccessGate>) -> PhaseStep {
     // The result depends on client and rate, which are not among the recorded inputs: the fast path must not be used
     // for the next request.

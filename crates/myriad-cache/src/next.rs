@@ -104,7 +104,7 @@ pub(crate) enum JourneyStep {
     Follow(FlightWait),
     /// The request goes to the origin, and its response is for this client alone.
     Pass(PassReason),
-    /// Like [`Next::Pass`], with a body that was too long to be read for the key.
+    /// Like [`JourneyStep::PassStatus`], with a body that was too long to be read for the key.
     PassBody(RequestPayload),
 }
 

@@ -41,7 +41,7 @@ pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
     drop(traced);
 }
 
-/// Bit of a failure's number, in addition to the bits of [`NoAnswer::encode`]. It marks a failure for which the
+/// Bit of a failure's number, in addition to the bits of [`NoResponse::encode`]. It marks a failure for which the
 /// application sends its error page: 503 with `Retry-After`, as WordPress does during an update. Without a stale page,
 /// clients get that page instead of a page of Myriad.
 const OWN_ERROR_PAGE: u16 = 1 << 15;

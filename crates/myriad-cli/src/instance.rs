@@ -210,7 +210,7 @@ pub fn holder_or_error(prefix: &Path) -> Result<Option<LockHolder>, String> {
 }
 
 impl LockHolder {
-    /// Parses the text that [`Instance::tell`] wrote.
+    /// Parses the text that [`InstanceLock::write_state`] wrote.
     fn read(text: &str, owner: u32) -> Option<Self> {
         let (first, mut told) = text.split_once('\n')?;
         let (pid, since_s) = first.split_once(' ')?;
@@ -238,7 +238,7 @@ impl LockHolder {
     /// Sends a signal to the server; returns a descriptor of its process.
     ///
     /// # Errors
-    /// Returns the errors of [`Holder::process`]. Also returns an error if this process lacks permission, or if the
+    /// Returns the errors of [`LockHolder::process`]. Also returns an error if this process lacks permission, or if the
     /// server is starting and the signal is `HUP` or `USR1`, which would terminate it.
     pub fn signal(&self, signal: Signal) -> Result<OwnedFd, String> {
         if self.facts == STARTING && matches!(signal, Signal::HUP | Signal::USR1) {

@@ -152,7 +152,7 @@ impl SiteFolder {
     }
 
     /// Files below a folder, at most in `folders` folders and below 64 levels. Links below it are neither followed nor listed, unless
-    /// [`Files::following_links`] is used.
+    /// [`FileWalk::following_links`] is used.
     ///
     /// # Errors
     /// The folder cannot be opened; one below it that cannot be opened is skipped.

@@ -1,4 +1,4 @@
-//! Parser: turns the tokens of all files into a [`Parsed`] tree, and resolves `include`.
+//! Parser: turns the tokens of all files into a [`ParsedConfiguration`] tree, and resolves `include`.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,7 @@ const MAX_ERRORS: usize = 100;
 
 /// Parses a configuration and all files that it includes. Relative includes are resolved against the folder of `path`.
 /// `globals` contains the directives of `-g`, or is empty. `files` replace files that the loader does not find. Never
-/// fails: errors are in [`Parsed::errors`].
+/// fails: errors are in [`ParsedConfiguration::errors`].
 pub(crate) fn parse(
     loader: &dyn Loader,
     path: &Path,
@@ -227,7 +227,7 @@ impl Parser<'_> {
     }
 
     /// Returns the directive made of `words`. If one of the words is damaged, the directive is listed in
-    /// `Parsed::damaged`, so that its further errors count as consequences.
+    /// `ParsedConfiguration::damaged`, so that its further errors count as consequences.
     fn directive_of(&mut self, words: &mut Vec<Word>, damaged: &mut bool) -> Option<Node> {
         let node = Self::node(words)?;
         if std::mem::take(damaged) {

@@ -1,6 +1,6 @@
 //! Positions in the configuration.
 
-/// Source file of a span: an index into the sources of [`crate::Parsed`].
+/// Source file of a span: an index into the sources of [`crate::ParsedConfiguration`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 

@@ -49,7 +49,7 @@ impl DiskStore {
         secret::take(path, own)
     }
 
-    /// Creates a tier whose keys are hashed with [`Self::seed_of`] its folder, and whose metadata has `version`. It is
+    /// Creates a tier whose keys are hashed with [`Self::folder_seed`] its folder, and whose metadata has `version`. It is
     /// used from [`Self::begin`] on.
     pub fn new(
         options: DiskOptions,

@@ -114,7 +114,7 @@ impl FolderHealth {
         }
     }
 
-    /// Reports recovery after a successful write and [`CALM_MS`] without a failure.
+    /// Reports recovery after a successful write and [`RECOVERY_MS`] without a failure.
     pub(crate) fn report_recovery(&self) {
         let failed_at = self.failed_at.load(Relaxed);
         if failed_at != 0

@@ -94,7 +94,7 @@ impl DiskPool {
     }
 
     /// Creates a pool without threads, for tests that order its work themselves by [`Self::run_one`] and
-    /// [`Self::tend`].
+    /// [`Self::maintain`].
     pub fn without_threads() -> Self {
         Self::new(false)
     }

@@ -41,7 +41,7 @@ pub struct StagedFile {
 
 /// Parts that complete a temporary file with a whole body.
 pub(crate) struct FileCompletion<'a> {
-    /// Sections; `family` is set by [`Stage::place`].
+    /// Sections; `family` is set by [`StagedFile::commit`].
     pub(crate) sections: Sections<'a>,
     /// Variant, if the page has a selector.
     pub(crate) variant: Option<&'a [u8]>,

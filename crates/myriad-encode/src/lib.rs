@@ -1,7 +1,7 @@
 //! Content codings: gzip, brotli and zstd, whole and streaming, and the background pool for the strong levels.
 //!
 //! A stored page is compressed whole ([`compress`]): at the fast level when it is stored, at the strong level later, by
-//! the [`Pool`]. A response that is not stored is encoded by a [`StreamEncoder`] or [`gzip_small`]. A response
+//! the [`CompressionPool`]. A response that is not stored is encoded by a [`StreamEncoder`] or [`gzip_small`]. A response
 //! compressed by an origin is decoded to identity by [`decompress`] or a [`StreamDecoder`], both with a limit against
 //! decompression bombs.
 

@@ -16,7 +16,7 @@ use budget::CpuBudget;
 pub use queue::PoolCounters;
 use queue::{PoolShared, PoolState};
 
-/// Resource limits of a [`Pool`].
+/// Resource limits of a [`CompressionPool`].
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
     /// Number of threads; at least one.
@@ -117,7 +117,7 @@ impl CompressionPool {
         PoolCounters { waiting: state.waiting.len(), running: state.running.len(), ..state.counters }
     }
 
-    /// Requests each thread to reclaim its memory freed by other threads ([`myriad_base::memory::take_in`]).
+    /// Requests each thread to reclaim its memory freed by other threads ([`myriad_base::memory::collect_freed_blocks`]).
     pub fn collect_freed_blocks(&self) {
         self.shared.state.lock().take_ins += 1;
         self.shared.wake.notify_all();

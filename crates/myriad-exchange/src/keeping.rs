@@ -13,5 +13,5 @@ pub trait StateStorage: TicketKeyStore + FolderCreator {
     fn save_file(&self, path: &Path, bytes: &[u8]);
 }
 
-/// Shared [`Keep`] implementation.
+/// Shared [`StateStorage`] implementation.
 pub type SharedStateStorage = Arc<dyn StateStorage>;

@@ -37,7 +37,7 @@ pub struct PressureSums {
     pub resident: u64,
     /// Current stage.
     pub stage: PressureStage,
-    /// Number of times that each stage after [`Stage::Normal`] was entered.
+    /// Number of times that each stage after [`PressureStage::Normal`] was entered.
     pub begun: [u64; 3],
     /// Pages evicted from zones. Pages on disk are still stored there.
     pub pages: u64,

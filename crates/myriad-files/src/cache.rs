@@ -23,7 +23,7 @@ const OPEN_PER_SHARD: usize = 64;
 /// Idle time after which an entry is evicted, in milliseconds (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
 
-/// Entries by path. If a path is looked up with a second rule of links, that entry is stored under [`Walk::key`].
+/// Entries by path. If a path is looked up with a second rule of links, that entry is stored under [`PathResolution::key`].
 type Entries = HashMap<Box<[u8]>, CachedPath, RandomState>;
 
 /// Entry, and the rule of links with which it was looked up: a path may be permitted by one rule and rejected by

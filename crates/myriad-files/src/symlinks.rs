@@ -72,7 +72,7 @@ impl PathResolution {
         }
     }
 
-    /// Opens a folder like [`Walk::folder`], and creates up to `most` missing folders with the permissions `mode`.
+    /// Opens a folder like [`PathResolution::folder`], and creates up to `most` missing folders with the permissions `mode`.
     ///
     /// # Errors
     /// Returns errors of the system; `ELOOP` for a link that the rule rejects.
@@ -108,10 +108,10 @@ impl PathResolution {
         reopen_regular(&found)
     }
 
-    /// Reads a regular file that is opened like [`Walk::open`].
+    /// Reads a regular file that is opened like [`PathResolution::open`].
     ///
     /// # Errors
-    /// Returns errors of [`Walk::open`]; `FileTooLarge` if the file has more than `limit` bytes.
+    /// Returns errors of [`PathResolution::open`]; `FileTooLarge` if the file has more than `limit` bytes.
     pub fn read(self, path: &[u8], limit: u64) -> io::Result<Vec<u8>> {
         read_limited(self.open(path)?, limit)
     }
@@ -137,10 +137,10 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Reads a regular file in an open folder. A link is rejected; the file is opened like [`Walk::open`].
+/// Reads a regular file in an open folder. A link is rejected; the file is opened like [`PathResolution::open`].
 ///
 /// # Errors
-/// Returns errors of [`Walk::read`].
+/// Returns errors of [`PathResolution::read`].
 pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = File::from(openat(folder, as_path(name), flags, Mode::empty())?);

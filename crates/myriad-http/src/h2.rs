@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The codec uses no clock and no socket. All memory that a client can occupy is bounded: header blocks by
-//! [`crate::h1::HeadLimits`], tables by 4096 bytes, streams by [`Config::max_streams`], bodies by their windows,
+//! [`crate::h1::HeadLimits`], tables by 4096 bytes, streams by [`Http2ServerConfig::max_streams`], bodies by their windows,
 //! responses to control frames by a backlog. A client that sends excessive useless frames gets `ENHANCE_YOUR_CALM`.
 
 mod block;

@@ -1,6 +1,6 @@
 //! Request methods (RFC 9110 §9, RFC 4918 for WebDAV, and `PURGE` of caches).
 
-/// Request method. A method that is not listed is [`Method::Other`]; the head contains its bytes.
+/// Request method. A method that is not listed is [`Method::OtherProcess`]; the head contains its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Method {
@@ -69,7 +69,7 @@ impl Method {
         }
     }
 
-    /// Returns the name as sent; empty for [`Method::Other`], whose name only the head contains.
+    /// Returns the name as sent; empty for [`Method::OtherProcess`], whose name only the head contains.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -116,7 +116,7 @@ impl Method {
     }
 }
 
-/// All methods except [`Method::Other`], in order of declaration.
+/// All methods except [`Method::OtherProcess`], in order of declaration.
 const NAMED: [Method; 17] = [
     Method::Get,
     Method::Head,
@@ -168,7 +168,7 @@ impl MethodSet {
         Self(self.0 | other.0)
     }
 
-    /// Returns the methods of the set in the order of their declaration, without [`Method::Other`].
+    /// Returns the methods of the set in the order of their declaration, without [`Method::OtherProcess`].
     pub fn iter(self) -> impl Iterator<Item = Method> {
         NAMED.into_iter().filter(move |method| self.contains(*method))
     }

@@ -1,6 +1,6 @@
 //! Activity of a connection: idle, busy, or stalled by its client.
 //!
-//! [`crate::Seats`] uses it to select the connections to evict when a new connection needs a seat. A request costs one
+//! [`crate::ConnectionLimiter`] uses it to select the connections to evict when a new connection needs a seat. A request costs one
 //! store.
 
 /// Bits of the kind of activity; the number of requests is above them.

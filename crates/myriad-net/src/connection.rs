@@ -60,7 +60,7 @@ pub struct Connection {
     pub id: u64,
     /// The socket's peer, before any `realip`.
     pub peer: ClientAddress,
-    /// Number of the listener whose servers serve it, as given to [`crate::Worker::listen`].
+    /// Number of the listener whose servers serve it, as given to [`crate::ConnectionWorker::listen`].
     listener: Cell<u32>,
     /// Client addresses from the PROXY protocol header, set before the first request; empty if the connection has no
     /// such header.
@@ -71,7 +71,7 @@ pub struct Connection {
     pub requests: Cell<u32>,
     pub(crate) socket: ClientSocket,
     pub(crate) deadline: Deadline,
-    /// Activity as seen by [`crate::Seats`].
+    /// Activity as seen by [`crate::ConnectionLimiter`].
     pub(crate) activity: Cell<Activity>,
     /// Set when the connection has been evicted and its seat freed.
     gives_way: Cell<bool>,

@@ -108,7 +108,7 @@ impl Deadline {
     }
 
     /// Returns ready once the deadline has expired. Wakes the task of `cx` when it expires, when the worker starts to
-    /// drain, and on [`renew`].
+    /// drain, and on [`start_epoch`].
     pub fn poll_expired(&self, cx: &Context<'_>) -> Poll<()> {
         TABLE.with(|table| {
             let state = &mut table.state.borrow_mut()[self.slot as usize];

@@ -1,7 +1,7 @@
 //! Listeners and the HTTP/1, HTTP/2 and HTTP/3 drivers, which produce exchanges.
 //!
 //! Each worker is one OS thread with a current-thread runtime; a connection stays on its thread. The driver reads a
-//! request head, passes it to a [`Service`], and writes the response. An immediate response ([`Outcome::Ready`]) is
+//! request head, passes it to a [`Service`], and writes the response. An immediate response ([`ServiceOutcome::Ready`]) is
 //! written with one `writev` and without a future. An idle connection owns its socket and nothing else.
 
 mod activity;

@@ -13,7 +13,7 @@ pub(crate) fn is_on() -> bool {
     PRESSED.get() || memory_figures::is_short()
 }
 
-/// Sets whether more than three quarters of the connections are in use; called by [`crate::Seats`].
+/// Sets whether more than three quarters of the connections are in use; called by [`crate::ConnectionLimiter`].
 pub(crate) fn set(is_on: bool) {
     PRESSED.set(is_on);
 }

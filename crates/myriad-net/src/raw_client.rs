@@ -47,7 +47,7 @@ pub enum TlsHandshakeResult {
 }
 
 impl RawClient {
-    /// Wraps a connection from which no bytes have been read. Until [`RawClient::go_on`] it can be evicted when seats
+    /// Wraps a connection from which no bytes have been read. Until [`RawClient::mark_busy`] it can be evicted when seats
     /// are short.
     pub fn new(connection: Rc<Connection>) -> Self {
         connection.mark_stalled();

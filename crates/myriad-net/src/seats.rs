@@ -1,7 +1,7 @@
 //! Connection limit of a worker: client and upstream connections together (`worker_connections`).
 //!
 //! As in nginx, the limit covers all connections of a worker: a fetch needs a descriptor and memory as a client
-//! connection does. The listener takes the seat of a client; a connection to an origin takes one with [`Seats::take`].
+//! connection does. The listener takes the seat of a client; a connection to an origin takes one with [`ConnectionLimiter::take_slot`].
 //! An eighth of the seats is reserved for origins, so that accepted clients can be served.
 //!
 //! If no seat is free, idle connections are evicted, the oldest first; then connections whose clients have sent or read
@@ -45,7 +45,7 @@ struct LimiterState {
     changed: Notify,
     /// Connections to evict next, in reverse order.
     next: RefCell<Vec<(usize, Activity)>>,
-    /// Tick of the last scan without a result, for each [`Want`].
+    /// Tick of the last scan without a result, for each [`NeededResource`].
     last_failed_scan: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
     /// Connections closed to free memory for new connections.

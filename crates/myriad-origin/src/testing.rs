@@ -68,7 +68,7 @@ impl OriginTrial {
         self.build_request_for(FetchPurpose::Visitor, payload)
     }
 
-    /// Like [`made`](Self::made), for a purpose.
+    /// Like [`build_request`](Self::build_request), for a purpose.
     pub(crate) fn build_request_for(
         &mut self,
         purpose: FetchPurpose<'_>,
@@ -116,7 +116,7 @@ impl OriginTrial {
         answer
     }
 
-    /// Returns the field lines of [`answered`](Self::answered).
+    /// Returns the field lines of [`client_response`](Self::client_response).
     pub(crate) fn lines(&mut self, fields: &[(&str, &str)]) -> String {
         text(&self.client_response(200, fields).lines)
     }

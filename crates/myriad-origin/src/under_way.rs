@@ -17,7 +17,7 @@ pub(crate) struct BackgroundRequests {
 }
 
 impl BackgroundRequests {
-    /// Counts another request; `None` if [`MOST`] are in progress.
+    /// Counts another request; `None` if [`MAX_CONCURRENT`] are in progress.
     pub(crate) fn begin(self: &Rc<Self>) -> Option<BackgroundGuard> {
         let others = self.count.get();
         (others < MAX_CONCURRENT).then(|| {

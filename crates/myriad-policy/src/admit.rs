@@ -268,11 +268,11 @@ fn may_drop_cookie(response: &ResponseFacts<'_>, rules: &CachePolicy) -> bool {
 /// Returns whether a response invalidates the stored page: its status is 2xx to 4xx, and it was not stored for a reason
 /// that applies to all visitors.
 ///
-/// `of_the_answer` is true if a [`Refusal::NoCache`] is due to a condition that only depends on the response. `own` is
+/// `of_the_answer` is true if a [`StoreRefusal::NoCache`] is due to a condition that only depends on the response. `own` is
 /// true if the request bypassed the cache by a condition or had `Authorization`: the response may be specific to the
 /// visitor, but 404 and 410 still mean that the page does not exist.
 ///
-/// Statuses about errors in the request ([`is_of_the_request`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
+/// Statuses about errors in the request ([`is_request_error`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
 /// §15.5, RFC 6585) do not concern the page. Otherwise, any client could send such a request and remove the page for
 /// all.
 pub fn invalidates_stored_page(status: u16, refusal: StoreRefusal, of_the_answer: bool, own: bool) -> bool {

@@ -1,7 +1,7 @@
 //! Cache decisions as pure functions: may this request use the cache, may this response be stored and for how long, may
 //! this stored page be served, and with which response to a precondition.
 //!
-//! Every function receives the facts, the configuration as [`Rules`], and the time as `now`, in milliseconds since the
+//! Every function receives the facts, the configuration as [`CachePolicy`], and the time as `now`, in milliseconds since the
 //! Unix epoch. nginx's documented behaviour is the default; each rule names its directive or its section of RFC 9111.
 //! Three rules are stricter than nginx and cannot be weakened by any directive: `private` responses are never stored,
 //! responses that set a personal cookie are never stored, and a server error never replaces a usable page.

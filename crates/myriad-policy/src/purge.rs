@@ -1,8 +1,8 @@
 //! Purges of a URL, a wildcard, tags, or all pages of a host; and the check if a purge covers a stored page.
 //!
-//! Pages are identified by the scheme, host, path and query of the request ([`Subject`]), not by the configured cache
+//! Pages are identified by the scheme, host, path and query of the request ([`PurgeSubject`]), not by the configured cache
 //! key. URLs and tags, which are purged often, have *labels*: hashes by which a store finds all their pages. Plugins
-//! use the protocols of other caches ([`wanted`]); each is converted to a [`Command`].
+//! use the protocols of other caches ([`parse_purge`]); each is converted to a [`PurgeCommand`].
 
 mod command;
 mod label;

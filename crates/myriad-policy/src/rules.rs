@@ -82,7 +82,7 @@ impl Default for CachePolicy {
 }
 
 impl CachePolicy {
-    /// Returns the index of the entry of [`Rules::valid`] that matches `status`.
+    /// Returns the index of the entry of [`CachePolicy::valid`] that matches `status`.
     pub fn valid_at(&self, status: u16) -> Option<usize> {
         self.valid.iter().position(|rule| match rule.status {
             StatusMatch::Code(code) => code == status,
@@ -217,7 +217,7 @@ impl UseStale {
     }
 }
 
-/// `*_cache_stale`: time after its validity during which a page may be served stale under [`Rules::use_stale`], in ms;
+/// `*_cache_stale`: time after its validity during which a page may be served stale under [`CachePolicy::use_stale`], in ms;
 /// `u64::MAX` until `inactive` evicts the page. nginx has no other limit than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {

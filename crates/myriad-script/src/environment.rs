@@ -90,7 +90,7 @@ pub trait Environment {
         false
     }
 
-    /// Assigns the value of a `set` to a variable of [`Role::Assignable`].
+    /// Assigns the value of a `set` to a variable of [`VariableRole::Assignable`].
     fn assign(&mut self, id: Builtin, value: &[u8]) -> Result<(), EvalError> {
         let _ = (id, value);
         Ok(())

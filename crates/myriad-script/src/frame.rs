@@ -73,7 +73,7 @@ impl Frame {
         clear_bounded(&mut self.output);
     }
 
-    /// Returns the text of the latest [`crate::Action::Return`] or [`crate::Action::Redirect`].
+    /// Returns the text of the latest [`crate::ProgramAction::Return`] or [`crate::ProgramAction::Redirect`].
     pub fn output(&self) -> &[u8] {
         &self.output
     }

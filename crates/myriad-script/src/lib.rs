@@ -1,6 +1,6 @@
 //! Variables, templates, conditions, rewrite programs and maps, compiled once.
 //!
-//! A [`Compiler`] converts text of the nginx language to [`Template`]s, [`Condition`]s, [`Predicates`], [`Regex`]es and
+//! A [`Compiler`] converts text of the nginx language to [`Template`]s, [`CompiledCondition`]s, [`Predicates`], [`Regex`]es and
 //! [`Program`]s. Running them requires an [`Environment`] and a [`Frame`]. Through the environment, the embedder
 //! provides the variables of the request and receives the changes of `rewrite` and `set`. The frame stores the state of
 //! the request: values of user variables, captures, results of maps. Frames are reused between requests; in the steady

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 /// Number of a location, assigned by the code that compiles the configuration.
 type PlaceId = u32;
 
-/// Locations of a server, or locations nested in another location. Lists have their exact size after [`Self::settle`],
+/// Locations of a server, or locations nested in another location. Lists have their exact size after [`Self::shrink_to_fit`],
 /// and empty lists take no memory: of fifty thousand locations, nearly all contain no others.
 #[derive(Default)]
 pub struct Locations {

@@ -14,7 +14,7 @@ pub struct ZoneLimits {
     pub max_variants: usize,
     /// Number of bytes that an oversized body may be ahead of its slowest reader.
     pub stream_window_bytes: usize,
-    /// Time during which claims of a key with an oversized body return [`crate::Claim::Pass`], in milliseconds.
+    /// Time during which claims of a key with an oversized body return [`crate::Claim::PassStatus`], in milliseconds.
     pub oversized_pass_ms: u64,
 }
 

@@ -195,7 +195,7 @@ impl<M: Metadata> Shard<M> {
         (None, position.and_then(|position| self.purge(index, position)))
     }
 
-    /// Like [`Self::take`], for a purge.
+    /// Like [`Self::remove_object`], for a purge.
     pub(crate) fn purge(&mut self, index: u32, position: usize) -> Option<RemovedItem<M>> {
         let taken = self.remove_object(index, position);
         self.counts.purged += u64::from(taken.is_some());

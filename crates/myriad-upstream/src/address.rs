@@ -49,7 +49,7 @@ impl PeerAddress {
         Ok(Self::Tcp(SocketAddr::new(ip, port)))
     }
 
-    /// Parses like [`Address::parse`], but resolves a name with the resolver of the system. Returns all its addresses.
+    /// Parses like [`PeerAddress::parse`], but resolves a name with the resolver of the system. Returns all its addresses.
     ///
     /// The call blocks, so it must only be used while loading the configuration.
     pub fn resolve(text: &str, default_port: Option<u16>) -> Result<Vec<Self>, AddressError> {

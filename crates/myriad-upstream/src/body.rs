@@ -22,7 +22,7 @@ pub(crate) trait BodyDecoder: Unpin {
     /// Returns whether the connection is ready for another exchange once the body is complete.
     fn is_clean(&self) -> bool;
 
-    /// Returns the number of body bytes that [`Demux::advance`] has not returned yet, if known.
+    /// Returns the number of body bytes that [`BodyDecoder::advance`] has not returned yet, if known.
     fn left(&self) -> Option<u64>;
 }
 
@@ -34,7 +34,7 @@ enum State {
     Failed(BodyError),
 }
 
-/// Body decoded by a [`Demux`]. At most one buffer of data that was read waits for the consumer.
+/// Body decoded by a [`BodyDecoder`]. At most one buffer of data that was read waits for the consumer.
 pub(crate) struct OriginBody<D> {
     state: State,
     demux: D,

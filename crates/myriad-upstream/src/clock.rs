@@ -1,7 +1,7 @@
 //! Monotonic clock in milliseconds, shared by all workers of the process.
 //!
 //! A request to an origin reads the time about twenty times, mostly within microseconds. The thread of a worker
-//! therefore caches the time until it has slept, which it reports with [`woken`], as nginx does. The cache is limited
+//! therefore caches the time until it has slept, which it reports with [`note_wakeup`], as nginx does. The cache is limited
 //! to a few reads, in case the thread never sleeps.
 
 use std::cell::Cell;
@@ -16,7 +16,7 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// Cached time of a thread.
 #[derive(Clone, Copy)]
 struct CachedTime {
-    /// True if the thread calls [`woken`].
+    /// True if the thread calls [`note_wakeup`].
     sleeps: bool,
     /// Cached time in milliseconds.
     ms: u64,
@@ -25,7 +25,7 @@ struct CachedTime {
 }
 
 thread_local! {
-    /// Number of times the thread has slept; 0 if it does not call [`woken`].
+    /// Number of times the thread has slept; 0 if it does not call [`note_wakeup`].
     static SLEPT: Cell<u64> = const { Cell::new(0) };
     static CACHED: Cell<CachedTime> = const { Cell::new(CachedTime { sleeps: false, ms: 0, reads_left: 0 }) };
 }
@@ -51,7 +51,7 @@ pub(crate) fn epoch_ms(moment: u64) -> u64 {
     epoch.saturating_sub(now().saturating_sub(moment))
 }
 
-/// Returns the number of times this thread has slept; 0 if it does not call [`woken`]. Between two different values,
+/// Returns the number of times this thread has slept; 0 if it does not call [`note_wakeup`]. Between two different values,
 /// the runtime has polled all sockets.
 pub(crate) fn sleep_count() -> u64 {
     SLEPT.get()

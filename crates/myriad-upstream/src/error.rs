@@ -65,7 +65,7 @@ pub enum ErrorKind {
     /// This server currently does not send the request to its origin (`origin_queue`); the value is the status of the
     /// response.
     NotSent(u16),
-    /// Like `NotAsked`, but only for this client (`limit_req ... origin_only`).
+    /// Like `NotSent`, but only for this client (`limit_req ... origin_only`).
     Limited(u16),
     /// The worker has its maximum number of connections, to origins or in total (`worker_connections`).
     NoConnection,

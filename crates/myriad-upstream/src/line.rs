@@ -23,7 +23,7 @@ struct WaiterList {
     next: u64,
 }
 
-/// Position in a [`Line`]. Dropping it leaves the queue immediately, and the next waiter moves up.
+/// Position in a [`WaitQueue`]. Dropping it leaves the queue immediately, and the next waiter moves up.
 #[derive(Debug)]
 pub struct WaitTicket {
     queue: WaitQueue,
@@ -82,7 +82,7 @@ impl Inner {
 
 impl WaitTicket {
     /// Waits until this waiter is the first and `attempt` returns a value. `attempt` is repeated after each
-    /// [`Line::wake_first`].
+    /// [`WaitQueue::wake_first`].
     pub fn poll<T>(&mut self, cx: &mut Context<'_>, attempt: impl FnOnce() -> Option<T>) -> Poll<T> {
         {
             let mut waiting = self.queue.0.lock();

@@ -132,7 +132,7 @@ pub(crate) struct PeerState {
     active: AtomicU32,
     /// Time of the last recovery; 0 for never.
     recovered: AtomicU64,
-    /// Recent average time up to each [`Moment`] in milliseconds; 0 before the first.
+    /// Recent average time up to each [`MeasuredUntil`] in milliseconds; 0 before the first.
     average_times_ms: [AtomicU32; 3],
     /// Age of its active requests.
     pub(crate) inflight: Inflight,

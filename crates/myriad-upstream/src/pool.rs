@@ -38,7 +38,7 @@ impl<C> Pooled<C> {
 struct Idle<C> {
     pooled: Pooled<C>,
     expires: u64,
-    /// Value of [`clock::slept`] when the connection became idle.
+    /// Value of [`clock::sleep_count`] when the connection became idle.
     since: u64,
     #[expect(dead_code, reason = "it counts for as long as it is held")]
     counted: IdleCount,

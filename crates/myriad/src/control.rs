@@ -29,7 +29,7 @@ const STALL_LIMIT: Duration = Duration::from_secs(20);
 /// Kind of a frame, which determines its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
-    /// To the worker, after [`Kind::Confine`]: a configuration to run, [`crate::handover::Handover`] with its listeners
+    /// To the worker, after [`MessageKind::Confine`]: a configuration to run, [`crate::handover::WorkerHandover`] with its listeners
     /// and logs.
     Configure,
     /// To the worker: new descriptors for the logs.
@@ -55,7 +55,7 @@ pub(crate) enum MessageKind {
     /// To the worker, as the first frame: the account and limits of the process ([`crate::handover::Confinement`]).
     Confine,
     /// To the worker, and between supervisors of an upgrade: worker processes that serve QUIC on the same sockets
-    /// ([`crate::handover::Processes`]).
+    /// ([`crate::handover::QuicProcesses`]).
     Processes,
 }
 

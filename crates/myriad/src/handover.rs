@@ -21,7 +21,7 @@ use myriad_cli::accounts::Account;
 use myriad_cli::configuration::ResolvedHost;
 use myriad_cli::paths::ServerPaths;
 
-/// Payload of [`crate::control::Kind::Configure`]. The descriptors of the listeners precede those of the logs.
+/// Payload of [`crate::control::MessageKind::Configure`]. The descriptors of the listeners precede those of the logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkerHandover {
     pub(crate) paths: ServerPaths,
@@ -69,7 +69,7 @@ impl HandedFiles {
     }
 }
 
-/// Payload of [`crate::control::Kind::Confine`]: account and limits that a worker process applies before it reads the
+/// Payload of [`crate::control::MessageKind::Confine`]: account and limits that a worker process applies before it reads the
 /// configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
@@ -140,7 +140,7 @@ impl WorkerHandover {
         put_paths(out, self.logs.iter().map(PathBuf::as_path));
     }
 
-    /// Parses a payload. Returns `None` for bytes that [`Handover::encode`] did not write.
+    /// Parses a payload. Returns `None` for bytes that [`WorkerHandover::encode`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = PayloadReader { rest: bytes };
         let prefix = reader.path()?;
@@ -162,7 +162,7 @@ impl WorkerHandover {
     }
 }
 
-/// Serializes the payload of [`crate::control::Kind::Reopen`]: a list of paths.
+/// Serializes the payload of [`crate::control::MessageKind::Reopen`]: a list of paths.
 pub(crate) fn encode_paths<'a>(paths: impl ExactSizeIterator<Item = &'a Path>) -> Vec<u8> {
     let mut out = Vec::new();
     put_paths(&mut out, paths);
@@ -174,7 +174,7 @@ pub(crate) fn decode_paths(bytes: &[u8]) -> Option<Vec<PathBuf>> {
     PayloadReader { rest: bytes }.list(PayloadReader::path)
 }
 
-/// Serializes the payload of [`crate::control::Kind::Keep`]: a file with its path.
+/// Serializes the payload of [`crate::control::MessageKind::Keep`]: a file with its path.
 pub(crate) fn encode_file(path: &Path, bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     encode_payload(|out| put_file(out, path, bytes))
 }
@@ -206,7 +206,7 @@ impl LegacyHandover {
         })
     }
 
-    /// Parses the bytes of [`Legacy::encode`]. Older binaries sent no secret of QUIC, no keys or no depth: these are
+    /// Parses the bytes of [`LegacyHandover::encode`]. Older binaries sent no secret of QUIC, no keys or no depth: these are
     /// empty then, or 1 for the depth.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = PayloadReader { rest: bytes };
@@ -218,7 +218,7 @@ impl LegacyHandover {
     }
 }
 
-/// Payload of [`Kind::Processes`]: worker processes that serve QUIC on the same sockets.
+/// Payload of [`MessageKind::QuicProcesses`]: worker processes that serve QUIC on the same sockets.
 ///
 /// The first descriptor is the inbox of the receiver, if the message has one; the sending endpoints of the other
 /// inboxes follow.
@@ -246,7 +246,7 @@ impl QuicProcesses {
         channel.send(MessageKind::Processes, &out, &descriptors)
     }
 
-    /// Parses a payload. Returns `None` for bytes that [`Processes::send`] did not write.
+    /// Parses a payload. Returns `None` for bytes that [`QuicProcesses::send`] did not write.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = PayloadReader { rest: bytes };
         let own = reader.list(PayloadReader::process)?.pop();
@@ -277,7 +277,7 @@ fn put_wide(out: &mut dyn PayloadWriter, figure: u64) {
     out.put(&figure.to_be_bytes());
 }
 
-/// Serializes the payload of [`crate::control::Kind::TicketKeys`]: a record of keys and the lifetime of their tickets.
+/// Serializes the payload of [`crate::control::MessageKind::TicketKeys`]: a record of keys and the lifetime of their tickets.
 pub(crate) fn encode_ticket_key(lifetime_s: u32, record: &[u8]) -> Zeroizing<Vec<u8>> {
     encode_payload(|out| put_ticket_key(out, lifetime_s, record))
 }

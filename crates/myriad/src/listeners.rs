@@ -136,7 +136,7 @@ impl ListenerSet {
         Ok(())
     }
 
-    /// Undoes [`Listeners::open`] by closing the new sockets. Reused sockets remain open in the earlier set.
+    /// Undoes [`ListenerSet::open`] by closing the new sockets. Reused sockets remain open in the earlier set.
     pub(crate) fn discard_fresh(self) {
         for listener in self.all.iter().filter(|listener| listener.fresh) {
             listener.unlink();

@@ -30,8 +30,8 @@ use myriad_cli::admin::server::ControlServer;
 use myriad_cli::configuration;
 use myriad_cli::signals::Signals;
 use myriad_serve::{
-    FolderCreator, InheritedResources, QuicRelay, RunningSite, SharedStateStorage, StateStorage, run_on_temporary_thread,
-    release_memory_soon,
+    FolderCreator, InheritedResources, QuicRelay, RunningSite, SharedStateStorage, StateStorage,
+    release_memory_soon, run_on_temporary_thread,
 };
 use myriad_tls::TicketKeyStore;
 

@@ -1,6 +1,6 @@
 //! Password files and their hashes, in the formats of nginx's `auth_basic_user_file`.
 //!
-//! The functions are pure, and some are slow by design: [`Stored::is_slow`] returns which hashes must be computed on a
+//! The functions are pure, and some are slow by design: [`StoredPassword::is_slow`] returns which hashes must be computed on a
 //! separate thread.
 
 mod crypt;

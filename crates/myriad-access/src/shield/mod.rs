@@ -10,7 +10,7 @@
 //! | `bots` | classification of robots | `bots` |
 //! | `origin_limits` | client limits that are checked before the origin | `limit_req`, `limit_conn` with `origin_only`: rows of this crate |
 //!
-//! `admit` checks the limits and then the queue, and returns a `Permit`, which a request retains while its origin
+//! `admit` checks the limits and then the queue, and returns a `OriginPermit`, which a request retains while its origin
 //! processes it. The request state machine checks challenge, queries and pauses before it claims the page.
 
 mod admit;

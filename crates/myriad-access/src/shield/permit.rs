@@ -23,7 +23,7 @@ struct PermitResources {
     _in_flight: InFlightCount,
 }
 
-/// Counts a request that is in flight to an origin in its [`Visit`]: subrequests of the same visit neither wait for the
+/// Counts a request that is in flight to an origin in its [`LimitResults`]: subrequests of the same visit neither wait for the
 /// slot that it occupies nor count again.
 struct InFlightCount(Rc<LimitResults>);
 

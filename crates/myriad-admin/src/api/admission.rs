@@ -22,7 +22,7 @@ pub(crate) struct ClientRights {
     pub is_authenticated: bool,
 }
 
-/// Admits clients that [`who_may`] admits and that send the secret. `directive` is named in the error log. The error is
+/// Admits clients that [`check_access`] admits and that send the secret. `directive` is named in the error log. The error is
 /// the response for the client.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Result<ClientRights, PhaseStep> {

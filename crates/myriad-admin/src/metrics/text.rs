@@ -7,7 +7,7 @@ use std::fmt::{Display, Write};
 
 use myriad_exchange::traffic::TimeHistogram;
 
-/// Bounds of histograms in microseconds, each a number of two significant digits, which [`Times::within`] represents
+/// Bounds of histograms in microseconds, each a number of two significant digits, which [`TimeHistogram::within`] represents
 /// exactly.
 const BOUNDS_US: [u64; 18] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,

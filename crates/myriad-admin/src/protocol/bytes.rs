@@ -20,7 +20,7 @@ pub fn escape_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the bytes of a text of [`shown`].
+/// Returns the bytes of a text of [`escape_bytes`].
 pub fn unescape_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

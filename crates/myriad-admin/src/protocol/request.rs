@@ -115,12 +115,12 @@ pub struct PagesRequest {
     pub zone: Option<String>,
     /// Host of the pages.
     pub host: Option<String>,
-    /// Pattern for the URL or key of the pages ([`crate::protocol::Pattern`]).
+    /// Pattern for the URL or key of the pages ([`crate::protocol::GlobPattern`]).
     #[serde(rename = "match")]
     pub matching: Option<String>,
     /// Maximum number of pages.
     pub limit: Option<u64>,
-    /// Continuation position of an earlier response ([`crate::protocol::Ended::next`]).
+    /// Continuation position of an earlier response ([`crate::protocol::ReplyEnd::next`]).
     pub after: Option<String>,
 }
 

@@ -125,7 +125,7 @@ pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), P
 pub struct AppliedPurge {
     /// Result.
     pub outcome: PurgeResult,
-    /// Sequence number in the zone ([`myriad_store::page::PurgeEnds`]).
+    /// Sequence number in the zone ([`myriad_store::page::PurgeResults`]).
     pub number: u64,
 }
 

@@ -63,7 +63,7 @@ impl CivilTime {
         }
     }
 
-    /// Converts like [`Self::of`] seconds that are not before the epoch.
+    /// Converts like [`Self::from_epoch_seconds`] seconds that are not before the epoch.
     pub(crate) fn from_unsigned_seconds(seconds: u64) -> Self {
         Self::from_epoch_seconds(seconds.min(LAST as u64) as i64)
     }

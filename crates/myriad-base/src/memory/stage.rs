@@ -15,7 +15,7 @@ pub enum PressureStage {
     Refusing,
 }
 
-/// Percentages of the limit at which the stages after [`Stage::Normal`] are entered.
+/// Percentages of the limit at which the stages after [`PressureStage::Normal`] are entered.
 const BEGINS: [u64; 3] = [85, 95, 100];
 /// Percentages of the limit below which they are left. They are lower, so that a few pages do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];

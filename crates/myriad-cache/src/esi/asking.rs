@@ -307,7 +307,7 @@ impl PartRequester {
         Some(child)
     }
 
-    /// Stores a part for its visitor, for `keep_s` or the limit of `esi_private_cache`.
+    /// Stores a part for its visitor, for `storable_s` or the limit of `esi_private_cache`.
     fn store_part(&self, src: &[u8], bytes: &Bytes, keep_s: u64, in_flight: Option<&InFlight>) {
         let (Some(visitor), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight)
         else {

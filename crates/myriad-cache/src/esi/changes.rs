@@ -60,7 +60,7 @@ impl Drop for ChangeWatch {
     }
 }
 
-/// Returns the marks for the cookies of [`Watch::cookies`].
+/// Returns the marks for the cookies of [`ChangeWatch::cookies`].
 fn marks_of_joined(cookies: &[u8], known: &KnownCookies) -> Marks {
     let cookies: SmallVec<[&[u8]; 8]> = cookies.split(|byte| *byte == b';').collect();
     marks_of(&cookies, &known.sessions)

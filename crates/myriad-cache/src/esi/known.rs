@@ -35,7 +35,7 @@ const USELESS_MS: u64 = 30_000;
 /// Maximum number of remembered pages.
 const USELESS: u64 = 16_384;
 
-/// Status of an anonymous request that was aborted by [`is_in_vain`].
+/// Status of an anonymous request that was aborted by [`is_useless_fetch`].
 pub(crate) const USELESS_FETCH: u16 = 504;
 
 /// Page whose fetch was useless to known visitors.

@@ -145,7 +145,7 @@ impl PassedBody {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Collects a page that is filled. A page longer than [`LONGEST`] is sent unfilled, beginning with the collected
+    /// Collects a page that is filled. A page longer than [`MAX_FILLED`] is sent unfilled, beginning with the collected
     /// text.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {

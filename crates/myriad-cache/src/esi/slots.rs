@@ -23,7 +23,7 @@ pub(super) struct Holes {
 }
 
 impl Holes {
-    /// Creates `count` holes in the state [`Slot::Waiting`].
+    /// Creates `count` holes in the state [`HoleState::WaitingRequest`].
     pub(super) fn new(count: usize) -> Self {
         Self { list: RefCell::new(vec![HoleState::Waiting; count]), waker: RefCell::default() }
     }

@@ -16,7 +16,7 @@ use myriad_origin::nominated::ConnectionListedFields;
 use myriad_store::page::{PageFacts, PageMarks, PageMeta, ProxiedFacts, StoredDuration, TextEnds, TextParts};
 
 /// Makes the record of a page from its head, which arrived at `now`, in milliseconds of the process clock. `removed` is
-/// the coding that is removed from the body before it is stored ([`recoded`]).
+/// the coding that is removed from the body before it is stored ([`removed_coding`]).
 pub(crate) fn meta_of(
     head: &ResponseHead,
     place: &OriginPlace,

@@ -33,7 +33,7 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// Finds the control socket: that of `--socket`, or of the server that [`Named`] selects.
+    /// Finds the control socket: that of `--socket`, or of the server that [`SelectedServer`] selects.
     pub fn find(server: &cli::ServerOptions, named: Option<&Path>) -> Result<Self, String> {
         if let Some(path) = named {
             let socket = std::path::absolute(path).map_err(|error| error.to_string())?;

@@ -199,7 +199,7 @@ pub(super) fn checked_layout(kind: SiteKind, folder: &Path, option: &str) -> Res
     Ok(SiteLayout::usual(root))
 }
 
-/// Returns the content folder of a WordPress for files that `option` writes, as [`Layout::writable_content`] does.
+/// Returns the content folder of a WordPress for files that `option` writes, as [`SiteLayout::writable_content`] does.
 pub(super) fn content_of(option: &str, root: &Path) -> Result<(PathBuf, Option<u32>), String> {
     let layout = checked_layout(SiteKind::WordPress, root, "--root")?;
     layout.writable_content().map_err(|why| format!("wordpress: {option}: {why}"))

@@ -19,7 +19,7 @@ pub enum MemoryLimit {
     /// `off`.
     #[default]
     Off,
-    /// Bytes, at least [`MemoryLimit::LEAST`].
+    /// Bytes, at least [`MemoryLimit::MIN_LEN`].
     Bytes(u64),
     /// Percentage of the memory of the machine, or of the control group if that has less.
     Percent(u8),
@@ -30,7 +30,7 @@ impl MemoryLimit {
     pub const LEAST: u64 = 64 << 20;
 
     /// Returns the limit in bytes for a machine with `memory` bytes, or `None` for `off`. The limit is at most
-    /// `memory`, but at least [`MemoryLimit::LEAST`].
+    /// `memory`, but at least [`MemoryLimit::MIN_LEN`].
     pub fn of(self, memory: u64) -> Option<u64> {
         let wanted = match self {
             Self::Off => return None,

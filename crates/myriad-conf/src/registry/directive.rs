@@ -166,35 +166,35 @@ impl Directive {
         self
     }
 
-    /// Sets [`Status::Differs`].
+    /// Sets [`DirectiveStatus::Differs`].
     #[must_use]
     pub const fn differs(mut self, note: &'static str) -> Self {
         self.status = DirectiveStatus::Differs(note);
         self
     }
 
-    /// Sets [`Status::NoEffect`].
+    /// Sets [`DirectiveStatus::NoEffect`].
     #[must_use]
     pub const fn no_effect(mut self, note: &'static str) -> Self {
         self.status = DirectiveStatus::NoEffect(note);
         self
     }
 
-    /// Sets [`Status::Later`].
+    /// Sets [`DirectiveStatus::DeferredSection`].
     #[must_use]
     pub const fn later(mut self, note: &'static str) -> Self {
         self.status = DirectiveStatus::Later(note);
         self
     }
 
-    /// Sets [`Status::Refused`].
+    /// Sets [`DirectiveStatus::Refused`].
     #[must_use]
     pub const fn refused(mut self, reason: &'static str) -> Self {
         self.status = DirectiveStatus::Refused(reason);
         self
     }
 
-    /// Sets [`Status::Own`].
+    /// Sets [`DirectiveStatus::Own`].
     #[must_use]
     pub const fn own(mut self) -> Self {
         self.status = DirectiveStatus::Own;

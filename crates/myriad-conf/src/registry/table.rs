@@ -89,7 +89,7 @@ impl Registry {
 
     /// Parses a configuration and all files that it includes. A missing file of a protocol is replaced by its built-in
     /// text. Relative includes are resolved against the folder of `path`. `globals` contains the directives of `-g`, or
-    /// is empty. Never fails: errors are in [`Parsed::errors`].
+    /// is empty. Never fails: errors are in [`ParsedConfiguration::errors`].
     pub fn parse(&self, loader: &dyn Loader, path: &Path, globals: &[u8]) -> ParsedConfiguration {
         let files: Vec<BuiltinFile> =
             self.protocols.iter().flat_map(|language| language.files).copied().collect();

@@ -68,7 +68,7 @@ impl DavTarget {
         }
     }
 
-    /// Like [`Target::place`], but creates missing directories.
+    /// Like [`DavTarget::open_folder`], but creates missing directories.
     pub(super) fn open_or_create_folder(&self, access: DavAccess) -> DavResult<NameInFolder<'_>> {
         let (folder, name) = self.split();
         match self.walk.create_folders(folder, access.folder_mode(), MAX_FOLDERS) {

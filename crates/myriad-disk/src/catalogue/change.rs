@@ -9,7 +9,7 @@ use crate::file_labels::mark_of;
 /// examines twice the number of its labels, so that stale pairs remain few.
 const LABEL_PAIRS_SCANNED: usize = 32;
 
-/// Number of labels included in the size of a file (`keys_zone`): those of its URL. [`LABELS_OF_ONE`] further labels,
+/// Number of labels included in the size of a file (`keys_zone`): those of its URL. [`LABELS_PER_SHARE`] further labels,
 /// of about 32 bytes each, count as one more file.
 const FREE_LABELS: usize = 2;
 const LABELS_PER_SHARE: usize = 4;

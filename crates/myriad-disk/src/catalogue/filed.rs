@@ -65,12 +65,12 @@ impl IndexedFile {
     }
 }
 
-/// Splits a key's hash into the halves stored in [`Filed`].
+/// Splits a key's hash into the halves stored in [`IndexedFile`].
 pub(crate) fn split_hash(hash: u128) -> [u64; 2] {
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// Joins the result of [`halves`].
+/// Joins the result of [`split_hash`].
 pub(super) fn join_hash([low, high]: [u64; 2]) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }

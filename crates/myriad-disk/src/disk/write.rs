@@ -162,7 +162,7 @@ impl DiskStore {
         }
     }
 
-    /// Records that a page in memory got an encoding or a validity that its file does not have. At most [`CHANGED`]
+    /// Records that a page in memory got an encoding or a validity that its file does not have. At most [`MAX_CHANGED`]
     /// pages are recorded; others are not written again.
     pub fn note_changed(&self, page: &PageId<'_>, now: u64) {
         let mut changed = self.changed.lock();

@@ -56,7 +56,7 @@ impl ZoneBudget {
         self.arriving.fetch_update(Relaxed, Relaxed, fits).is_ok()
     }
 
-    /// Like [`Ledger::try_arrive`], for a body too long for memory that is passed on to disk and readers. Returns false
+    /// Like [`ZoneBudget::try_reserve_arriving`], for a body too long for memory that is passed on to disk and readers. Returns false
     /// if arriving bodies would use more than a quarter of the cap, so that shorter bodies have room.
     pub fn try_reserve_streamed(&self, bytes: usize) -> bool {
         let limit = self.limit() / 4;

@@ -23,14 +23,14 @@ pub trait Metadata: Sized + Send + Sync + 'static {
     /// Converts a value to its stored form, and appends its texts to `texts`.
     fn into_stored(self, texts: &mut Vec<u8>) -> Self::StoredForm;
 
-    /// Returns a view of a value in an object. `texts` are the bytes appended by [`Self::keep`].
+    /// Returns a view of a value in an object. `texts` are the bytes appended by [`Self::into_stored`].
     fn view_stored<'a>(stored: &'a Self::StoredForm, texts: &'a [u8]) -> Self::MetaView<'a>;
 
     /// Returns the number of heap bytes that `kept` owns, in addition to its own size and the texts.
     fn weight(kept: &Self::StoredForm) -> usize;
 
     /// Calls `each` with each label of a value: a hash of a URL or tag by which it may be purged
-    /// ([`crate::index::Covered::Exact`]). A value must always have the same labels. Each is accounted with 32 bytes.
+    /// ([`crate::index::PurgeScope::Exact`]). A value must always have the same labels. Each is accounted with 32 bytes.
     fn labels(_view: Self::MetaView<'_>, _each: &mut dyn FnMut(u64)) {}
 
     /// Returns the labels of the URL, which a claim has before the response arrives.
@@ -38,7 +38,7 @@ pub trait Metadata: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Parses the rule of a purge ([`crate::index::Covered::Rule`]), which was given now or before a restart, perhaps to an
+    /// Parses the rule of a purge ([`crate::index::PurgeScope::Rule`]), which was given now or before a restart, perhaps to an
     /// older build.
     ///
     /// `None` for an invalid rule: such a purge is rejected, or, if it was accepted before, covers everything.

@@ -35,7 +35,7 @@ struct EvictionSlot<T> {
     newer: u32,
     /// Next slot towards the tail (older); for a vacant slot, the next vacant slot.
     older: u32,
-    /// Number of hits since the insertion or the last check, at most [`MOST_USES`].
+    /// Number of hits since the insertion or the last check, at most [`MAX_USES`].
     uses: u8,
     lane: Lane,
     value: Option<T>,

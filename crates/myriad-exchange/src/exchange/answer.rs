@@ -34,7 +34,7 @@ pub struct ContentResponse {
     pub media_type: Option<Cow<'static, [u8]>>,
     /// Further field lines, each terminated by CRLF.
     pub lines: Vec<u8>,
-    /// Body, encoded in [`Answer::coding`].
+    /// Body, encoded in [`ContentResponse::coding`].
     pub body: ResponseBody,
     /// Content coding of the body.
     pub coding: Coding,
@@ -204,7 +204,7 @@ impl ContentResponse {
         line_named(&self.lines, name).or_else(|| line_named(stored, name))
     }
 
-    /// Returns true if [`Answer::line`] finds the field.
+    /// Returns true if [`ContentResponse::line`] finds the field.
     pub fn has(&self, name: &[u8]) -> bool {
         self.line(name).is_some()
     }

@@ -101,7 +101,7 @@ pub struct LookupProgress {
 pub struct OtherCodings {
     /// Normalized names of the codings.
     pub names: Box<[u8]>,
-    /// True if [`CacheFacts::key`] is the key of pages for such clients only.
+    /// True if [`CacheState::key`] is the key of pages for such clients only.
     pub has_separate_key: bool,
     /// Generation of the common page. An older page for such clients only is ignored.
     pub younger_than: u64,

@@ -99,7 +99,7 @@ impl<X: 'static> Filters<X> {
         self.list.iter().any(|filter| filter.reads_by_name())
     }
 
-    /// Returns whether requests may use the shortcut past all filters; see [`Filter::may_shorten`].
+    /// Returns whether requests may use the shortcut past all filters; see [`Filter::allows_shortcut`].
     pub fn allows_shortcut(&self) -> bool {
         self.list.iter().all(|filter| filter.allows_shortcut())
     }

@@ -72,7 +72,7 @@ impl<T, F: AsyncFnOnce(&mut Exchange) -> T + 'static> PendingStep<T> for F {
 
 /// Content handler of a place.
 pub trait Handler: Send + Sync {
-    /// Starts the response. It must not block: operations that take time return [`Step::Wait`].
+    /// Starts the response. It must not block: operations that take time return [`PhaseStep::RecordedWait`].
     fn begin(&self, exchange: &mut Exchange) -> PhaseStep;
 
     /// Returns the response to a request that matches an earlier request, with known place and key: a fresh page or a
@@ -129,7 +129,7 @@ pub trait Check: Send + Sync {
     /// Returns the name of the directive for explanations.
     fn name(&self) -> &'static str;
 
-    /// Checks a request. It must not block: operations that take time return [`Verdict::Wait`].
+    /// Checks a request. It must not block: operations that take time return [`CheckVerdict::RecordedWait`].
     fn judge(&self, exchange: &mut Exchange) -> CheckVerdict;
 
     /// Returns the explanation for a request that is only explained, and the verdict with which it continues. It has no
@@ -188,7 +188,7 @@ pub trait ResponseHold: Send + Sync {
 /// Counts the finished requests of a place. A feature stores it in the place as `Box<dyn Counting>`.
 pub trait Counting: Send + Sync {
     /// Counts a finished request after its finish time has been recorded
-    /// ([`Outcome::finished_ms`](super::Outcome::finished_ms)).
+    /// ([`RequestOutcome::finished_ms`](super::RequestOutcome::finished_ms)).
     fn count(&self, exchange: &mut Exchange);
 }
 

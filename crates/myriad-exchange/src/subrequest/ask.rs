@@ -40,7 +40,7 @@ pub fn execute(child: Box<Exchange>) -> SubrequestFuture {
     run(child, SubrequestStart::Server)
 }
 
-/// Runs like [`ask`] a subrequest that is already in its place, from the content phase.
+/// Runs like [`execute`] a subrequest that is already in its place, from the content phase.
 pub fn execute_in_place(child: Box<Exchange>) -> SubrequestFuture {
     run(child, SubrequestStart::Place)
 }

@@ -33,7 +33,7 @@ const SINGLE: u128 = Known::Host.bit()
 
 /// Parses a request head at the start of `buf` into `out`.
 ///
-/// `out` retains its memory, so a connection that reuses it does not allocate. On [`Parsed::Partial`] and on an error,
+/// `out` retains its memory, so a connection that reuses it does not allocate. On [`ParseStatus::Partial`] and on an error,
 /// `out` contains the data parsed so far, for the access log. On an error in the request line, `out` contains that line
 /// as received.
 #[inline]

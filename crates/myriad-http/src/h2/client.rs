@@ -43,7 +43,7 @@ const MAX_INTERIM: u32 = 32;
 pub enum OriginEvent {
     /// More bytes are needed.
     Partial,
-    /// No event, except for those of [`Client::next_lost`].
+    /// No event, except for those of [`Http2Client::next_failed`].
     Nothing,
     /// Head of a response. A status below 200 means an interim response, which another head follows.
     Head {
@@ -55,7 +55,7 @@ pub enum OriginEvent {
         end: bool,
     },
     /// Piece of a response body, as a range of the input. It occupies the window of the stream until
-    /// [`Client::release`].
+    /// [`Http2Client::release`].
     Data {
         /// Stream of the request.
         stream: u32,
@@ -88,7 +88,7 @@ pub enum RequestFailure {
     Broken(&'static str),
 }
 
-/// Result of a call of [`Client::receive`].
+/// Result of a call of [`Http2Client::receive`].
 #[derive(Debug)]
 pub struct OriginInput {
     /// Number of consumed bytes of the input; ranges in `answered` are within them.
@@ -152,7 +152,7 @@ impl Http2Client {
     }
 
     /// Processes input of the origin, starting after the bytes consumed before. Call until it returns
-    /// [`Answered::Partial`].
+    /// [`OriginEvent::Partial`].
     ///
     /// A frame is processed as a whole: the input buffer must have room for [`MAX_FRAME`] plus [`FRAME_HEADER`] bytes.
     ///
@@ -166,7 +166,7 @@ impl Http2Client {
         result
     }
 
-    /// Returns the bytes to send. [`Client::schedule`] adds bodies to it.
+    /// Returns the bytes to send. [`Http2Client::schedule`] adds bodies to it.
     pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }

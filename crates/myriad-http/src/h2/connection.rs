@@ -48,7 +48,7 @@ pub enum ClientEvent {
     Partial,
     /// No event.
     Nothing,
-    /// Request; its head is in the [`RequestHead`] passed to [`Connection::receive`].
+    /// Request; its head is in the [`RequestHead`] passed to [`Http2Server::receive`].
     Request {
         /// Stream of the request.
         stream: u32,
@@ -59,7 +59,7 @@ pub enum ClientEvent {
         malformed: Option<ParseError>,
     },
     /// Piece of a request body, as a range of the input. It occupies the window of the stream until
-    /// [`Connection::release`].
+    /// [`Http2Server::release`].
     Data {
         /// Stream of the request.
         stream: u32,
@@ -81,7 +81,7 @@ pub enum ClientEvent {
     },
 }
 
-/// Result of a call of [`Connection::receive`].
+/// Result of a call of [`Http2Server::receive`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientInput {
     /// Number of consumed bytes of the input; ranges in `received` are within them.
@@ -150,7 +150,7 @@ impl Http2Server {
     }
 
     /// Processes input of the client, starting after the bytes consumed before. Call until it returns
-    /// [`Received::Partial`].
+    /// [`ClientEvent::Partial`].
     ///
     /// A frame is processed as a whole: the input buffer must have room for [`MAX_FRAME`] plus [`FRAME_HEADER`] bytes.
     ///
@@ -164,7 +164,7 @@ impl Http2Server {
         result
     }
 
-    /// Returns the bytes to send. [`Connection::schedule`] adds bodies to it.
+    /// Returns the bytes to send. [`Http2Server::schedule`] adds bodies to it.
     pub fn output(&mut self) -> &mut OutputQueue {
         &mut self.output
     }
@@ -185,7 +185,7 @@ impl Http2Server {
     /// (RFC 9113 §6.8). No request that is in transit is lost.
     ///
     /// A ping follows the `GOAWAY`. New streams are rejected from the client's response to this ping on, or from
-    /// [`Connection::shut_down`].
+    /// [`Http2Server::shut_down`].
     pub fn begin_graceful_shutdown(&mut self) {
         if self.leaving.is_none() && !self.parting {
             self.parting = true;
@@ -193,7 +193,7 @@ impl Http2Server {
         }
     }
 
-    /// Returns whether the ping response to [`Connection::take_leave`] is outstanding.
+    /// Returns whether the ping response to [`Http2Server::begin_graceful_shutdown`] is outstanding.
     pub fn awaits_shutdown_ping(&self) -> bool {
         self.parting && self.leaving.is_none()
     }

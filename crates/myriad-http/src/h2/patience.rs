@@ -72,7 +72,7 @@ impl AbuseBudget {
         self.under_way = UNDER_WAY.min(self.under_way + more);
     }
 
-    /// Records a frame on a closed stream like [`Patience::stray`], but at no cost while it may have been in flight
+    /// Records a frame on a closed stream like [`AbuseBudget::record_stray_frame`], but at no cost while it may have been in flight
     /// when this side closed the stream.
     pub(super) fn record_stray_bytes(&mut self, length: usize) -> Result<(), ConnectionError> {
         match self.under_way.checked_sub((length + FRAME_HEADER) as u64) {

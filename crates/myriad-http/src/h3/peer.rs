@@ -22,7 +22,7 @@ pub enum UniStreamRole {
     Unwanted,
 }
 
-/// State of [`Role::Control`].
+/// State of [`UniStreamRole::ControlEvent`].
 #[derive(Debug, Default)]
 pub struct ControlRole(ControlReader);
 
@@ -49,7 +49,7 @@ impl ClientUniStreams {
         &mut self.fields
     }
 
-    /// Consumes `input` of the stream with `role`: call until it returns [`Control::Partial`].
+    /// Consumes `input` of the stream with `role`: call until it returns [`ControlEvent::Partial`].
     ///
     /// `kept` stores the bytes of an incomplete type or instruction: a few bytes, or an instruction for an entry up to
     /// the size of the table.

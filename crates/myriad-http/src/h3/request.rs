@@ -73,7 +73,7 @@ impl RequestReader {
         }
     }
 
-    /// Processes `input`, which continues the bytes consumed before: call until it returns [`Event::Partial`].
+    /// Processes `input`, which continues the bytes consumed before: call until it returns [`RequestEvent::Partial`].
     ///
     /// # Errors
     /// The client violated a rule; nothing more can be read.

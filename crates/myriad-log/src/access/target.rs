@@ -14,7 +14,7 @@ use crate::syslog::Syslog;
 /// `access_log` directive.
 #[derive(PartialEq)]
 pub struct AccessLog {
-    /// Index of its [`Format`](super::Format) in the configuration.
+    /// Index of its [`LogFormat`](super::LogFormat) in the configuration.
     pub format: usize,
     /// Destination of the lines.
     pub target: LogTarget,

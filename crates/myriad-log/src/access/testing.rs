@@ -48,7 +48,7 @@ impl Environment for TestVariables {
     fn rewrite(&mut self, _: &[u8], _: &[u8]) {}
 }
 
-/// Compiles a template that can use the variables of [`Values`].
+/// Compiles a template that can use the variables of [`TestVariables`].
 pub(crate) fn template(text: &str) -> Template {
     let mut compiler = Compiler::new(TestCatalogue);
     let template = compiler.template(text).expect("a template");

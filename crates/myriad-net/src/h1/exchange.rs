@@ -28,7 +28,7 @@ const DRAIN_MS: u64 = 30_000;
 pub(super) enum NextState {
     KeepAlive(Box<RequestBuffers>),
     Close,
-    /// Same as [`After::Close`], once the work after the response is finished or has timed out.
+    /// Same as [`NextState::Close`], once the work after the response is finished or has timed out.
     CloseAfterWork(PostResponseWork),
     /// The client may still be sending: an immediate close would reset the response in transit.
     Linger(Timeouts),

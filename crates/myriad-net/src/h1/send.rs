@@ -68,7 +68,7 @@ pub(super) fn complete_head<T>(
     keep
 }
 
-/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: [`rest`] continues from there.
+/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: [`send_rest`] continues from there.
 pub(super) fn try_send<T>(
     connection: &Connection,
     response: &mut Response<T>,
@@ -112,7 +112,7 @@ pub(super) fn try_send<T>(
     }
 }
 
-/// Sends the rest after [`now`].
+/// Sends the rest after [`try_send`].
 pub(super) async fn send_rest<T>(
     connection: &Connection,
     response: &mut Response<T>,

@@ -31,7 +31,7 @@ pub fn close_tunnels(after_ms: u64) {
     });
 }
 
-/// Creates a deadline that is set by [`end_tunnels`].
+/// Creates a deadline that is set by [`close_tunnels`].
 pub(crate) fn tunnel_deadline() -> Rc<Deadline> {
     let end = Rc::new(Deadline::new());
     ENDS.with_borrow_mut(|ends| {

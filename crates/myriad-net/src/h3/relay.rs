@@ -115,7 +115,7 @@ impl QuicRelay {
         self.select_readers(&mut state);
     }
 
-    /// Sets the inbox of this process, which [`Relay::begin`] reads.
+    /// Sets the inbox of this process, which [`QuicRelay::start_reading_inbox`] reads.
     pub fn set_inbox(&self, inbox: OwnedFd) {
         self.state().inbox = Some(Arc::new(inbox));
     }

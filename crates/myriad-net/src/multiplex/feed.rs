@@ -19,7 +19,7 @@ const SHORT: usize = 1024;
 /// Request body between the driver, which pushes received pieces, and the reader.
 ///
 /// It buffers at most the bytes that the driver allows the client to send in advance: the driver opens the stream's
-/// window by the number of bytes returned by [`Feed::take_released`].
+/// window by the number of bytes returned by [`BodyFeed::take_released`].
 pub struct BodyFeed {
     inner: Rc<BodyFeedInner>,
 }

@@ -62,8 +62,7 @@ mod tests {
         assert_unset(&mut exchange, &names);
         for (name, coding) in names.into_iter().zip([Coding::Gzip, Coding::Brotli, Coding::Zstd]) {
             let outcome = &mut exchange.request.outcome;
-            (outcome.head.coding, outcome.head.uncompressed, outcome.sent.body_bytes) =
-                (coding, 2125, 1000);
+            (outcome.head.coding, outcome.head.uncompressed, outcome.sent.body_bytes) = (coding, 2125, 1000);
             assert_variables(&mut exchange, &[(name, "2.13")]);
         }
         assert_unset(&mut exchange, &["gzip_ratio"]);

@@ -19,7 +19,7 @@ impl<'a> Interrupt<'a> {
         Self(&|| false)
     }
 
-    /// Returns [`Fault::Cancelled`] if the work is cancelled.
+    /// Returns [`ImageError::Cancelled`] if the work is cancelled.
     pub(crate) fn check(self) -> std::result::Result<(), ImageError> {
         if (self.0)() { Err(ImageError::Cancelled) } else { Ok(()) }
     }

@@ -26,7 +26,7 @@ pub enum ConvertedImage {
     },
 }
 
-/// Converts an image as requested. If `interrupt` cancels the work, the result is [`Fault::Cancelled`].
+/// Converts an image as requested. If `interrupt` cancels the work, the result is [`ImageError::Cancelled`].
 pub fn make(
     bytes: &[u8],
     kind: ImageKind,

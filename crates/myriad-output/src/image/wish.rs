@@ -1,6 +1,6 @@
 //! Requested changes of an image.
 
-/// Requested size. A side of [`Shape::ANY`] is not bounded.
+/// Requested size. A side of [`RequestedSize::ANY`] is not bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequestedSize {
     /// Unchanged size (`image_filter rotate`, or a change of the format only).

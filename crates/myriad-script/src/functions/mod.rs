@@ -1,7 +1,7 @@
 //! Functions of texts, with which directives of a rewrite program set variables (`set_md5 $digest $uri`).
 //!
 //! A [`Function`] is called with the values of a directive's arguments and appends its result. External inputs, i.e.
-//! the time and random bytes, are provided by [`Surroundings`]; a function that uses them is marked as varying.
+//! the time and random bytes, are provided by [`FunctionInputs`]; a function that uses them is marked as varying.
 //!
 //! | module | content |
 //! |---|---|

@@ -4,9 +4,9 @@
 //! pieces of a page -> Parser -> text, commands -> Page -> text to send, Include to fetch
 //! ```
 //!
-//! Nothing here performs I/O: a [`Page`] produces text and [`Include`]s, and reads variables through [`Surroundings`].
+//! Nothing here performs I/O: a [`SsiPage`] produces text and [`SsiInclude`]s, and reads variables through [`PageEnvironment`].
 //! Pieces may be split at any byte, even within a command. Pages come from the site itself, but their commands read
-//! data of clients, so every length is bounded ([`Shared`], `ssi_value_length`).
+//! data of clients, so every length is bounded ([`SsiState`], `ssi_value_length`).
 
 mod command;
 mod encode;

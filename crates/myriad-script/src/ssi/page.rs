@@ -13,7 +13,7 @@ use crate::ssi::parser::{Directive, PageElement, Parser};
 use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;
 
-/// Number of bytes of text after which [`Page::push`] returns, so that the text is sent before the rest is processed.
+/// Number of bytes of text after which [`SsiPage::push`] returns, so that the text is sent before the rest is processed.
 const WINDOW: usize = 64 << 10;
 /// nginx's default `timefmt`.
 const TIME_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
@@ -131,7 +131,7 @@ impl SsiPage {
         self.text(rest, around, out);
     }
 
-    /// Writes the error message of a failed command, or of an [`Include`] that cannot be fetched.
+    /// Writes the error message of a failed command, or of an [`SsiInclude`] that cannot be fetched.
     pub fn failed(&self, out: &mut Vec<u8>) {
         if !self.silent_errors {
             out.extend_from_slice(&self.error_message);

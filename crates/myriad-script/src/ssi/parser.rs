@@ -62,7 +62,7 @@ enum ParserState {
     AfterValue,
     /// Number of hyphens of the closing `-->` seen so far.
     End(u8),
-    /// Same as [`State::End`], after an error.
+    /// Same as [`ParserState::End`], after an error.
     Skip(u8),
 }
 

@@ -46,7 +46,7 @@ pub(super) fn set_device_dependence(
 }
 
 impl RuntimeCompiler<'_> {
-    /// Returns the rules of a place, except those that depend on the complete configuration ([`tell_devices`]). A field
+    /// Returns the rules of a place, except those that depend on the complete configuration ([`set_device_dependence`]). A field
     /// or cookie that the key contains unchanged is sent to the origin, because pages are distinguished by it.
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
         let shared = settings.feature::<SharedFetchSettings>();

@@ -1,6 +1,6 @@
 //! `myriad -t --explain`: processes one request with the compiled site and reports all decisions.
 //!
-//! It uses the serving code: the phases run as for a client and write their results to the request's [`Sink`]. They
+//! It uses the serving code: the phases run as for a client and write their results to the request's [`DecisionSink`]. They
 //! stop before any step with an effect: no origin is contacted, nothing is stored or logged.
 
 #[cfg(test)]

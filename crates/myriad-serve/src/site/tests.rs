@@ -16,7 +16,7 @@ use crate::testing::block_on;
 use myriad_admin::purge::PurgeFailure;
 use myriad_exchange::counters::Snapshot;
 
-/// `Keep` implementation that discards everything.
+/// `StateStorage` implementation that discards everything.
 #[derive(Debug)]
 struct DiscardingKeeper;
 

@@ -42,7 +42,7 @@ pub fn send_request(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> Pha
     send_request_in(HttpVersion::Http11, site, line, fields)
 }
 
-/// Runs a request like [`ask`], with the given version of HTTP.
+/// Runs a request like [`send_request`], with the given version of HTTP.
 pub fn send_request_in(
     version: HttpVersion,
     site: &TestSite,
@@ -59,7 +59,7 @@ pub fn run_exchange(exchange: Box<Exchange>) -> PhaseResult {
     run_exchange_from(exchange, phases::begin)
 }
 
-/// Runs a request like [`go`], and calls `meanwhile` after the start of the request, before it waits.
+/// Runs a request like [`run_exchange`], and calls `meanwhile` after the start of the request, before it waits.
 pub fn run_exchange_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> PhaseResult {
     run_exchange_from(exchange, |exchange| {
         let decision = phases::begin(exchange);

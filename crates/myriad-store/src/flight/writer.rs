@@ -109,7 +109,7 @@ impl<M: Metadata> FlightWriter<M> {
     }
 
     /// Releases the waiters of a response that may not be shared. For `pass_ms` from `now`, claims of the key return
-    /// [`crate::Claim::Pass`] (hit-for-miss). Zero disables this.
+    /// [`crate::Claim::PassStatus`] (hit-for-miss). Zero disables this.
     pub fn uncacheable(mut self, now: u64, pass_ms: u64) {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }

@@ -8,7 +8,7 @@ use myriad_policy::{EntityTag, PurgeTarget, Tags};
 use crate::page::testing::PageSpec;
 use crate::page::{
     Counter, FetchAdmission, FetchLimiter, FetchLimits, NO_VARIANT, Page, PageMeta, RevalidationCondition,
-    STRONG_GZIP, alternative, conditions, purge_predicate, encoding_index, write_variant,
+    STRONG_GZIP, alternative, conditions, encoding_index, purge_predicate, write_variant,
 };
 use myriad_encode::Coding;
 

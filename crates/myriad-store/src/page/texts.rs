@@ -7,7 +7,7 @@ use crate::page::PageMarks;
 pub struct TextParts<'a> {
     /// Field lines ready to send, except length, encoding, validators and fields added by a place.
     pub lines: &'a [u8],
-    /// [`Marks`](crate::page::Marks) by which purges find the page.
+    /// [`PageMarks`](crate::page::PageMarks) by which purges find the page.
     pub marks: PageMarks<&'a [u8]>,
     /// Media type without parameters, lower case, for `gzip_types`.
     pub media_type: &'a [u8],
@@ -50,7 +50,7 @@ impl TextParts<'_> {
     }
 }
 
-/// Offset of the end of each part except the last in the result of [`Parts::join`]. 31 bits are sufficient, because the
+/// Offset of the end of each part except the last in the result of [`TextParts::join`]. 31 bits are sufficient, because the
 /// parts come from one response head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEnds([u32; 4]);
@@ -78,7 +78,7 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Creates a view of texts that [`Parts::join`] has joined.
+    /// Creates a view of texts that [`TextParts::join`] has joined.
     pub fn new(bytes: &'a [u8], ends: TextEnds) -> Self {
         Self { bytes, ends }
     }
@@ -101,37 +101,37 @@ impl<'a> Texts<'a> {
         &self.bytes[start as usize..end as usize]
     }
 
-    /// See [`Parts::lines`].
+    /// See [`TextParts::lines`].
     pub fn lines(self) -> &'a [u8] {
         self.part(0, self.ends.0[0])
     }
 
-    /// See [`Parts::marks`].
+    /// See [`TextParts::marks`].
     pub fn marks(self) -> PageMarks<&'a [u8]> {
         PageMarks::of_stored(self.part(self.ends.0[0], self.ends.0[1]))
     }
 
-    /// See [`Parts::media_type`].
+    /// See [`TextParts::media_type`].
     pub fn media_type(self) -> &'a [u8] {
         self.part(self.ends.0[1], self.ends.0[2])
     }
 
-    /// See [`Parts::last_modified`].
+    /// See [`TextParts::last_modified`].
     pub fn last_modified(self) -> &'a [u8] {
         self.part(self.ends.0[2], self.ends.0[3] & !HAS_MORE)
     }
 
-    /// See [`Parts::reason`].
+    /// See [`TextParts::reason`].
     pub fn reason(self) -> &'a str {
         std::str::from_utf8(self.tail().0).unwrap_or_default()
     }
 
-    /// See [`Parts::unsent`].
+    /// See [`TextParts::unsent`].
     pub fn unsent(self) -> &'a [u8] {
         self.tail().1
     }
 
-    /// See [`Parts::cut`].
+    /// See [`TextParts::cut`].
     pub fn cut(self) -> &'a [u8] {
         self.tail().2
     }

@@ -136,7 +136,7 @@ impl<'a> PageView<'a> {
         self.texts().unsent()
     }
 
-    /// Returns the parts that were cut out of the page, as in [`Parts::cut`].
+    /// Returns the parts that were cut out of the page, as in [`TextParts::cut`].
     pub fn cut(self) -> &'a [u8] {
         self.texts().cut()
     }

@@ -22,7 +22,7 @@ pub struct ClaimOptions {
     /// The older flight continues, retains its waiters, and may still store its object unless a later object is stored
     /// first.
     pub lock_age_ms: u64,
-    /// Labels of the requested page, if the caller purges by such labels ([`crate::Covered::Exact`]); the same label
+    /// Labels of the requested page, if the caller purges by such labels ([`crate::PurgeScope::Exact`]); the same label
     /// twice if it has only one.
     ///
     /// A purge of another address does not prevent claims from waiting for the flight, although its head has not
@@ -40,7 +40,7 @@ pub enum Claim<M: Metadata> {
     /// A fetch is in progress.
     Wait(FlightReader<M>),
     /// The key was uncacheable or oversized recently (hit-for-miss): fetch without waiting for another fetch.
-    /// [`Zone::fetch_alone`] returns a writer in case the response can be stored this time.
+    /// [`Zone::fetch_unshared`] returns a writer in case the response can be stored this time.
     Pass,
 }
 
@@ -87,7 +87,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns a writer without waiters, for a fetch after a lock time-out or [`Claim::Pass`] whose response may still
+    /// Returns a writer without waiters, for a fetch after a lock time-out or [`Claim::PassStatus`] whose response may still
     /// be stored.
     pub fn fetch_unshared(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
         let (key, role) = (self.key(key), FlightRole::Closed);
@@ -95,7 +95,7 @@ impl<M: Metadata> Zone<M> {
         self.begin_flight(&mut self.shard(key), key, new)
     }
 
-    /// Like [`Zone::fetch_alone`], to replace `object`, which counts as updating for `updating_ms`.
+    /// Like [`Zone::fetch_unshared`], to replace `object`, which counts as updating for `updating_ms`.
     pub fn refresh_unshared(&self, object: &Object<M>, now: u64, updating_ms: u64) -> FlightWriter<M> {
         let key = self.key_of(object);
         let previous = Some((object.clone(), now.saturating_add(updating_ms)));

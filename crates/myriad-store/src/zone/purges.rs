@@ -19,7 +19,7 @@ impl<M: Metadata> Zone<M> {
     /// Purges the pages described by `covered`.
     ///
     /// The purge is in force for all requests when this returns: each page is checked at its next look-up. Once
-    /// [`Purging`] is complete, the purge survives a crash, and the pages of keys and labels are counted. In a zone
+    /// [`PurgeFuture`] is complete, the purge survives a crash, and the pages of keys and labels are counted. In a zone
     /// with a folder, the caller's thread neither writes nor searches for pages.
     ///
     /// A page covered by a soft purge has to be fetched before it is served again ([`Object::fresh_until`] is 0), but

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A separate thread may block: the client is simple, blocking code with a deadline for every operation. Files are
-//! written through [`Keep`], because the process with network access should not own the files.
+//! written through [`StoreCallback`], because the process with network access should not own the files.
 
 pub mod agent;
 pub mod challenges;

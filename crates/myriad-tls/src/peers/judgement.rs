@@ -24,7 +24,7 @@ pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) 
     }
     let verdict = rules.judge(&facts.certificates, now_s);
     if verdict.is_ok() && rules.uses_ocsp() {
-        // The responders have not been queried yet ([`unasked`]): the certificate is rejected until then.
+        // The responders have not been queried yet ([`required_status_check`]): the certificate is rejected until then.
         return Some(FAILED);
     }
     let until_s = match verdict {

@@ -25,7 +25,7 @@ pub fn accepting_any() -> Result<Arc<ClientConfig>, Error> {
 }
 
 /// Accepts any certificate whose key the origin proves to hold. The trust is checked after the handshake
-/// ([`ProvenOrigin`]), as in nginx, so that the reason is in the error log.
+/// ([`VerifiedOrigin`]), as in nginx, so that the reason is in the error log.
 #[derive(Debug)]
 pub(crate) struct AnyOrigin(SignatureVerifier);
 

@@ -11,7 +11,7 @@ use crate::x509::name::X509Name;
 use crate::x509::signature::{Algorithms, PublicKey, SignedMessage, is_signed_by};
 use crate::x509::time;
 
-/// Parsed certificate. Its content is not verified until [`crate::x509::Trust::verify`] succeeds.
+/// Parsed certificate. Its content is not verified until [`crate::x509::TrustStore::verify`] succeeds.
 #[derive(Clone, Debug)]
 pub struct Certificate<'a> {
     /// The whole certificate in DER.

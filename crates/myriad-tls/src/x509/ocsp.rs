@@ -64,7 +64,7 @@ pub enum OcspStatus {
 pub enum OcspError {
     /// The response is malformed.
     Malformed,
-    /// The response has more bytes than [`OcspId::LARGEST`].
+    /// The response has more bytes than [`OcspId::MAX_HEAD_BYTES`].
     TooLarge,
     /// The responder reports an error, by its number in RFC 6960 section 4.2.1.
     Unsuccessful(u8),
@@ -232,7 +232,7 @@ impl OcspId {
     }
 }
 
-/// Checks that a response in DER can be stapled: successful and not larger than [`OcspId::LARGEST`]. Its status,
+/// Checks that a response in DER can be stapled: successful and not larger than [`OcspId::MAX_HEAD_BYTES`]. Its status,
 /// certificate and signature are not checked.
 pub fn check_form(der: &[u8]) -> Result<(), OcspError> {
     parse_signed(der).map(drop)

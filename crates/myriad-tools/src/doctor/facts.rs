@@ -30,7 +30,7 @@ pub struct StackFacts {
     pub assumed_children: Observation<Option<u32>>,
     /// Memory of the php-fpm children.
     pub workers: Observation<FpmChildren>,
-    /// `WordPress` and its database.
+    /// WordPress and its database.
     pub wordpress: Observation<WordPressFacts>,
     /// Pages as received by a visitor.
     pub pages: Vec<CheckedPage>,
@@ -123,7 +123,7 @@ pub struct FpmChildren {
     pub count: u32,
 }
 
-/// `WordPress`.
+/// WordPress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordPressFacts {
     /// Version.
@@ -140,7 +140,7 @@ pub struct WordPressFacts {
     pub active: Vec<String>,
     /// Lifetime of a nonce, in seconds.
     pub nonce_life_s: u64,
-    /// Number of queries until `WordPress` was loaded.
+    /// Number of queries until WordPress was loaded.
     pub queries: u64,
     /// Size of the options that each page loads, in bytes.
     pub autoload: u64,

@@ -1,10 +1,10 @@
-//! Checks of a `WordPress` stack: converts [`Facts`] to [`Finding`]s with remedies, the most severe first.
+//! Checks of a WordPress stack: converts [`StackFacts`] to [`DoctorFinding`]s with remedies, the most severe first.
 //!
 //! ```text
 //! collection (in the binary) -> Facts -> machine, php, pages, files: a function for each check -> findings -> Severity of all
 //! ```
 //!
-//! A fact is [`Seen`] or contains the reason why it could not be determined. A check without its facts reports that,
+//! A fact is [`Observation`] or contains the reason why it could not be determined. A check without its facts reports that,
 //! and never counts as passed.
 
 mod assets;

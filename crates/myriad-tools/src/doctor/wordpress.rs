@@ -1,4 +1,4 @@
-//! Checks of `WordPress` and its database.
+//! Checks of WordPress and its database.
 
 use crate::doctor::down::is_down;
 use crate::doctor::facts::{StackFacts, WordPressFacts};

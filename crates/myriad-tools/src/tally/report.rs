@@ -115,7 +115,7 @@ pub struct ReportedPage {
     pub page: String,
     /// Number of requests.
     pub requests: u64,
-    /// See [`Report`].
+    /// See [`LogReport`].
     pub over: u64,
     /// Number of sent bytes.
     pub bytes: u64,
@@ -126,7 +126,7 @@ pub struct ReportedPage {
 /// Page with its durations.
 #[derive(Debug, Serialize)]
 pub struct SlowPage {
-    /// Page as in [`Page`].
+    /// Page as in [`ReportedPage`].
     pub page: String,
     /// Number of requests.
     pub requests: u64,
@@ -140,11 +140,11 @@ pub struct SlowPage {
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct MissedPage {
-    /// Page as in [`Page`].
+    /// Page as in [`ReportedPage`].
     pub page: String,
     /// Number of requests without a cache hit.
     pub missed: u64,
-    /// See [`Report`].
+    /// See [`LogReport`].
     pub over: u64,
     /// Number with status `MISS`: no response was stored.
     pub miss: u64,
@@ -161,7 +161,7 @@ pub struct BusyAddress {
     pub address: String,
     /// Number of requests.
     pub requests: u64,
-    /// See [`Report`].
+    /// See [`LogReport`].
     pub over: u64,
     /// Share of all requests, in percent.
     pub share: f64,
@@ -184,7 +184,7 @@ pub struct ErrorGroup {
     pub message: String,
     /// Number of occurrences.
     pub count: u64,
-    /// See [`Report`].
+    /// See [`LogReport`].
     pub over: u64,
     /// Time of the first occurrence.
     pub first_s: Option<u64>,

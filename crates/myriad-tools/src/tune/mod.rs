@@ -1,5 +1,5 @@
-//! Plans the settings of PHP, database, object cache, Apache and kernel for a machine: converts [`Facts`] to a
-//! [`Plan`].
+//! Plans the settings of PHP, database, object cache, Apache and kernel for a machine: converts [`MachineFacts`] to a
+//! [`TuningPlan`].
 //!
 //! ```text
 //! Facts -> budget: memory of each program -> settings of each program, with the reason -> files -> Change, a line each

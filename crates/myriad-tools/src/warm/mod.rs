@@ -1,4 +1,4 @@
-//! Sources and pace of cache warming: [`Sitemap`] and [`Heat`] list pages, [`Pace`] computes pauses.
+//! Sources and pace of cache warming: [`Sitemap`] and [`RequestCounter`] list pages, [`WarmPace`] computes pauses.
 //!
 //! The crate converts texts to lists; the caller reads files and requests pages. The contents of sitemaps and logs are
 //! untrusted, so all sizes are limited, and invalid parts are skipped without an error.

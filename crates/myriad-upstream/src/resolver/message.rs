@@ -30,7 +30,7 @@ const SRV: u16 = 33;
 const IN: u16 = 1;
 
 const HEADER: usize = 12;
-/// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`LONGEST_NAME`] is that of a name; like nginx, it
+/// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`MAX_NAME`] is that of a name; like nginx, it
 /// counts the dots instead of the length bytes.
 const MAX_LABEL: usize = 63;
 const MAX_NAME: usize = 255;

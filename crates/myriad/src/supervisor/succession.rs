@@ -26,7 +26,7 @@ pub(super) struct SupervisorSuccession {
 }
 
 impl SupervisorSuccession {
-    /// Creates the succession at the start of a process; `is_heir` if an old supervisor passed its sockets.
+    /// Creates the succession at the start of a process; `is_successor` if an old supervisor passed its sockets.
     ///
     /// # Errors
     /// Returns an error if the path of the executable of this process is unknown.

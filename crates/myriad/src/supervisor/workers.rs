@@ -38,7 +38,7 @@ impl SupervisedWorkers {
         }
     }
 
-    /// Starts a worker for a configuration, logs the start and returns its process number. [`Workers::tell`] notifies
+    /// Starts a worker for a configuration, logs the start and returns its process number. [`SupervisedWorkers::tell`] notifies
     /// the other processes that serve QUIC.
     ///
     /// # Errors

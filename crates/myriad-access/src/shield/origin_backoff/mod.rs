@@ -37,7 +37,7 @@ pub fn active_pause(request: &Request, zone: &str, now: u64) -> Option<ActivePau
     TABLE.active_pause(zone, &request.cache.key, rules, now)
 }
 
-/// Records that the fetch of the page has failed. `failure` is a number that [`held_off`] returns with the pause.
+/// Records that the fetch of the page has failed. `failure` is a number that [`active_pause`] returns with the pause.
 pub fn record_failure(request: &Request, zone: &str, failure: u16, now: u64) {
     if let Some(rules) = rules(request) {
         TABLE.record_failure(zone, &request.cache.key, rules, (failure, now));

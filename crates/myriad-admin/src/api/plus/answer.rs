@@ -26,7 +26,7 @@ pub(crate) fn versions() -> PhaseStep {
     json_answer(200, tree::versions().to_string())
 }
 
-/// Answers a request. `body` is empty unless the request [`Asked::has_body`]. Data is collected on a separate thread.
+/// Answers a request. `body` is empty unless the request [`PlusRequest::has_body`]. Data is collected on a separate thread.
 pub(crate) async fn answer(request: &Request, asked: PlusRequest, body: Vec<u8>) -> PhaseStep {
     let site = SiteView::of(request);
     let version = asked.version;

@@ -46,7 +46,7 @@ pub struct PurgesRequest {
 pub struct TagsRequest {
     /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Pattern for the tags ([`crate::protocol::Pattern`]).
+    /// Pattern for the tags ([`crate::protocol::GlobPattern`]).
     #[serde(rename = "match")]
     pub matching: Option<String>,
     /// URL of the pages whose tags are returned.

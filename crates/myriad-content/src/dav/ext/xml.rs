@@ -65,7 +65,7 @@ pub fn parse_propfind(body: &[u8]) -> Result<RequestedProperties, XmlError> {
 /// Parses the body of LOCK and returns the text of its `owner`, at most 1024 bytes.
 ///
 /// # Errors
-/// Same as [`asked`], or the requested lock is not an exclusive write lock.
+/// Same as [`parse_propfind`], or the requested lock is not an exclusive write lock.
 pub fn lock_info(body: &[u8]) -> Result<String, XmlError> {
     let (mut root, mut exclusive, mut write, mut owner) = (false, false, false, String::new());
     elements(body, |path, text| match path {

@@ -189,7 +189,7 @@ impl<M: Metadata> LivePurges<M> {
     }
 
     /// Records the time from which on the pages of a soft purge are stale, in ms since the epoch. At most
-    /// [`MOST_EXACT`] times are stored; beyond that the oldest time counts as unknown.
+    /// [`MAX_EXACT`] times are stored; beyond that the oldest time counts as unknown.
     pub fn note_stale_from(&self, number: u64, from: u64) {
         let mut in_force = self.in_force.write();
         in_force.stale_from.insert(number, from);

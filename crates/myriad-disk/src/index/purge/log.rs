@@ -7,7 +7,7 @@
 //!
 //! Numbers are little-endian. A record is written before its purge completes, into existing zeros. If a power loss
 //! tears the last record, the record therefore has a sector of zeros, and its purge was never reported as complete. Any
-//! other damage may have affected a complete purge: [`Reading::is_lost`] is then set.
+//! other damage may have affected a complete purge: [`PurgeLogContents::is_lost`] is then set.
 
 use xxhash_rust::xxh3::xxh3_64;
 

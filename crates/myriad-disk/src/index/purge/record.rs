@@ -91,7 +91,7 @@ impl RulePurge {
     }
 }
 
-/// Appends records of keys and labels, at most [`MOST_OF_ONE`] in each.
+/// Appends records of keys and labels, at most [`MAX_PER_RECORD`] in each.
 pub(super) fn write_exact(
     keys: impl Iterator<Item = (u128, PurgeNumbers)>,
     labels: impl Iterator<Item = (u64, PurgeNumbers)>,

@@ -34,9 +34,9 @@ pub enum PurgeScope<'a> {
     },
     /// All pages covered by a rule, which [`crate::index::Metadata::covers`] parses. They are counted in the background.
     Rule {
-        /// Name in the report of the purge's result ([`Retired`]).
+        /// Name in the report of the purge's result ([`FinishedPurge`]).
         name: &'a str,
-        /// Rule, at most [`MOST_RULE`] bytes.
+        /// Rule, at most [`MAX_RULE_LEN`] bytes.
         rule: &'a [u8],
     },
     /// All pages. They are counted in the background.

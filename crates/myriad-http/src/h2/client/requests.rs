@@ -13,7 +13,7 @@ impl Http2Client {
     /// Sends the head of a request on a new stream: its pseudo-fields, then its fields, whose names may be in any case.
     ///
     /// With `end`, no body follows. `most_head` is the maximum size in bytes of the fields of its response. Returns
-    /// `None` if no request may be sent now ([`Client::has_room`]).
+    /// `None` if no request may be sent now ([`Http2Client::has_room`]).
     pub fn open<'a>(
         &mut self,
         method: Method,

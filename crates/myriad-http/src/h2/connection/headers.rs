@@ -120,7 +120,7 @@ impl Http2Server {
     }
 
     /// Returns the stream of an incomplete header block that opens a new stream: of a partial block, or of a frame in
-    /// `partial`, the bytes that [`Connection::receive`] has not consumed.
+    /// `partial`, the bytes that [`Http2Server::receive`] has not consumed.
     pub fn late_stream(&self, partial: &[u8]) -> Option<u32> {
         let opening = match &self.block {
             Some(block) => Some(block.opening),

@@ -34,7 +34,7 @@ pub(super) struct ServerStream {
     pub(super) priority: Priority,
     /// The response is complete, but the client has not sent any of the announced request body.
     pub(super) lingering: bool,
-    /// The stream was lingering at the last [`super::Connection::await_lingering`].
+    /// The stream was lingering at the last [`super::Http2Server::await_lingering`].
     pub(super) awaited: bool,
     /// Time of the last turn of an incremental response, as a value of the frame counter.
     pub(super) turn: u64,

@@ -60,7 +60,7 @@ impl QpackDecoder {
     /// are checked before a field is copied.
     ///
     /// # Errors
-    /// With [`DecodeError::Blocked`], the stream counts as blocked until [`Self::unblock`].
+    /// With [`QpackError::Blocked`], the stream counts as blocked until [`Self::stream_unblocked`].
     pub(in super::super) fn section(
         &mut self,
         stream: u64,

@@ -17,7 +17,7 @@ pub(crate) fn set_client_address(request: &mut Request) {
     }
 }
 
-/// Sets the address like [`find`] for a request that used the shortcut: applies the rules of both levels.
+/// Sets the address like [`set_client_address`] for a request that used the shortcut: applies the rules of both levels.
 pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
     let site = std::rc::Rc::clone(&request.site);
     for place in [request.server().place, request.route.place] {

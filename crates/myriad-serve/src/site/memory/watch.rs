@@ -21,7 +21,7 @@ use super::tell::{NonZoneMemoryWarning, StageLogger, mib};
 use crate::machine::{self, ResidentMemory};
 use crate::site::orders::WorkerCommand;
 
-/// Interval of checks while less than [`FAR`] percent of the limit is in use.
+/// Interval of checks while less than [`FREQUENT_CHECK_PERCENT`] percent of the limit is in use.
 const CALM_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval above that, and while zones shrink: the system gets their freed memory after some tenths of a second.
 const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
@@ -29,7 +29,7 @@ const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Percentage of the limit above which memory is checked more often.
 const FREQUENT_CHECK_PERCENT: u64 = 60;
-/// Divisor of the limit for pages that wait to be written; at least [`LEAST_WRITES`] bytes may wait.
+/// Divisor of the limit for pages that wait to be written; at least [`MIN_WRITE_BYTES`] bytes may wait.
 const WRITES_DIVISOR: u64 = 16;
 const MIN_WRITE_BYTES: u64 = 8 << 20;
 /// Divisor of the memory in use for the minimum size that zones must be able to free, to make waiting for it
@@ -286,7 +286,7 @@ impl MemoryWatcher {
         }
     }
 
-    /// Handles a failed measurement: for [`BLIND_LOOKS`] checks nothing changes.
+    /// Handles a failed measurement: for [`MAX_FAILED_MEASUREMENTS`] checks nothing changes.
     fn handle_failed_measurement(&mut self, runtime: &Runtime, limit: Option<u64>, error: &std::io::Error) {
         self.failed_measurements = self.failed_measurements.saturating_add(1);
         if self.failed_measurements == MAX_FAILED_MEASUREMENTS && limit.is_some() {

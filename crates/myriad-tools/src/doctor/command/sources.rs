@@ -22,7 +22,7 @@ const SETTERS: [&str; 3] = ["setcookie", "setrawcookie", "Set-Cookie:"];
 /// Plugins that contain these strings and do not prevent caching of public pages.
 const INNOCENT: [&str; 1] = ["myriad-cache"];
 
-/// Searches for the names of cookies, and for strings that prevent caching if `asks_why`. Both lists are empty if
+/// Searches for the names of cookies, and for strings that prevent caching if `searches_reasons`. Both lists are empty if
 /// nothing is searched. `active` are the running plugins and themes in addition to must-use plugins; without it all
 /// files are searched.
 pub(super) fn find_sources(

@@ -23,7 +23,7 @@ pub(super) struct ConfiguredLogs {
 }
 
 impl ConfiguredLogs {
-    /// Returns the logs of the server that [`Named`] selects.
+    /// Returns the logs of the server that [`SelectedServer`] selects.
     pub(super) fn find(server: &cli::ServerOptions) -> Result<Self, String> {
         let paths = match SelectedServer::of(server) {
             SelectedServer::Configuration(paths) => paths,
