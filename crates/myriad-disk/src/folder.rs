@@ -91,10 +91,10 @@ impl FolderHandle {
             }
             // The administrator may create the folder after the report of the removal, so this is not a failure yet.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                self.file_store.health.pause_writes()
+                self.file_store.health.pause_writes();
             }
             Err(error) => {
-                self.file_store.health.record_write_failure("mkdir()", &self.file_store.files.root, error)
+                self.file_store.health.record_write_failure("mkdir()", &self.file_store.files.root, error);
             }
         }
         !self.is_removed()

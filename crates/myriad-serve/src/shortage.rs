@@ -85,7 +85,7 @@ pub(crate) fn report(seats: &ConnectionLimiter, room: WorkerCapacity, log: &Erro
     }
     match seats.take_shortage() {
         Some(shortage) => {
-            log.write(LogLevel::Warn, None, format_args!("{}", shortage_message(shortage, room)))
+            log.write(LogLevel::Warn, None, format_args!("{}", shortage_message(shortage, room)));
         }
         // No message was written, so another worker may write one in this second.
         None => LAST_REPORT_S.store(last_report_s, Relaxed),

@@ -66,7 +66,7 @@ pub(crate) fn log_new_client(session: &StreamSession) {
                 log.write(LogLevel::Info, Some(id), format_args!("client {peer} connected to {local}"));
             }
             ClientAddress::Unix => {
-                log.write(LogLevel::Info, Some(id), format_args!("client unix: connected to {local}"))
+                log.write(LogLevel::Info, Some(id), format_args!("client unix: connected to {local}"));
             }
         }
     }

@@ -127,7 +127,7 @@ fn named_purges(request: &PurgeRequest) -> Result<Vec<NamedPurge>, String> {
         let covered = PurgeTarget::url(host.as_bytes());
         match covered {
             Some(PurgeTarget::Url { host: name, target }) if *target == *b"/" => {
-                add("host", host, PurgeTarget::Host(name))
+                add("host", host, PurgeTarget::Host(name));
             }
             _ => return Err(format!("\"{host}\" is not a valid host")),
         }

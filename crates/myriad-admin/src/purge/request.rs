@@ -146,7 +146,7 @@ pub fn purge_page(
     match &command.what {
         PurgeTarget::Url { .. } => keys.push(page_key::of(exchange, cache)?),
         PurgeTarget::Wildcard(_) => {
-            commands.extend(prefix_purge(&page_key::of(exchange, cache)?, command.soft))
+            commands.extend(prefix_purge(&page_key::of(exchange, cache)?, command.soft));
         }
         _ => {}
     }

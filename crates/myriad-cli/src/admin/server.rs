@@ -98,7 +98,7 @@ impl ControlShared {
         let mut answer = BufferedReply { client, buffer: Vec::with_capacity(CHUNK), failed: None };
         match read_line(client).map(|line| AdminRequest::parse(&line)) {
             Ok(Ok(request)) => {
-                self.site.administrator().answer(&request, &mut |reply| answer.push_reply(&reply))
+                self.site.administrator().answer(&request, &mut |reply| answer.push_reply(&reply));
             }
             Ok(Err(error)) => _ = answer.push_reply(&AdminReply::Error(error.to_string())),
             Err(error) => _ = answer.push_reply(&AdminReply::Error(format!("invalid request: {error}"))),

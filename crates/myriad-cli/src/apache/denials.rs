@@ -16,22 +16,22 @@ const MAX_RULES: usize = 64;
 /// Number of Apache's access modules.
 pub(super) const MODULES: usize = 2;
 /// Access of each module: admitted, denied, or not mentioned.
-pub(super) type Access2 = [Option<bool>; MODULES];
+pub(super) type AccessByModule = [Option<bool>; MODULES];
 
 /// Access rules of the `.htaccess` of one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessDenials {
-    /// Rules for the whole folder.
-    pub(super) folder: Access2,
-    /// Rules for files by name, in the order of the file.
-    pub(super) names: Vec<(Name, Access2)>,
+    /// DenialRegex for the whole folder.
+    pub(super) folder: AccessByModule,
+    /// DenialRegex for files by name, in the order of the file.
+    pub(super) names: Vec<(FilePattern, AccessByModule)>,
     /// Lines that are ignored, or applied more strictly than written.
     pub remarks: Vec<Remark>,
 }
 
 /// Files to which a section or a rule applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum FilePattern {
     /// Regex for the file name.
     File(String),
     /// Regex for the path relative to the folder.
@@ -47,7 +47,7 @@ pub enum PartialAccess {
     Admitted,
 }
 
-/// Parses a `.htaccess`. Rules that are not applied as written are reported in remarks.
+/// Parses a `.htaccess`. DenialRegex that are not applied as written are reported in remarks.
 pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
     let options = TranslationOptions::default();
@@ -80,7 +80,7 @@ struct Scope<'i> {
 
 impl DenialReader<'_> {
     /// Returns the access rules of a scope, and adds its sections for files.
-    fn scope(&mut self, items: &[ApacheItem], is_folder: bool) -> Access2 {
+    fn scope(&mut self, items: &[ApacheItem], is_folder: bool) -> AccessByModule {
         let mut scope = Scope { is_folder, ..Scope::default() };
         self.items(items, &mut scope);
         let verdicts = scope.access.verdicts();
@@ -181,7 +181,7 @@ impl DenialReader<'_> {
         } else {
             glob_regex(first).map(|name| format!("^{name}$"))
         };
-        self.add(item, regex.map(Name::File), access);
+        self.add(item, regex.map(FilePattern::File), access);
     }
 
     /// Adds `RewriteRule PATTERN - [F]`, if it has no condition.
@@ -194,10 +194,10 @@ impl DenialReader<'_> {
             return;
         }
         let no_case = if flags.clone().any(|flag| matches!(flag, "NC" | "NOCASE")) { "(?i)" } else { "" };
-        self.add(item, Ok(Name::Path(format!("{no_case}{pattern}"))), [Some(false), None]);
+        self.add(item, Ok(FilePattern::Path(format!("{no_case}{pattern}"))), [Some(false), None]);
     }
 
-    fn add(&mut self, item: &ApacheItem, name: Result<Name, String>, access: Access2) {
+    fn add(&mut self, item: &ApacheItem, name: Result<FilePattern, String>, access: AccessByModule) {
         let checked = match name {
             Ok(_) if self.found.names.len() >= MAX_RULES => {
                 Err("the file has more than 64 sections and rules".to_owned())
@@ -214,7 +214,7 @@ impl DenialReader<'_> {
     }
 }
 
-impl Name {
+impl FilePattern {
     /// Returns the regex of the whole path; `base` is a regex of the folder's path.
     pub(super) fn regex(&self, base: &str) -> Option<String> {
         let (Self::File(regex) | Self::Path(regex)) = self;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use crate::apache::denials::{AccessDenials, MODULES, Name};
+use crate::apache::denials::{AccessDenials, FilePattern, MODULES};
 use crate::apache::pattern::{escaped, split};
 
 /// Maximum length of a regex in bytes. PCRE2 compiles patterns of up to 64 Ki code units.
@@ -87,7 +87,7 @@ struct Rule<'f> {
     /// URL path of the folder.
     path: &'f str,
     /// Files to which the rule applies; `None` for the whole folder.
-    name: Option<&'f Name>,
+    name: Option<&'f FilePattern>,
     is_admitted: bool,
     cycles: &'f [Cycle],
 }
@@ -97,8 +97,8 @@ impl Rule<'_> {
     fn regex(&self) -> Option<String> {
         let base = path_regex(self.path, self.cycles)?;
         let Some(name) = self.name else { return Some(format!("^{base}")).filter(|regex| fits(regex)) };
-        let (Name::File(pattern) | Name::Path(pattern)) = name;
-        let copies = if matches!(name, Name::Path(_)) { split(pattern).len() } else { 1 };
+        let (FilePattern::File(pattern) | FilePattern::Path(pattern)) = name;
+        let copies = if matches!(name, FilePattern::Path(_)) { split(pattern).len() } else { 1 };
         let length = base.len().saturating_mul(copies).saturating_add(pattern.len());
         let regex = (length <= MAX_REGEX).then(|| name.regex(&base))?;
         regex.filter(|regex| fits(regex))

@@ -56,7 +56,7 @@ impl Purges {
                     PurgeVerdict::Unaffected => {}
                     // A purge that is counting at this moment must not count it again.
                     PurgeVerdict::Stale if memory.is_counting() => {
-                        self.file_store.apply_verdict(&filed, verdict, newest)
+                        self.file_store.apply_verdict(&filed, verdict, newest);
                     }
                     PurgeVerdict::Stale => self.expire(&filed),
                     PurgeVerdict::Removed => {

@@ -118,7 +118,7 @@ impl RequestReader {
                     return self.section(&section, limits, head, fields);
                 }
                 RequestReaderState::Data { left: 0 } => {
-                    self.state = RequestReaderState::Head(FrameHeadReader::default())
+                    self.state = RequestReaderState::Head(FrameHeadReader::default());
                 }
                 RequestReaderState::Data { left } => {
                     let length = (*left).min(input.len() as u64) as usize;

@@ -94,7 +94,7 @@ impl<S: Service> Driver<S> {
             // The codec reports finished streams separately, in their order.
             ClientEvent::Nothing | ClientEvent::Reset { .. } => {}
             ClientEvent::Request { stream, end, malformed } => {
-                self.begin_request(stream, end, malformed, head)
+                self.begin_request(stream, end, malformed, head);
             }
             ClientEvent::Data { stream, data, end } => {
                 if let Some(feed) = self.feed(stream) {

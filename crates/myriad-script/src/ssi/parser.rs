@@ -162,16 +162,16 @@ impl Parser {
                 self.fail(byte, DirectiveError::Symbol);
                 ParserState::Skip(1)
             }
-            ParserState::Parameter
-            | ParserState::BeforeEquals
-            | ParserState::BeforeValue
-            | ParserState::AfterValue => self.fail(byte, DirectiveError::Symbol),
             ParserState::End(1) if byte == b'-' => ParserState::End(2),
             ParserState::End(2) if byte == b'>' => {
                 self.state = ParserState::Text(0);
                 return Some(PageElement::Directive(std::mem::take(&mut self.directive)));
             }
-            ParserState::End(_) => self.fail(byte, DirectiveError::Symbol),
+            ParserState::Parameter
+            | ParserState::BeforeEquals
+            | ParserState::BeforeValue
+            | ParserState::AfterValue
+            | ParserState::End(_) => self.fail(byte, DirectiveError::Symbol),
             ParserState::Skip(2) if byte == b'>' => {
                 self.state = ParserState::Text(0);
                 return Some(PageElement::Malformed(std::mem::take(&mut self.reason)));

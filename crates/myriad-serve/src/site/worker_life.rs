@@ -58,22 +58,7 @@ pub(super) async fn run_worker(
     shared: WorkerShared,
     counters: Arc<Counters>,
 ) {
-    let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
-    let seats = ConnectionLimiter::new(shared.capacity.connections);
-    // Its counters are always among those of all workers; the fallback only avoids a panic.
-    let number = number.unwrap_or(usize::MAX);
-    let state = Rc::new(WorkerState {
-        number,
-        origins: WorkerState::origins(&seats, &shared.files),
-        files: shared.files,
-        connection_limiter: seats,
-        failure: shared.failure,
-        logs: LogWriter::new(Arc::clone(shared.logs.threads())),
-        encoder: shared.encoder,
-        counters,
-        all_counters: shared.all_counters,
-        observation: WorkerObservation::new(shared.sight, number),
-    });
+    let state = worker_state(&shared, counters);
     let mut running: Option<(Rc<SiteService>, ConnectionWorker<SiteService>)> = None;
     let mut acceptors: Vec<Acceptor> = Vec::new();
     let mut receivers: Vec<DatagramReceiver> = Vec::new();
@@ -143,6 +128,26 @@ pub(super) async fn run_worker(
     if let Some((service, _)) = &running {
         shared.logs.maintain(u64::MAX, &service.current().runtime.zone_log);
     }
+}
+
+/// Creates the state of a worker, whose number is the position of its `counters` among those of all workers.
+fn worker_state(shared: &WorkerShared, counters: Arc<Counters>) -> Rc<WorkerState> {
+    let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
+    let limiter = ConnectionLimiter::new(shared.capacity.connections);
+    // Its counters are always among those of all workers; the fallback only avoids a panic.
+    let number = number.unwrap_or(usize::MAX);
+    Rc::new(WorkerState {
+        number,
+        origins: WorkerState::origins(&limiter, &shared.files),
+        files: Arc::clone(&shared.files),
+        connection_limiter: limiter,
+        failure: Arc::clone(&shared.failure),
+        logs: LogWriter::new(Arc::clone(shared.logs.threads())),
+        encoder: Arc::clone(&shared.encoder),
+        counters,
+        all_counters: Arc::clone(&shared.all_counters),
+        observation: WorkerObservation::new(Arc::clone(&shared.sight), number),
+    })
 }
 
 /// Starts the service of a worker with its first configuration, and its periodic tasks.

@@ -6,6 +6,7 @@
 //! | `page_record`, `texts`, `marks`, `kept_*` | stored data of a page in addition to its body |
 //! | `key` | the bytes of a key and of its parts |
 //! | `variant`, `confirmable` | the variant of a request; the conditions by which a page is revalidated |
+//! | `metadata` | metadata of a page as the store sees it |
 //! | `covering` | decision whether a purge covers a page |
 //! | `fetches` | limits for concurrent and queued fetches |
 
@@ -19,6 +20,7 @@ mod kept_proxied;
 mod kept_time;
 pub mod key;
 mod marks;
+mod metadata;
 mod page_record;
 mod proxied_facts;
 mod purge_log;

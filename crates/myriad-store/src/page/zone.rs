@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::{
-    AlternativeEncoding, ClockReference, DiskEvent, DiskLimits, DiskOptions, DiskPool, Metadata, Object,
-    PurgePredicate, Zone,
+    AlternativeEncoding, ClockReference, DiskEvent, DiskLimits, DiskOptions, DiskPool, Object, Zone,
 };
 use myriad_encode::Coding;
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
-use myriad_policy::{EntityTag, Lifetime, PurgeCommand};
+use myriad_policy::{EntityTag, Lifetime};
 
 use crate::page::kept_time::StoredDuration;
 use crate::page::{
     FetchLimiter, FolderCreator, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, StoredLifetime,
-    StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts, purge_predicate,
+    StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
 };
 
 /// Metadata of a page outside the store. In the store its texts are next to the body ([`PageView`]).
@@ -24,7 +23,7 @@ use crate::page::{
 pub struct PageMeta {
     /// Metadata without the texts.
     pub facts: PageFacts,
-    texts: Box<[u8]>,
+    pub(super) texts: Box<[u8]>,
 }
 
 /// Metadata of a page without its texts.
@@ -88,7 +87,7 @@ impl PageMeta {
 pub struct PageView<'a> {
     /// Metadata without the texts.
     pub facts: &'a PageFacts,
-    texts: &'a [u8],
+    pub(super) texts: &'a [u8],
 }
 
 impl Deref for PageView<'_> {
@@ -156,47 +155,6 @@ impl PageFacts {
     /// Returns the facts for `gzip_proxied`, such as `Expires` and `no-cache`.
     pub fn proxied(&self) -> ProxiedFacts {
         self.stored_proxied.get()
-    }
-}
-
-impl Metadata for PageMeta {
-    /// Level at which the encoding was made.
-    type EncodingMeta = u8;
-    type StoredForm = PageFacts;
-    type MetaView<'a> = PageView<'a>;
-
-    fn view(&self) -> PageView<'_> {
-        self.view()
-    }
-
-    fn into_stored(self, texts: &mut Vec<u8>) -> PageFacts {
-        texts.extend_from_slice(&self.texts);
-        self.facts
-    }
-
-    #[inline]
-    fn view_stored<'a>(facts: &'a PageFacts, texts: &'a [u8]) -> PageView<'a> {
-        PageView { facts, texts }
-    }
-
-    fn weight(facts: &PageFacts) -> usize {
-        let tag = match &facts.tag {
-            Some(EntityTag::Origin { opaque, .. }) => opaque.len() + 16,
-            Some(EntityTag::Generated(_)) | None => 0,
-        };
-        facts.stored_lifetime.weight() + tag
-    }
-
-    fn labels(page: PageView<'_>, each: &mut dyn FnMut(u64)) {
-        page.marks().labels(each);
-    }
-
-    fn address(page: PageView<'_>) -> Option<[u64; 2]> {
-        Some(page.marks().subject().address())
-    }
-
-    fn covers(rule: &[u8]) -> Option<PurgePredicate<Self>> {
-        purge_predicate(&PurgeCommand::decode(rule)?.what).ok()
     }
 }
 

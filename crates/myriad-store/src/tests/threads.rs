@@ -119,7 +119,7 @@ fn work(zone: &Zone<TestPage>, work: &Work, seed: u64) {
                             &object,
                             0,
                             AlternativeEncoding { bytes: vec![0; 500].into(), meta: 1 },
-                        )
+                        );
                     }
                     _ => {}
                 }

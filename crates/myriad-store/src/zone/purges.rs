@@ -233,7 +233,7 @@ impl<M: Metadata> Zone<M> {
         match &taken {
             RemovedItem::Entry(entry) => self.note_removal(entry, RemovalReason::Purged),
             RemovedItem::Object(object) => {
-                self.inner.removed_keys.note(self.key_of(object).hash(), RemovalReason::Purged)
+                self.inner.removed_keys.note(self.key_of(object).hash(), RemovalReason::Purged);
             }
         }
         if let Some(tier) = self.tier() {

@@ -49,7 +49,7 @@ fn match_block(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResul
         match (&*line.name.text, &line.args[..]) {
             (b"send", [text]) => block.send = decode_escapes(&text.text),
             (b"expect", [text]) if text.text != b"~" => {
-                block.expect = Some(ExpectSetting::Bytes(decode_escapes(&text.text)))
+                block.expect = Some(ExpectSetting::Bytes(decode_escapes(&text.text)));
             }
             (b"expect", words) => block.expect = Some(parse_expect(line, words)?),
             (other, _) => {

@@ -92,7 +92,7 @@ fn htaccess(remarks: &Observation<Vec<String>>, list: &mut Vec<DoctorFinding>) {
     const CHECK: &str = "htaccess-rules";
     match remarks.as_deref() {
         Err(why) => {
-            CheckReport::new(CHECK, list).unseen(format!(".htaccess files could not be read: {why}"), "")
+            CheckReport::new(CHECK, list).unseen(format!(".htaccess files could not be read: {why}"), "");
         }
         Ok([]) => CheckReport::new(CHECK, list).fine("the access rules of all .htaccess files are applied"),
         Ok(remarks) => {

@@ -109,7 +109,6 @@ pub struct HourCounts {
 
 /// Page with its requests.
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct ReportedPage {
     /// Host, path and the names of the query arguments.
     pub page: String,
@@ -138,7 +137,6 @@ pub struct SlowPage {
 
 /// Page with its cache misses.
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct MissedPage {
     /// Page as in [`ReportedPage`].
     pub page: String,

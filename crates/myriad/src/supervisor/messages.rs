@@ -43,12 +43,12 @@ impl Supervisor {
             }
             MessageKind::Keep => self.handle_storage_request(worker_requests::store_file, &message.payload),
             MessageKind::Folder => {
-                self.handle_storage_request(worker_requests::remake_folder, &message.payload)
+                self.handle_storage_request(worker_requests::remake_folder, &message.payload);
             }
             // Keys of a leaving worker are ignored: it issues no more tickets that a client would present to the next
             // worker.
             MessageKind::TicketKeys if worker.state != Standing::Leaving => {
-                self.keep_ticket_key(&message.payload)
+                self.keep_ticket_key(&message.payload);
             }
             MessageKind::TicketKeys
             | MessageKind::Configure

@@ -50,7 +50,7 @@ fn made_field(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
     match rest {
         NameSuffix::Field(FieldRead::Known(Known::Cookie)) => {
-            join(fields.known_all(Known::Cookie), b"; ", out)
+            join(fields.known_all(Known::Cookie), b"; ", out);
         }
         NameSuffix::Field(FieldRead::Known(known)) => join(fields.known_all(*known), b", ", out),
         NameSuffix::Field(FieldRead::Other(name)) => join(fields.variable_all(name), b", ", out),

@@ -80,7 +80,7 @@ fn feed(client: &mut Http2Client, mut input: &[u8]) -> Result<Vec<String>, Error
                 all.push(format!("{stream} \"{data}\" {end}"));
             }
             OriginEvent::Trailers { stream, fields } => {
-                all.push(format!("{stream} trailers {}", fields.len()))
+                all.push(format!("{stream} trailers {}", fields.len()));
             }
         }
         input = &input[consumed..];

@@ -131,11 +131,11 @@ impl<S: Service> Driver<S> {
         let connection = &self.connection;
         match clock {
             DeadlineKind::First | DeadlineKind::Idle | DeadlineKind::Parting | DeadlineKind::Tails => {
-                connection.mark_idle()
+                connection.mark_idle();
             }
             DeadlineKind::Head(_) | DeadlineKind::Sending => connection.mark_stalled(),
             DeadlineKind::Off if self.exchanges.iter().all(Http2Exchange::awaits_client) => {
-                connection.mark_stalled()
+                connection.mark_stalled();
             }
             DeadlineKind::Off => connection.mark_busy(),
         }

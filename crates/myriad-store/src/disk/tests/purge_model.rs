@@ -80,7 +80,7 @@ struct Model {
     folder: Folder,
     fixture: Fixture,
     step: u64,
-    model_pages: HashMap<u64, ModelPage>,
+    expected_pages: HashMap<u64, ModelPage>,
     made: Vec<ModelPurge>,
     flying: Vec<(u64, BodyWriter<TestPage>)>,
     /// Pages and catalogue at the last sync, and the number of syncs.
@@ -98,7 +98,7 @@ impl Model {
             folder,
             fixture,
             step: 0,
-            model_pages: HashMap::new(),
+            expected_pages: HashMap::new(),
             made: Vec::new(),
             flying: Vec::new(),
             durable: FileContents::new(),
@@ -126,7 +126,7 @@ impl Model {
             52..70 => _ = self.fixture.pool.run_one(self.rng.bool()),
             70..82 => self.fixture.pool.maintain(),
             82..88 => {
-                self.seen.reported += self.fixture.zone.maintain_purges(self.rng.usize(1..40)).len() as u64
+                self.seen.reported += self.fixture.zone.maintain_purges(self.rng.usize(1..40)).len() as u64;
             }
             88..95 => self.purge(),
             95 | 96 => self.fixture.recover(),
@@ -147,7 +147,7 @@ impl Model {
     fn begin(&mut self) -> u64 {
         let (key, value, id) = (self.rng.u8(..KEYS), self.rng.u8(..VALUES), self.step);
         let len = self.rng.usize(8..9000);
-        self.model_pages.insert(id, ModelPage { key, value, begun: self.step, len });
+        self.expected_pages.insert(id, ModelPage { key, value, begun: self.step, len });
         let selected = (key % 2 == 1).then(|| selection(b"s", value));
         let now = self.fixture.now();
         let writer = self.fixture.zone.fetch_unshared(KeyRef::new(&page_key(key)), now);
@@ -159,7 +159,7 @@ impl Model {
     fn complete(&mut self, id: u64) {
         let at = self.flying.iter().position(|(other, _)| *other == id).unwrap();
         let (_, mut body) = self.flying.swap_remove(at);
-        body.push(content(id, self.model_pages[&id].len).into());
+        body.push(content(id, self.expected_pages[&id].len).into());
         let stored = body.complete(completion(id, self.fixture.now(), u64::MAX));
         if let Completed::Stored(object) = stored {
             self.may_be_found(&object);
@@ -169,7 +169,7 @@ impl Model {
     /// Asserts that a page may be served at this moment.
     fn may_be_found(&self, object: &Object<TestPage>) {
         let id = object.meta().id;
-        let model_page = &self.model_pages[&id];
+        let model_page = &self.expected_pages[&id];
         for made in self
             .made
             .iter()
@@ -197,7 +197,7 @@ impl Model {
         };
         *(if in_memory { &mut self.seen.memory } else { &mut self.seen.disk }) += 1;
         self.seen.stale += u64::from(!object.is_fresh(0));
-        let model_page = &self.model_pages[&object.meta().id];
+        let model_page = &self.expected_pages[&object.meta().id];
         assert_eq!(model_page.key, key, "another key's page");
         assert!(key.is_multiple_of(2) || model_page.value == value, "another variant");
         self.may_be_found(&object);
@@ -276,7 +276,7 @@ impl Model {
             ids.extend(pages.iter().map(|page| page.meta.id));
             at = next;
         }
-        ids.into_iter().map(|id| (id, self.model_pages[&id].key)).collect()
+        ids.into_iter().map(|id| (id, self.expected_pages[&id].key)).collect()
     }
 
     fn note_answers(&mut self) {

@@ -49,7 +49,7 @@ fn assert_same(text: &[u8], ends: impl Iterator<Item = usize>, limits: &HeadLimi
         Ok(ParseStatus::Partial) => assert_eq!(pieces, whole, "{shown}"),
         // Errors in an incomplete line are reported once the line is complete.
         Err(_) if !text.ends_with(b"\n") => {
-            assert!(!matches!(pieces, Ok(ParseStatus::Complete(_))), "{shown}")
+            assert!(!matches!(pieces, Ok(ParseStatus::Complete(_))), "{shown}");
         }
         Err(_) => assert!(pieces.is_err(), "{shown}: {pieces:?}"),
     }
