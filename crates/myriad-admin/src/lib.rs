@@ -19,4 +19,5 @@ pub mod protocol;
 pub mod purge;
 pub mod sight;
 pub mod status_zone;
+#[cfg(feature = "nginx-extras")]
 pub mod traffic_status;

@@ -125,9 +125,12 @@ fn features() -> String {
 fn arguments(rows: &[DirectiveRow]) -> Vec<String> {
     let with = OPTIONAL.iter().filter(|(_, directive)| is_here(rows, directive));
     let without = DEFAULT.iter().filter(|(_, directive)| !is_here(rows, directive));
-    let present = PRESENT.iter().chain(&["--with-stream"]).map(|&argument| argument.to_owned());
-    let with_stream = STREAM_OPTIONAL.iter().filter(|(_, directive)| is_in_streams(rows, directive));
-    let without_stream = STREAM_DEFAULT.iter().filter(|(_, directive)| !is_in_streams(rows, directive));
+    let has_streams = is_here(rows, "stream");
+    let stream = has_streams.then_some(&"--with-stream");
+    let present = PRESENT.iter().chain(stream).map(|&argument| argument.to_owned());
+    let of_streams = |modules: &'static [(&str, &str)]| modules.iter().filter(move |_| has_streams);
+    let with_stream = of_streams(STREAM_OPTIONAL).filter(|(_, directive)| is_in_streams(rows, directive));
+    let without_stream = of_streams(STREAM_DEFAULT).filter(|(_, directive)| !is_in_streams(rows, directive));
     present
         .chain(with_stream.map(|(module, _)| format!("--with-stream_{module}_module")))
         .chain(without_stream.map(|(module, _)| format!("--without-stream_{module}_module")))

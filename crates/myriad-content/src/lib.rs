@@ -13,11 +13,16 @@
 //! | `stub_status` | counters of the server |
 
 pub mod autoindex;
+#[cfg(feature = "dav")]
 pub mod dav;
+#[cfg(feature = "nginx-extras")]
 pub mod echo;
+#[cfg(feature = "nginx-extras")]
 pub mod empty_gif;
+#[cfg(feature = "nginx-extras")]
 pub mod fancyindex;
 pub mod files;
 mod folder;
+#[cfg(feature = "nginx-extras")]
 pub mod random_index;
 pub mod stub_status;

@@ -45,7 +45,7 @@ impl Faults {
     #[cfg(not(any(test, feature = "testing")))]
     #[inline]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "nothing fails but in tests")]
-    pub(crate) fn pass(&self, _: Operation, _: &Path) -> io::Result<()> {
+    pub(crate) fn check(&self, _: Operation, _: &Path) -> io::Result<()> {
         Ok(())
     }
 

@@ -13,11 +13,11 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use crate::quic_process::QuicProcess;
-use crate::seats::Seats;
+use crate::seats::ConnectionLimiter;
 use crate::service::Service;
 
 /// Listener of a worker.
-pub struct QuicPlace {
+pub struct QuicWorkerSockets {
     /// Number of the listener.
     pub number: u32,
 }
@@ -27,20 +27,20 @@ pub enum QuicSettings {}
 
 /// Relay of datagrams between processes, of which there are none.
 #[derive(Debug, Default)]
-pub struct Relay;
+pub struct QuicRelay;
 
-impl Relay {
+impl QuicRelay {
     /// Ignores the current processes.
-    pub fn know(&self, _own: QuicProcess, _others: Vec<(QuicProcess, OwnedFd)>) {}
+    pub fn set_processes(&self, _own: QuicProcess, _others: Vec<(QuicProcess, OwnedFd)>) {}
 
     /// Does nothing: no sockets are read.
-    pub fn leave(&self) {}
+    pub fn stop_accepting(&self) {}
 
     /// Closes the inbox.
-    pub fn take_inbox(&self, _inbox: OwnedFd) {}
+    pub fn set_inbox(&self, _inbox: OwnedFd) {}
 
     /// Starts nothing, and succeeds.
-    pub fn begin(&self) -> io::Result<()> {
+    pub fn start_reading_inbox(&self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -50,17 +50,17 @@ impl Relay {
 pub(crate) struct Hubs(());
 
 /// User of a listener's sockets; no value exists.
-pub(crate) enum Users {}
+pub(crate) enum AcceptorRefs {}
 
 impl Hubs {
     /// Refuses to listen.
     pub(crate) fn listen<S: Service>(
         &self,
         _service: &Rc<S>,
-        _seats: &Seats,
+        _seats: &ConnectionLimiter,
         _sockets: Vec<OwnedFd>,
-        _place: QuicPlace,
-    ) -> io::Result<Users> {
+        _place: QuicWorkerSockets,
+    ) -> io::Result<AcceptorRefs> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this build has no feature \"http3\""))
     }
 }

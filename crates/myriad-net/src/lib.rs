@@ -36,6 +36,7 @@ mod test_panic;
 mod timeouts;
 pub mod tls;
 mod transport;
+#[cfg(feature = "stream")]
 mod udp_socket;
 
 pub use connection::{ClientAddress, Connection};
@@ -58,4 +59,5 @@ pub use service::{
 };
 pub use timeouts::Timeouts;
 pub use tls::{ClientOffer as TlsOffer, HandshakeCallbacks, Refusal, TlsFacts};
+#[cfg(feature = "stream")]
 pub use udp_socket::{ReceivedDatagram, UdpSocket};

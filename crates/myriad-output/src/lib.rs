@@ -24,6 +24,7 @@ mod refusal;
 mod send;
 pub mod slice;
 mod transform;
+#[cfg(feature = "nginx-extras")]
 pub mod userid;
 
 pub use encoding::{Encodings, accepted, encodings, is_compressed};

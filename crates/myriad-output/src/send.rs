@@ -13,6 +13,7 @@ use super::encoding::encode;
 use super::headers::add_header;
 use super::headers::expires::{is_decorated, write_expires};
 use super::headers::trailers;
+#[cfg(feature = "nginx-extras")]
 use super::userid::{self, Userid};
 use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice};
 use myriad_exchange::exchange::{ContentResponse, Exchange, HeadEdit, Request};
@@ -64,6 +65,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: ContentResponse) -> Respons
         edit.edit(request, frame, (&answer, decorated), &mut head);
     }
     add_header::add(request, frame, place, (decorated, answer.personal), &mut head);
+    #[cfg(feature = "nginx-extras")]
     if let Some(rules) = place.features.get::<Userid>() {
         userid::add(request, frame, rules, &mut head);
     }

@@ -9,7 +9,7 @@
 //! | `phases` | rewrite, location, access, `try_files`: only access checks can wait |
 //! | `explain` | `-t --explain`: the same phases with a report, up to the first step with an effect |
 //! | `site` | worker threads, reload, shutdown |
-//! | `quic`, `tracing` | optional parts of the binary, each with a replacement for builds without it |
+//! | `quic`, `streams`, `tracing` | optional parts of the binary, each with a replacement for builds without it |
 //! | `testing` | sites without sockets, for unit tests of the feature crates |
 
 mod acme;
@@ -24,6 +24,7 @@ mod quic;
 mod service;
 mod shortage;
 mod site;
+mod streams;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tracing;

@@ -6,6 +6,7 @@ use std::fmt::{Arguments, Display};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::streams::WorkerStreams;
 use myriad_http::RequestHead;
 use myriad_log::LogLevel;
 use myriad_net::service::{ConnectionEvent, PostResponseWork, Rejection};
@@ -13,7 +14,6 @@ use myriad_net::{
     Connection, HandshakeFailure, Http2Limits, PreRoutingLimits, QuicSettings, RawDriver, RequestBody,
     SentReport, Service, ServiceOutcome,
 };
-use myriad_stream::WorkerStreams;
 use myriad_tls::with_certificates;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;

@@ -57,6 +57,49 @@ pub static BUILD_FEATURES: &[BuildFeature] = &[
          geoip_city_country_code geoip_city_country_code3 geoip_city_country_name geoip_region geoip_city \
          geoip_postal_code geoip_latitude geoip_longitude geoip_dma_code geoip_area_code"
     ),
+    feature!(
+        "stream",
+        "stream pass proxy_timeout proxy_protocol proxy_ssl proxy_ssl_alpn proxy_half_close proxy_upload_rate \
+         proxy_download_rate proxy_requests proxy_responses proxy_protocol_timeout preread_buffer_size \
+         preread_timeout ssl_preread ssl_handshake_timeout ssl_alpn health_check_timeout",
+        ""
+    ),
+    feature!(
+        "dav",
+        "dav_methods create_full_put_path min_delete_depth dav_access dav_ext_methods dav_ext_lock \
+         dav_ext_lock_zone",
+        ""
+    ),
+    feature!(
+        "nginx-extras",
+        "echo echo_duplicate echo_flush echo_sleep echo_blocking_sleep echo_reset_timer echo_location \
+         echo_location_async echo_exec echo_status fancyindex fancyindex_default_sort fancyindex_case_sensitive \
+         fancyindex_directories_first fancyindex_exact_size fancyindex_localtime fancyindex_time_format \
+         fancyindex_css_href fancyindex_header fancyindex_footer fancyindex_show_path fancyindex_ignore \
+         fancyindex_hide_symlinks fancyindex_hide_parent_dir fancyindex_show_dotfiles fancyindex_name_length \
+         vhost_traffic_status vhost_traffic_status_zone vhost_traffic_status_display \
+         vhost_traffic_status_display_format vhost_traffic_status_display_jsonp \
+         vhost_traffic_status_display_sum_key vhost_traffic_status_filter vhost_traffic_status_filter_by_host \
+         vhost_traffic_status_filter_by_set_key vhost_traffic_status_filter_check_duplicate \
+         vhost_traffic_status_filter_max_node vhost_traffic_status_average_method \
+         vhost_traffic_status_histogram_buckets vhost_traffic_status_bypass_stats \
+         vhost_traffic_status_stats_by_upstream vhost_traffic_status_ignore_status vhost_traffic_status_dump \
+         vhost_traffic_status_limit vhost_traffic_status_limit_check_duplicate vhost_traffic_status_bypass_limit \
+         userid userid_service userid_name userid_domain userid_path userid_expires userid_flags userid_p3p \
+         userid_mark random_index empty_gif add_before_body add_after_body addition_types set_if_empty \
+         set_escape_uri set_unescape_uri set_quote_sql_str set_quote_pgsql_str set_quote_json_str set_encode_hex \
+         set_decode_hex set_encode_base64 set_decode_base64 set_encode_base64url set_decode_base64url \
+         set_encode_base32 set_decode_base32 set_base32_alphabet set_base32_padding set_misc_base32_padding \
+         set_md5 set_sha1 set_hmac_sha1 set_hmac_sha256 set_random set_secure_random_alphanum \
+         set_secure_random_lcalpha set_rotate set_local_today set_formatted_gmt_time set_formatted_local_time \
+         upstream_list set_hashed_upstream",
+        "echo_request_uri echo_cacheable_request_uri echo_request_method echo_timer_elapsed \
+         echo_client_request_headers uid_got uid_set uid_reset vts_1xx_counter vts_2xx_counter vts_3xx_counter \
+         vts_4xx_counter vts_5xx_counter vts_request_counter vts_in_bytes vts_out_bytes vts_cache_miss_counter \
+         vts_cache_bypass_counter vts_cache_expired_counter vts_cache_stale_counter vts_cache_updating_counter \
+         vts_cache_revalidated_counter vts_cache_hit_counter vts_cache_scarce_counter vts_request_time_counter \
+         vts_request_time"
+    ),
     feature!("tools", "", ""),
 ];
 

@@ -17,6 +17,7 @@ const BLOCK: Arity = block(0, 0);
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("events", MAIN, BLOCK, Set::Block(BlockKind::Events), "Contains settings for connections."),
     Directive::new("http", MAIN, BLOCK, Set::Block(BlockKind::Http), "Contains the HTTP servers."),
+    #[cfg(feature = "stream")]
     Directive::new("stream", MAIN, BLOCK, Set::Block(BlockKind::Stream), "Contains the TCP and UDP servers."),
     Directive::new("user", MAIN, between(1, 2), Set::Main(user), "User and group of the workers."),
     Directive::new("pid", MAIN, ONE, set!(Main.text => pid), "File with the process ID.")

@@ -11,6 +11,7 @@ mod tests;
 pub use compile::{precompressed, symlinks, trusted_part, validity};
 use myriad_exchange::feature::Feature;
 pub use static_file::FileHandler;
+#[cfg(feature = "dav")]
 pub(crate) use static_file::method_not_allowed;
 
 /// Feature entry for the list of features.

@@ -13,6 +13,7 @@ use myriad_script::Frame;
 use myriad_upstream::with_descriptor;
 
 use crate::files::precompressed;
+#[cfg(feature = "nginx-extras")]
 use crate::random_index;
 use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::paths::{look_up, look_up_rechecking_absence, of_uri, rechecks_absence};
@@ -190,6 +191,7 @@ async fn read_once(found: &FoundFile, path: &std::path::Path) -> std::io::Result
 
 /// Serves a directory: a random file (`random_index`), or the first existing file of `index`.
 fn index(exchange: &mut Exchange) -> PhaseStep {
+    #[cfg(feature = "nginx-extras")]
     if random_index::is_on(&exchange.request) {
         let mut folder = Vec::new();
         let Exchange { request, frame } = exchange;

@@ -7,6 +7,7 @@
 //! Each filter wraps the body, updates the response head, and buffers at most a fixed window of bytes. A filter is a
 //! folder with its settings, compilation and implementation; `order.rs` lists it.
 
+#[cfg(feature = "nginx-extras")]
 pub mod addition;
 pub mod charset;
 pub mod gunzip;

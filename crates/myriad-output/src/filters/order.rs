@@ -2,7 +2,7 @@
 
 use myriad_conf::settings::Settings;
 
-use super::{addition, charset, gunzip, ssi, sub_filter};
+use super::{charset, gunzip, ssi, sub_filter};
 use crate::slice;
 use myriad_exchange::exchange::{Exchange, Filter, Filters};
 use myriad_exchange::runtime::SettingsCompiler;
@@ -13,13 +13,14 @@ type CompileFilter = fn(&mut dyn SettingsCompiler, &Settings) -> Option<Box<dyn 
 /// Order of the filters: slices are joined first, and text filters run before the coding, which [`send`](crate::send)
 /// applies. The rest is nginx's order, where the text of `addition` is added after all filters that change the page
 /// itself.
-const ORDER: [CompileFilter; 6] = [
+const ORDER: &[CompileFilter] = &[
     slice::compiled,
     gunzip::compiled,
     sub_filter::compiled,
     charset::compiled,
     ssi::compiled,
-    addition::compiled,
+    #[cfg(feature = "nginx-extras")]
+    super::addition::compiled,
 ];
 
 /// Returns the filters of a level.

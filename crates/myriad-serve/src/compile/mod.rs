@@ -19,6 +19,7 @@ mod scripts;
 mod server;
 mod shared_fetch;
 mod shortcut;
+#[cfg(feature = "stream")]
 mod stream;
 mod timeouts;
 mod tls;
@@ -35,9 +36,10 @@ use myriad_conf::settings::Types;
 use myriad_conf::{Diagnostic, Model, Span, Text};
 use myriad_log::{LogFormat, Logs};
 use myriad_script::{Compiler, EvaluationScope, ScriptError, Template};
-use myriad_tls::{TlsFileReader, TlsFiles};
+use myriad_tls::TlsFiles;
 use myriad_upstream::{PeerStates, ResolverConfig};
 
+use crate::streams::{self, StreamRuntime};
 use myriad_access::{self as gates, GateBuilder};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
@@ -48,7 +50,6 @@ use myriad_exchange::runtime::{
 };
 use myriad_exchange::traffic::Traffic;
 use myriad_store::page::PageZone;
-use myriad_stream::StreamRuntime;
 
 /// State that survives a reload, by name.
 #[derive(Default)]
@@ -62,7 +63,7 @@ pub(crate) struct RetainedState {
     /// TLS sessions.
     pub tls: myriad_tls::TlsReloadState,
     /// State of `stream`.
-    pub stream: myriad_stream::StreamReloadState,
+    pub stream: streams::StreamReloadState,
     /// Counters.
     pub traffic: Arc<Traffic>,
     /// Memory pressure of the process.
@@ -91,13 +92,14 @@ pub(crate) struct CompileEnvironment<'a> {
 
 impl CompileEnvironment<'_> {
     /// Returns the context for the `stream` block.
+    #[cfg(feature = "stream")]
     fn for_stream(&mut self) -> myriad_stream::StreamCompileInputs<'_> {
         myriad_stream::StreamCompileInputs {
             prefix: self.prefix,
             listeners: self.listeners,
             logs: self.logs,
             reload_state: &mut self.retained.stream,
-            files: TlsFileReader { read: self.tls_files, folder: self.folder },
+            files: myriad_tls::TlsFileReader { read: self.tls_files, folder: self.folder },
             tls: &mut self.retained.tls,
             resolver: stream::RESOLVER,
             folder: self.folder,
@@ -105,6 +107,19 @@ impl CompileEnvironment<'_> {
             traffic: &self.retained.traffic,
             zone: traffic::stream_server_zone,
         }
+    }
+
+    /// Compiles the `stream` block, if it exists.
+    #[cfg(feature = "stream")]
+    fn stream(&mut self, model: &Model) -> Result<Option<Arc<StreamRuntime>>, Vec<Diagnostic>> {
+        stream::stream(model, self.for_stream())
+    }
+
+    /// Returns none: without the feature, a model has no `stream` block.
+    #[cfg(not(feature = "stream"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "interface of the compiled part")]
+    fn stream(&mut self, _model: &Model) -> Result<Option<Arc<StreamRuntime>>, Vec<Diagnostic>> {
+        Ok(None)
     }
 }
 
@@ -124,7 +139,7 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
         retained: &mut retained,
     };
     surroundings.retained.tls.begin_compilation();
-    let stream = stream::stream(model, surroundings.for_stream());
+    let stream = surroundings.stream(model);
     let http = compile_and(model, surroundings, unused::check_unused);
     join_results(http, stream).map(drop)
 }
@@ -138,7 +153,7 @@ pub(crate) fn compile_all(
     mut surroundings: CompileEnvironment<'_>,
 ) -> Result<CompiledRuntimes, Vec<Diagnostic>> {
     surroundings.retained.tls.begin_compilation();
-    let stream = stream::stream(model, surroundings.for_stream());
+    let stream = surroundings.stream(model);
     let http = compile_and(model, surroundings, |_| {});
     join_results(http, stream).map(|(mut http, stream)| {
         http.stream_groups = stream.iter().flat_map(|stream| stream.controls()).collect();

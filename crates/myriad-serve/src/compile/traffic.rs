@@ -29,6 +29,7 @@ pub(super) fn location_zone(traffic: &Traffic, settings: &Settings) -> Option<Ar
 }
 
 /// Returns the zone of a `stream` server's sessions; `None` without `status_zone`.
+#[cfg(feature = "stream")]
 pub(super) fn stream_server_zone(traffic: &Traffic, server: &ServerConf) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Stream, status_zone::of_server(&server.settings)?, true))
 }

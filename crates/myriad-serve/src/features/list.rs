@@ -6,14 +6,14 @@ use myriad_conf::registry::Registry;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
-use super::{forwarded, https_only, real_ip, referers, resolver, set_misc, ssl};
+use super::{forwarded, https_only, real_ip, referers, resolver, ssl};
 use myriad_access::shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
 use myriad_access::{
     access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link,
 };
-use myriad_admin::{api, dashboard, metrics, purge, status_zone, traffic_status};
+use myriad_admin::{api, dashboard, metrics, purge, status_zone};
 use myriad_cache::{assets, device_class, early_hints_stored, esi, maintenance, shared_fetch};
-use myriad_content::{autoindex, dav, echo, empty_gif, fancyindex, files, random_index, stub_status};
+use myriad_content::{autoindex, files, stub_status};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::{self, DocumentedVariable};
 use myriad_exchange::feature::{Feature, TableMaking, TableVariable};
@@ -22,8 +22,8 @@ use myriad_origin::{
     add_header as origin_add_header, early_hints, health_check, mirror, post_action, protocols, store,
     upgrade_protocols,
 };
-use myriad_output::filters::{addition, charset, gunzip, ssi, sub_filter};
-use myriad_output::{cache_debug, encoding, headers, more_headers, slice, userid};
+use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
+use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
 
 /// Every feature that is compiled in, one per line, in order of compilation. The directives and variables of an optional
 /// one are also named in `myriad-conf/src/registry/build_features.rs`.
@@ -35,13 +35,19 @@ static FEATURES: &[Feature] = &[
     dashboard::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
     // The first handler of folder listings takes precedence.
-    fancyindex::FEATURE,
+    #[cfg(feature = "nginx-extras")]
+    myriad_content::fancyindex::FEATURE,
     autoindex::FEATURE,
-    dav::FEATURE,
-    dav::EXT,
-    echo::FEATURE,
-    empty_gif::FEATURE,
-    random_index::FEATURE,
+    #[cfg(feature = "dav")]
+    myriad_content::dav::FEATURE,
+    #[cfg(feature = "dav")]
+    myriad_content::dav::EXT,
+    #[cfg(feature = "nginx-extras")]
+    myriad_content::echo::FEATURE,
+    #[cfg(feature = "nginx-extras")]
+    myriad_content::empty_gif::FEATURE,
+    #[cfg(feature = "nginx-extras")]
+    myriad_content::random_index::FEATURE,
     stub_status::FEATURE,
     myriad_cache::FEATURE,
     purge::FEATURE,
@@ -61,7 +67,8 @@ static FEATURES: &[Feature] = &[
     files::ZSTD_STATIC,
     Feature::new("filters", gunzip::ROWS),
     Feature::new("filters", sub_filter::ROWS),
-    Feature::new("addition", addition::ROWS),
+    #[cfg(feature = "nginx-extras")]
+    Feature::new("addition", myriad_output::filters::addition::ROWS),
     files::FEATURE,
     forwarded::FEATURE,
     #[cfg(feature = "geoip")]
@@ -92,14 +99,19 @@ static FEATURES: &[Feature] = &[
     Feature::new("referers", referers::ROWS)
         .compiled_by(referers::compile)
         .with_variables(referers::VARIABLES),
-    userid::FEATURE,
+    #[cfg(feature = "nginx-extras")]
+    myriad_output::userid::FEATURE,
     resolver::FEATURE,
-    set_misc::FEATURE,
+    #[cfg(feature = "nginx-extras")]
+    super::set_misc::FEATURE,
     metrics::FEATURE,
     status_zone::FEATURE,
-    traffic_status::FEATURE,
+    #[cfg(feature = "nginx-extras")]
+    myriad_admin::traffic_status::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
+    #[cfg(feature = "stream")]
     myriad_stream::FEATURE,
+    #[cfg(feature = "stream")]
     myriad_stream::HEALTH_CHECK,
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::store_output_buffer_size).with_variables(ssi::VARIABLES),
     store::FEATURE,

@@ -10,6 +10,7 @@ mod list;
 pub(crate) mod real_ip;
 mod referers;
 pub(crate) mod resolver;
+#[cfg(feature = "nginx-extras")]
 mod set_misc;
 mod ssl;
 

@@ -5,16 +5,16 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use myriad_exchange::runtime::{Listener, Runtime};
+use myriad_exchange::runtime::{ListenerHosts, Runtime};
 use myriad_exchange::worker::Generation;
-use myriad_net::{Connection, QuicPlace, QuicSettings, Relay};
+use myriad_net::{Connection, QuicRelay, QuicSettings, QuicWorkerSockets};
 
 /// State that survives a reload: none.
 pub(crate) struct Quic;
 
 impl Quic {
     /// Creates the state.
-    pub(crate) fn new(_secret: &[u8], _process: u8, _relay: Arc<Relay>) -> Self {
+    pub(crate) fn new(_secret: &[u8], _process: u8, _relay: Arc<QuicRelay>) -> Self {
         Self
     }
 
@@ -22,11 +22,11 @@ impl Quic {
     pub(crate) fn place(
         &mut self,
         number: u32,
-        _listener: &Listener,
+        _listener: &ListenerHosts,
         _position: (usize, usize),
         _sockets: usize,
-    ) -> QuicPlace {
-        QuicPlace { number }
+    ) -> QuicWorkerSockets {
+        QuicWorkerSockets { number }
     }
 }
 

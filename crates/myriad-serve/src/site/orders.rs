@@ -8,8 +8,8 @@ use std::time::Duration;
 use myriad_base::memory::PressureStage;
 use myriad_net::QuicWorkerSockets;
 
+use crate::streams::StreamRuntime;
 use myriad_exchange::runtime::Runtime;
-use myriad_stream::StreamRuntime;
 
 /// Order for a worker thread.
 pub(super) enum WorkerCommand {

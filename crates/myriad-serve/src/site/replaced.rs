@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use crate::streams::StreamRuntime;
 use myriad_exchange::runtime::Runtime;
-use myriad_stream::StreamRuntime;
 use parking_lot::{Condvar, Mutex};
 
 use crate::apart::release_memory_soon;

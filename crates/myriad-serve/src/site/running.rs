@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::streams::StreamRuntime;
 use myriad_conf::Model;
 use myriad_conf::model::WorkerProcesses;
 use myriad_encode::{CompressionPool, PoolOptions};
@@ -13,7 +14,6 @@ use myriad_files::FileCache;
 use myriad_log::Logs;
 use myriad_policy::PurgeCommand;
 use myriad_store::DiskPool;
-use myriad_stream::StreamRuntime;
 use parking_lot::Mutex;
 
 use super::history_file::history_path;

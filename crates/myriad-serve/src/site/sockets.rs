@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::orders::{ListenSocket, WorkerCommand, WorkerQuicSockets};
 use super::worker_thread::WorkerThread;
 use crate::quic::Quic;
+use crate::streams::StreamRuntime;
 use myriad_exchange::runtime::Runtime;
-use myriad_stream::StreamRuntime;
 
 /// Assigns a number to each address, the same over reloads.
 pub(super) fn assign_numbers(

@@ -4,12 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::streams::{StreamRuntime, WorkerStreams};
 use myriad_encode::CompressionPool;
 use myriad_files::FileCache;
 use myriad_log::{LogLevel, LogWriter, Logs};
 use myriad_net::{Acceptor, ConnectionLimiter, ConnectionWorker};
 use myriad_origin::{health_check, post_action, protocols};
-use myriad_stream::{StreamRuntime, WorkerStreams};
 use myriad_upstream::{HealthLogger, UnresolvedLogger};
 use tokio::sync::mpsc as channel;
 use tokio::task::JoinHandle;
@@ -119,7 +119,7 @@ pub(super) async fn run_worker(
         attending.abort();
     }
     let none_is_left = async {
-        while myriad_stream::sessions() > 0 {
+        while crate::streams::sessions() > 0 {
             tokio::task::yield_now().await;
         }
     };

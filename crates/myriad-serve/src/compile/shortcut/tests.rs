@@ -79,6 +79,7 @@ fn a_variable_that_is_set_somewhere_still_shows_the_visitor_s_elsewhere() {
     assert_eq!(fields, 1);
 }
 
+#[cfg(feature = "nginx-extras")]
 #[test]
 fn functions_of_texts_leave_the_short_way_open_and_those_of_the_moment_close_it() {
     let steps = "set_md5 $mine $uri; set_unescape_uri $mine; set_encode_base32 $mine;";

@@ -87,6 +87,7 @@ fn slashes_are_merged_unless_disabled_by_server() {
     );
 }
 
+#[cfg(feature = "http3")]
 #[test]
 fn version_that_the_server_does_not_speak_is_misdirected() {
     let mute = TestSite::new("", "return 200 reached;");

@@ -1,0 +1,9 @@
+//! The `stream` block, an optional part of the binary (feature `stream`).
+
+#[cfg(not(feature = "stream"))]
+mod absent;
+
+#[cfg(not(feature = "stream"))]
+pub(crate) use absent::{StreamReloadState, StreamRuntime, WorkerStreams, sessions};
+#[cfg(feature = "stream")]
+pub(crate) use myriad_stream::{StreamReloadState, StreamRuntime, WorkerStreams, sessions};
