@@ -146,7 +146,7 @@ testssl: ## run all checks of testssl.sh against the preset (`make test` runs th
 	@$(NEEDS_CARGO)
 	@scripts/install-packages test
 	@scripts/install-pebble
-	MYRIAD_TESTSSL=full $(CARGO) test --quiet --package myriad-tests --test hygiene
+	MYRIAD_TESTSSL=full $(CARGO) test --quiet --package myriad-tests --test testssl
 
 h2spec: ## run the HTTP/2 conformance suite, over TLS and with prior knowledge (part of `make test`)
 	@$(NEEDS_CARGO)

@@ -22,24 +22,24 @@
 pub mod access;
 pub mod auth_basic;
 pub mod auth_request;
+mod client_authentication;
 mod compile;
 #[cfg(feature = "geoip")]
 pub mod geo_database;
-mod identifies;
-mod limit_answer;
 pub mod limit_conn;
 pub mod limit_req;
+mod limit_response;
 mod limit_zone;
 pub mod more_input_headers;
+pub mod origin_protection;
 pub mod password;
 mod run;
 pub mod secure_link;
-pub mod shield;
 #[cfg(test)]
 mod testing;
 
+pub use client_authentication::identifies_client;
 pub use compile::{GateBuilder, PersistentCheckState};
-pub use identifies::identifies_client;
-pub use limit_answer::LimitResponse;
+pub use limit_response::LimitResponse;
 pub use limit_zone::{LimitKind, LimitTable, LimitZone, LimitZoneConf, ZoneTables, limit_zones};
 pub use run::begin;

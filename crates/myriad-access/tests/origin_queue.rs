@@ -6,8 +6,8 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use bytes::Bytes;
-use myriad_access::shield::origin_queue::set_retry_after;
-use myriad_access::shield::{OriginPermit, admit_to_origin};
+use myriad_access::origin_protection::origin_queue::set_retry_after;
+use myriad_access::origin_protection::{OriginPermit, admit_to_origin};
 use myriad_base::memory::PressureStage;
 use myriad_exchange::exchange::Exchange;
 use myriad_http::ResponseHead;

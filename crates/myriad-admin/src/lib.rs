@@ -7,7 +7,7 @@
 //! | `api` | administration over HTTP |
 //! | `metrics` | all counts, in the format of Prometheus |
 //! | `status_zone` | names under which requests are counted |
-//! | `sight` | monitoring: live events, ranked pages, history, purges, tags |
+//! | `monitoring` | monitoring: live events, ranked pages, history, purges, tags |
 //! | `dashboard` | dashboard page, and the API below it |
 //! | `traffic_status` | counts of traffic, in the format of nginx-module-vts |
 
@@ -15,9 +15,9 @@ pub mod admin;
 pub mod api;
 pub mod dashboard;
 pub mod metrics;
+pub mod monitoring;
 pub mod protocol;
 pub mod purge;
-pub mod sight;
 pub mod status_zone;
 #[cfg(feature = "nginx-extras")]
 pub mod traffic_status;

@@ -7,7 +7,7 @@ use myriad_store::{Claim, ClaimOptions, KeyRef};
 use tokio::sync::oneshot;
 
 use crate::fetch;
-use crate::next::{CacheContext, FlightWait, JourneyStep, PassReason};
+use crate::journey_step::{CacheContext, FlightWait, JourneyStep, PassReason};
 use crate::other_codings;
 use crate::page;
 use myriad_exchange::exchange::Exchange;

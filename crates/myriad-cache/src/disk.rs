@@ -12,7 +12,7 @@ use myriad_net::ResponseBody;
 use myriad_policy::CacheStatus;
 use myriad_store::{BodyReader, BodyWriter, Capacity, FlightReader, KeyRef, PageFile};
 
-use crate::next::{CacheContext, JourneyStep};
+use crate::journey_step::{CacheContext, JourneyStep};
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_store::page::write_variant;
 use myriad_store::page::{Page, PageMeta};

@@ -16,7 +16,7 @@ use myriad_policy::{early_links, loads_early};
 use myriad_store::KeyRef;
 use myriad_store::page::{Page, write_variant};
 
-use crate::next::CacheContext;
+use crate::journey_step::CacheContext;
 
 const EARLY_HINTS: u16 = 103;
 /// Maximum length of the field section of a 103 response, in bytes.

@@ -9,7 +9,7 @@ use myriad_policy::{BypassReason, CacheStatus, StatusMatch};
 use myriad_script::Template;
 
 use crate::esi;
-use crate::next::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{DecisionSink, Exchange, ExplainedDecision, Request};
 use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, OriginTarget};

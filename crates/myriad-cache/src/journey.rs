@@ -7,10 +7,10 @@ use myriad_log::LogLevel;
 use myriad_policy::{CacheStatus, RequestFacts, bypass};
 use myriad_store::KeyRef;
 
-use crate::next::{CacheContext, JourneyStep, PassReason};
+use crate::journey_step::{CacheContext, JourneyStep, PassReason};
 use crate::{
-    assets, claim, disk, early, early_hints_stored, esi, explain, follow, gather, lead, look_up,
-    other_codings, pass, refresh, serve, shield, stale,
+    assets, claim, disk, early_hints_stored, early_refresh, esi, explain, flight_wait, look_up,
+    origin_protection, other_codings, pass, read_body, refresh, serve, stale, unlocked_fetch,
 };
 use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_exchange::runtime::{Caches, OriginPlace};
@@ -79,10 +79,10 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: J
                 early_hints_stored::of_page(&exchange.request, page.as_ref());
                 claim::run(exchange, cached, page)
             }
-            JourneyStep::Lead(page) => lead::run(exchange, cached, page.as_ref()),
+            JourneyStep::Lead(page) => unlocked_fetch::run(exchange, cached, page.as_ref()),
             JourneyStep::Wait(ms) => {
                 return wait(cached, async move |exchange, _| {
-                    shield::wait(exchange, ms).await;
+                    origin_protection::wait(exchange, ms).await;
                     JourneyStep::LookUp
                 });
             }
@@ -90,7 +90,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: J
                 return wait(cached, async |exchange, cached| esi::run(exchange, cached.cache).await);
             }
             JourneyStep::Gather => {
-                return wait(cached, async |exchange, cached| gather::run(exchange, cached).await);
+                return wait(cached, async |exchange, cached| read_body::run(exchange, cached).await);
             }
             JourneyStep::Read(reader) => return wait(cached, async |_, _| disk::read(reader).await),
             JourneyStep::Open(page, status) => {
@@ -99,7 +99,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: J
                 });
             }
             JourneyStep::Follow(flight) => {
-                return wait(cached, async |exchange, cached| follow::run(exchange, cached, flight).await);
+                return wait(cached, async |exchange, cached| {
+                    flight_wait::run(exchange, cached, flight).await
+                });
             }
             JourneyStep::Pass(reason) => {
                 if matches!(reason, PassReason::Bypass(_) | PassReason::NotCut | PassReason::Unstored) {
@@ -155,7 +157,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
         return None;
     }
     // Bodies on disk take the full path.
-    if !page.is_fresh(now) || page.stored_body().is_some() || early::is_due(exchange, cache, &page) {
+    if !page.is_fresh(now) || page.stored_body().is_some() || early_refresh::is_due(exchange, cache, &page) {
         return None;
     }
     let request = &mut exchange.request;

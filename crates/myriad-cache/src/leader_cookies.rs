@@ -7,7 +7,7 @@ use myriad_exchange::exchange::{ContentResponse, Exchange};
 use myriad_origin::{rewrite, sticky};
 use myriad_policy::client_retains_cookie;
 
-use crate::next::CacheContext;
+use crate::journey_step::CacheContext;
 
 /// Appends the cookies of the origin's head to the response if this request fetched the page.
 ///

@@ -1,4 +1,4 @@
-//! Journey of a page: look-up, wait, fetch, store, serve. [`next`] shows its steps.
+//! Journey of a page: look-up, wait, fetch, store, serve. [`journey_step`] shows its steps.
 //!
 //! `directives` and `settings` contain the configuration of the cache, `shared_fetch` that of shared fetches. `examine`
 //! finds configuration errors that involve several of these directives.
@@ -12,40 +12,40 @@ mod complete;
 pub mod device_class;
 mod directives;
 mod disk;
-mod early;
 pub mod early_hints_stored;
+mod early_refresh;
 pub mod esi;
 mod examine;
 mod explain;
-mod far_range;
 mod fetch;
-mod follow;
-mod gather;
+mod flight_wait;
 pub mod handler;
 mod hidden_fields;
 mod invalidate;
 mod journey;
-mod lead;
+mod journey_step;
 mod leader_cookies;
 mod look_up;
 pub mod maintenance;
-mod next;
+mod max_range_offset;
 mod origin_fields;
+mod origin_protection;
 mod other_codings;
 mod page;
 mod pass;
+mod read_body;
 mod reader;
 mod refresh;
 mod revalidate;
 mod serve;
 pub mod settings;
 pub mod shared_fetch;
-mod shield;
+mod shared_fetch_headers;
 mod stale;
-mod stale_instead;
+mod stale_fallback;
 #[cfg(test)]
 mod testing;
-mod told;
+mod unlocked_fetch;
 mod validity;
 mod variables;
 

@@ -1,21 +1,21 @@
 //! Look-up of the page in memory: writes the key and applies the policy that decides whether this request may read the
 //! cache.
 
-use myriad_access::shield::origin_query_limit::OriginFetch;
+use myriad_access::origin_protection::origin_query_limit::OriginFetch;
 use myriad_http::Method;
 use myriad_log::LogLevel;
 use myriad_policy::{BypassReason, CacheStatus, RequestFacts, bypass};
 use myriad_script::EvalError;
 use myriad_store::KeyRef;
 
-use crate::early;
+use crate::early_refresh;
 use crate::esi;
 use crate::explain;
 use crate::hidden_fields::hides_fields;
-use crate::next::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::origin_protection;
 use crate::other_codings;
-use crate::shield;
-use crate::told;
+use crate::shared_fetch_headers;
 use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
 use myriad_exchange::keys::page_key;
@@ -61,7 +61,7 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     }
     // A request that bypasses the cache always goes to the origin; other requests are limited after the look-up.
     if reason.is_some()
-        && let Some(limited) = shield::judge(exchange, OriginFetch::Bypassing)
+        && let Some(limited) = origin_protection::judge(exchange, OriginFetch::Bypassing)
     {
         return Ok(limited.into());
     }
@@ -95,7 +95,7 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
         Some(page) if other_codings::is_older_than_shared(request, &page) => JourneyStep::Stale(None),
         Some(page) if page.is_fresh(now) => {
             shortcut::store(&exchange.request);
-            if early::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
+            if early_refresh::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {
                 JourneyStep::Refresh(page, RefreshReason::Early)
             } else {
                 JourneyStep::Serve(page, CacheStatus::Hit)
@@ -119,7 +119,7 @@ fn fetch_unread(
     explain::bypassed(exchange, cache, reason);
     Ok(if hides_fields(&exchange.request, origin) {
         JourneyStep::Pass(PassReason::HiddenFields)
-    } else if told::is_fetched_alone(exchange, cache)? {
+    } else if shared_fetch_headers::is_fetched_alone(exchange, cache)? {
         JourneyStep::Pass(PassReason::Unstored)
     } else {
         JourneyStep::Lead(None)

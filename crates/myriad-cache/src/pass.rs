@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use myriad_access::shield::origin_query_limit::{LimitedQuery, OriginFetch};
+use myriad_access::origin_protection::origin_query_limit::{LimitedQuery, OriginFetch};
 use myriad_log::LogLevel;
 use myriad_policy::{CacheStatus, RefreshFailure};
 use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
@@ -10,23 +10,23 @@ use myriad_upstream::{OriginError, OriginResponse, Phase, RequestPayload};
 use crate::esi;
 use crate::fetch::{NoResponse, failure, is_of_the_origin};
 use crate::invalidate;
+use crate::journey_step::{CacheContext, JourneyStep};
 use crate::maintenance;
-use crate::next::{CacheContext, JourneyStep};
-use crate::shield;
-use crate::stale_instead::stale_instead;
+use crate::origin_protection;
+use crate::stale_fallback::stale_instead;
 use myriad_admin::purge::request as purge;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, PhaseStep, Request};
 use myriad_exchange::runtime::OriginPlace;
+use myriad_origin::build_request;
 use myriad_origin::fetch::{fail_request, fetch, fetch_to_completion};
 use myriad_origin::group;
-use myriad_origin::make;
 use myriad_origin::upload;
 
 /// Sends the request to an origin that has no cache, and forwards its response.
 pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
-    match shield::judge(exchange, OriginFetch::Target) {
+    match origin_protection::judge(exchange, OriginFetch::Target) {
         Some(LimitedQuery::Answer(step)) => return step,
-        Some(LimitedQuery::Wait(ms)) => shield::wait(exchange, ms).await,
+        Some(LimitedQuery::Wait(ms)) => origin_protection::wait(exchange, ms).await,
         None => {}
     }
     match send_request(exchange, origin, None).await {
@@ -88,11 +88,11 @@ fn note(request: &Request, cached: CacheContext<'_>, asked: &PassResult) {
     }
     match asked {
         PassResult::Answered(response) if response.head.status >= 500 => {}
-        PassResult::Answered(response) => shield::note(request, cached, Ok(&response.head)),
+        PassResult::Answered(response) => origin_protection::note(request, cached, Ok(&response.head)),
         PassResult::Failed(error)
             if is_of_the_origin(error) && matches!(error.phase(), Phase::Connecting | Phase::Handshaking) =>
         {
-            shield::note(request, cached, Err(NoResponse::of(error)));
+            origin_protection::note(request, cached, Err(NoResponse::of(error)));
         }
         PassResult::Failed(_) | PassResult::Not(_) => {}
     }
@@ -131,7 +131,7 @@ async fn send_request(
         Err(status) => return PassResult::Not(status),
     };
     let attempts = exchange.request.origin_mut().attempts.clone();
-    let mut request = match make::make(exchange, origin, FetchPurpose::Visitor, payload, attempts) {
+    let mut request = match build_request::make(exchange, origin, FetchPurpose::Visitor, payload, attempts) {
         Ok(request) => request,
         Err(error) => {
             exchange.request.log(LogLevel::Error, format_args!("{error}"));

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use myriad_policy::CacheStatus;
 
-use crate::early;
+use crate::early_refresh;
 use crate::fetch;
-use crate::next::{CacheContext, JourneyStep, RefreshReason};
+use crate::journey_step::{CacheContext, JourneyStep, RefreshReason};
+use crate::origin_protection;
 use crate::page;
-use crate::shield;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::Page;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(
     page: Page,
     occasion: RefreshReason,
 ) -> JourneyStep {
-    if shield::defers_refresh(&exchange.request, cached) {
+    if origin_protection::defers_refresh(&exchange.request, cached) {
         let status = if occasion == RefreshReason::Early { CacheStatus::Hit } else { CacheStatus::Stale };
         return JourneyStep::Serve(page, status);
     }
@@ -39,7 +39,7 @@ fn start_early(exchange: &mut Exchange, cached: CacheContext<'_>, page: &Page) {
     let zone = &cached.cache.zone;
     let Some(fetching) = zone.fetches.try_begin() else { return };
     let Some(writer) = zone.zone.begin_refresh(page, now, cached.lease_ms(), address) else { return };
-    let spent = early::take_permit(Rc::clone(&exchange.request.site), now);
+    let spent = early_refresh::take_permit(Rc::clone(&exchange.request.site), now);
     fetch::start_early(exchange, cached, writer, (fetching, spent));
 }
 

@@ -6,12 +6,12 @@ use myriad_policy::CacheStatus;
 use crate::age::age_s;
 use crate::disk;
 use crate::esi;
+use crate::journey_step::{CacheContext, JourneyStep, PassReason};
 use crate::leader_cookies;
-use crate::next::{CacheContext, JourneyStep, PassReason};
 use crate::origin_fields;
 use crate::page;
-use myriad_exchange::answers::error_pages;
 use myriad_exchange::exchange::{Exchange, PhaseStep};
+use myriad_exchange::responses::error_pages;
 use myriad_origin::rewrite;
 use myriad_store::page::Page;
 

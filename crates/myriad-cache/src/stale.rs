@@ -4,13 +4,13 @@ use myriad_http::Known;
 use myriad_policy::{CacheStatus, Reuse, reuse, wants_stored_only};
 use myriad_store::KeyRef;
 
-use crate::far_range::begins_beyond;
 use crate::hidden_fields::hides_fields;
-use crate::next::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::journey_step::{CacheContext, JourneyStep, PassReason, RefreshReason};
+use crate::max_range_offset::begins_beyond;
+use crate::origin_protection;
 use crate::other_codings;
-use crate::shield;
-use crate::stale_instead::facts_of;
-use crate::told;
+use crate::shared_fetch_headers;
+use crate::stale_fallback::facts_of;
 use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::Page;
@@ -36,14 +36,14 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
     if cache.rules.rfc9111 && wants_stored_only(exchange.request.received.head.fields()) {
         return JourneyStep::Done(PhaseStep::Error(504));
     }
-    if let Some(next) = shield::instead(exchange, cached, stale.as_ref()) {
+    if let Some(next) = origin_protection::instead(exchange, cached, stale.as_ref()) {
         return next;
     }
     if hides_fields(&exchange.request, origin) {
         return JourneyStep::Pass(PassReason::HiddenFields);
     }
     // A text of `*_no_cache` that cannot be evaluated prevents storing.
-    if told::is_fetched_alone(exchange, cache).unwrap_or(true) {
+    if shared_fetch_headers::is_fetched_alone(exchange, cache).unwrap_or(true) {
         return JourneyStep::Pass(PassReason::Unstored);
     }
     let head = &exchange.request.received.head;

@@ -8,7 +8,7 @@ use myriad_policy::{Lifetime, ValiditySource};
 use myriad_store::{Admission, KeyRef};
 
 use crate::complete::complete;
-use crate::next::{JourneyStep, OwnedCacheContext};
+use crate::journey_step::{JourneyStep, OwnedCacheContext};
 use crate::page;
 use myriad_exchange::exchange::{Exchange, PhaseStep};
 use myriad_exchange::keys::page_key;

@@ -3,7 +3,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | `cli`, `report`, `terminal`, `version` | options, messages, the terminal |
-//! | `configuration`, `paths`, `accounts`, `machine_files`, `path_walk`, `pidfile`, `instance`, `named` | files, users, and the running servers |
+//! | `configuration`, `paths`, `accounts`, `machine_files`, `path_walk`, `pidfile`, `instance`, `server_selection` | files, users, and the running servers |
 //! | `admin` | commands that query a running server |
 //! | `apache` | translates Apache's rules to nginx configuration |
 //! | `wordpress` | the presets: `myriad wordpress`, `myriad php` |
@@ -20,12 +20,12 @@ pub mod configuration;
 pub mod explain;
 pub mod instance;
 pub mod machine_files;
-pub mod named;
 pub mod path_walk;
 pub mod paths;
 pub mod pidfile;
 pub mod port_holder;
 pub mod report;
+pub mod server_selection;
 pub mod servers;
 pub mod signals;
 pub mod site_folder;

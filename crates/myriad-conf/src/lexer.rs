@@ -1,9 +1,9 @@
 //! Lexer: splits bytes into words, `;`, `{` and `}` by the rules of nginx's parser.
 
 use crate::{
-    curly,
     diagnostic::Diagnostic,
     parsed::Word,
+    pasted_text,
     span::{FileId, Span},
 };
 
@@ -89,7 +89,7 @@ impl<'s> Lexer<'s> {
                 Token::Close(self.span(start, self.at))
             }
             b'"' | b'\'' => self.quoted_word(byte),
-            _ => match curly::quoted(&self.bytes[start..]) {
+            _ => match pasted_text::quoted(&self.bytes[start..]) {
                 Some((length, opening, closing)) => {
                     self.at += length;
                     let text = unescape(&self.bytes[start + opening..self.at - closing]);
@@ -102,7 +102,7 @@ impl<'s> Lexer<'s> {
 
     fn glued_to_quote(&self, byte: u8) -> Diagnostic {
         if let Some((opening, closing)) = self.suspect {
-            return curly::unclosed(opening, closing);
+            return pasted_text::unclosed(opening, closing);
         }
         let span = self.span(self.at, self.at + 1);
         Diagnostic::error(span, format!("unexpected \"{}\" after a quoted word", byte.escape_ascii()))
@@ -124,7 +124,7 @@ impl<'s> Lexer<'s> {
 
     fn quoted_word(&mut self, quote: u8) -> Token {
         let start = self.at;
-        self.suspect = curly::closing(&self.bytes[start..])
+        self.suspect = pasted_text::closing(&self.bytes[start..])
             .map(|(at, length)| (self.span(start, start + 1), self.span(start + at, start + at + length)));
         self.at += 1;
         while let Some(byte) = self.peek() {
@@ -138,7 +138,7 @@ impl<'s> Lexer<'s> {
         }
         self.is_finished = true;
         if let Some((opening, closing)) = self.suspect {
-            return Token::Bad(curly::unclosed(opening, closing));
+            return Token::Bad(pasted_text::unclosed(opening, closing));
         }
         let message = format!("missing terminating `{}` character", char::from(quote));
         Token::Bad(

@@ -12,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
-mod curly;
 pub mod diagnostic;
 mod glob;
 mod lexer;
@@ -20,16 +19,17 @@ pub mod model;
 pub mod number;
 mod parse;
 pub mod parsed;
+mod pasted_text;
 pub mod registry;
 mod render;
 mod resolve;
 pub mod settings;
 pub mod source;
 pub mod span;
+mod span_text;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
-mod written;
 
 pub use builtin::BuiltinFile;
 pub use diagnostic::{Diagnostic, PossibleCause, RepeatedDiagnostics, Severity};
@@ -42,5 +42,5 @@ pub use resolve::{Survey, build, defaults, survey};
 pub use settings::Settings;
 pub use source::{Loader, MemoryLoader};
 pub use span::{FileId, Span};
+pub use span_text::{directive_at, position_text};
 pub use text::Text;
-pub use written::{directive_at, position_text};

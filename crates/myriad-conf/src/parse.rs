@@ -10,11 +10,11 @@ use std::{
 
 use crate::{
     builtin::{self, BuiltinFile},
-    curly,
     diagnostic::Diagnostic,
     glob,
     lexer::{Lexer, Token},
     parsed::{Node, ParsedConfiguration, SourceFile, Word},
+    pasted_text,
     source::Loader,
     span::{FileId, Span},
 };
@@ -150,14 +150,14 @@ impl Parser<'_> {
         loop {
             match lexer.next() {
                 Token::Word(word) => {
-                    if let Some(diagnostic) = curly::check(&word) {
+                    if let Some(diagnostic) = pasted_text::check(&word) {
                         damaged = true;
                         self.error(diagnostic);
                     }
                     words.push(word);
                 }
                 Token::Curly(word) => {
-                    self.error(curly::error(&word));
+                    self.error(pasted_text::error(&word));
                     words.push(word);
                 }
                 Token::Bad(diagnostic) => {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use myriad_conf::registry::{Contexts, Directive, FLAG};
 use myriad_conf::settings::Settings;
 use myriad_conf::{feature_settings, set};
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{Exchange, PendingStep, PhaseStep, Request, StepFuture};
 use myriad_exchange::feature::Feature;
+use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use crate::folder::{ItemKind, ItemSelection, read};

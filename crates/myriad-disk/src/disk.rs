@@ -1,7 +1,7 @@
 //! Interface of the disk tier for the zone.
 
 mod find;
-mod look;
+mod inspect;
 mod remove;
 mod write;
 
@@ -19,14 +19,14 @@ use crate::index::{ExactPurge, PurgeFuture, PurgeRecord, Seed};
 use parking_lot::Mutex;
 
 use crate::backlog::Backlog;
+use crate::file_store::FileStore;
 use crate::folder::FolderHandle;
-use crate::keeper::FolderMaintenance;
+use crate::hash_seed;
+use crate::maintenance::FolderMaintenance;
 use crate::memory_tier::MemoryTier;
 use crate::options::{DiskLimits, DiskOptions, DiskStats};
 use crate::pool::{DiskPool, Maintain};
 use crate::purges::Purges;
-use crate::secret;
-use crate::shelf::FileStore;
 use crate::spill::SpillWriter;
 
 /// Maximum number of doomed files that are removed at shutdown; the keys of the others are logged as purged.
@@ -46,7 +46,7 @@ impl DiskStore {
     /// Returns the seed of the folder at `path`. A folder without a seed gets `own`. If the folder cannot be used,
     /// `own` is the seed of this run.
     pub fn folder_seed(path: &Path, own: Seed) -> Seed {
-        secret::take(path, own)
+        hash_seed::take(path, own)
     }
 
     /// Creates a tier whose keys are hashed with [`Self::folder_seed`] its folder, and whose metadata has `version`. It is

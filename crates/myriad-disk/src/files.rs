@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::index::{FileName, Seed};
 
 use crate::faults::Faults;
-use crate::watch::FolderWatch;
+use crate::folder_watch::FolderWatch;
 
 /// Files of a folder.
 pub(crate) struct FolderLayout {

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use parking_lot::Mutex;
 
 use crate::faults::Operation;
+use crate::file_store::FileStore;
 use crate::files::create_folder;
 use crate::options::DiskEvent;
 use crate::purge_log;
 use crate::sequence;
-use crate::shelf::FileStore;
 
 /// Folder in use, regardless of the folder that its name refers to by now.
 #[derive(Debug)]

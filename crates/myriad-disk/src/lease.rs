@@ -26,8 +26,8 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::files::FolderLayout;
+use crate::hash_seed;
 use crate::health::FolderHealth;
-use crate::secret;
 use crate::sequence::{self, EPOCH};
 
 /// Maximum time until a newer process takes the lease. After that it counts as gone; if it requests the lease later, it
@@ -181,9 +181,9 @@ impl WriterLease {
     /// Writes the seed of this run into a folder that has none. A folder with another or an unreadable seed is not
     /// changed, because its files need that seed. Must be called under the lock of the log.
     pub(crate) fn store_seed(&self, files: &FolderLayout, health: &FolderHealth) -> io::Result<()> {
-        let error = match secret::read(&files.root) {
+        let error = match hash_seed::read(&files.root) {
             Ok(Some(seed)) if seed == files.seed => return Ok(()),
-            Ok(None) => return secret::write(&files.root, files.seed),
+            Ok(None) => return hash_seed::write(&files.root, files.seed),
             Ok(Some(_)) => {
                 self.is_foreign.store(true, SeqCst);
                 self.release();
@@ -192,13 +192,13 @@ impl WriterLease {
             Err(error) => error,
         };
         let kind = error.kind();
-        health.record_write_failure("open()", &secret::path(&files.root), error);
+        health.record_write_failure("open()", &hash_seed::path(&files.root), error);
         Err(kind.into())
     }
 
     /// Returns whether the folder has the seed of this run.
     pub(crate) fn has_own_seed(&self, files: &FolderLayout) -> bool {
-        let is_own = secret::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
+        let is_own = hash_seed::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
         if is_own {
             self.is_foreign.store(false, SeqCst);
         }

@@ -6,17 +6,17 @@
 //! | `disk/` | interface of the tier for the zone: finding, writing, removing, inspecting pages |
 //! | `page` | identity of a page, its parts for writing, and pages that were read |
 //! | `memory_tier` | interface of the memory tier for this crate |
-//! | `shelf` | the files of a zone: space management, removal |
+//! | `file_store` | the files of a zone: space management, removal |
 //! | `catalogue/`, `file_labels` | index of the files; index of their labels |
 //! | `format`, `files`, `read`, `load` | contents of a file; paths of files; reading of files |
-//! | `stage`, `spill` | writing: to a temporary file, then renamed; bodies that are too long for memory |
+//! | `staged_file`, `spill` | writing: to a temporary file, then renamed; bodies that are too long for memory |
 //! | `body_file`, `stored_body` | bodies that are read in pieces |
 //! | `health`, `counts`, `faults` | state of the disk; event counters; failures for tests |
 //! | `lease`, `folder` | selection of the writing process; removal and creation of the folder |
 //! | `quarantine` | invalid files |
 //! | `purge_log`, `purges/` | purges: logged before they complete, applied to every file |
-//! | `recover`, `first_stretch`, `snapshot`, `sequence`, `secret` | recovery at start |
-//! | `watch`, `keeper/` | files removed from outside; periodic maintenance |
+//! | `recover`, `first_recovery_step`, `snapshot`, `sequence`, `hash_seed` | recovery at start |
+//! | `folder_watch`, `keeper/` | files removed from outside; periodic maintenance |
 //! | `pool`, `backlog` | disk threads; pages that arrive faster than they are written |
 //!
 //! Lock order: a stripe, then the memory tier, or the catalogue. The memory tier and the catalogue are never locked at
@@ -26,22 +26,25 @@
 
 mod backlog;
 mod body_file;
-mod catalogue;
 mod checked_number;
 mod clock_reference;
 mod counts;
 mod disk;
 mod faults;
+mod file_index;
 mod file_labels;
+mod file_store;
 mod files;
-mod first_stretch;
+mod first_recovery_step;
 mod folder;
+mod folder_watch;
 mod format;
+mod hash_seed;
 mod health;
 pub mod index;
-mod keeper;
 mod lease;
 mod load;
+mod maintenance;
 mod memory_tier;
 mod options;
 mod page;
@@ -51,20 +54,17 @@ mod purges;
 mod quarantine;
 mod read;
 mod recover;
-mod secret;
 mod sequence;
-mod shelf;
 mod snapshot;
 mod spill;
-mod stage;
+mod staged_file;
 mod stored_body;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod watch;
 
-pub use catalogue::IndexedFile;
 pub use clock_reference::ClockReference;
 pub use disk::DiskStore;
+pub use file_index::IndexedFile;
 pub use format::{FormatError, examine, variant_hash, write_encoding};
 pub use memory_tier::{MemoryPurges, MemoryTier};
 pub use options::{
@@ -73,5 +73,5 @@ pub use options::{
 pub use page::{PageBody, PageHead, PageId, PageParts, ReadPage};
 pub use pool::DiskPool;
 pub use spill::{MAX_PENDING_BYTES, SpillWriter};
-pub use stage::{StagedFile, WriteFailure};
+pub use staged_file::{StagedFile, WriteFailure};
 pub use stored_body::{BodyReader, OpenBody, OpeningBody, ReadError, StoredBody};

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::index::{FileName, Selection};
 use bytes::Bytes;
 
+use crate::file_store::FileStore;
 use crate::format::{ContentKind, FormatError, Header, PIECE, TailSections, WholeFile, read_pieces};
 use crate::health::FolderHealth;
 use crate::page::{PageBody, ReadPage};
 use crate::read::{MAX_AROUND_BODY, ReadFailure, header, open};
-use crate::shelf::FileStore;
 use crate::stored_body::StoredBody;
 
 /// File that was read.

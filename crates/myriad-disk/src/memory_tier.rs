@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::index::{ExactPurge, FileName, PurgeKind, PurgeRecord, PurgeSet, PurgeVerdict, SoftPurgedPage};
 
-use crate::catalogue::IndexedFile;
+use crate::file_index::IndexedFile;
 
 /// Memory tier of a zone. During a call, the disk tier holds no lock except a stripe.
 pub trait MemoryTier: MemoryPurges {

@@ -30,13 +30,13 @@ use crate::index::{
 };
 use parking_lot::Mutex;
 
-use crate::first_stretch::FirstRecoveryStep;
+use crate::file_store::FileStore;
+use crate::first_recovery_step::FirstRecoveryStep;
 use crate::folder::FolderHandle;
 use crate::memory_tier::MemoryTier;
 use crate::options::DiskEvent;
 use crate::purge_log::{self, PurgeLog};
 use crate::sequence;
-use crate::shelf::FileStore;
 
 use round::PurgeRound;
 

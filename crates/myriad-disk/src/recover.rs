@@ -12,14 +12,14 @@ use std::{fs, io};
 use crate::index::FileName;
 use parking_lot::Mutex;
 
-use crate::catalogue::{FileRole, IndexedFile, blocks_of, split_hash};
+use crate::file_index::{FileRole, IndexedFile, blocks_of, split_hash};
+use crate::file_store::FileStore;
 use crate::folder::FolderHandle;
 use crate::format::ContentKind;
 use crate::options::{DiskEvent, WorkPace};
 use crate::purges::Purges;
 use crate::read::{self, ReadFailure};
 use crate::sequence::EPOCH;
-use crate::shelf::FileStore;
 use crate::snapshot;
 
 /// Maximum number of pages loaded into memory without a request.

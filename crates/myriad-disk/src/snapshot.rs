@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::index::{EvictionPosition, FileName, Lane};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::catalogue::{FileRole, IndexedFile};
+use crate::file_index::{FileRole, IndexedFile};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 3;

@@ -7,9 +7,9 @@ use std::task::{Context, Waker};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
+use crate::file_store::FileStore;
 use crate::format::HEADER;
-use crate::shelf::FileStore;
-use crate::stage::StagedFile;
+use crate::staged_file::StagedFile;
 
 /// Maximum number of bytes that wait to be written. Beyond that the fetch waits for the disk.
 pub const MAX_PENDING_BYTES: usize = 4 << 20;

@@ -12,9 +12,9 @@ use crate::index::{FileName, ValueReceiver, value_channel};
 use bytes::Bytes;
 
 use crate::body_file::{BodyFile, DamagedBody};
+use crate::file_store::FileStore;
 use crate::format::{FormatError, Header, PIECE};
 use crate::read::ReadFailure;
-use crate::shelf::FileStore;
 
 /// Body on disk. It has no open file: [`Self::open`] opens the file, and checks that it is the same body.
 pub struct StoredBody {

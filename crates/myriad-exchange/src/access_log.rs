@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use myriad_log::LogTarget;
 use myriad_script::Frame;
 
-use crate::exchange::{Exchange, Request, paths, scratch};
+use crate::exchange::{Exchange, Request, exchange_buffers, paths};
 
 /// Writes a line for a finished exchange to each access log of the place that answered it.
 pub fn write(exchange: &mut Exchange) {
@@ -33,7 +33,7 @@ pub fn write(exchange: &mut Exchange) {
 /// and if the root of the request is not an existing directory.
 fn path_of(target: &LogTarget, request: &Request, frame: &mut Frame) -> Option<PathBuf> {
     let LogTarget::Variable(..) = target else { return None };
-    let has_root = scratch::with_buffer(|root| {
+    let has_root = exchange_buffers::with_buffer(|root| {
         paths::root(request, frame, root).is_ok() && paths::look_up(request, frame, root).is_directory()
     });
     // Like nginx, requires an existing root, so that names chosen by clients (e.g. `$host`) cannot fill the disk.

@@ -16,10 +16,10 @@ use myriad_upstream::{Connections, HttpPool, Resolver, WorkerConnections};
 use crate::counters::{Counters, Snapshot};
 use crate::exchange::Engine;
 use crate::failure::ProcessFailure;
-use crate::memory::{RefreshBudget, Shortcuts, UriCache};
+use crate::observation::{SiteObservation, WorkerObservation};
 use crate::runtime::{OriginGroup, Runtime};
-use crate::sight::{SiteObservation, WorkerObservation};
 use crate::traffic::TrafficSlots;
+use crate::worker_caches::{RefreshBudget, Shortcuts, UriCache};
 
 /// Maximum number of origin addresses with variables that a worker caches. The most recently used are retained, because
 /// clients can influence the values.

@@ -1,6 +1,6 @@
 //! Header fields: an ordered multi-map in a single buffer, with case-insensitive names (RFC 9110 §5).
 
-use crate::known::Known;
+use crate::known_fields::Known;
 
 /// Number of fields reserved for a head; sufficient for most responses of origins.
 const MOST_OF_A_HEAD: usize = 16;

@@ -11,6 +11,7 @@
 //! [`crate::h1::HeadLimits`], tables by 4096 bytes, streams by [`Http2ServerConfig::max_streams`], bodies by their windows,
 //! responses to control frames by a backlog. A client that sends excessive useless frames gets `ENHANCE_YOUR_CALM`.
 
+mod abuse_budget;
 mod block;
 pub mod client;
 mod connection;
@@ -18,7 +19,6 @@ mod error;
 mod frame;
 pub mod hpack;
 mod output;
-mod patience;
 mod priority;
 pub(crate) mod request;
 mod settings;

@@ -23,17 +23,17 @@
 mod control;
 mod error;
 mod frame;
-mod peer;
 mod qpack;
 mod request;
 mod response;
+mod uni_streams;
 
 pub use control::{ControlEvent, goaway, server_stream_prefaces};
 pub use error::{ErrorScope, Http3Error, Http3ErrorCode};
-pub use peer::{ClientUniStreams, UniStreamRole};
 pub use qpack::{QpackDecoder, QpackEncoder};
 pub use request::{RequestEvent, RequestReader};
 pub use response::{data_frame, interim_response, response_head, trailers};
+pub use uni_streams::{ClientUniStreams, UniStreamRole};
 
 #[cfg(test)]
 mod tests;

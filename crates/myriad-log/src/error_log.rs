@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use myriad_base::calendar::format_error_log_time;
 use myriad_conf::settings::LogLevel;
 
-use crate::escaped::escaped;
+use crate::escape::escaped;
 use crate::json_line;
 use crate::local_time;
 use crate::log_file::LogFile;

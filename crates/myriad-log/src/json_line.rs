@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use myriad_base::calendar::format_time_iso8601;
 use myriad_conf::settings::LogLevel;
 
-use crate::escaped::is_unsafe;
+use crate::escape::is_unsafe;
 use crate::local_time;
 
 /// Fields of a line in addition to its message.

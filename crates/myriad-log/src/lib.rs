@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `error_log` | lines of the error log and their targets |
 //! | `repeats`, `json_line` | suppression of repeated messages; lines as JSON |
-//! | `escaped` | escaping of messages to a single line |
-//! | `once_a_second` | rate limit for repeated lines |
+//! | `escape` | escaping of messages to a single line |
+//! | `rate_limit` | rate limit for repeated lines |
 //! | `log_file` | file shared by any number of logs, whose descriptor is replaced when logs are reopened |
 //! | `access` | access logs: format, escaping, buffers of a worker, writer threads, logs with variables in their path |
 //! | `logs` | log files and syslog servers of a process, each opened once |
@@ -20,12 +20,12 @@
 
 mod access;
 mod error_log;
-mod escaped;
+mod escape;
 mod json_line;
 pub mod local_time;
 mod log_file;
 mod logs;
-mod once_a_second;
+mod rate_limit;
 mod repeats;
 mod syslog;
 #[cfg(test)]
@@ -33,10 +33,10 @@ mod testing;
 
 pub use access::{AccessLog, LogBuffering, LogFormat, LogTarget, LogThreads, LogWriter, Loss, write_escaped};
 pub use error_log::{ErrorLog, ErrorLogTarget, LogSink};
-pub use escaped::escaped;
+pub use escape::escaped;
 pub use log_file::{LogFile, PartialWrite};
 pub use logs::Logs;
-pub use once_a_second::LogRateLimit;
+pub use rate_limit::LogRateLimit;
 pub use syslog::Syslog;
 
 /// Mode of new log files. URLs in them contain password reset keys and API secrets, so other users of the machine must

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use crate::quic_process::QuicProcess;
-use crate::seats::ConnectionLimiter;
+use crate::connection_limiter::ConnectionLimiter;
 use crate::service::Service;
 
 /// Listener of a worker.

@@ -5,9 +5,10 @@
 //! written with one `writev` and without a future. An idle connection owns its socket and nothing else.
 
 mod activity;
+mod client_timeouts;
 pub mod clock;
 pub mod connection;
-mod containment;
+mod connection_limiter;
 pub mod deadline;
 mod h1;
 mod h2;
@@ -15,20 +16,19 @@ mod h2;
 pub mod h3;
 #[cfg(not(feature = "http3"))]
 mod h3_absent;
-mod linger;
+mod lingering_close;
 pub mod listener;
 pub mod memory;
-mod memory_figures;
+mod memory_counters;
 pub mod multiplex;
-mod pace;
-mod patience;
+mod panic_handling;
 mod pressure;
 mod quic_process;
 mod raw_client;
 pub mod request_body;
 mod request_buffers;
 pub mod response;
-mod seats;
+mod response_pacer;
 pub mod service;
 mod socket;
 pub mod tcp_info;
@@ -39,8 +39,9 @@ mod transport;
 #[cfg(feature = "stream")]
 mod udp_socket;
 
+pub use client_timeouts::MinRate;
 pub use connection::{ClientAddress, Connection};
-pub use containment::spawn_vital;
+pub use connection_limiter::{ConnectionLimiter, ConnectionSlot, EvictedForMemory, Shortage};
 pub use h1::close_tunnels;
 #[cfg(feature = "http3")]
 pub use h3::{ChooseTls, QuicListenerShare, QuicSecret, QuicTokens, WorkerInboxes, examine_relayed};
@@ -48,12 +49,11 @@ pub use h3::{QuicRelay, QuicSettings, QuicWorkerSockets};
 #[cfg(not(feature = "http3"))]
 use h3_absent as h3;
 pub use listener::{Acceptor, ConnectionWorker};
-pub use patience::MinRate;
+pub use panic_handling::spawn_vital;
 pub use quic_process::{QuicProcess, Standing, listener_id};
 pub use raw_client::{PeekResult, RawClient, TlsHandshakeResult};
 pub use request_body::RequestBody;
 pub use response::{RateLimit, Response, ResponseBody, ResponseText, SentReport, Tunnel};
-pub use seats::{ConnectionLimiter, ConnectionSlot, EvictedForMemory, Shortage};
 pub use service::{
     HandshakeFailure, Http2Limits, PreRoutingLimits, RawDriver, RawEnd, Service, ServiceOutcome,
 };

@@ -12,9 +12,9 @@ use rustix::net::{SocketFlags, acceptfrom_with};
 use tokio::task::JoinHandle;
 
 use crate::connection::{ClientAddress, Connection, next_serial};
-use crate::containment::{catch_panic, spawn_vital};
+use crate::connection_limiter::{ClientGuard, ConnectionLimiter};
 use crate::h3::{AcceptorRefs, Hubs, QuicWorkerSockets};
-use crate::seats::{ClientGuard, ConnectionLimiter};
+use crate::panic_handling::{catch_panic, spawn_vital};
 use crate::service::{ConnectionEvent, RawEnd, Service};
 use crate::socket::ClientSocket;
 use crate::test_panic::test_panic;

@@ -2,7 +2,7 @@
 
 use myriad_base::memory::PressureStage;
 
-use crate::memory_figures::{self, ANSWERS, BODIES, BUFFERS, CountedBytes, SESSIONS};
+use crate::memory_counters::{self, ANSWERS, BODIES, BUFFERS, CountedBytes, SESSIONS};
 use crate::request_buffers;
 
 /// Bytes of an idle connection, including its task and state: 12,000 of them took 1438 bytes each (measured with
@@ -61,7 +61,7 @@ impl BufferedBodyBytes {
 
 /// Sets the memory stage of this thread's worker. Idle buffers are freed when memory is short.
 pub fn set_stage(stage: PressureStage) {
-    memory_figures::STAGE.set(stage);
+    memory_counters::STAGE.set(stage);
     if stage > PressureStage::Normal {
         request_buffers::free_pooled();
     }

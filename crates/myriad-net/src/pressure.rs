@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::memory_figures;
+use crate::memory_counters;
 
 thread_local! {
     static PRESSED: Cell<bool> = const { Cell::new(false) };
@@ -10,7 +10,7 @@ thread_local! {
 
 /// Returns whether more than three quarters of this worker's connections are in use, or the process is short of memory.
 pub(crate) fn is_on() -> bool {
-    PRESSED.get() || memory_figures::is_short()
+    PRESSED.get() || memory_counters::is_short()
 }
 
 /// Sets whether more than three quarters of the connections are in use; called by [`crate::ConnectionLimiter`].

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use myriad_http::body::{Body, BodyError};
 use myriad_http::h1::{ChunkedDecoder, Framing};
 
+use crate::client_timeouts::{AS_MOVED, ClientTimeLimits, ClientTimeouts, MinRate};
 use crate::connection::Connection;
 use crate::deadline::Deadline;
 use crate::multiplex::BodyFeed;
-use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts, MinRate};
 use crate::request_buffers::ConnectionInput;
 
 /// Maximum size of a piece in bytes; also the memory of a streaming upload.

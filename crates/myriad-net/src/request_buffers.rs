@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use myriad_http::head::RequestHead;
 
-use crate::memory_figures::{BUFFERS, CountedBytes};
+use crate::memory_counters::{BUFFERS, CountedBytes};
 
 /// Size of a pooled read buffer, in bytes.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;

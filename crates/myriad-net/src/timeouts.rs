@@ -1,6 +1,6 @@
 //! Time-outs of a connection's driver.
 
-use crate::patience::MinRate;
+use crate::client_timeouts::MinRate;
 
 /// Time-outs of the driver, in milliseconds; 0 for no limit unless specified otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

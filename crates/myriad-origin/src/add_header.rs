@@ -8,7 +8,7 @@ use myriad_http::Fields;
 use myriad_http::token::is_tchar;
 use myriad_script::Template;
 
-use myriad_exchange::exchange::{Exchange, scratch};
+use myriad_exchange::exchange::{Exchange, exchange_buffers};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
@@ -115,7 +115,7 @@ pub(crate) fn add_configured_fields(exchange: &mut Exchange, status: u16, fields
         if is_there(&field.name) || field.unless.iter().any(|name| is_there(name)) {
             continue;
         }
-        scratch::with_buffer(|value| {
+        exchange_buffers::with_buffer(|value| {
             // A field whose value cannot be evaluated is omitted; the response itself is valid.
             if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
                 value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use myriad_http::{Fields, Known, ResponseHead};
 use myriad_net::ResponseBody;
 
-use crate::nominated::ConnectionListedFields;
+use crate::connection_listed_fields::ConnectionListedFields;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 

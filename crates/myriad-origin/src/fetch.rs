@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use myriad_access::shield::origin_queue::set_retry_after;
-use myriad_access::shield::{OriginPermit, admit_to_origin};
+use myriad_access::origin_protection::origin_queue::set_retry_after;
+use myriad_access::origin_protection::{OriginPermit, admit_to_origin};
 use myriad_log::LogLevel;
 use myriad_upstream::{Attempts, ErrorKind, OriginError, OriginRequest, OriginResponse};
 
 use crate::add_header;
 use crate::bind;
+use crate::completing_fetch::CompletingFetch;
 use crate::group;
 use crate::sticky;
-use crate::to_the_end::CompletingFetch;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};

@@ -10,8 +10,8 @@ use myriad_log::LogLevel;
 use myriad_net::Connection;
 use myriad_upstream::{OriginError, PeerAddress};
 
+use crate::connection_listed_fields::ConnectionListedFields;
 use crate::early_hints;
-use crate::nominated::ConnectionListedFields;
 use myriad_exchange::exchange::{ErrorLogContext, Exchange};
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
 use myriad_exchange::worker::Generation;

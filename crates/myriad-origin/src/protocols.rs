@@ -7,7 +7,7 @@ use myriad_conf::Text;
 use myriad_conf::registry::ProtocolLanguage;
 use myriad_conf::settings::{Protocol, Settings};
 
-use super::compiled::{CompiledProtocol, CompiledTarget};
+use super::compiled_protocol::{CompiledProtocol, CompiledTarget};
 use super::variables::VARIABLES;
 use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::worker::Generation;

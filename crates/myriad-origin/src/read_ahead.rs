@@ -21,7 +21,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 use myriad_net::ResponseBody;
 use myriad_net::memory::BufferedBodyBytes;
 
-use crate::pace::ReadRateLimiter;
+use crate::read_rate_limiter::ReadRateLimiter;
 
 /// Limits of reading a response ahead.
 #[derive(Clone, Copy, Debug)]

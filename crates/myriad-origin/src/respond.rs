@@ -13,11 +13,11 @@ use crate::rewrite;
 use crate::sticky;
 use crate::store;
 use crate::upgrade;
-use myriad_exchange::answers::error_pages;
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::size::parse_digits;
 use myriad_exchange::exchange::{CarriedFields, Exchange};
+use myriad_exchange::responses::error_pages;
+use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 

@@ -7,7 +7,7 @@ use myriad_http::{HttpVersion, ResponseHead};
 use myriad_net::ResponseBody;
 use myriad_upstream::{Attempts, OriginRequest, Protocol, RequestPayload};
 
-use crate::{answer, make, rewrite};
+use crate::{answer, build_request, rewrite};
 use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 use myriad_serve::testing::{TestSite, immediate_answer};
@@ -75,7 +75,7 @@ impl OriginTrial {
         payload: RequestPayload,
     ) -> Result<OriginRequest, MakeError> {
         let origin = self.origin();
-        make::make(&mut self.0, &origin, purpose, payload, Attempts::default())
+        build_request::make(&mut self.0, &origin, purpose, payload, Attempts::default())
     }
 
     /// Returns the head of the request to an HTTP origin, with this body.

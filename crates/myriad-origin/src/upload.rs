@@ -14,7 +14,7 @@ use myriad_log::LogLevel;
 use myriad_net::RequestBody;
 use myriad_upstream::RequestPayload;
 
-use crate::unbuffered;
+use crate::unbuffered_upload;
 use myriad_exchange::exchange::{BufferedBody, Exchange};
 use myriad_exchange::runtime::{BodyRules, OriginPlace};
 
@@ -31,7 +31,7 @@ pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Re
     request.upload.body.send_continue();
     if request.upload.buffered.is_none() && !request.upload.body.is_empty() {
         if origin.streams(&request.upload.body) {
-            return Box::pin(unbuffered::payload(exchange)).await;
+            return Box::pin(unbuffered_upload::payload(exchange)).await;
         }
         Box::pin(gather(exchange)).await?;
     }

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use myriad_net::ResponseBody;
 
-use myriad_exchange::answers::error_body::error_body;
 use myriad_exchange::exchange::ContentResponse;
+use myriad_exchange::responses::error_body::error_body;
 use myriad_exchange::runtime::Place;
 
 /// Returns a response with the built-in error page.

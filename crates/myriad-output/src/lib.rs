@@ -4,11 +4,10 @@ mod agents;
 pub mod allow;
 pub mod cache_debug;
 mod conditions;
-mod cut;
 mod date;
 pub mod encoding;
 mod error_answer;
-mod explained;
+mod explanation;
 pub mod filters;
 mod head;
 pub mod headers;
@@ -18,9 +17,10 @@ pub mod image;
 pub mod image_filter;
 mod keepalive;
 pub mod more_headers;
+mod range_response;
 mod ranges;
 mod rate;
-mod refusal;
+mod rejection;
 mod send;
 pub mod slice;
 mod transform;
@@ -28,9 +28,9 @@ mod transform;
 pub mod userid;
 
 pub use encoding::{Encodings, accepted, encodings, is_compressed};
-pub use explained::explain;
+pub use explanation::explain;
 pub use filters::{body_of_subrequest, compiled as compiled_filters, names_utf8};
-pub use refusal::conditional_rejection;
+pub use rejection::conditional_rejection;
 pub use send::send;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use myriad_net::RateLimit;
 use myriad_script::Frame;
 
-use myriad_exchange::exchange::{ContentResponse, Request, scratch, size};
+use myriad_exchange::exchange::{ContentResponse, Request, exchange_buffers, size};
 use myriad_exchange::runtime::Place;
 
 /// Returns the rate of `limit_rate`, `X-Accel-Limit-Rate` and `set $limit_rate`; `None` for no limit.
@@ -18,7 +18,7 @@ pub(super) fn rate(
         return None;
     }
     let mut evaluate = |template: &myriad_script::Template| {
-        scratch::with_buffer(|text| {
+        exchange_buffers::with_buffer(|text| {
             template.eval(request, frame, text).ok()?;
             size::parse_size(text)
         })

@@ -15,7 +15,7 @@ use super::headers::expires::{is_decorated, write_expires};
 use super::headers::trailers;
 #[cfg(feature = "nginx-extras")]
 use super::userid::{self, Userid};
-use super::{allow, cache_debug, conditions, cut, filters, head, keepalive, rate, slice};
+use super::{allow, cache_debug, conditions, filters, head, keepalive, range_response, rate, slice};
 use myriad_exchange::exchange::{ContentResponse, Exchange, HeadEdit, Request};
 use myriad_exchange::runtime::Place;
 
@@ -42,7 +42,7 @@ pub fn send(mut exchange: Box<Exchange>, mut answer: ContentResponse) -> Respons
     let Exchange { frame, request } = &mut *exchange;
     encode(request, &mut answer);
     let uncut = answer.status;
-    cut::apply_ranges(request, frame, place, &mut answer);
+    range_response::apply_ranges(request, frame, place, &mut answer);
     let wants_trailers = answer.passes_trailers || !place.headers.trailers.is_empty();
     let has_trailers = wants_trailers && trailers::expect(request, place, &mut answer);
     let mut head = head::begin(request, place, &answer);

@@ -12,18 +12,17 @@ mod accelerator;
 mod admit;
 mod application_state;
 mod bypass;
+mod client_cookie;
 mod device;
-mod early;
 mod early_links;
+mod early_refresh;
 mod freshness;
 mod impersonal;
 mod languages;
 mod no_vary_search;
 mod other_codings;
-mod own_cookie;
 mod personal;
 mod purge;
-mod refusal;
 mod request_errors;
 mod request_status;
 mod reuse;
@@ -32,6 +31,7 @@ mod rules;
 mod shared_fetch;
 mod stale_windows;
 mod status;
+mod store_refusal;
 mod stored_fields;
 mod validators;
 mod validity;
@@ -40,19 +40,18 @@ mod vary;
 pub use admit::{Admission, Lifetime, ResponseFacts, admit, invalidates_stored_page, revalidated};
 pub use application_state::{ApplicationState, STATE_FIELD};
 pub use bypass::{BypassReason, RequestFacts, bypass};
+pub use client_cookie::client_retains_cookie;
 pub use device::DeviceClass;
-pub use early::refreshes_early;
 pub use early_links::{early_links, loads_early, page_assets};
+pub use early_refresh::refreshes_early;
 pub use freshness::freshness;
 pub use impersonal::ImpersonalCookies;
 pub use no_vary_search::NoVarySearch;
 pub use other_codings::{other_codings, varies_by_coding};
-pub use own_cookie::client_retains_cookie;
 pub use personal::PersonalCookies;
 pub use purge::{
     PurgeCommand, PurgeSubject, PurgeTarget, Tags, Wildcard, is_forwarded, litespeed, parse_purge,
 };
-pub use refusal::StoreRefusal;
 pub use request_errors::is_large_request;
 pub use reuse::{RefreshFailure, Reuse, StoredFacts, reuse};
 pub use rfc9111::{Invalidated, invalidates, wants_stored_only};
@@ -62,6 +61,7 @@ pub use rules::{
 };
 pub use shared_fetch::{KeyedInput, SharedFetch, SharedFetchFields};
 pub use status::CacheStatus;
+pub use store_refusal::StoreRefusal;
 pub use stored_fields::{StoredFields, is_updated};
 pub use validators::{
     EntityTag, IfModifiedSince, PageEncoding, PreconditionOutcome, StoredValidators, if_range_holds,

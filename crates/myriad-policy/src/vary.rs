@@ -200,8 +200,8 @@ fn write_normalised(value: &[u8], out: &mut Vec<u8>) {
 }
 
 mod answer;
-mod shown;
+mod display;
 #[cfg(test)]
 mod tests;
 
-pub use shown::variant_fields;
+pub use display::variant_fields;

@@ -12,12 +12,12 @@ use crate::map;
 use crate::names::NameResolver;
 use crate::predicate::Predicates;
 use crate::program::{self, Program, StepSource};
-use crate::readings::{EvaluationScope, ScopeReads};
 use crate::regex::Regex;
 use crate::table::VariableTable;
 use crate::template::Template;
 use crate::template::parse::parse;
 use crate::variable::Variable;
+use crate::variable_reads::{EvaluationScope, ScopeReads};
 
 /// Compiles the scripts of a configuration: declare all names, compile, then call [`Compiler::finish`].
 #[derive(Debug)]

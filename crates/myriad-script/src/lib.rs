@@ -32,7 +32,6 @@ mod map;
 mod names;
 mod predicate;
 mod program;
-mod readings;
 mod regex;
 mod server_names;
 mod split_clients;
@@ -42,6 +41,7 @@ mod table;
 mod template;
 mod trace;
 mod variable;
+mod variable_reads;
 
 pub use assignment::Assignment;
 pub use compiler::Compiler;
@@ -52,13 +52,13 @@ pub use frame::Frame;
 pub use hostnames::{HostnameError, Hostnames};
 pub use predicate::Predicates;
 pub use program::{IfId, Program, ProgramAction, ProgramResult, StepKind, StepSource};
-pub use readings::{EvaluationScope, ScopeReads};
 pub use regex::{MatchGroups, Regex, matches_everything_like_dot_slash, search_once};
 pub use server_names::ServerNames;
 pub use table::VariableTable;
 pub use template::{Template, ValueForm};
 pub use trace::{RuleOutcome, Trace};
 pub use variable::Variable;
+pub use variable_reads::{EvaluationScope, ScopeReads};
 
 #[cfg(test)]
 mod testing;

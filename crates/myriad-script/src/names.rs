@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::environment::{Builtin, Catalogue, VariableRole};
 use crate::error::ScriptError;
-use crate::readings::{EvaluationScope, VariableReads};
 use crate::regex::{Regex, group_names};
 use crate::suggestion::nearest;
 use crate::variable::Variable;
+use crate::variable_reads::{EvaluationScope, VariableReads};
 
 /// Variable that a name resolves to.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use myriad_log::ErrorLog;
 use myriad_tls::acme_client::{AcmeAgent, AgentCallbacks, LogCallback, StapleUpdater, StapleWithResolver};
 use myriad_tls::{PlannedIssuer, resolve};
 
-use myriad_exchange::keeping::SharedStateStorage;
 use myriad_exchange::runtime::{AcmePlan, PlannedStaple};
+use myriad_exchange::state_storage::SharedStateStorage;
 
 /// Running agents by issuer name, and the thread that fetches OCSP responses.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | `acme` | agents of certificate issuers |
-//! | `apart` | return of short-lived memory to the system |
+//! | `temporary_thread` | return of short-lived memory to the system |
 //! | `compile` | compiler, the only module that depends on both the configuration model and the runtime |
 //! | `features` | list of features, one per line |
 //! | `phases` | rewrite, location, access, `try_files`: only access checks can wait |
@@ -13,23 +13,22 @@
 //! | `testing` | sites without sockets, for unit tests of the feature crates |
 
 mod acme;
-mod apart;
 mod compile;
 mod explain;
 mod features;
-mod greeting;
+mod handshake_certificates;
 mod machine;
 mod phases;
 mod quic;
 mod service;
-mod shortage;
 mod site;
 mod streams;
+mod temporary_thread;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tracing;
+mod worker_capacity;
 
-pub use apart::{release_memory_soon, run_on_temporary_thread};
 pub use compile::check;
 pub use explain::explain;
 pub use features::{documented_variables, registry, variables, warnings};
@@ -40,7 +39,8 @@ pub use myriad_exchange::counters::{Counters, Snapshot};
 pub use myriad_exchange::exchange::{
     DocumentedVariable, ExplainedDecision as ExplainedLine, ExplainedRequest,
 };
-pub use myriad_exchange::keeping::{SharedStateStorage, StateStorage};
+pub use myriad_exchange::state_storage::{SharedStateStorage, StateStorage};
 pub use myriad_net::{QuicProcess, QuicRelay, Standing, listener_id};
 pub use myriad_store::page::{Counter, FolderCreator};
 pub use site::{HistoryStorage, InheritedResources, RunningSite, StartError, history_path};
+pub use temporary_thread::{release_memory_soon, run_on_temporary_thread};

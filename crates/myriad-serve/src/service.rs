@@ -1,6 +1,6 @@
 //! Interface of the site for the protocol drivers.
 
-use crate::greeting::certificates;
+use crate::handshake_certificates::certificates;
 use std::cell::RefCell;
 use std::fmt::{Arguments, Display};
 use std::rc::Rc;
@@ -20,10 +20,10 @@ use rustls::server::ClientHello;
 
 use crate::phases::{self, PhaseDecision};
 use myriad_exchange::counters::Counters;
-use myriad_exchange::exchange::{ContentResponse, Exchange, PendingStep, scratch};
+use myriad_exchange::exchange::{ContentResponse, Exchange, PendingStep, exchange_buffers};
 use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
-use myriad_exchange::{access_log, after_sent, counting, sight, tracing};
+use myriad_exchange::{access_log, after_sent, counting, observation, tracing};
 
 /// State of one worker for serving.
 pub(crate) struct SiteService {
@@ -46,7 +46,7 @@ impl SiteService {
         crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
         *self.streams.borrow_mut() = streams;
-        scratch::clear_pool();
+        exchange_buffers::clear_pool();
     }
 
     /// Returns the current generation.
@@ -295,7 +295,7 @@ impl Service for SiteService {
         }
         counting::end(&mut exchange);
         tracing::end(&mut exchange);
-        sight::note(&exchange.request);
+        observation::note(&exchange.request);
         let refresh = exchange.request.cache.refresh.take();
         exchange.recycle();
         refresh.map(|refresh| Box::pin(async { _ = refresh.await }) as PostResponseWork)

@@ -1,6 +1,6 @@
 //! Test that no input makes the parser panic or hang: mutations of configurations over a range of seeds.
 
-mod words;
+mod lexer_properties;
 
 use std::{fs, path::Path, time::Instant};
 
@@ -80,7 +80,7 @@ fn exercise(text: &[u8]) -> bool {
     let loader = MemoryLoader::with("/conf/nginx.conf", text);
     let parsed = myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b"");
     assert!(dump(&parsed).len() >= text.len());
-    words::check(&parsed, &parsed.nodes);
+    lexer_properties::check(&parsed, &parsed.nodes);
     match build(&parsed, myriad_serve::registry()) {
         Ok(model) => {
             assert_eq!(parsed.errors, []);

@@ -14,7 +14,7 @@
 //! | `flight/` | the state machine of an object in flight; its writers and readers |
 //! | `shard` | the part of a zone guarded by one lock |
 //! | `disk/` | conversion between objects and files |
-//! | `gone` | reasons why keys are no longer stored |
+//! | `removed_keys` | reasons why keys are no longer stored |
 //! | `limits`, `stats`, `persist` | limits and statistics of a zone; metadata that can be stored on disk |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. No runtime is required; waiting uses
@@ -25,11 +25,11 @@
 mod body;
 mod disk;
 mod flight;
-mod gone;
 mod limits;
 mod object;
 pub mod page;
 mod persist;
+mod removed_keys;
 mod shard;
 mod stats;
 #[cfg(test)]
@@ -43,7 +43,6 @@ pub use flight::{
     Abort, Admission, BodyWriter, Capacity, CollectState, Completed, Completion, FetchFailure, FlightEnd,
     FlightHead, FlightReader, FlightWriter, NotStored,
 };
-pub use gone::RemovalReason;
 pub use limits::ZoneLimits;
 pub use myriad_disk::index::{
     FinishedPurge, KeyRef, LoggedPurge, MAX_RULE_LEN, Metadata, PurgeCount, PurgeError, PurgeFuture,
@@ -55,5 +54,6 @@ pub use myriad_disk::{
 };
 pub use object::{ALTERNATIVES, AlternativeEncoding, AttachError, Object};
 pub use persist::Persist;
+pub use removed_keys::RemovalReason;
 pub use stats::{SweepResult, ZoneStats};
 pub use zone::{Claim, ClaimOptions, Cursor, LivePurge, PageFile, Zone};

@@ -16,11 +16,11 @@
 //! | `compile` | the model -> [`StreamRuntime`] |
 //! | `runtime` | servers, their content, and their sockets |
 //! | `session`, `names`, `variables` | a connection, and its values for scripts |
-//! | `drive` | a connection from its first byte to its log line |
+//! | `tcp` | a connection from its first byte to its log line |
 //! | `preread` | server name and protocols of a TLS client hello, read before the connection is relayed |
 //! | `pass`, `sockets` | connections served by other listening sockets of the configuration |
-//! | `target`, `relay`, `pace` | selection of the peer; relaying in both directions, with rates and time-outs |
-//! | `greeting` | TLS with clients |
+//! | `target`, `relay`, `direction_rate` | selection of the peer; relaying in both directions, with rates and time-outs |
+//! | `tls` | TLS with clients |
 //! | `udp` | datagrams: sessions of clients |
 //! | `health_check` | health checks of peers |
 //! | `admission`, `limits` | `limit_conn`, `allow` and `deny` |
@@ -29,14 +29,12 @@
 
 mod admission;
 mod compile;
+mod direction_rate;
 mod directives;
-mod drive;
-mod greeting;
 mod health_check;
 mod limits;
 mod log;
 mod names;
-mod pace;
 mod pass;
 pub mod preread;
 mod relay;
@@ -45,6 +43,8 @@ mod session;
 mod settings;
 mod sockets;
 mod target;
+mod tcp;
+mod tls;
 mod udp;
 mod variables;
 

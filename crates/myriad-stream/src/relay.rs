@@ -11,7 +11,7 @@ use myriad_net::deadline::Deadline;
 use myriad_upstream::{DialedConnection, PeerStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::pace::DirectionRate;
+use crate::direction_rate::DirectionRate;
 use crate::session::StreamSession;
 
 /// Parameters of a relay.

@@ -28,12 +28,12 @@ use tokio::io::{Interest, ReadBuf};
 use tokio::sync::mpsc;
 
 use crate::admission::admit;
-use crate::drive::{dial_for, finish, log_connect_error, log_new_client, log_no_handler, set_variables};
-use crate::pace::DirectionRate;
+use crate::direction_rate::DirectionRate;
 use crate::pass;
 use crate::runtime::{StreamContent, StreamGroup, WorkerStreams};
 use crate::session::StreamSession;
 use crate::target;
+use crate::tcp::{dial_for, finish, log_connect_error, log_new_client, log_no_handler, set_variables};
 
 /// Maximum number of queued datagrams of one client; further datagrams are dropped.
 const MOST_WAITING: usize = 64;

@@ -10,10 +10,10 @@ use myriad_net::ClientAddress;
 use myriad_script::{Builtin, Environment, EvalError, Frame};
 use myriad_upstream::Attempt;
 
-use crate::greeting::verification_result;
 use crate::names::StreamNames;
 use crate::preread::PrereadHello;
 use crate::session::StreamSession;
+use crate::tls::verification_result;
 
 /// Appends a value; returns `false` if it has none.
 type VariableWriter = fn(&StreamSession, &mut Vec<u8>) -> bool;

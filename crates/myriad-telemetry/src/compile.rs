@@ -9,10 +9,10 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Tracing;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-use crate::at_place::LocationTracing;
 use crate::exporter::Exporter;
-use crate::place::{TraceCondition, TracingRules};
+use crate::location_tracing::LocationTracing;
 use crate::settings::OtelSettings;
+use crate::tracing_rules::{TraceCondition, TracingRules};
 
 /// Reports invalid values of resource attributes.
 pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {

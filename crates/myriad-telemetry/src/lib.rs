@@ -4,27 +4,27 @@
 //! |---|---|
 //! | `directives`, `block`, `settings` | directives, the `otel_exporter` block, settings of a level |
 //! | `compile` | compilation of a level's settings |
-//! | `place` | compiled settings of a place, trace context of a request |
-//! | `at_place` | start and completion of a request in a place |
+//! | `tracing_rules` | compiled settings of a place, trace context of a request |
+//! | `location_tracing` | start and completion of a request in a place |
 //! | `span` | span of a finished request |
-//! | `parts` | spans of its parts: attempts at origins, waits |
+//! | `child_spans` | spans of its parts: attempts at origins, waits |
 //! | `exporter` | transmission of spans to a collector |
-//! | `numbers` | identifiers of traces and spans |
+//! | `ids` | identifiers of traces and spans |
 //! | `variables` | `$otel_*` |
 
 #![forbid(unsafe_code)]
 
-mod at_place;
 mod block;
+mod child_spans;
 mod compile;
 mod directives;
 mod exporter;
-mod numbers;
-mod parts;
-mod place;
+mod ids;
+mod location_tracing;
 mod settings;
 mod span;
 pub mod trace;
+mod tracing_rules;
 mod variables;
 
 pub use exporter::finish;

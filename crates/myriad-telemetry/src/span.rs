@@ -11,7 +11,7 @@ use myriad_log::LogLevel;
 use myriad_net::ClientAddress;
 use myriad_script::Frame;
 
-use crate::place::TracingRules;
+use crate::tracing_rules::TracingRules;
 
 /// Prefixes of attribute names whose values nginx sends as lists; the rest of the name is a header field.
 const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];

@@ -5,7 +5,7 @@ use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::RowValue::Made;
 
-use crate::place::traced;
+use crate::tracing_rules::traced;
 
 /// Trace context of a request. The identifiers differ for each request, so rules that read them run for each request.
 pub(crate) const VARIABLES: &[RequestVariable] = &[

@@ -10,9 +10,9 @@ use myriad_conf::settings::TlsSettings;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::CertificateDer;
 
-use crate::certificates::certified::certificates;
+use crate::certificates::certified_key::certificates;
 use crate::certificates::files::{DATA, TlsFileReader};
-use crate::resume::kept::TlsReloadState;
+use crate::resume::reload_state::TlsReloadState;
 use crate::server::identities::{have_variable_names, is_ordered};
 
 /// Returns the staples of a server's certificates, in their order; `None` for a certificate without a staple, and an

@@ -19,7 +19,7 @@ use rustls::{
 };
 
 use crate::certificates::files::{TlsFileReader, TlsFiles};
-use crate::resume::kept::TlsReloadState;
+use crate::resume::reload_state::TlsReloadState;
 use crate::server::config::server_config;
 use crate::server::parts::ServerParts;
 

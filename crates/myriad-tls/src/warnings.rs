@@ -9,7 +9,7 @@ use myriad_base::calendar::format_http_date;
 use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Model, Text};
 
-use crate::certificates::certified::certificates;
+use crate::certificates::certified_key::certificates;
 use crate::certificates::files::{TlsFileReader, TlsFiles, is_tls_file};
 use crate::offer;
 use crate::stapling::question;
@@ -73,7 +73,7 @@ fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Ite
 fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
-        let message = offer::unspoken::ineffective_words_warning(&list.lossy())?;
+        let message = offer::unsupported_suites::ineffective_words_warning(&list.lossy())?;
         let help = "remove these words, or remove the directive to use the default ciphers; docs/https.md (Ciphers) lists the \
              supported ciphers";
         Some(Diagnostic::warning(list.span, message).help(help))

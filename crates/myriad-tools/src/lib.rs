@@ -4,18 +4,18 @@
 //! |---|---|
 //! | `doctor` | finds what is wrong with a site, from facts that were gathered |
 //! | `tune` | computes settings of PHP, database, object cache and kernel for a machine |
-//! | `tally` | summarises access and error logs |
+//! | `log_stats` | summarises access and error logs |
 //! | `import` | `myriad import`: Apache's rules in files as nginx configuration |
 //! | `takeover` | `myriad takeover`: replaces a running nginx, and restores it |
-//! | `top` | `myriad top`: the traffic in a terminal |
+//! | `top_counter` | `myriad top`: the traffic in a terminal |
 //! | `warm` | chooses the URLs that warm a cache, and their pace |
 
 #![forbid(unsafe_code)]
 
 pub mod doctor;
 pub mod import;
+pub mod log_stats;
 pub mod takeover;
-pub mod tally;
 pub mod top;
 pub mod tune;
 pub mod warm;

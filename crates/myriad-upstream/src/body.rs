@@ -9,7 +9,7 @@ use myriad_http::body::{Body, BodyError};
 
 use crate::error::{OriginError, Phase};
 use crate::link::Link;
-use crate::pieces::PieceQueue;
+use crate::piece_queue::PieceQueue;
 
 /// Decoder that removes the framing of a protocol from a body.
 pub(crate) trait BodyDecoder: Unpin {

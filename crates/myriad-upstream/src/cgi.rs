@@ -13,7 +13,7 @@ use myriad_http::{Known, Method, ResponseHead};
 use crate::body::BodyDecoder;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
-use crate::pieces::PieceQueue;
+use crate::piece_queue::PieceQueue;
 
 /// Response before its body.
 pub(crate) struct CgiResponseHead {

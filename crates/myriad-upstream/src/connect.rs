@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::address::PeerAddress;
+use crate::descriptor_retry::with_descriptor;
 use crate::error::{ErrorKind, OriginError, Phase, describe};
-use crate::shortage::with_descriptor;
 use crate::stream::PeerStream;
 use crate::unix::UnixSocket;
 

@@ -7,8 +7,8 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::line::WaitQueue;
 use crate::timer;
+use crate::wait_queue::WaitQueue;
 
 /// Key of idle connections: the peer and the TLS identity ([`crate::OriginTls::identity`], 0 without TLS).
 pub(crate) type PoolKey = (u64, u64);

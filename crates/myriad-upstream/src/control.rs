@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use myriad_conf::model::Balance;
 
-use crate::change::{ServerChange, ServerSnapshot, is_route};
 use crate::clock;
 use crate::config::PeerConfig;
-use crate::edited::EditError;
+use crate::edited_servers::EditError;
 use crate::group::Group;
-use crate::order::PeerOrder;
 use crate::peer::PeerSnapshot;
+use crate::peer_order::PeerOrder;
 use crate::resolver::ResolverZone;
 use crate::roster::Roster;
+use crate::server_change::{ServerChange, ServerSnapshot, is_route};
 use crate::servers::GroupServer;
 
 /// Maximum number of servers in a group, including those that administrators add.

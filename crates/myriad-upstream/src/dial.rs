@@ -21,11 +21,11 @@ use crate::check::ProbeTarget;
 use crate::clock;
 use crate::connect::connect;
 use crate::connections::{Connections, OriginConnectionSlot};
+use crate::descriptor_retry::with_descriptor;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::group::{Group, SelectedPeer};
 use crate::peer::ActiveRequest;
 use crate::request::Affinity;
-use crate::shortage::with_descriptor;
 use crate::stream::PeerStream;
 use crate::tls::{self, OriginTls};
 

@@ -12,7 +12,7 @@ use crate::body::BodyDecoder;
 use crate::cgi::invalid_head;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
-use crate::pieces::PieceQueue;
+use crate::piece_queue::PieceQueue;
 
 /// Encodes BEGIN_REQUEST and the environment; with `is_whole`, also the end of an empty body.
 pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> Bytes {

@@ -7,12 +7,12 @@ use myriad_conf::model::Balance;
 use crate::balance::{PeerSelection, TriedPeers};
 use crate::clock;
 use crate::config::{GroupConfig, PeerConfig};
-use crate::line::WaitQueue;
 use crate::peer::{ActiveRequest, PeerSnapshot, PeerState};
 use crate::peer_states::PeerStates;
 use crate::peers::Peers;
 use crate::request::Affinity;
 use crate::roster::{Roster, RosterState};
+use crate::wait_queue::WaitQueue;
 
 /// Group of peers, ready for requests and shared by workers.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use myriad_http::{Known, Method, ParseError, ResponseHead};
 
 use crate::body::BodyDecoder;
 use crate::error::{ErrorKind, OriginError, Phase};
-use crate::heads;
+use crate::head_pool;
 use crate::link::{Link, ReturnPool};
-use crate::pieces::PieceQueue;
+use crate::piece_queue::PieceQueue;
 use crate::response::Trailers;
 
 /// Maximum number of interim responses before the final response. No application needs more, and each restarts the read
@@ -41,7 +41,7 @@ pub(crate) async fn read_head(
         ignore_invalid_headers: false,
         ..HeadLimits::default()
     };
-    let mut head = heads::take();
+    let mut head = head_pool::take();
     let mut interim = 0;
     loop {
         // Usually nothing has been received yet.

@@ -17,7 +17,7 @@ use crate::body::BodyDecoder;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::{Link, ReturnPool};
 use crate::memcached_get::MemcachedGet;
-use crate::pieces::PieceQueue;
+use crate::piece_queue::PieceQueue;
 
 /// Bytes after a value.
 const TRAILER: &[u8] = b"\r\nEND\r\n";

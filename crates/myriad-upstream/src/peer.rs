@@ -13,11 +13,11 @@ use crate::clock;
 use crate::config::PeerConfig;
 use crate::health::{CheckCounts, HealthVerdict, PeerHealth};
 use crate::inflight::{Inflight, averaged};
-use crate::line::{self, WaitQueue};
-use crate::order::{CurrentOrder, PeerOrder};
 use crate::peer_counts::{PeerCounts, PeerTraffic};
+use crate::peer_order::{CurrentOrder, PeerOrder};
 use crate::pool::IdlePool;
 use crate::stream::ParkedStream;
+use crate::wait_queue::{self, WaitQueue};
 
 /// State of a peer for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ pub(crate) struct PeerState {
     /// Last status of its php-fpm pool.
     pool: Mutex<Option<PoolStatus>>,
     /// Queues of requests that wait for the peer: those of its group before and after a reload.
-    wait_queues: Mutex<Vec<Weak<line::Inner>>>,
+    wait_queues: Mutex<Vec<Weak<wait_queue::Inner>>>,
     /// Set once the peer has any queue; readable without the lock.
     has_wait_queues: AtomicBool,
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::address::PeerAddress;
-use crate::edited::EditedServers;
-use crate::member::ResolvedServer;
+use crate::edited_servers::EditedServers;
 use crate::peer::PeerState;
+use crate::resolved_server::ResolvedServer;
 use crate::sessions::Sessions;
 
 /// Last result of the resolution of a name, for groups created after a reload; active groups have their own lists.

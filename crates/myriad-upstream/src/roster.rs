@@ -11,16 +11,16 @@ use tokio::sync::Notify;
 
 use crate::balance::Weights;
 use crate::config::{GroupConfig, GroupZone, NamedServer, PeerConfig};
-use crate::edited::{EditError, EditedServers};
+use crate::edited_servers::{EditError, EditedServers};
 use crate::health::CheckRules;
-use crate::line::WaitQueue;
-use crate::member::ResolvedServer;
 use crate::peer::PeerState;
 use crate::peer_states::{LastResolution, PeerStates};
 use crate::peers::Peers;
+use crate::resolved_server::ResolvedServer;
 use crate::resolver::ResolverConfig;
 use crate::ring::Ring;
 use crate::servers::GroupServer;
+use crate::wait_queue::WaitQueue;
 
 /// Maximum number of peers for a name; further addresses of a result are ignored.
 const MAX_ADDRESSES: usize = 512;

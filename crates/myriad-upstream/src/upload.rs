@@ -12,7 +12,7 @@ use myriad_http::h1::{LAST_CHUNK, encode_chunk_head};
 use smallvec::SmallVec;
 use tokio::io::AsyncWrite;
 
-use crate::pieces::PieceQueue;
+use crate::piece_queue::PieceQueue;
 use crate::request::RequestPayload;
 use crate::stream::PeerStream;
 use crate::timer::ProgressTimeout;

@@ -7,9 +7,9 @@
 //! Each step is effective independently of the others and applies to all threads that start later. If the kernel does
 //! not support a step, the server runs without it; a notice in the log lists the steps in effect.
 
-mod calls;
 mod capabilities;
-mod files;
+mod landlock_rules;
+mod seccomp;
 
 use std::fmt;
 use std::io;
@@ -36,8 +36,8 @@ pub(crate) struct DroppedRights {
 pub(crate) fn confine() -> io::Result<DroppedRights> {
     let capabilities = capabilities::drop_all_but_files()?;
     rustix::thread::set_no_new_privs(true)?;
-    let files = files::forbid_programs_and_devices();
-    Ok(DroppedRights { capabilities, files, calls: calls::filter() })
+    let files = landlock_rules::forbid_programs_and_devices();
+    Ok(DroppedRights { capabilities, files, calls: seccomp::filter() })
 }
 
 impl fmt::Display for DroppedRights {

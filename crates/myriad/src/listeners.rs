@@ -1,7 +1,7 @@
 //! Listening sockets: created once, retained through reloads and upgrades, passed to workers as descriptors.
 
-mod patience;
-mod trial;
+mod bind_retry;
+mod bind_test;
 mod udp;
 
 use std::fs;
@@ -23,8 +23,8 @@ use rustix::net::{
 use socket2::SockRef;
 use zeroize::Zeroizing;
 
-use patience::bind_with_retries;
-pub(crate) use trial::try_all;
+use bind_retry::bind_with_retries;
+pub(crate) use bind_test::try_all;
 
 use myriad_cli::admin::socket;
 use myriad_cli::pidfile::reason;

@@ -12,7 +12,7 @@ mod activation;
 mod certificates;
 mod confine;
 mod control;
-mod cores;
+mod core_dumps;
 mod daemon;
 mod folders;
 mod generation;

@@ -7,9 +7,9 @@
 //! ```
 
 mod announcement;
-mod kin;
 mod messages;
-mod pending;
+mod peer_supervisors;
+mod pending_configuration;
 mod reload;
 mod succession;
 mod workers;
@@ -24,7 +24,7 @@ use rustix::process::Signal;
 use zeroize::Zeroizing;
 
 use crate::activation;
-use crate::cores;
+use crate::core_dumps;
 use crate::daemon::{PredecessorSupervisor, ProcessOrigin};
 use crate::generation::ServerGeneration;
 use crate::listeners::ListenerSet;
@@ -32,13 +32,13 @@ use crate::notify::InitSystem;
 use crate::process::{WorkerProcess, describe};
 use crate::ticket_keys::TicketKeys;
 use announcement::ServerAnnouncement;
-use kin::{PeerSupervisors, SideAge};
 use myriad_cli::configuration::{Configuration, ConfigurationSource};
 use myriad_cli::instance::InstanceLock;
 use myriad_cli::pidfile::{PidFile, reason};
 use myriad_cli::report::{ConfigFinding, report};
 use myriad_cli::signals::{self, Signals};
-use pending::ReloadState;
+use peer_supervisors::{PeerSupervisors, SideAge};
+use pending_configuration::ReloadState;
 use succession::SupervisorSuccession;
 use workers::SupervisedWorkers;
 
@@ -101,7 +101,7 @@ impl Supervisor {
         instance: Option<InstanceLock>,
     ) -> Result<Self, Vec<ConfigFinding>> {
         let io_error = |error: io::Error| vec![error.to_string().into()];
-        cores::disable().map_err(io_error)?;
+        core_dumps::disable().map_err(io_error)?;
         let signals = Signals::watch(&WATCHED).map_err(io_error)?;
         let succession =
             SupervisorSuccession::new(matches!(birth, ProcessOrigin::Upgrade(..))).map_err(io_error)?;

@@ -20,7 +20,7 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::confine::confine;
 use crate::control::{ControlChannel, ControlMessage, MessageKind};
-use crate::cores;
+use crate::core_dumps;
 use crate::handover::{
     Confinement, QuicProcesses, WorkerHandover, decode_paths, encode_file, encode_paths, encode_ticket_key,
 };
@@ -362,7 +362,7 @@ fn apply_confinement(payload: &[u8]) -> Result<String, String> {
     if let Some(account) = &confinement.account {
         account.switch_process().map_err(|error| format!("setuid({}) failed: {error}", account.uid))?;
     }
-    cores::apply(confinement.core).map_err(|error| format!("prctl(PR_SET_DUMPABLE) failed: {error}"))?;
+    core_dumps::apply(confinement.core).map_err(|error| format!("prctl(PR_SET_DUMPABLE) failed: {error}"))?;
     if let Some(folder) = &confinement.folder {
         std::env::set_current_dir(folder)
             .map_err(|error| format!("chdir(\"{}\") failed: {error}", folder.display()))?;
@@ -382,7 +382,7 @@ fn confine_worker() -> Result<String, String> {
 /// Sets `worker_rlimit_nofile` and `worker_rlimit_core`. Without the first the limit is raised as far as possible: the
 /// usual soft limit of 1024 is too low for servers.
 fn limit(confinement: &Confinement) -> io::Result<()> {
-    cores::limit(confinement.core)?;
+    core_dumps::limit(confinement.core)?;
     let descriptors = getrlimit(Resource::Nofile);
     let wanted = match confinement.descriptors {
         Some(count) => {

@@ -1,9 +1,9 @@
 //! Disk tier of the page cache.
 
 mod clock;
+mod errors;
 mod folders;
 mod restarts;
-mod trouble;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! ESI: known visitors are served from the cache, with personal fragments.
 
-mod everybody;
-mod explained;
+mod anonymous_visitors;
+mod explain;
 mod origin;
 mod sessions;
 mod visitors;

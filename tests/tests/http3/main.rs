@@ -2,11 +2,11 @@
 //! violations.
 
 mod early;
-mod ends;
 mod fields;
 mod handshakes;
 mod requests;
 mod rules;
+mod shutdown;
 mod upgrades;
 
 use myriad_tests::{BareQuic, Place, QuicClient, QuicVisitor, Server, certificate};

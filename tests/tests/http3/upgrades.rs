@@ -8,7 +8,7 @@ use myriad_tests::{
     wait_for,
 };
 
-use super::ends::{held, slow_before};
+use super::shutdown::{held, slow_before};
 use super::{GET, connect, connect_bare, has, headers, start, text};
 
 /// Size of the downloaded file, in bytes: several times the flow control window of a client.

@@ -3,10 +3,10 @@
 //!
 //! covers: proxy_read_timeout
 
+mod early_responses;
 mod fastcgi;
 mod http1;
 mod http2;
-mod posts;
 
 use std::collections::HashSet;
 use std::io;

@@ -1,9 +1,9 @@
 //! Purges over HTTP: requests of plugins, permissions, and the invalidated pages.
 
-mod moment;
-mod reach;
-mod refused;
+mod permissions;
 mod rules;
+mod scope;
+mod timing;
 
 use myriad_tests::{Answer, Cached, Call, Origin, Request, Server};
 

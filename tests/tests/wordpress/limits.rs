@@ -2,7 +2,7 @@
 
 use myriad_tests::{Answer, Place, Request, Server, WordPress};
 
-use super::shared::echo;
+use super::personal_pages::echo;
 
 /// Starts a server that trusts a proxy, which sends the client's address in `X-Real-IP`. Each pair of texts is a replacement in the preset.
 fn serve(site: &WordPress, changes: &[(&str, &str)]) -> Server {

@@ -1,15 +1,15 @@
 //! `myriad wordpress` in front of a real WordPress with MariaDB and php-fpm.
 
 mod amp;
-mod closed;
+mod blocked_requests;
 mod cookies;
 mod crawl;
+mod known_visitors;
 mod limits;
 mod load;
 mod pages;
-mod people;
+mod personal_pages;
 mod settings;
-mod shared;
 mod tls_proxy;
 
 use std::sync::Arc;

@@ -7,9 +7,11 @@ use myriad_log::LogLevel;
 use myriad_script::EvalError;
 
 use super::table::{ConnectionTable, CountedRequest};
-use crate::limit_answer::LimitResponse;
+use crate::limit_response::LimitResponse;
 use crate::limit_zone::LimitZone;
-use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, LimitResults, LimitStatus, Request, scratch};
+use myriad_exchange::exchange::{
+    Check, CheckVerdict, Exchange, LimitResults, LimitStatus, Request, exchange_buffers,
+};
 use myriad_exchange::runtime::LimitDecision;
 
 /// Maximum length of a key, in bytes, as in nginx.
@@ -93,7 +95,7 @@ impl LimitConn {
     fn count_request(&self, exchange: &mut Exchange) -> Result<Option<Vec<CountedRequest>>, EvalError> {
         let mut held = Vec::with_capacity(self.limits.len());
         for (zone, most) in &self.limits {
-            let found = scratch::with_buffer(|key| {
+            let found = exchange_buffers::with_buffer(|key| {
                 zone.key(exchange, LONGEST_KEY, key)?;
                 Ok((!key.is_empty()).then(|| zone.table.try_count(key, *most)))
             })?;

@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
 
 use super::settings::{ConnectionLimit, ConnectionLimitSettings};
-use crate::limit_answer::{parse_level, parse_status};
+use crate::limit_response::{parse_level, parse_status};
 use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;

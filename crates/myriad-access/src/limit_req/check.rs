@@ -8,7 +8,7 @@ use myriad_log::LogLevel;
 use myriad_script::EvalError;
 
 use super::table::{Limit, LimitOutcome, RequestTable};
-use crate::limit_answer::LimitResponse;
+use crate::limit_response::LimitResponse;
 use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, LimitStatus, Request};
 use myriad_exchange::runtime::LimitDecision;

@@ -8,7 +8,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
 use super::settings::{RequestLimit, RequestLimitSettings};
-use crate::limit_answer::{parse_level, parse_status};
+use crate::limit_response::{parse_level, parse_status};
 use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;

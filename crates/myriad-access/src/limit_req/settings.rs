@@ -2,7 +2,7 @@
 
 use myriad_conf::Span;
 
-use crate::limit_answer::LimitResponse;
+use crate::limit_response::LimitResponse;
 
 /// Settings of one `limit_req`; requests in thousandths.
 #[derive(Clone, Debug, PartialEq, Eq)]

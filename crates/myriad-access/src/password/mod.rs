@@ -5,9 +5,9 @@
 
 mod crypt;
 mod file;
-mod remembered;
-mod stored;
+mod stored_password;
+mod verification_cache;
 
 pub use file::find;
-pub use remembered::VerificationCache;
-pub use stored::{PasswordMatch, StoredPassword};
+pub use stored_password::{PasswordMatch, StoredPassword};
+pub use verification_cache::VerificationCache;

@@ -6,8 +6,8 @@ use crate::protocol::{AdminReply, ReplyEnd};
 use myriad_log::ErrorLog;
 
 use super::memory::MemorySources;
+use myriad_exchange::observation::SiteObservation;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::sight::SiteObservation;
 use myriad_store::page::PageZone;
 use myriad_upstream::GroupControl;
 

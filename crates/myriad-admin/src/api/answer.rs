@@ -1,7 +1,7 @@
 //! Responses of the API.
 
 use crate::protocol::AdminReply;
-use crate::protocol::sight::InspectReport;
+use crate::protocol::monitoring::InspectReport;
 use bytes::Bytes;
 use myriad_exchange::ranking::REASONS;
 use myriad_log::LogLevel;

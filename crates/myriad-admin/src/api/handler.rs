@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
-use crate::protocol::sight::{HistoryRequest, PurgesRequest, TagsRequest, TopsRequest};
+use crate::protocol::monitoring::{HistoryRequest, PurgesRequest, TagsRequest, TopsRequest};
 use crate::protocol::{
     AdminReply, AdminRequest as Asked, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest,
     StatsRequest, UpstreamsRequest, parse_purge, parse_upstream_change,
@@ -21,9 +21,9 @@ use super::inspect;
 use super::plus;
 use super::scope::ApiScope;
 use crate::admin::Administrator;
+use crate::monitoring;
 use crate::purge::foreign_page;
 use crate::purge::own_host;
-use crate::sight;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
@@ -216,7 +216,7 @@ fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Phase
     if let Some(zone) = &rules.scope.zone {
         return ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
     }
-    match sight::stream(request, !admitted.is_authenticated) {
+    match monitoring::stream(request, !admitted.is_authenticated) {
         Ok(answer) => PhaseStep::Answer(answer),
         Err(why) => ApiRejection::new(503, &why.to_string()).answer(),
     }

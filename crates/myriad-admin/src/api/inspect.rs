@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::sight::{InspectReport, InspectedLine};
+use crate::protocol::monitoring::{InspectReport, InspectedLine};
 use crate::protocol::{AdminReply, AdminRequest as Asked, PageRequest};
 use myriad_conf::{SourceFile, directive_at, position_text};
 use myriad_exchange::exchange::{Exchange, ExplainedDecision, ExplainedRequest, PhaseStep};

@@ -9,26 +9,26 @@
 //! | `process_memory` | memory of the process, its limit, and actions on low memory |
 //! | `sight/` | monitoring of the running server: ticks, ranked pages, history, purges, tags |
 //! | `pattern` | `--match`: a wildcard for URLs and keys |
-//! | `hidden` | hiding of argument values from clients without a secret |
+//! | `redaction` | hiding of argument values from clients without a secret |
 //! | `bytes` | keys and URLs, which may contain any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
 //!
 //! The crate uses no sockets, files or clocks: the server supplies zones, the command line a terminal.
 
 mod bytes;
-mod hidden;
+pub mod monitoring;
 mod pattern;
 mod process_memory;
+mod redaction;
 pub mod render;
 mod reply;
 mod report;
 mod request;
-pub mod sight;
 
 pub use bytes::{escape_bytes, unescape_bytes};
-pub use hidden::without_values;
 pub use pattern::GlobPattern;
 pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
+pub use redaction::without_values;
 pub use reply::{AdminReply, ReplyEnd};
 pub use report::{
     DiskReport, EncodingReport, EsiReport, MemoryReport, PageReport, PartReport, PeerReport, PurgeReport,

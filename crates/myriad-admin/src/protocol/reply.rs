@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::sight::{HistoryReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport};
+use crate::protocol::monitoring::{
+    HistoryReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport,
+};
 use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
 /// Line of a response over the control socket.

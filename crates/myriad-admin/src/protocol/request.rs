@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::sight::{
+use crate::protocol::monitoring::{
     HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest,
 };
 

@@ -8,10 +8,10 @@ use myriad_conf::settings::{Handler, Settings};
 use myriad_log::LogLevel;
 use myriad_script::{Frame, Template};
 
+use super::display_settings::DisplaySettings;
 use super::report::BEGAN_MS;
 use super::settings::{MaxNodes, TrafficFilterConf, TrafficStatusSettings};
-use super::shown::DisplaySettings;
-use myriad_exchange::exchange::{Counting, Exchange, Request, scratch};
+use myriad_exchange::exchange::{Counting, Exchange, Request, exchange_buffers};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_exchange::traffic::{KeyClass, Sample, TrafficCounts, TrafficKey, TrafficKind, TrafficTable};
 
@@ -210,8 +210,8 @@ impl TrafficCount {
     }
 
     fn count_filter(&self, request: &Request, frame: &mut Frame, filter: &TrafficFilter, sample: &Sample) {
-        let evaluated = scratch::with_buffer(|key| {
-            scratch::with_buffer(|group| {
+        let evaluated = exchange_buffers::with_buffer(|key| {
+            exchange_buffers::with_buffer(|group| {
                 filter.key.eval(request, frame, key)?;
                 if let Some(template) = &filter.group {
                     template.eval(request, frame, group)?;
@@ -240,7 +240,7 @@ impl TrafficCount {
         name: &[u8],
         shelf: KeyClass,
     ) -> Option<Arc<TrafficCounts>> {
-        scratch::with_buffer(|key| {
+        exchange_buffers::with_buffer(|key| {
             let cut = |text: &'_ [u8]| text.len().min(LONGEST);
             TrafficKey::write(key, kind, &zone[..cut(zone)], &name[..cut(name)]);
             board.find(key, shelf, &self.all.buckets)

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use myriad_http::Known;
 use myriad_net::ResponseBody;
 
+use super::display_settings::DisplaySettings;
 use super::report::TrafficReport;
 use super::settings::DisplayFormat;
-use super::shown::DisplaySettings;
 use super::{control, json, prometheus};
 use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, PhaseStep};
 use myriad_exchange::feature::PlannedHandler;

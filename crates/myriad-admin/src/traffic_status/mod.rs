@@ -6,7 +6,7 @@
 //! | `directives`, `settings` | directive table; settings of a level |
 //! | `count` | counting of finished requests ([`myriad_exchange::traffic`]) |
 //! | `handler` | request handler of the pages |
-//! | `shown` | output settings of a place |
+//! | `display_settings` | output settings of a place |
 //! | `report` | data of the pages: the counts of all workers at one moment |
 //! | `json`, `prometheus`, `page.html` | the pages |
 //! | `control` | `…/control?cmd=…`: returning, resetting and deleting parts of the counts |
@@ -15,12 +15,12 @@
 mod control;
 mod count;
 mod directives;
+mod display_settings;
 mod handler;
 mod json;
 mod prometheus;
 mod report;
 mod settings;
-mod shown;
 #[cfg(test)]
 mod tests;
 mod variables;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::shown::DisplaySettings;
+use super::display_settings::DisplaySettings;
 use myriad_exchange::counters::Snapshot;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::traffic::{self, TrafficKey, TrafficKind, TrafficSums};

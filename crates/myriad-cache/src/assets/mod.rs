@@ -9,8 +9,8 @@
 //! The stored files are therefore limited, evicted, purged, written to disk and reported like pages.
 
 mod directives;
-mod keep;
-mod stand_in;
+mod fallback;
+mod store;
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::Request;
@@ -19,8 +19,8 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_store::page::key::{ASSET, HOST, append};
 
 use directives::AssetSettings;
-pub(crate) use keep::store_assets;
-pub(crate) use stand_in::replace_missing;
+pub(crate) use fallback::replace_missing;
+pub(crate) use store::store_assets;
 
 /// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS).compiled_by(compile);

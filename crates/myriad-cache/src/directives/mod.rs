@@ -1,8 +1,8 @@
 //! Directives of the cache.
 
-mod of_origins;
+mod origin;
 mod rules;
 mod values;
 
-pub(crate) use of_origins::OF_ORIGINS;
+pub(crate) use origin::OF_ORIGINS;
 pub(crate) use rules::{ROWS, cookie_list};

@@ -10,20 +10,20 @@
 //! ```
 //!
 //! A page not marked `known` is filled for all clients, as in ESI 1.0. A response that is not stored is filled while it
-//! is sent ([`passing`]).
+//! is sent ([`unstored_response`]).
 
-mod asking;
 mod changes;
 mod cutting;
 mod directives;
-mod filling;
+mod filled_page;
+mod holes;
 mod hosts;
-mod known;
+mod part_requests;
 mod part_store;
-mod passing;
+mod personalized_page;
 mod rules;
 mod settings;
-mod slots;
+mod unstored_response;
 mod visitor;
 
 use myriad_exchange::feature::Feature;
@@ -34,10 +34,10 @@ pub const OWN_FIELDS: [&[u8]; 3] = [b"x-myriad-esi", b"x-myriad-private-purge", 
 
 pub(crate) use changes::watch;
 pub(crate) use cutting::{Cutting, data_without_markup, is_filled, is_marked};
-pub(crate) use filling::fill_for_all;
-pub(crate) use known::{USELESS_FETCH, explain, is_for_known, is_useless_fetch, may_read, run};
-pub(crate) use passing::respond;
+pub(crate) use filled_page::fill_for_all;
+pub(crate) use personalized_page::{USELESS_FETCH, explain, is_for_known, is_useless_fetch, may_read, run};
 pub use settings::is_on;
+pub(crate) use unstored_response::respond;
 
 /// Feature for the feature list.
 pub const FEATURE: Feature = Feature::new("esi", directives::ROWS).compiled_by(rules::compile);

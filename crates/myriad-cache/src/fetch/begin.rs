@@ -8,19 +8,19 @@ use myriad_upstream::{OriginRequest, RequestPayload};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::end::reject_fetch;
+use super::abort::reject_fetch;
 use super::job::{FetchGoal, FetchJob};
 use super::report::{FetchReport, Reporter};
 use super::run::run;
 use crate::companion::CompanionFetch;
-use crate::early::RefreshPermit;
-use crate::next::CacheContext;
+use crate::early_refresh::RefreshPermit;
+use crate::journey_step::CacheContext;
 use crate::other_codings;
-use crate::told;
+use crate::shared_fetch_headers;
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{CachePlace, MakeError};
+use myriad_origin::build_request;
 use myriad_origin::group;
-use myriad_origin::make;
 use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta, conditions};
 
 /// Starts the fetch of a page from a copy of the request. If the fetch cannot start, the waiters are released at once.
@@ -80,12 +80,12 @@ fn begin(
     };
     let confirmable = writer.previous().filter(|page| is_confirmable(page, cache));
     let conditional = confirmable.is_some();
-    let shared_headers = told::of(&exchange.request, cache, writer.previous());
+    let shared_headers = shared_fetch_headers::of(&exchange.request, cache, writer.previous());
     let purpose = FetchPurpose::Store {
         confirms: confirmable,
         replacement_fields: shared_headers.as_ref().map(|told| &told.fields),
     };
-    let request = match make::make(exchange, origin, purpose, payload, attempts) {
+    let request = match build_request::make(exchange, origin, purpose, payload, attempts) {
         // Background refreshes do not queue: requests without any page have priority.
         Ok(request) => OriginRequest { queues: reporter.is_some(), ..request },
         Err(error) => {

@@ -7,8 +7,8 @@ use myriad_upstream::{Attempts, OriginRequest, OriginResponse};
 
 use super::report::Reporter;
 use crate::companion::CompanionFetch;
-use crate::early::RefreshPermit;
-use crate::next::OwnedCacheContext;
+use crate::early_refresh::RefreshPermit;
+use crate::journey_step::OwnedCacheContext;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_store::page::{FetchAdmission, FetchPermit, PageMeta};

@@ -7,15 +7,15 @@
 //!                \-- confirmed, refused or failed: the waiters and the client are notified
 //! ```
 
+mod abort;
 mod begin;
-mod end;
 mod job;
-mod judge;
-mod no_answer;
+mod no_response;
 mod report;
 mod run;
 mod store;
+mod store_decision;
 
 pub(crate) use begin::{start, start_early, start_in_background};
-pub(crate) use no_answer::{NoResponse, failure, is_of_the_origin};
+pub(crate) use no_response::{NoResponse, failure, is_of_the_origin};
 pub(crate) use report::FetchReport;

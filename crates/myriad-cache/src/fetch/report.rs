@@ -4,7 +4,7 @@ use myriad_http::ResponseHead;
 use myriad_upstream::OriginResponse;
 use tokio::sync::oneshot;
 
-use super::no_answer::NoResponse;
+use super::no_response::NoResponse;
 
 /// Report that the request which started a fetch receives once, in addition to the page that all waiters read.
 pub(crate) enum FetchReport {

@@ -9,14 +9,14 @@ use myriad_log::LogLevel;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, SentTracker};
 
-use super::end::{abort_fetch, reject_fetch};
+use super::abort::{abort_fetch, reject_fetch};
 use super::job::{FetchJob, FetchedResponse};
-use super::judge::judge;
-use super::no_answer::{NoResponse, is_of_the_origin};
+use super::no_response::{NoResponse, is_of_the_origin};
 use super::report::{FetchReport, report};
+use super::store_decision::judge;
+use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::maintenance;
-use crate::next::{CacheContext, OwnedCacheContext};
-use crate::shield;
+use crate::origin_protection;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::runtime::UpstreamTarget;
@@ -74,9 +74,9 @@ async fn poll_while_awaited<T>(
 /// Records the result of a fetch if the origin responded or caused the failure.
 fn note(request: &Request, cached: CacheContext<'_>, answered: &Result<FetchedResponse, FetchError>) {
     match answered {
-        Ok(answered) => shield::note(request, cached, Ok(&answered.response.head)),
+        Ok(answered) => origin_protection::note(request, cached, Ok(&answered.response.head)),
         Err(FetchError::Failed(error)) if is_of_the_origin(error) => {
-            shield::note(request, cached, Err(NoResponse::of(error)));
+            origin_protection::note(request, cached, Err(NoResponse::of(error)));
         }
         Err(_) => {}
     }

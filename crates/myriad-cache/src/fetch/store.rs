@@ -21,12 +21,12 @@ use crate::companion::CompanionPage;
 use crate::complete::complete;
 use crate::disk;
 use crate::esi::{self, Cutting};
-use crate::next::CacheContext;
+use crate::journey_step::CacheContext;
 use crate::origin_fields;
 use crate::page;
-use crate::told;
+use crate::shared_fetch_headers;
 use myriad_exchange::exchange::Exchange;
-use myriad_origin::pace::ReadRateLimiter;
+use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
 use myriad_store::page::{FetchPermit, PageMeta};
 
@@ -63,8 +63,9 @@ pub(super) async fn store(
     let OriginResponse { head, body, .. } = *response;
     let coding = page::removed_coding(&exchange.request, &head);
     let mut meta = page_meta(exchange, cached, &head, lifetime, now, coding);
-    let varies =
-        selection.as_ref().filter(|selection| told::is_other_variant(&exchange.request, Some(*selection)));
+    let varies = selection
+        .as_ref()
+        .filter(|selection| shared_fetch_headers::is_other_variant(&exchange.request, Some(*selection)));
     let varies = varies.map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
     let is_incomplete = ApplicationState::of(&head.fields).incomplete;

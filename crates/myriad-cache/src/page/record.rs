@@ -12,7 +12,7 @@ use myriad_policy::{CachePolicy, EntityTag, Lifetime, StoredFields};
 use crate::esi;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
-use myriad_origin::nominated::ConnectionListedFields;
+use myriad_origin::connection_listed_fields::ConnectionListedFields;
 use myriad_store::page::{PageFacts, PageMarks, PageMeta, ProxiedFacts, StoredDuration, TextEnds, TextParts};
 
 /// Makes the record of a page from its head, which arrived at `now`, in milliseconds of the process clock. `removed` is

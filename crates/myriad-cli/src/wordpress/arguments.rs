@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::kind::SiteKind;
 use super::object_cache_change::ObjectCacheChange;
 use super::options::SiteOptions;
-use super::placement::PluginPlacement;
+use super::plugin_placement::PluginPlacement;
+use super::site_kind::SiteKind;
 use super::values;
 use crate::cli;
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::dashboard_place::{ConfigurationPurpose, DashboardAccess};
+use super::dashboard_access::{ConfigurationPurpose, DashboardAccess};
 use super::options::SiteOptions;
 use super::prefix::{pid_file, prefix};
 use super::site_files::{WritableFolder, hex, random};

@@ -9,7 +9,7 @@
 
 use std::io;
 
-use super::checked::content_of;
+use super::checked_site::content_of;
 use super::object_cache_change::ObjectCacheChange;
 use super::options::SiteOptions;
 use super::site_files::{WritableFolder, as_owner, random};

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::dashboard_place::DashboardAccess;
+use super::dashboard_access::DashboardAccess;
 use super::https::HttpsOptions;
-use super::kind::SiteKind;
 use super::object_cache_change::ObjectCacheChange;
-use super::placement::PluginPlacement;
+use super::plugin_placement::PluginPlacement;
 use super::prefix::{IN_HOME, default_prefix};
 use super::settings::SiteSettings;
+use super::site_kind::SiteKind;
 use super::user::UserChoice;
-use super::{children, proxies, values};
+use super::{php_children, proxies, values};
 use crate::accounts;
 
 /// Options after `myriad wordpress`.
@@ -141,7 +141,7 @@ impl SiteOptions {
         match name {
             "--root" => self.root = value.into(),
             "--php" => self.php = value,
-            "--php-children" => self.children = Some(children::parse(&value)?),
+            "--php-children" => self.children = Some(php_children::parse(&value)?),
             "--listen" if self.listens.contains(&value) => {}
             "--listen" => self.listens.push(value),
             "--name" => values::add_names(&mut self.names, &value),

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use myriad_log::LogLevel;
 use sha2::{Digest, Sha256};
 
-use super::checked::{CheckedSite, content_of};
+use super::checked_site::{CheckedSite, content_of};
 use super::network;
 use super::options::SiteOptions;
-use super::placement::PluginPlacement;
+use super::plugin_placement::PluginPlacement;
 use super::prefix::prefix;
 use super::quoting::quoted;
 use super::site_files::{WritableFolder, as_owner, hex, random};
@@ -296,9 +296,9 @@ fn write_plugin(content: &WritableFolder, placement: PluginPlacement, connection
 mod tests {
     use std::fs;
 
-    use super::super::denied::DeniedSitePaths;
-    use super::super::kind::SiteKind;
+    use super::super::denied_paths::DeniedSitePaths;
     use super::super::layout::SiteLayout;
+    use super::super::site_kind::SiteKind;
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::kind::SiteKind;
+use super::site_kind::SiteKind;
 
 /// Returns the prefix: the value of `--prefix`, or its default.
 pub fn prefix(said: Option<&Path>) -> PathBuf {

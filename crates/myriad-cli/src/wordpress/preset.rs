@@ -1,8 +1,8 @@
 //! Running preset, and the options from which a reload generates it again.
 
-use super::kind::SiteKind;
 use super::options::SiteOptions;
 use super::site::PresetSite;
+use super::site_kind::SiteKind;
 
 /// Main configuration of a `myriad wordpress`: the text, and the options from which a reload generates it again.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::checked::{CheckedSite, CheckedSites, FailedSite};
+use super::checked_site::{CheckedSite, CheckedSites, FailedSite};
 use super::https::{self, HttpsOptions, SelfSigned};
 use super::options::SiteOptions;
 use super::plugin;

@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use super::checked::{CheckedSite, CheckedSites};
+use super::cache_plugin_files;
+use super::checked_site::{CheckedSite, CheckedSites};
 use super::https::HttpsOptions;
-use super::kind::SiteKind;
 use super::options::SiteOptions;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
-use super::written_pages;
-use super::{children, network, plugin, proxies, sites};
+use super::site_kind::SiteKind;
+use super::{network, php_children, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
 /// Lines that delimit a part of the preset, which is repeated for each pool of php-fpm or for each site.
@@ -116,7 +116,7 @@ impl SiteOptions {
 
     /// Returns the number of children of a pool of php-fpm.
     fn children_of(&self, php: &str) -> u32 {
-        self.children.or_else(|| children::of_running(php)).unwrap_or(children::UNKNOWN)
+        self.children.or_else(|| php_children::of_running(php)).unwrap_or(php_children::UNKNOWN)
     }
 }
 
@@ -136,13 +136,13 @@ impl CheckedSite {
         let memory = settings.get("memory");
         let status = Some(settings.get("status")).filter(|path| !path.is_empty());
         let status = status.map(|path| format!(" status={path}")).unwrap_or_default();
-        let written = written_pages::paths(&self.layout.content, &self.cache_plugins(has_plugin));
+        let written = cache_plugin_files::paths(&self.layout.content, &self.cache_plugins(has_plugin));
         // A plugin removes the file of a changed page, but the copy here is older and must expire soon.
         let (validity, grace) = match (written.is_empty(), settings.has("validity")) {
             (true, false) if self.kind == SiteKind::Php => ("10s", "10s"),
             (true, _) => (settings.get("validity"), "10m"),
             (false, true) => (settings.get("validity"), "1s"),
-            (false, false) => (written_pages::WRITTEN_VALIDITY, "1s"),
+            (false, false) => (cache_plugin_files::WRITTEN_VALIDITY, "1s"),
         };
         vec![
             ("search", settings.get("search").to_owned()),
@@ -266,7 +266,7 @@ fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::denied::DeniedSitePaths;
+    use super::super::denied_paths::DeniedSitePaths;
     use super::super::layout::SiteLayout;
     use super::super::settings::SiteSettings;
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{arity::Arity, contexts::Contexts, used::NameUse};
+use super::{arity::Arity, contexts::Contexts, name_use::NameUse};
 use crate::{
     diagnostic::Diagnostic,
     model::{AcmeIssuerConf, HttpConf, MainConf, RewriteStep, ServerConf, UpstreamConf},

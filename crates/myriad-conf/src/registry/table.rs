@@ -9,11 +9,10 @@ use std::{
 
 use super::{
     build_features::BuildFeature,
-    default,
+    builtin_families, default,
     directive::{DefaultValue, Directive, DirectiveStatus},
     family::{DirectiveFamily, ExamineBlock, ExamineHttp, ExamineLocation, ProtocolLanguage},
-    known::{self, known},
-    own,
+    known_directives::{self, known},
     suggest::nearest,
 };
 use crate::{
@@ -50,7 +49,7 @@ impl Registry {
         let mut directives: Vec<Directive> = Vec::new();
         let mut block_examinations = Vec::new();
         let (mut location_examinations, mut http_examinations) = (Vec::new(), Vec::new());
-        for family in own::FAMILIES.iter().chain(&features).chain(of_protocols) {
+        for family in builtin_families::FAMILIES.iter().chain(&features).chain(of_protocols) {
             let rows = family.rows.iter().cloned();
             directives.extend(rows.map(|row| Directive { family: family.name, ..row }));
             block_examinations.extend(family.examine_block);
@@ -59,7 +58,7 @@ impl Registry {
         }
         for ProtocolLanguage { protocol, families, .. } in &protocols {
             for DirectiveFamily { name, of_origins, .. } in
-                families.iter().chain(&own::OF_ORIGINS).chain(&features)
+                families.iter().chain(&builtin_families::OF_ORIGINS).chain(&features)
             {
                 directives.extend(of_origins.iter().filter_map(|row| row.named_for(*protocol, name)));
             }
@@ -148,7 +147,7 @@ impl Registry {
     /// Returns the most similar directive, preferring implemented directives.
     pub(crate) fn nearest_directive(&self, name: &str) -> Option<&str> {
         nearest(name, self.directives.iter().map(|directive| &*directive.name))
-            .or_else(|| nearest(name, known::all().map(|directive| directive.name)))
+            .or_else(|| nearest(name, known_directives::all().map(|directive| directive.name)))
     }
 
     /// Returns the whole registry for the docs: all directives, then all known names that are rejected.
@@ -161,7 +160,7 @@ impl Registry {
             status: directive.status,
             doc: directive.doc,
         });
-        let refused = known::all().map(|directive| DirectiveRow {
+        let refused = known_directives::all().map(|directive| DirectiveRow {
             name: directive.name.to_owned(),
             family: directive.module,
             contexts: String::new(),

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Builder, OpenLevel, base};
+use super::{Builder, OpenLevel, default_settings};
 use crate::{
     diagnostic::Diagnostic,
     model::{AcmeCertificateConf, AcmeIdentifier, AcmeIssuerConf, HttpConf, ServerConf, ServerName},
@@ -18,7 +18,7 @@ pub(crate) const VARIABLES: [&[u8]; 2] = [b"$acme_certificate", b"$acme_certific
 impl Builder<'_> {
     pub(super) fn acme_issuer(&mut self, node: &Node, http: &HttpConf) -> Option<AcmeIssuerConf> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
-        let mut issuer = base::acme_issuer(self.registry, name.clone(), node.span);
+        let mut issuer = default_settings::acme_issuer(self.registry, name.clone(), node.span);
         let errors = self.findings.len();
         // The name becomes part of a path.
         if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {

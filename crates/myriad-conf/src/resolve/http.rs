@@ -2,7 +2,7 @@
 
 use super::{
     Builder, OpenLevel,
-    base::{self, apply_setting},
+    default_settings::{self, apply_setting},
     location::{AppliedDirective, PendingRewrite, apply_or_step},
 };
 use crate::{
@@ -50,7 +50,7 @@ impl Builder<'_> {
     }
 
     fn server(&mut self, node: &Node, around: &Settings) -> ServerConf {
-        let mut server = base::server(self.registry, around, node.name.span);
+        let mut server = default_settings::server(self.registry, around, node.name.span);
         let mut level = OpenLevel::new(Contexts::SERVER);
         let mut steps = Vec::new();
         let mut locations = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::{
     Builder, OpenLevel,
-    base::{apply_setting, defaults},
+    default_settings::{apply_setting, defaults},
 };
 use crate::{
     diagnostic::Diagnostic,

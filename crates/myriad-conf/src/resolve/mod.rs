@@ -4,15 +4,15 @@
 //! then its inner blocks, which start from the result. The order of directives and blocks does not matter.
 
 pub(crate) mod acme;
-mod base;
 mod builder;
 mod checks;
+mod default_settings;
 mod folders;
 mod hints;
 mod http;
 mod level;
 mod location;
-mod lost;
+mod lost_definitions;
 mod stream;
 mod survey;
 
@@ -22,10 +22,10 @@ use crate::{
     parsed::{Node, ParsedConfiguration},
     registry::{BlockKind, Contexts, Registry, Set},
 };
-pub use base::defaults;
 use builder::Builder;
+pub use default_settings::defaults;
 use level::OpenLevel;
-use lost::LostDefinitions;
+use lost_definitions::LostDefinitions;
 pub use survey::Survey;
 use survey::{MAX_FINDINGS, truncate};
 
@@ -65,7 +65,7 @@ pub fn survey(parsed: &ParsedConfiguration, registry: &Registry) -> Survey {
 
 impl Builder<'_> {
     fn main(&mut self, nodes: &[Node]) -> (MainConf, Option<HttpConf>, Option<HttpConf>) {
-        let mut main = base::main_conf(self.registry);
+        let mut main = default_settings::main_conf(self.registry);
         let (mut http, mut stream) = (None, None);
         let mut level = OpenLevel::new(Contexts::MAIN);
         for node in nodes {

@@ -2,8 +2,8 @@
 
 use super::{
     Builder, OpenLevel,
-    base::{self, apply_setting},
     checks::Endpoint,
+    default_settings::{self, apply_setting},
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -52,7 +52,7 @@ impl Builder<'_> {
     }
 
     fn stream_server(&mut self, node: &Node, around: &Settings) -> ServerConf {
-        let mut server = base::server(self.registry, around, node.name.span);
+        let mut server = default_settings::server(self.registry, around, node.name.span);
         let mut level = OpenLevel::new(Contexts::STREAM_SERVER);
         for node in node.block.iter().flatten() {
             let Some(mut args) = self.accept(node, &mut level) else { continue };

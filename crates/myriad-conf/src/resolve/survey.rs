@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use super::lost::LostDefinitions;
+use super::lost_definitions::LostDefinitions;
 use crate::{
     diagnostic::{Diagnostic, Severity},
     model::Model,

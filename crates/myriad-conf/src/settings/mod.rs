@@ -7,6 +7,7 @@
 
 mod client;
 mod content;
+mod copy_on_write;
 mod error_log;
 mod feature_handler;
 mod features;
@@ -21,7 +22,6 @@ mod origin;
 mod origin_parts;
 mod origin_tls;
 mod protocol;
-mod shared;
 mod syslog;
 mod tls;
 
@@ -45,8 +45,8 @@ pub use origin_tls::OriginTlsSettings;
 pub use syslog::{SyslogConf, SyslogServer};
 pub use tls::{CertificateCache, OcspCache, OcspCheck, SessionCache, TlsSettings, VerifyClient};
 
+pub use copy_on_write::CopyOnWrite;
 pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};
-pub use shared::CopyOnWrite;
 
 use std::sync::Arc;
 

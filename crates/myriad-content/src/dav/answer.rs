@@ -1,8 +1,8 @@
 //! Common parts of all methods: blocking work, its response, and `Depth`.
 
 use bytes::Bytes;
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
+use myriad_exchange::responses::redirect;
 use myriad_http::uri::{EscapeKind, escape};
 use myriad_http::{Known, Method};
 use myriad_net::ResponseBody;

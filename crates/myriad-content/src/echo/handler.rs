@@ -7,9 +7,9 @@ use bytes::Bytes;
 use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 
-use myriad_exchange::answers::redirect::local_redirect_to;
 use myriad_exchange::exchange::{ContentResponse, Exchange, Handler, PhaseStep, media_type_of};
 use myriad_exchange::feature::PlannedHandler;
+use myriad_exchange::responses::redirect::local_redirect_to;
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_exchange::subrequest;
 use myriad_script::Template;

@@ -15,12 +15,12 @@ use myriad_upstream::with_descriptor;
 use crate::files::precompressed;
 #[cfg(feature = "nginx-extras")]
 use crate::random_index;
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::paths::{look_up, look_up_rechecking_absence, of_uri, rechecks_absence};
 use myriad_exchange::exchange::shortcut;
 use myriad_exchange::exchange::{ContentResponse, ResponseSource, media_type_of};
-use myriad_exchange::exchange::{Exchange, Handler, PendingStep, Request, StepFuture, scratch};
+use myriad_exchange::exchange::{Exchange, Handler, PendingStep, Request, StepFuture, exchange_buffers};
 use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, PhaseStep};
+use myriad_exchange::responses::redirect;
 use myriad_store::page::ProxiedFacts;
 
 /// Handler of files under the root, the default of a place without another handler.
@@ -114,7 +114,7 @@ fn shortcut(exchange: &mut Exchange) -> Option<PhaseStep> {
 
 /// Returns the entry of the URI's path, and the path if the file has to be loaded.
 fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_script::EvalError> {
-    scratch::with_buffer(|file| {
+    exchange_buffers::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
         of_uri(request, &request.route.uri, frame, file)?;
         let packed = precompressed::find(request, frame, file);
@@ -231,7 +231,7 @@ fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
             request.route.args = args;
             return Some(PhaseStep::Redirect);
         }
-        let found = scratch::with_buffer(|file| {
+        let found = exchange_buffers::with_buffer(|file| {
             of_uri(request, &request.route.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
             let entry = look(request, frame, file);
@@ -248,7 +248,7 @@ fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
 
 fn directory_without_index(exchange: &mut Exchange) -> PhaseStep {
     let Exchange { request, frame } = exchange;
-    scratch::with_buffer(|file| {
+    exchange_buffers::with_buffer(|file| {
         let _ = of_uri(request, &request.route.uri, frame, file);
         let entry = look_up(request, frame, file);
         let shown = file.iter().rposition(|&byte| byte != b'/').map_or(0, |last| last + 1);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::index::{FileName, HashedKeyRef, PurgeVerdict};
 
 use super::DiskStore;
-use crate::catalogue::{FileRole, IndexedFile, blocks_of, split_hash};
+use crate::file_index::{FileRole, IndexedFile, blocks_of, split_hash};
 use crate::format::{ContentKind, FormatError, variant_hash};
 use crate::load::{self, LoadedFile};
 use crate::page::{PageBody, PageId, ReadPage};

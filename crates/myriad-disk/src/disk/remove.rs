@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::index::{FileName, HashedKeyRef, PurgeVerdict};
 
 use super::DiskStore;
-use crate::catalogue::{FileRole, IndexedFile};
+use crate::file_index::{FileRole, IndexedFile};
 use crate::format::variant_hash;
 use crate::page::PageId;
 

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::index::FileName;
 
 use super::DiskStore;
-use crate::catalogue::FileRole;
+use crate::file_index::FileRole;
 use crate::format::{ContentKind, HEADER, Sections};
 use crate::page::{PageId, PageParts};
-use crate::stage::{FileCompletion, StagedFile, WriteFailure};
+use crate::staged_file::{FileCompletion, StagedFile, WriteFailure};
 
 /// Delay until a page with a new encoding is written again, in milliseconds.
 const REWRITE_DELAY_MS: u64 = 2000;

@@ -7,33 +7,33 @@
 //! | `table` | look-up table: from the hash of a key to a slot |
 //! | `s3_fifo`, `ghost` | eviction order in both tiers; recently evicted values |
 //! | `labels` | index from labels (URL or tag) to slots |
-//! | `notes` | small facts about keys that are not stored |
-//! | `ledger` | the cap on bytes |
+//! | `key_notes` | small facts about keys that are not stored |
+//! | `zone_budget` | the cap on bytes |
 //! | `metadata` | callers' metadata of a page, and its stored form |
 //! | `purge/` | purges: requests, purges in force, records for a restart |
-//! | `ticket` | waiting for a value from another thread |
+//! | `oneshot` | waiting for a value from another thread |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Waiting uses [`std::task`] wakers.
 
 mod ghost;
 mod key;
+mod key_notes;
 mod labels;
-mod ledger;
 mod metadata;
 mod name;
-mod notes;
+mod oneshot;
 mod purge;
 mod s3_fifo;
 mod selection;
 mod table;
-mod ticket;
+mod zone_budget;
 
 pub use key::{HashedKey, HashedKeyRef, KeyRef, Seed};
+pub use key_notes::KeyNotes;
 pub use labels::{LabelIndex, LabelWalk};
-pub use ledger::ZoneBudget;
 pub use metadata::{Metadata, PurgePredicate};
 pub use name::FileName;
-pub use notes::KeyNotes;
+pub use oneshot::{ValueReceiver, ValueSender, value_channel};
 pub use purge::{
     ExactPurge, FinishedPurge, LivePurges, LoggedPurge, MAX_RULE_LEN, PurgeCount, PurgeError, PurgeFuture,
     PurgeKind, PurgeLogContents, PurgeNumbers, PurgeRecord, PurgeScope, PurgeSet, PurgeVerdict, Purgeable,
@@ -42,4 +42,4 @@ pub use purge::{
 pub use s3_fifo::{EvictionPosition, Lane, S3Fifo};
 pub use selection::Selection;
 pub use table::SlotTable;
-pub use ticket::{ValueReceiver, ValueSender, value_channel};
+pub use zone_budget::ZoneBudget;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::index::{ExactPurge, FileName, PurgeCount, PurgeKind, PurgeSet};
 
 use super::Purges;
-use crate::catalogue::{FileRole, IndexedFile};
+use crate::file_index::{FileRole, IndexedFile};
 use crate::format::ContentKind;
 use crate::memory_tier::MemoryTier;
 use crate::read;

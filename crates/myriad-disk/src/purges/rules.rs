@@ -9,7 +9,7 @@ use crate::index::PurgeVerdict;
 
 use super::Purges;
 use super::round::PurgeRound;
-use crate::catalogue::{FileRole, IndexedFile};
+use crate::file_index::{FileRole, IndexedFile};
 use crate::memory_tier::MemoryTier;
 use crate::read;
 

@@ -7,10 +7,10 @@ use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead};
 use myriad_net::RequestBody;
 
-use super::cache_facts::CacheState;
+use super::cache_state::CacheState;
+use super::exchange_buffers::ExchangeBuffers;
 use super::lineage::{Lineage, MAX_DEPTH, TooMany};
 use super::parts::{Route, UriForm};
-use super::scratch::ExchangeBuffers;
 use super::{BufferedBody, Exchange, Request, Slice};
 
 /// Fields removed from subrequests: those that would make the response partial, conditional, encoded or a tunnel, and

@@ -15,7 +15,7 @@ impl Environment for Request {
 
     fn trace(&self, what: Trace<'_>) {
         if let Some(sink) = &self.received.sink {
-            super::watch::script(&**sink, self, what);
+            super::script_trace::script(&**sink, self, what);
         }
     }
 

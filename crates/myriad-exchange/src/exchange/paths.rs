@@ -5,7 +5,7 @@ use std::sync::Arc;
 use myriad_files::{FileCache, PathEntry, PathResolution};
 use myriad_script::{EvalError, Frame};
 
-use super::{Request, scratch};
+use super::{Request, exchange_buffers};
 use crate::runtime::Rooting;
 
 /// Appends `$document_root`.
@@ -51,7 +51,7 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution
         Some(symlinks) if let Some(from) = symlinks.from.as_static() => {
             PathResolution::to(path, symlinks.rule, from)
         }
-        Some(symlinks) => scratch::with_buffer(|from| {
+        Some(symlinks) => exchange_buffers::with_buffer(|from| {
             // If the prefix cannot be evaluated, no part of the path is trusted.
             if symlinks.from.eval(request, frame, from).is_err() {
                 from.clear();
@@ -66,7 +66,7 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution
 /// elsewhere links are followed like the system does.
 pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     let Some(symlinks) = &request.place().files.symlinks else { return PathResolution::Free };
-    scratch::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
+    exchange_buffers::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
         Ok(()) if !from.is_empty() && path.starts_with(from) => PathResolution::to(path, symlinks.rule, from),
         _ => PathResolution::Free,
     })

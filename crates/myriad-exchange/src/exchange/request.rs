@@ -8,10 +8,10 @@ use myriad_http::{Known, Method, RequestHead};
 use myriad_net::{Connection, RequestBody};
 use myriad_script::Frame;
 
-use super::cache_facts::CacheState;
+use super::cache_state::CacheState;
+use super::exchange_buffers;
+use super::exchange_buffers::ExchangeBuffers;
 use super::parts::{ErrorState, IncomingRequest, RequestOutcome, Route, ShortcutFacts, Upload};
-use super::scratch;
-use super::scratch::ExchangeBuffers;
 use super::{LimitResults, OriginState};
 use crate::runtime::{Place, RealIp, Runtime, VirtualServer};
 use crate::worker::Generation;
@@ -202,7 +202,7 @@ impl Exchange {
         connection: &Rc<Connection>,
         body: RequestBody,
     ) -> Box<Self> {
-        let mut scratch = scratch::take();
+        let mut scratch = exchange_buffers::take();
         std::mem::swap(&mut *scratch.head, head);
         let frame = scratch.frame.take().unwrap_or_default();
         // Allocating first lets the value of 1 KB be constructed in place.
@@ -221,7 +221,7 @@ impl Exchange {
         if let Some(head) = self.request.origin.and_then(|origin| origin.head) {
             myriad_upstream::give_head(head);
         }
-        scratch::recycle(scratch::ExchangeBuffers {
+        exchange_buffers::recycle(exchange_buffers::ExchangeBuffers {
             head: self.request.received.head,
             uri: self.request.route.uri,
             args: self.request.route.args,

@@ -10,7 +10,7 @@ use myriad_script::{EvalError, Template};
 use myriad_upstream::{OriginTls, Protocol, RequestPayload};
 
 use super::request_rules::RequestRules;
-use super::who::UpstreamTarget;
+use super::upstream_target::UpstreamTarget;
 use crate::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 
 /// Reason why a request could not be created; the client gets 500.

@@ -9,12 +9,12 @@
 //! A child runs the phases of a request, except access (its parent was checked), conditions, ranges and `add_header`.
 //! It is owned by the future or the body for which its parent waits, so it is cancelled with its parent.
 
-mod ask;
 mod body;
 mod child;
-mod follow;
-mod subanswer;
+mod execution;
+mod follow_up;
+mod response;
 
-pub use ask::{SubrequestFuture, begin, execute, execute_in_place, target};
-pub use follow::follow;
-pub use subanswer::SubrequestResponse;
+pub use execution::{SubrequestFuture, begin, execute, execute_in_place, target};
+pub use follow_up::follow;
+pub use response::SubrequestResponse;

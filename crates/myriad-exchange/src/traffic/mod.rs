@@ -4,8 +4,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `served` | requests of one worker by version, cache status and class of robot |
-//! | `histogram`, `codes`, `named`, `tls` | durations; responses by status; counts by name; handshakes |
+//! | `served_requests` | requests of one worker by version, cache status and class of robot |
+//! | `histogram`, `codes`, `named_counts`, `tls` | durations; responses by status; counts by name; handshakes |
 //! | `queues` | requests in the queues of origins |
 //! | `zone` | requests of a server or of locations with a name (`status_zone`) |
 //! | `zones` | counters that survive reloads |
@@ -19,7 +19,7 @@
 //! | `key` | key: a kind, its zone, and a name |
 //! | `counts` | counts of one key by one worker, and the figures of a finished request |
 //! | `times` | durations of the latest requests |
-//! | `board` | all keys of one worker, of bounded size |
+//! | `table` | all keys of one worker, of bounded size |
 //! | `slots` | counts that a worker needs for each request, without a lookup by key |
 //! | `sums` | sums of the counts of all workers |
 //!
@@ -33,32 +33,32 @@
 //! Only its worker writes a count, so that no request waits for another worker. A reset removes the counts from the
 //! board; the worker detects by the board's epoch that it has to look up new counts.
 
-mod board;
 mod codes;
 mod counts;
 mod histogram;
 mod key;
-mod named;
+mod named_counts;
 mod queues;
-mod served;
+mod served_requests;
 mod slots;
 mod snapshot;
 mod sums;
+mod table;
 mod times;
 mod tls;
 mod zone;
 mod zones;
 
-pub use board::{KeyClass, TrafficTable};
 pub use counts::{MAX_BUCKETS, Sample, TrafficCounts};
 pub use histogram::TimeHistogram;
 pub use key::{TrafficKey, TrafficKind};
 pub use myriad_store::page::{CacheZoneCount, ZoneSums as CacheZoneSums};
 pub use queues::{QUEUE_ENDS, QueueCounts, QueueEnd, QueueSums};
-pub use served::{CACHE_NAMES, CacheSums, Served, ServedCounts, VERSION_NAMES};
+pub use served_requests::{CACHE_NAMES, CacheSums, Served, ServedCounts, VERSION_NAMES};
 pub use slots::TrafficSlots;
 pub use snapshot::{SavedSums, TrafficSnapshot, UpstreamSums};
 pub use sums::{DurationSums, TrafficSums, all};
+pub use table::{KeyClass, TrafficTable};
 pub use times::{Average, LAST_TIMES};
 pub use tls::{TlsEnd, TlsSums};
 pub use zone::{TrafficZone, ZoneKind, ZoneSums, classes};

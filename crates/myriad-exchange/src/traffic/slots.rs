@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::board::TrafficTable;
 use super::counts::TrafficCounts;
+use super::table::TrafficTable;
 
 /// Counts by a number assigned by the configuration, which replaces the lookup of a key.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use myriad_store::page::ZoneSums as CacheZoneSums;
 use myriad_upstream::PeerSnapshot;
 
 use super::queues::QueueSums;
-use super::served::{CACHES, CacheSums, ServedSums, VERSION_NAMES};
+use super::served_requests::{CACHES, CacheSums, ServedSums, VERSION_NAMES};
 use super::tls::TlsSums;
 use super::zone::{ZoneKind, ZoneSums};
 use crate::counters::Snapshot;

@@ -4,26 +4,26 @@
 //! 4096 bytes, streams by the number of opened streams, bodies by their windows. A connection error terminates the
 //! connection. A stream error terminates the stream, and the connection opens no further streams.
 
-mod alive;
-mod answers;
 mod control;
+mod liveness;
 mod requests;
 mod response;
+mod responses;
 mod stream;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::abuse_budget::AbuseBudget;
 use super::block::PartialHeaderBlock;
 use super::error::{ConnectionError, ErrorCode};
 use super::frame::{FrameHeader, kind};
 use super::hpack::{HpackDecoder, HpackEncoder};
 use super::output::OutputQueue;
-use super::patience::AbuseBudget;
 use super::settings::{self, PeerSettings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};
 use crate::{Fields, ParseError, ResponseHead};
-use alive::LivenessCheck;
+use liveness::LivenessCheck;
 use stream::ClientStreams;
 
 /// Maximum size of a header block in bytes, both compressed and decompressed. The limit of a response is lower, but a

@@ -8,12 +8,12 @@ mod stream;
 
 use std::ops::Range;
 
+use super::abuse_budget::AbuseBudget;
 use super::block::PartialHeaderBlock;
 use super::error::{ConnectionError, ErrorCode};
 use super::frame::{FrameHeader, kind};
 use super::hpack::{HpackDecoder, HpackEncoder};
 use super::output::OutputQueue;
-use super::patience::AbuseBudget;
 use super::request::HeadBuffers;
 use super::settings::{self, PeerSettings};
 use super::{FRAME_HEADER, MAX_FRAME, PREFACE};

@@ -4,7 +4,7 @@ use myriad_conf::model::LogEscape;
 use myriad_http::eight_bytes::{HIGH, ONES, equal};
 use myriad_script::ValueForm;
 
-use crate::escaped::is_unsafe;
+use crate::escape::is_unsafe;
 
 /// Appends an escaped value, which cannot terminate its line or, except with `none`, the quotes around it.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {

@@ -111,6 +111,6 @@ async fn wait_before_close(
         close_wait::wait_for_refresh(connection, behind).await;
     }
     if let Some(timeouts) = linger {
-        crate::linger::run(connection, timeouts).await;
+        crate::lingering_close::run(connection, timeouts).await;
     }
 }

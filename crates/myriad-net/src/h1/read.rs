@@ -7,9 +7,9 @@ use myriad_http::h1::{ParseStatus, parse_request};
 use myriad_http::h2::PREFACE;
 use myriad_http::proxy_protocol::{self, HeaderParseStatus};
 
+use crate::client_timeouts::{AS_MOVED, ClientTimeLimits, ClientTimeouts, MinRate};
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
-use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts, MinRate};
 use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 

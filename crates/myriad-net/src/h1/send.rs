@@ -9,10 +9,10 @@ use bytes::{Buf, Bytes};
 use myriad_http::body::BoxBody;
 use myriad_http::h1::encode_chunk_head;
 
+use crate::client_timeouts::{ClientTimeLimits, ClientTimeouts, TimeoutReason};
 use crate::connection::Connection;
-use crate::pace::ResponsePacer;
-use crate::patience::{ClientTimeLimits, ClientTimeouts, TimeoutReason};
 use crate::response::{Response, ResponseBody};
+use crate::response_pacer::ResponsePacer;
 
 /// Maximum number of bytes gathered before a write.
 const GATHER: usize = 64 * 1024;

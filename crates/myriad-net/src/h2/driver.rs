@@ -1,6 +1,6 @@
 //! Main loop of a connection.
 
-mod watch;
+mod timeouts;
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -10,13 +10,13 @@ use std::task::{Context, Poll, Waker};
 use myriad_http::h2::{FinishedStream, Http2ServerConfig};
 use myriad_http::{RequestHead, h2};
 
+use super::buffered_bytes::ConnectionBufferedBytes;
 use super::exchange::{self, ExchangeStage, Http2Exchange};
-use super::held_bytes::ConnectionBufferedBytes;
 use super::wake::WokenStreams;
+use crate::client_timeouts::{ClientTimeouts, TimeoutReason};
 use crate::clock::{monotonic_ms, now_ms};
 use crate::connection::Connection;
 use crate::deadline::{self, Deadline};
-use crate::patience::{ClientTimeouts, TimeoutReason};
 use crate::service::{Http2Limits, Service};
 use crate::timeouts::Timeouts;
 

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::wake::{StreamWaker, WokenStreams};
+use crate::client_timeouts::{AS_MOVED, ClientTimeLimits, ClientTimeouts, TimeoutReason};
 use crate::deadline::Deadline;
 use crate::multiplex::{BodyFeed, OutgoingBody};
-use crate::patience::{AS_MOVED, ClientTimeLimits, ClientTimeouts, TimeoutReason};
 use crate::response::{Response, ResponseText, SentReport};
 
 /// Request in progress.

@@ -14,9 +14,9 @@
 //! the bodies are shared with the store. An idle connection holds the codec's tables and no buffer: reads use one
 //! buffer per worker, and only a partial frame is stored.
 
+mod buffered_bytes;
 mod driver;
 mod exchange;
-mod held_bytes;
 mod read;
 mod streams;
 mod wake;
@@ -26,7 +26,7 @@ use std::rc::Rc;
 
 use crate::connection::Connection;
 use crate::h1::close_wait;
-use crate::linger;
+use crate::lingering_close;
 use crate::service::Service;
 use driver::{CloseReason, Driver};
 
@@ -45,7 +45,7 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
         CloseReason::TooSlow => connection.socket.reset_on_close(),
         CloseReason::TimedOut if timeouts.reset_timed_out => connection.socket.reset_on_close(),
         CloseReason::ShutDown if timeouts.lingering_ms > 0 && !connection.is_evicted() => {
-            linger::run(connection, timeouts).await;
+            lingering_close::run(connection, timeouts).await;
         }
         CloseReason::Gone | CloseReason::TimedOut | CloseReason::ShutDown => {}
     }

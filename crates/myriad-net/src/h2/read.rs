@@ -10,9 +10,9 @@ use myriad_http::{Known, Method, ParseError, RequestHead};
 
 use super::driver::{Driver, READ_AHEAD_STREAM};
 use super::exchange::{ExchangeStage, Http2Exchange};
-use crate::memory_figures;
+use crate::client_timeouts::AS_MOVED;
+use crate::memory_counters;
 use crate::multiplex::BodyFeed;
-use crate::patience::AS_MOVED;
 use crate::request_body::RequestBody;
 use crate::service::{Rejection, Service, ServiceOutcome};
 
@@ -61,7 +61,7 @@ impl<S: Service> Driver<S> {
             };
             if let Some(head) = &mut self.head {
                 // The rate is checked at the next poll.
-                let rate = crate::patience::MinRate::NONE;
+                let rate = crate::client_timeouts::MinRate::NONE;
                 let _ = head.1.record_transfer(count as u64, &head.0, rate, AS_MOVED);
             }
             count
@@ -159,7 +159,7 @@ impl<S: Service> Driver<S> {
     /// Updates the client's window by the body bytes read, and sends `100 Continue` if required.
     pub(super) fn update_window(&mut self, stream: u32) {
         let (may_widen, preread) =
-            (self.read_ahead < READ_AHEAD && !memory_figures::is_short(), u64::from(self.limits.preread));
+            (self.read_ahead < READ_AHEAD && !memory_counters::is_short(), u64::from(self.limits.preread));
         let Some(exchange) = self.exchange(stream) else { return };
         let Some(feed) = &exchange.feed else { return };
         let (released, go_on) = (feed.take_released(), feed.take_continue());

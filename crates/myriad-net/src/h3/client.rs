@@ -17,15 +17,15 @@ use myriad_http::{RequestHead, ResetBudget};
 use quinn_proto::{Connection as Quic, Dir, StreamId, Transmit, VarInt};
 
 use super::address_proof::AddressProof;
-use super::moved::{FrameCounters, SendDecision, UnvalidatedAddress};
 use super::request::RequestStream;
-use super::sending::EncodeBuffers;
+use super::response_sender::EncodeBuffers;
 use super::settings::QuicSettings;
 use super::stream_wakes::{StreamWake, StreamWakes};
+use super::unvalidated_address::{FrameCounters, SendDecision, UnvalidatedAddress};
+use crate::client_timeouts::MinRate;
 use crate::connection::Connection;
+use crate::connection_limiter::ClientGuard;
 use crate::deadline;
-use crate::patience::MinRate;
-use crate::seats::ClientGuard;
 use crate::service::{ConnectionEvent, Service};
 
 /// Minimum and maximum time for which a connection is retained after its GOAWAY.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::BytesMut;
 use quinn_udp::{RecvMeta, UdpSocketState};
 
-use super::crossing::Datagram;
+use super::worker_inboxes::Datagram;
 use crate::transport::Registered;
 
 /// Number of buffers filled by one system call; each may contain several datagrams of one sender, joined by the kernel.

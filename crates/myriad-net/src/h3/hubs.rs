@@ -6,10 +6,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use super::hub::QuicListener;
-use super::place::QuicWorkerSockets;
-use super::users::{AcceptorRefs, WeakAcceptorRefs};
-use crate::seats::ConnectionLimiter;
+use super::acceptor_refs::{AcceptorRefs, WeakAcceptorRefs};
+use super::listener::QuicListener;
+use super::worker_sockets::QuicWorkerSockets;
+use crate::connection_limiter::ConnectionLimiter;
 use crate::service::Service;
 
 /// QUIC listeners of one worker, by number.

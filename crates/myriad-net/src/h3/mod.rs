@@ -16,33 +16,33 @@
 //! clients must validate their address with a Retry), unknown connection IDs by stateless resets. An address that has
 //! not been validated gets at most three times the bytes that it sent (RFC 9000 section 8.1).
 
+mod acceptor_refs;
 mod address_proof;
 mod cid;
 mod client;
-mod crossing;
 mod datagram_socket;
 mod handshakes;
-mod hub;
 mod hubs;
-mod moved;
-mod place;
+mod listener;
 mod relay;
 mod request;
+mod response_sender;
 mod secret;
-mod sending;
 mod settings;
 mod stream_wakes;
 mod timers;
 mod tls;
 mod tokens;
-mod users;
+mod unvalidated_address;
+mod worker_inboxes;
+mod worker_sockets;
 
-pub use crossing::WorkerInboxes;
+pub(crate) use acceptor_refs::AcceptorRefs;
 pub(crate) use hubs::Hubs;
-pub use place::{QuicListenerShare, QuicWorkerSockets};
 pub use relay::{QuicRelay, examine_relayed};
 pub use secret::QuicSecret;
 pub use settings::QuicSettings;
 pub use tls::ChooseTls;
 pub use tokens::QuicTokens;
-pub(crate) use users::AcceptorRefs;
+pub use worker_inboxes::WorkerInboxes;
+pub use worker_sockets::{QuicListenerShare, QuicWorkerSockets};

@@ -29,7 +29,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 
 use super::cid::CidOwner;
-use super::crossing::{Datagram, WorkerInboxes};
+use super::worker_inboxes::{Datagram, WorkerInboxes};
 use crate::quic_process::{QuicProcess, Standing, listener_id};
 pub use message::examine as examine_relayed;
 use message::{LONGEST, RelayMessage};

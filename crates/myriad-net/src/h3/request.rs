@@ -9,7 +9,7 @@ use bytes::Bytes;
 use myriad_http::h3::RequestReader;
 use myriad_http::{ParseError, RequestHead};
 
-use super::sending::ResponseSender;
+use super::response_sender::ResponseSender;
 use crate::multiplex::BodyFeed;
 use crate::response::Response;
 

@@ -8,7 +8,7 @@ use quinn_proto::{ServerConfig, TransportConfig, VarInt};
 use super::address_proof::AddressProof;
 use super::tls::{ChooseTls, QuicServerCrypto};
 use super::tokens::QuicTokens;
-use crate::patience::MinRate;
+use crate::client_timeouts::MinRate;
 
 /// Maximum number of unacknowledged response bytes per connection. Cached pages are not copied for it.
 const SEND_WINDOW: u64 = 1 << 20;

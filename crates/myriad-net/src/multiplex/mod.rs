@@ -8,10 +8,10 @@
 //! - the body of a response is an [`OutgoingBody`]: the driver takes pieces as the stream's window allows;
 //! - an interim response (103) is passed to the driver as an [`Interim`].
 
-mod feed;
+mod body_feed;
 mod interim;
-mod outgoing;
+mod outgoing_body;
 
-pub use feed::BodyFeed;
+pub use body_feed::BodyFeed;
 pub use interim::{Interim, Interims};
-pub use outgoing::OutgoingBody;
+pub use outgoing_body::OutgoingBody;

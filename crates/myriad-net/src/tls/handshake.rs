@@ -10,8 +10,8 @@ use myriad_http::proxy_protocol::{self, HeaderParseStatus};
 use rustls::server::{Accepted, Acceptor};
 use rustls::{ServerConfig, ServerConnection};
 
-use super::greeter::HandshakeCallbacks;
 use super::half_open::HalfOpenGuard;
+use super::handshake_callbacks::HandshakeCallbacks;
 use super::session::TransportIo;
 use super::{ClientOffer, TlsFacts, TlsSession, with_client_scheme};
 use crate::connection::Connection;

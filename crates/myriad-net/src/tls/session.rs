@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use rustls::ServerConnection;
 
 use super::records::RecordSizer;
-use crate::memory_figures::{CountedBytes, SESSIONS};
+use crate::memory_counters::{CountedBytes, SESSIONS};
 use crate::transport::Transport;
 
 /// Maximum number of plain bytes encrypted at once: bytes that a slow client has not read stay unencrypted.

@@ -5,7 +5,7 @@ use myriad_script::EvalError;
 
 use super::CgiPlace;
 use super::pairs::{Pairs, push_name};
-use myriad_exchange::exchange::{Exchange, FetchPurpose, scratch};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, exchange_buffers};
 use myriad_exchange::runtime::RequestRules;
 
 /// Writes the environment of the current place.
@@ -19,7 +19,7 @@ pub(crate) fn write(
     purpose: FetchPurpose<'_>,
     params: &mut impl Pairs,
 ) -> Result<(), EvalError> {
-    scratch::with_buffer(|value| push_params(exchange, place, purpose, value, params))?;
+    exchange_buffers::with_buffer(|value| push_params(exchange, place, purpose, value, params))?;
     if rules.pass_fields {
         push_fields(exchange, place, purpose, params);
     }

@@ -9,7 +9,7 @@ use super::place::FastCgiPlace;
 use super::settings::FastCgiSettings;
 use super::variables::VARIABLES;
 use crate::cgi::CgiPlace;
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: VARIABLES, compile };

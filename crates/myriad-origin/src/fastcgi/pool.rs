@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Weak as Shared};
 
 use bytes::Bytes;
-use myriad_access::shield::origin_queue::{PoolWatch, WatchedLocation};
+use myriad_access::origin_protection::origin_queue::{PoolWatch, WatchedLocation};
 use myriad_conf::settings::NextUpstream;
 use myriad_exchange::runtime::{OriginGroup, OriginTarget, PlaceId};
 use myriad_exchange::worker::Generation;

@@ -7,7 +7,7 @@ use myriad_http::Known;
 use super::language::{GRPC, LANGUAGE};
 use super::place::GrpcPlace;
 use crate::OriginCompiler;
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 use crate::http::{HttpPlace, PassUrl, compile_target, sent_fields};
 use crate::tls;
 

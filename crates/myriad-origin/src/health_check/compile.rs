@@ -8,8 +8,8 @@ use myriad_http::grpc_health;
 use myriad_script::Regex;
 use myriad_upstream::CheckRules;
 
+use super::conditions::{FieldRule, HealthConditions, HealthRule};
 use super::grpc::GrpcRule;
-use super::judge::{FieldRule, HealthConditions, HealthRule};
 use super::settings::{FieldTest, HealthCheckSettings, MatchCondition, MatchSettings};
 
 /// Directive prefix of the protocol whose servers are checked by a gRPC call.

@@ -5,9 +5,9 @@
 //! workers; a single worker runs the checks.
 
 mod compile;
+mod conditions;
 mod directives;
 mod grpc;
-mod judge;
 mod probe;
 mod settings;
 #[cfg(test)]

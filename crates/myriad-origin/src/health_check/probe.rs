@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::compile::HealthCheckPlace;
 use super::grpc::GrpcRule;
-use crate::{bind, make};
+use crate::{bind, build_request};
 
 /// Maximum number of body bytes that are evaluated, as in nginx.
 const MAX_BODY: usize = 256 << 10;
@@ -153,7 +153,7 @@ fn request(
     let attempts: Attempts = exchange.request.origin_mut().attempts.clone();
     let message = |rule: &GrpcRule| RequestPayload::Bytes(rule.message());
     let payload = check.grpc.as_ref().map_or(RequestPayload::Empty, message);
-    let made = make::make(exchange, origin, FetchPurpose::Visitor, payload, attempts);
+    let made = build_request::make(exchange, origin, FetchPurpose::Visitor, payload, attempts);
     let mut request = made.map_err(|_| "the request could not be created".to_owned())?;
     request.bind = bind::address(exchange, &origin.fetch);
     request.queues = false;

@@ -5,7 +5,7 @@ use myriad_conf::{Diagnostic, MemoryLoader, survey};
 use myriad_http::ResponseHead;
 use myriad_script::Regex;
 
-use super::judge::{FieldRule, HealthConditions, HealthRule};
+use super::conditions::{FieldRule, HealthConditions, HealthRule};
 
 const GROUP: &str = "upstream g { server 127.0.0.1:1; }";
 

@@ -14,7 +14,7 @@ use super::place::{HttpPlace, ReplacedFields, SentFields};
 use super::rewriting::Rewriting;
 use super::settings::{HttpSettings, HttpVersion};
 use super::variables::VARIABLES;
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 use crate::tls;
 use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;

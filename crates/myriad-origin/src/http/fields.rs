@@ -7,9 +7,9 @@ use myriad_script::{EvalError, Frame};
 use super::cookies;
 use super::place::HttpPlace;
 use super::rewriting::{Rewriting, apply};
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::responses::redirect;
 
 /// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response.
 pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut ContentResponse) {

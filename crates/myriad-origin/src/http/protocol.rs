@@ -8,7 +8,7 @@ use myriad_upstream::RequestPayload;
 use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::{fields, request, uri, url};
-use crate::nominated::ConnectionListedFields;
+use crate::connection_listed_fields::ConnectionListedFields;
 use crate::tls;
 use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};

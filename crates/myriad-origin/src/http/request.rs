@@ -15,9 +15,9 @@ use myriad_upstream::{Protocol, RequestPayload};
 use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri::{url, write_uri};
-use crate::nominated::ConnectionListedFields;
+use crate::connection_listed_fields::ConnectionListedFields;
 use crate::upgrade;
-use myriad_exchange::exchange::{Exchange, FetchPurpose, Request, scratch};
+use myriad_exchange::exchange::{Exchange, FetchPurpose, Request, exchange_buffers};
 use myriad_exchange::runtime::RequestRules;
 
 /// Builds the HTTP request of the current place: its head, method and body.
@@ -68,7 +68,7 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     let Exchange { request, frame } = exchange;
     match &http.method {
         _ if request.route.as_get => head.extend_from_slice(b"GET"),
-        Some(template) => scratch::with_buffer(|method| {
+        Some(template) => exchange_buffers::with_buffer(|method| {
             template.eval(request, frame, method)?;
             head.extend(method.iter().filter(|byte| byte.is_ascii_graphic()));
             Ok::<_, EvalError>(())

@@ -6,7 +6,7 @@ use myriad_conf::settings::Settings;
 use super::language::{GzipFlag, LANGUAGE};
 use super::place::MemcachedPlace;
 use crate::OriginCompiler;
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };

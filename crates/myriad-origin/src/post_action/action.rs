@@ -9,7 +9,7 @@ use myriad_exchange::subrequest;
 use myriad_log::LogLevel;
 
 use super::directives::PostActionSettings;
-use crate::under_way::{BackgroundRequests, MAX_CONCURRENT};
+use crate::background_requests::{BackgroundRequests, MAX_CONCURRENT};
 
 thread_local! {
     /// Counter of actions of this worker.

@@ -2,7 +2,7 @@
 //! access log contains one line for both: the URI, status and upstream data of the action, and the data sent to the
 //! client.
 //!
-//! Their number per worker is limited by [`MAX_CONCURRENT`](crate::under_way::MAX_CONCURRENT); actions beyond it are omitted.
+//! Their number per worker is limited by [`MAX_CONCURRENT`](crate::background_requests::MAX_CONCURRENT); actions beyond it are omitted.
 
 mod action;
 mod directives;

@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 use super::language::{LANGUAGE, SCGI};
 use super::place::ScgiPlace;
 use crate::cgi::{CgiOrigin, CgiPlace};
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };

@@ -2,9 +2,9 @@
 
 mod answer;
 mod cgi;
+mod completing_fetch;
 mod http_answer;
 mod http_request;
 mod http_uri;
-mod led;
-mod to_the_end;
+mod respond;
 mod upload;

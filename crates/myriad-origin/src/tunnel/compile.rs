@@ -10,7 +10,7 @@ use myriad_exchange::runtime::{OriginGroup, OriginTarget};
 use super::language::{LANGUAGE, REMEDY};
 use super::place::TunnelPlace;
 use crate::OriginCompiler;
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };

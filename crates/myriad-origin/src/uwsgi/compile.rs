@@ -8,7 +8,7 @@ use super::language::{LANGUAGE, UWSGI};
 use super::place::UwsgiPlace;
 use super::settings::Modifiers;
 use crate::cgi::{CgiOrigin, CgiPlace};
-use crate::compiled::{CompiledProtocol, CompiledTarget};
+use crate::compiled_protocol::{CompiledProtocol, CompiledTarget};
 
 pub(crate) static PROTOCOL: CompiledProtocol =
     CompiledProtocol { language: LANGUAGE, variables: &[], compile };

@@ -4,7 +4,7 @@ use myriad_encode::{Coding, CodingSet};
 use myriad_http::Known;
 use myriad_http::accept::AcceptEncoding;
 
-use super::offered::covers;
+use super::eligibility::covers;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OfferRules;
 use myriad_store::page::ProxiedFacts;

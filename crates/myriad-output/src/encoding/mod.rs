@@ -2,18 +2,18 @@
 
 mod choice;
 mod compile;
+mod compression;
 mod directives;
-mod offered;
-mod on_the_way;
-mod proxied;
+mod eligibility;
+mod gzip_proxied;
 mod settings;
 mod variables;
 
 pub use choice::{Encodings, accepted, encodings, is_compressed};
 pub use compile::offer;
+pub(super) use compression::encode;
+pub(super) use gzip_proxied::proxied_facts;
 use myriad_exchange::feature::Feature;
-pub(super) use on_the_way::encode;
-pub(super) use proxied::proxied_facts;
 
 /// Feature entry of `gzip*`, with the variables of codings.
 pub const GZIP: Feature = Feature::new("encoding", directives::GZIP).with_variables(variables::VARIABLES);

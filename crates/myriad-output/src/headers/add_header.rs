@@ -4,7 +4,7 @@ use myriad_net::ResponseText;
 use myriad_script::Frame;
 
 use super::expires::is_decorated;
-use myriad_exchange::exchange::{Request, scratch};
+use myriad_exchange::exchange::{Request, exchange_buffers};
 use myriad_exchange::runtime::Place;
 
 /// Adds the fields; each may read the previous fields (`$sent_http_*`). Private responses receive no freshness fields.
@@ -36,7 +36,7 @@ pub(crate) fn add(
             request.outcome.head.fields.clear();
             request.outcome.head.fields.extend_from_slice(head.fields());
         }
-        scratch::with_buffer(|value| {
+        exchange_buffers::with_buffer(|value| {
             // A field that cannot be evaluated is omitted; the response itself is valid.
             if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
                 value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));

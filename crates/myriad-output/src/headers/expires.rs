@@ -8,7 +8,7 @@ use myriad_log::local_time;
 use myriad_script::{Frame, Template};
 
 use super::parse_expires::parse_expires;
-use myriad_exchange::exchange::{Request, scratch};
+use myriad_exchange::exchange::{Request, exchange_buffers};
 use myriad_exchange::runtime::ExpiresRule;
 
 /// Result of `expires` for a response.
@@ -94,7 +94,7 @@ fn evaluate(
         },
         ExpiresRule::Daily(second) => ExpiresResult::In(until_daily(*second, now_s)),
         ExpiresRule::Variable { text: template, modified } => {
-            let parsed = scratch::with_buffer(|text| {
+            let parsed = exchange_buffers::with_buffer(|text| {
                 template.eval(request, frame, text).ok()?;
                 // As in nginx, an invalid or empty value leaves the fields unchanged.
                 parse_expires(text, *modified).filter(|_| !text.is_empty())

@@ -5,7 +5,7 @@ use myriad_net::ResponseBody;
 
 use super::expires::is_decorated;
 use myriad_exchange::exchange::ContentResponse;
-use myriad_exchange::exchange::{Exchange, Request, pull_body, scratch};
+use myriad_exchange::exchange::{Exchange, Request, exchange_buffers, pull_body};
 use myriad_exchange::runtime::Place;
 
 /// Returns whether trailers follow the response, which is then chunked even if its length is known. Called before the
@@ -33,7 +33,7 @@ pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     pass_on(&mut exchange.request, place);
     for field in place.headers.trailers.iter().filter(|field| field.is_added(decorated)) {
         let Exchange { frame, request } = &mut **exchange;
-        scratch::with_buffer(|line| {
+        exchange_buffers::with_buffer(|line| {
             line.extend_from_slice(&field.name);
             line.extend_from_slice(b": ");
             let start = line.len();

@@ -2,7 +2,7 @@
 
 use color_quant::NeuQuant;
 
-use crate::image::fault::ImageError;
+use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Cursor, Error, Read, Result, Seek, SeekFrom};
 
-use crate::image::fault::ImageError;
+use crate::image::error::ImageError;
 
 /// Cancellation check, which is polled while an image is decoded, changed and encoded.
 #[derive(Clone, Copy)]

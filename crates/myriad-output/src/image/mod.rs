@@ -7,13 +7,13 @@
 //! | file | content |
 //! |---|---|
 //! | `kind` | detection of the format by the first bytes |
-//! | `facts` | metadata of the head: size, orientation, amount of other data |
-//! | `wish` | requested changes |
+//! | `metadata` | metadata of the head: size, orientation, amount of other data |
+//! | `request` | requested changes |
 //! | `plan` | target sizes: nginx's arithmetic |
-//! | `make` | conversion from bytes to bytes |
+//! | `convert` | conversion from bytes to bytes |
 //! | `pixels`, `sharpen` | operations on pixels |
 //! | `read`, `write` | decoders and encoders of the formats |
-//! | `picture`, `size`, `fault`, `interrupt` | common types; cancellation |
+//! | `decoded_image`, `size`, `error`, `interrupt` | common types; cancellation |
 //! | `colors` | color reduction |
 //!
 //! The crate uses no files, clocks or threads. The caller chooses the thread, since an image of many pixels takes
@@ -22,24 +22,24 @@
 //! (libwebp, which is C, is only used as an encoder).
 
 mod colors;
-mod facts;
-mod fault;
+mod convert;
+mod decoded_image;
+mod error;
 mod interrupt;
 mod kind;
-mod make;
-mod picture;
+mod metadata;
 mod pixels;
 mod plan;
 mod read;
+mod request;
 mod sharpen;
 mod size;
-mod wish;
 mod write;
 
-pub use facts::ImageMetadata;
-pub use fault::ImageError;
+pub use convert::{ConvertedImage, make};
+pub use error::ImageError;
 pub use interrupt::Interrupt;
 pub use kind::ImageKind;
-pub use make::{ConvertedImage, make};
+pub use metadata::ImageMetadata;
+pub use request::{ImageRequest, ImageRotation, OutputFormat, RequestedSize};
 pub use size::ImageSize;
-pub use wish::{ImageRequest, ImageRotation, OutputFormat, RequestedSize};

@@ -3,10 +3,10 @@
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{PixelType, ResizeAlg, ResizeOptions, Resizer};
 
-use crate::image::fault::ImageError;
+use crate::image::error::ImageError;
 use crate::image::plan::CropArea;
+use crate::image::request::ImageRotation;
 use crate::image::size::ImageSize;
-use crate::image::wish::ImageRotation;
 
 /// Number of bytes per pixel: red, green, blue, alpha.
 pub(crate) const DEPTH: usize = 4;

@@ -1,7 +1,7 @@
 //! Target sizes: nginx's arithmetic, which never enlarges an image.
 
+use crate::image::request::RequestedSize;
 use crate::image::size::ImageSize;
-use crate::image::wish::RequestedSize;
 
 /// Part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +75,8 @@ fn of(side: u32, numerator: u32, denominator: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::{CropArea, cut, fits, scaled};
+    use crate::image::request::RequestedSize;
     use crate::image::size::ImageSize;
-    use crate::image::wish::RequestedSize;
 
     const ANY: u32 = RequestedSize::ANY;
 

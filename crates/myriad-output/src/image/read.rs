@@ -5,10 +5,10 @@ mod jpeg;
 mod png;
 mod webp;
 
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::{DecodedImage, LONGEST_PROFILE};
+use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
-use crate::image::picture::{DecodedImage, LONGEST_PROFILE};
 use crate::image::size::ImageSize;
 
 /// Decodes an image of at most `max_pixels`, the first frame of an animation. The result may be smaller than stored,

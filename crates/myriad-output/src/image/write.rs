@@ -6,11 +6,11 @@ mod jpeg;
 mod png;
 mod webp;
 
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::DecodedImage;
+use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
-use crate::image::picture::DecodedImage;
-use crate::image::wish::{ImageRequest, OutputFormat};
+use crate::image::request::{ImageRequest, OutputFormat};
 
 /// Encodes an image in its input format.
 pub(crate) fn write(

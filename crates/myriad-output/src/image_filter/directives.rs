@@ -8,7 +8,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
 use super::settings::{ImageAction, ImageSettings};
-use super::wanted::{angle, number, side};
+use super::task::{angle, number, side};
 
 const HSL: Contexts = Contexts::HSL;
 

@@ -6,8 +6,8 @@
 //! |---|---|
 //! | `directives`, `settings` | directive table; settings |
 //! | `rules` | settings of a place |
-//! | `wanted` | parameters of a request |
-//! | `hold` | responses that are held back |
+//! | `task` | parameters of a request |
+//! | `held_response` | responses that are held back |
 //! | `body` | partially read body |
 //! | `pool` | threads that process images |
 //! | `accept` | formats that a browser accepts |
@@ -15,11 +15,11 @@
 mod accept;
 mod body;
 mod directives;
-mod hold;
+mod held_response;
 mod pool;
 mod rules;
 mod settings;
-mod wanted;
+mod task;
 
 use myriad_exchange::feature::Feature;
 

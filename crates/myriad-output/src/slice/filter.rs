@@ -8,7 +8,7 @@ use myriad_net::ResponseBody;
 use super::body::{SliceBody, SliceInProgress, WholeRepresentation};
 use super::directives::SliceSettings;
 use super::part::part;
-use super::wanted::{RequestedRange, requested_range};
+use super::requested_range::{RequestedRange, requested_range};
 use crate::error_answer::error_answer;
 use myriad_exchange::exchange::{ContentResponse, Exchange, Filter, pull_body};
 use myriad_exchange::runtime::SettingsCompiler;

@@ -12,8 +12,8 @@ mod body;
 mod directives;
 mod filter;
 mod part;
+mod requested_range;
 mod variables;
-mod wanted;
 
 pub use directives::ROWS;
 pub(super) use filter::{assemble, compiled};

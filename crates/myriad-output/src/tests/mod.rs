@@ -1,9 +1,9 @@
 //! Tests of responses, step by step.
 
-mod added;
+mod added_fields;
 mod coding;
 mod conditions;
 mod connection;
-mod explained;
+mod explanation;
 mod head;
-mod parts;
+mod ranges;

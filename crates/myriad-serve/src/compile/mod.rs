@@ -2,8 +2,8 @@
 
 mod acme;
 mod alt_svc;
-mod atlas;
 mod cache;
+mod config_positions;
 mod fields;
 mod for_features;
 mod for_origins;
@@ -24,7 +24,7 @@ mod stream;
 mod timeouts;
 mod tls;
 mod traffic;
-mod unused;
+mod unused_settings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
     };
     surroundings.retained.tls.begin_compilation();
     let stream = surroundings.stream(model);
-    let http = compile_and(model, surroundings, unused::check_unused);
+    let http = compile_and(model, surroundings, unused_settings::check_unused);
     join_results(http, stream).map(drop)
 }
 

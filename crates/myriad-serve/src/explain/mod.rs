@@ -3,9 +3,9 @@
 //! It uses the serving code: the phases run as for a client and write their results to the request's [`DecisionSink`]. They
 //! stop before any step with an effect: no origin is contacted, nothing is stored or logged.
 
+mod run;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,8 +21,8 @@ use crate::phases::Phases;
 use crate::site::StartError;
 use myriad_exchange::exchange::{DecisionSink, ExplainedDecision, ExplainedRequest};
 use myriad_exchange::worker::{Generation, WorkerState};
-pub(crate) use way::explain_running;
-use way::{ExplainedLines, listener_for, plain_name, run_phases};
+pub(crate) use run::explain_running;
+use run::{ExplainedLines, listener_for, plain_name, run_phases};
 
 /// Processes the request with the site that the model describes.
 ///

@@ -7,7 +7,9 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Model};
 
 use super::{forwarded, https_only, real_ip, referers, resolver, ssl};
-use myriad_access::shield::{bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue};
+use myriad_access::origin_protection::{
+    bots, origin_backoff, origin_challenge, origin_query_limit, origin_queue,
+};
 use myriad_access::{
     access, auth_basic, auth_request, limit_conn, limit_req, more_input_headers, secure_link,
 };

@@ -6,8 +6,8 @@ use myriad_log::LogLevel;
 use myriad_net::service::Rejection;
 
 use super::errors;
+use super::report;
 use super::run::{PhaseDecision, PhaseEntry, run};
-use super::watch;
 use super::{challenge, client, locate, rewrite, server_options, shortcut};
 use crate::features::{https_only, real_ip};
 use myriad_admin::purge::request as purge;
@@ -70,7 +70,7 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
         Ok(()) => {
             real_ip::set_client_address(&mut exchange.request);
             if let Some(sink) = &exchange.request.received.sink {
-                watch::report_server(&**sink, &exchange.request);
+                report::report_server(&**sink, &exchange.request);
             }
             let answer = if challenge::is_pending(exchange) { challenge::answer(exchange) } else { None };
             let answer = answer.or_else(|| purge_many_urls(exchange));

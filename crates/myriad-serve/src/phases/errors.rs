@@ -6,10 +6,10 @@ use myriad_http::Method;
 use myriad_net::ResponseBody;
 
 use super::padding::pad;
-use myriad_exchange::answers::error_body::error_body;
-use myriad_exchange::answers::error_pages::page_now;
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep};
+use myriad_exchange::responses::error_body::error_body;
+use myriad_exchange::responses::error_pages::page_now;
+use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{ErrorPage, ErrorTarget};
 
 /// Returns the step for an error: an internal redirect to its page, a redirect of the client, or the built-in page.

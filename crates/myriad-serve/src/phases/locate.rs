@@ -3,13 +3,13 @@
 use myriad_log::LogLevel;
 
 use super::limits::{MAX_REDIRECTS, script_failed};
+use super::report;
 use super::rewrite::RewriteOutcome;
-use super::watch;
 use super::{rewrite, try_files};
 use crate::features::real_ip;
-use myriad_exchange::answers::redirect;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::responses::redirect;
 use myriad_exchange::tracing;
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::locations::LocationMatch;
@@ -38,7 +38,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> PhaseStep {
             Err(error) => return script_failed(exchange, &error),
         }
         if let Some(sink) = &request.received.sink {
-            watch::report_location(&**sink, request, !matches!(found, Ok(LocationMatch::None)));
+            report::report_location(&**sink, request, !matches!(found, Ok(LocationMatch::None)));
         }
         limit_methods(request);
         if request.place().entry.internal && !request.route.internal {
@@ -74,7 +74,7 @@ pub(crate) fn run_named(exchange: &mut Exchange, name: &[u8]) -> PhaseStep {
     exchange.request.route.place = place;
     limit_methods(&mut exchange.request);
     if let Some(sink) = &exchange.request.received.sink {
-        watch::report_location(&**sink, &exchange.request, true);
+        report::report_location(&**sink, &exchange.request, true);
     }
     tracing::begin(exchange);
     match rewrite::location(exchange) {

@@ -14,6 +14,7 @@ mod errors;
 mod limits;
 mod locate;
 mod padding;
+mod report;
 mod rewrite;
 mod run;
 mod server_options;
@@ -21,7 +22,6 @@ mod shortcut;
 #[cfg(test)]
 mod tests;
 mod try_files;
-mod watch;
 
 pub(crate) use begin::{begin, reject};
 pub(crate) use engine::{Phases, wait};

@@ -1,7 +1,7 @@
 //! `msie_padding`: padding of error pages for browsers that replace short pages.
 
-use myriad_exchange::answers::msie::{agent_contains, agent_is, is_msie};
 use myriad_exchange::exchange::Request;
+use myriad_exchange::responses::msie::{agent_contains, agent_is, is_msie};
 
 /// Padding text. MSIE and Chrome show a built-in page instead of an error page shorter than 512 bytes.
 const PADDING: &[u8] = b"<!-- longer than 512 bytes, lest MSIE or Chrome hide this page -->\r\n";

@@ -6,10 +6,10 @@ use myriad_net::ResponseBody;
 use myriad_script::{Program, ProgramAction, ProgramResult};
 
 use super::limits::script_failed;
-use myriad_exchange::answers::redirect::redirect_or_page;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
+use myriad_exchange::responses::redirect::redirect_or_page;
 use myriad_exchange::runtime::PlaceId;
 
 /// Result of a location's rewrite directives.

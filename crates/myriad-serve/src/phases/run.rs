@@ -8,10 +8,10 @@ use myriad_net::ResponseBody;
 
 use super::errors;
 use super::limits::MAX_REDIRECTS;
-use super::watch;
+use super::report;
 use super::{locate, rewrite};
-use myriad_exchange::answers::error_pages::has_page_now;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PendingStep, PhaseStep, ResponseHold};
+use myriad_exchange::responses::error_pages::has_page_now;
 use myriad_output::allow::SERVER_METHODS;
 
 /// Result of the phases.
@@ -46,7 +46,7 @@ pub(crate) fn run(exchange: &mut Exchange, entry: PhaseEntry) -> PhaseDecision {
             PhaseEntry::Step(step) => step,
         };
         if let Some(sink) = &exchange.request.received.sink {
-            watch::report_step(&**sink, &exchange.request, &step);
+            report::report_step(&**sink, &exchange.request, &step);
         }
         entry = match step {
             PhaseStep::Answer(mut answer) => match run_final_steps(exchange, &mut answer) {

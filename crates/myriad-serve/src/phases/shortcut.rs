@@ -11,8 +11,8 @@ use myriad_http::{Known, Method};
 use crate::features::real_ip;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Request};
-use myriad_exchange::memory::Shortcuts;
 use myriad_exchange::runtime::PartRead;
+use myriad_exchange::worker_caches::Shortcuts;
 
 /// Maximum size of the inputs of a request that uses the shortcut, in bytes; for larger inputs all phases run.
 const LONGEST: usize = 768;

@@ -5,13 +5,13 @@ use myriad_encode::Coding;
 use myriad_script::{EvalError, Frame, Template};
 
 use super::limits::script_failed;
-use super::watch;
-use myriad_exchange::answers::redirect::local_redirect;
+use super::report;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::paths::{look_up, of_uri};
-use myriad_exchange::exchange::{Exchange, Request, scratch};
-use myriad_exchange::memory::TryFilesResult;
+use myriad_exchange::exchange::{Exchange, Request, exchange_buffers};
+use myriad_exchange::responses::redirect::local_redirect;
 use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
+use myriad_exchange::worker_caches::TryFilesResult;
 use myriad_store::page::ProxiedFacts;
 
 /// Tests the names in order. Returns `None` if a file was found or `try_files` is not configured: the content follows.
@@ -81,13 +81,13 @@ fn exists_in_place(
     until_ms: &mut u64,
 ) -> Result<bool, EvalError> {
     let Exchange { request, frame } = exchange;
-    scratch::with_buffer(|uri| {
+    exchange_buffers::with_buffer(|uri| {
         write_candidate(request, frame, place, name, uri)?;
         if request.route.form.by_candidate && uri.ends_with(PACKED) && !accepts_gzip(request) {
             return Ok(false);
         }
         let before = std::mem::replace(&mut request.route.form.below_alias, true);
-        let entry = scratch::with_buffer(|file| {
+        let entry = exchange_buffers::with_buffer(|file| {
             of_uri(request, uri, frame, file)?;
             Ok((!file.contains(&0)).then(|| look_up(request, frame, file)))
         });
@@ -98,7 +98,7 @@ fn exists_in_place(
             if directory { entry.is_directory() } else { entry.file().is_some() }
         });
         if let Some(sink) = &request.received.sink {
-            watch::report_try(&**sink, uri, directory, is_there);
+            report::report_try(&**sink, uri, directory, is_there);
         }
         Ok(is_there)
     })
@@ -145,7 +145,7 @@ fn accepts_gzip(request: &Request) -> bool {
 /// to `/`, as in nginx.
 fn use_candidate(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
-    scratch::with_buffer(|uri| {
+    exchange_buffers::with_buffer(|uri| {
         write_candidate(request, frame, place, template, uri)?;
         request.route.form.packed = request.route.form.by_candidate && uri.ends_with(PACKED);
         if request.route.form.packed {

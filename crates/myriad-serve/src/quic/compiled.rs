@@ -1,6 +1,6 @@
 //! HTTP/3 of the site: selection of the server, and listener state shared by workers.
 
-use crate::greeting::certificates;
+use crate::handshake_certificates::certificates;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,22 +1,22 @@
 //! Running site: start, worker threads, reload, shutdown.
 
-mod end;
 mod history_file;
-mod inherited;
+mod inherited_resources;
 mod memory;
-mod observing;
-mod orders;
+mod observer;
 mod reload;
-mod replaced;
+mod replaced_configs;
 mod running;
+mod shutdown;
 mod sockets;
 mod start_error;
 #[cfg(test)]
 mod tests;
-mod worker_life;
+mod worker_command;
+mod worker_main;
 mod worker_thread;
 
 pub use history_file::{HistoryStorage, history_path};
-pub use inherited::InheritedResources;
+pub use inherited_resources::InheritedResources;
 pub use running::RunningSite;
 pub use start_error::StartError;

@@ -5,14 +5,14 @@ use std::time::Duration;
 use myriad_conf::Model;
 
 use super::history_file::history_path;
-use super::inherited::InheritedResources;
-use super::orders::WorkerCommand;
-use super::replaced::DrainedCallback;
+use super::inherited_resources::InheritedResources;
+use super::replaced_configs::DrainedCallback;
 use super::running::{RunningSite, open_zones};
 use super::sockets::{assign_numbers, run_on_workers};
 use super::start_error::StartError;
-use crate::apart::run_on_temporary_thread;
+use super::worker_command::WorkerCommand;
 use crate::compile::{self, CompileEnvironment};
+use crate::temporary_thread::run_on_temporary_thread;
 
 impl RunningSite {
     /// Replaces the configuration. Exchanges in progress finish with their configuration; `drained` is called when the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::orders::{ListenSocket, WorkerCommand, WorkerQuicSockets};
+use super::worker_command::{ListenSocket, WorkerCommand, WorkerQuicSockets};
 use super::worker_thread::WorkerThread;
 use crate::quic::Quic;
 use crate::streams::StreamRuntime;

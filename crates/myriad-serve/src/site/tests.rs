@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use myriad_conf::{MemoryLoader, Model, survey};
-use myriad_exchange::keeping::StateStorage;
+use myriad_exchange::state_storage::StateStorage;
 use myriad_policy::{PurgeCommand, PurgeTarget};
 use myriad_store::page::FolderCreator;
 use myriad_tls::TicketKeyStore;

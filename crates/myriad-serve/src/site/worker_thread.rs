@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc as channel;
 
-use super::orders::WorkerCommand;
-use super::worker_life::{WorkerShared, run_worker};
+use super::worker_command::WorkerCommand;
+use super::worker_main::{WorkerShared, run_worker};
 use myriad_exchange::counters::Counters;
 
 /// Handle of a worker thread.

@@ -5,14 +5,14 @@
 //! that needs more of both belongs in `tests/`.
 
 mod folder;
-mod reached;
+mod phase_result;
 mod site;
 pub mod variables;
 
 pub use folder::TestFolder;
 #[cfg(test)]
-pub(crate) use reached::run_exchange_from;
-pub use reached::{
+pub(crate) use phase_result::run_exchange_from;
+pub use phase_result::{
     PhaseResult, immediate_answer, run_exchange, run_exchange_meanwhile, send_request, send_request_in,
 };
 pub use site::{TestSite, block_on, compiled, new_generation};

@@ -12,7 +12,7 @@ use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
 use myriad_policy::{EntityTag, Lifetime};
 
-use crate::page::kept_time::StoredDuration;
+use crate::page::stored_duration::StoredDuration;
 use crate::page::{
     FetchLimiter, FolderCreator, PageMarks, ProxiedFacts, PurgeLog, PurgeResults, StoredLifetime,
     StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,

@@ -2,10 +2,10 @@
 
 mod claims;
 mod flights;
+mod memory;
 mod model;
 mod purge;
 mod purges;
-mod room;
 mod threads;
 
 use std::future::Future;

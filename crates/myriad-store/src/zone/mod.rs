@@ -3,11 +3,11 @@
 mod claim;
 mod disk;
 mod inspect;
+mod memory;
 mod memory_tier;
 mod purges;
 mod remove;
-mod room;
-mod spilled;
+mod spill;
 mod store;
 
 use std::fmt;
@@ -20,10 +20,10 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 pub use claim::{Claim, ClaimOptions};
 pub use disk::PageFile;
 pub use inspect::{Cursor, LivePurge};
-pub(crate) use spilled::finish_spill;
+pub(crate) use spill::finish_spill;
 
 use crate::disk::DiskTier;
-use crate::gone::{RemovalReason, RemovedKeys};
+use crate::removed_keys::{RemovalReason, RemovedKeys};
 use crate::shard::Shard;
 use crate::{KeyRef, Metadata, Object, ZoneLimits, ZoneStats};
 

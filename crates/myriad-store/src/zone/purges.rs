@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use myriad_disk::index::{ExactPurge, FinishedPurge, LabelWalk, PurgeRecord, PurgeVerdict};
 
 use super::{Inner, Zone};
-use crate::gone::RemovalReason;
+use crate::removed_keys::RemovalReason;
 use crate::shard::{FlightRole, RemovedItem, Shard};
 use crate::{
     LoggedPurge, MAX_RULE_LEN, Metadata, Object, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,

@@ -4,7 +4,7 @@
 //! a later claim does not wait for it.
 
 use super::Zone;
-use crate::gone::RemovalReason;
+use crate::removed_keys::RemovalReason;
 use crate::shard::{FlightRole, Shard};
 use crate::{KeyRef, Metadata, Object};
 

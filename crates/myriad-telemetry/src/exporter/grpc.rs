@@ -10,7 +10,7 @@ use myriad_http::h2::client::{Http2Client as Http2, OriginEvent, RequestFailure}
 use myriad_http::h2::{FRAME_HEADER, MAX_FRAME};
 use myriad_http::{Fields, Method};
 
-use super::link::CollectorStream;
+use super::collector_stream::CollectorStream;
 use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
 /// Method of a collector that receives spans.

@@ -11,15 +11,15 @@
 //! | `target` | destination; reasons of failures |
 //! | `thread` | transmission of successive batches; log messages about failures |
 //! | `grpc`, `http` | transmission of a batch by OTLP over gRPC, over HTTP |
-//! | `link`, `trust` | connection; trusted certificate authorities |
+//! | `collector_stream`, `trusted_authorities` | connection; trusted certificate authorities |
 
+mod collector_stream;
 mod grpc;
 mod http;
-mod link;
 mod queue;
 mod target;
 mod thread;
-mod trust;
+mod trusted_authorities;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -35,7 +35,7 @@ use crate::settings::{ExporterConf, OtelSettings};
 use queue::SpanQueue;
 use target::CollectorTarget;
 use thread::Shared;
-use trust::TrustedAuthorities;
+use trusted_authorities::TrustedAuthorities;
 
 /// Exporter of the spans of a configuration. Its thread starts with the first span, and exits once the configuration is
 /// dropped and its remaining spans have been sent.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::trust::TrustedAuthorities;
+use super::trusted_authorities::TrustedAuthorities;
 use crate::settings::Endpoint;
 
 /// Destination of spans, and its settings.

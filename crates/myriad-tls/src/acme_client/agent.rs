@@ -10,6 +10,7 @@ use myriad_conf::settings::LogLevel;
 use parking_lot::{Condvar, Mutex};
 use zeroize::Zeroizing;
 
+use crate::acme_client::certificate_slot::CertificateSlot;
 use crate::acme_client::challenges::PendingChallenges;
 use crate::acme_client::error::AcmeError;
 use crate::acme_client::https::{Https, Resolve};
@@ -21,7 +22,6 @@ use crate::acme_client::roots;
 use crate::acme_client::schedule::{
     self, LEAST_INTERVAL_S, RenewalWindow, format_duration, information_interval_s, pause_s,
 };
-use crate::acme_client::slot::CertificateSlot;
 
 /// Name of the file of an account key.
 pub const ACCOUNT_FILE: &str = "account.key";

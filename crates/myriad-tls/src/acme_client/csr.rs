@@ -129,7 +129,7 @@ fn alternative_names(identifiers: &[AcmeIdentifier]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acme_client::facts::CertificateInfo;
+    use crate::acme_client::certificate_info::CertificateInfo;
     use myriad_conf::model::AcmeKeyKind;
 
     #[test]

@@ -236,7 +236,7 @@ fn sign_rsa(pair: &RsaKeyPair, message: &[u8]) -> Result<Vec<u8>, AcmeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acme_client::remains::SecretScanner;
+    use crate::acme_client::memory_scan::SecretScanner;
 
     #[test]
     fn nothing_of_a_key_is_left_in_memory_when_it_is_dropped() {

@@ -15,31 +15,31 @@
 //! written through [`StoreCallback`], because the process with network access should not own the files.
 
 pub mod agent;
+pub mod certificate_info;
+pub mod certificate_slot;
 pub mod challenges;
 pub mod csr;
 pub mod error;
-pub mod facts;
 pub mod https;
 pub mod issuer;
 mod jws;
 pub mod key;
+#[cfg(any(test, feature = "testing"))]
+pub mod memory_scan;
 mod oid;
 pub mod order;
 pub mod protocol;
-#[cfg(any(test, feature = "testing"))]
-pub mod remains;
 mod responder;
 pub mod roots;
 pub mod schedule;
-pub mod slot;
 pub mod staple;
 pub mod status;
 
 pub use agent::{AcmeAgent, AgentCallbacks, LogCallback};
+pub use certificate_info::CertificateInfo;
+pub use certificate_slot::CertificateSlot;
 pub use challenges::PendingChallenges;
 pub use error::AcmeError;
-pub use facts::CertificateInfo;
 pub use issuer::{CertificateOrder, ExternalAccount, Issuer};
 pub use key::SigningKey;
-pub use slot::CertificateSlot;
 pub use staple::{OcspStaple, StapleRequest, StapleUpdater, StapleWithResolver};

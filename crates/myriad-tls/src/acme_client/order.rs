@@ -17,10 +17,10 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use crate::acme_client::certificate_info::CertificateInfo;
 use crate::acme_client::challenges::{ALPN, ChallengeGuard, PendingChallenges};
 use crate::acme_client::csr;
 use crate::acme_client::error::{AcmeError, one_line};
-use crate::acme_client::facts::CertificateInfo;
 use crate::acme_client::https::HttpsReply;
 use crate::acme_client::issuer::{CertificateOrder, Issuer, checked_location, identifier_type, server_name};
 use crate::acme_client::jws::{self, encode};

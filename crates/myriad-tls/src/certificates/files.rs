@@ -13,7 +13,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 
-use super::certified::{PairPart, certificates, certified_key, revocation_lists};
+use super::certified_key::{PairPart, certificates, certified_key, revocation_lists};
 use super::key::passwords;
 
 /// Contents of files by path, as read by the supervisor.

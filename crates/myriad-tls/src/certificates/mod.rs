@@ -1,6 +1,6 @@
 //! Files of certificates, keys and passwords, and pairs named by variables.
 
-pub(crate) mod certified;
+pub(crate) mod certified_key;
 pub(crate) mod files;
 mod key;
-pub(crate) mod named;
+pub(crate) mod named_certificates;

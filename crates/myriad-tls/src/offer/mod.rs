@@ -3,5 +3,5 @@
 pub(crate) mod ciphers;
 pub(crate) mod groups;
 pub(crate) mod provider;
-pub(crate) mod spoken;
-pub(crate) mod unspoken;
+pub(crate) mod supported_suites;
+pub(crate) mod unsupported_suites;

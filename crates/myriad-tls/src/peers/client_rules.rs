@@ -258,7 +258,7 @@ mod tests {
             assert!(server.peer_certificates().is_none());
             let made = TestCertificate::usual();
             let show = |certificate: &[u8]| {
-                let (pair, _) = crate::certificates::certified::certified_key(
+                let (pair, _) = crate::certificates::certified_key::certified_key(
                     certificate,
                     &made.key,
                     &[],

@@ -2,8 +2,8 @@
 
 pub(crate) mod any_client;
 pub(crate) mod client_rules;
-pub(crate) mod judgement;
 pub(crate) mod ocsp;
 pub(crate) mod origin;
 pub(crate) mod origins;
 mod signatures;
+pub(crate) mod verification;

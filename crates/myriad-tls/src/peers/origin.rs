@@ -13,7 +13,7 @@ use rustls::{ClientConfig, version};
 
 use super::origins::{AnyOrigin, OneCertificate, VerifiedOrigin};
 use crate::certificates::files::{TlsFileReader, is_tls_file};
-use crate::certificates::named::NamedCertificates;
+use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
 /// Maximum number of origin names per location whose sessions are stored.

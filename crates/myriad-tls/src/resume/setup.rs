@@ -8,7 +8,7 @@ use myriad_conf::settings::{SessionCache, VerifyClient};
 use rustls::ServerConfig;
 use rustls::server::{NoServerSessionStorage, ProducesTickets};
 
-use super::kept::TlsReloadState;
+use super::reload_state::TlsReloadState;
 use super::session_context::{ContextView, SessionContext};
 use super::sessions::ServerSessions;
 use super::tickets::TicketCipher;

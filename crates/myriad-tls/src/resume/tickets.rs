@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use rustls::server::ProducesTickets;
 use zeroize::Zeroizing;
 
-use super::keeper::TicketKeyStore;
 use super::ticket_key::{KEY, KeyBytes, NAME, TicketKey, random};
+use super::ticket_key_store::TicketKeyStore;
 
 /// Seals and opens the tickets of servers with one lifetime; shared by all workers.
 pub(crate) struct TicketCipher {
@@ -200,8 +200,8 @@ fn now_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acme_client::remains::SecretScanner;
-    use crate::resume::keeper::tests::RecordedTicketKeys;
+    use crate::acme_client::memory_scan::SecretScanner;
+    use crate::resume::ticket_key_store::tests::RecordedTicketKeys;
 
     #[test]
     fn a_ticket_is_opened_while_it_and_its_key_live() {

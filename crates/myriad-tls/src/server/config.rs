@@ -8,7 +8,7 @@ use rustls::{ClientConfig, ServerConfig, version};
 use super::identities::ServerCertificates;
 use super::parts::ServerParts;
 use crate::peers::client_rules::client_verifier;
-use crate::resume::kept::TlsReloadState;
+use crate::resume::reload_state::TlsReloadState;
 use crate::resume::setup::set_up_resumption;
 
 /// Bytes of a record in addition to its content, as counted by rustls.

@@ -12,7 +12,7 @@ use super::identity::{CertificateSource, StapledCertificate, with_ocsp};
 use super::parts::ServerParts;
 use super::preference::CertificatePreference;
 use crate::certificates::files::file_error;
-use crate::offer::spoken::SupportedSuites;
+use crate::offer::supported_suites::SupportedSuites;
 
 /// Certificates of a server: usually one for each kind of key.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::acme_client::{CertificateOrder, SigningKey};
-    use crate::resume::kept::TlsReloadState;
+    use crate::resume::reload_state::TlsReloadState;
     use crate::server::config::server_config;
     use crate::testing::{TestCertificate, TestClient, TestSite, der, now_s};
     use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};

@@ -1,10 +1,10 @@
 //! Server side of TLS.
 
-pub(crate) mod chosen;
 pub(crate) mod config;
+pub(crate) mod handshake_certificates;
 pub(crate) mod identities;
 mod identity;
-pub(crate) mod named;
+pub(crate) mod named_certificates;
 pub(crate) mod parts;
 mod preference;
 pub(crate) mod quic;

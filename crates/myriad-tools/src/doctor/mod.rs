@@ -8,17 +8,17 @@
 //! and never counts as passed.
 
 mod assets;
+mod availability;
 pub mod command;
-mod down;
 mod facts;
 mod files;
 mod finding;
-mod lifetimes;
 mod machine;
 mod pages;
 mod php;
 mod plugins;
 mod proxies;
+mod support_dates;
 mod wordpress;
 
 pub use assets::{LinkedAssets, is_minified, linked_assets};
@@ -32,7 +32,7 @@ pub use finding::{DoctorFinding, Severity};
 #[must_use]
 pub fn findings(facts: &StackFacts) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
-    down::check(facts, &mut findings);
+    availability::check(facts, &mut findings);
     machine::check(facts, &mut findings);
     php::check(facts, &mut findings);
     wordpress::check(facts, &mut findings);

@@ -1,6 +1,6 @@
 //! Checks of pages as received by a visitor.
 
-use crate::doctor::down::is_down;
+use crate::doctor::availability::is_down;
 use crate::doctor::facts::{CheckedPage, CookieSource, PageVisit, StackFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::doctor::facts::{FpmPoolStatus, OpcacheState, PhpFacts, StackFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
-use crate::doctor::lifetimes::{Program, SupportStatus, support};
+use crate::doctor::support_dates::{Program, SupportStatus, support};
 
 const TUNE: &str = "myriad tune --apply writes suitable settings for this machine and site";
 /// Remedy if PHP could not be examined.

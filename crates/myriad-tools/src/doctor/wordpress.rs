@@ -1,10 +1,10 @@
 //! Checks of WordPress and its database.
 
-use crate::doctor::down::is_down;
+use crate::doctor::availability::is_down;
 use crate::doctor::facts::{StackFacts, WordPressFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
-use crate::doctor::lifetimes::{Program, SupportStatus, support};
 use crate::doctor::plugins::page_caches;
+use crate::doctor::support_dates::{Program, SupportStatus, support};
 
 /// Size of the options that each page loads, in bytes, above which pages become slower.
 const AUTOLOAD: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 //! Events that the loop waits for.
 
-use myriad_admin::protocol::sight::{LiveTick, PurgeEvent, TopPage};
+use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TopPage};
 
 /// Key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use myriad_admin::protocol::AdminReply;
-use myriad_admin::protocol::sight::{LiveTick, TopPage};
+use myriad_admin::protocol::monitoring::{LiveTick, TopPage};
 
 use super::event::TopEvent;
 use myriad_cli::admin::RunningServer;

@@ -7,7 +7,7 @@
 
 mod event;
 mod feed;
-mod figures;
+mod format;
 mod options;
 mod paint;
 mod screen;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use myriad_admin::protocol::RequestCounts;
-use myriad_admin::protocol::sight::{LiveTick, PurgeEvent, TickCounts, TopPage};
+use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPage};
 
 use super::event::KeyPress;
 

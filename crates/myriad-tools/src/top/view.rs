@@ -1,10 +1,10 @@
 //! Views: the state as lines of text, each within the width of the terminal.
 
 use myriad_admin::protocol::MemoryTick;
+use myriad_admin::protocol::monitoring::{LiveTick, Percentiles, TickCounts, TopPage};
 use myriad_admin::protocol::render::{count, duration as span, size};
-use myriad_admin::protocol::sight::{LiveTick, Percentiles, TickCounts, TopPage};
 
-use super::figures::{duration, percent};
+use super::format::{duration, percent};
 use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, RED, REVERSED, TerminalPaint, YELLOW, fit};
 use super::state::{TopState, TopView};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::tune::file::{ConfigFile, FileFormat};
-use crate::tune::present::PresentSettings;
+use crate::tune::present_settings::PresentSettings;
 
 /// Setting of a plan with its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]

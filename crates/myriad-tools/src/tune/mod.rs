@@ -23,7 +23,7 @@ mod object_cache;
 mod opcache;
 mod php;
 mod plan;
-mod present;
+mod present_settings;
 mod shares;
 
 pub use amount::{MIB, parse as parse_amount, text as amount};
@@ -34,5 +34,5 @@ pub use facts::{
 };
 pub use file::{ConfigFile, FileFormat, Setting};
 pub use plan::{TuningPlan, plan};
-pub use present::{PresentFile, PresentSettings};
+pub use present_settings::{PresentFile, PresentSettings};
 pub use shares::{MemoryBudget, MemoryShare};

@@ -4,10 +4,10 @@
 //! untrusted, so all sizes are limited, and invalid parts are skipped without an error.
 
 pub mod command;
-mod heat;
 mod pace;
+mod request_counter;
 mod sitemap;
 
-pub use heat::RequestCounter;
 pub use pace::{PhpBudget, WarmPace};
+pub use request_counter::RequestCounter;
 pub use sitemap::{Sitemap, sitemaps_of_robots};

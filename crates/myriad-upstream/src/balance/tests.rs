@@ -7,10 +7,10 @@ use super::*;
 use crate::address::PeerAddress;
 use crate::config::{GroupConfig, KeepAlive, NamedServer, NamedServers};
 use crate::group::Group;
-use crate::member::ResolvedServer;
-use crate::order::PeerOrder;
 use crate::peer::PeerStatus;
+use crate::peer_order::PeerOrder;
 use crate::peer_states::PeerStates;
+use crate::resolved_server::ResolvedServer;
 use crate::resolver::ResolverConfig;
 
 fn peer(port: u16) -> PeerConfig {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-use super::pulse::LivenessAction;
+use super::liveness::LivenessAction;
 use super::shared::{Drive, Shared, State};
 use crate::clock;
 use crate::config::KeepAlive;

@@ -19,8 +19,8 @@ use crate::connections::PoolKey;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::group::{Group, PickedPeer, SelectedPeer};
 use crate::pool::HttpPool;
-use crate::reach::connect_for_request;
 use crate::request::{OriginRequest, Protocol, RequestPayload};
+use crate::request_connection::connect_for_request;
 use crate::response::{OriginResponse, Trailers, keep_first};
 
 /// Sends a request to the chosen peer.

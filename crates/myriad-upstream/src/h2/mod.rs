@@ -16,8 +16,8 @@ mod driver;
 mod exchange;
 mod fetch;
 mod head;
+mod liveness;
 mod pool;
-mod pulse;
 mod shared;
 
 pub(crate) use fetch::fetch;

@@ -14,7 +14,7 @@ use myriad_http::{Fields, Method, ResponseHead};
 use rustix::net::RecvFlags;
 use tokio::io::AsyncWrite;
 
-use super::pulse::Liveness;
+use super::liveness::Liveness;
 use crate::clock;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::stream::CountedStream;

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use myriad_conf::model::ListenConf;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 
-use super::patience::bind_with_retries;
+use super::bind_retry::bind_with_retries;
 
 /// Receive buffer without `rcvbuf=`, in bytes: a burst of handshakes is some thousand datagrams. Without the privilege
 /// to exceed it, the kernel applies `net.core.rmem_max`.

@@ -12,7 +12,7 @@ use myriad_log::LogLevel;
 use myriad_serve::{release_memory_soon, run_on_temporary_thread};
 
 use super::Supervisor;
-use super::pending::{NOT_TAKEN, PendingConfiguration};
+use super::pending_configuration::{NOT_TAKEN, PendingConfiguration};
 use crate::control::MessageKind;
 use crate::generation::ServerGeneration;
 use crate::handover::encode_paths;

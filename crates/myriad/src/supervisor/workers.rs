@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_serve::{QuicProcess, Standing};
 
-use super::kin::PeerSupervisors;
+use super::peer_supervisors::PeerSupervisors;
 use crate::control::ControlChannel;
 use crate::generation::ServerGeneration;
 use crate::process::WorkerProcess;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use myriad_tools::{doctor, import, takeover, tally, top, tune, warm};
+use myriad_tools::{doctor, import, log_stats, takeover, top, tune, warm};
 
 use super::tool::{Implementation, Tool, ToolArguments};
 
@@ -18,7 +18,7 @@ pub(super) const TOOLS: &[Tool] = &[
     ),
     tool("doctor", "diagnose a running WordPress site", doctor::command::USAGE, doctor::command::run),
     tool("top", "show the live activity of a running server", top::USAGE, top::run),
-    tool("log", "summarize access and error logs", tally::command::USAGE, tally::command::run),
+    tool("log", "summarize access and error logs", log_stats::command::USAGE, log_stats::command::run),
     tool(
         "warm",
         "fetch pages into the cache before visitors request them",

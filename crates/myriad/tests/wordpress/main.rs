@@ -4,7 +4,7 @@
 mod support;
 
 mod configuration;
-mod denied;
+mod denied_paths;
 mod installing;
 mod layouts;
 mod links;

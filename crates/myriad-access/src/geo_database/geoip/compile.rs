@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 
 use super::database::{GeoipContent, GeoipDatabase};
 use super::settings::{DatabaseConf, GeoipSettings};
+use crate::geo_database::client_address::TrustedProxies;
 use crate::geo_database::file::read_whole;
-use crate::geo_database::visitor::TrustedProxies;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Databases of a configuration, shared by its locations.

@@ -3,7 +3,7 @@
 use myriad_conf::Text;
 
 use super::database::GeoipContent;
-use crate::geo_database::visitor::TrustedProxies;
+use crate::geo_database::client_address::TrustedProxies;
 
 /// Settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]

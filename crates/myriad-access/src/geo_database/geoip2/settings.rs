@@ -2,7 +2,7 @@
 
 use myriad_conf::{Span, Text};
 
-use crate::geo_database::visitor::TrustedProxies;
+use crate::geo_database::client_address::TrustedProxies;
 
 /// Metadata of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

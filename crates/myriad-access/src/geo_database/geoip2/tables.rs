@@ -8,8 +8,8 @@ use myriad_script::VariableTable;
 
 use super::database::{Geoip2Database, ValuePath, append};
 use super::settings::{DatabaseConf, DatabaseMetadata, Geoip2Settings, VariableConf, VariableValue};
+use crate::geo_database::client_address::TrustedProxies;
 use crate::geo_database::file::DatabaseFile;
-use crate::geo_database::visitor::TrustedProxies;
 
 /// Value of a variable and its database; the database is `None` if it could not be opened, and then the configuration
 /// is rejected.

@@ -6,9 +6,9 @@ use myriad_log::LogLevel;
 use serde_json::Value;
 
 use super::super::answer::json_answer;
-use super::asked::PlusRequest;
 use super::error::PlusError;
 use super::node::Node;
+use super::request::PlusRequest;
 use super::servers;
 use super::site::SiteView;
 use super::tree;

@@ -12,7 +12,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `asked` | requests: version, path, arguments |
+//! | `request` | requests: version, path, arguments |
 //! | `error` | errors in the API's format |
 //! | `node` | value of a path, and `?fields=` |
 //! | `tree` | mapping of paths to values |
@@ -22,13 +22,13 @@
 //! | `baseline` | reset of counts |
 
 mod answer;
-mod asked;
 mod baseline;
 mod caches;
 mod error;
 mod general;
 mod node;
 mod peers;
+mod request;
 mod servers;
 mod site;
 mod tls;
@@ -36,5 +36,5 @@ mod tree;
 mod zones;
 
 pub(super) use answer::{answer, rejection, versions};
-pub(super) use asked::{PlusRequest, is_version, version_of};
 pub(super) use error::PlusError;
+pub(super) use request::{PlusRequest, is_version, version_of};

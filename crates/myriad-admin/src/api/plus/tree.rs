@@ -3,9 +3,9 @@
 use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use serde_json::{Map, Value, json};
 
-use super::asked::PlusRequest;
 use super::error::PlusError;
 use super::node::{Node, members};
+use super::request::PlusRequest;
 use super::site::{SiteView, UpstreamBlock};
 use super::{baseline, caches, general, peers, servers, tls, zones};
 
@@ -273,5 +273,5 @@ pub(super) fn server_id(text: &str) -> Result<u64, PlusError> {
 
 /// Returns the supported versions.
 pub(super) fn versions() -> Value {
-    json!(super::asked::VERSIONS.collect::<Vec<_>>())
+    json!(super::request::VERSIONS.collect::<Vec<_>>())
 }

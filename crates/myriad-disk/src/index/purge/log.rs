@@ -11,8 +11,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::book::PurgeSet;
 use super::exact::PurgeNumbers;
+use super::purge_set::PurgeSet;
 use super::record::{ALL, EXACT, FRAME, MAX_PER_RECORD, RULE, RulePurge, write_exact};
 use super::request::{MAX_RULE_LEN, PurgeKind};
 

@@ -15,25 +15,25 @@
 //! | `request` | requests of callers, and their results |
 //! | `exact` | a purge of keys and labels while it is counted; numbers of purges |
 //! | `verdict` | verdicts of purges on a page |
-//! | `live`, `in_force` | the purges in force: addition and removal; verdicts on a page |
+//! | `live_purges`, `active_purges` | the purges in force: addition and removal; verdicts on a page |
 //! | `record` | a purge in its logged form |
-//! | `book`, `log` | all purges that must survive a restart, and the format of their log |
+//! | `purge_set`, `log` | all purges that must survive a restart, and the format of their log |
 
-mod book;
+mod active_purges;
 mod exact;
-mod in_force;
-mod live;
+mod live_purges;
 mod log;
+mod purge_set;
 mod record;
 mod request;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
-pub use book::PurgeSet;
 pub use exact::{ExactPurge, PurgeNumbers};
-pub use live::LivePurges;
+pub use live_purges::LivePurges;
 pub use log::{PurgeLogContents, examine_purges};
+pub use purge_set::PurgeSet;
 pub use record::{PurgeRecord, RulePurge};
 pub use request::{
     FinishedPurge, LoggedPurge, MAX_RULE_LEN, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,

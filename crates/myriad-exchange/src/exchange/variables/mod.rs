@@ -7,15 +7,15 @@ mod body;
 mod connection;
 mod fields;
 mod files;
-mod moment;
 mod names;
-mod refused;
 mod request;
 mod rows;
 mod site;
+mod time;
+mod unsupported;
 pub mod write;
 
 pub use names::VariableNames;
-pub use refused::{DocumentedVariable, documented};
 pub use rows::ROWS;
+pub use unsupported::{DocumentedVariable, documented};
 pub use write::RequestVariable;

@@ -3,7 +3,7 @@
 use myriad_conf::registry::BuildFeature;
 use myriad_script::{Builtin, Catalogue, VariableRole};
 
-use super::refused::refusal;
+use super::unsupported::refusal;
 use crate::exchange::Request;
 use crate::runtime::{VariableRef, VariableRegistry};
 

@@ -1,7 +1,7 @@
 //! Variables of the request, its connection and its response, by theme.
 
 use super::write::RequestVariable;
-use super::{answer, body, connection, fields, files, moment, request, site};
+use super::{answer, body, connection, fields, files, request, site, time};
 
 /// Variables of the core, one list per theme.
 pub const ROWS: &[&[RequestVariable]] = &[
@@ -10,7 +10,7 @@ pub const ROWS: &[&[RequestVariable]] = &[
     body::ROWS,
     files::ROWS,
     connection::ROWS,
-    moment::ROWS,
+    time::ROWS,
     answer::ROWS,
     site::ROWS,
 ];

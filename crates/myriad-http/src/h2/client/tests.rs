@@ -1,10 +1,10 @@
 //! Tests the client with hand-written frames of an origin, and with the server of this crate.
 
-mod alive;
+mod client_and_server;
 mod floods;
-mod pair;
+mod liveness;
+mod random_input;
 mod rules;
-mod swept;
 
 use std::io::IoSlice;
 

@@ -8,7 +8,7 @@ use myriad_http::{Known, Method, ParseError};
 use quinn_proto::StreamId;
 
 use super::super::request::{ClientSide, RequestState};
-use super::super::sending::{ResponseEnd, ResponseSender};
+use super::super::response_sender::{ResponseEnd, ResponseSender};
 use super::read::code_number;
 use super::{Http3ErrorCode, HubContext, QuicClient};
 use crate::multiplex::BodyFeed;

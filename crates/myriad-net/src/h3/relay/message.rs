@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use bytes::BytesMut;
 use quinn_proto::EcnCodepoint;
 
-use crate::h3::crossing::Datagram;
+use crate::h3::worker_inboxes::Datagram;
 
 const VERSION: u8 = 1;
 const DATAGRAM: u8 = 1;

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::*;
-use crate::h3::place::QuicListenerShare;
+use crate::h3::worker_sockets::QuicListenerShare;
 
 const NAME: &str = "quic:127.0.0.1:443";
 

@@ -11,9 +11,9 @@ use myriad_http::body::{Body, BodyError, BoxBody, FullBody};
 use myriad_log::LogLevel;
 use myriad_script::ssi::{IncludeUse, SsiPage, SsiRules, SsiState};
 
+use super::environment::ExchangeEnvironment;
 use super::include::{IncludeInProgress, IncludeResult};
 use super::rules::Ssi;
-use super::surroundings::ExchangeEnvironment;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 

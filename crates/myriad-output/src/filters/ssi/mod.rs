@@ -6,11 +6,11 @@
 
 mod body;
 mod directives;
+mod environment;
 mod filter;
 mod include;
 mod rules;
 mod settings;
-mod surroundings;
 mod variables;
 
 pub use directives::ROWS;

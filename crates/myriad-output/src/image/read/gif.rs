@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::{DecodedImage, bounded};
+use crate::image::error::ImageError;
 use crate::image::interrupt::{Interrupt, InterruptibleInput};
-use crate::image::picture::{DecodedImage, bounded};
 use crate::image::pixels::{DEPTH, Pixels};
 use crate::image::size::ImageSize;
 

@@ -2,10 +2,10 @@
 
 use jpeg_decoder::{CodingProcess, Decoder, PixelFormat};
 
-use crate::image::facts::jpeg::scans;
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::{DecodedImage, bounded};
+use crate::image::error::ImageError;
 use crate::image::interrupt::{Interrupt, InterruptibleInput};
-use crate::image::picture::{DecodedImage, bounded};
+use crate::image::metadata::jpeg::scans;
 use crate::image::pixels::Pixels;
 use crate::image::size::ImageSize;
 

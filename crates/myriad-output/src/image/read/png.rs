@@ -2,9 +2,9 @@
 
 use png::{BitDepth, ColorType, Decoder, Limits, Transformations};
 
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::{DecodedImage, bounded};
+use crate::image::error::ImageError;
 use crate::image::interrupt::{Interrupt, InterruptibleInput};
-use crate::image::picture::{DecodedImage, bounded};
 use crate::image::pixels::{DEPTH, Pixels};
 use crate::image::size::ImageSize;
 

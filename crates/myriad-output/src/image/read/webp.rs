@@ -9,9 +9,9 @@ mod container;
 use image_webp::WebPDecoder;
 
 use self::container::{WebpFrame, WebpStream};
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::{DecodedImage, LONGEST_PROFILE, bounded};
+use crate::image::error::ImageError;
 use crate::image::interrupt::{Interrupt, InterruptibleInput};
-use crate::image::picture::{DecodedImage, LONGEST_PROFILE, bounded};
 use crate::image::pixels::Pixels;
 
 /// Maximum number of bytes of tables for prefix codes: a fixed part, and a part for each permitted pixel.

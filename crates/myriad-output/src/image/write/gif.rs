@@ -4,7 +4,7 @@ use gif::{Encoder, Frame};
 use std::borrow::Cow;
 
 use crate::image::colors::{MOST, PaletteImage, approximate_palette, exact_palette};
-use crate::image::fault::ImageError;
+use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::pixels::{DEPTH, Pixels};
 

@@ -4,8 +4,8 @@ use std::num::NonZeroU8;
 
 use jpeg_encoder::{ColorType, Encoder};
 
-use crate::image::picture::DecodedImage;
-use crate::image::wish::ImageRequest;
+use crate::image::decoded_image::DecodedImage;
+use crate::image::request::ImageRequest;
 
 pub(super) fn write(picture: &DecodedImage, wish: &ImageRequest) -> Option<Vec<u8>> {
     let size = picture.pixels.size;

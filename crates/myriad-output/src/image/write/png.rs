@@ -3,9 +3,9 @@
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 
 use crate::image::colors::{MOST, PaletteImage, approximate_palette, exact_palette};
-use crate::image::fault::ImageError;
+use crate::image::decoded_image::DecodedImage;
+use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
-use crate::image::picture::DecodedImage;
 
 pub(super) fn write(picture: &DecodedImage, interrupt: Interrupt<'_>) -> Result<Option<Vec<u8>>, ImageError> {
     let few = match picture.has_palette.then(|| exact_palette(&picture.pixels)) {

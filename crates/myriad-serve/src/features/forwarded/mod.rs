@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The client's address is handled by [`super::real_ip`]. The lists are used in `myriad-exchange`
-//! (`exchange/forwarded.rs`).
+//! (`exchange/trusted_forwarders.rs`).
 
 mod directives;
 mod settings;

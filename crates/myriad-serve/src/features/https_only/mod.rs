@@ -2,13 +2,13 @@
 
 mod compile;
 mod directives;
-mod lead;
+mod redirect;
 mod settings;
 mod warn;
 
 pub(crate) use compile::{hsts_line, port};
-pub(crate) use lead::redirect_to_https;
 use myriad_exchange::feature::Feature;
+pub(crate) use redirect::redirect_to_https;
 
 /// Entry for the list of features.
 pub(super) const FEATURE: Feature = Feature::new("https_only", directives::ROWS).warning_by(warn::warn);

@@ -1,12 +1,12 @@
 //! `set_real_ip_from` and related directives: client address as reported by trusted proxies (nginx's realip module).
 
+mod client_address;
 mod compile;
 mod directives;
-mod find;
 mod settings;
 mod variables;
 
-pub(crate) use find::{set_client_address, set_client_address_at_both_levels};
+pub(crate) use client_address::{set_client_address, set_client_address_at_both_levels};
 use myriad_exchange::feature::Feature;
 pub(super) use settings::RealIpSettings;
 

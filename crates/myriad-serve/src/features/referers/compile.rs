@@ -5,7 +5,7 @@ use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 
 use super::settings::RefererSettings;
-use super::valid::ValidReferers;
+use super::valid_referers::ValidReferers;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Stores the valid referers if any are configured. Reports `none` or `blocked` without a valid referer.

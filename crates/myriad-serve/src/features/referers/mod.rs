@@ -3,7 +3,7 @@
 mod compile;
 mod directives;
 mod settings;
-mod valid;
+mod valid_referers;
 mod variables;
 
 pub(super) use compile::compile;

@@ -9,7 +9,7 @@ use myriad_exchange::runtime::RowValue::Run;
 use myriad_http::Known;
 use myriad_script::{EvalError, Frame};
 
-use super::valid::ValidReferers;
+use super::valid_referers::ValidReferers;
 
 /// `1` for a request whose `Referer` is not valid according to `valid_referers`, otherwise empty.
 pub(crate) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(

@@ -1,7 +1,7 @@
 use crate::testing::TestSite;
 use crate::testing::send_request;
-use myriad_exchange::answers::error_body::error_body;
-use myriad_exchange::answers::redirect::{local_redirect, local_redirect_to, redirect};
+use myriad_exchange::responses::error_body::error_body;
+use myriad_exchange::responses::redirect::{local_redirect, local_redirect_to, redirect};
 
 #[test]
 fn nginx_specific_codes_show_400_page_with_reason() {

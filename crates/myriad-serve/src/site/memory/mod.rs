@@ -8,8 +8,8 @@
 //! ```
 
 mod relieve;
-mod tell;
-mod watch;
+mod stage_logger;
+mod watcher;
 
 pub(super) use relieve::{measure, relieve};
-pub(super) use watch::{MemoryWatcherHandle, WatchedResources};
+pub(super) use watcher::{MemoryWatcherHandle, WatchedResources};

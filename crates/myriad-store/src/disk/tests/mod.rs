@@ -1,14 +1,14 @@
 //! Behaviour of zones with a disk tier. The tests determine the order of its work.
 
-mod failing;
+mod disk_errors;
 mod faults;
 mod files;
 mod inspect;
-mod large;
-mod late;
+mod large_bodies;
 mod lease;
 mod limits;
 mod model;
+mod outdated_files;
 mod purge_log;
 mod purge_model;
 mod purges;

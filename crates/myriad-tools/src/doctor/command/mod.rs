@@ -4,8 +4,8 @@
 //! stack: Myriad, site, php-fpm -> look: machine, php (by FastCGI), site (by HTTP), sources -> crate::doctor::findings -> report
 //! ```
 
+mod collect;
 mod fastcgi;
-mod look;
 mod machine;
 mod options;
 mod php;
@@ -35,6 +35,6 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
     let Some(options) = DoctorOptions::parse(arguments)? else { return Ok(help(options::USAGE)) };
-    let (target, facts) = look::collect_facts(&options)?;
+    let (target, facts) = collect::collect_facts(&options)?;
     report::print(&target, &crate::doctor::findings(&facts), options.json, options.all)
 }

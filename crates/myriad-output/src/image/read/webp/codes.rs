@@ -4,7 +4,7 @@
 //! twelve bytes: a file of a megabyte takes hundreds. The stream is parsed up to its pixels here, and the allocations
 //! of the decoder are added up. If RFC and decoder differ, this follows the decoder.
 
-use crate::image::fault::ImageError;
+use crate::image::error::ImageError;
 use crate::image::size::ImageSize;
 
 /// Size of a group of codes in the decoder, without its tables, while its vector grows, in bytes.

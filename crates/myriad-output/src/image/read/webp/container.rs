@@ -1,7 +1,7 @@
 //! Chunks of a WebP file (RFC 9649 section 2): the streams of its first frame, and the position on the canvas.
 
-use crate::image::facts::numbers::le24;
-use crate::image::facts::webp::{lossless_size, lossy_size};
+use crate::image::metadata::numbers::le24;
+use crate::image::metadata::webp::{lossless_size, lossy_size};
 use crate::image::size::ImageSize;
 
 /// Flag of `VP8X`: the image has an alpha channel.

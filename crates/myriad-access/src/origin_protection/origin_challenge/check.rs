@@ -1,0 +1,118 @@
+//! Check of a request before it is sent to its origin.
+
+use std::sync::LazyLock;
+
+use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
+use myriad_http::Known;
+use myriad_http::uri::cookie;
+use myriad_log::{LogLevel, LogRateLimit};
+use myriad_script::Template;
+
+use super::page;
+use super::pass::{COOKIE, PassBearer, PassRules, PassSigner};
+use crate::origin_protection::network::network;
+use crate::origin_protection::rate_table::RateTable;
+use crate::origin_protection::refuse::refuse;
+
+/// Passes that have been used, in all workers.
+static USED: LazyLock<RateTable> = LazyLock::new(RateTable::default);
+
+/// `origin_challenge` of a place.
+pub(super) struct OriginChallenge {
+    when: Template,
+    passes: PassSigner,
+    logged: LogRateLimit,
+}
+
+impl OriginChallenge {
+    pub(super) fn new(when: Template, rules: PassRules) -> Self {
+        Self { when, passes: PassSigner::new(rules), logged: LogRateLimit::default() }
+    }
+
+    pub(super) fn passes(&self) -> &PassSigner {
+        &self.passes
+    }
+}
+
+/// Checks a request that the cache cannot answer. Returns the challenge response if the client needs a pass and has
+/// none.
+pub fn judge(exchange: &mut Exchange) -> Option<PhaseStep> {
+    let Exchange { request, frame } = exchange;
+    let challenge: &OriginChallenge = request.place().features.get()?;
+    // Subrequests come from the pages of the site.
+    if request.is_subrequest() {
+        return None;
+    }
+    let now = myriad_net::clock::now_ms();
+    let mut text = Vec::new();
+    // An evaluation error must not expose the origin: the client needs a pass.
+    let needs_pass = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");
+    if !needs_pass {
+        return None;
+    }
+    let passes = &challenge.passes;
+    let held = pass_status(request, passes);
+    let message = match held {
+        PassStatus::Valid(_) => return None,
+        PassStatus::Missing => "the client needs a pass (origin_challenge)",
+        PassStatus::TooMany => "the client's network uses too many passes (origin_challenge)",
+    };
+    if challenge.logged.admits(now) {
+        request.log(LogLevel::Warn, format_args!("{message}"));
+    }
+    if held == PassStatus::Missing {
+        return Some(challenge_page(request, passes));
+    }
+    let interval_ms = passes.interval_ms();
+    Some(refuse(exchange, 429, interval_ms))
+}
+
+/// Pass of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PassStatus {
+    /// No pass, or no valid pass.
+    Missing,
+    /// Valid pass, identified by its signature.
+    Valid(u128),
+    /// Valid pass, but its network has used the permitted number of passes.
+    TooMany,
+}
+
+/// Returns the pass of a request, and counts its first use for the network of the client.
+pub(crate) fn pass_status(request: &Request, passes: &PassSigner) -> PassStatus {
+    match valid_pass(request, passes) {
+        None => PassStatus::Missing,
+        Some(pass) if count_pass(request, passes, pass) => PassStatus::Valid(pass),
+        Some(_) => PassStatus::TooMany,
+    }
+}
+
+/// Returns the pass of a request, if it is valid. Servers that share a secret must have synchronized clocks.
+pub(super) fn valid_pass(request: &Request, passes: &PassSigner) -> Option<u128> {
+    let now_s = request.received.wall_s();
+    let mut cookies = request.received.head.fields().get_all(b"Cookie");
+    cookies.find_map(|line| passes.verify(cookie(line, COOKIE.as_bytes())?, &bearer(request), now_s))
+}
+
+/// Counts the first use of a pass by the network of its holder. A pass that was counted before is always admitted.
+fn count_pass(request: &Request, passes: &PassSigner, pass: u128) -> bool {
+    let bearer = bearer(request);
+    let now = myriad_net::clock::monotonic_ms();
+    USED.admit(pass, (bearer.server, bearer.network), passes.rate(), now).is_some()
+}
+
+/// Returns the challenge page.
+pub(crate) fn challenge_page(request: &Request, passes: &PassSigner) -> PhaseStep {
+    page::challenge_response(
+        &passes.new_challenge(&bearer(request), request.received.wall_s()),
+        passes.valid_s(),
+    )
+}
+
+fn bearer(request: &Request) -> PassBearer<'_> {
+    PassBearer {
+        network: request.client().map(network),
+        server: &request.server().name,
+        agent: request.received.head.fields().known(Known::UserAgent).unwrap_or_default(),
+    }
+}

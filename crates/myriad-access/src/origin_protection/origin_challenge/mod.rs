@@ -1,0 +1,49 @@
+//! `origin_challenge`: a page with a proof of work that a browser solves automatically, before an untrusted request
+//! uses the origin.
+//!
+//! ```text
+//! about to be sent to the origin -- the condition is empty or 0 --------------------------------> sent
+//!    |                                                                                            ^
+//!    |-- the cookie contains a valid pass: signed by this server, for this network and browser ---'
+//!    |
+//!    '-- no pass: 503 and a page whose script searches a number (proof of work), stores it in the cookie, and reloads
+//! ```
+//!
+//! The server stores no state of the clients that receive a challenge: a pass contains the signature of this server and
+//! the number that the browser found.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `directives`, `settings` | row and settings of the directive |
+//! | `pass` | pass: creation, parsing, verification |
+//! | `page` | page and its script |
+//! | `check` | check of a request before the origin |
+
+mod check;
+mod directives;
+mod page;
+mod pass;
+mod settings;
+mod variables;
+
+use myriad_conf::settings::Settings;
+use myriad_exchange::feature::Feature;
+use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+
+pub use check::judge;
+pub(crate) use check::{PassStatus, challenge_page, pass_status};
+pub(crate) use pass::PassSigner;
+use settings::ChallengeSettings;
+pub(crate) use settings::rules;
+
+/// Registration of this feature.
+pub const FEATURE: Feature =
+    Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
+
+fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+    let challenge_settings = settings.feature::<ChallengeSettings>();
+    if let Some(challenge) = &challenge_settings.0 {
+        let when = compiler.origin_template(&challenge.when);
+        features.insert(check::OriginChallenge::new(when, challenge.rules.clone()));
+    }
+}

@@ -1,0 +1,116 @@
+//! Entry of a request into the queue.
+
+use std::sync::Arc;
+
+use myriad_base::memory::PressureStage;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::traffic::QueueEnd;
+use myriad_upstream::OriginError;
+
+use super::class::PriorityClass;
+use super::compile::OriginQueue;
+use super::queue::{QueueEntry, QueueRefusal, QueueSlot};
+use crate::origin_protection::refuse::retry_after;
+
+/// Slot that a request has taken.
+pub(crate) struct OccupiedSlot {
+    slot: QueueSlot,
+    until_head: bool,
+}
+
+impl OccupiedSlot {
+    /// Processes the arrival of the response head. Returns `None` if this releases the slot (`release=head`).
+    pub(crate) fn response_head_arrived(self) -> Option<Self> {
+        self.slot.record_response_head();
+        (!self.until_head).then_some(self)
+    }
+}
+
+/// Waits for a slot; returns `None` if the location has no queue. `waits` is true if a client waits for the response; a
+/// background refresh has the lowest priority.
+///
+/// # Errors
+///
+/// Returns an error if the request must not be sent to the origin.
+pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option<OccupiedSlot>, OriginError> {
+    let Some(OriginQueue { queue, rules, .. }) = exchange.request.place().features.get() else {
+        return Ok(None);
+    };
+    let (queue, rules) = (Arc::clone(queue), rules.clone());
+    // The page that includes this subrequest may occupy a slot until the subrequest completes: waiting for a slot could
+    // deadlock.
+    if exchange.request.is_subrequest() && exchange.request.limit_results().active_fetches.get() > 0 {
+        return Ok(None);
+    }
+    let class = if waits { class(exchange) } else { PriorityClass::LAST };
+    let taken = |slot| Some(OccupiedSlot { slot, until_head: rules.until_head });
+    let counts = exchange.request.runtime().traffic.queue(&rules.zone);
+    let why = match queue.enter(&rules, class) {
+        QueueEntry::Slot(slot) => {
+            counts.end(QueueEnd::Passed);
+            return Ok(taken(slot));
+        }
+        QueueEntry::Waiting(turn) => {
+            let wait = counts.wait();
+            let traced = exchange.request.begin_wait("origin_queue");
+            let waited = turn.wait(rules.timeout_ms).await;
+            drop(traced);
+            match waited {
+                Ok(slot) => {
+                    wait.end(QueueEnd::Waited);
+                    return Ok(taken(slot));
+                }
+                Err(QueueRefusal::TimedOut) => {
+                    wait.end(QueueEnd::Late);
+                    "timed out"
+                }
+                Err(QueueRefusal::Displaced) => {
+                    wait.end(QueueEnd::Displaced);
+                    "is full, and a request of a higher class replaced this one"
+                }
+            }
+        }
+        QueueEntry::Full => {
+            counts.end(QueueEnd::Full);
+            "is full"
+        }
+    };
+    Err(OriginError::not_sent(503, format!("origin_queue \"{}\" {why}", rules.zone)))
+}
+
+/// Returns the class of a request by `origin_priority`; the last class for a request beyond `origin_query_limit`.
+fn class(exchange: &mut Exchange) -> PriorityClass {
+    if exchange.request.limit_results().beyond_query_limit.get() {
+        return PriorityClass::LAST;
+    }
+    let Exchange { request, frame } = exchange;
+    let queue = request.place().features.get::<OriginQueue>();
+    let Some(priority) = queue.and_then(|queue| queue.priority.as_ref()) else {
+        return PriorityClass::NORMAL;
+    };
+    let mut text = Vec::new();
+    match priority.eval(request, frame, &mut text) {
+        Ok(()) => PriorityClass::parse(&text).unwrap_or(PriorityClass::NORMAL),
+        Err(_) => PriorityClass::NORMAL,
+    }
+}
+
+/// `Retry-After` of a request that is rejected because memory is short, in milliseconds: longer than the server takes
+/// to close idle connections and to shrink zones.
+const WITHOUT_MEMORY_MS: u64 = 5000;
+
+/// Sends `Retry-After` to a client whose request was not sent to the origin (RFC 9110 section 10.2.3): the time until
+/// the requests in the queue are served or time out, or until memory is free again.
+pub fn set_retry_after(exchange: &mut Exchange, status: u16) {
+    if status != 503 {
+        return;
+    }
+    let request = &exchange.request;
+    let after_ms = if request.runtime().pressure.stage() == PressureStage::Refusing {
+        WITHOUT_MEMORY_MS
+    } else {
+        let Some(queue) = request.place().features.get::<OriginQueue>() else { return };
+        queue.rules.timeout_ms
+    };
+    retry_after(exchange, after_ms);
+}

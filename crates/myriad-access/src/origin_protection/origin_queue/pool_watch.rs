@@ -1,0 +1,118 @@
+//! Watch over the pool of an origin, whose status bounds the queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_exchange::runtime::Place;
+use myriad_upstream::fastcgi_protocol::PoolStatus;
+
+use super::compile::OriginQueue;
+use super::pool_children::WatchedPools;
+use super::queue::OriginRequestQueue;
+use super::settings::StatusRules;
+
+/// Timeout of a status request.
+const SLOWEST: Duration = Duration::from_secs(5);
+
+/// Queue of a location whose origin provides its status (`status=`).
+pub struct WatchedLocation<'a> {
+    place: &'a OriginQueue,
+    rules: &'a StatusRules,
+}
+
+impl<'a> WatchedLocation<'a> {
+    /// Returns the watched queue of a location; `None` if it has no queue with `status=`.
+    pub fn of(place: &'a Place) -> Option<Self> {
+        let place: &OriginQueue = place.features.get()?;
+        let rules = place.rules.status.as_ref()?;
+        Some(Self { place, rules })
+    }
+
+    /// Returns the name of its zone: all locations of the zone share one queue.
+    pub fn zone(&self) -> &'a str {
+        &self.place.rules.zone
+    }
+
+    /// Begins a watch over the pools of the zone. Returns `Some` for the first call only; then older watches of the
+    /// same queue are over.
+    pub fn begin(&self) -> Option<PoolWatch> {
+        if !self.place.begin_watching() {
+            return None;
+        }
+        let queue = Arc::clone(&self.place.queue);
+        let number = queue.with_children(|children| {
+            children.watches += 1;
+            children.watches
+        });
+        let (zone, rules) = (self.zone().to_owned(), self.rules.clone());
+        Some(PoolWatch { queue, number, zone, rules, pools: WatchedPools::default(), is_lost: false })
+    }
+}
+
+/// Passes the status of the pools to a queue.
+pub struct PoolWatch {
+    queue: Arc<OriginRequestQueue>,
+    number: u64,
+    zone: String,
+    rules: StatusRules,
+    pools: WatchedPools,
+    is_lost: bool,
+}
+
+impl PoolWatch {
+    /// Returns whether a newer watch has replaced it.
+    pub fn is_replaced(&self) -> bool {
+        self.queue.with_children(|children| children.watches) != self.number
+    }
+
+    /// Returns the path of the status page.
+    pub fn path(&self) -> &[u8] {
+        &self.rules.path
+    }
+
+    /// Returns the pause between two status requests.
+    pub fn interval(&self) -> Duration {
+        Duration::from_millis(self.rules.interval_ms)
+    }
+
+    /// Returns the timeout of a status request.
+    pub fn timeout(&self) -> Duration {
+        SLOWEST
+    }
+
+    /// Returns the number of requests that are in flight to the origin.
+    pub fn active(&self) -> u32 {
+        self.queue.active()
+    }
+
+    /// Bounds the queue by the status of the pools, each with its address, while `ours` requests were in flight to
+    /// them. If `pools` is an error, the bound is removed and only `concurrency=` applies. Returns a log line, if the
+    /// state has changed between success and failure, and whether it is a success.
+    pub fn apply_status(
+        &mut self,
+        pools: Result<Vec<(String, PoolStatus)>, String>,
+        ours: u32,
+    ) -> Option<(bool, String)> {
+        let found = pools.and_then(|pools| {
+            self.pools.bound(&pools, ours).ok_or_else(|| "no location uses a FastCGI server".to_owned())
+        });
+        // The bound expires after three missed status requests.
+        let valid = self.interval() * 3 + SLOWEST;
+        self.queue.with_children(|children| {
+            if children.watches == self.number {
+                children.set(found.as_ref().ok().copied(), valid);
+            }
+        });
+        let (is_lost, zone) = (found.is_err(), &self.zone);
+        if std::mem::replace(&mut self.is_lost, is_lost) == is_lost {
+            return None;
+        }
+        Some(match found {
+            Ok(_) => (true, format!("origin_queue \"{zone}\": the status of php-fpm is available again")),
+            Err(why) => {
+                let what = "the status of php-fpm is unavailable, only \"concurrency=\" limits the queue";
+                (false, format!("origin_queue \"{zone}\": {what}: {why}"))
+            }
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! Events over the control socket.
+
+use crate::protocol::monitoring::LiveRequest;
+use crate::protocol::{AdminReply, ReplyEnd};
+
+use crate::admin::{Administrator, ReplyResult, ReplySink, block_on};
+
+impl Administrator {
+    /// Sends ticks and purges as they happen, until the requested number of ticks is sent, the reader stops, or the
+    /// configuration is reloaded.
+    pub(crate) fn live(&self, request: &LiveRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
+        let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
+        let mut ticks = 0;
+        while let Some(told) = block_on(reader.next()) {
+            for purge in told.purges {
+                if let Ok(purge) = serde_json::from_slice(&purge)
+                    && !tell(AdminReply::PurgeEvent(Box::new(purge)))
+                {
+                    return Ok(ReplyEnd::default());
+                }
+            }
+            let tick = serde_json::from_slice(&told.tick.json).map_err(|error| error.to_string())?;
+            ticks += 1;
+            if !tell(AdminReply::Tick(Box::new(tick))) || ticks == request.ticks {
+                break;
+            }
+        }
+        Ok(ReplyEnd::default())
+    }
+}

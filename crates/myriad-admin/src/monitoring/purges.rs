@@ -1,0 +1,55 @@
+//! Last purges of the zones.
+
+use crate::protocol::monitoring::{PurgeEvent, PurgesRequest};
+use crate::protocol::{AdminReply, ReplyEnd};
+use myriad_store::page::PurgeLogEntry;
+
+use crate::admin::{Administrator, ReplyResult, ReplySink};
+
+/// Default and maximum of `limit`, in purges.
+const PURGES: (u64, u64) = (100, 1000);
+
+impl Administrator {
+    pub(crate) fn purges(&self, request: &PurgesRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
+        let limit = limit(request.limit, PURGES)?;
+        let mut events: Vec<PurgeEvent> = Vec::new();
+        for zone in self.zones_named(request.zone.as_deref())? {
+            let (_, notes) = zone.purges.after(0);
+            events.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
+        }
+        // The sort is stable: purges of a zone with equal times remain in order.
+        events.reverse();
+        events.sort_by_key(|event| std::cmp::Reverse(event.at_ms));
+        for event in events.into_iter().take(limit) {
+            if !tell(AdminReply::PurgeEvent(Box::new(event))) {
+                break;
+            }
+        }
+        Ok(ReplyEnd::default())
+    }
+}
+
+/// Returns the requested `limit`, or the default `usual` if none was requested. The error is a sentence, if the limit
+/// is 0 or above `most`.
+pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usize, String> {
+    let limit = asked.unwrap_or(usual);
+    if limit == 0 || limit > most {
+        return Err(format!("\"limit\" must be a number from 1 to {most}"));
+    }
+    Ok(limit as usize)
+}
+
+/// Returns the event of a purge.
+pub(super) fn event(zone: &str, note: PurgeLogEntry) -> PurgeEvent {
+    PurgeEvent {
+        at_ms: note.at_ms,
+        zone: zone.to_owned(),
+        kind: note.kind.to_owned(),
+        what: note.what,
+        soft: note.soft,
+        by: note.by.as_str().to_owned(),
+        pages: note.pages,
+        at_least: note.at_least,
+        number: note.number,
+    }
+}

@@ -1,0 +1,94 @@
+//! Events as `text/event-stream` (WHATWG HTML, section 9.2).
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use crate::protocol::AdminReply;
+use bytes::Bytes;
+use myriad_exchange::exchange::{ContentResponse, Request};
+use myriad_exchange::observation::{EventReader, LiveEvents, TooMany};
+use myriad_http::Method;
+use myriad_http::body::{Body, BodyError};
+use myriad_net::ResponseBody;
+
+/// Time until a browser reconnects, in milliseconds.
+const RETRY: &[u8] = b"retry: 2000\n\n";
+
+/// Returns the events as a response. With `hides_values` the values of arguments are hidden.
+pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<ContentResponse, TooMany> {
+    let body = if request.received.head.method() == Method::Head {
+        ResponseBody::None
+    } else {
+        let reader = request.site.worker.observation.shared.live.read()?;
+        ResponseBody::Stream(
+            Box::pin(EventStream { has_begun: false, hides_values, wait: next_event(reader) }),
+            None,
+        )
+    };
+    let mut answer = ContentResponse::new(200, body);
+    answer.media_type = Some(b"text/event-stream"[..].into());
+    // Compression or a buffering proxy would delay the events.
+    answer.field(b"Cache-Control", b"no-store, no-transform");
+    answer.field(b"X-Accel-Buffering", b"no");
+    answer.field(b"X-Content-Type-Options", b"nosniff");
+    Ok(answer)
+}
+
+type NextEvent = Pin<Box<dyn Future<Output = (EventReader, Option<LiveEvents>)>>>;
+
+fn next_event(mut reader: EventReader) -> NextEvent {
+    Box::pin(async move {
+        let event = reader.next().await;
+        (reader, event)
+    })
+}
+
+/// Body of events, which is closed when the readers are disconnected.
+struct EventStream {
+    has_begun: bool,
+    hides_values: bool,
+    wait: NextEvent,
+}
+
+impl Body for EventStream {
+    fn poll_data(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            return Poll::Ready(Some(Ok(Bytes::from_static(RETRY))));
+        }
+        let (reader, told) = ready!(self.wait.as_mut().poll(cx));
+        let Some(told) = told else {
+            // Not polled again.
+            return Poll::Ready(None);
+        };
+        self.wait = next_event(reader);
+        Poll::Ready(Some(Ok(formatted(&told, self.hides_values))))
+    }
+
+    fn size_hint(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Formats purges, then the tick. JSON contains no line feeds.
+fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
+    let mut out = Vec::with_capacity(event.tick.json.len() + 64);
+    for purge in &event.purges {
+        let hidden = hides_values.then(|| without_values(purge));
+        for part in [&b"event: purge\ndata: "[..], hidden.as_deref().unwrap_or(purge), b"\n\n"] {
+            out.extend_from_slice(part);
+        }
+    }
+    out.extend_from_slice(format!("id: {}\nevent: tick\ndata: ", event.tick.at_ms).as_bytes());
+    out.extend_from_slice(&event.tick.json);
+    out.extend_from_slice(b"\n\n");
+    Bytes::from(out)
+}
+
+/// Returns the JSON of a purge with hidden values of arguments; empty if it cannot be parsed.
+fn without_values(purge: &[u8]) -> Vec<u8> {
+    let Ok(event) = serde_json::from_slice(purge) else { return Vec::new() };
+    let mut reply = AdminReply::PurgeEvent(Box::new(event));
+    reply.hide_values();
+    reply.json().into_bytes()
+}

@@ -1,0 +1,17 @@
+//! Monitoring of a running server: ticks of a second, ranked pages, history, purges, tags.
+//!
+//! Times are milliseconds since the Unix epoch, durations are milliseconds with a fraction. Unknown values are `null`.
+
+mod reports;
+mod request;
+mod tick;
+
+pub use reports::{
+    HistoryReport, HistorySeries, InspectReport, InspectedLine, PurgeEvent, ReasonCount, SenderReport,
+    SendersReport, TagReport, TagsReport, TopPage, TopsReport,
+};
+pub use request::{HistoryRequest, LiveRequest, PurgesRequest, SendersRequest, TagsRequest, TopsRequest};
+pub use tick::{
+    ConnectionCounts, EncodingTotal, FirstByteTimes, LiveTick, Percentiles, QueueReport, TickCounts,
+    TierSize, WorkerTick, ZoneTick,
+};

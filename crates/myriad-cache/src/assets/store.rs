@@ -1,0 +1,148 @@
+//! Stores the files that a stored page references.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_encode::Coding;
+use myriad_exchange::exchange::{Exchange, ResponseSource};
+use myriad_exchange::subrequest::{self, SubrequestResponse};
+use myriad_http::{HttpVersion, Known, RequestHead, ResponseHead};
+use myriad_policy::{Lifetime, Tags, ValiditySource, page_assets};
+use myriad_store::page::{PageMarks, PageView};
+use myriad_store::{Admission, Body, KeyRef};
+
+use super::{AssetRetention, is_asset, key_of, of};
+use crate::complete::complete;
+use crate::invalidate::target_here;
+use crate::journey_step::{CacheContext, OwnedCacheContext};
+use crate::page;
+
+/// Maximum length of a stored file, in bytes.
+const MAX_ASSET: u64 = 2 << 20;
+
+/// Public file.
+struct Asset {
+    media_type: Vec<u8>,
+    modified: Vec<u8>,
+    bytes: Bytes,
+}
+
+/// Starts to store the files referenced by a page that is about to be stored.
+pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: PageView<'_>, body: &Body) {
+    let request = &exchange.request;
+    let Some(keep_for) = of(request) else { return };
+    if meta.status != 200 || !meta.media_type().eq_ignore_ascii_case(b"text/html") {
+        return;
+    }
+    let html = body.segments().concat();
+    let mut paths: Vec<Vec<u8>> = Vec::new();
+    for asset in page_assets(&html) {
+        let Some(target) = target_here(request, asset.as_bytes()) else { continue };
+        let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+        if is_asset(path) && !paths.iter().any(|known| known == path) {
+            paths.push(path.to_vec());
+        }
+    }
+    if paths.is_empty() {
+        return;
+    }
+    let (mut exchange, held) = (exchange.snapshot(), cached.to_owned());
+    tokio::task::spawn_local(async move {
+        for path in paths {
+            store_asset(&mut exchange, &held, &path, keep_for).await;
+        }
+    });
+}
+
+/// Stores a file, unless the same version was stored within the last quarter of `keep_ms`.
+async fn store_asset(
+    exchange: &mut Exchange,
+    held: &OwnedCacheContext,
+    path: &[u8],
+    AssetRetention(keep_ms): AssetRetention,
+) {
+    let key = key_of(&exchange.request, path);
+    let now = myriad_net::clock::now_ms();
+    let Some(mut answer) = request_file(exchange, path).await else { return };
+    let Some(modified) = file_of(&mut answer) else { return };
+    let zone = &held.cache.zone.zone;
+    let known = zone.peek_variant(KeyRef::new(&key), |_, _| {});
+    let is_stored = known.is_some_and(|page| {
+        let is_same = page.meta().last_modified().is_some_and(|(text, _)| *text == *modified);
+        is_same && now < page.stored_at().saturating_add(keep_ms / 4)
+    });
+    if is_stored {
+        return;
+    }
+    if let Some(asset) = read(answer, modified).await {
+        store(exchange, held, (path, &key), asset, (now, keep_ms));
+    }
+}
+
+/// Requests a file as a client without cookies would. No origin is queried, because only files are stored.
+async fn request_file(exchange: &mut Exchange, path: &[u8]) -> Option<SubrequestResponse> {
+    let (uri, args) = subrequest::target(path)?;
+    let mut child = subrequest::begin(exchange, &uri, args).ok()?;
+    let host = child.request.received.head.known(Known::Host).map(|host| (&b"Host"[..], host));
+    let head = RequestHead::from_parts(b"GET", path, HttpVersion::Http11, host);
+    *child.request.received.head = head;
+    child.request.route.internal = false;
+    child.request.begin_lineage().own_head = true;
+    child.request.leave_errors_empty();
+    child.request.cache.lookup.stored_only = true;
+    child.request.cache.lookup.fetches_nothing = true;
+    child.frame = Box::default();
+    Some(subrequest::execute(child).await)
+}
+
+/// Returns the file's modification time as text; `None` if the response is not a file or is not public.
+fn file_of(answer: &mut SubrequestResponse) -> Option<Vec<u8>> {
+    // This place checks access, and the subrequest has no credentials.
+    let has_gate = answer.exchange().request.place().entry.gate.is_some();
+    let ResponseSource::File(entry) = &answer.response.source else { return None };
+    let file = entry.file().filter(|file| (1..=MAX_ASSET).contains(&file.length))?;
+    let is_plain = answer.response.status == 200 && answer.response.coding == Coding::Identity;
+    (is_plain && !has_gate).then(|| file.modified.to_vec())
+}
+
+async fn read(answer: SubrequestResponse, modified: Vec<u8>) -> Option<Asset> {
+    let media_type = answer.response.media_type().unwrap_or(b"text/plain").to_vec();
+    let length = answer.response.known_length()?;
+    let mut body = answer.into_plain_body();
+    let mut bytes = Vec::new();
+    while let Some(piece) = poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+        bytes.extend_from_slice(&piece.ok()?);
+    }
+    (bytes.len() as u64 == length).then(|| Asset { media_type, modified, bytes: bytes.into() })
+}
+
+fn store(
+    exchange: &Exchange,
+    held: &OwnedCacheContext,
+    (path, key): (&[u8], &[u8]),
+    asset: Asset,
+    (now, keep_ms): (u64, u64),
+) {
+    let request = &exchange.request;
+    let head = ResponseHead::new(200)
+        .with(b"Content-Type", &asset.media_type)
+        .with(b"Last-Modified", &asset.modified);
+    let fresh_until = now.saturating_add(keep_ms);
+    let lifetime = Lifetime {
+        fresh_until,
+        stale_updating_until: fresh_until,
+        stale_error_until: fresh_until,
+        must_revalidate: false,
+        valid_ms: keep_ms,
+        source: ValiditySource::CacheValid,
+        born: None,
+    };
+    let marks = PageMarks::new(request.scheme(), &request.route.host, path, &Tags::parse(b""));
+    let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks, None);
+    let writer = held.cache.zone.zone.fetch_unshared(KeyRef::new(key), now);
+    let length = Some(asset.bytes.len() as u64);
+    let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
+    writer.push(asset.bytes);
+    complete(exchange, &held.cache.zone, writer, meta);
+}

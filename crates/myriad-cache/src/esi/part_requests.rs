@@ -1,0 +1,351 @@
+//! Requests the parts of a page in separate tasks, so that an origin does not wait for a slow client.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use myriad_exchange::exchange::Exchange;
+use myriad_exchange::subrequest::{self, SubrequestResponse};
+use myriad_http::body::BoxBody;
+use myriad_http::cache_control::CacheControl;
+use myriad_http::{HttpVersion, Known, RequestHead};
+use myriad_log::LogLevel;
+use myriad_script::esi::{FragmentParser, PageHoles, joint_name};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+
+use super::holes::{HoleState, Holes};
+use super::part_store::{self, InFlight};
+use super::rules::EsiRules;
+use super::visitor::Visitor;
+
+/// Maximum length of a part, in bytes.
+const MAX_PART: usize = 1 << 20;
+/// Maximum length of all parts of a joint response, in bytes.
+const MAX_JOINT: usize = 4 << 20;
+/// Media type of a joint response.
+const FRAGMENTS: &[u8] = b"application/x-myriad-fragments";
+
+/// Part to request, and the holes that it fills.
+struct WantedPart {
+    src: Box<[u8]>,
+    alt: Option<Box<[u8]>>,
+    holes: Vec<usize>,
+}
+
+/// Part of a joint response.
+struct JointPart {
+    name: Box<[u8]>,
+    want: WantedPart,
+}
+
+/// Parts requested in one joint response.
+struct JointRequest {
+    /// Text of the target before the names.
+    prefix: Box<[u8]>,
+    list: Vec<JointPart>,
+}
+
+/// Context of the requests, shared by the tasks of a page.
+struct PartRequester {
+    /// Copy of the exchange with the lifetime of the body.
+    exchange: RefCell<Box<Exchange>>,
+    slots: Rc<Holes>,
+    visitor: Option<Visitor>,
+    sends_cookies: bool,
+    rules: EsiRules,
+    until: Instant,
+    /// Set after the first failed part has been logged.
+    failure_logged: Cell<bool>,
+}
+
+/// Tasks that are aborted when the body is dropped.
+pub(super) struct Tasks(Vec<JoinHandle<()>>);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Client for which parts are requested.
+pub(super) struct PartAudience {
+    /// Known visitor whose parts are requested; `None` for parts of all clients.
+    pub visitor: Option<Visitor>,
+    /// Set if the origin receives the client's cookies.
+    pub sends_cookies: bool,
+}
+
+/// Fills the holes with stored parts, and starts the requests for the others.
+pub(super) fn begin(
+    exchange: Box<Exchange>,
+    whose: PartAudience,
+    rules: &EsiRules,
+    cut: &PageHoles,
+    slots: &Rc<Holes>,
+) -> Tasks {
+    let PartAudience { visitor, sends_cookies: keeps_cookies } = whose;
+    if let Some(visitor) = &visitor {
+        fill_stored(&exchange, visitor, cut, slots);
+    }
+    let asker = Rc::new(PartRequester {
+        until: Instant::now() + Duration::from_millis(rules.timeout_ms),
+        exchange: RefCell::new(exchange),
+        slots: Rc::clone(slots),
+        visitor,
+        sends_cookies: keeps_cookies,
+        rules: rules.clone(),
+        failure_logged: Cell::new(false),
+    });
+    let wants = wants(cut, slots).into_iter().filter(|want| asker.may_request(want));
+    let (joints, singles) = grouped(wants, cut.joint.as_deref());
+    let joints = joints.into_iter().map(|joint| {
+        let asker = Rc::clone(&asker);
+        tokio::task::spawn_local(Box::pin(asker.request_joint(joint)))
+    });
+    let singles = singles.into_iter().map(|want| {
+        let asker = Rc::clone(&asker);
+        tokio::task::spawn_local(Box::pin(asker.request_single(want)))
+    });
+    Tasks(joints.chain(singles).collect())
+}
+
+/// Groups the parts of joint responses by the prefix before their names, and separates them from single parts.
+fn grouped(
+    wants: impl Iterator<Item = WantedPart>,
+    argument: Option<&[u8]>,
+) -> (Vec<JointRequest>, Vec<WantedPart>) {
+    let (mut joints, mut singles) = (Vec::<JointRequest>::new(), Vec::new());
+    for want in wants {
+        let Some((prefix, name)) = argument.and_then(|argument| joint_name(&want.src, argument)) else {
+            singles.push(want);
+            continue;
+        };
+        let (prefix, name) = (Box::from(prefix), Box::from(name));
+        let named = JointPart { name, want };
+        match joints.iter_mut().find(|joint| joint.prefix == prefix) {
+            Some(joint) => joint.list.push(named),
+            None => joints.push(JointRequest { prefix, list: vec![named] }),
+        }
+    }
+    (joints, singles)
+}
+
+/// Fills the holes whose parts are stored for the visitor.
+fn fill_stored(exchange: &Exchange, visitor: &Visitor, cut: &PageHoles, slots: &Holes) {
+    let now = exchange.request.received.at_ms;
+    let targets = cut.holes.iter().map(|hole| &*hole.include.src);
+    for (index, bytes) in part_store::get(visitor, targets, now).into_iter().enumerate() {
+        if let Some(bytes) = bytes {
+            slots.fill(index, HoleState::Filled(bytes));
+        }
+    }
+}
+
+/// Returns the parts to request, each once.
+fn wants(cut: &PageHoles, slots: &Holes) -> Vec<WantedPart> {
+    let mut wants: Vec<WantedPart> = Vec::new();
+    for (index, hole) in cut.holes.iter().enumerate().filter(|(index, _)| slots.is_waiting(*index)) {
+        let include = &hole.include;
+        match wants.iter_mut().find(|want| want.src == include.src && want.alt == include.alt) {
+            Some(want) => want.holes.push(index),
+            None => {
+                wants.push(WantedPart {
+                    src: include.src.clone(),
+                    alt: include.alt.clone(),
+                    holes: vec![index],
+                });
+            }
+        }
+    }
+    wants
+}
+
+impl PartRequester {
+    /// Returns whether a part may be requested: includes must not be nested too deep, and a page must not include
+    /// itself.
+    fn may_request(&self, want: &WantedPart) -> bool {
+        let refusal = {
+            let exchange = self.exchange.borrow();
+            let depth = exchange.request.received.lineage.as_ref().map_or(0, |lineage| lineage.depth);
+            if depth >= self.rules.depth {
+                Some("includes are nested too deeply (esi_max_depth)")
+            } else if exchange.request.received.head.target() == &*want.src {
+                Some("the page includes itself")
+            } else {
+                None
+            }
+        };
+        if let Some(why) = refusal {
+            self.fail(want, why);
+        }
+        refusal.is_none()
+    }
+
+    /// Requests a single part, and its `alt` after a failure.
+    async fn request_single(self: Rc<Self>, want: WantedPart) {
+        let mut why = String::new();
+        for target in std::iter::once(&want.src).chain(&want.alt) {
+            match timeout_at(self.until, self.request_part(target)).await {
+                Ok(Ok((bytes, keep_s, in_flight))) => {
+                    self.store_part(&want.src, &bytes, keep_s, in_flight.as_ref());
+                    return self.fill_holes(&want, &bytes);
+                }
+                Ok(Err(error)) => why = error,
+                Err(_) => why = String::from("the request timed out (esi_timeout)"),
+            }
+        }
+        self.fail(&want, &why);
+    }
+
+    /// Requests parts in one joint response. A part missing from it is requested by its `alt`, if present.
+    async fn request_joint(self: Rc<Self>, joint: JointRequest) {
+        let JointRequest { prefix, mut list } = joint;
+        let came = timeout_at(self.until, self.request_parts(&prefix, &mut list)).await;
+        let why = match came {
+            Ok(Ok(())) => "it is missing in the combined response".to_owned(),
+            Ok(Err(error)) => error,
+            Err(_) => "the request timed out (esi_timeout)".to_owned(),
+        };
+        for JointPart { want, .. } in list {
+            match want.alt {
+                Some(alt) => {
+                    let instead = WantedPart { src: alt, alt: None, holes: want.holes };
+                    Rc::clone(&self).request_single(instead).await;
+                }
+                None => self.fail(&want, &why),
+            }
+        }
+    }
+
+    /// Reads a joint response and removes the received parts from the list.
+    async fn request_parts(&self, prefix: &[u8], list: &mut Vec<JointPart>) -> Result<(), String> {
+        let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
+        let target = [prefix, &names.join(&b","[..])].concat();
+        let in_flight = self.visitor.as_ref().map(part_store::begin);
+        let answer = self.answer(&target).await?;
+        let is_joint = answer.fields(b"content-type").first().is_some_and(|value| {
+            value
+                .split(|byte| *byte == b';')
+                .next()
+                .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(FRAGMENTS))
+        });
+        if !is_joint {
+            return Err("the combined response is not application/x-myriad-fragments".to_owned());
+        }
+        let keep_s = storable_s(&answer);
+        let mut body = answer.into_body();
+        let mut reader = FragmentParser::new(MAX_JOINT);
+        while let Some(piece) = next(&mut body).await? {
+            let mut rest = &piece[..];
+            while !rest.is_empty() {
+                let Some(part) =
+                    reader.push(&mut rest).map_err(|bad| format!("combined response: {}", bad.as_str()))?
+                else {
+                    continue;
+                };
+                // Parts that were not requested are ignored.
+                let Some(at) = list.iter().position(|named| named.name == part.name) else { continue };
+                let JointPart { want, .. } = list.swap_remove(at);
+                let bytes = Bytes::from(part.bytes);
+                self.store_part(&want.src, &bytes, part.keep_s.unwrap_or(keep_s), in_flight.as_ref());
+                self.fill_holes(&want, &bytes);
+            }
+        }
+        if reader.is_between_parts() { Ok(()) } else { Err("the combined response is incomplete".to_owned()) }
+    }
+
+    /// Requests one part. Returns its bytes, the number of seconds that it may be stored, and the request, which is in
+    /// flight until dropped.
+    async fn request_part(&self, target: &[u8]) -> Result<(Bytes, u64, Option<InFlight>), String> {
+        let in_flight = self.visitor.as_ref().map(part_store::begin);
+        let answer = self.answer(target).await?;
+        let keep_s = storable_s(&answer);
+        let mut body = answer.into_body();
+        let mut whole = Vec::new();
+        while let Some(piece) = next(&mut body).await? {
+            if whole.len() + piece.len() > MAX_PART {
+                return Err("the response is too long".to_owned());
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok((Bytes::from(whole), keep_s, in_flight))
+    }
+
+    /// Returns the response to a target. A status other than 200 and an aborted response are errors.
+    async fn answer(&self, target: &[u8]) -> Result<SubrequestResponse, String> {
+        let child = self.child(target).ok_or("the request could not be started")?;
+        let answer = subrequest::execute(child).await;
+        match answer.response.status {
+            _ if answer.response.dropped => Err("the response was aborted".to_owned()),
+            200 => Ok(answer),
+            status => Err(format!("the response has the status {status}")),
+        }
+    }
+
+    /// Returns a subrequest for a target, with the client's own fields or those of [`Visitor::fields`]. Variables of
+    /// the page are unset.
+    fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
+        let (path, args) = subrequest::target(target)?;
+        let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
+        let shared = self.visitor.as_ref().and_then(|visitor| visitor.fields.as_ref());
+        let fields = shared.unwrap_or(child.request.received.head.fields()).iter_known();
+        let forwarded = fields.filter(|(known, ..)| self.sends_cookies || *known != Some(Known::Cookie));
+        let head = RequestHead::from_parts(
+            b"GET",
+            target,
+            HttpVersion::Http11,
+            forwarded.map(|(_, name, value)| (name, value)),
+        );
+        *child.request.received.head = head;
+        // Includes cannot reach internal locations.
+        child.request.route.internal = false;
+        child.request.begin_lineage().own_head = true;
+        child.frame = Box::default();
+        Some(child)
+    }
+
+    /// Stores a part for its visitor, for `storable_s` or the limit of `esi_private_cache`.
+    fn store_part(&self, src: &[u8], bytes: &Bytes, keep_s: u64, in_flight: Option<&InFlight>) {
+        let (Some(visitor), Some(in_flight)) = (self.visitor.as_ref().filter(|_| keep_s > 0), in_flight)
+        else {
+            return;
+        };
+        let bounds = self.rules.private;
+        let keep_ms = keep_s.saturating_mul(1000).min(bounds.valid_ms);
+        let until_ms = myriad_net::clock::now_ms().saturating_add(keep_ms);
+        part_store::store_part(visitor, in_flight, (src, bytes.clone()), until_ms, bounds);
+    }
+
+    fn fill_holes(&self, want: &WantedPart, bytes: &Bytes) {
+        want.holes.iter().for_each(|hole| self.slots.fill(*hole, HoleState::Filled(bytes.clone())));
+    }
+
+    /// Marks a part as failed. Only the first failure of a page is logged.
+    fn fail(&self, want: &WantedPart, why: &str) {
+        if !self.failure_logged.replace(true) {
+            let (exchange, src) = (self.exchange.borrow(), want.src.escape_ascii());
+            exchange
+                .request
+                .log(LogLevel::Error, format_args!("the page is sent without the fragment \"{src}\": {why}"));
+        }
+        want.holes.iter().for_each(|hole| self.slots.fill(*hole, HoleState::Failed));
+    }
+}
+
+/// Returns the number of seconds that a response may be stored for its visitor; 0 if it may not be stored.
+fn storable_s(answer: &SubrequestResponse) -> u64 {
+    let values = answer.fields(b"cache-control");
+    let control = CacheControl::parse(values.iter().map(|value| &value[..]));
+    if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
+}
+
+async fn next(body: &mut BoxBody) -> Result<Option<Bytes>, String> {
+    match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
+        Some(Ok(piece)) => Ok(Some(piece)),
+        Some(Err(error)) => Err(format!("the response was aborted: {error}")),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,186 @@
+//! Serves a known visitor the shared page, filled with the parts of this visitor.
+//!
+//! The page is requested as by an anonymous client: without cookies, and under the rules of the server, so that no data
+//! of the visitor affects the page. If the cache has no page for an anonymous client, the visitor's own request goes to
+//! the origin.
+
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use myriad_base::bounded::Lru;
+use myriad_exchange::exchange::{
+    ContentResponse, DecisionSink, Exchange, PhaseStep, Request, ResponseSource,
+};
+use myriad_exchange::runtime::CachePlace;
+use myriad_exchange::subrequest;
+use myriad_http::Method;
+use myriad_net::ResponseBody;
+use myriad_policy::{CacheStatus, PersonalCookies, SharedFetch};
+use myriad_script::esi::PageHoles;
+use myriad_store::page::Page;
+use parking_lot::Mutex;
+
+use super::cutting::cut_of;
+use super::filled_page::fill;
+use super::hosts;
+use super::part_requests::PartAudience;
+use super::rules;
+use super::visitor::{Visitor, pairs};
+use crate::journey_step::{JourneyStep, PassReason};
+
+/// Time that a useless fetch of a page is remembered, in milliseconds, so that not every known visitor causes another
+/// fetch.
+const USELESS_MS: u64 = 30_000;
+/// Maximum number of remembered pages.
+const USELESS: u64 = 16_384;
+
+/// Status of an anonymous request that was aborted by [`is_useless_fetch`].
+pub(crate) const USELESS_FETCH: u16 = 504;
+
+/// Page whose fetch was useless to known visitors.
+#[derive(Clone)]
+struct UselessPage {
+    /// Expiry of this entry, in ms since the epoch.
+    until: u64,
+    /// Reason given by the page's origin.
+    why: Option<Box<str>>,
+}
+
+/// Useless pages, by a hash with a random seed.
+static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
+    LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
+
+/// Returns whether a request that bypasses the cache for its personal cookies can get a page that allows known
+/// visitors.
+pub(crate) fn may_read(request: &Request, personal: &PersonalCookies) -> bool {
+    let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
+        return false;
+    };
+    let head = &request.received.head;
+    let is_known = |pair: &[u8]| rules.cookies.known.matches_cookie_header(pair).is_some();
+    let is_harmless = |pair: &[u8]| personal.matches_cookie_header(pair).is_none() || is_known(pair);
+    matches!(head.method(), Method::Get | Method::Head)
+        && !request.is_subrequest()
+        && !request.cache.lookup.stored_only
+        && pairs(head.fields()).all(is_harmless)
+        && pairs(head.fields()).any(is_known)
+}
+
+/// Serves the page, or passes the request to the origin if no page for known visitors exists.
+pub(crate) async fn run(exchange: &mut Exchange, cache: &CachePlace) -> JourneyStep {
+    if let Some(answer) = page(exchange, &cache.rules.shared_fetch).await {
+        return JourneyStep::Done(PhaseStep::Answer(answer));
+    }
+    exchange.request.cache.report.status = Some(CacheStatus::Bypass);
+    JourneyStep::Pass(PassReason::NotCut)
+}
+
+/// Returns the origin's reason why a page is not for known visitors.
+fn why(page: &Page) -> Option<Box<str>> {
+    let why = PageHoles::why_of(page.meta().cut())?;
+    String::from_utf8(why.into_vec()).ok().map(Into::into)
+}
+
+/// Returns whether the next step of an anonymous request would send a request to the origin without a benefit for known
+/// visitors. The page's reason is recorded.
+pub(crate) fn is_useless_fetch(request: &mut Request, next: &JourneyStep) -> bool {
+    let is_vain = would_be_useless(request, next);
+    if let (
+        true,
+        JourneyStep::Claim(Some(page)) | JourneyStep::Lead(Some(page)) | JourneyStep::Refresh(page, _),
+    ) = (is_vain, next)
+    {
+        request.cache.report.explanation = why(page);
+    }
+    is_vain
+}
+
+fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
+    let is_for_others = |page: &Page| !PageHoles::is_known(page.meta().cut());
+    match next {
+        JourneyStep::Pass(_) | JourneyStep::PassBody(_) => true,
+        JourneyStep::Claim(_) | JourneyStep::Lead(_) | JourneyStep::Refresh(..)
+            if request.cache.lookup.fetches_nothing =>
+        {
+            true
+        }
+        JourneyStep::Claim(page) | JourneyStep::Lead(page) => {
+            let (host, now) = (&request.route.host, request.received.at_ms);
+            // An explanation is not counted as an attempt.
+            let may_fetch =
+                if request.received.sink.is_some() { hosts::would_fetch } else { hosts::may_fetch };
+            page.as_ref().is_some_and(is_for_others) || !may_fetch(host, now)
+        }
+        JourneyStep::Refresh(page, _) => is_for_others(page),
+        _ => false,
+    }
+}
+
+/// Returns the request of an anonymous visitor for the same page, and the hash of the page; `None` if a recent fetch of
+/// the page was useless to known visitors.
+fn anonymous_request(exchange: &mut Exchange) -> Option<(u64, Box<Exchange>)> {
+    let request = &exchange.request;
+    let page =
+        USELESS_PAGES.0.hash_one((&request.route.host, request.scheme(), request.received.head.target()));
+    let now = request.received.at_ms;
+    if let Some(useless) = USELESS_PAGES.1.lock().get(&page).filter(|useless| now < useless.until).cloned() {
+        exchange.request.cache.report.explanation = useless.why;
+        return None;
+    }
+    let mut anonymous = exchange.anonymous_request()?;
+    anonymous.request.cache.lookup.stored_only = true;
+    Some((page, anonymous))
+}
+
+/// Explains how a known visitor gets the page of anonymous visitors.
+///
+/// Returns whether the page is for known visitors; `None` if this depends on its file or its origin. `Some(false)` also
+/// means that the visitor's request is passed to the origin.
+pub(crate) fn explain(exchange: &mut Exchange, sink: &Rc<dyn DecisionSink>) -> Option<bool> {
+    let Some((_, mut stranger)) = anonymous_request(exchange) else { return Some(false) };
+    stranger.request.received.sink = Some(Rc::clone(sink));
+    let engine = stranger.request.site.engine;
+    let answer = engine.explain_subrequest(&mut stranger)?;
+    let ResponseSource::Page(page) = &answer.source else { return Some(false) };
+    Some(is_for_known(page))
+}
+
+/// Returns whether known visitors can get a page: its origin has marked it, and the parts of visitors are cut out of
+/// it.
+pub(crate) fn is_for_known(page: &Page) -> bool {
+    cut_of(page).is_some_and(|cut| cut.for_known_visitors)
+}
+
+async fn page(exchange: &mut Exchange, shared: &SharedFetch) -> Option<ContentResponse> {
+    let (page, stranger) = anonymous_request(exchange)?;
+    let mut came = subrequest::execute(stranger).await;
+    // The page is counted once, for the visitor's request.
+    let shown = std::mem::take(&mut came.exchange().request.cache.report);
+    let stored = if let ResponseSource::Page(page) = &came.response.source { Some(page) } else { None };
+    let Some(cut) = stored.and_then(cut_of).filter(|cut| cut.for_known_visitors) else {
+        let why = stored.and_then(why).or(shown.explanation);
+        // This status means that the journey stopped before a useless fetch.
+        if came.response.status != USELESS_FETCH {
+            note(page, shown.status, why.clone());
+        }
+        exchange.request.cache.report.explanation = why;
+        return None;
+    };
+    let cookies = &rules::of(&exchange.request)?.cookies;
+    let visitor = Visitor::of(&exchange.request, cookies, shared)?;
+    let mut answer = std::mem::replace(&mut came.response, ContentResponse::new(0, ResponseBody::None));
+    exchange.request.cache.report = shown;
+    // These are cookies of the anonymous request.
+    answer.without(&[b"set-cookie"]);
+    fill(exchange, &mut answer, &cut, PartAudience { visitor: Some(visitor), sends_cookies: true });
+    Some(answer)
+}
+
+/// Records a useless fetch of a page. A page that was already stored is not recorded, because it cost nothing.
+fn note(page: u64, status: Option<CacheStatus>, why: Option<Box<str>>) {
+    if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
+        let until = myriad_net::clock::now_ms() + USELESS_MS;
+        USELESS_PAGES.1.lock().insert(page, UselessPage { until, why }, 1);
+    }
+}

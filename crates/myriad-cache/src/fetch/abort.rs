@@ -1,0 +1,34 @@
+//! End of a fetch without a response.
+
+use myriad_log::LogLevel;
+use myriad_store::FlightWriter;
+
+use super::no_response::NoResponse;
+use super::report::{FetchReport, Reporter, report};
+use myriad_exchange::exchange::Request;
+use myriad_exchange::runtime::CachePlace;
+use myriad_store::page::PageMeta;
+
+/// Aborts a fetch because its zone has too many fetches. All waiters get the stale page, or 503.
+pub(super) fn reject_fetch(
+    request: &Request,
+    cache: &CachePlace,
+    writer: FlightWriter<PageMeta>,
+    reporter: Reporter,
+) {
+    let zone = &cache.zone;
+    if zone.fetches.log_limit.admits(myriad_net::clock::now_ms()) {
+        let name = zone.zone.name();
+        request.log(
+            LogLevel::Error,
+            format_args!("too many fetches in flight for zone \"{name}\" (max_fetches, fetch_queue)"),
+        );
+    }
+    abort_fetch(writer, reporter, NoResponse::TOO_MANY);
+}
+
+/// Reports a fetch without a response to all waiters.
+pub(super) fn abort_fetch(writer: FlightWriter<PageMeta>, reporter: Reporter, why: NoResponse) {
+    writer.fail(why.encode());
+    report(reporter, FetchReport::Failed(why));
+}

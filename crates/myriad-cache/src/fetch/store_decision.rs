@@ -1,0 +1,224 @@
+//! Decides whether a response is stored, revalidates the stored page, or is only for the client that started the fetch.
+
+use myriad_http::content_range::ContentRange;
+use myriad_http::{Known, ResponseHead};
+use myriad_policy::{
+    Admission, NoVarySearch, ResponseFacts, StoreRefusal, admit, invalidates_stored_page, is_large_request,
+};
+use myriad_script::Builtin;
+use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
+
+use super::job::{FetchGoal, FetchedResponse};
+use super::report::{FetchReport, Reporter, report};
+use super::store::{AdmittedResponse, store};
+use crate::arrival::Arrival;
+use crate::journey_step::CacheContext;
+use crate::maintenance;
+use crate::other_codings;
+use crate::page;
+use crate::revalidate;
+use crate::revalidate::Confirmation;
+use crate::shared_fetch_headers;
+use crate::validity;
+use myriad_admin::purge::request as purge;
+use myriad_exchange::exchange::{Exchange, Request};
+use myriad_exchange::keys::no_vary_search::learn;
+use myriad_exchange::runtime::{CachePlace, OriginPlace, Reads};
+use myriad_origin::read_rate_limiter::ReadRateLimiter;
+use myriad_origin::respond;
+use myriad_store::page::PageMeta;
+
+const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
+
+/// Stores a response, revalidates the stored page, or forwards the response to the client that started the fetch.
+pub(super) async fn judge(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    writer: FlightWriter<PageMeta>,
+    reporter: Reporter,
+    sought: FetchGoal,
+    answered: FetchedResponse,
+) {
+    let CacheContext { origin: place, cache } = cached;
+    let FetchedResponse { response, fetching, requested_at: asked, attempts } = answered;
+    purge::purge_for_origin(exchange, Some(cache), &response.head).await;
+    let now = myriad_net::clock::now_ms();
+    let arrival = Arrival { now, delay_ms: now.saturating_sub(asked) };
+    let status = response.head.status;
+    if sought.conditional && status == 304 {
+        let result = confirm(exchange, cached, writer, sought.own_request, &response.head, arrival);
+        return report(reporter, result);
+    }
+    // The waiters' own requests would get the same response: they get their stale pages, or the status. The stored page
+    // is retained for the next failure, although the response could be stored as well (`*_cache_use_stale http_404`).
+    let stays = sought.usable_page && cache.rules.use_stale.on_status(status);
+    if let Some(cause) = maintenance::closed(exchange, &response.head) {
+        maintenance::invalidate(&exchange.request, cache, cause).await;
+        // Each waiter sends its own request.
+        writer.uncacheable(now, 0);
+        return report(reporter, FetchReport::Closed(response));
+    }
+    let shared_headers = sought.shared_headers.as_ref();
+    let fields = &response.head.fields;
+    let hides_own =
+        shared_fetch_headers::omits_own_fields(&exchange.request, cache, shared_headers, status, fields);
+    let refused =
+        |response, why| if hides_own { FetchReport::Incomplete } else { FetchReport::Refused(response, why) };
+    let selection =
+        page::selection(fields, &cache.rules, &exchange.request, shared_headers, sought.is_for_other_codings);
+    match admission(exchange, cached, &response.head, &sought, arrival) {
+        Admission::Store(_) if stays => {
+            writer.fail(StoreFailure(status));
+            report(reporter, FetchReport::Refused(response, "use_stale"));
+        }
+        Admission::Refuse(why) => {
+            reject_response(exchange, cached, writer, &sought, (status, why), arrival.now);
+            report(reporter, refused(response, why.as_str()));
+        }
+        Admission::Store(_) if page::is_too_long(selection.as_ref()) => {
+            writer.uncacheable(now, 0);
+            report(reporter, refused(response, StoreRefusal::Vary.as_str()));
+        }
+        Admission::Store(lifetime) => {
+            learn(&exchange.request, cache, no_vary_search(&response.head));
+            let pace = ReadRateLimiter::new(respond::limit_rate(exchange, &place.ahead));
+            let companion = sought
+                .companion
+                .and_then(|other| other.admit(exchange, cache, fields, sought.shared_headers.as_ref()));
+            let mut response = response;
+            add_no_vary_search(cache, &mut response.head);
+            let admitted =
+                AdmittedResponse { response, lifetime, now, pace, fetching, selection, companion, attempts };
+            store(exchange, cached, writer, reporter, admitted).await;
+        }
+    }
+}
+
+/// Parses the `No-Vary-Search` fields of a response, joined to one list.
+fn no_vary_search(head: &ResponseHead) -> Option<NoVarySearch> {
+    let lines: Vec<&[u8]> = head.fields.get_all(NO_VARY_SEARCH).collect();
+    NoVarySearch::parse(&lines.join(&b','))
+}
+
+/// Adds the value of `say=`. The cache does not learn it, because the place's own key already omits these arguments.
+fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
+    if let Some(said) = &cache.no_vary_search_line
+        && head.status == 200
+        && head.fields.get(NO_VARY_SEARCH).is_none()
+    {
+        head.fields.push(NO_VARY_SEARCH, said);
+    }
+}
+
+/// Revalidates the stored page by a 304.
+fn confirm(
+    exchange: &mut Exchange,
+    CacheContext { origin, cache }: CacheContext<'_>,
+    writer: FlightWriter<PageMeta>,
+    own_request: bool,
+    head: &ResponseHead,
+    arrival: Arrival,
+) -> FetchReport {
+    let stored = writer.previous().map_or(200, |page| page.meta().status);
+    let rules = validity::rules(exchange, cache, head, stored);
+    let generation = writer.generation();
+    match revalidate::confirm(exchange, origin, &rules, writer, head, arrival) {
+        Confirmation::Page => FetchReport::Confirmed,
+        Confirmation::Personal(why) => {
+            if why.is_some_and(|why| invalidates_stored_page(304, why, false, own_request)) {
+                remove_older_entries(exchange, cache, generation);
+            }
+            FetchReport::Unconfirmed
+        }
+    }
+}
+
+/// Releases the waiters of a response that is not stored, and removes the stored page if the response shows that it is
+/// no longer valid.
+fn reject_response(
+    exchange: &mut Exchange,
+    CacheContext { origin, cache }: CacheContext<'_>,
+    writer: FlightWriter<PageMeta>,
+    sought: &FetchGoal,
+    (status, why): (u16, StoreRefusal),
+    now: u64,
+) {
+    let is_named = cache.rules.use_stale.on_status(status);
+    let stays = sought.usable_page && is_named;
+    if why.concerns_request() && !stays {
+        // The waiters claim the page again with their own requests, and one of them leads.
+        drop(writer);
+    } else if status >= 500 || stays {
+        writer.fail(StoreFailure(status));
+    } else {
+        let of_the_answer = why == StoreRefusal::NoCache && is_excluded_for_all(exchange, origin, cache);
+        if !is_named && invalidates_stored_page(status, why, of_the_answer, sought.own_request) {
+            remove_older_entries(exchange, cache, writer.generation());
+        }
+        writer.uncacheable(now, why.hit_for_miss_ms());
+    }
+}
+
+/// Removes all entries of the page that are older than this fetch, including those for other codings.
+///
+/// The waiters are released only after this, so that their next look-up finds no stale page.
+fn remove_older_entries(exchange: &Exchange, cache: &CachePlace, generation: u64) {
+    for key in other_codings::keys_of_page(&exchange.request) {
+        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+    }
+}
+
+/// Returns whether a response is excluded from the cache for all clients: by a text of `*_no_cache` that depends only
+/// on the response, or because of `X-Accel-Redirect`.
+fn is_excluded_for_all(exchange: &mut Exchange, place: &OriginPlace, cache: &CachePlace) -> bool {
+    let Exchange { request, frame } = exchange;
+    let head = request.origin.as_ref().and_then(|facts| facts.head.as_ref());
+    let leads_elsewhere = head.is_some_and(|head| is_accel_redirect(head, place));
+    let variables = &request.site.runtime.variables;
+    let of_the_answer = |id: Builtin| variables[id.0 as usize].reads_only(&[Reads::OriginHead]);
+    leads_elsewhere || cache.no_cache.any_true_of(&*request, frame, of_the_answer).unwrap_or(false)
+}
+
+fn is_accel_redirect(head: &ResponseHead, place: &OriginPlace) -> bool {
+    head.fields.has(Known::XAccelRedirect) && !place.answer.ignore_accel.redirect
+}
+
+fn admission(
+    exchange: &mut Exchange,
+    CacheContext { origin: place, cache }: CacheContext<'_>,
+    head: &ResponseHead,
+    sought: &FetchGoal,
+    arrival: Arrival,
+) -> Admission {
+    exchange.request.origin_mut().head = Some(head.clone());
+    let rules = validity::rules(exchange, cache, head, head.status);
+    let Exchange { request, frame } = exchange;
+    // A text that cannot be evaluated prevents storing.
+    let no_cache = cache.no_cache.any_true(request, frame).unwrap_or(true);
+    let redirects = is_accel_redirect(head, place);
+    let fields = request.received.head.fields();
+    let hidden = sought.shared_headers.is_some() && rules.shared_fetch.hides_cookies(fields);
+    let facts = ResponseFacts {
+        status: head.status,
+        fields: &head.fields,
+        method: sought.method,
+        authorization: fields.has(Known::Authorization),
+        personal: false,
+        cookies: fields.has(Known::Cookie) && !hidden,
+        piece: is_piece(request, head),
+        no_cache: no_cache || redirects,
+        // Requests below `*_cache_min_uses` do not reach this function.
+        uses: u64::MAX,
+        usable_page: sought.usable_page,
+        large_request: is_large_request(fields),
+        delay_ms: arrival.delay_ms,
+    };
+    arrival.judged(|now, _| admit(&facts, &rules, now))
+}
+
+/// Returns whether a response is the slice that the request's key names (`slice`).
+fn is_piece(request: &Request, head: &ResponseHead) -> bool {
+    let range = head.fields.get(b"content-range").and_then(ContentRange::parse);
+    let (Some(slice), Some(part)) = (request.cache.slice.get(), range) else { return false };
+    part.range.start == slice.start && part.complete.is_some()
+}

@@ -1,0 +1,167 @@
+//! Limits that prevent the fetch of a page for a client: `origin_challenge`, `origin_query_limit`, `origin_backoff`.
+
+use std::time::Duration;
+
+use myriad_access::origin_protection::origin_query_limit::{LimitedQuery, OriginFetch};
+use myriad_access::origin_protection::{origin_backoff, origin_challenge, origin_query_limit};
+use myriad_http::ResponseHead;
+use myriad_policy::RefreshFailure;
+use myriad_store::FetchFailure as StoreFailure;
+
+use crate::fetch::NoResponse;
+use crate::journey_step::{CacheContext, JourneyStep};
+use crate::stale_fallback::stale_instead;
+use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
+use myriad_store::page::Page;
+
+/// Applies the limits to a request that no stored page satisfies. `None` admits it to the origin.
+pub(crate) fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
+    if exchange.request.received.sink.is_some() {
+        return None;
+    }
+    match origin_challenge::judge(exchange) {
+        Some(step) => Some(LimitedQuery::Answer(step)),
+        None => origin_query_limit::judge(exchange, sought),
+    }
+}
+
+impl From<LimitedQuery> for JourneyStep {
+    fn from(limited: LimitedQuery) -> Self {
+        match limited {
+            LimitedQuery::Answer(step) => Self::Done(step),
+            LimitedQuery::Wait(ms) => Self::Wait(ms),
+        }
+    }
+}
+
+/// Delays a request beyond `origin_query_limit` until its turn.
+pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
+    let traced = exchange.request.begin_wait("origin_query_limit");
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    drop(traced);
+}
+
+/// Bit of a failure's number, in addition to the bits of [`NoResponse::encode`]. It marks a failure for which the
+/// application sends its error page: 503 with `Retry-After`, as WordPress does during an update. Without a stale page,
+/// clients get that page instead of a page of Myriad.
+const OWN_ERROR_PAGE: u16 = 1 << 15;
+
+/// Returns the response for a client whose page must not be fetched now; `None` if it may be fetched. `stale` is the
+/// stored page.
+pub(crate) fn instead(
+    exchange: &mut Exchange,
+    cached: CacheContext<'_>,
+    stale: Option<&Page>,
+) -> Option<JourneyStep> {
+    if exchange.request.received.sink.is_some() {
+        return None;
+    }
+    let now = myriad_net::clock::now_ms();
+    // The limits apply only to pages that are not stored.
+    if stale.is_none()
+        && let Some(limited) = judge(exchange, OriginFetch::Page)
+    {
+        return Some(limited.into());
+    }
+    let held = origin_backoff::active_pause(&exchange.request, cached.cache.zone.zone.name(), now)?;
+    let why = NoResponse::decode(StoreFailure(held.failure & !OWN_ERROR_PAGE));
+    let stale = exchange.request.cache.stale.clone();
+    if let Some(next) = stale_instead(&exchange.request, cached, stale, why.failure) {
+        return Some(next);
+    }
+    if held.failure & OWN_ERROR_PAGE != 0 {
+        return None;
+    }
+    let seconds = held.left_ms.div_ceil(1000).max(1);
+    let carried = exchange.request.errors.carried.get_or_insert_default();
+    carried.lines.extend_from_slice(format!("Retry-After: {seconds}\r\n").as_bytes());
+    Some(JourneyStep::Done(PhaseStep::Error(503)))
+}
+
+/// Returns whether a page must not be refreshed in the background now.
+pub(crate) fn defers_refresh(request: &Request, cached: CacheContext<'_>) -> bool {
+    let now = myriad_net::clock::now_ms();
+    origin_backoff::active_pause(request, cached.cache.zone.zone.name(), now).is_some()
+}
+
+/// Records the result of a fetch: the head of a response, or a failure.
+pub(crate) fn note(request: &Request, cached: CacheContext<'_>, came: Result<&ResponseHead, NoResponse>) {
+    let zone = cached.cache.zone.zone.name();
+    let failure = match came {
+        Ok(head) if head.status < 500 => return origin_backoff::record_success(request, zone),
+        Ok(head) => {
+            let StoreFailure(failure) =
+                NoResponse { status: head.status, failure: RefreshFailure::Http(head.status) }.encode();
+            let has_words = head.status == 503 && head.fields.get(b"retry-after").is_some();
+            if has_words { failure | OWN_ERROR_PAGE } else { failure }
+        }
+        Err(why) => why.encode().0,
+    };
+    origin_backoff::record_failure(request, zone, failure, myriad_net::clock::now_ms());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{head, held, keyed, site, store, words};
+
+    /// Returns the response after a failure, and the response after a subsequent success.
+    fn shielded_responses(
+        directives: &str,
+        stored: bool,
+        came: Result<u16, NoResponse>,
+    ) -> [Option<String>; 2] {
+        let site = site(directives);
+        let mut exchange = keyed(&site, &[]);
+        // Tests share the table, so each uses its own page.
+        exchange.request.cache.key = format!("{directives} {stored} {came:?}").into_bytes();
+        exchange.request.cache.stale = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
+        let held = held(&exchange);
+        [came, Ok(200)].map(|came| {
+            let head = came.map(|status| head(status, &[]));
+            note(&exchange.request, held.get(), head.as_ref().map_err(|why| *why));
+            let next = instead(&mut exchange, held.get(), None);
+            next.map(|next| words(&next))
+        })
+    }
+
+    #[test]
+    fn page_that_has_failed_is_left_alone_until_it_succeeds() {
+        let timeout = Err(NoResponse { status: 504, failure: RefreshFailure::Timeout });
+        assert_eq!(
+            shielded_responses("origin_backoff 1h;", false, timeout),
+            [Some("error 503".to_owned()), None]
+        );
+        assert_eq!(
+            shielded_responses("origin_backoff 1h;", false, Ok(500)),
+            [Some("error 503".to_owned()), None]
+        );
+        assert_eq!(shielded_responses("origin_backoff 1h;", false, Ok(404)), [None, None]);
+        assert_eq!(shielded_responses("", false, Ok(500)), [None, None]);
+    }
+
+    #[test]
+    fn application_503_with_retry_after_is_not_replaced_unless_stale_page_exists() {
+        let site = site("origin_backoff 1h; fastcgi_cache_use_stale http_503;");
+        for (stored, expected) in [(false, None), (true, Some("serve Stale"))] {
+            let mut exchange = keyed(&site, &[]);
+            exchange.request.cache.key = format!("maintenance {stored}").into_bytes();
+            exchange.request.cache.stale = stored.then(|| store(&mut exchange, &head(200, &[]), 0));
+            let held = held(&exchange);
+            note(&exchange.request, held.get(), Ok(&head(503, &[("Retry-After", "600")])));
+            let next = instead(&mut exchange, held.get(), None);
+            assert_eq!(next.map(|next| words(&next)).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn stale_page_is_served_where_the_rules_name_the_failure() {
+        let stale = |failure, came| {
+            shielded_responses(&format!("origin_backoff 1h; fastcgi_cache_use_stale {failure};"), true, came)
+        };
+        assert_eq!(stale("http_500", Ok(500)), [Some("serve Stale".to_owned()), None]);
+        assert_eq!(stale("http_503", Ok(500)), [Some("error 503".to_owned()), None]);
+        let timeout = Err(NoResponse { status: 504, failure: RefreshFailure::Timeout });
+        assert_eq!(stale("timeout", timeout), [Some("serve Stale".to_owned()), None]);
+    }
+}

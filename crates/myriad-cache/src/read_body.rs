@@ -1,0 +1,16 @@
+//! Reads the request's body into memory before the look-up, because the key may contain it (`$request_body`).
+
+use myriad_upstream::RequestPayload;
+
+use crate::journey_step::{CacheContext, JourneyStep};
+use myriad_exchange::exchange::{Exchange, PhaseStep};
+use myriad_origin::upload;
+
+/// Reads the body. A body that is too long for memory is passed to the origin.
+pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
+    match upload::payload(exchange, cached.origin).await {
+        Ok(RequestPayload::Bytes(_) | RequestPayload::Empty) => JourneyStep::LookUp,
+        Ok(payload) => JourneyStep::PassBody(payload),
+        Err(status) => JourneyStep::Done(PhaseStep::Error(status)),
+    }
+}

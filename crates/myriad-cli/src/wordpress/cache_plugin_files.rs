@@ -1,0 +1,151 @@
+//! Pages that cache plugins of WordPress write to files, which `try_files` finds.
+
+use std::fmt::Write as _;
+
+use super::checked_site::CheckedSite;
+use super::layout::SiteLayout;
+use super::site_kind::SiteKind;
+
+/// Validity of the copies of Myriad: a cache plugin removes the file of a changed page without notifying Myriad.
+pub(super) const WRITTEN_VALIDITY: &str = "10s";
+
+/// File that WordPress loads before all others, if a cache plugin has written it.
+const DROP_IN: &str = "advanced-cache.php";
+
+/// Cache plugin that writes whole pages.
+pub(super) struct CachePlugin {
+    /// Name, for messages.
+    pub name: &'static str,
+    /// Folder below `wp-content/cache`.
+    pub folder: &'static str,
+    /// File name of a page, after `$host` and the path with a trailing `/`.
+    file: &'static str,
+    /// Text that its `advanced-cache.php` contains, in lower case.
+    mark: &'static str,
+}
+
+/// Plugins whose files are served.
+pub(super) const CACHE_PLUGINS: [CachePlugin; 4] = [
+    CachePlugin {
+        name: "WP Super Cache",
+        folder: "supercache",
+        file: "index$written_https.html",
+        mark: "wp super cache",
+    },
+    CachePlugin {
+        name: "W3 Total Cache",
+        folder: "page_enhanced",
+        file: "_index_slash$written_ssl.html",
+        mark: "w3tc",
+    },
+    CachePlugin {
+        name: "WP Rocket",
+        folder: "wp-rocket",
+        file: "index$written_https.html",
+        mark: "wp_rocket",
+    },
+    CachePlugin {
+        name: "Cache Enabler",
+        folder: "cache-enabler",
+        file: "$scheme-index.html",
+        mark: "cache enabler",
+    },
+];
+
+impl CheckedSite {
+    /// Returns the cache plugins whose files are served: the active one, or those that the setting `plugin_pages`
+    /// chooses. The Myriad plugin is not notified when such files are removed.
+    pub(super) fn cache_plugins(&self, has_plugin: bool) -> Vec<&'static CachePlugin> {
+        match self.settings.get("plugin_pages") {
+            "on" => CACHE_PLUGINS.iter().collect(),
+            "" if !has_plugin && self.kind == SiteKind::WordPress => {
+                let drop_in = drop_in(&self.layout).unwrap_or_default();
+                CACHE_PLUGINS.iter().filter(|plugin| drop_in.contains(plugin.mark)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns a sentence about files of a cache plugin that are served without a setting; `None` if none are.
+    pub(super) fn cache_plugin_notice(&self, has_plugin: bool) -> Option<String> {
+        if self.settings.has("plugin_pages") {
+            return None;
+        }
+        let plugin = self.cache_plugins(has_plugin).into_iter().next()?;
+        let validity =
+            if self.settings.has("validity") { self.settings.get("validity") } else { WRITTEN_VALIDITY };
+        Some(format!(
+            "wordpress: {}: pages that {} wrote to wp-content/cache/{} are served, and Myriad's own copies are valid for \
+                 {validity}; for a longer validity, use --install-plugin, or set plugin_pages=off and purge from {}",
+            self.root.display(),
+            plugin.name,
+            plugin.folder,
+            plugin.name
+        ))
+    }
+}
+
+/// Returns the text of `advanced-cache.php` in lower case; `None` if it does not exist or is not read, by the rules of
+/// [`SiteFolder::text`].
+fn drop_in(layout: &SiteLayout) -> Option<String> {
+    layout.drop_in_text(DROP_IN).ok().map(|text| text.to_ascii_lowercase())
+}
+
+/// Returns the paths for `try_files`.
+pub(super) fn paths(content: &str, plugins: &[&CachePlugin]) -> String {
+    plugins.iter().fold(String::new(), |mut text, plugin| {
+        let _ = write!(text, "/{content}/cache/{}/${{written_page}}{} ", plugin.folder, plugin.file);
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_the_folder_and_the_file_of_each_plugin() {
+        assert_eq!(paths("wp-content", &[]), "");
+        assert_eq!(
+            paths("wp-content", &[&CACHE_PLUGINS[0]]),
+            "/wp-content/cache/supercache/${written_page}index$written_https.html "
+        );
+    }
+
+    #[test]
+    fn drop_in_is_read_only_where_it_is_a_plain_file_of_the_owner() {
+        let folder = std::env::temp_dir().join(format!("myriad-drop-in-{}", std::process::id()));
+        let content = folder.join("wp-content");
+        std::fs::create_dir_all(&content).expect("a folder");
+        let layout = SiteLayout::usual(folder.clone());
+        let file = content.join("advanced-cache.php");
+        assert_eq!(drop_in(&layout), None);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .expect("a pipe");
+        assert_eq!(drop_in(&layout), None);
+        std::fs::remove_file(&file).expect("no pipe");
+        // A link in place of the file, then in place of the folder above it.
+        let other = folder.join("other");
+        std::fs::create_dir(&other).expect("a folder");
+        std::fs::write(other.join("advanced-cache.php"), "# WP SUPER CACHE 1.2").expect("a file");
+        for (target, link) in [(other.join("advanced-cache.php"), &file), (other.clone(), &content)] {
+            if link == &content {
+                std::fs::remove_dir_all(&content).expect("removed");
+            }
+            std::os::unix::fs::symlink(&target, link).expect("a link");
+            let text = "# wp super cache 1.2";
+            assert_eq!(drop_in(&layout).as_deref(), Some(text), "a link of the owner of its target");
+            // Only root gives files away.
+            if std::os::unix::fs::lchown(link, Some(54_321), None).is_ok() {
+                assert_eq!(drop_in(&layout), None, "{}", link.display());
+                assert!(!layout.has_drop_in("advanced-cache.php"));
+            }
+            std::fs::remove_file(link).expect("removed");
+            std::fs::create_dir_all(&content).expect("a folder");
+        }
+        std::fs::write(&file, "# Cache Enabler").expect("a file");
+        assert_eq!(drop_in(&layout).as_deref(), Some("# cache enabler"));
+        assert!(layout.has_drop_in("advanced-cache.php"));
+        std::fs::remove_dir_all(&folder).expect("no folder");
+    }
+}

@@ -1,9 +1,0 @@
-//! Caches of a worker that persist between requests. They have a fixed size and are emptied by a reload.
-
-mod budget;
-mod shortcuts;
-mod uris;
-
-pub use budget::RefreshBudget;
-pub use shortcuts::Shortcuts;
-pub use uris::{TryFilesResult, UriCache};

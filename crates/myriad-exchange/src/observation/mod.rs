@@ -1,0 +1,90 @@
+//! Observation of the running server: pages ranked by their cost, live events, and a history.
+//!
+//! | file | content |
+//! |---|---|
+//! | `record_request` | addition of a finished request to the rankings of its worker |
+//! | `live_events` | readers of live events, and the newest event |
+//! | `untrusted_proxies` | untrusted senders with `X-Forwarded-For` |
+//!
+//! ```text
+//! finished request -> a sample of hits and quick misses, every other miss -> rankings of the worker, locked by it and by readers
+//! observer thread  -> every second while there are readers: a tick -> newest event for all readers
+//!                  -> every ten seconds: a step of the history
+//! ```
+
+mod live_events;
+mod record_request;
+mod untrusted_proxies;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::ranking::history::History;
+use crate::ranking::{PageRankings, Sampling};
+use myriad_conf::SourceFile;
+use parking_lot::Mutex;
+
+pub use live_events::{EventFeed, EventReader, LatestEvents, LiveEvents, ObserverWake, Tick, TooMany};
+pub use record_request::note;
+pub use untrusted_proxies::{SenderCounts, UntrustedProxies};
+
+/// State shared by all workers of a process.
+#[derive(Debug)]
+pub struct SiteObservation {
+    /// Rankings of each worker, by its number.
+    pub tops: Box<[Mutex<PageRankings>]>,
+    /// Readers of live events.
+    pub live: EventFeed,
+    /// Figures of two weeks; `None` with `history off`.
+    pub history: Mutex<Option<History>>,
+    /// Start time of the process, in milliseconds since the epoch.
+    pub started_ms: u64,
+    /// Number of reloads.
+    pub reloads: AtomicU64,
+    /// Untrusted senders with `X-Forwarded-For`.
+    pub senders: UntrustedProxies,
+    /// Files of the configuration, for explanations.
+    pub sources: Mutex<Arc<[SourceFile]>>,
+}
+
+impl SiteObservation {
+    /// Creates an empty state for this number of workers.
+    pub fn new(workers: usize, now_ms: u64) -> Self {
+        Self {
+            tops: (0..workers).map(|_| Mutex::new(PageRankings::new(now_ms))).collect(),
+            live: EventFeed::default(),
+            history: Mutex::default(),
+            started_ms: now_ms,
+            reloads: AtomicU64::new(0),
+            senders: UntrustedProxies::default(),
+            sources: Mutex::new(Arc::default()),
+        }
+    }
+}
+
+/// State of one worker.
+#[derive(Debug)]
+pub struct WorkerObservation {
+    /// State shared with the other workers.
+    pub shared: Arc<SiteObservation>,
+    /// Sampling of hits.
+    hits: Sampling,
+    /// Sampling of quick responses of origins.
+    quick: Sampling,
+    /// Buffer for the URL of a page.
+    url: RefCell<Vec<u8>>,
+}
+
+impl WorkerObservation {
+    /// Creates the state of a worker.
+    pub fn new(shared: Arc<SiteObservation>, worker: usize) -> Self {
+        let seed = shared.started_ms ^ (worker as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self {
+            shared,
+            hits: Sampling::new(seed),
+            quick: Sampling::new(seed.rotate_left(32)),
+            url: RefCell::default(),
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Connection limit of a worker: client and upstream connections together (`worker_connections`).
+//!
+//! As in nginx, the limit covers all connections of a worker: a fetch needs a descriptor and memory as a client
+//! connection does. The listener takes the seat of a client; a connection to an origin takes one with [`ConnectionLimiter::take_slot`].
+//! An eighth of the seats is reserved for origins, so that accepted clients can be served.
+//!
+//! If no seat is free, idle connections are evicted, the oldest first; then connections whose clients have sent or read
+//! nothing for [`STALL_TICKS`]. A connection with a request in progress is never evicted.
+//!
+//! The oldest connections are found by a scan over all connections that collects many of them. A request costs one
+//! store ([`Activity`]), and a new connection some entries of a scan.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use tokio::sync::Notify;
+
+use crate::activity::{Activity, AwaitedEvent};
+use crate::connection::Connection;
+use crate::deadline::{self, TICK_MS};
+use crate::{memory_counters, pressure};
+
+/// Time in ticks after which a stalled connection may be evicted: longer than the retransmission of a lost packet.
+const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
+/// Minimum idle time in ticks before a connection is closed to free memory: the request of a new connection may be in
+/// transit.
+const REST_TICKS: i32 = (1000 / TICK_MS) as i32;
+/// Minimum number of connections collected by one scan; an eighth of all connections if that is more.
+const GATHER: usize = 32;
+/// Number of clients accepted even if the process is out of memory; an eighth of the seats if that is more. The memory
+/// may be used by data that no connection can free, and stored pages are still served.
+const LEAST_CLIENTS: usize = 64;
+
+/// Seats of one worker. Cheap to clone; stays on the worker's thread.
+#[derive(Clone)]
+pub struct ConnectionLimiter(Rc<LimiterState>);
+
+struct LimiterState {
+    capacity: usize,
+    used: Cell<usize>,
+    /// Client connections, each at the index in its guard.
+    clients: RefCell<Vec<Option<LimiterClient>>>,
+    free: RefCell<Vec<usize>>,
+    open: Cell<usize>,
+    changed: Notify,
+    /// Connections to evict next, in reverse order.
+    next: RefCell<Vec<(usize, Activity)>>,
+    /// Tick of the last scan without a result, for each [`NeededResource`].
+    last_failed_scan: [Cell<Option<u32>>; 2],
+    shortage: Cell<Option<Shortage>>,
+    /// Connections closed to free memory for new connections.
+    evicted_for_memory: Cell<EvictedForMemory>,
+}
+
+struct LimiterClient {
+    connection: Weak<Connection>,
+    /// Set while the connection has a seat, until it is evicted.
+    is_seated: bool,
+}
+
+/// Effects of a shortage of seats or descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// Number of idle connections evicted.
+    pub idle: u32,
+    /// Number of evicted connections whose clients stalled in a head, a body or a response.
+    pub stalled: u32,
+    /// Set if no connection could be evicted, so that new connections wait or upstream connections failed.
+    pub refused: bool,
+    /// Set if the process was out of descriptors.
+    pub descriptors: bool,
+}
+
+/// Connections closed to free memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EvictedForMemory {
+    /// Number of idle connections.
+    pub idle: u32,
+    /// Number of connections whose clients stalled in a head, a body or a response.
+    pub stalled: u32,
+}
+
+/// Seat in use; dropping it frees the seat.
+pub struct ConnectionSlot {
+    seats: Rc<LimiterState>,
+}
+
+impl ConnectionLimiter {
+    /// Creates the seats of a worker, `most` in number (`worker_connections`).
+    pub fn new(most: usize) -> Self {
+        Self(Rc::new(LimiterState {
+            capacity: most,
+            used: Cell::new(0),
+            clients: RefCell::default(),
+            free: RefCell::default(),
+            open: Cell::new(0),
+            changed: Notify::new(),
+            next: RefCell::default(),
+            last_failed_scan: Default::default(),
+            shortage: Cell::new(None),
+            evicted_for_memory: Cell::default(),
+        }))
+    }
+
+    /// Takes a seat for a connection other than a client's. If all seats are taken, evicts a client connection; returns
+    /// `None` if none can be evicted.
+    pub fn take_slot(&self) -> Option<ConnectionSlot> {
+        if self.0.used.get() >= self.0.capacity && !self.evict_one() {
+            self.record_shortage(|shortage| shortage.refused = true);
+            return None;
+        }
+        self.0.occupy();
+        Some(ConnectionSlot { seats: Rc::clone(&self.0) })
+    }
+
+    /// Returns the number of seats.
+    pub fn capacity(&self) -> usize {
+        self.0.capacity
+    }
+
+    /// Returns the number of open client connections.
+    pub fn clients(&self) -> usize {
+        self.0.open.get()
+    }
+
+    /// Returns the effects of a shortage since the last call; `None` if there was no shortage.
+    pub fn take_shortage(&self) -> Option<Shortage> {
+        self.0.shortage.take()
+    }
+
+    /// Closes up to `count` connections to free memory: idle connections first, the oldest first, then stalled
+    /// connections. Returns the number of connections closed, including those closed for new connections since the last
+    /// call.
+    pub fn evict_for_memory(&self, count: usize) -> EvictedForMemory {
+        for _ in 0..count {
+            if !self.evict_one_for_memory() {
+                break;
+            }
+        }
+        self.0.evicted_for_memory.take()
+    }
+
+    fn evict_one_for_memory(&self) -> bool {
+        let Some(waited) = self.evict_oldest(NeededResource::Memory) else { return false };
+        let mut relieved = self.0.evicted_for_memory.get();
+        match waited {
+            AwaitedEvent::Idle => relieved.idle += 1,
+            AwaitedEvent::Stalled => relieved.stalled += 1,
+        }
+        self.0.evicted_for_memory.set(relieved);
+        true
+    }
+
+    /// Returns whether the process has no memory for another client. A minimum number of clients is always accepted.
+    fn is_memory_exhausted(&self) -> bool {
+        memory_counters::is_exhausted() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.capacity / 8)
+    }
+
+    /// Returns whether all seats available to clients are taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.used.get() >= self.0.capacity - self.0.capacity / 8
+    }
+
+    /// Returns whether a new connection can be accepted: a seat is free or a connection can be evicted.
+    pub(crate) fn has_room(&self) -> bool {
+        self.needed_resource().is_none_or(|want| self.ensure_candidate(want))
+    }
+
+    /// Returns the resource that an eviction must free for a new connection; `None` if a seat is free and memory is
+    /// available.
+    fn needed_resource(&self) -> Option<NeededResource> {
+        if self.is_full() {
+            Some(NeededResource::Seats)
+        } else {
+            self.is_memory_exhausted().then_some(NeededResource::Memory)
+        }
+    }
+
+    /// Returns whether a new connection requires an eviction.
+    #[cfg(feature = "http3")]
+    pub(crate) fn is_short(&self) -> bool {
+        self.needed_resource().is_some()
+    }
+
+    /// Evicts a connection if all seats of clients are taken or memory is short. Returns whether a new connection can
+    /// be accepted.
+    pub(crate) fn make_room(&self) -> bool {
+        match self.needed_resource() {
+            None => true,
+            Some(NeededResource::Memory) => self.evict_one_for_memory(),
+            Some(NeededResource::Seats) => {
+                let seated = self.evict_one();
+                if !seated {
+                    self.record_shortage(|shortage| shortage.refused = true);
+                }
+                seated
+            }
+        }
+    }
+
+    /// Records that a seat was requested and no connection could be evicted.
+    pub(crate) fn record_refusal(&self) {
+        // A shortage of memory is not a shortage of seats.
+        if self.is_full() {
+            self.record_shortage(|shortage| shortage.refused = true);
+        }
+    }
+
+    /// Evicts up to `count` connections because the process is out of descriptors. Their descriptors are freed once
+    /// their tasks have run.
+    pub fn free_descriptors(&self, count: usize) {
+        self.record_shortage(|shortage| shortage.descriptors = true);
+        for _ in 0..count {
+            if !self.evict_one() {
+                return;
+            }
+        }
+    }
+
+    /// Returns once a seat has been freed; a seat freed since the last call counts.
+    pub(crate) async fn slot_freed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    /// Calls `visit` with each open client connection.
+    pub(crate) fn each_client(&self, mut visit: impl FnMut(Rc<Connection>)) {
+        let all = self.0.clients.borrow();
+        all.iter().flatten().filter_map(|client| client.connection.upgrade()).for_each(&mut visit);
+    }
+
+    fn record_shortage(&self, change: impl FnOnce(&mut Shortage)) {
+        let mut shortage = self.0.shortage.get().unwrap_or_default();
+        change(&mut shortage);
+        self.0.shortage.set(Some(shortage));
+    }
+
+    /// Evicts one connection because seats are short; its seat is free immediately. Returns `false` if none can be
+    /// evicted.
+    fn evict_one(&self) -> bool {
+        let Some(waited) = self.evict_oldest(NeededResource::Seats) else { return false };
+        self.record_shortage(|shortage| match waited {
+            AwaitedEvent::Stalled => shortage.stalled += 1,
+            AwaitedEvent::Idle => shortage.idle += 1,
+        });
+        true
+    }
+
+    /// Evicts one connection and returns the event it waited for; `None` if none can be evicted.
+    fn evict_oldest(&self, want: NeededResource) -> Option<AwaitedEvent> {
+        if !self.ensure_candidate(want) {
+            return None;
+        }
+        let (at, activity) = self.0.next.borrow_mut().pop()?;
+        let connection = self.0.clients.borrow_mut()[at].as_mut().and_then(|client| {
+            client.is_seated = false;
+            client.connection.upgrade()
+        });
+        let connection = connection?;
+        self.0.release();
+        let waited = activity.awaited_event(connection.requests.get()).unwrap_or(AwaitedEvent::Idle);
+        connection.evict();
+        Some(waited)
+    }
+
+    /// Ensures that the last entry of `next` can be evicted. Returns `false` if no connection can.
+    fn ensure_candidate(&self, want: NeededResource) -> bool {
+        let tick = deadline::tick();
+        loop {
+            let mut next = self.0.next.borrow_mut();
+            while let Some((at, activity)) = next.last() {
+                let clients = self.0.clients.borrow();
+                let now = clients[*at].as_ref().and_then(LimiterClient::activity);
+                if now.is_some_and(|(now, waiting, _)| {
+                    now == *activity && is_evictable(now, waiting, tick, want)
+                }) {
+                    return true;
+                }
+                next.pop();
+            }
+            drop(next);
+            if !self.collect_candidates(want) {
+                return false;
+            }
+        }
+    }
+
+    /// Scans all connections and stores the oldest evictable connections in `next`. A scan without a result is not
+    /// repeated in the same tick.
+    fn collect_candidates(&self, want: NeededResource) -> bool {
+        let now = deadline::tick();
+        // A connection evictable for memory is also evictable for a seat, but not vice versa.
+        if [NeededResource::Seats, want]
+            .iter()
+            .any(|of| self.0.last_failed_scan[*of as usize].get() == Some(now))
+        {
+            return false;
+        }
+        let clients = self.0.clients.borrow();
+        let mut found: Vec<_> = clients
+            .iter()
+            .enumerate()
+            .filter_map(|(at, client)| {
+                let (activity, waiting, id) = client.as_ref()?.activity()?;
+                is_evictable(activity, waiting, now, want).then_some((
+                    waiting,
+                    activity.since(),
+                    id,
+                    at,
+                    activity,
+                ))
+            })
+            .collect();
+        let count = GATHER.max(clients.len() / 8);
+        if found.len() > count {
+            found.select_nth_unstable_by_key(count, |(waiting, since, id, ..)| (*waiting, *since, *id));
+            found.truncate(count);
+        }
+        found.sort_unstable_by_key(|(waiting, since, id, ..)| std::cmp::Reverse((*waiting, *since, *id)));
+        self.0.last_failed_scan[want as usize].set(found.is_empty().then_some(now));
+        *self.0.next.borrow_mut() = found.iter().map(|(.., at, activity)| (*at, *activity)).collect();
+        !found.is_empty()
+    }
+}
+
+/// Resource that an eviction frees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NeededResource {
+    Seats,
+    Memory,
+}
+
+/// Returns whether a waiting connection has waited long enough to be evicted.
+fn is_evictable(activity: Activity, waiting: AwaitedEvent, now: u32, want: NeededResource) -> bool {
+    let waited = now.wrapping_sub(activity.since()).cast_signed();
+    match (waiting, want) {
+        (AwaitedEvent::Idle, NeededResource::Seats) => true,
+        (AwaitedEvent::Idle, NeededResource::Memory) => waited >= REST_TICKS,
+        (AwaitedEvent::Stalled, _) => waited >= STALL_TICKS,
+    }
+}
+
+impl LimiterClient {
+    /// Returns the activity, the awaited event and the number of the connection; `None` if it has no seat or is busy.
+    fn activity(&self) -> Option<(Activity, AwaitedEvent, u64)> {
+        let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
+        let activity = connection.activity.get();
+        Some((activity, activity.awaited_event(connection.requests.get())?, connection.id))
+    }
+}
+
+impl LimiterState {
+    fn occupy(&self) {
+        self.used.set(self.used.get() + 1);
+        self.update_pressure();
+    }
+
+    fn update_pressure(&self) {
+        pressure::set(self.used.get() > self.capacity / 4 * 3);
+    }
+
+    fn release(&self) {
+        self.used.set(self.used.get() - 1);
+        self.update_pressure();
+        self.changed.notify_one();
+    }
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        self.seats.release();
+    }
+}
+
+/// Counts a client's connection while it is driven.
+pub(crate) struct ClientGuard {
+    seats: Rc<LimiterState>,
+    at: usize,
+}
+
+impl ClientGuard {
+    /// Takes a seat for a client without a check; its listener checks that a seat is free.
+    pub(crate) fn new(seats: &ConnectionLimiter, connection: &Rc<Connection>) -> Self {
+        let inner = &seats.0;
+        inner.occupy();
+        inner.open.set(inner.open.get() + 1);
+        let mut clients = inner.clients.borrow_mut();
+        let at = inner.free.borrow_mut().pop().unwrap_or_else(|| {
+            clients.push(None);
+            clients.len() - 1
+        });
+        clients[at] = Some(LimiterClient { connection: Rc::downgrade(connection), is_seated: true });
+        Self { seats: Rc::clone(inner), at }
+    }
+}
+
+impl Drop for ClientGuard {
+    fn drop(&mut self) {
+        let inner = &self.seats;
+        inner.open.set(inner.open.get() - 1);
+        let client = inner.clients.borrow_mut()[self.at].take();
+        inner.free.borrow_mut().push(self.at);
+        if client.is_some_and(|client| client.is_seated) {
+            inner.release();
+        } else {
+            inner.changed.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Conversion from bytes to bytes.
+
+use crate::image::decoded_image::DecodedImage;
+use crate::image::error::ImageError;
+use crate::image::interrupt::Interrupt;
+use crate::image::kind::ImageKind;
+use crate::image::metadata::ImageMetadata;
+use crate::image::plan;
+use crate::image::read::read;
+use crate::image::request::{ImageRequest, ImageRotation, OutputFormat, RequestedSize};
+use crate::image::sharpen::sharpen;
+use crate::image::size::ImageSize;
+use crate::image::write::{write, write_as};
+
+/// Result of a conversion.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ConvertedImage {
+    /// The image already satisfies the request.
+    Unchanged,
+    /// The image was encoded again.
+    Reencoded {
+        /// Encoded image.
+        bytes: Vec<u8>,
+        /// New format; `None` if the format is unchanged.
+        format: Option<OutputFormat>,
+    },
+}
+
+/// Converts an image as requested. If `interrupt` cancels the work, the result is [`ImageError::Cancelled`].
+pub fn make(
+    bytes: &[u8],
+    kind: ImageKind,
+    wish: &ImageRequest,
+    interrupt: Interrupt<'_>,
+) -> Result<ConvertedImage, ImageError> {
+    let facts = ImageMetadata::read(kind, bytes);
+    if let Some(facts) = facts.filter(|facts| fits(facts, wish)) {
+        return smaller(bytes, kind, &facts, wish, interrupt);
+    }
+    let mut picture = decode_upright(kind, bytes, facts.as_ref(), wish, interrupt)?;
+    if !wish.transparency && picture.has_palette {
+        picture.pixels.make_opaque();
+    }
+    let size = facts.map_or(picture.pixels.size, |facts| facts.displayed_size());
+    let size = plan::scaled(wish.shape, size).unwrap_or(size);
+    if picture.pixels.size != size {
+        picture.pixels = picture.pixels.scaled(size)?;
+    }
+    interrupt.check()?;
+    picture.pixels = picture.pixels.turned(wish.turn);
+    if let Some(cut) = plan::cut(wish.shape, picture.pixels.size) {
+        picture.pixels = picture.pixels.cut(cut);
+    }
+    sharpen(&mut picture.pixels, wish.sharpen);
+    let own = write(kind, &picture, wish, interrupt)?;
+    Ok(match smallest_format(kind, &picture, wish, own.len(), interrupt)? {
+        Some((format, bytes)) => ConvertedImage::Reencoded { bytes, format: Some(format) },
+        None => ConvertedImage::Reencoded { bytes: own, format: None },
+    })
+}
+
+/// Decodes an image in its display orientation, at least as large as the result.
+fn decode_upright(
+    kind: ImageKind,
+    bytes: &[u8],
+    facts: Option<&ImageMetadata>,
+    wish: &ImageRequest,
+    interrupt: Interrupt<'_>,
+) -> Result<DecodedImage, ImageError> {
+    let Some(facts) = facts else { return read(kind, bytes, ImageSize::LARGEST, wish.max_pixels, interrupt) };
+    let wanted = plan::scaled(wish.shape, facts.displayed_size()).unwrap_or(ImageSize::LARGEST);
+    let wanted = if facts.swaps_sides() { wanted.on_its_side() } else { wanted };
+    let mut picture = read(kind, bytes, wanted, wish.max_pixels, interrupt)?;
+    picture.pixels = picture.pixels.upright(facts.orientation);
+    Ok(picture)
+}
+
+/// Returns whether an image satisfies the request except for its format. An image with much metadata is encoded again
+/// without it, unless its shape is to be preserved.
+fn fits(facts: &ImageMetadata, wish: &ImageRequest) -> bool {
+    let laden = facts.laden && wish.shape != RequestedSize::Keep;
+    wish.turn == ImageRotation::None && !laden && plan::fits(wish.shape, facts.displayed_size())
+}
+
+/// Converts an image that satisfies the request to a format in which it is smaller.
+fn smaller(
+    bytes: &[u8],
+    kind: ImageKind,
+    facts: &ImageMetadata,
+    wish: &ImageRequest,
+    interrupt: Interrupt<'_>,
+) -> Result<ConvertedImage, ImageError> {
+    if wish.formats.is_empty() || may_be_animated(kind, bytes) {
+        return Ok(ConvertedImage::Unchanged);
+    }
+    let Ok(picture) = decode_upright(kind, bytes, Some(facts), wish, interrupt) else {
+        // The image satisfies the request, so a decoding failure is not an error.
+        return interrupt.check().map(|()| ConvertedImage::Unchanged);
+    };
+    Ok(match smallest_format(kind, &picture, wish, bytes.len(), interrupt)? {
+        Some((format, bytes)) => ConvertedImage::Reencoded { bytes, format: Some(format) },
+        None => ConvertedImage::Unchanged,
+    })
+}
+
+/// Returns the first of the requested formats in which the image has less than `most` bytes.
+fn smallest_format(
+    kind: ImageKind,
+    picture: &DecodedImage,
+    wish: &ImageRequest,
+    max_bytes: usize,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<(OutputFormat, Vec<u8>)>, ImageError> {
+    for format in
+        wish.formats.iter().filter(|format| !(kind == ImageKind::Webp && **format == OutputFormat::Webp))
+    {
+        interrupt.check()?;
+        let written = write_as(*format, picture, wish);
+        if let Some(bytes) = written.filter(|bytes| bytes.len() < max_bytes) {
+            return Ok(Some((*format, bytes)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether an image may be animated: other formats would only contain its first frame.
+fn may_be_animated(kind: ImageKind, bytes: &[u8]) -> bool {
+    let contains = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+    match kind {
+        ImageKind::Jpeg => false,
+        // The application block with the number of repetitions, or a second graphic control block.
+        ImageKind::Gif => {
+            contains(b"NETSCAPE2.0") || bytes.windows(3).filter(|part| *part == b"\x21\xf9\x04").count() > 1
+        }
+        ImageKind::Png => contains(b"acTL"),
+        ImageKind::Webp => contains(b"ANIM"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

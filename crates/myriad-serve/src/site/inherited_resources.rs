@@ -1,0 +1,38 @@
+//! Resources that a worker process receives from the supervisor.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use myriad_conf::SourceFile;
+use myriad_exchange::state_storage::SharedStateStorage;
+use myriad_net::QuicRelay;
+use zeroize::Zeroizing;
+
+/// Resources that the supervisor opened for the worker process.
+#[derive(Debug)]
+pub struct InheritedResources {
+    /// Listening sockets with the name of their address; several per name with `reuseport`.
+    pub listeners: Vec<(String, OwnedFd)>,
+    /// Secret of QUIC resets and connection IDs for servers without `quic_host_key`.
+    pub quic_secret: Zeroizing<Vec<u8>>,
+    /// Number of this process, modulo 256.
+    pub process: u8,
+    /// Other processes that have the same QUIC sockets.
+    pub relay: Arc<QuicRelay>,
+    /// Log files with their absolute paths.
+    pub logs: Vec<(PathBuf, OwnedFd)>,
+    /// Certificates and keys, read by a process with the necessary privileges.
+    pub tls_files: myriad_tls::TlsFiles,
+    /// Saves state that must survive the process.
+    pub keeper: SharedStateStorage,
+    /// Ticket keys of the previous process, by the lifetime of tickets in seconds.
+    pub ticket_keys: HashMap<u32, Zeroizing<Vec<u8>>>,
+    /// Files of the configuration, for explanations.
+    pub sources: Vec<SourceFile>,
+    /// Folder against which relative paths are resolved.
+    pub prefix: PathBuf,
+    /// Folder of the main configuration file.
+    pub folder: PathBuf,
+}

@@ -1,0 +1,90 @@
+//! Shutdown of a site: no new connections, completion of exchanges, saving of the zones' file indexes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::running::RunningSite;
+use super::worker_command::WorkerCommand;
+use super::worker_main::ABORT_TIME;
+use myriad_exchange::runtime::Runtime;
+
+/// Maximum time that the shutdown waits for pages to be written.
+const DISK_PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time that the shutdown waits for spans to be sent.
+const SPANS_PATIENCE: Duration = Duration::from_secs(2);
+/// The same maximum for an immediate exit of the process.
+const HALT_PATIENCE: Duration = Duration::from_millis(500);
+
+impl RunningSite {
+    /// Stops accepting connections. Idle connections are closed immediately, the others after their response.
+    pub fn quit(&self) {
+        let mut inner = self.inner.lock();
+        inner.agents.stop();
+        inner.observer.end();
+        for worker in &inner.workers {
+            // A worker that has already exited needs no order.
+            let _ = worker.commands.send(WorkerCommand::Quit(*self.shutdown_timeout.lock()));
+        }
+    }
+
+    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed.
+    pub fn wait(&self) {
+        self.wait_for_workers();
+        crate::tracing::finish(SPANS_PATIENCE);
+        let runtime = Arc::clone(&self.inner.lock().runtime);
+        for zone in runtime.zones.values() {
+            zone.zone.close_disk(DISK_PATIENCE);
+        }
+    }
+
+    /// Saves the zones' file indexes and pending log lines, for an immediate exit of the process. The next process then
+    /// need not open all files. Exchanges continue meanwhile and are aborted when the process exits.
+    pub fn halt(&self) {
+        let runtime = {
+            let mut inner = self.inner.lock();
+            inner.observer.end();
+            Arc::clone(&inner.runtime)
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.write_logs(&runtime));
+            scope.spawn(|| crate::tracing::finish(HALT_PATIENCE));
+            for zone in runtime.zones.values() {
+                scope.spawn(|| zone.zone.close_disk(HALT_PATIENCE));
+            }
+        });
+    }
+
+    fn write_logs(&self, runtime: &Runtime) {
+        let (done, left) = std::sync::mpsc::channel();
+        let workers =
+            self.inner.lock().workers.iter().map(|worker| worker.commands.clone()).collect::<Vec<_>>();
+        let asked = workers
+            .iter()
+            .filter(|worker| worker.send(WorkerCommand::FlushLogs(done.clone())).is_ok())
+            .count();
+        let began = Instant::now();
+        for _ in 0..asked {
+            // A stuck worker does not delay the exit.
+            if left.recv_timeout(HALT_PATIENCE.saturating_sub(began.elapsed())).is_err() {
+                break;
+            }
+        }
+        self.logs.threads().wait_until_written(HALT_PATIENCE.saturating_sub(began.elapsed()));
+        self.logs.maintain(u64::MAX, &runtime.zone_log);
+    }
+
+    fn wait_for_workers(&self) {
+        let limit = *self.shutdown_timeout.lock();
+        let workers = std::mem::take(&mut self.inner.lock().workers);
+        let began = Instant::now();
+        for worker in workers {
+            while !worker.thread.is_finished() {
+                if limit.is_some_and(|limit| began.elapsed() >= limit + 2 * ABORT_TIME) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = worker.thread.join();
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Main function of a worker thread: runs configurations, periodic tasks and the shutdown.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::streams::{StreamRuntime, WorkerStreams};
+use myriad_encode::CompressionPool;
+use myriad_files::FileCache;
+use myriad_log::{LogLevel, LogWriter, Logs};
+use myriad_net::{Acceptor, ConnectionLimiter, ConnectionWorker};
+use myriad_origin::{health_check, post_action, protocols};
+use myriad_upstream::{HealthLogger, UnresolvedLogger};
+use tokio::sync::mpsc as channel;
+use tokio::task::JoinHandle;
+
+use super::memory;
+use super::worker_command::{ListenSocket, WorkerCommand, WorkerQuicSockets};
+use crate::phases::Phases;
+use crate::service::SiteService;
+use crate::worker_capacity::{self, WorkerCapacity};
+use myriad_admin::purge;
+use myriad_exchange::counters::Counters;
+use myriad_exchange::failure::ProcessFailure;
+use myriad_exchange::observation::{SiteObservation, WorkerObservation};
+use myriad_exchange::runtime::Runtime;
+use myriad_exchange::worker::{Generation, WorkerState};
+
+/// Interval at which zones and files are swept and log buffers flushed.
+const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// Time for logging the exchanges that are aborted at shutdown.
+pub(super) const ABORT_TIME: Duration = Duration::from_secs(1);
+/// Number of keys of a zone that one sweep checks.
+const SWEEP_BUDGET: usize = 4096;
+
+/// State shared by the workers.
+#[derive(Clone)]
+pub(super) struct WorkerShared {
+    /// Maximum number of connections of each worker.
+    pub capacity: WorkerCapacity,
+    /// Failure flag of the process.
+    pub failure: Arc<ProcessFailure>,
+    /// Counters of all workers, by number.
+    pub all_counters: Arc<[Arc<Counters>]>,
+    /// Logs of the process.
+    pub logs: Arc<Logs>,
+    /// Cache of file metadata.
+    pub files: Arc<FileCache>,
+    /// Background compression.
+    pub encoder: Arc<CompressionPool>,
+    /// Observation of requests.
+    pub sight: Arc<SiteObservation>,
+}
+
+/// Runs a worker thread.
+pub(super) async fn run_worker(
+    mut inbox: channel::UnboundedReceiver<WorkerCommand>,
+    shared: WorkerShared,
+    counters: Arc<Counters>,
+) {
+    let state = worker_state(&shared, counters);
+    let mut running: Option<(Rc<SiteService>, ConnectionWorker<SiteService>)> = None;
+    let mut acceptors: Vec<Acceptor> = Vec::new();
+    let mut receivers: Vec<DatagramReceiver> = Vec::new();
+    let mut limit = None;
+    while let Some(order) = inbox.recv().await {
+        let Some(order) = handle_command(order, &state, running.as_ref().map(|(service, _)| &**service))
+        else {
+            continue;
+        };
+        match order {
+            WorkerCommand::Quit(after) => {
+                limit = after;
+                break;
+            }
+            WorkerCommand::EndStragglers(after) => {
+                if let Some((_, worker)) = &running {
+                    worker.close_stragglers(after);
+                }
+            }
+            WorkerCommand::Run { runtime, streams, sockets, quic, datagrams, tunnels_end, done } => {
+                if let Some(after) = tunnels_end {
+                    myriad_net::close_tunnels(after.as_millis() as u64);
+                }
+                start_name_lookups(&runtime, streams.as_deref());
+                let streams = streams.map(|streams| WorkerStreams::new(streams, Rc::clone(&state)));
+                let site = Rc::new(Generation::new(runtime, Rc::clone(&state), &Phases));
+                start_health_checks(&site, streams.as_ref());
+                let (service, worker) = match running.take() {
+                    Some((service, worker)) => {
+                        service.replace(site, streams.clone());
+                        myriad_net::deadline::start_epoch();
+                        (service, worker)
+                    }
+                    None => start_service(site, streams.clone(), shared.capacity, &shared.logs),
+                };
+                let accepted = accept(&worker, sockets, quic);
+                let received = receive_datagrams(&service, streams.as_ref(), datagrams);
+                running = Some((service, worker));
+                let began = accepted.and_then(|next| received.map(|tasks| (next, tasks)));
+                let _ = done.send(began.map(|(next, tasks)| {
+                    acceptors = next;
+                    receivers = tasks;
+                }));
+            }
+            // They have been executed.
+            WorkerCommand::FreeMemory(_) | WorkerCommand::Reopen | WorkerCommand::FlushLogs(_) => {}
+        }
+    }
+    drop((acceptors, receivers));
+    if let Some((service, worker)) = &running {
+        // Orders are processed until the shutdown is complete, because exchanges may last for hours.
+        let attending = tokio::task::spawn_local(handle_commands_during_shutdown(
+            inbox,
+            Rc::clone(&state),
+            Rc::clone(service),
+        ));
+        finish_exchanges(worker, limit).await;
+        attending.abort();
+    }
+    let none_is_left = async {
+        while crate::streams::sessions() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let _ = tokio::time::timeout(ABORT_TIME, none_is_left).await;
+    state.logs.finish();
+    if let Some((service, _)) = &running {
+        shared.logs.maintain(u64::MAX, &service.current().runtime.zone_log);
+    }
+}
+
+/// Creates the state of a worker, whose number is the position of its `counters` among those of all workers.
+fn worker_state(shared: &WorkerShared, counters: Arc<Counters>) -> Rc<WorkerState> {
+    let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
+    let limiter = ConnectionLimiter::new(shared.capacity.connections);
+    // Its counters are always among those of all workers; the fallback only avoids a panic.
+    let number = number.unwrap_or(usize::MAX);
+    Rc::new(WorkerState {
+        number,
+        origins: WorkerState::origins(&limiter, &shared.files),
+        files: Arc::clone(&shared.files),
+        connection_limiter: limiter,
+        failure: Arc::clone(&shared.failure),
+        logs: LogWriter::new(Arc::clone(shared.logs.threads())),
+        encoder: Arc::clone(&shared.encoder),
+        counters,
+        all_counters: Arc::clone(&shared.all_counters),
+        observation: WorkerObservation::new(Arc::clone(&shared.sight), number),
+    })
+}
+
+/// Starts the service of a worker with its first configuration, and its periodic tasks.
+fn start_service(
+    site: Rc<Generation>,
+    streams: Option<Rc<WorkerStreams>>,
+    room: WorkerCapacity,
+    logs: &Arc<Logs>,
+) -> (Rc<SiteService>, ConnectionWorker<SiteService>) {
+    let state = Rc::clone(&site.worker);
+    let service = Rc::new(SiteService::new(site, streams));
+    let flushed = Rc::clone(&state);
+    myriad_net::spawn_vital(&service, "logs", async move { flushed.logs.keep_flushing().await });
+    let chores = housekeeping(Rc::clone(&service), room, Arc::clone(logs));
+    myriad_net::spawn_vital(&service, "housekeeping", chores);
+    (Rc::clone(&service), ConnectionWorker::new(service, state.connection_limiter.clone()))
+}
+
+/// Waits until the exchanges in progress and their post-actions have finished. After the `limit`, aborts them, which are
+/// then logged.
+async fn finish_exchanges(worker: &ConnectionWorker<SiteService>, limit: Option<Duration>) {
+    let end = async {
+        worker.drain().await;
+        post_action::wait_until_idle().await;
+    };
+    match limit {
+        None => end.await,
+        Some(limit) if tokio::time::timeout(limit, end).await.is_ok() => {}
+        Some(_) => {
+            worker.close_all();
+            let _ = tokio::time::timeout(ABORT_TIME, worker.drain()).await;
+        }
+    }
+}
+
+/// Executes orders during shutdown. Orders for running workers are ignored.
+async fn handle_commands_during_shutdown(
+    mut inbox: channel::UnboundedReceiver<WorkerCommand>,
+    state: Rc<WorkerState>,
+    service: Rc<SiteService>,
+) {
+    while let Some(order) = inbox.recv().await {
+        handle_command(order, &state, Some(&service));
+    }
+}
+
+/// Executes an order that applies to any worker, also during shutdown. Returns an order that applies only to a running
+/// worker.
+fn handle_command(
+    order: WorkerCommand,
+    state: &WorkerState,
+    service: Option<&SiteService>,
+) -> Option<WorkerCommand> {
+    match order {
+        WorkerCommand::FreeMemory(stage) => {
+            if let Some(service) = service {
+                memory::relieve(state, &service.current().runtime.pressure, stage);
+            }
+        }
+        WorkerCommand::Reopen => state.logs.reopen(),
+        WorkerCommand::FlushLogs(done) => {
+            state.logs.flush(true);
+            let _ = done.send(());
+        }
+        order @ (WorkerCommand::Run { .. } | WorkerCommand::EndStragglers(_) | WorkerCommand::Quit(_)) => {
+            return Some(order);
+        }
+    }
+    None
+}
+
+/// Task that receives datagrams. Dropping it aborts the task.
+struct DatagramReceiver(JoinHandle<()>);
+
+impl Drop for DatagramReceiver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Starts receiving from the UDP sockets of a configuration.
+fn receive_datagrams(
+    service: &Rc<SiteService>,
+    streams: Option<&Rc<WorkerStreams>>,
+    sockets: Vec<ListenSocket>,
+) -> std::io::Result<Vec<DatagramReceiver>> {
+    let Some(streams) = streams else { return Ok(Vec::new()) };
+    let begin = |socket: ListenSocket| {
+        let received = streams.receive(socket.number, socket.descriptor)?;
+        Ok(DatagramReceiver(myriad_net::spawn_vital(service, "datagrams", received)))
+    };
+    sockets.into_iter().map(begin).collect()
+}
+
+/// Starts the periodic lookup of the names of groups, except those already handled by another worker.
+fn start_name_lookups(runtime: &Runtime, streams: Option<&StreamRuntime>) {
+    let log = runtime.zone_log.clone();
+    let log_unresolved: UnresolvedLogger =
+        Rc::new(move |why| log.write(LogLevel::Error, None, format_args!("{why}")));
+    for group in runtime.groups.values() {
+        group.group.follow_names(&log_unresolved);
+    }
+    if let Some(streams) = streams {
+        streams.start_resolving(&log_unresolved);
+    }
+}
+
+/// Starts the health checks of groups (`health_check`), except those already handled by another worker.
+fn start_health_checks(site: &Rc<Generation>, streams: Option<&Rc<WorkerStreams>>) {
+    let log = site.runtime.zone_log.clone();
+    let log_health: HealthLogger = Rc::new(move |is_healthy, what| {
+        let level = if is_healthy { LogLevel::Notice } else { LogLevel::Warn };
+        log.write(level, None, format_args!("{what}"));
+    });
+    health_check::begin(site, &log_health);
+    protocols::begin(site, &log_health);
+    if let Some(streams) = streams {
+        streams.begin_checks(&log_health);
+    }
+}
+
+/// Accepts connections on the sockets of a configuration. Sockets of the previous configuration are dropped once all
+/// new sockets are in use.
+fn accept(
+    worker: &ConnectionWorker<SiteService>,
+    sockets: Vec<ListenSocket>,
+    quic: Vec<WorkerQuicSockets>,
+) -> std::io::Result<Vec<Acceptor>> {
+    let streams = sockets.into_iter().map(|socket| worker.listen(socket.number, socket.descriptor));
+    let quic = quic.into_iter().map(|sockets| worker.listen_quic(sockets.descriptors, sockets.place));
+    streams.chain(quic).collect()
+}
+
+/// Sweeps zones and files, flushes logs, reports shortages.
+async fn housekeeping(service: Rc<SiteService>, room: WorkerCapacity, logs: Arc<Logs>) {
+    loop {
+        tokio::time::sleep(HOUSEKEEPING).await;
+        myriad_net::clock::synchronize();
+        let site = service.current();
+        site.worker.logs.flush(false);
+        memory::measure(&site.worker);
+        worker_capacity::report(&site.worker.connection_limiter, room, &site.runtime.zone_log);
+        let now = myriad_net::clock::now_ms();
+        if site.worker.number == 0 {
+            logs.maintain(now, &site.runtime.zone_log);
+        }
+        site.worker.files.sweep(now);
+        for zone in site.runtime.zones.values() {
+            zone.zone.sweep(now, SWEEP_BUDGET);
+            purge::advance_purges(zone, &site.runtime.zone_log);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{block_on, compiled, new_generation};
+    use myriad_base::memory::PressureStage;
+
+    #[test]
+    fn worker_that_ends_gives_back_memory_and_lines_still() {
+        let text = "events {} http { error_log off; server { listen 127.0.0.1:8080; } }";
+        let site = new_generation(compiled(std::path::Path::new("/nowhere"), text));
+        let state = Rc::clone(&site.worker);
+        // Value that is measured after resources have been freed.
+        state.counters.memory.connections.set(7);
+        let (orders, inbox) = channel::unbounded_channel();
+        let (done, left) = std::sync::mpsc::channel();
+        for order in [
+            WorkerCommand::EndStragglers(HOUSEKEEPING),
+            WorkerCommand::FreeMemory(PressureStage::Closing),
+            WorkerCommand::FlushLogs(done),
+        ] {
+            assert!(orders.send(order).is_ok());
+        }
+        drop(orders);
+        block_on(handle_commands_during_shutdown(
+            inbox,
+            Rc::clone(&state),
+            Rc::new(SiteService::new(site, None)),
+        ));
+        assert_eq!((state.counters.memory.connections.get(), left.recv()), (0, Ok(())));
+    }
+}

@@ -1,0 +1,195 @@
+//! Memory management: reservations under the cap, eviction, the sweep of inactive keys.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use myriad_disk::index::HashedKeyRef;
+
+use super::Zone;
+use crate::removed_keys::RemovalReason;
+use crate::shard::KeyEntry;
+use crate::{Metadata, SweepResult};
+
+/// Number of keys that a sweep examines in one hold of a shard's lock: some microseconds.
+const SWEEP_BATCH: u32 = 64;
+/// Maximum number of keys that a reservation evicts while more is in use than the cap, in addition to its own need.
+///
+/// Reservations run on an event loop, and a lowered cap may leave thousands of pages to evict. This takes some tens of
+/// microseconds.
+const EXCESS_BATCH: u32 = 32;
+
+impl<M: Metadata> Zone<M> {
+    /// Reserves `bytes` of the cap for `key`, evicting keys if necessary.
+    ///
+    /// Returns false if no key is left to evict, or if a lowered cap is far exceeded: [`Self::shrink`] evicts the
+    /// excess. No lock may be held.
+    pub(super) fn reserve(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
+        let ledger = &self.inner.ledger;
+        let mut excess = 0;
+        while !ledger.try_reserve(bytes) {
+            if ledger.used() > ledger.limit() {
+                if excess == EXCESS_BATCH {
+                    return false;
+                }
+                excess += 1;
+            }
+            if bytes > ledger.limit() || !self.evict_one(Some(self.shard_index(key))) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reserves `bytes` for an arriving body. Such bodies get at most half of the cap.
+    pub(crate) fn reserve_arriving(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
+        self.inner.ledger.try_reserve_arriving(bytes) && self.reserve_counted(key, bytes)
+    }
+
+    /// Reserves `bytes` for a body that is too long for memory. Such bodies get at most a quarter of the cap.
+    pub(crate) fn reserve_passing(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
+        self.inner.ledger.try_reserve_streamed(bytes) && self.reserve_counted(key, bytes)
+    }
+
+    /// Reserves bytes that are counted as arriving, and reverts the count on failure.
+    fn reserve_counted(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
+        let reserved = self.reserve(key, bytes);
+        if !reserved {
+            self.finish_arriving(bytes);
+        }
+        reserved
+    }
+
+    /// Subtracts bytes from the count of arriving bytes. They remain reserved.
+    pub(crate) fn finish_arriving(&self, bytes: usize) {
+        self.inner.ledger.finish_arriving(bytes);
+    }
+
+    pub(crate) fn release_arriving(&self, bytes: usize) {
+        self.finish_arriving(bytes);
+        self.inner.ledger.release(bytes);
+    }
+
+    /// Returns the shard to evict from: the shard of the key that needs room, or a shard with clearly more keys.
+    ///
+    /// Each shard thereby retains its own balance of new and other keys. Eviction from one shard after another costs
+    /// 0.8 points of hit rate, because shards pay for a scan that has not reached them yet.
+    fn shard_to_evict_from(&self, home: Option<usize>) -> usize {
+        let shards = &self.inner.shards;
+        let next = self.inner.evict_next.fetch_add(1, Relaxed) & (shards.len() - 1);
+        let Some(home) = home else { return next };
+        let keys = |shard: usize| shards[shard].lock().queue.len();
+        let own = keys(home);
+        if keys(next) > own + own / 8 + 8 { next } else { home }
+    }
+
+    /// Evicts a key. Returns false if none is stored. `home` is the shard of the key that needs room.
+    pub(super) fn evict_one(&self, home: Option<usize>) -> bool {
+        let shards = &self.inner.shards;
+        let first = self.shard_to_evict_from(home);
+        for step in 0..shards.len() {
+            let evicted = shards[first.wrapping_add(step) & (shards.len() - 1)].lock().evict();
+            if let Some(entry) = evicted {
+                self.note_evicted(&entry);
+                self.note_removal(&entry, RemovalReason::Evicted);
+                self.release_entry(entry);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Limits the zone to `bytes` under memory pressure, in addition to the configured limit; [`usize::MAX`] removes
+    /// this limit.
+    ///
+    /// From now on new objects displace stored objects. [`Self::shrink`] evicts the excess.
+    pub fn set_pressure_limit(&self, bytes: usize) {
+        self.inner.pressure_limit.store(bytes, Relaxed);
+        self.update_cap();
+    }
+
+    /// Returns the number of bytes in use.
+    pub fn used(&self) -> usize {
+        self.inner.ledger.used()
+    }
+
+    /// Returns the effective cap in bytes.
+    pub fn cap(&self) -> usize {
+        self.inner.ledger.limit()
+    }
+
+    /// Evicts at most `keys` keys to reach the cap, and returns their number.
+    ///
+    /// Each key is removed under the lock of its shard, which is released before the next, so that a look-up waits for
+    /// at most one removal. Files on disk remain.
+    pub fn shrink(&self, keys: usize) -> usize {
+        let ledger = &self.inner.ledger;
+        (0..keys).take_while(|_| ledger.used() > ledger.limit() && self.evict_one(None)).count()
+    }
+
+    /// Sets and returns the effective cap: the configured limit, or less under memory pressure.
+    pub(super) fn update_cap(&self) -> usize {
+        let cap = self.limits().memory_bytes.min(self.inner.pressure_limit.load(Relaxed));
+        self.inner.ledger.set_limit(cap);
+        cap
+    }
+
+    /// Records why an entry was removed.
+    pub(super) fn note_removal(&self, entry: &KeyEntry<M>, why: RemovalReason) {
+        self.inner.removed_keys.note(entry.key(self.inner.seed()).hash(), why);
+    }
+
+    /// Drops an entry that was removed, then releases its bytes. No lock may be held.
+    pub(super) fn release_entry(&self, entry: KeyEntry<M>) {
+        let weight = entry.weight();
+        drop(entry);
+        self.inner.ledger.release(weight);
+    }
+
+    /// Removes keys without a hit for `inactive_ms`, examining up to `budget` slots from the end of the last call on.
+    /// Does nothing while another thread sweeps.
+    pub fn sweep(&self, now: u64, budget: usize) -> SweepResult {
+        let inactive_ms = self.limits().inactive_ms;
+        let mut swept = SweepResult::default();
+        let Some(mut next) = self.inner.sweep_next.try_lock() else { return swept };
+        let mut left = u32::try_from(budget).unwrap_or(u32::MAX);
+        while left > 0 && !swept.finished {
+            let (shard, slot) = *next;
+            let batch = left.min(SWEEP_BATCH);
+            let (dead, slots) =
+                self.sweep_batch(shard, slot..slot.saturating_add(batch), now, inactive_ms, &mut swept);
+            for entry in dead {
+                self.note_removal(&entry, RemovalReason::Evicted);
+                self.release_entry(entry);
+            }
+            // An empty shard also costs one unit of the budget, because its lock was taken.
+            left -= batch.min(slots.saturating_sub(slot)).max(1);
+            *next = if slot + batch < slots { (shard, slot + batch) } else { (shard + 1, 0) };
+            if next.0 == self.inner.shards.len() {
+                *next = (0, 0);
+                swept.finished = true;
+            }
+        }
+        swept
+    }
+
+    fn sweep_batch(
+        &self,
+        shard: usize,
+        slots: std::ops::Range<u32>,
+        now: u64,
+        inactive_ms: u64,
+        swept: &mut SweepResult,
+    ) -> (Vec<KeyEntry<M>>, u32) {
+        let mut shard = self.inner.shards[shard].lock();
+        let mut dead = Vec::new();
+        for slot in slots.start..slots.end.min(shard.queue.slots()) {
+            let Some(entry) = shard.queue.at(slot) else { continue };
+            swept.examined += 1;
+            if now.saturating_sub(entry.last_used()) >= inactive_ms {
+                dead.extend(shard.remove(slot));
+            }
+        }
+        swept.removed += dead.len();
+        shard.counts.expired += dead.len() as u64;
+        (dead, shard.queue.slots())
+    }
+}

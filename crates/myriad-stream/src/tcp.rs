@@ -1,0 +1,299 @@
+//! TCP connection, from its first byte to its log line.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use myriad_exchange::runtime::ServerId;
+use myriad_http::proxy_protocol;
+use myriad_log::LogLevel;
+use myriad_net::{ClientAddress, Connection, PeekResult, RawClient, RawDriver, RawEnd};
+use myriad_upstream::{DialOptions, DialedConnection, OriginError, PeerStream};
+use tokio::io::AsyncWriteExt;
+
+use crate::admission::{SessionGuards, admit};
+use crate::direction_rate::DirectionRate;
+use crate::preread::{self, HelloProgress};
+use crate::relay::{self, RelayEnd, RelaySettings};
+use crate::runtime::{StreamContent, StreamGroup, WorkerStreams};
+use crate::session::{SessionAddresses, StreamSession};
+use crate::tls::tls_handshake;
+use crate::{log, pass, target};
+
+impl WorkerStreams {
+    /// Returns the driver of a connection; `None` if the connection does not belong to this block.
+    pub fn driver_for(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<RawDriver> {
+        let listener = self.runtime.listeners.get(&connection.listener())?;
+        let default = listener.hosts(connection)?.default;
+        Some(Box::pin(serve(Rc::clone(self), Rc::clone(connection), default)))
+    }
+}
+
+/// Status of a session that finishes early: 200 if it is not an error.
+type EarlyStatus = u16;
+
+/// Serves a connection until it closes or is passed to another listener. As in nginx, a passed session is not logged.
+async fn serve(streams: Rc<WorkerStreams>, connection: Rc<Connection>, default: ServerId) -> RawEnd {
+    let session = StreamSession::new(streams, Rc::clone(&connection), default, false);
+    let mut client = RawClient::new(connection);
+    log_new_client(&session);
+    let entered = admit_session(&session, &client).await;
+    session.count_start();
+    let status = match entered {
+        Ok(counted) => run_content(&session, &mut client, counted).await,
+        Err(status) => Some(status),
+    };
+    let Some(status) = status else {
+        session.status.set(200);
+        return RawEnd::Passed;
+    };
+    finish(&session, status);
+    if let Some(logged) = session.streams.worker.logs_written() {
+        logged.await;
+    }
+    client.close();
+    RawEnd::Closed
+}
+
+/// Logs the addresses of a new client.
+pub(crate) fn log_new_client(session: &StreamSession) {
+    let log = &session.server().errors;
+    if log.enabled(LogLevel::Info) {
+        let id = session.connection.id;
+        let local = session.connection.local().map_or_else(|| "unix:".to_owned(), |local| local.to_string());
+        match session.connection.peer {
+            ClientAddress::Inet(peer) => {
+                log.write(LogLevel::Info, Some(id), format_args!("client {peer} connected to {local}"));
+            }
+            ClientAddress::Unix => {
+                log.write(LogLevel::Info, Some(id), format_args!("client unix: connected to {local}"));
+            }
+        }
+    }
+}
+
+/// Records the status of a finished session and logs it.
+pub(crate) fn finish(session: &StreamSession, status: u16) {
+    session.status.set(status);
+    session.log(LogLevel::Debug, format_args!("finalize stream session: {status}"));
+    log::write(session);
+}
+
+/// Runs the phases before the content: client address, admission, requested server. Returns the guard that counts the
+/// session.
+async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<SessionGuards, EarlyStatus> {
+    let listener = session.streams.runtime.listeners.get(&session.connection.listener());
+    let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
+    if hosts.is_some_and(|hosts| hosts.proxy_protocol) {
+        read_proxy_header(session, client).await?;
+    }
+    set_nodelay(session);
+    let counted = admit(session)?;
+    if let Some(hosts) = hosts.filter(|_| listener.is_some_and(|listener| listener.secure)) {
+        tls_handshake(session, client, hosts).await?;
+    } else if session.server().settings.ssl_preread && session.tls().is_none() {
+        preread(session, client).await?;
+    }
+    set_variables(session)?;
+    client.mark_busy();
+    Ok(counted)
+}
+
+/// Reads the PROXY protocol header of the preceding proxy.
+async fn read_proxy_header(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
+    match client.read_proxy_header(session.server().settings.header_timeout).await {
+        PeekResult::Judged(true) => {}
+        PeekResult::TimedOut => {
+            let what = "client timed out (110: Connection timed out) while reading PROXY protocol";
+            session.log(LogLevel::Info, format_args!("{what}"));
+            return Err(200);
+        }
+        PeekResult::Judged(false) | PeekResult::Closed | PeekResult::Full => {
+            session.log(LogLevel::Error, format_args!("broken header while reading PROXY protocol"));
+            return Err(400);
+        }
+    }
+    if let Some(header) = session.proxied()
+        && session.server().trusts(session.connection.peer.ip())
+    {
+        session.real.set(Some(header.source));
+    }
+    Ok(())
+}
+
+/// Enables Nagle's algorithm if configured. It is disabled on the listener, and connections inherit that.
+fn set_nodelay(session: &StreamSession) {
+    if !session.server().settings.tcp_nodelay {
+        session.connection.set_nodelay(false);
+    }
+}
+
+/// Reads the server name and protocols that the client requests by TLS, and selects its server.
+async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
+    let settings = &session.server().settings;
+    let most = settings.preread_buffer_size as usize;
+    let judge = |bytes: &[u8]| match preread::parse_hello(bytes) {
+        HelloProgress::Partial => None,
+        HelloProgress::Done(hello) => Some(hello),
+    };
+    let hello = match client.peek(most, settings.preread_timeout, judge).await {
+        PeekResult::Judged(hello) => hello,
+        PeekResult::Full => {
+            session.log(LogLevel::Error, format_args!("preread buffer full"));
+            return Err(400);
+        }
+        PeekResult::Closed | PeekResult::TimedOut => return Err(200),
+    };
+    let listener = session.streams.runtime.listeners.get(&session.connection.listener());
+    let hosts = listener.and_then(|listener| listener.hosts(&session.connection));
+    // As in nginx, the variables of a client without TLS are not found.
+    let Some(hello) = hello else { return Ok(()) };
+    let name = hello.server_name.to_ascii_lowercase();
+    if let Some(hosts) = hosts.filter(|_| !name.is_empty()) {
+        let found = hosts.names.find(&name, &mut session.frame.borrow_mut()).map_err(|_| 500_u16)?;
+        session.server.set(found.unwrap_or(session.server.get()));
+    }
+    let _ = session.hello.set(hello);
+    Ok(())
+}
+
+/// Sets the variables of the server's `set` directives.
+pub(crate) fn set_variables(session: &StreamSession) -> Result<(), EarlyStatus> {
+    for (variable, value) in &session.server().assignments {
+        let value = session.eval(value).map_err(|_| 500_u16)?;
+        variable.assign(&mut session.frame.borrow_mut(), &value);
+    }
+    Ok(())
+}
+
+/// Runs the content of the server. Returns the status of the session; `None` if the connection was passed to another
+/// listener. `counted` lives while the connection counts for `limit_conn`.
+async fn run_content(session: &StreamSession, client: &mut RawClient, counted: SessionGuards) -> Option<u16> {
+    let status = match &session.server().content {
+        StreamContent::Nothing => log_no_handler(session),
+        StreamContent::Return(text) => send_text(session, client, text).await,
+        StreamContent::Pass(target) => {
+            return pass::pass_connection(session, target, Box::new(counted)).err();
+        }
+        StreamContent::Group(group) => proxy(session, client, group).await,
+        StreamContent::Named(name) => match target::group_for_target(session, name).await {
+            Ok(group) => proxy(session, client, &group).await,
+            Err(status) => status,
+        },
+    };
+    Some(status)
+}
+
+/// Logs that a server has no directive for its connections; returns the status.
+pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
+    let message =
+        format_args!("no handler for server: write proxy_pass, pass or return{}", SessionAddresses(session));
+    session.server().errors.write(LogLevel::Error, Some(session.connection.id), message);
+    500
+}
+
+/// Sends a text; the client must read it in time.
+async fn send_text(session: &StreamSession, client: &mut RawClient, text: &myriad_script::Template) -> u16 {
+    let Ok(text) = session.eval(text) else { return 500 };
+    let limit = Duration::from_millis(session.server().settings.timeout.max(1));
+    if let Ok(Ok(())) = tokio::time::timeout(limit, client.write_all(&text)).await {
+        session.sent.set(text.len() as u64);
+    }
+    200
+}
+
+/// Returns the connection parameters for a peer of a group.
+pub(crate) fn dial_for(session: &StreamSession, group: &StreamGroup) -> Result<DialOptions, EarlyStatus> {
+    let settings = &session.server().settings;
+    Ok(DialOptions {
+        affinity: target::affinity(session, group),
+        bind: target::bind_address(session)?,
+        connect_ms: settings.connect_timeout,
+        keepalive: settings.socket_keepalive,
+        preface: if settings.sends_proxy_header { peer_proxy_header(session) } else { Bytes::new() },
+        tls: target::peer_tls(session)?,
+        next: settings.next_upstream,
+        tries: settings.next_upstream_tries,
+        next_timeout_ms: settings.next_upstream_timeout,
+        attempts: session.attempts.clone(),
+    })
+}
+
+/// Returns the PROXY protocol header for a peer (`proxy_protocol`).
+fn peer_proxy_header(session: &StreamSession) -> Bytes {
+    let ends = session.client_socket().zip(session.connection.local());
+    proxy_protocol::version_1_line(ends).into()
+}
+
+/// Logs a failed connection to a peer.
+pub(crate) fn log_connect_error(session: &StreamSession, error: &OriginError) {
+    let peer = error.peer().map_or_else(|| session.last_peer(), |peer| peer.to_string().into());
+    let log = &session.server().errors;
+    let (received, sent) = (session.received.get(), session.sent.get());
+    log.write(
+        LogLevel::Error,
+        Some(session.connection.id),
+        format_args!(
+            "{error}{}, upstream: \"{peer}\", bytes from/to client:{received}/{sent}, bytes from/to upstream:0/0",
+            SessionAddresses(session)
+        ),
+    );
+}
+
+/// Relays a connection to a peer of a group.
+async fn proxy(session: &StreamSession, client: &mut RawClient, group: &StreamGroup) -> u16 {
+    let dial = match dial_for(session, group) {
+        Ok(dial) => dial,
+        Err(status) => return status,
+    };
+    let connections = &session.streams.worker.origins;
+    let dialed = group.group.dial(connections, &dial, |error| log_connect_error(session, error)).await;
+    let mut peer = match dialed {
+        Ok(peer) => peer,
+        Err(error) => {
+            log_connect_error(session, &error);
+            return 502;
+        }
+    };
+    let server = session.server();
+    let terms = RelaySettings {
+        silence_ms: server.settings.timeout,
+        buffer: server.settings.buffer_size as usize,
+        half_close: server.settings.half_close,
+        upload: DirectionRate::new(target::eval_rate(session, &server.upload_rate)),
+        download: DirectionRate::new(target::eval_rate(session, &server.download_rate)),
+    };
+    peer.sent(dial.preface.len());
+    let end = relay::relay_tcp(session, client, &mut peer, &terms).await;
+    log_relay_end(session, end);
+    close_peer(peer).await;
+    200
+}
+
+/// Closes the connection to a peer; with TLS, sends the close notification.
+async fn close_peer(mut peer: DialedConnection<PeerStream>) {
+    if let PeerStream::Tls(stream) = &mut peer.link {
+        let goodbye = stream.shutdown();
+        let _ = tokio::time::timeout(Duration::from_secs(1), goodbye).await;
+    }
+}
+
+fn log_relay_end(session: &StreamSession, end: RelayEnd) {
+    let what = match end {
+        RelayEnd::Client => "client disconnected",
+        RelayEnd::Peer => "upstream disconnected",
+        RelayEnd::Silence => "connection timed out (110: Connection timed out)",
+        RelayEnd::Worker => "disconnected on shutdown",
+    };
+    let attempts = session.attempts.get();
+    let (sent, received) =
+        attempts.last().map_or((0, 0), |attempt| (attempt.bytes_sent, attempt.bytes_received));
+    session.log(
+        LogLevel::Info,
+        format_args!(
+            "{what}, bytes from/to client:{}/{}, bytes from/to upstream:{received}/{sent}",
+            session.received.get(),
+            session.sent.get(),
+        ),
+    );
+}

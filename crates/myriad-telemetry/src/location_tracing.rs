@@ -1,0 +1,65 @@
+//! Tracing of a place's requests: when they enter it, and when they are finished.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use myriad_exchange::exchange::{Exchange, Request, RequestTrace, Tracing};
+
+use crate::tracing_rules::{TracingRules, traced};
+use crate::{child_spans, span};
+
+/// Tracing of a place's requests.
+pub(crate) struct LocationTracing(pub Arc<TracingRules>);
+
+impl Tracing for LocationTracing {
+    fn begin(&self, exchange: &mut Exchange) {
+        let request = &exchange.request;
+        let has_decision = |traced: &Rc<RequestTrace>| traced.sampled.get().is_some();
+        // The first place with a setting decides, also for subrequests.
+        let is_decided = request.is_subrequest() || request.received.trace.get().is_some_and(has_decision);
+        let decision = if is_decided { None } else { self.0.sampling_decision(exchange) };
+        // The context sent to an origin is determined by each place separately.
+        let context = self.0.context;
+        if decision.is_none() && !context.injects && (is_decided || !context.extracts) {
+            return;
+        }
+        let traced = Rc::clone(traced(&exchange.request));
+        if decision.is_some() {
+            traced.sampled.set(decision);
+        }
+        if context.injects {
+            inject(&mut exchange.request, &traced);
+        }
+    }
+
+    fn end(&self, exchange: &mut Exchange) {
+        let Some(exporter) = &*self.0.exporter else { return };
+        // A request that could not be parsed has no place and is not reported.
+        if exchange.request.route.uri.is_empty() {
+            return;
+        }
+        let known = exchange.request.received.trace.get().and_then(|traced| traced.sampled.get());
+        // The request may have used the shortcut, or have been answered before any location.
+        let Some(sampled) = known.or_else(|| self.0.sampling_decision(exchange)) else { return };
+        if sampled {
+            let traced = Rc::clone(traced(&exchange.request));
+            traced.sampled.set(Some(true));
+            let request = span::of(&self.0, &traced, exchange);
+            let parts = child_spans::of(&traced, &exchange.request);
+            let spans = std::iter::once(request).chain(parts);
+            exporter.send(spans, &exchange.request.runtime().zone_log);
+        }
+    }
+}
+
+/// Replaces the trace context of the client by that of this server in the fields of the request.
+fn inject(request: &mut Request, traced: &RequestTrace) {
+    let mut value = Vec::with_capacity(64);
+    traced.for_origins().write(&mut value);
+    let fields = request.received.head.fields_mut();
+    fields.set(b"traceparent", &value);
+    match &traced.state {
+        Some(state) => fields.set(b"tracestate", state),
+        None => _ = fields.remove(b"tracestate"),
+    }
+}

@@ -1,0 +1,82 @@
+//! Slot of a certificate: handshakes read it, the agent replaces it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::x509::pem;
+use parking_lot::RwLock;
+use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
+
+use crate::acme_client::certificate_info::CertificateInfo;
+use crate::acme_client::error::AcmeError;
+use crate::acme_client::issuer::CertificateOrder;
+use crate::acme_client::key::SigningKey;
+
+/// Certificate that is issued and renewed while handshakes use it.
+pub struct CertificateSlot {
+    /// Order of the certificate.
+    pub order: CertificateOrder,
+    ready: AtomicBool,
+    issued: RwLock<Option<IssuedCertificate>>,
+}
+
+#[derive(Clone)]
+struct IssuedCertificate {
+    certified: Arc<CertifiedKey>,
+    facts: Arc<CertificateInfo>,
+}
+
+impl CertificateSlot {
+    /// Creates an empty slot.
+    pub fn new(order: CertificateOrder) -> Arc<Self> {
+        Arc::new(Self { order, ready: AtomicBool::new(false), issued: RwLock::new(None) })
+    }
+
+    /// Returns whether the slot contains a certificate.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// Returns the certificate with its key, for a handshake.
+    pub fn certified(&self) -> Option<Arc<CertifiedKey>> {
+        self.issued.read().as_ref().map(|held| Arc::clone(&held.certified))
+    }
+
+    /// Returns the properties of the certificate.
+    pub fn info(&self) -> Option<Arc<CertificateInfo>> {
+        self.issued.read().as_ref().map(|held| Arc::clone(&held.facts))
+    }
+
+    /// Replaces the chain and its key, both in one PEM text. Fails if they do not match or do not contain the names of
+    /// the order.
+    pub fn fill(&self, text: &[u8]) -> Result<Arc<CertificateInfo>, AcmeError> {
+        let refuse = |why: &str| AcmeError::Protocol(format!("the certificate {why}"));
+        let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();
+        let facts = chain.first().and_then(|first| CertificateInfo::from_der(first));
+        let facts = Arc::new(facts.ok_or_else(|| refuse("cannot be read"))?);
+        for identifier in &self.order.identifiers {
+            if !facts.is_valid_for(&identifier.to_string()) {
+                return Err(refuse(&format!("is not valid for {identifier}")));
+            }
+        }
+        let key = SigningKey::from_pem(text).ok_or_else(|| refuse("is stored without its private key"))?;
+        let signing = key.in_tls().map_err(|error| refuse(&error.to_string()))?;
+        let certified = CertifiedKey::new(chain, signing);
+        certified.keys_match().map_err(|error| refuse(&error.to_string()))?;
+        *self.issued.write() =
+            Some(IssuedCertificate { certified: Arc::new(certified), facts: Arc::clone(&facts) });
+        self.ready.store(true, Ordering::Release);
+        Ok(facts)
+    }
+}
+
+impl fmt::Debug for CertificateSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot")
+            .field("order", &self.order)
+            .field("ready", &self.is_ready())
+            .finish_non_exhaustive()
+    }
+}

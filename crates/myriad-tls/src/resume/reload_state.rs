@@ -1,0 +1,166 @@
+//! Ticket keys, session caches and OCSP responses, which outlive a reload: clients resume sessions that started before
+//! it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::acme_client::{OcspStaple, StapleRequest};
+use myriad_conf::Diagnostic;
+use myriad_conf::settings::TlsSettings;
+use zeroize::Zeroizing;
+
+use super::sessions::SessionStore;
+use super::ticket_key_store::TicketKeyStore;
+use super::tickets::TicketCipher;
+use crate::offer::supported_suites::SupportedSuites;
+
+/// Ticket keys, session caches and OCSP responses, passed from one configuration to the next.
+#[derive(Default)]
+pub struct TlsReloadState {
+    /// Tickets with generated keys, by their lifetime in seconds.
+    tickets: HashMap<u32, Arc<TicketCipher>>,
+    /// Lifetimes used by the configuration being compiled.
+    used_lifetimes: HashSet<u32>,
+    /// Session caches, by name.
+    caches: HashMap<String, Arc<SessionStore>>,
+    /// OCSP responses with their requests.
+    staples: Vec<Arc<OcspStaple>>,
+    /// Key records of the previous process, by lifetime in seconds; each is taken once.
+    recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
+    /// Suites and groups of the last compiled server: most servers have the same.
+    spoken: Option<SupportedSuites>,
+    /// Passes the keys to the next process.
+    keeper: Option<Arc<dyn TicketKeyStore>>,
+}
+
+impl TlsReloadState {
+    /// Starts with the keys of the previous process, as records by lifetime in seconds. `keeper` gets new keys.
+    pub fn with_inherited_keys(
+        recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
+        keeper: Arc<dyn TicketKeyStore>,
+    ) -> Self {
+        Self { recorded, keeper: Some(keeper), ..Self::default() }
+    }
+
+    /// Starts the compilation of another configuration.
+    pub fn begin_compilation(&mut self) {
+        self.used_lifetimes.clear();
+    }
+
+    /// Drops the ticket keys and OCSP responses that the last compiled configuration, which runs now, does not use;
+    /// `staples` are all of its staples. The keeper removes the ticket keys too, so that old sessions are not resumed
+    /// when a later configuration has tickets again.
+    pub fn drop_unused<'a>(&mut self, staples: impl IntoIterator<Item = &'a Arc<OcspStaple>>) {
+        self.tickets.retain(|lifetime_s, tickets| {
+            let is_asked = self.used_lifetimes.contains(lifetime_s);
+            if !is_asked {
+                tickets.retire();
+            }
+            is_asked
+        });
+        for (lifetime_s, _) in self.recorded.drain() {
+            if let Some(keeper) = &self.keeper {
+                keeper.ticket_keys(lifetime_s, None);
+            }
+        }
+        let asked: Vec<&Arc<OcspStaple>> = staples.into_iter().collect();
+        self.staples.retain(|staple| asked.iter().any(|asked| Arc::ptr_eq(asked, staple)));
+    }
+
+    /// Returns the suites and groups of these settings: shared by consecutive servers with the same settings.
+    pub(crate) fn suites(&mut self, settings: &TlsSettings) -> Result<SupportedSuites, Box<Diagnostic>> {
+        if let Some(known) = self.spoken.as_ref().filter(|known| known.has_settings(settings)) {
+            return Ok(known.clone());
+        }
+        let spoken = SupportedSuites::of(settings)?;
+        self.spoken = Some(spoken.clone());
+        Ok(spoken)
+    }
+
+    /// Returns the cache of a name, shared by all servers that use the name.
+    pub(super) fn cache(&mut self, name: &str) -> Arc<SessionStore> {
+        Arc::clone(self.caches.entry(name.to_owned()).or_default())
+    }
+
+    /// Returns the tickets of a lifetime, shared by all servers with that lifetime; `None` without randomness, in which
+    /// case the handshake itself fails.
+    pub(super) fn tickets(&mut self, lifetime_s: u32) -> Option<Arc<TicketCipher>> {
+        self.used_lifetimes.insert(lifetime_s);
+        if let Some(tickets) = self.tickets.get(&lifetime_s) {
+            return Some(Arc::clone(tickets));
+        }
+        let record = self.recorded.remove(&lifetime_s);
+        let tickets = Arc::new(TicketCipher::rotating(
+            lifetime_s,
+            record.as_ref().map(|record| record.as_slice()),
+            self.keeper.clone(),
+        )?);
+        self.tickets.insert(lifetime_s, Arc::clone(&tickets));
+        Some(tickets)
+    }
+
+    /// Returns the staple of a request: the existing staple, otherwise a new one.
+    pub(crate) fn staple(&mut self, question: StapleRequest) -> Arc<OcspStaple> {
+        if let Some(known) = self.staples.iter().find(|staple| staple.question == question) {
+            return Arc::clone(known);
+        }
+        let staple = OcspStaple::new(question);
+        self.staples.push(Arc::clone(&staple));
+        staple
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::ticket_key_store::tests::RecordedTicketKeys;
+
+    #[test]
+    fn keys_of_tickets_that_no_server_gives_are_forgotten_everywhere() {
+        let recorded = Arc::new(RecordedTicketKeys::default());
+        let mut state = TlsReloadState::with_inherited_keys(
+            HashMap::from([(60, vec![1].into())]),
+            Arc::clone(&recorded) as _,
+        );
+        state.begin_compilation();
+        let [_, old] = [300, 900].map(|lifetime_s| state.tickets(lifetime_s).expect("randomness"));
+        recorded.0.lock().clear();
+        state.begin_compilation();
+        state.tickets(300);
+        state.drop_unused([]);
+        recorded.0.lock().sort_unstable();
+        assert_eq!(*recorded.0.lock(), [(60, None), (900, None)]);
+        assert_eq!(state.tickets.keys().collect::<Vec<_>>(), [&300]);
+        old.retire();
+        assert_eq!(recorded.0.lock().len(), 2, "nobody is told again");
+    }
+
+    #[test]
+    fn tickets_and_caches_are_the_same_after_a_reload() {
+        let mut state = TlsReloadState::default();
+        let before = (state.tickets(300).unwrap(), state.cache("one"));
+        state.begin_compilation();
+        let after = (state.tickets(300).unwrap(), state.cache("one"));
+        state.drop_unused([]);
+        assert!(Arc::ptr_eq(&before.0, &after.0) && Arc::ptr_eq(&before.1, &after.1));
+        assert!(!Arc::ptr_eq(&before.1, &state.cache("two")));
+        assert!(!Arc::ptr_eq(&before.0, &state.tickets(301).unwrap()));
+    }
+
+    #[test]
+    fn ocsp_response_is_retained_while_its_query_is_in_use() {
+        let question = |name: &str| StapleRequest {
+            name: name.to_owned(),
+            certificate: vec![1],
+            issuer: vec![2],
+            url: "http://ocsp.test".to_owned(),
+            verify: false,
+        };
+        let mut state = TlsReloadState::default();
+        let [one, two] = ["one", "two"].map(|name| state.staple(question(name)));
+        assert!(Arc::ptr_eq(&one, &state.staple(question("one"))));
+        state.drop_unused([&two]);
+        assert!(Arc::ptr_eq(&two, &state.staple(question("two"))));
+        assert!(!Arc::ptr_eq(&one, &state.staple(question("one"))));
+    }
+}

@@ -1,0 +1,192 @@
+//! Collection of all facts.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::doctor::{
+    FpmPoolStatus, Observation, StackFacts, StoredPageStats, UntrustedSenders, WordPressFacts,
+};
+use myriad_admin::protocol::monitoring::SendersRequest;
+use myriad_admin::protocol::{
+    AdminReply, AdminRequest, PagesRequest, RequestCounts, StatsRequest, UpstreamsRequest,
+};
+
+use super::options::DoctorOptions;
+use super::php::{self, PhpProbe};
+use super::stack::{self, LocalStack};
+use super::{machine, site, sources};
+use myriad_cli::admin::RunningServer;
+use myriad_cli::servers;
+use myriad_cli::web::WebTarget;
+use myriad_cli::wordpress;
+
+/// Collects all facts; returns them with the requested address. Fails if no server responds for the site.
+pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, StackFacts), String> {
+    let stack = stack::find(options)?;
+    let layout = stack
+        .site
+        .clone()
+        .unwrap_or_else(|| Err("the folder of the site is unknown: specify it with --root DIR".into()));
+    if let (Some(_), Err(why)) = (&options.root, &layout) {
+        return Err(why.clone());
+    }
+    let php_address = stack
+        .php
+        .clone()
+        .ok_or_else(|| "the php-fpm of the site is unknown: specify it with --php ADDRESS".to_owned());
+    let php_down = php_address.as_ref().ok().and_then(|php| wordpress::php_complaint(php));
+    let probe = php_address.clone().and_then(|php| PhpProbe::new(&php));
+    let listens = stack.listens.clone().map(|address| loopback_for(&address));
+    let authority = options.url.as_ref().map(|url| url.authority.clone());
+    let authority = authority.or_else(|| stack.name.clone());
+    let authority = authority.or_else(|| listens.clone()).unwrap_or_else(|| "localhost".to_owned());
+    let wordpress: Observation<WordPressFacts> = match (&probe, &layout) {
+        (Ok(probe), Ok(layout)) => probe.wordpress(&layout.core_folder(), &authority),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    };
+    let (target, at) = address(options, &stack, wordpress.as_ref().ok())?;
+    let site =
+        site::examine_site(&target, at.as_deref()).map_err(|error| format!("{error}{}", servers::hint()))?;
+    let visits = || site.pages.iter().filter_map(|page| page.visits.as_ref().ok());
+    let uncached = site.pages.iter().filter_map(|page| page.uncached.as_ref());
+    let all = visits().flat_map(|(first, second)| [first, second]).chain(uncached);
+    let mut cookies: Vec<String> = all.flat_map(|visit| visit.cookies.iter().cloned()).collect();
+    cookies.sort();
+    cookies.dedup();
+    let searches_reasons =
+        visits().any(|(_, second)| matches!(second.cache.as_deref(), Some("MISS" | "EXPIRED" | "BYPASS")));
+    let denied = layout.as_ref().map(|layout| (layout, site::denied(layout))).map_err(Clone::clone);
+    let (cookies, uncaching) = match &layout {
+        Ok(layout) => {
+            let active = wordpress.as_ref().ok().map(|wordpress| wordpress.active.as_slice());
+            sources::find_sources(&layout.content_folder(), active, &cookies, searches_reasons)
+        }
+        Err(_) => (Vec::new(), Vec::new()),
+    };
+    let facts = StackFacts {
+        now_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        memory: machine::memory(),
+        descriptors: machine::descriptors(stack.pid),
+        backlog: machine::backlog(),
+        swap: machine::swap(),
+        killed: machine::killed(),
+        php_down,
+        php: probe.as_ref().map_err(Clone::clone).and_then(PhpProbe::php),
+        pool: pool(options, &php_address),
+        most_children: php_address.as_ref().map_err(Clone::clone).and_then(|php| php::most_children(php)),
+        assumed_children: assumed_children(options, &php_address),
+        workers: machine::workers(),
+        wordpress,
+        pages: site.pages,
+        assets: site.assets,
+        pictures: site.pictures,
+        stored: stored(options),
+        cookies,
+        uncaching,
+        exposed: denied
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|(layout, denied)| site::exposed(&target, at.as_deref(), layout, denied)),
+        htaccess_remarks: denied.map(|(_, denied)| denied.remarks().to_vec()),
+        https_proxy_visit: site.https_proxy_visit,
+        senders: senders(options),
+        advanced_cache: layout.map(|layout| layout.has_drop_in("advanced-cache.php")),
+    };
+    Ok((target, facts))
+}
+
+/// Returns the loopback address for a wildcard address.
+fn loopback_for(address: &str) -> String {
+    address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
+}
+
+/// Returns the address of the site and the address to connect to: from the options, else the address configured in
+/// WordPress, else a listening address of Myriad.
+fn address(
+    options: &DoctorOptions,
+    stack: &LocalStack,
+    wordpress: Option<&WordPressFacts>,
+) -> Result<(WebTarget, Option<String>), String> {
+    if let Some(url) = &options.url {
+        return Ok((url.clone(), options.at.clone()));
+    }
+    let home = wordpress.and_then(|wordpress| WebTarget::parse(&wordpress.home).ok());
+    let listens = |tls| if tls { &stack.listens_tls } else { &stack.listens }.as_deref().map(loopback_for);
+    // An https address is requested by http if Myriad does not listen for https, because a proxy terminates TLS, and if
+    // the port is given.
+    let by_tls = options.at.is_none() && listens(true).is_some();
+    let home = home.filter(|home| !home.tls || by_tls).map(|home| home.with_path("/"));
+    let at = |tls| options.at.clone().or_else(|| listens(tls));
+    Ok(match (home, &stack.name, listens(false)) {
+        (Some(home), _, _) => (home.clone(), at(home.tls)),
+        (None, Some(name), _) => (WebTarget::parse(&format!("http://{name}/"))?, at(false)),
+        (None, None, Some(listens)) => (WebTarget::parse(&listens)?, at(false)),
+        (None, None, None) => (WebTarget::parse("http://localhost/")?, options.at.clone()),
+    })
+}
+
+fn pool(options: &DoctorOptions, php: &Observation<String>) -> Observation<FpmPoolStatus> {
+    php::pool(php.as_ref().map_err(Clone::clone)?, options.status.as_deref())
+}
+
+/// Returns the maximum number of concurrent requests that the running Myriad sends to php-fpm.
+fn assumed_children(options: &DoctorOptions, php: &Observation<String>) -> Observation<Option<u32>> {
+    let php = php.as_ref().map_err(Clone::clone)?;
+    let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
+    let mut limits = Vec::new();
+    running.send_request(&AdminRequest::Upstreams(UpstreamsRequest::default()), |reply| {
+        if let AdminReply::Peer(peer) = reply
+            && [&peer.server, &peer.address]
+                .iter()
+                .any(|name| name.strip_prefix("unix:").unwrap_or(name) == php)
+        {
+            limits.push(peer.max_conns);
+        }
+        Ok(true)
+    })?;
+    let limit = limits.first().ok_or_else(|| format!("Myriad has no upstream server {php}"))?;
+    Ok(Some(*limit).filter(|limit| *limit > 0))
+}
+
+/// Returns untrusted senders with `X-Forwarded-For`.
+fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
+    let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
+    let mut senders = UntrustedSenders::default();
+    running.send_request(&AdminRequest::Senders(SendersRequest {}), |reply| {
+        if let AdminReply::Senders(report) = reply {
+            senders.others = report.others;
+            for sender in report.senders {
+                let option = wordpress::trusted_proxy_option(&sender.address);
+                match senders.requests.iter_mut().find(|(known, _)| *known == option) {
+                    Some((_, requests)) => *requests += sender.requests,
+                    None => senders.requests.push((option, sender.requests)),
+                }
+            }
+        }
+        Ok(true)
+    })?;
+    Ok(senders)
+}
+
+/// Returns the stored pages, queried from the control socket.
+fn stored(options: &DoctorOptions) -> Observation<StoredPageStats> {
+    let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
+    let (mut stored, mut counts) = (StoredPageStats::default(), RequestCounts::default());
+    running.send_request(&AdminRequest::Stats(StatsRequest::default()), |reply| {
+        if let AdminReply::Zone(zone) = reply {
+            counts = counts.plus(&zone.requests);
+        }
+        Ok(true)
+    })?;
+    running.send_request(
+        &AdminRequest::Pages(PagesRequest { limit: Some(100_000), ..PagesRequest::default() }),
+        |reply| {
+            if let AdminReply::Page(page) = reply {
+                stored.pages += 1;
+                stored.longest_s =
+                    stored.longest_s.max(page.fresh_until_ms.saturating_sub(page.stored_ms) / 1000);
+            }
+            Ok(true)
+        },
+    )?;
+    Ok(StoredPageStats { hits: counts.served(), requests: counts.total(), ..stored })
+}

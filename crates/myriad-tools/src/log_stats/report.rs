@@ -1,0 +1,278 @@
+//! Results of the counts, as JSON and for tables.
+
+use serde::Serialize;
+
+use crate::log_stats::counts::{CACHE, Tally};
+use crate::log_stats::remedy::remedy;
+use crate::log_stats::top_counter::TopEntry;
+
+/// Results of a [`Tally`]. Times are seconds since the epoch and milliseconds. Fields named `over` are the maximum
+/// error by which a count may be too high.
+#[derive(Debug, Serialize)]
+pub struct LogReport {
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of sent bytes.
+    pub bytes: u64,
+    /// Time of the earliest line.
+    pub first_s: Option<u64>,
+    /// Time of the latest line.
+    pub last_s: Option<u64>,
+    /// Number of lines that could not be parsed.
+    pub unread: u64,
+    /// Requests by class of status.
+    pub statuses: StatusCounts,
+    /// Requests by `$upstream_cache_status`; `None` if the format does not contain it.
+    pub cache: Option<Vec<(&'static str, u64)>>,
+    /// Durations of requests; `None` if the format does not contain `$request_time`.
+    pub times: Option<DurationStats>,
+    /// Requests by hour.
+    pub hours: Vec<HourCounts>,
+    /// Most requested pages.
+    pub pages: Vec<ReportedPage>,
+    /// Pages with the longest total time.
+    pub slow: Vec<SlowPage>,
+    /// Pages with the most cache misses.
+    pub missed: Vec<MissedPage>,
+    /// Addresses with the most requests.
+    pub floods: Vec<BusyAddress>,
+    /// Number of lines of error logs.
+    pub error_lines: u64,
+    /// Groups of errors, the most frequent first.
+    pub errors: Vec<ErrorGroup>,
+}
+
+/// Requests by class of status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StatusCounts {
+    /// 200 to 299, and 1xx.
+    pub ok: u64,
+    /// 300 to 399.
+    pub redirected: u64,
+    /// 400 to 499.
+    pub client_error: u64,
+    /// 500 to 599.
+    pub server_error: u64,
+    /// No status, or another one.
+    pub other: u64,
+}
+
+impl StatusCounts {
+    fn of(classes: &[u64; 6]) -> Self {
+        let [other, informed, ok, redirected, client_error, server_error] = *classes;
+        Self { ok: ok + informed, redirected, client_error, server_error, other }
+    }
+
+    /// Returns the sum of all classes.
+    pub fn all(self) -> u64 {
+        self.ok + self.redirected + self.client_error + self.server_error + self.other
+    }
+}
+
+/// Durations of requests, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
+pub struct DurationStats {
+    /// Arithmetic mean.
+    pub mean_ms: f64,
+    /// Median.
+    pub p50_ms: f64,
+    /// 95th percentile.
+    pub p95_ms: f64,
+    /// 99th percentile.
+    pub p99_ms: f64,
+    /// Maximum.
+    pub max_ms: f64,
+}
+
+impl DurationStats {
+    fn of(times: &crate::log_stats::duration_histogram::DurationHistogram) -> Self {
+        let ms = |us: u64| us as f64 / 1000.0;
+        Self {
+            mean_ms: ms(times.mean_us()),
+            p50_ms: ms(times.quantile_us(0.5)),
+            p95_ms: ms(times.quantile_us(0.95)),
+            p99_ms: ms(times.quantile_us(0.99)),
+            max_ms: ms(times.max_us),
+        }
+    }
+}
+
+/// Requests in an hour.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct HourCounts {
+    /// Start of the hour.
+    pub begin_s: u64,
+    /// Requests by class of status.
+    pub statuses: StatusCounts,
+}
+
+/// Page with its requests.
+#[derive(Debug, Serialize)]
+pub struct ReportedPage {
+    /// Host, path and the names of the query arguments.
+    pub page: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// See [`LogReport`].
+    pub over: u64,
+    /// Number of sent bytes.
+    pub bytes: u64,
+    /// Number of responses with status 400 and above.
+    pub errors: u64,
+}
+
+/// Page with its durations.
+#[derive(Debug, Serialize)]
+pub struct SlowPage {
+    /// Page as in [`ReportedPage`].
+    pub page: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// Total duration.
+    pub total_ms: f64,
+    /// Durations of the requests.
+    pub took: DurationStats,
+}
+
+/// Page with its cache misses.
+#[derive(Debug, Serialize)]
+pub struct MissedPage {
+    /// Page as in [`ReportedPage`].
+    pub page: String,
+    /// Number of requests without a cache hit.
+    pub missed: u64,
+    /// See [`LogReport`].
+    pub over: u64,
+    /// Number with status `MISS`: no response was stored.
+    pub miss: u64,
+    /// Number with status `EXPIRED`: the stored response had expired.
+    pub expired: u64,
+    /// Number with status `BYPASS`: a rule excluded the request from the cache.
+    pub bypass: u64,
+}
+
+/// Address, or a /64 network of IPv6.
+#[derive(Debug, Serialize)]
+pub struct BusyAddress {
+    /// Address or network.
+    pub address: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// See [`LogReport`].
+    pub over: u64,
+    /// Share of all requests, in percent.
+    pub share: f64,
+    /// Maximum number of requests in a minute.
+    pub peak_per_minute: u64,
+    /// Number of responses with status 400 and above.
+    pub errors: u64,
+    /// Number of sent bytes.
+    pub bytes: u64,
+    /// Most frequent `User-Agent`.
+    pub agent: String,
+}
+
+/// Group of errors that differ only in numbers and names.
+#[derive(Debug, Serialize)]
+pub struct ErrorGroup {
+    /// Level of the errors.
+    pub level: String,
+    /// Common text of the messages.
+    pub message: String,
+    /// Number of occurrences.
+    pub count: u64,
+    /// See [`LogReport`].
+    pub over: u64,
+    /// Time of the first occurrence.
+    pub first_s: Option<u64>,
+    /// Time of the last occurrence.
+    pub last_s: Option<u64>,
+    /// Message of the last occurrence.
+    pub example: String,
+    /// Address of the client of the last occurrence; empty if unknown.
+    pub client: String,
+    /// Remedy, if one is known.
+    pub remedy: Option<&'static str>,
+}
+
+impl LogReport {
+    /// Creates the report of a tally; lists are limited to `most` entries.
+    pub fn of(tally: &Tally, most: usize) -> Self {
+        let hour = |(hour, classes): (&u64, &_)| HourCounts {
+            begin_s: hour * 3600,
+            statuses: StatusCounts::of(classes),
+        };
+        let names = CACHE.into_iter().chain(["other"]);
+        Self {
+            requests: tally.requests,
+            bytes: tally.bytes,
+            first_s: tally.first_s,
+            last_s: tally.last_s,
+            unread: tally.unread,
+            statuses: StatusCounts::of(&tally.classes),
+            cache: tally.has_cache_status.then(|| names.zip(tally.cache).collect()),
+            times: (tally.times.count > 0).then(|| DurationStats::of(&tally.times)),
+            hours: tally.hours.iter().map(hour).collect(),
+            pages: list(tally.pages.heaviest(most), |page, kept| ReportedPage {
+                page,
+                requests: kept.weight,
+                over: kept.over,
+                bytes: kept.value.bytes,
+                errors: kept.value.errors,
+            }),
+            slow: list(tally.slow.heaviest(most), |page, kept| SlowPage {
+                page,
+                requests: kept.value.count,
+                total_ms: kept.value.sum_us as f64 / 1000.0,
+                took: DurationStats::of(&kept.value),
+            }),
+            missed: list(tally.misses.heaviest(most), |page, kept| MissedPage {
+                page,
+                missed: kept.weight,
+                over: kept.over,
+                miss: kept.value.by_status[0],
+                expired: kept.value.by_status[1],
+                bypass: kept.value.by_status[2],
+            }),
+            floods: list(tally.addresses.heaviest(most), |address, kept| BusyAddress {
+                address,
+                requests: kept.weight,
+                over: kept.over,
+                share: 100.0 * kept.weight as f64 / tally.requests.max(1) as f64,
+                peak_per_minute: kept.value.peak,
+                errors: kept.value.errors,
+                bytes: kept.value.bytes,
+                agent: text(kept.value.main_agent()),
+            }),
+            error_lines: tally.fault_lines,
+            errors: list(tally.faults.heaviest(most), |group, kept| {
+                let message = group.split_once(' ').map_or(group.as_str(), |(_, message)| message).to_owned();
+                ErrorGroup {
+                    remedy: remedy(&message),
+                    level: kept.value.level.clone(),
+                    message,
+                    count: kept.weight,
+                    over: kept.over,
+                    first_s: kept.value.first_s,
+                    last_s: kept.value.last_s,
+                    example: kept.value.example.clone(),
+                    client: kept.value.client.clone(),
+                }
+            }),
+        }
+    }
+
+    /// Returns whether the report contains no data.
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0 && self.error_lines == 0
+    }
+}
+
+fn list<T, R>(kept: Vec<(&[u8], &TopEntry<T>)>, row: impl Fn(String, &TopEntry<T>) -> R) -> Vec<R> {
+    kept.into_iter().map(|(key, kept)| row(text(key), kept)).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,138 @@
+//! Run-time resolution of server names (`server NAME resolve`): at the start and each time the last result expires.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crate::config::NamedServer;
+use crate::group::Group;
+use crate::resolved_server::{ResolvedServers, members};
+use crate::resolver::{ResolveError, ResolverConfig};
+use crate::roster::Roster;
+
+/// Limits of the validity of a result in milliseconds: the minimum protects name servers, the maximum terminates tasks
+/// of dropped groups. This constant is the minimum.
+const MIN_VALID_MS: u64 = 1000;
+const MAX_VALID_MS: u64 = 3_600_000;
+/// Validity of a negative result in milliseconds without `valid=`, as in nginx.
+const ABSENT_MS: u64 = 10_000;
+
+/// Callback for the error log, called with a sentence: the name that could not be resolved, the reason and the
+/// upstream.
+pub type UnresolvedLogger = Rc<dyn Fn(&str)>;
+
+impl Group {
+    /// Starts to resolve the names of the servers, in tasks of the runtime of this worker that stop with the group. One
+    /// worker does so for all: a second call has no effect.
+    pub fn follow_names(&self, log_unresolved: &UnresolvedLogger) {
+        if self.roster.begin_resolving() {
+            tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(log_unresolved)));
+        }
+    }
+}
+
+/// Starts a task for each name, including names of servers added at run time.
+async fn follow_all(roster: Weak<Roster>, log_unresolved: UnresolvedLogger) {
+    let mut followed: HashSet<u64> = HashSet::new();
+    loop {
+        let Some(strong) = roster.upgrade() else { return };
+        let Some((resolver, timeout_ms)) = strong.resolver.clone() else { return };
+        let named = strong.named();
+        followed.retain(|id| named.iter().any(|(known, _)| known == id));
+        for (id, named) in named {
+            if !followed.insert(id) {
+                continue;
+            }
+            let follower = NameRefresher {
+                roster: Weak::clone(&roster),
+                server: id,
+                named,
+                resolver: Arc::clone(&resolver),
+                timeout_ms,
+                log_unresolved: Rc::clone(&log_unresolved),
+                last_logged: None,
+                lost: Vec::new(),
+            };
+            tokio::task::spawn_local(follower.run());
+        }
+        let renamed = Arc::clone(&strong.names_changed);
+        drop(strong);
+        renamed.notified().await;
+    }
+}
+
+/// Periodic resolution of a single name.
+struct NameRefresher {
+    roster: Weak<Roster>,
+    /// Identifier of the server in the group.
+    server: u64,
+    named: NamedServer,
+    resolver: Arc<ResolverConfig>,
+    /// Timeout of a query in milliseconds (`resolver_timeout`); also the delay before a failed query is repeated.
+    timeout_ms: u64,
+    log_unresolved: UnresolvedLogger,
+    /// Last failure, which is not logged again.
+    last_logged: Option<ResolveError>,
+    /// Servers of a service without an address in the last result.
+    lost: Vec<(String, ResolveError)>,
+}
+
+impl NameRefresher {
+    async fn run(mut self) {
+        for turn in 0.. {
+            let asked = members(&self.resolver, turn, &self.named);
+            let found = tokio::time::timeout(Duration::from_millis(self.timeout_ms), asked).await;
+            let found = found.unwrap_or(Err(ResolveError::TimedOut));
+            let Some(roster) = self.roster.upgrade() else { return };
+            let wait_ms = self.apply_result(&roster, found);
+            roster.note_resolved(self.server);
+            drop(roster);
+            let Some(wait_ms) = wait_ms else { return };
+            tokio::time::sleep(Duration::from_millis(wait_ms.clamp(MIN_VALID_MS, MAX_VALID_MS))).await;
+            if self.roster.strong_count() == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Logs the servers of a service that have no address now, except those that had none before.
+    fn log_lost_servers(&mut self, roster: &Roster, lost: Vec<(String, ResolveError)>) {
+        for (name, error) in lost.iter().filter(|lost| !self.lost.contains(lost)) {
+            let (service, group) = (&self.named.host, roster.name());
+            (self.log_unresolved)(&format!(
+                "{name} could not be resolved ({error}) while resolving {service} in upstream \"{group}\""
+            ));
+        }
+        self.lost = lost;
+    }
+
+    /// Applies a result and returns its validity in milliseconds; `None` if the server has been removed.
+    ///
+    /// As in nginx, a name that no longer exists has no peers; any other failure changes nothing.
+    fn apply_result(&mut self, roster: &Roster, found: Result<ResolvedServers, ResolveError>) -> Option<u64> {
+        let error = match found {
+            Ok(found) => {
+                self.last_logged = None;
+                self.log_lost_servers(roster, found.unresolved);
+                let holds_ms = self.resolver.valid_ms.unwrap_or(u64::from(found.ttl_s) * 1000);
+                return roster.set(self.server, &found.all).then_some(holds_ms);
+            }
+            Err(error) => error,
+        };
+        let is_absent = error.is_absence();
+        if self.last_logged.as_ref() != Some(&error) {
+            (self.log_unresolved)(&format!(
+                "{} could not be resolved ({error}) in upstream \"{}\"",
+                self.named.host,
+                roster.name()
+            ));
+            self.last_logged = Some(error);
+        }
+        if is_absent {
+            let holds_ms = self.resolver.valid_ms.unwrap_or(ABSENT_MS);
+            return roster.set(self.server, &[]).then_some(holds_ms);
+        }
+        roster.named().iter().any(|(id, _)| *id == self.server).then_some(self.timeout_ms)
+    }
+}
