@@ -12,8 +12,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use crate::quic_process::QuicProcess;
 use crate::connection_limiter::ConnectionLimiter;
+use crate::quic_process::QuicProcess;
 use crate::service::Service;
 
 /// Listener of a worker.

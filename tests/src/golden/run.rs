@@ -17,6 +17,11 @@ use super::{Case, Outcome, Subject};
 use crate::place::free_port;
 use crate::{Answer, Client, PATIENCE, Place, Request, Server, curl};
 
+/// Returns the refusal of a directive or variable whose feature the tested binary does not have, from a failure.
+fn missing_feature(failure: &str) -> Option<String> {
+    failure.lines().find(|line| line.contains("this build has no feature \"")).map(str::to_owned)
+}
+
 impl Case {
     /// Runs the case against a subject.
     pub fn play(&self, subject: &Subject) -> Outcome {
@@ -29,7 +34,10 @@ impl Case {
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             Some(text.unwrap_or_else(|| "a panic without a word".to_owned()))
         });
-        failure.map_or(Outcome::Passed, Outcome::Failed)
+        match failure {
+            Some(what) => missing_feature(&what).map_or(Outcome::Failed(what), Outcome::Skipped),
+            None => Outcome::Passed,
+        }
     }
 
     /// Returns the differences; `None` if all are as expected.
