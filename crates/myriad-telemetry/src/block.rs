@@ -1,4 +1,4 @@
-//! Parser of the `otel_exporter` block.
+//! Parser of the `otel_exporter` block and of the lines in it.
 
 use myriad_conf::number::{parse_millis, parse_number};
 use myriad_conf::{Diagnostic, Node, Text, Word};
@@ -8,13 +8,15 @@ use crate::settings::{Endpoint, ExporterConf};
 const LINES: &str =
     "valid directives: endpoint, trusted_certificate, header, interval, batch_size, batch_count";
 const ENDPOINT: &str = "write `endpoint localhost:4317;` for OTLP over gRPC, `endpoint http://localhost:4318/v1/traces;` for OTLP over HTTP";
-/// Maximum number of waiting spans, which limits memory: a span has some kilobytes at most.
+/// Maximum of `batch_size` multiplied by `batch_count`: the number of spans in the queue. A span has some kilobytes at
+/// most.
 const MOST_WAITING: usize = 1 << 20;
-/// Fields that the protocol sets, and fields that would change the message.
+/// Header names that `header` must not set: the exporter sets them itself, or they would change the framing of the
+/// message.
 const OWN_FIELDS: [&str; 8] =
     ["connection", "content-length", "content-type", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// Parses the block.
+/// Parses an `otel_exporter` block into its settings, with defaults for missing lines; `endpoint` is required.
 pub(crate) fn exporter(node: &Node) -> Result<ExporterConf, Diagnostic> {
     let (mut endpoint, mut trusted, mut headers) = (None, None, Vec::new());
     let (mut interval_ms, mut batch_size, mut batch_count) = (5000, 512, 4);
@@ -75,8 +77,8 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
     Diagnostic::error(word.span, format!("invalid {what} \"{}\"", String::from_utf8_lossy(&word.text)))
 }
 
-/// Parses a header field for each request to the collector. It must not contain characters that could terminate its
-/// line.
+/// Parses `header NAME VALUE`, a header field of each request to the collector. The name is converted to lower case;
+/// the value must be printable ASCII, so that it cannot end the header line.
 fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let [name, value] = line.args.as_slice() else {
         return Err(arguments(line, "write `header X-API-Token \"value\";`"));
@@ -96,7 +98,7 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     Ok((lower, String::from_utf8_lossy(&value.text).into_owned()))
 }
 
-/// Parses `[(http|https)://]host:port[/path]`.
+/// Parses the argument of `endpoint`: `[(http|https)://]host:port[/path]`.
 fn read_endpoint(word: &Word) -> Result<Endpoint, Diagnostic> {
     parse_endpoint(&word.text).ok_or_else(|| invalid(word, "endpoint").help(ENDPOINT))
 }

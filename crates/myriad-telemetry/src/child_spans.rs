@@ -1,4 +1,4 @@
-//! Parts of a request as child spans: attempts at origins, and waits.
+//! Child spans of a request's span: one for each attempt at an origin and one for each wait.
 
 use crate::trace::{SpanKind, SpanWriter};
 use myriad_exchange::exchange::{Request, RequestTrace};
@@ -7,10 +7,10 @@ use myriad_upstream::Attempt;
 
 use crate::ids;
 
-/// Maximum number of reported attempts.
+/// Maximum number of attempts at origins that are reported per request.
 const MOST_TRIES: usize = 32;
 
-/// Returns the child spans.
+/// Returns the encoded child spans of a finished request: its waits, then its attempts at origins.
 pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     let now_us = request.outcome.finished_us;
     let waits = traced.waits.borrow();
@@ -27,7 +27,7 @@ pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     spans
 }
 
-/// Creates a child span of the request's span.
+/// Creates a child span of the request's span; `times_us` are its start and end on the process clock, in microseconds.
 fn child_span(traced: &RequestTrace, what: (SpanKind, &[u8]), times_us: (u64, u64)) -> SpanWriter {
     let times_us = (to_wall_us(times_us.0), to_wall_us(times_us.1));
     let mut span = SpanWriter::new(traced.trace, ids::span(), Some(traced.span), what, times_us);
@@ -35,8 +35,8 @@ fn child_span(traced: &RequestTrace, what: (SpanKind, &[u8]), times_us: (u64, u6
     span
 }
 
-/// Returns the span of an attempt with the attributes of the semantic conventions for HTTP clients. Its times are
-/// events.
+/// Returns the span of one attempt at an origin, with the attributes of the semantic conventions for HTTP clients. The
+/// end of connecting and the arrival of the response head are events of the span.
 fn attempt_span(traced: &RequestTrace, request: &Request, attempt: &Attempt, now_us: u64) -> Vec<u8> {
     let began_us = now_us.saturating_sub(attempt.age_ms() * 1000);
     let after = |ms: u64| began_us + ms * 1000;

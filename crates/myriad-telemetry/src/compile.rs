@@ -1,4 +1,4 @@
-//! Compilation of a level's settings.
+//! Validation and compilation of the tracing settings of a level (`http`, server or location).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -14,7 +14,7 @@ use crate::location_tracing::LocationTracing;
 use crate::settings::OtelSettings;
 use crate::tracing_rules::{TraceCondition, TracingRules};
 
-/// Reports invalid values of resource attributes.
+/// Reports values of `otel_resource_attr` that are not UTF-8.
 pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
     for (_, value) in &http.settings.feature::<OtelSettings>().resource {
         if value.as_str().is_none() {
@@ -23,7 +23,9 @@ pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Stores the tracing of a place, if the configuration enables it anywhere.
+/// Stores the compiled tracing settings of a level in `features`. Stores nothing if the configuration has no
+/// `otel_exporter` and the level neither extracts nor injects trace context. Reports `otel_trace` without
+/// `otel_exporter`.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -33,7 +35,7 @@ pub(crate) fn compile(
     let exports = compiler.model().settings.feature::<OtelSettings>().exporter.is_some();
     let trace_setting = own.trace.as_ref().filter(|said| !exports && !matches!(said.bytes(), b"off" | b"0"));
     if let Some(trace_setting) = trace_setting {
-        // Every nested level inherits it, so only one error is reported.
+        // Nested levels inherit the setting, so only the first occurrence is reported.
         let first = compiler.share(|_| MissingExporterReported::default());
         if !first.0.swap(true, Ordering::Relaxed) {
             compiler.report(
@@ -76,6 +78,6 @@ pub(crate) fn compile(
     features.insert::<Arc<TracingRules>>(place);
 }
 
-/// Set if a missing exporter has been reported.
+/// True once `otel_trace` without `otel_exporter` has been reported.
 #[derive(Default)]
 struct MissingExporterReported(AtomicBool);

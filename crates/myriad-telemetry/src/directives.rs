@@ -1,4 +1,4 @@
-//! Directives of the feature.
+//! Directives of request tracing, and parsers of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, block, exactly};
 use myriad_conf::set;
@@ -125,7 +125,7 @@ fn attribute(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses the name and the value of an attribute.
+/// Parses the name and the value of an attribute; the name must not be empty.
 fn named(args: &mut Arguments<'_>) -> Result<(String, Text), Diagnostic> {
     let name = args.name(0)?;
     if name.is_empty() {

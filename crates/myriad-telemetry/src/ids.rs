@@ -1,5 +1,5 @@
-//! Generation of trace and span identifiers: a keyed hash of a counter. Each thread has separate random keys from the
-//! system, so that identifiers are unpredictable and unique.
+//! Generation of trace and span identifiers: a keyed hash of a counter. Each thread has its own random keys, so that
+//! identifiers are unpredictable and do not collide between threads.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};

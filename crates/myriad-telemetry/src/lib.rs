@@ -4,12 +4,13 @@
 //! |---|---|
 //! | `directives`, `block`, `settings` | directives, the `otel_exporter` block, settings of a level |
 //! | `compile` | compilation of a level's settings |
-//! | `tracing_rules` | compiled settings of a place, trace context of a request |
-//! | `location_tracing` | start and completion of a request in a place |
+//! | `tracing_rules` | compiled tracing settings, trace context of a request |
+//! | `location_tracing` | sampling decision when a request enters a location; export when it is finished |
 //! | `span` | span of a finished request |
-//! | `child_spans` | spans of its parts: attempts at origins, waits |
+//! | `child_spans` | child spans: attempts at origins, waits |
+//! | `trace` | encoding of spans and batches as OTLP messages |
 //! | `exporter` | transmission of spans to a collector |
-//! | `ids` | identifiers of traces and spans |
+//! | `ids` | generation of trace and span identifiers |
 //! | `variables` | `$otel_*` |
 
 #![forbid(unsafe_code)]
@@ -32,13 +33,14 @@ pub use exporter::finish;
 use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 
-/// Entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("otel", directives::ROWS)
     .examining_http(compile::check)
     .compiled_by(compile::compile)
     .with_variables(variables::VARIABLES);
 
-/// Returns whether the origins of a level receive the trace context (`otel_trace_context inject` or `propagate`).
+/// Returns whether requests to the origins of a level carry the trace context of this server (`otel_trace_context
+/// inject` or `propagate`).
 pub fn injects(settings: &Settings) -> bool {
     settings.feature::<settings::OtelSettings>().context.injects
 }

@@ -1,4 +1,4 @@
-//! Tracing of a place's requests: when they enter it, and when they are finished.
+//! Hooks of a location's requests: sampling decision at the start, export of the spans at the end.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use myriad_exchange::exchange::{Exchange, Request, RequestTrace, Tracing};
 use crate::tracing_rules::{TracingRules, traced};
 use crate::{child_spans, span};
 
-/// Tracing of a place's requests.
+/// Tracing hooks of a location, or of a server for requests outside of locations.
 pub(crate) struct LocationTracing(pub Arc<TracingRules>);
 
 impl Tracing for LocationTracing {
     fn begin(&self, exchange: &mut Exchange) {
         let request = &exchange.request;
         let has_decision = |traced: &Rc<RequestTrace>| traced.sampled.get().is_some();
-        // The first place with a setting decides, also for subrequests.
+        // The first location with `otel_trace` decides for the request and for its subrequests.
         let is_decided = request.is_subrequest() || request.received.trace.get().is_some_and(has_decision);
         let decision = if is_decided { None } else { self.0.sampling_decision(exchange) };
-        // The context sent to an origin is determined by each place separately.
+        // The trace context sent to an origin depends on the settings of each location.
         let context = self.0.context;
         if decision.is_none() && !context.injects && (is_decided || !context.extracts) {
             return;
@@ -34,12 +34,12 @@ impl Tracing for LocationTracing {
 
     fn end(&self, exchange: &mut Exchange) {
         let Some(exporter) = &*self.0.exporter else { return };
-        // A request that could not be parsed has no place and is not reported.
+        // A request that could not be parsed is not reported.
         if exchange.request.route.uri.is_empty() {
             return;
         }
         let known = exchange.request.received.trace.get().and_then(|traced| traced.sampled.get());
-        // The request may have used the shortcut, or have been answered before any location.
+        // If no decision was made yet, the request used the shortcut or was answered before any location: decide now.
         let Some(sampled) = known.or_else(|| self.0.sampling_decision(exchange)) else { return };
         if sampled {
             let traced = Rc::clone(traced(&exchange.request));
@@ -52,7 +52,7 @@ impl Tracing for LocationTracing {
     }
 }
 
-/// Replaces the trace context of the client by that of this server in the fields of the request.
+/// Replaces `traceparent` and `tracestate` of the request by those that origins receive from this server.
 fn inject(request: &mut Request, traced: &RequestTrace) {
     let mut value = Vec::with_capacity(64);
     traced.for_origins().write(&mut value);

@@ -1,40 +1,40 @@
-//! Settings of the directives.
+//! Settings of the tracing directives.
 
 use myriad_conf::{Span, Text};
 
-/// `otel_exporter`.
+/// Settings of the `otel_exporter` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExporterConf {
-    /// Position of the block's head.
+    /// Position of the head of the block in the configuration.
     pub span: Span,
-    /// `endpoint`.
+    /// `endpoint`: address of the collector.
     pub endpoint: Endpoint,
-    /// `trusted_certificate`; `None` for the system's certificate authorities.
+    /// `trusted_certificate`: PEM file; `None` for the system's certificate authorities.
     pub trusted: Option<Text>,
     /// `header`: names in lower case, with their values.
     pub headers: Vec<(String, String)>,
-    /// `interval`, in milliseconds.
+    /// `interval` between batches, in milliseconds.
     pub interval_ms: u64,
-    /// `batch_size`, in spans.
+    /// `batch_size`: maximum number of spans of a batch.
     pub batch_size: usize,
-    /// `batch_count`.
+    /// `batch_count`: number of full batches that the queue holds.
     pub batch_count: usize,
 }
 
-/// Destination of spans.
+/// Address of a collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
-    /// True for TLS.
+    /// True for TLS (`https://`).
     pub secure: bool,
-    /// Name or address, without brackets.
+    /// Host name or IP address; an IPv6 address has no brackets.
     pub host: String,
-    /// Port.
+    /// Port, not 0.
     pub port: u16,
     /// Path for OTLP over HTTP; `None` for OTLP over gRPC.
     pub path: Option<String>,
 }
 
-/// `otel_trace_context`.
+/// `otel_trace_context`; both are false for `ignore`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Propagation {
     /// True if the client's trace context is adopted.
@@ -43,22 +43,22 @@ pub(crate) struct Propagation {
     pub injects: bool,
 }
 
-/// Settings of a level.
+/// Tracing settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtelSettings {
-    /// `otel_exporter`.
+    /// `otel_exporter`; only in `http`.
     pub exporter: Option<ExporterConf>,
-    /// `otel_service_name`.
+    /// `otel_service_name`; `None` for the default, `unknown_service:myriad`.
     pub service_name: Option<Text>,
-    /// `otel_resource_attr`; of several with the same name, the last applies.
+    /// `otel_resource_attr`: names and values; of several with the same name, the last applies.
     pub resource: Vec<(String, Text)>,
-    /// `otel_trace`; `None` if absent.
+    /// `otel_trace`; `None` if not configured.
     pub trace: Option<Text>,
     /// `otel_trace_context`.
     pub context: Propagation,
-    /// `otel_span_name`.
+    /// `otel_span_name`; `None` for the name of the location.
     pub span_name: Option<Text>,
-    /// `otel_span_attr`.
+    /// `otel_span_attr`: names and values.
     pub attributes: Vec<(String, Text)>,
 }
 

@@ -13,10 +13,12 @@ use myriad_script::Frame;
 
 use crate::tracing_rules::TracingRules;
 
-/// Prefixes of attribute names whose values nginx sends as lists; the rest of the name is a header field.
+/// Name prefixes of `otel_span_attr` attributes whose value is sent as a list with one text, as in nginx. The rest of
+/// such a name is a header field.
 const LISTS: [&str; 2] = ["http.request.header.", "http.response.header."];
 
-/// Returns the span of a request with the attributes of nginx's module, the cache status and the class of robot.
+/// Returns the encoded span of a request: the attributes of nginx's module, those of `otel_span_attr`, the cache status
+/// and the class of robot.
 pub(crate) fn of(place: &TracingRules, traced: &RequestTrace, exchange: &mut Exchange) -> Vec<u8> {
     let Exchange { request, frame } = exchange;
     let name = name(place, request, frame);
@@ -59,7 +61,7 @@ fn name(place: &TracingRules, request: &Request, frame: &mut Frame) -> Vec<u8> {
     name
 }
 
-/// Adds the attributes of the request, from the HTTP conventions that nginx follows (OpenTelemetry 1.16).
+/// Adds the attributes of the request, with the names of OpenTelemetry 1.16 that nginx uses.
 fn add_request_attributes(span: &mut SpanWriter, place: &TracingRules, request: &Request) {
     let head = &request.received.head;
     span.text("http.method", head.method_bytes());
@@ -96,7 +98,8 @@ fn add_response_attributes(span: &mut SpanWriter, request: &Request) {
     }
 }
 
-/// Adds both addresses of the connection; the client's address as reported by a trusted proxy.
+/// Adds the server's name (and its port, unless it is the default of the scheme), and the client's address and port, as
+/// reported by a trusted proxy if there is one.
 fn add_peer_attributes(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });
@@ -119,7 +122,7 @@ fn shown(client: Option<IpAddr>) -> Vec<u8> {
     out
 }
 
-/// Adds attributes that nginx does not send: cache status and reason, and the class of the client.
+/// Adds attributes that nginx does not send: cache status and reason, and the class of the client (`$bot`).
 fn add_myriad_attributes(span: &mut SpanWriter, request: &Request) {
     let shown = &request.cache.report;
     if let Some(status) = shown.status {

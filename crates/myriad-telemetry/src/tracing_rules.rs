@@ -1,4 +1,4 @@
-//! Tracing settings of a place, and the trace context of a request.
+//! Compiled tracing settings of a location or server, and creation of a request's trace context.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,34 +12,35 @@ use crate::exporter::Exporter;
 use crate::ids;
 use crate::settings::Propagation;
 
-/// `otel_trace`.
+/// Compiled `otel_trace`.
 pub(crate) enum TraceCondition {
-    /// Not configured: a place reached by an internal redirect may decide.
+    /// Not configured here: a location reached by an internal redirect may decide.
     NotConfigured,
-    /// Constant.
+    /// `on` or `off`.
     Constant(bool),
     /// Text that enables tracing if it evaluates to `on` or `1`.
     Computed(Template),
 }
 
-/// Tracing settings of a place.
+/// Compiled tracing settings of a location, or of a server for requests outside of locations.
 pub(crate) struct TracingRules {
-    /// Exporter of spans; `None` if the configuration has no exporter.
+    /// Exporter of the configuration, shared by all locations; `None` if the configuration has no `otel_exporter`.
     pub exporter: Arc<Option<Exporter>>,
     /// `otel_trace`.
     pub rule: TraceCondition,
     /// `otel_trace_context`.
     pub context: Propagation,
-    /// `otel_span_name`.
+    /// `otel_span_name`; `None` for the name of the location.
     pub name: Option<Template>,
     /// Name of the location; empty outside of locations.
     pub route: Box<[u8]>,
-    /// `otel_span_attr`.
+    /// `otel_span_attr`: names and values.
     pub attributes: Vec<(Box<str>, Template)>,
 }
 
 impl TracingRules {
-    /// Returns whether a request is recorded; `None` if this is not configured.
+    /// Returns whether the spans of a request are exported; `None` if `otel_trace` is not configured here. If its text
+    /// cannot be evaluated, logs the error and returns false.
     pub(crate) fn sampling_decision(&self, exchange: &mut Exchange) -> Option<bool> {
         let template = match &self.rule {
             TraceCondition::NotConfigured => return None,
@@ -56,7 +57,8 @@ impl TracingRules {
     }
 }
 
-/// Returns the trace context of a request. It is created on first use, with the settings of the current place.
+/// Returns the trace context of a request. The first call creates it by the settings of the current location: with
+/// `otel_trace_context extract` it continues the trace of the client's `traceparent`.
 pub(crate) fn traced(request: &Request) -> &Rc<RequestTrace> {
     request.received.trace.get_or_init(|| {
         let place = request.place().features.get::<Arc<TracingRules>>();

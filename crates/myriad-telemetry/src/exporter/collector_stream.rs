@@ -1,4 +1,4 @@
-//! Connection to a collector: blocking, with timeouts.
+//! Blocking connection to a collector with a time limit, plain or with TLS.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,17 +10,18 @@ use rustls::{ClientConnection, StreamOwned};
 use super::target::CollectorTarget;
 use super::trusted_authorities::HTTP2;
 
-/// Maximum number of addresses tried per host.
+/// Maximum number of resolved addresses of the collector's host that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// Byte stream, plain or TLS.
+/// Byte stream to a collector, plain or TLS.
 pub(super) enum CollectorStream {
     Plain(TcpStream),
     Secure(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 impl CollectorStream {
-    /// Connects for HTTP/2 until the time `end`.
+    /// Connects for HTTP/2, including the TLS handshake if the endpoint uses TLS. Returns an error if `end` passes
+    /// first, or if the TLS server does not negotiate HTTP/2.
     pub(super) fn connect(target: &CollectorTarget, end: Instant) -> io::Result<Self> {
         let stream = connect_tcp(&target.endpoint.host, target.endpoint.port, end)?;
         stream.set_nodelay(true)?;
@@ -41,7 +42,8 @@ impl CollectorStream {
         Ok(link)
     }
 
-    /// Sets the time limit of the following reads and writes, which fail if they wait longer.
+    /// Sets the time limit of the following reads and writes to the time left until `end`. Returns `TimedOut` if it has
+    /// passed.
     pub(super) fn wait_until(&self, end: Instant) -> io::Result<()> {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -56,7 +58,7 @@ impl CollectorStream {
     }
 }
 
-/// Connects to the first reachable address. The addresses share the time.
+/// Connects to the first address of `host` that accepts. Each attempt gets an equal share of the time left until `end`.
 fn connect_tcp(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.take(MOST_ADDRESSES).collect();
     let mut outcome = Err(io::Error::other("the host has no address"));

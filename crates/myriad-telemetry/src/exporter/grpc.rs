@@ -13,19 +13,20 @@ use myriad_http::{Fields, Method};
 use super::collector_stream::CollectorStream;
 use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
-/// Method of a collector that receives spans.
+/// URL path of the collector's gRPC method that receives spans.
 const PATH: &[u8] = b"/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-/// Maximum sizes of a response head and of a response message, which reports rejected spans, in bytes.
+/// Maximum size of a response head, and of a response message (which reports rejected spans), in bytes.
 const MOST_HEAD: usize = 16 << 10;
 const MOST_MESSAGE: usize = 64 << 10;
-/// Number of bytes per write.
+/// Maximum number of bytes that are scheduled for one write.
 const AT_ONCE: usize = 64 << 10;
-/// Statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only with a delay from the
-/// collector: without it the message is too long, and a retry would fail again.
+/// gRPC statuses after which a batch may be retried (OTLP, "Failures"). [`EXHAUSTED`] is retried only if the collector
+/// sends a delay; without it the message is too long, and a retry would fail again.
 const AGAIN: [u32; 6] = [1, 4, 10, 11, 14, 15];
 const EXHAUSTED: u32 = 8;
 
-/// Client that sends batches on one persistent connection.
+/// Client that sends batches over gRPC. It keeps one connection open between batches; `None` before the first batch and
+/// after an error.
 #[derive(Default)]
 pub(super) struct GrpcExportClient(Option<GrpcConnection>);
 
@@ -35,19 +36,20 @@ struct GrpcConnection {
     input: Vec<u8>,
 }
 
-/// Result of a call.
+/// Response of the collector, as far as received.
 #[derive(Default)]
 struct GrpcReply {
     status: Option<u16>,
     grpc: Option<(u32, String)>,
-    /// Set if the response contains details of the status; for status 8, the delay before a retry.
+    /// Set if the response has `grpc-status-details-bin`; with status 8 this contains the delay before a retry.
     has_details: bool,
     message: Vec<u8>,
     is_complete: bool,
 }
 
 impl GrpcExportClient {
-    /// Sends a batch. Returns the number of rejected spans and the reason, if any.
+    /// Sends a batch. Returns the number of rejected spans and the collector's message, or `None` if the response
+    /// contains neither.
     pub(super) fn send(
         &mut self,
         target: &CollectorTarget,
@@ -57,7 +59,7 @@ impl GrpcExportClient {
         let reused = self.0.take().filter(|kept| kept.http.has_room());
         let reply = match reused.map(|kept| kept.call(target, message, end)) {
             Some(Ok(reply)) => Ok(reply),
-            // The connection may have been closed since; a new connection shows whether the collector is available.
+            // The collector may have closed the idle connection; a new connection shows whether it is available.
             _ => GrpcConnection::new(target, end).and_then(|new| new.call(target, message, end)),
         };
         let (connection, reply) = reply.map_err(|error| ExportFailure::Unavailable(error_message(&error)))?;
@@ -79,7 +81,8 @@ impl GrpcConnection {
         Ok(Self { link, http: Http2::new(MOST_MESSAGE as u32), input: Vec::new() })
     }
 
-    /// Performs one call. An error closes the connection.
+    /// Sends one request and reads its response. Consumes the connection and returns it for reuse on success; on an
+    /// error it is closed.
     fn call(
         mut self,
         target: &CollectorTarget,
@@ -149,7 +152,7 @@ impl GrpcConnection {
         }
     }
 
-    /// Reads all received frames.
+    /// Processes the complete frames in the input buffer; adds those of `stream` to `reply`.
     fn take(&mut self, stream: u32, reply: &mut GrpcReply) -> io::Result<()> {
         loop {
             let input =
@@ -234,7 +237,7 @@ impl GrpcReply {
     }
 }
 
-/// Returns a text of a collector in a form suitable for a log line.
+/// Converts a text from a collector for a log line: its first 256 bytes, without control characters.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(256)]).into_owned();
     text.chars().filter(|character| !character.is_control()).collect()

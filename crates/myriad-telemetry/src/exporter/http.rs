@@ -10,10 +10,10 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::target::{CollectorTarget, EXPORT_TIMEOUT, ExportFailure};
 
-/// Maximum size of a response, in bytes.
+/// Maximum size of a response body, in bytes.
 const LARGEST: u64 = 64 << 10;
 
-/// Client that sends batches to a URL.
+/// Client that sends batches to the URL of a collector.
 pub(super) struct HttpExportClient {
     agent: Agent,
     url: String,
@@ -45,7 +45,8 @@ impl HttpExportClient {
         Self { agent: Agent::new_with_config(config.build()), url, headers: target.headers.clone() }
     }
 
-    /// Sends a batch. Returns the number of rejected spans and the reason, if any.
+    /// Sends a batch. Returns the number of rejected spans and the collector's message, or `None` if the response
+    /// contains neither.
     pub(super) fn send(&self, message: &[u8]) -> Result<Option<(u64, String)>, ExportFailure> {
         let mut request = self.agent.post(&self.url).content_type("application/x-protobuf");
         for (name, value) in &self.headers {

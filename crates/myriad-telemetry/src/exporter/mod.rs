@@ -42,15 +42,17 @@ use trusted_authorities::TrustedAuthorities;
 pub(crate) struct Exporter {
     shared: Arc<Shared>,
     started: Once,
-    /// Errors of its files, until they have been reported.
+    /// Errors of the files that the exporter reads (`trusted_certificate`), until they are reported.
     pub errors: Mutex<Vec<Diagnostic>>,
 }
 
-/// Running threads with their exporters.
+/// Exporter threads, each with the state that it shares with its exporter. Finished threads are removed when another
+/// starts.
 static THREADS: Mutex<Vec<(Arc<Shared>, JoinHandle<()>)>> = Mutex::new(Vec::new());
 
 impl Exporter {
-    /// Returns the exporter of a configuration, whose file names are relative to `folder`; `None` if it has none.
+    /// Returns the exporter of a configuration; `None` without an `otel_exporter` block. Relative file names are
+    /// resolved against `folder`. Errors of files are stored in `errors`.
     pub(crate) fn of(http: &HttpConf, folder: &Path) -> Option<Self> {
         let own = http.settings.feature::<OtelSettings>();
         let conf = own.exporter.as_ref()?;
@@ -66,8 +68,8 @@ impl Exporter {
         Some(Self { shared, started: Once::new(), errors: Mutex::new(errors) })
     }
 
-    /// Queues the spans of a request, or drops them if the queue is full. It blocks only while the thread removes a
-    /// batch.
+    /// Queues the encoded spans of a request; drops and counts those for which the queue has no space. It blocks only
+    /// while the exporter thread holds the lock of the queue.
     pub(crate) fn send(&self, spans: impl IntoIterator<Item = Vec<u8>>, log: &ErrorLog) {
         self.shared.queue.push(spans);
         self.started.call_once(|| {
@@ -97,7 +99,7 @@ impl Drop for Exporter {
     }
 }
 
-/// Sends the waiting spans before the process exits, within the time limit `patience`.
+/// Sends the waiting spans before the process exits, and returns after at most `timeout`.
 pub fn finish(timeout: Duration) {
     let end = Instant::now() + timeout;
     let threads = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));

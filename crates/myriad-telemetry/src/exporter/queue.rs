@@ -1,16 +1,16 @@
-//! Queue of spans.
+//! Bounded queue of encoded spans between request threads and the exporter thread.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum total size of waiting spans, in bytes: data sent by clients must not exhaust the memory, independently of
-/// the number of spans.
+/// Maximum total size of waiting spans, in bytes. It bounds the memory independently of the number of spans, because
+/// clients influence their size.
 const MOST_BYTES: usize = 16 << 20;
 /// Maximum size of a batch, in bytes: gRPC receivers accept messages of 4 MB by default, and reject longer messages
 /// completely.
 const MOST_OF_BATCH: usize = 2 << 20;
 
-/// Bounded queue of spans.
+/// Bounded queue of encoded spans.
 pub(super) struct SpanQueue {
     state: Mutex<State>,
     /// Signalled when a batch is available or the queue is closed.
@@ -24,7 +24,8 @@ pub(super) struct SpanQueue {
 struct State {
     spans: Vec<Vec<u8>>,
     bytes: usize,
-    /// Time at which the oldest span was added.
+    /// Start of the current interval: the first span was added to an empty queue, or a batch was taken and spans
+    /// remained. `None` while the queue is empty.
     since: Option<Instant>,
     /// Number of spans in the batch being sent.
     in_flight: usize,
@@ -33,7 +34,8 @@ struct State {
 }
 
 impl SpanQueue {
-    /// Creates a queue for `batch` times `count` spans, including those of the batch being sent.
+    /// Creates a queue for `batch` times `count` spans, including those of the batch being sent. A batch that is not
+    /// full is sent after `interval`.
     pub(super) fn new(batch: usize, count: usize, interval: Duration) -> Self {
         Self {
             state: Mutex::default(),
@@ -48,7 +50,7 @@ impl SpanQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds spans while the queue is not full, and drops the others.
+    /// Adds spans up to the limits of the queue; drops and counts the rest.
     pub(super) fn push(&self, spans: impl IntoIterator<Item = Vec<u8>>) {
         let mut state = self.state();
         let was_due = self.is_batch_ready(&state);
@@ -72,13 +74,13 @@ impl SpanQueue {
         }
     }
 
-    /// Returns whether a full batch is waiting.
+    /// Returns whether a full batch is waiting: enough spans or enough bytes.
     fn is_batch_ready(&self, state: &State) -> bool {
         state.spans.len() >= self.batch || state.bytes >= MOST_OF_BATCH
     }
 
-    /// Waits for a batch: a full batch of spans, or those of an interval. Returns `None` once the queue is closed and
-    /// empty.
+    /// Blocks until a batch is due: it is full, the interval has elapsed, or the queue is closed. Returns `None` once
+    /// the queue is closed and empty.
     pub(super) fn next(&self) -> Option<Vec<Vec<u8>>> {
         let mut state = self.state();
         loop {
@@ -112,7 +114,7 @@ impl SpanQueue {
         (count > 0).then_some(batch)
     }
 
-    /// Marks the batch as sent or dropped.
+    /// Marks the current batch as sent or dropped: its spans no longer count against the size of the queue.
     pub(super) fn batch_done(&self) {
         self.state().in_flight = 0;
     }
@@ -127,7 +129,7 @@ impl SpanQueue {
         std::mem::take(&mut self.state().dropped)
     }
 
-    /// Closes the queue: no more spans will be added.
+    /// Closes the queue: [`Self::next`] returns the remaining spans without waiting, then `None`.
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.wake.notify_one();

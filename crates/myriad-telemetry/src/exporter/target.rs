@@ -1,25 +1,25 @@
-//! Destination of spans, and reasons of failures.
+//! Destination of spans, and the result of a failed transmission.
 
 use std::time::Duration;
 
 use super::trusted_authorities::TrustedAuthorities;
 use crate::settings::Endpoint;
 
-/// Destination of spans, and its settings.
+/// Address of a collector, additional header fields, and trusted authorities (`None` without TLS).
 pub(super) struct CollectorTarget {
     pub endpoint: Endpoint,
     pub headers: Vec<(String, String)>,
     pub trust: Option<TrustedAuthorities>,
 }
 
-/// Total time limit for sending a batch.
+/// Total time limit for sending one batch and receiving the response.
 pub(super) const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reason why a batch was not accepted.
+/// Reason why a collector did not accept a batch, with a text for the log.
 #[derive(Debug)]
 pub(super) enum ExportFailure {
-    /// The batch may be retried.
+    /// The collector is temporarily unavailable: the batch is retried.
     Unavailable(String),
-    /// The batch must not be retried.
+    /// The collector rejected the batch: it must not be retried.
     Rejected(String),
 }

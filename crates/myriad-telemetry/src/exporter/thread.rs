@@ -1,4 +1,4 @@
-//! Transmission of successive batches.
+//! Exporter thread: sends one batch after the other.
 //!
 //! ```text
 //! batch -> sent -> next batch
@@ -15,7 +15,7 @@ use super::queue::SpanQueue;
 use super::target::{CollectorTarget, ExportFailure};
 use super::{grpc, http};
 
-/// Delay after the first failure. It doubles after each further failure.
+/// Delay before the first retry. It doubles after each further failure, up to [`LONGEST_REST`].
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
@@ -26,13 +26,14 @@ pub(super) struct Shared {
     pub resource: Resource,
 }
 
-/// Client that sends batches.
+/// Client for the protocol of the endpoint.
 enum ExportClient {
     Grpc(Box<grpc::GrpcExportClient>),
     Http(http::HttpExportClient),
 }
 
-/// Sends the spans until the queue is closed and empty.
+/// Body of the exporter thread. Sends batches until the queue is closed and empty, or is closed while the collector is
+/// unavailable.
 pub(super) fn run(shared: &Shared, log: &ErrorLog) {
     let endpoint = &shared.target.endpoint;
     let to = format!("{}:{}", endpoint.host, endpoint.port);
@@ -55,7 +56,7 @@ pub(super) fn run(shared: &Shared, log: &ErrorLog) {
                 break;
             }
             if shared.queue.sleep_unless_closed(rest) {
-                // The configuration was dropped: an unavailable collector is not retried.
+                // The configuration was dropped or the process exits: an unavailable collector is not retried.
                 return export_log.log_abandoned(batch.len() + shared.queue.waiting_spans());
             }
             rest = (rest * 2).min(LONGEST_REST);
@@ -64,13 +65,13 @@ pub(super) fn run(shared: &Shared, log: &ErrorLog) {
     }
 }
 
-/// Log messages about spans that were not accepted.
+/// Log messages about the results of batches.
 struct ExportLog<'a> {
     log: &'a ErrorLog,
     collector: String,
-    /// Set if the unavailability of the collector has been logged.
+    /// Set while the collector is unavailable, after this was logged once.
     is_unavailable: bool,
-    /// Number of dropped spans that have not been logged.
+    /// Number of dropped spans that have not been logged yet.
     dropped: u64,
 }
 

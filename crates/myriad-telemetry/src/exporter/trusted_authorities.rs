@@ -19,8 +19,8 @@ pub(super) struct TrustedAuthorities {
 }
 
 impl TrustedAuthorities {
-    /// Loads the authorities of a file, whose name is relative to `folder`, or those of the system. The error is a
-    /// sentence.
+    /// Loads the authorities of the PEM file `file`, whose name is relative to `folder`; without a file, those of the
+    /// system. The error is a text for a configuration error.
     pub(super) fn of(file: Option<&Text>, folder: &Path) -> Result<Self, String> {
         let bytes = match file {
             Some(file) => {
@@ -42,7 +42,7 @@ impl TrustedAuthorities {
         &self.certificates
     }
 
-    /// Returns the TLS client configuration for HTTP/2.
+    /// Returns the TLS client configuration, which offers only HTTP/2.
     pub(super) fn tls_client_config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;

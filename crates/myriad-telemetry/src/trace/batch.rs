@@ -1,9 +1,10 @@
-//! Batches of spans: `opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest`, and its response.
+//! Encoding of a batch of spans (`opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest`), and decoding of
+//! the response.
 
 use crate::trace::protobuf::{ProtobufValue, bytes, message, next};
 use crate::trace::span::attribute;
 
-/// Resource that produced the spans, the same in each batch.
+/// Encoded resource and instrumentation scope, the same in each batch of an exporter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     resource: Vec<u8>,
@@ -23,7 +24,7 @@ impl Resource {
         Self { resource, scope }
     }
 
-    /// Returns the request for a collector with these spans.
+    /// Returns the encoded request to a collector with these spans.
     pub fn request(&self, spans: &[Vec<u8>]) -> Vec<u8> {
         let mut scoped = Vec::with_capacity(spans.iter().map(|span| span.len() + 8).sum::<usize>() + 64);
         bytes(1, &self.scope, &mut scoped);
@@ -39,8 +40,8 @@ impl Resource {
     }
 }
 
-/// Returns the number of spans that a collector rejected, and the reason, from its response
-/// (`ExportTraceServiceResponse`).
+/// Returns the number of rejected spans and the collector's message from its response (`ExportTraceServiceResponse`);
+/// `None` if it reports neither.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let (mut answer, mut found) = (answer, None);
     while let Some((field, value)) = next(&mut answer) {

@@ -1,12 +1,10 @@
-//! Traces as pure data: identifiers of a request, spans, and their encoding.
+//! OTLP messages of traces, as pure data.
 //!
 //! | file | content |
 //! |---|---|
-//! | `ids` | identifiers of traces and spans |
-//! | `context` | `traceparent` and `tracestate` (W3C Trace Context), parsing and formatting |
 //! | `protobuf` | encoding and decoding of the Protocol Buffers types that the messages need |
-//! | `span` | span as an OTLP message |
-//! | `batch` | spans of one resource: request for a collector, and parsing of its response |
+//! | `span` | encoding of a span |
+//! | `batch` | request to a collector with the spans of one resource, and decoding of its response |
 
 mod batch;
 mod protobuf;

@@ -1,4 +1,4 @@
-//! Protocol Buffers, limited to the needs of the messages: <https://protobuf.dev/programming-guides/encoding/>.
+//! Protocol Buffers, limited to the field types of OTLP traces: <https://protobuf.dev/programming-guides/encoding/>.
 
 /// Appends a number in the variable-length encoding.
 fn varint(mut number: u64, out: &mut Vec<u8>) {
@@ -38,7 +38,7 @@ pub(crate) fn bytes(field: u32, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Appends a field that contains a message, written by `write`.
+/// Appends a field that contains a message, whose content `write` appends.
 pub(crate) fn message(field: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let mut inner = Vec::new();
     write(&mut inner);
@@ -51,11 +51,12 @@ pub(crate) enum ProtobufValue<'a> {
     Number(u64),
     /// Bytes, a text, or a message.
     Bytes(&'a [u8]),
-    /// Skipped field.
+    /// Field of a fixed size, which is skipped.
     Other,
 }
 
-/// Decodes the next field of a message; `None` after the last field, and if it is invalid.
+/// Decodes the next field of a message and its number, and advances `message`. Returns `None` at the end, and for
+/// invalid input.
 pub(crate) fn next<'a>(message: &mut &'a [u8]) -> Option<(u64, ProtobufValue<'a>)> {
     let tag = read_varint(message)?;
     let value = match tag & 7 {

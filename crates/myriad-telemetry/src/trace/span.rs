@@ -19,14 +19,14 @@ pub enum SpanKind {
     Client = 3,
 }
 
-/// Encoder of a span. No input of a client produces a message that a collector rejects: texts are converted to UTF-8
-/// and truncated.
+/// Encoder of a span. Texts are converted to UTF-8 and truncated, so that no client input makes a collector reject the
+/// message.
 #[derive(Debug)]
 pub struct SpanWriter(Vec<u8>);
 
 impl SpanWriter {
-    /// Creates a span of a trace with its identifier and its parent. `times_us` are its start and finish, in
-    /// microseconds since the epoch.
+    /// Starts a span: its trace, its own identifier, and its parent (`None` for a root span). `times_us` are its start
+    /// and end in microseconds since the Unix epoch; an end before the start is replaced by the start.
     pub fn new(
         trace: TraceId,
         span: SpanId,
@@ -48,7 +48,7 @@ impl SpanWriter {
         Self(out)
     }
 
-    /// Sets the `tracestate` of the span, and the flag that it is sampled.
+    /// Sets the `tracestate` of the span, if there is one, and the flag that it is sampled.
     pub fn state(&mut self, state: Option<&[u8]>) {
         if let Some(state) = state {
             bytes(3, text(state).as_bytes(), &mut self.0);
@@ -78,7 +78,7 @@ impl SpanWriter {
         self.attribute(key, |out| number(2, u64::from(value), out));
     }
 
-    /// Adds an event at a time in microseconds since the epoch.
+    /// Adds an event; `at_us` is its time in microseconds since the Unix epoch.
     pub fn event(&mut self, name: &str, at_us: u64) {
         message(11, &mut self.0, |event| {
             fixed64(1, at_us.saturating_mul(1000), event);
@@ -86,12 +86,12 @@ impl SpanWriter {
         });
     }
 
-    /// Sets the status to error.
+    /// Sets the status of the span to error.
     pub fn set_error_status(&mut self) {
         message(15, &mut self.0, |status| number(3, 2, status));
     }
 
-    /// Returns the message.
+    /// Returns the encoded span.
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
@@ -101,14 +101,14 @@ impl SpanWriter {
     }
 }
 
-/// Writes `opentelemetry.proto.common.v1.KeyValue`.
+/// Appends `opentelemetry.proto.common.v1.KeyValue` without a field header; `value` appends the value.
 pub(crate) fn attribute(key: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
     bytes(1, key.as_bytes(), out);
     message(2, out, value);
 }
 
-/// Converts a text to UTF-8, without which a collector rejects the complete batch, and truncates it to
-/// [`LONGEST_TEXT`].
+/// Converts a text to UTF-8, because a collector rejects a whole batch with invalid text, and truncates it to
+/// [`LONGEST_TEXT`] bytes.
 fn text(value: &[u8]) -> Cow<'_, str> {
     let is_whole = value.len() <= LONGEST_TEXT;
     let value = &value[..value.len().min(LONGEST_TEXT)];
@@ -122,7 +122,7 @@ fn text(value: &[u8]) -> Cow<'_, str> {
     if text.len() <= LONGEST_TEXT {
         return text;
     }
-    // A replacement character is three bytes long.
+    // Each replacement character has three bytes, so the converted text may be longer than the original.
     Cow::Owned(text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned())
 }
 
