@@ -13,7 +13,7 @@ pub enum PeerAddress {
     Tcp(SocketAddr),
 }
 
-/// Reason why a text is not an address, in nginx's words.
+/// Parse or lookup error of a peer address; displayed with nginx's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressError {
     /// `unix:` without a path.
@@ -37,9 +37,9 @@ impl fmt::Display for AddressError {
 impl std::error::Error for AddressError {}
 
 impl PeerAddress {
-    /// Parses `unix:/path`, `ADDRESS:PORT`, `[ADDRESS6]:PORT` or, with a `default_port`, an address alone.
+    /// Parses `unix:/path`, `ADDRESS:PORT`, `[ADDRESS6]:PORT` or, with a `default_port`, an address without port.
     ///
-    /// Names are not resolved: they result in [`AddressError::Host`].
+    /// Names are not resolved: they return [`AddressError::Host`].
     pub fn parse(text: &str, default_port: Option<u16>) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             return if path.is_empty() { Err(AddressError::NoPath) } else { Ok(Self::Unix(path.into())) };
@@ -65,7 +65,7 @@ impl PeerAddress {
     }
 }
 
-/// Splits host (without the brackets of IPv6) and port.
+/// Splits host (without the brackets of IPv6) and port; a missing port is replaced by `default_port`.
 fn split(text: &str, default_port: Option<u16>) -> Result<(&str, u16), AddressError> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {

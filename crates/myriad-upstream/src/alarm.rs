@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::clock;
 
-/// Time of a free slot.
+/// Expiry time of a free slot: never.
 const FREE: u64 = u64::MAX;
 /// Maximum sleep of the task in milliseconds, so that any time fits into the timer.
 const MAX_SLEEP_MS: u64 = 3_600_000;
@@ -26,7 +26,7 @@ struct AlarmTable {
     free: Vec<usize>,
     /// Next wake-up time of the task; `None` if the task is not running.
     next_wake: Option<u64>,
-    /// Waker to wake the task before that time.
+    /// Waker of the alarm task, for an alarm that is set to expire before `next_wake`.
     task: Option<Waker>,
 }
 
@@ -40,12 +40,13 @@ thread_local! {
     static TABLE: RefCell<AlarmTable> = RefCell::default();
 }
 
-/// Armed slot of the table of this thread.
+/// Alarm of this thread: an armed slot of [`TABLE`], freed on drop.
 #[derive(Debug)]
 pub(crate) struct Alarm(usize);
 
 impl Alarm {
-    /// Allocates a slot that expires in `ms` milliseconds. Must be called within a runtime that stays on this thread.
+    /// Allocates a slot that expires in `ms` milliseconds. Must be called within a Tokio runtime that stays on this
+    /// thread.
     pub(crate) fn new(ms: u64) -> Self {
         let slot = TABLE.with_borrow_mut(|table| {
             table.free.pop().unwrap_or_else(|| {
@@ -80,7 +81,7 @@ impl Alarm {
         }
     }
 
-    /// Returns ready if the alarm has expired, else registers the task of `cx` to be woken.
+    /// Returns `Ready` if the alarm has expired, otherwise registers the task of `cx` to be woken.
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let now = clock::now();
         let (polled, replaced) = TABLE.with_borrow_mut(|table| {
@@ -109,7 +110,7 @@ impl Drop for Alarm {
 }
 
 impl AlarmTable {
-    /// Updates the next wake-up time. Returns the wakers of the expired slots.
+    /// Returns the wakers of the expired slots and sets `next_wake` to the earliest remaining expiry.
     fn take_expired(&mut self, now: u64) -> Vec<Waker> {
         let mut due = Vec::new();
         let mut next = FREE;
@@ -125,7 +126,7 @@ impl AlarmTable {
     }
 }
 
-/// Guard of the running task, which may be dropped with its runtime at any time.
+/// Guard owned by the alarm task: marks the task as not running when the task ends or is dropped with its runtime.
 struct AlarmTaskGuard;
 
 impl Drop for AlarmTaskGuard {

@@ -23,7 +23,7 @@ pub struct Attempt {
     pub status: u16,
     /// Time to a usable connection; `None` until then (`$upstream_connect_time`).
     pub connect_ms: Option<u64>,
-    /// Time to the response head; `None` until then (`$upstream_header_time`).
+    /// Time to the response head, or to the first byte of a byte stream; `None` until then (`$upstream_header_time`).
     pub header_ms: Option<u64>,
     /// Time to the end of the body or to the failure; `None` until then (`$upstream_response_time`).
     pub response_ms: Option<u64>,
@@ -51,7 +51,7 @@ impl Attempt {
     }
 }
 
-/// Attempts of a request in order. Clones share them, and they change while the body is read.
+/// Attempts of a request in order. Clones share the list, which changes while the response body is read.
 #[derive(Clone, Debug, Default)]
 pub struct Attempts(Rc<AttemptList>);
 
@@ -69,12 +69,12 @@ impl Attempts {
         Self::default()
     }
 
-    /// Returns the attempts so far. Do not hold the guard across an `await`: the exchange writes to the list.
+    /// Returns the attempts so far. Do not hold the guard across an `await`: a running attempt updates the list.
     pub fn get(&self) -> Ref<'_, [Attempt]> {
         Ref::map(self.0.attempts.borrow(), SmallVec::as_slice)
     }
 
-    /// Records a name that could not be resolved as an attempt.
+    /// Records a failed attempt, with status 502, for a host name that could not be resolved.
     pub fn record_unresolved(&self, name: &str) {
         self.enter_group();
         let name: Arc<str> = name.into();
@@ -99,17 +99,17 @@ impl Attempts {
         self.0.attempts.borrow().last().is_some_and(|attempt| attempt.fatal)
     }
 
-    /// Marks the next attempt as the first with another group.
+    /// Marks the next attempt as the first with another group; no effect if the list is empty.
     pub(crate) fn enter_group(&self) {
         self.0.next_changes_group.set(!self.0.attempts.borrow().is_empty());
     }
 
-    /// Starts an attempt with a peer, or with a group without an available peer, in the group of that name.
+    /// Starts an attempt. `address` is that of the peer, or the name of `group` if no peer is available.
     pub(crate) fn begin(&self, address: Arc<str>, group: Arc<str>) -> AttemptLog {
         self.begin_at(address, group, None)
     }
 
-    /// Starts an attempt whose result `peer` counts.
+    /// Starts an attempt with `peer`, whose counters include the result; `None` if no counters are updated.
     pub(crate) fn begin_at(
         &self,
         address: Arc<str>,
@@ -141,13 +141,13 @@ impl SentTracker {
     }
 }
 
-/// Writer of a single attempt.
+/// Writer of a single attempt; dropping it completes the attempt.
 #[derive(Debug)]
 pub(crate) struct AttemptLog {
     all: Attempts,
     index: usize,
     started: u64,
-    /// State that counts the attempt when it is over.
+    /// State of the peer, whose counters are updated at the end of the attempt.
     peer: Option<Arc<PeerState>>,
     /// Status of the received head; 0 before.
     head_status: Cell<u16>,
@@ -180,7 +180,7 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.bytes_received += bytes as u64);
     }
 
-    /// Records the first byte of a peer, unless it is already recorded.
+    /// Records the time of the first byte received from the peer; later calls have no effect.
     pub(crate) fn first_byte(&self) {
         self.update(|attempt, elapsed| {
             attempt.header_ms.get_or_insert(elapsed);
@@ -211,7 +211,7 @@ impl AttemptLog {
         });
     }
 
-    /// Removes the attempt from the list, as if it had not been made.
+    /// Removes this attempt, which must be the last, from the list, as if it had not been made.
     pub(crate) fn discard(&mut self) {
         let discarded = self.all.0.attempts.borrow_mut().pop();
         self.all.0.next_changes_group.set(discarded.is_some_and(|attempt| attempt.after_redirect));
@@ -220,7 +220,7 @@ impl AttemptLog {
 }
 
 impl Drop for AttemptLog {
-    /// Records the end of the attempt: the body is complete or no longer needed.
+    /// Records the end of the attempt, unless a failure was recorded: the body is complete or no longer needed.
     fn drop(&mut self) {
         self.update(|attempt, elapsed| {
             attempt.response_ms.get_or_insert(elapsed);

@@ -53,7 +53,8 @@ impl Weights {
         self.peers = next;
     }
 
-    /// Reduces the share of a failing peer for some time.
+    /// Lowers the effective weight of a peer after a failure, so that it gets fewer requests for some time. No effect
+    /// with `max_fails=0`.
     pub(crate) fn failed(&mut self, index: usize, peer: &PeerConfig) {
         if peer.max_fails > 0 {
             let weight_now = &mut self.peers[index].effective;
@@ -90,13 +91,13 @@ impl TriedPeers {
         self.0.contains(&peer.id)
     }
 
-    /// Returns the total number of hashes; as in nginx, hashes that led to a tried peer do not count as misses.
+    /// Returns the maximum number of hashes for a choice; as in nginx, each tried peer allows one more.
     fn hashes(&self) -> u32 {
         MAX_REHASHES + 1 + u32::try_from(self.0.len()).unwrap_or(0)
     }
 }
 
-/// Group at the time of a choice.
+/// Inputs of a choice: the algorithm, the current peers and the time.
 pub(crate) struct PeerSelection<'a> {
     pub(crate) balance: Balance,
     pub(crate) peers: &'a Peers,
@@ -104,7 +105,8 @@ pub(crate) struct PeerSelection<'a> {
 }
 
 impl PeerSelection<'_> {
-    /// Returns the peer for the next attempt; backups are used only if no other peer is usable.
+    /// Returns the index of the peer for the next attempt; `None` if no peer is usable. Backups are used only if no
+    /// other peer is usable.
     pub(crate) fn choose(
         &self,
         weights: &mut Weights,
@@ -133,8 +135,8 @@ impl PeerSelection<'_> {
             .or_else(|| self.pick_balanced(weights, &self.usable(tried, true)))
     }
 
-    /// Returns the peer that the request selects (`sticky`): of several, the peer with the fewest active requests. The
-    /// weights of round robin do not change.
+    /// Returns the usable peer whose `sticky` identifier is `sid`, even if it is draining: of several, the peer with
+    /// the fewest active requests. The weights of round robin do not change.
     fn selected_peer(&self, tried: &TriedPeers, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
         let sid = sid?;
         let named = self.peers.sids.iter().enumerate().filter(|(_, own)| own.as_bytes() == sid);
@@ -157,7 +159,8 @@ impl PeerSelection<'_> {
         self.is_eligible(index, tried) && !self.peers.states[index].is_full(&self.peers.configs[index])
     }
 
-    /// Returns whether a peer is eligible, ignoring its load.
+    /// Returns whether a peer may get requests apart from its number of connections: not down, draining, failing or
+    /// tried.
     fn is_eligible(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)
@@ -173,7 +176,7 @@ impl PeerSelection<'_> {
             && (lone || !state.is_failing(peer, self.now))
     }
 
-    /// Returns whether waiting may help: at least one eligible peer is only overloaded.
+    /// Returns whether waiting may help: at least one eligible peer only lacks a free connection (`max_conns`).
     pub(crate) fn is_full(&self, tried: &TriedPeers) -> bool {
         let peers = self.peers.configs.iter().enumerate();
         let mut willing = peers.filter(|(index, _)| self.is_eligible(*index, tried));
@@ -201,7 +204,7 @@ impl PeerSelection<'_> {
         self.round_robin(weights, &ties)
     }
 
-    /// Returns whether peer `a` has less load than peer `b`, relative to their weights.
+    /// Returns whether peer `a` has less load in relation to its weight than peer `b`.
     fn is_less(&self, least: LeastMeasure, a: usize, b: usize) -> bool {
         let load = |index: usize| {
             let (state, config) = (&self.peers.states[index], &self.peers.configs[index]);
@@ -217,7 +220,8 @@ impl PeerSelection<'_> {
         load(a) * weight(b) < load(b) * weight(a)
     }
 
-    /// Returns the current weight factor of a peer relative to the others of its group (`slow_start`).
+    /// Returns the factor by which the weight of a peer is multiplied (`slow_start`); 1 for all peers of a group
+    /// without it.
     fn share(&self, index: usize) -> i64 {
         if !self.peers.has_slow_start {
             return 1;
@@ -225,8 +229,8 @@ impl PeerSelection<'_> {
         i64::from(self.peers.states[index].share(&self.peers.configs[index], self.now))
     }
 
-    /// Adds the effective weight of each peer to its current weight, chooses the highest, and subtracts the sum of all
-    /// from it.
+    /// Implements smooth round robin: adds the effective weight of each usable peer to its current weight, chooses the
+    /// highest, and subtracts the sum of the added weights from the chosen peer.
     fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let mut total = 0;
         let mut best = None;
@@ -271,7 +275,8 @@ impl PeerSelection<'_> {
         })
     }
 
-    /// Returns the server whose point follows that of the key, and round robin between its addresses.
+    /// Returns a peer of the server that follows the key on the hash ring, by round robin between its addresses.
+    /// Servers without a usable peer are skipped. `None` for an empty key.
     fn by_consistent_hash(&self, weights: &mut Weights, tried: &TriedPeers, key: &[u8]) -> Option<usize> {
         let ring = self.peers.ring.as_ref().filter(|_| !key.is_empty())?;
         let start = ring.find(key);
@@ -312,7 +317,8 @@ impl PeerSelection<'_> {
         self.peers.configs.iter().filter(|peer| !peer.backup).map(weight).sum()
     }
 
-    /// Returns the peer at a position of the concatenated weights; backups have no position.
+    /// Returns the index of the peer at position `hash` modulo the total weight; each peer except backups has as many
+    /// positions as its weight.
     fn at_weight(&self, hash: u32) -> Option<usize> {
         let peers = || self.peers.configs.iter().enumerate().filter(|(_, peer)| !peer.backup);
         let mut point = i64::from(hash).checked_rem(self.total_weight())?;

@@ -1,4 +1,4 @@
-//! Response body, read from the origin on demand.
+//! Response body over HTTP/1, FastCGI, CGI and memcached connections, read from the origin on demand.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,15 +11,15 @@ use crate::error::{OriginError, Phase};
 use crate::link::Link;
 use crate::piece_queue::PieceQueue;
 
-/// Decoder that removes the framing of a protocol from a body.
+/// Decoder of a response body: removes the framing of the protocol.
 pub(crate) trait BodyDecoder: Unpin {
-    /// Moves body data from the input of the link to `out`. Returns `true` if the body is complete.
+    /// Moves body data from the input buffer of `link` to `out`. Returns `true` if the body is complete.
     fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError>;
 
-    /// Returns whether the end of the stream at this point completes the body.
+    /// Returns whether the body is complete if the peer closes the connection now.
     fn ends_at_close(&self) -> bool;
 
-    /// Returns whether the connection is ready for another exchange once the body is complete.
+    /// Returns whether the connection can be reused for another request once the body is complete.
     fn is_clean(&self) -> bool;
 
     /// Returns the number of body bytes that [`BodyDecoder::advance`] has not returned yet, if known.
@@ -34,7 +34,7 @@ enum State {
     Failed(BodyError),
 }
 
-/// Body decoded by a [`BodyDecoder`]. At most one buffer of data that was read waits for the consumer.
+/// Body decoded by a [`BodyDecoder`]. Holds at most one read buffer of data that the consumer has not taken.
 pub(crate) struct OriginBody<D> {
     state: State,
     demux: D,

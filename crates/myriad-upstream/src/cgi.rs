@@ -21,7 +21,7 @@ pub(crate) struct CgiResponseHead {
     pub(crate) demux: Cgi,
 }
 
-/// Reads the response head; bytes after it remain in the input of the link.
+/// Reads the response head of at most `max_head` bytes; bytes after it remain in the input of `link`.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,

@@ -1,4 +1,4 @@
-//! Active health checks of the peers of a group, in separate tasks for each peer on one worker.
+//! Active health checks of the peers of a group. One worker runs them, with a task for each peer.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -23,15 +23,15 @@ use crate::request::{OriginRequest, Protocol};
 use crate::response::OriginResponse;
 use crate::roster::Roster;
 
-/// Interval between searches for new peers, which appear when a name resolves to other addresses.
+/// Interval between searches for peers without a check; new peers appear when a name resolves to other addresses.
 const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Callback for the error log, called for each peer that becomes unhealthy, or healthy (`true`).
+/// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`).
 pub type HealthLogger = Rc<dyn Fn(bool, &str)>;
 
 /// Health probe of a peer.
 pub trait Probe {
-    /// Probes the peer once. The future must complete without external cancellation.
+    /// Probes the peer once. The future must limit its time itself: the caller sets no timeout.
     fn run<'a>(&'a self, peer: &'a ProbeTarget) -> Pin<Box<dyn Future<Output = ProbeResult> + 'a>>;
 }
 
@@ -42,19 +42,19 @@ pub enum ProbeResult {
     Passed,
     /// The peer is unhealthy, for this reason.
     Failed(String),
-    /// The state is unknown: this server had no free connection for the probe.
+    /// The state is unknown: the worker had no free connection for the probe.
     Unknown,
-    /// The configuration of the check is no longer in use.
+    /// The configuration of the check is no longer in use: the check of this peer ends.
     Obsolete,
 }
 
 impl ProbeResult {
-    /// Converts the evaluation of a response; the error is the reason why the peer is unhealthy.
+    /// Converts the evaluation of a response; `Err` is the reason why the peer is unhealthy.
     pub fn of_verdict(verdict: Result<(), String>) -> Self {
         verdict.map_or_else(Self::Failed, |()| Self::Passed)
     }
 
-    /// Converts the error of a probe that could not be sent or was not answered.
+    /// Converts the error of a probe: a missing connection of this worker is `Unknown`, any other error `Failed`.
     pub fn of_error(error: &OriginError) -> Self {
         match error.kind() {
             crate::error::ErrorKind::NoConnection => Self::Unknown,
@@ -63,7 +63,7 @@ impl ProbeResult {
     }
 }
 
-/// Peer with its address for health checks.
+/// Peer to probe, with the address for health checks, whose port may differ from that for requests.
 #[derive(Debug)]
 pub struct ProbeTarget(SelectedPeer);
 
@@ -94,7 +94,7 @@ impl ProbeTarget {
         state.fastcgi.count((state.id, 0))
     }
 
-    /// Stores the status of the php-fpm pool for [`crate::PeerSnapshot`]; `None` if no recent status is available.
+    /// Stores the status of the php-fpm pool for [`crate::PeerSnapshot`]; `None` clears it.
     pub fn note_pool(&self, status: Option<PoolStatus>) {
         self.0.state().note_pool(status);
     }
@@ -105,16 +105,16 @@ impl ProbeTarget {
 }
 
 impl Group {
-    /// Sets the checks of all current and future peers; empty if the peers are not checked.
+    /// Sets the rules of the checks of all current and future peers; empty if the peers are not checked.
     ///
-    /// Every worker calls this when its configuration starts. The worker that gets `true` must run the checks for all
-    /// workers.
+    /// Every worker calls this when its configuration starts. Returns `true` for one worker, which must run the checks
+    /// for all.
     pub fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         self.roster.begin_checks(rules)
     }
 
-    /// Starts a check in tasks of the runtime of this worker. The tasks stop when the group is dropped or when a newer
-    /// configuration checks its peers.
+    /// Starts a check in tasks on the current thread. The tasks stop when the group is dropped or when a newer
+    /// configuration checks the same peers.
     pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, log_health: &HealthLogger) {
         let checker = Checker {
             roster: Arc::downgrade(&self.roster),
@@ -126,7 +126,7 @@ impl Group {
         tokio::task::spawn_local(Rc::new(checker).run());
     }
 
-    /// Returns the peers that are currently in service, for separate queries.
+    /// Returns the peers that are not `down`, for queries of the caller such as that of php-fpm's status.
     pub fn probe_targets(&self) -> Vec<ProbeTarget> {
         let peers = self.roster.peers();
         let in_service = |index: &usize| !peers.states[*index].ordered.is_down(&peers.configs[*index]);
@@ -136,10 +136,10 @@ impl Group {
             .collect()
     }
 
-    /// Sends a request to `peer` only.
+    /// Sends a request to `peer` only, without retries.
     ///
-    /// The request is not counted as a request of the peer. `pool` should be separate from the pool for client
-    /// requests, because the port may differ.
+    /// The request is not counted as a request of the peer. `pool` should not be the pool for client requests, because
+    /// the port of the check may differ.
     pub async fn probe(
         &self,
         peer: &ProbeTarget,
@@ -164,7 +164,7 @@ struct Checker {
 }
 
 impl Checker {
-    /// Starts a task for each current and future peer.
+    /// Starts a task for each current and future peer; returns when the group is dropped or its check is superseded.
     async fn run(self: Rc<Self>) {
         while let Some(roster) = self.roster.upgrade() {
             let peers = roster.peers();
@@ -185,7 +185,7 @@ impl Checker {
         }
     }
 
-    /// Checks a peer while it is in the group.
+    /// Probes a peer at intervals until it is removed from the group or this check is superseded.
     async fn check_peer(&self, id: u64) {
         while let Some(peer) = self.peer(id) {
             // Peers out of service are not probed.
@@ -210,7 +210,7 @@ impl Checker {
         Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
-    /// Records a result and reports a change. Returns false if this check is no longer valid.
+    /// Records a result and logs a change of health. Returns `false` if this check is superseded and must stop.
     fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

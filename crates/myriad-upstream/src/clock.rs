@@ -1,8 +1,8 @@
 //! Monotonic clock in milliseconds, shared by all workers of the process.
 //!
-//! A request to an origin reads the time about twenty times, mostly within microseconds. The thread of a worker
-//! therefore caches the time until it has slept, which it reports with [`note_wakeup`], as nginx does. The cache is limited
-//! to a few reads, in case the thread never sleeps.
+//! A request to an origin reads the time about twenty times, mostly within microseconds. As in nginx, the thread of a
+//! worker therefore caches the time until it next sleeps; it reports each wake-up with [`note_wakeup`]. The cached time
+//! is also limited to a few reads, in case the thread never sleeps.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -20,18 +20,18 @@ struct CachedTime {
     sleeps: bool,
     /// Cached time in milliseconds.
     ms: u64,
-    /// Number of reads for which the cache remains valid.
+    /// Number of further reads that may use the cached time.
     reads_left: u32,
 }
 
 thread_local! {
-    /// Number of times the thread has slept; 0 if it does not call [`note_wakeup`].
+    /// Number of calls of [`note_wakeup`] on this thread.
     static SLEPT: Cell<u64> = const { Cell::new(0) };
     static CACHED: Cell<CachedTime> = const { Cell::new(CachedTime { sleeps: false, ms: 0, reads_left: 0 }) };
 }
 
-/// Returns the milliseconds since the first call in the process, plus one hour, so that 0 can mean "never" and is in
-/// the past. Threads may differ by a few milliseconds.
+/// Returns milliseconds since the first call in the process, plus one hour: 0 can mean "never" and is always in the
+/// past. The times of two threads may differ by a few milliseconds.
 pub(crate) fn now() -> u64 {
     let known = CACHED.get();
     if known.reads_left > 0 {
@@ -45,20 +45,20 @@ pub(crate) fn now() -> u64 {
     ms
 }
 
-/// Converts a time of [`now`] to milliseconds since the Unix epoch.
+/// Converts a time in the units of [`now`] to milliseconds since the Unix epoch.
 pub(crate) fn epoch_ms(moment: u64) -> u64 {
     let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
     epoch.saturating_sub(now().saturating_sub(moment))
 }
 
-/// Returns the number of times this thread has slept; 0 if it does not call [`note_wakeup`]. Between two different values,
-/// the runtime has polled all sockets.
+/// Returns the number of times this thread has slept; 0 if it does not call [`note_wakeup`]. The runtime has polled all
+/// sockets if the number has changed between two calls.
 pub(crate) fn sleep_count() -> u64 {
     SLEPT.get()
 }
 
-/// Reports that the thread has slept, and invalidates its cached time. A thread that calls this once must call it after
-/// every sleep.
+/// Reports that the thread has woken from sleep, and invalidates its cached time. A thread that calls this once must
+/// call it after every sleep.
 pub fn note_wakeup() {
     SLEPT.set(SLEPT.get() + 1);
     CACHED.set(CachedTime { sleeps: true, ms: 0, reads_left: 0 });

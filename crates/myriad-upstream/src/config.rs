@@ -16,7 +16,7 @@ use myriad_conf::{Diagnostic, Span};
 /// Configuration of a [`crate::Group`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// Name of the `upstream` block, or the address if no block exists. Health is stored under this name.
+    /// Name of the `upstream` block, or the address if no block exists. The health of peers is stored under this name.
     pub name: String,
     /// Peers in the order of the configuration.
     pub peers: Vec<PeerConfig>,
@@ -26,9 +26,9 @@ pub struct GroupConfig {
     pub keepalive: KeepAlive,
     /// Queue for requests that wait for a peer (`queue`); `None` rejects them immediately.
     pub queue: Option<UpstreamQueue>,
-    /// True if requests can select a peer (`sticky`).
+    /// True if a request can select a peer by its identifier (`sticky`).
     pub sticky: bool,
-    /// Servers whose names are resolved at run time (`resolve`); `None` if no server has it.
+    /// Servers whose names are resolved at run time (`resolve`); `None` if no server has the parameter.
     pub names: Option<NamedServers>,
     /// Zone that allows administrators to add and remove servers at run time (`zone`); `None` without it.
     pub zone: Option<GroupZone>,
@@ -37,12 +37,12 @@ pub struct GroupConfig {
 /// Parameters of a group with `zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupZone {
-    /// Name of the zone.
+    /// Name of the shared memory zone.
     pub name: String,
     /// Resolver for the names of servers that an administrator adds, with the timeout in milliseconds; `None` if the
     /// configuration has no `resolver`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// File with the servers, used instead of those in the configuration (`state`).
+    /// File with the servers, which replaces those in the configuration (`state`).
     pub state: Option<PathBuf>,
     /// Port of added servers without a port; `None` if a port is required.
     pub default_port: Option<u16>,
@@ -62,9 +62,10 @@ pub struct NamedServers {
 impl GroupConfig {
     /// Converts an `upstream` block.
     ///
-    /// `http_idle` is the default number of idle HTTP connections to a peer for each worker. `resolver` resolves the
-    /// names with `resolve` and includes the timeout in milliseconds. All other names are resolved now, which blocks;
-    /// names without an address are reported in `errors`. Relative paths start at `prefix`.
+    /// `http_idle` is the maximum number of idle HTTP connections to a peer for each worker if the block has no
+    /// `keepalive`. `resolver` resolves the names with `resolve`; its number is the timeout in milliseconds. All other
+    /// names are resolved now, which blocks. Invalid names and names without an address are reported in `errors`.
+    /// Relative paths start at `prefix`.
     pub fn from_upstream(
         upstream: &UpstreamConf,
         http_idle: usize,
@@ -109,7 +110,7 @@ impl GroupConfig {
         }
     }
 
-    /// Creates a group with a single peer, named after its address, for `fastcgi_pass ADDRESS`.
+    /// Creates a group with a single peer, named after its address, for a `*_pass` directive with an address.
     pub fn single(address: PeerAddress) -> Self {
         Self {
             name: address.to_string(),
@@ -137,7 +138,8 @@ fn zone(
     })
 }
 
-/// Reads the servers of a `state` file; empty if the file does not exist yet.
+/// Reads the servers of a `state` file; empty if the file does not exist, or if it is unreadable, which `errors`
+/// reports.
 fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>) -> Vec<GroupServer> {
     let Some(path) = &zone.state else { return Vec::new() };
     let read = match std::fs::read_to_string(path) {
@@ -169,12 +171,13 @@ fn peer(server: &UpstreamServer, address: PeerAddress) -> PeerConfig {
     }
 }
 
-/// Returns the server if its name is resolved at run time. As in nginx, `resolve` has no effect on an address.
+/// Returns the server if its name is resolved at run time, otherwise `None`. As in nginx, `resolve` has no effect on an
+/// address. An invalid name is reported in `errors`.
 fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option<NamedServer> {
     let (true, UpstreamAddress::Host(host, port)) = (server.resolve, &server.address) else { return None };
     let mut host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     if let Some(service) = &server.service {
-        // A service without a dot is a name of RFC 2782, over TCP as in nginx.
+        // A service without a dot is an RFC 2782 service name, over TCP as in nginx.
         let prefix = if service.contains('.') { service.clone() } else { format!("_{service}._tcp") };
         host = format!("{}.{host}", prefix.to_ascii_lowercase());
     }
@@ -235,11 +238,11 @@ pub struct KeepAlive {
     pub time_ms: u64,
     /// Maximum idle time in milliseconds (`keepalive_timeout`).
     pub timeout_ms: u64,
-    /// Maximum idle time of a FastCGI connection in milliseconds, if shorter: the connection occupies a php-fpm child
-    /// that cannot serve other requests meanwhile.
+    /// Maximum idle time of a FastCGI connection in milliseconds; `timeout_ms` applies if it is shorter. An idle
+    /// connection occupies a php-fpm child that cannot serve other connections.
     pub fastcgi_timeout_ms: u64,
-    /// True if connection reuse is not configured explicitly. A connection of HTTP/2 is then probed once, to detect
-    /// whether the origin still reads after its first response.
+    /// True if connection reuse is not configured explicitly. An HTTP/2 connection is then probed when it is idle for
+    /// the first time, to detect an origin that no longer reads after its first response.
     pub is_implicit: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Connection establishment.
+//! Establishes TCP and unix socket connections to peers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,8 +15,8 @@ use crate::unix::UnixSocket;
 /// Initial and maximum delay before a retry of a unix socket with a full backlog.
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// Connects within `timeout_ms`. If the process is out of descriptors, `make_descriptors` makes other users release
-/// some.
+/// Connects within `timeout_ms`, from the local address `bind` if given. While the process is out of descriptors, calls
+/// `make_descriptors`, which must make other users release some, and retries.
 pub(crate) async fn connect(
     address: &PeerAddress,
     bind: Option<SocketAddr>,
@@ -57,16 +57,16 @@ async fn open(address: &PeerAddress, bind: Option<SocketAddr>) -> io::Result<Pee
     }
 }
 
-/// Connects from a local address.
+/// Connects to `address` from the local address `bind`.
 async fn from(bind: SocketAddr, address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // An explicit port is reused for every connection.
+    // With an explicit port, all connections share that local port.
     socket.set_reuseaddr(bind.port() != 0)?;
     socket.bind(bind)?;
     socket.connect(address).await
 }
 
-/// Returns the error. As in nginx, the text contains the socket if `connect()` fails immediately, as for unix sockets.
+/// Creates the error of a failed connect. Only the text for unix sockets contains the address, as in nginx.
 fn failure(address: &PeerAddress, error: &io::Error) -> OriginError {
     let what = match address {
         PeerAddress::Unix(_) => format!("connect() to {address} failed ({})", describe(error)),

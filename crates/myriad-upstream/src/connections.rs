@@ -13,19 +13,20 @@ use crate::wait_queue::WaitQueue;
 /// Key of idle connections: the peer and the TLS identity ([`crate::OriginTls::identity`], 0 without TLS).
 pub(crate) type PoolKey = (u64, u64);
 
-/// Resources of a worker that connections to origins use.
+/// Resources of a worker that connections to origins share with client connections.
 pub trait WorkerConnections {
-    /// Takes one of the connections of the worker (`worker_connections`), until the returned value is dropped.
+    /// Takes one of the worker's connections (`worker_connections`), released when the returned value is dropped.
+    /// `None` if all are in use.
     fn take(&self) -> Option<Box<dyn Any>>;
 
     /// Makes other users release descriptors soon, because the process is out of descriptors.
     fn make_descriptors(&self);
 }
 
-/// Active and idle connections of a worker to origins. Clones share the count.
+/// Counter and limit of a worker's connections to origins, active and idle. Clones share the counter.
 ///
-/// The limit is below that of all connections of the worker: fetches of indefinite length must leave connections for
-/// clients whose responses are available here.
+/// The limit is below that of all connections of the worker, so that slow fetches leave connections for clients with
+/// cached responses.
 #[derive(Clone)]
 pub struct Connections(Rc<Inner>);
 
@@ -36,19 +37,20 @@ struct Inner {
     worker_connections: Option<Box<dyn WorkerConnections>>,
 }
 
-/// Counted connection, until dropped.
+/// Slot of one counted connection; dropping it releases the slot and wakes the first waiter.
 pub(crate) struct OriginConnectionSlot {
     connections: Connections,
     worker_slot: Option<Box<dyn Any>>,
 }
 
 impl Connections {
-    /// Creates a count without a limit.
+    /// Creates a counter without a limit.
     pub fn unbounded() -> Self {
         Self::of(usize::MAX, None)
     }
 
-    /// Creates a count with a limit of `most` connections, each of which also takes a connection of the worker.
+    /// Creates a counter with a limit of `most` connections, each of which also takes a connection of the worker from
+    /// `seats`.
     pub fn bounded(most: usize, seats: Box<dyn WorkerConnections>) -> Self {
         Self::of(most, Some(seats))
     }
@@ -62,13 +64,13 @@ impl Connections {
         }))
     }
 
-    /// Takes a connection immediately, unless other requests wait.
+    /// Takes a slot without waiting; `None` if no slot is free or other requests wait for one.
     pub(crate) fn take_now(&self) -> Option<OriginConnectionSlot> {
         if self.0.waiters.is_empty() { self.take_slot().ok() } else { None }
     }
 
-    /// Takes a connection in queue order within `timeout_ms`. `make_room` closes an idle connection and returns whether
-    /// one existed.
+    /// Takes a slot, in queue order and within `timeout_ms`. `make_room` closes an idle connection and returns whether
+    /// there was one. Returns an error after the timeout, or immediately if the worker has no connection left.
     pub(crate) async fn take(
         &self,
         make_room: impl Fn() -> bool,
@@ -80,7 +82,8 @@ impl Connections {
                     Ok(place) => return Some(Ok(place)),
                     Err(_) if make_room() => {}
                     Err(ExhaustedLimit::Own) => return None,
-                    // Clients use the rest and do not wake waiters in this queue: as in nginx, the request fails.
+                    // Clients use the worker's other connections and do not wake waiters of this queue: as in nginx,
+                    // the request fails.
                     Err(ExhaustedLimit::All) => {
                         return Some(Err(failure("worker_connections are not enough")));
                     }
@@ -100,7 +103,7 @@ impl Connections {
         tokio::time::timeout(timer::bounded(timeout_ms), called).await.unwrap_or_else(|_| Err(late()))
     }
 
-    /// Wakes the first waiter, which may close an idle connection.
+    /// Reports an idle connection: wakes the first waiter, which may close that connection to use its slot.
     pub(crate) fn idle(&self) {
         self.0.waiters.wake_first();
     }
@@ -126,7 +129,7 @@ impl Connections {
     }
 }
 
-/// Exhausted limit.
+/// Limit that prevents a new connection.
 enum ExhaustedLimit {
     /// Limit of connections to origins.
     Own,

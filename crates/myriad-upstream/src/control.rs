@@ -21,8 +21,8 @@ const MAX_SERVERS: usize = 4096;
 
 /// Handle to view and control the peers of a group at run time.
 ///
-/// Orders apply to all workers immediately and persist over reloads while the peer remains in the group. Clones refer
-/// to the same group.
+/// Orders apply to all workers immediately and persist over reloads while the peer remains in the group. Clones control
+/// the same group.
 #[derive(Clone, Debug)]
 pub struct GroupControl(Arc<Roster>);
 
@@ -39,15 +39,15 @@ impl GroupControl {
         self.0.name()
     }
 
-    /// Returns the state of the peers of a server, or of all peers, in the order of the configuration. `server` is the
-    /// name in the configuration or an address.
+    /// Returns the state of the peers of `server`, or of all peers if `None`, in the order of the configuration.
+    /// `server` is the name in the configuration or an address.
     pub fn peers(&self, server: Option<&str>) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
         peers.snapshots(now).filter(|peer| server.is_none_or(|server| peer.is_of(server))).collect()
     }
 
-    /// Applies an order to the peers of a server, or to all peers, and returns their new state; empty if the server
-    /// does not exist. With `Up`, a peer is used immediately, regardless of its failures.
+    /// Applies an order to the peers of `server`, or to all peers if `None`, and returns their new state; empty if the
+    /// server does not exist. `Up` also resets the failures of a peer, so that it is used immediately.
     pub fn order(&self, server: Option<&str>, order: PeerOrder) -> Vec<PeerSnapshot> {
         let (now, peers) = (clock::now(), self.0.peers());
         let named: Vec<bool> =
@@ -66,7 +66,7 @@ impl GroupControl {
         self.0.zone.as_ref().map(|zone| &*zone.name)
     }
 
-    /// Returns the counters of the resolver; `None` without `status_zone=`.
+    /// Returns the counters of the resolver; `None` without a `resolver` or its `status_zone=`.
     pub fn resolver_zone(&self) -> Option<Arc<ResolverZone>> {
         self.0.resolver.as_ref()?.0.zone.clone()
     }
@@ -76,13 +76,14 @@ impl GroupControl {
         self.0.zombies()
     }
 
-    /// Returns the number of waiting requests, the limit, and the number of rejected requests; `None` without `queue`.
+    /// Returns the number of waiting requests, the maximum, and the number of rejected requests; `None` without
+    /// `queue`.
     pub fn queue(&self) -> Option<(usize, u32, u64)> {
         let (line, most) = (self.0.wait_queue.as_ref()?, self.0.queue_limit?);
         Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
     }
 
-    /// Resets the request and response counters of the peers.
+    /// Resets the request and response counters of the peers, and the number of requests that the queue rejected.
     pub fn reset_counts(&self) {
         self.0.peers().states.iter().for_each(|state| state.reset_counts());
         self.0.edited.overflows.store(0, Relaxed);
@@ -106,7 +107,7 @@ impl GroupControl {
         snapshots
     }
 
-    /// Adds a server, which gets requests immediately. Returns the reason on failure.
+    /// Adds a server, which gets requests immediately. Requires `zone`; the error is the reason of a failure.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
@@ -125,7 +126,8 @@ impl GroupControl {
         })
     }
 
-    /// Changes the parameters of a server. Returns the reason on failure.
+    /// Changes parameters of the server with this identifier. A change of `down` or `drain` removes orders for its
+    /// peers.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
         self.reject_resolved_peer(id)?;
@@ -154,7 +156,7 @@ impl GroupControl {
         Ok(changed)
     }
 
-    /// Removes a server; active requests can complete. Returns the reason on failure.
+    /// Removes the server with this identifier; its active requests can complete.
     pub fn remove(&self, id: u64) -> Result<(), EditError> {
         self.reject_resolved_peer(id)?;
         self.0.edit(|servers, _| {
@@ -164,7 +166,7 @@ impl GroupControl {
         })
     }
 
-    /// Rejects changes of a peer that a server name resolved to, because it depends on that name.
+    /// Rejects the identifier of a peer that a server name resolved to: only the server of that name can be changed.
     fn reject_resolved_peer(&self, id: u64) -> Result<(), EditError> {
         let peers = self.0.peers();
         let is_peer = peers.ids.iter().any(|(own, parent)| *own == id && parent.is_some());

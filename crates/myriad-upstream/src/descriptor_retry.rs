@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-/// Number of retries; [`WAIT`] is the delay before each, two seconds in total.
+/// Maximum number of retries; [`WAIT`] is the delay before each, two seconds in total.
 const TRIES: usize = 40;
 const WAIT: Duration = Duration::from_millis(50);
 
@@ -41,8 +41,8 @@ mod tests {
 
     use super::*;
 
-    /// Runs `waiting` with an error in the first `short` attempts. Returns the result, the number of attempts and the
-    /// number of calls of `make_descriptors`.
+    /// Runs `waiting` with `errno` as the result of the first `short` attempts. Returns the result, the number of
+    /// attempts and the number of calls of `make_descriptors`.
     fn tried(short: usize, errno: Errno) -> (io::Result<()>, usize, usize) {
         let (tries, asked) = (Cell::new(0), Cell::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

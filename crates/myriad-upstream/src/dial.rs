@@ -1,7 +1,7 @@
-//! Connections for byte streams and datagrams that `stream` forwards.
+//! Connections to peers for byte streams and datagrams that `stream` forwards.
 //!
-//! Peers are chosen as for requests, in the same groups and with the same health. Another peer is tried only until a
-//! connection is established: afterwards, the effect of the bytes is unknown.
+//! Peers are chosen as for HTTP requests, from the same groups and with the same health. Another peer is tried only
+//! until a connection is established: afterwards, the peer may have processed bytes.
 
 use std::cell::Cell;
 use std::io;
@@ -31,11 +31,11 @@ use crate::tls::{self, OriginTls};
 
 /// Parameters of a connection to a peer.
 pub struct DialOptions {
-    /// Input of the peer selection.
+    /// Client address or hash key, for balancing algorithms that use one.
     pub affinity: Affinity,
-    /// Local address of the connection (`proxy_bind`), port 0 for any.
+    /// Local address of the connection (`proxy_bind`), with port 0 for any port; `None` for any address.
     pub bind: Option<SocketAddr>,
-    /// Timeout for connecting and for TLS, in milliseconds (`proxy_connect_timeout`).
+    /// Timeout for connecting, in milliseconds; again for the preface and for TLS (`proxy_connect_timeout`).
     pub connect_ms: u64,
     /// Enables TCP keepalive probes (`proxy_socket_keepalive`).
     pub keepalive: bool,
@@ -43,9 +43,9 @@ pub struct DialOptions {
     pub preface: Bytes,
     /// TLS with the peer (`proxy_ssl`).
     pub tls: Option<OriginTls>,
-    /// Tries another peer if a connection fails (`proxy_next_upstream`).
+    /// If true, tries another peer after a failed connection (`proxy_next_upstream`).
     pub next: bool,
-    /// Maximum number of tried peers, 0 for all (`proxy_next_upstream_tries`).
+    /// Maximum number of peers to try, 0 for all (`proxy_next_upstream_tries`).
     pub tries: u32,
     /// Time in milliseconds after which no further peer is tried, 0 for no limit (`proxy_next_upstream_timeout`).
     pub next_timeout_ms: u64,
@@ -53,10 +53,10 @@ pub struct DialOptions {
     pub attempts: Attempts,
 }
 
-/// Connection to a peer, which counts as active for that peer until it is dropped.
+/// Connection to a peer, which counts as an active request of that peer until it is dropped.
 #[derive(Debug)]
 pub struct DialedConnection<T> {
-    /// Connection.
+    /// Stream or datagram socket.
     pub link: T,
     log: AttemptLog,
     chosen: SelectedPeer,
@@ -112,7 +112,8 @@ impl<T> DialedConnection<T> {
 }
 
 impl Group {
-    /// Connects to a peer. `failed` is called for each failure before another attempt; the last failure is returned.
+    /// Connects to a peer. Calls `failed` for each failure that is followed by another attempt. Returns the last
+    /// failure, or "no live upstreams" if retries are left but no usable peer is.
     pub async fn dial(
         &self,
         connections: &Connections,
@@ -128,7 +129,7 @@ impl Group {
         self.dial_with(connections, dial, open, failed).await
     }
 
-    /// Creates a UDP socket that exchanges datagrams with a peer. An unreachable peer is detected later or never.
+    /// Creates a UDP socket connected to a peer. An unreachable peer is only detected by later datagrams, or never.
     pub async fn dial_datagrams(
         &self,
         connections: &Connections,
@@ -144,7 +145,7 @@ impl Group {
         self.dial_with(connections, dial, open, failed).await
     }
 
-    /// Records a failure of a connected peer: over UDP, failures only appear after the connection is created.
+    /// Records a failure of a connected peer, for UDP: a failure only appears after the socket is created.
     pub fn record_dial_failure<T>(&self, dialed: &DialedConnection<T>) {
         dialed.timing.has_failed.set(true);
         self.failed(&dialed.chosen);
@@ -213,7 +214,7 @@ impl Group {
         self.no_other_peer_to_dial(dial)
     }
 
-    /// Returns the error if no other peer can be tried, and records it as an attempt.
+    /// Records an attempt without a peer and returns its error, "no live upstreams".
     fn no_other_peer_to_dial(&self, dial: &DialOptions) -> OriginError {
         let error = OriginError::new(ErrorKind::NoLivePeer, Phase::Connecting, "no live upstreams");
         dial.attempts.begin(self.label(), self.label()).failed(error.status());
@@ -221,17 +222,17 @@ impl Group {
     }
 }
 
-/// Connection to a peer for a health check, until dropped.
+/// Connection for a health check; dropping it releases its connection slot.
 #[derive(Debug)]
 pub struct ProbeLink<T> {
-    /// Connection.
+    /// Stream or datagram socket.
     pub link: T,
     #[expect(dead_code, reason = "it is held, not asked")]
     slot: OriginConnectionSlot,
 }
 
 impl ProbeTarget {
-    /// Connects to the peer in the same way as sessions.
+    /// Connects to the peer like [`Group::dial`], including preface and TLS, without an effect on its health.
     pub async fn connect(
         &self,
         connections: &Connections,
@@ -246,8 +247,7 @@ impl ProbeTarget {
         Ok(ProbeLink { link, slot: place })
     }
 
-    /// Creates a UDP socket that exchanges datagrams with the peer; `timeout_ms` limits the wait for a connection of
-    /// the worker.
+    /// Creates a UDP socket connected to the peer. `timeout_ms` limits the wait for a connection slot of the worker.
     pub async fn datagrams(
         &self,
         connections: &Connections,

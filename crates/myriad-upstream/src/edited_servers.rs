@@ -12,7 +12,7 @@ use crate::servers::{GroupServer, state_text};
 pub enum EditError {
     /// The group has no `zone`.
     Static,
-    /// No server has this identifier.
+    /// No server of the group has this identifier.
     NotFound(u64),
     /// Invalid address, with the reason.
     Address(String),
@@ -26,7 +26,7 @@ pub enum EditError {
     NoBackup,
     /// The balancing algorithm does not support `slow_start`.
     SlowStart,
-    /// The server is an address that a name resolved to; only the server of that name can be changed or removed.
+    /// The identifier is that of a peer to which a name resolved, or the name of a server with a name would change.
     Immutable(u64),
     /// The weight of the server comes from a service record.
     WeightImmutable(u64),
@@ -36,7 +36,7 @@ pub enum EditError {
     State(String),
 }
 
-/// Latest servers of all groups with the same name.
+/// Latest servers of a group, shared by the groups of the same name in all configurations.
 #[derive(Debug, Default)]
 pub(crate) struct EditedServers {
     /// Lock that serializes changes of the servers.
@@ -48,7 +48,7 @@ pub(crate) struct EditedServers {
 
 #[derive(Debug)]
 struct StoredServers {
-    /// Configured servers at the time of the change.
+    /// Servers of the configuration in use at the time of the change.
     configured: Vec<GroupServer>,
     servers: Vec<(u64, GroupServer)>,
     next_id: u64,
@@ -73,12 +73,13 @@ impl EditedServers {
         (servers, next_id)
     }
 
-    /// Locks changes, so that they are applied one at a time.
+    /// Locks changes, so that they are applied one after another.
     pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
         lock(&self.change_lock)
     }
 
-    /// Stores a change, first in the `state` file.
+    /// Stores the servers after a change, first in the `state` file if one is given. After an error, nothing is stored
+    /// here.
     pub(crate) fn store(
         &self,
         configured: &[GroupServer],
@@ -102,7 +103,7 @@ impl StoredServers {
     }
 }
 
-/// Replaces the file atomically: readers get either the old or the new contents.
+/// Replaces the file atomically: a reader gets either the old or the new contents.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");

@@ -1,4 +1,4 @@
-//! Reasons for a missing response of an origin, in nginx's words for the error log.
+//! Errors of requests to origins, with nginx's messages for the error log.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use myriad_http::body::BodyError;
 
 use crate::address::PeerAddress;
 
-/// Phase of an exchange in which it failed.
+/// Phase of a request to an origin, for the error message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Before the connection was established.
@@ -23,7 +23,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the words that follow "while" in the error log.
+    /// Returns the text that follows "while" in the error log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connecting => "connecting to upstream",
@@ -35,7 +35,7 @@ impl Phase {
     }
 }
 
-/// Kind of a failure, as distinguished by `*_next_upstream` and `*_use_stale`.
+/// Kind of a failure; the directive parameters in parentheses are those of `*_next_upstream` and `*_use_stale`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The connection could not be established (`error`).
@@ -50,7 +50,8 @@ pub enum ErrorKind {
     Io,
     /// The FastCGI application rejected the request (`error`).
     Rejected,
-    /// The origin did not process the request, so it can be sent again regardless of its method (`error`).
+    /// The origin reported that it did not process the request, so even a non-idempotent request can be sent again
+    /// (`error`).
     Refused,
     /// The response is not HTTP, FastCGI or CGI (`invalid_header`).
     InvalidHead,
@@ -60,14 +61,14 @@ pub enum ErrorKind {
     Tls,
     /// Every peer is down, failing or full (`error`).
     NoLivePeer,
-    /// Every peer has its maximum number of requests, and this request may not wait for another to complete.
+    /// Every usable peer has its maximum number of requests, and this request may not wait in the queue.
     Busy,
-    /// This server currently does not send the request to its origin (`origin_queue`); the value is the status of the
+    /// This server withholds the request from its origin for now (`origin_queue`); the value is the status of the
     /// response.
     NotSent(u16),
-    /// Like `NotSent`, but only for this client (`limit_req ... origin_only`).
+    /// Like `NotSent`, because this client exceeds a limit (`limit_req ... origin_only`).
     Limited(u16),
-    /// The worker has its maximum number of connections, to origins or in total (`worker_connections`).
+    /// The worker has reached its maximum number of connections to origins, or in total (`worker_connections`).
     NoConnection,
     /// The client's request body was aborted; this is not a failure of the origin and is never retried.
     RequestBody(BodyError),
@@ -103,24 +104,24 @@ impl OriginError {
         Self::new(ErrorKind::InvalidHead, phase, what)
     }
 
-    /// Creates the error for a request that was not sent, so that it is not a failure of the origin.
+    /// Creates the error for a request that was withheld by this server; it is not a failure of the origin.
     pub fn not_sent(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotSent(status), Phase::Connecting, why)
     }
 
-    /// Creates the error for a request that was not sent because the client exceeds a limit.
+    /// Creates the error for a request that was withheld because the client exceeds a limit.
     pub fn limited(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limited(status), Phase::Connecting, why)
     }
 
-    /// Changes the phase, if the error was detected in another phase.
+    /// Replaces the phase, for an error that was created in another phase.
     #[must_use]
     pub(crate) fn during(mut self, phase: Phase) -> Self {
         self.phase = phase;
         self
     }
 
-    /// Converts a refusal to an ordinary failure if the request cannot be sent again.
+    /// Replaces `Refused` by `Closed`, for a request that cannot be sent again.
     #[must_use]
     pub(crate) fn without_refusal(mut self) -> Self {
         if self.kind == ErrorKind::Refused {
@@ -140,18 +141,18 @@ impl OriginError {
         &self.kind
     }
 
-    /// Returns the phase of the failure.
+    /// Returns the phase in which the request failed.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Returns the failed peer; `None` if none was chosen.
+    /// Returns the address of the failed peer; `None` if no peer was chosen.
     pub fn peer(&self) -> Option<&PeerAddress> {
         self.peer.as_ref()
     }
 
-    /// Returns the status of the error response: 504 after a timeout, 503 if this server is out of connections, the
-    /// configured status if the request was not sent, the status of the client error if its body was aborted, otherwise
+    /// Returns the status of the error response: 504 after a timeout, 503 without a free connection of this worker, the
+    /// given status if the request was withheld, the status of the client's error if its body was aborted, otherwise
     /// 502.
     pub fn status(&self) -> u16 {
         match &self.kind {
@@ -163,7 +164,7 @@ impl OriginError {
         }
     }
 
-    /// Converts the error for a body whose head was already forwarded.
+    /// Converts the error to that of a response body whose head was already forwarded.
     pub(crate) fn into_body_error(self) -> BodyError {
         match self.kind {
             ErrorKind::RequestBody(error) => error,

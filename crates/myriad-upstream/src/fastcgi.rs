@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 use crate::piece_queue::PieceQueue;
 
-/// Encodes BEGIN_REQUEST and the environment; with `is_whole`, also the end of an empty body.
+/// Encodes BEGIN_REQUEST and the environment `params`; with `is_whole`, also the end of an empty body.
 pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> Bytes {
     let mut out = Vec::with_capacity(params.len() + HEADER_ROOM);
     request::begin(&mut out, keep_conn);
@@ -25,7 +25,7 @@ pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> By
     out.into()
 }
 
-/// Reserved length for the record headers of a short request, in bytes.
+/// Capacity reserved for the record headers of a short request, in bytes.
 const HEADER_ROOM: usize = 64;
 
 /// Response before its body.
@@ -36,7 +36,8 @@ pub(crate) struct FastCgiResponseHead {
     pub(crate) first: PieceQueue,
 }
 
-/// Reads the response head; bytes after it are the start of the body.
+/// Reads the response head of at most `max_head` bytes; bytes after it are the start of the body. Fails if the error
+/// stream contains a text of `fastcgi_catch_stderr`.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -71,8 +72,8 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Parses the head directly from `data` if all of it arrived in one piece, which is the usual case; otherwise from the
-/// bytes gathered so far.
+/// Parses the head from `data` without a copy if all of it arrived in one piece, which is the usual case, otherwise
+/// from the bytes gathered so far. Returns the head and the bytes after it; `None` if the head is incomplete.
 fn parse(
     gathered: &mut BytesMut,
     data: Bytes,
@@ -121,7 +122,7 @@ fn decode_failure(error: FastCgiError, phase: Phase) -> OriginError {
     OriginError::invalid(phase, error.to_string())
 }
 
-/// Returns the error for an END_REQUEST before the head was complete.
+/// Returns the error for an END_REQUEST that arrived before the head was complete.
 fn premature_end(end: EndRequest) -> OriginError {
     let why = match end.protocol_status {
         ProtocolStatus::RequestComplete => {
@@ -146,7 +147,7 @@ pub(crate) struct FastCgi {
 }
 
 impl FastCgi {
-    /// Appends body bytes up to the announced length.
+    /// Appends body bytes to `out`; drops those beyond `Content-Length` and logs a warning once.
     fn admit(&mut self, link: &Link, mut data: Bytes, out: &mut PieceQueue) {
         if let Some(left) = &mut self.left {
             if data.len() as u64 > *left {
@@ -191,7 +192,8 @@ impl BodyDecoder for FastCgi {
         Ok(false)
     }
 
-    /// Without END_REQUEST, only a reached `Content-Length` proves that the body is complete.
+    /// Returns true only if all bytes of `Content-Length` have arrived: nothing else than END_REQUEST proves a complete
+    /// body.
     fn ends_at_close(&self) -> bool {
         self.left == Some(0)
     }

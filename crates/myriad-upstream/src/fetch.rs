@@ -29,12 +29,12 @@ use crate::upload::{Upload, UploadFraming};
 use crate::{cgi, fastcgi, h2, http, memcached, timer};
 
 impl Group {
-    /// Sends a request to one of the peers, or to several in turn according to `request.retry`. Returns once the
+    /// Sends a request to a peer and, after failures, to other peers if `request.retry` allows it. Returns once the
     /// response head is complete.
     ///
-    /// `pool` belongs to this worker. The response body also drives the rest of the request body, so it must be read
-    /// for the upload to continue. Dropping the future or the body closes the connection. The error is that of the last
-    /// peer.
+    /// `pool` belongs to this worker. The response may arrive before the request body is sent completely: reading the
+    /// response body continues the upload. Dropping the future or an incomplete body closes the connection (over
+    /// HTTP/2, resets the stream). The error is that of the last attempt.
     pub async fn fetch(
         &self,
         pool: &HttpPool,
@@ -43,8 +43,8 @@ impl Group {
         self.fetch_of(pool, &mut request).await
     }
 
-    /// Sends a request like [`Group::fetch`], but borrows it, because it is large. A body that can only be sent once is
-    /// moved out of it.
+    /// Sends a request like [`Group::fetch`] without moving it, because it is large. A streamed body that cannot be
+    /// created again is taken from it.
     pub async fn fetch_of(
         &self,
         pool: &HttpPool,
@@ -76,20 +76,20 @@ impl Group {
         }
     }
 
-    /// Chooses the first peer, immediately or after this request has waited in the queue (`queue`).
+    /// Chooses the first peer, immediately or after the request has waited in the queue (`queue`).
     async fn first_peer(
         &self,
         tried: &mut TriedPeers,
         request: &OriginRequest,
     ) -> Result<PickedPeer, OriginError> {
-        // A server whose name has not been resolved for the first time counts as overloaded.
+        // While a server name has not been resolved for the first time, the request may wait as for an overloaded peer.
         let mut choose = || match self.pick_preferred(tried, &request.affinity, request.sid.as_deref()) {
             PeerChoice::NoPeer if self.config.queue.is_some() && self.roster.awaits_names() => {
                 PeerChoice::Full
             }
             choosing => choosing,
         };
-        // Waiting requests must not be overtaken.
+        // A new request must not overtake waiting requests.
         if self.wait_queue.is_empty() {
             match choose() {
                 PeerChoice::Peer(pick) => return Ok(pick),
@@ -129,7 +129,7 @@ impl Group {
         }
     }
 
-    /// Records that no peer was available and returns the error; 502 as in the documentation of NGINX Plus's `queue`.
+    /// Records an attempt without a peer and returns its error.
     fn no_peer_available(&self, kind: ErrorKind, request: &OriginRequest, why: &str) -> OriginError {
         let error = OriginError::new(kind, Phase::Connecting, why);
         request.attempts.begin(self.label(), self.label()).failed(error.status());
@@ -156,8 +156,8 @@ impl Group {
         }
     }
 
-    /// Handles the case that no other peer can be tried. As in nginx, a failure is replaced by an error that is
-    /// recorded as a separate attempt; a response is forwarded unchanged.
+    /// Returns the result if no other peer can be tried. As in nginx, a failure is replaced by "no live upstreams",
+    /// which is recorded as another attempt; a response is returned unchanged.
     fn handle_exhausted(
         &self,
         result: Result<Box<OriginResponse>, OriginError>,
@@ -178,7 +178,8 @@ impl Group {
         self.no_peer_available(ErrorKind::NoLivePeer, request, "no live upstreams")
     }
 
-    /// Tries a peer: first over an idle connection, if the request can be repeated in case the connection is stale.
+    /// Tries one peer. A repeatable and idempotent request is first sent over an idle connection if there is one, and
+    /// again over a new connection if the peer had closed it.
     pub(crate) async fn attempt(
         &self,
         chosen: &SelectedPeer,
@@ -188,7 +189,7 @@ impl Group {
     ) -> Result<Box<OriginResponse>, OriginError> {
         if let Protocol::Http2 { .. } = request.protocol {
             let pick = PickedPeer { chosen: chosen.clone(), active };
-            // Boxed, like everything that few requests need, because the future of a request is moved as a whole.
+            // Boxed, because few requests use HTTP/2 and a larger future would slow down all requests.
             return Box::pin(h2::fetch(self, pick, pool, request)).await;
         }
         let peer = chosen.config();
@@ -241,11 +242,11 @@ impl Group {
     }
 }
 
-/// Remaining attempts.
+/// Limits of retries: the number of attempts left, the time, and the repeatability of the request.
 struct RetryBudget {
     left: usize,
     started: u64,
-    /// The request may be sent again after it was sent.
+    /// True if the request may be sent again after a peer may have received it.
     repeatable: bool,
 }
 
@@ -278,7 +279,7 @@ impl RetryBudget {
     }
 }
 
-/// Returns whether a failure allows to try another peer.
+/// Returns whether `*_next_upstream` allows another peer after a failure of this kind.
 fn allows_retry(kind: &ErrorKind, retry: &NextUpstream) -> bool {
     match kind {
         ErrorKind::Connect
@@ -321,9 +322,9 @@ fn take_idle(
     }
 }
 
-/// Reason for a missing response of an exchange.
+/// Reason why an exchange returned no response.
 enum ExchangeFailure {
-    /// The peer had closed the idle connection and read nothing.
+    /// The peer had closed the idle connection before it read the request.
     Stale,
     Origin(OriginError),
 }
@@ -349,7 +350,7 @@ fn link(
     })
 }
 
-/// Creates the upload of a request. A streamed body is moved, because it can only be sent once.
+/// Creates the upload of a request. A streamed body that cannot be created again is taken from the request.
 fn upload(request: &mut OriginRequest) -> Upload {
     let payload = match &mut request.body {
         RequestPayload::Empty => RequestPayload::Empty,
@@ -359,7 +360,7 @@ fn upload(request: &mut OriginRequest) -> Upload {
     };
     let (head, wire) = match &request.protocol {
         Protocol::FastCgi { params, keep_conn } => {
-            // Without a body, the request is a single piece.
+            // Without a body, the head contains the whole request.
             let is_whole = matches!(payload, RequestPayload::Empty);
             let wire = if is_whole { UploadFraming::Plain } else { UploadFraming::FastCgi };
             (fastcgi::request_head(params, *keep_conn, is_whole), wire)
@@ -370,13 +371,13 @@ fn upload(request: &mut OriginRequest) -> Upload {
             RequestPayload::Stream(_, None) => (head.clone(), UploadFraming::Chunked),
             _ => (head.clone(), UploadFraming::Plain),
         },
-        // Sent elsewhere or not at all.
+        // HTTP/2 requests are sent by `h2`; a tunnel has no request.
         Protocol::Http2 { .. } | Protocol::Tunnel => (Bytes::new(), UploadFraming::Plain),
     };
     Upload::new(head, wire, payload, request.timeouts.send_ms)
 }
 
-/// Sends the request and reads the response up to the body.
+/// Sends the request and reads the response head; the returned body is read later.
 async fn exchange(
     mut link: Box<Link>,
     request: &OriginRequest,
@@ -455,7 +456,7 @@ fn respond(link: Box<Link>, begun: ResponseStart) -> Box<OriginResponse> {
     Box::new(OriginResponse { head, body, upgraded: None, peer, trailers, sid: None })
 }
 
-/// Returns the connection itself, for another protocol.
+/// Returns a response with the connection itself, for another protocol (upgrade or tunnel).
 fn upgraded(link: Box<Link>, head: ResponseHead) -> Box<OriginResponse> {
     link.log.head(head.status);
     let (peer, upgraded) = (link.peer.clone(), Some(link.into_upgraded()));

@@ -14,11 +14,11 @@ use crate::request::Affinity;
 use crate::roster::{Roster, RosterState};
 use crate::wait_queue::WaitQueue;
 
-/// Group of peers, ready for requests and shared by workers.
+/// Group of peers, ready for requests. All workers share it.
 #[derive(Debug)]
 pub struct Group {
     pub(crate) config: GroupConfig,
-    /// Name of the group, as recorded in attempts.
+    /// Name of the group, in the form that attempts store.
     label: Arc<str>,
     /// Peers of the group; its lock also serializes the choices of all workers.
     pub(crate) roster: Arc<Roster>,
@@ -26,13 +26,13 @@ pub struct Group {
     pub(crate) wait_queue: WaitQueue,
 }
 
-/// Result of a choice among the peers.
+/// Result of the choice of a peer.
 pub(crate) enum PeerChoice {
-    /// A peer, with one of its request slots.
+    /// Peer, whose number of active requests includes this request.
     Peer(PickedPeer),
-    /// All eligible peers have their maximum number of requests.
+    /// Every eligible peer has its maximum number of requests (`max_conns`).
     Full,
-    /// All other peers are down, failing or tried.
+    /// No peer is eligible: each is down, draining, failing or already tried.
     NoPeer,
 }
 
@@ -46,7 +46,7 @@ impl PeerChoice {
     }
 }
 
-/// Peer for an attempt.
+/// Peer for an attempt, with the guard that counts its request.
 pub(crate) struct PickedPeer {
     pub(crate) chosen: SelectedPeer,
     pub(crate) active: ActiveRequest,
@@ -64,22 +64,22 @@ impl SelectedPeer {
         &self.peers.configs[self.index]
     }
 
-    /// Returns its address for `$upstream_addr`.
+    /// Returns the address of the peer as in `$upstream_addr`.
     pub(crate) fn display_address(&self) -> Arc<str> {
         Arc::clone(&self.peers.display_addresses[self.index])
     }
 
-    /// Returns the identifier by which requests select the peer; `None` without `sticky`.
+    /// Returns the `sticky` identifier of the peer; `None` without `sticky`.
     pub(crate) fn sid(&self) -> Option<&Arc<str>> {
         self.peers.sids.get(self.index)
     }
 
-    /// Returns the only peer of a list.
+    /// Returns the first peer of a list.
     pub(crate) fn of(peers: Arc<Peers>) -> Self {
         Self { peers, index: 0 }
     }
 
-    /// Starts a health check, which does not count as a client request.
+    /// Starts the request of a health check, which is not counted as a client request.
     pub(crate) fn begin_probe(&self) -> ActiveRequest {
         ActiveRequest::uncounted(Arc::clone(&self.peers.states[self.index]))
     }
@@ -94,7 +94,7 @@ impl SelectedPeer {
 }
 
 impl Group {
-    /// Creates a group whose peers retain their health from `states`.
+    /// Creates a group; its peers retain the health that `states` has stored for them.
     pub fn new(config: GroupConfig, states: &PeerStates) -> Self {
         let line = WaitQueue::new();
         let served = config.queue.is_some().then(|| line.clone());
@@ -117,7 +117,7 @@ impl Group {
         self.roster.peers().configs.clone()
     }
 
-    /// Returns the state of the peers in the order of the configuration; peers of resolved names are last.
+    /// Returns the state of the peers in the order of the configuration; peers of names resolved at run time are last.
     pub fn peers(&self) -> Vec<PeerSnapshot> {
         self.control().peers(None)
     }
@@ -133,18 +133,19 @@ impl Group {
         self.roster.peers().states.clone()
     }
 
-    /// Returns the number of peers that may be tried for a request.
+    /// Returns the number of peers that are not `down`: the maximum number of attempts for a request.
     pub(crate) fn size(&self) -> usize {
         let peers = self.roster.peers();
         peers.configs.iter().zip(&peers.states).filter(|(peer, state)| !state.ordered.is_down(peer)).count()
     }
 
-    /// Chooses a peer that was not tried yet.
+    /// Chooses a peer that is not in `tried`, and adds it to `tried`.
     pub(crate) fn pick(&self, tried: &mut TriedPeers, affinity: &Affinity) -> PeerChoice {
         self.pick_preferred(tried, affinity, None)
     }
 
-    /// Chooses a peer that was not tried yet; prefers the peer selected by `sid` if it is usable.
+    /// Chooses a peer that is not in `tried`, and adds it to `tried`. Prefers the peer with the `sticky` identifier
+    /// `sid` if it is usable.
     pub(crate) fn pick_preferred(
         &self,
         tried: &mut TriedPeers,
@@ -170,14 +171,14 @@ impl Group {
     pub(crate) fn failed(&self, chosen: &SelectedPeer) {
         chosen.state().failed(chosen.config(), clock::now());
         let mut now = self.roster.lock();
-        // A peer that was removed meanwhile has no weight.
+        // A peer that was removed meanwhile has no weight to lower.
         if let Some(place) = now.peers.position(chosen.state().id) {
             now.weights.failed(place, chosen.config());
         }
     }
 
-    /// Resets the failures of all peers. If no peer is left, the next request tries all of them again, so that a site
-    /// is not down for all of `fail_timeout` after a single failure of each peer.
+    /// Resets the failures of all peers, after a request found no usable peer. The next request tries all peers again,
+    /// so that a site is not down for all of `fail_timeout` after a single failure of each peer.
     pub(crate) fn reset_all_failures(&self) {
         self.roster.peers().states.iter().for_each(|state| state.reset());
     }

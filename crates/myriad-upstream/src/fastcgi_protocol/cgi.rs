@@ -22,7 +22,7 @@ const MAX_FIELDS: usize = 1000;
 pub enum ParsedHead {
     /// The head is incomplete: call again with more bytes.
     Partial,
-    /// Head with its length in bytes including the empty line; the body follows.
+    /// Head with its length in bytes including the empty line. The body follows.
     Complete(Box<ResponseHead>, usize),
 }
 
@@ -51,9 +51,9 @@ impl std::error::Error for HeadError {}
 
 /// Parses the head at the start of the output of a CGI program. The head may have at most `limit` bytes.
 ///
-/// Lines are terminated by LF or CRLF. `Status`, or a first line `HTTP/1.x NNN reason`, sets the status; it is not
-/// stored as a field. Without either, the status is 302 if the head contains `Location`, otherwise 200. A name without
-/// a colon is skipped.
+/// Lines are terminated by LF or CRLF. `Status`, or a first line `HTTP/1.x NNN reason`, sets the status and is not
+/// stored as a field. Without either, the status is 302 if the head contains `Location`, otherwise 200. A line that is
+/// a valid name without a colon is skipped.
 pub fn parse_head(bytes: &[u8], limit: usize) -> Result<ParsedHead, HeadError> {
     let Some(length) = head_length(bytes) else {
         return if bytes.len() < limit { Ok(ParsedHead::Partial) } else { Err(HeadError::TooBig) };
@@ -71,7 +71,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<ParsedHead, HeadError> {
         }
         let Some((name, value)) = field(line)? else { continue };
         if name.eq_ignore_ascii_case(b"status") {
-            // Like nginx, uses the first of several.
+            // Like nginx, uses the first `Status` field.
             let parsed = status_value(value)?;
             status.get_or_insert(parsed);
         } else if head.fields.len() == MAX_FIELDS {
@@ -86,7 +86,7 @@ pub fn parse_head(bytes: &[u8], limit: usize) -> Result<ParsedHead, HeadError> {
     Ok(ParsedHead::Complete(Box::new(head), length))
 }
 
-/// Returns the length of the head, including its empty line.
+/// Returns the length of the head, including its empty line; `None` if the head is incomplete.
 fn head_length(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for line_feed in memchr_iter(b'\n', bytes) {
@@ -106,10 +106,10 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .take_while(|line| !line.is_empty())
 }
 
-/// Name and value.
+/// Name and value of a field.
 type CgiField<'a> = (&'a [u8], &'a [u8]);
 
-/// Parses a line into name and value; returns `None` for a name without a colon.
+/// Parses a line into name and value; `None` for a valid name without a colon.
 fn field(line: &[u8]) -> Result<Option<CgiField<'_>>, HeadError> {
     let colon = memchr(b':', line);
     let (name, value) = match colon {
@@ -130,7 +130,7 @@ fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
         return Err(HeadError::InvalidStatus);
     }
     let code = digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
-    // A status below 200 announces another head, which CGI does not support.
+    // A status below 200 would precede another head, which CGI does not support.
     if code < 200 {
         return Err(HeadError::InvalidStatus);
     }

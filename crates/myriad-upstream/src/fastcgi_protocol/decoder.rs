@@ -1,4 +1,4 @@
-//! Decodes the output of a responder: STDOUT, STDERR and END_REQUEST records of a request.
+//! Decodes the output of a responder (the FastCGI application): STDOUT, STDERR and END_REQUEST records of a request.
 
 use std::fmt;
 
@@ -12,22 +12,22 @@ mod tests;
 /// Length of an END_REQUEST body in bytes (FastCGI 1.0, section 5.5).
 const END_LEN: u16 = 8;
 
-/// Maximum number of consecutive records without content. Each costs the peer eight bytes and this side an iteration,
-/// so an endless sequence of them would never time out.
+/// Maximum number of consecutive records without content for the request. Each restarts the read timeout, so without a
+/// limit an endless sequence would never time out.
 const MAX_IDLE_RECORDS: u32 = 10_000;
 
-/// Maximum number of consecutive bytes on the error stream without any output. More means that the application is out
-/// of control, and each piece would restart the timeout.
+/// Maximum number of consecutive bytes on the error stream without any output. Each piece restarts the read timeout, so
+/// without a limit an application that only writes errors would never time out.
 const MAX_STDERR: u32 = 16 << 20;
 
 /// Event from the output of the responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Response bytes, never empty; a record arrives in any number of pieces.
+    /// Response bytes, never empty; a record may be split into several events.
     Stdout(Bytes),
     /// The responder closed its output stream (an empty STDOUT record); END_REQUEST has not arrived yet.
     StdoutEnd,
-    /// Text for the error log, never empty; in pieces instead of lines.
+    /// Text for the error log, never empty; may start and end within a line.
     Stderr(Bytes),
     /// The request is finished; no event follows.
     End(EndRequest),
@@ -49,13 +49,13 @@ pub enum FastCgiError {
     Version(u8),
     /// A record type that a responder must not send.
     RecordType(u8),
-    /// A record for a request that does not exist.
+    /// A record for another request identifier than ours.
     RequestId(u16),
     /// An END_REQUEST record shorter than its fixed eight bytes.
     EndLength(u16),
-    /// Thousands of records without content.
+    /// More than 10,000 consecutive records without content.
     EmptyRecords,
-    /// Megabytes of error messages without any output.
+    /// More than 16 MiB of error messages without any output.
     Stderr,
     /// Bytes after END_REQUEST.
     AfterEnd,
@@ -99,10 +99,10 @@ enum State {
     Over { left: u32 },
 }
 
-/// Demultiplexer for the records of a responder.
+/// Decoder for the records of a responder.
 ///
-/// The decoder accepts the bytes as they arrive. It only stores its position in the record, so the caller must buffer
-/// at most the eight bytes of a header.
+/// The decoder accepts the bytes as they arrive and only stores its position in the current record. At most the eight
+/// bytes of a header or of END_REQUEST remain in the caller's buffer.
 #[derive(Clone, Debug)]
 pub struct ResponderDecoder {
     state: State,
@@ -123,8 +123,8 @@ impl ResponderDecoder {
         Self { state: State::Header, idle_records: 0, stderr: 0 }
     }
 
-    /// Removes the next event from the start of `input`; `None` means that more bytes are needed. Content is split off
-    /// instead of copied. After an error, the connection must be closed.
+    /// Removes the next event from the start of `input`; `None` if more bytes are needed. Content is split off `input`
+    /// without a copy. After an error, the connection must be closed.
     pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, FastCgiError> {
         loop {
             match self.state {
@@ -174,12 +174,12 @@ impl ResponderDecoder {
             self.stderr = 0;
             return Ok(Event::Stdout(content));
         }
-        // A piece is at most as long as a record.
+        // The content of a record has at most 65,535 bytes, so the sum does not overflow.
         self.stderr += content.len() as u32;
         if self.stderr > MAX_STDERR { Err(FastCgiError::Stderr) } else { Ok(Event::Stderr(content)) }
     }
 
-    /// Returns whether END_REQUEST and its padding were read completely, so that the connection can carry another
+    /// Returns whether END_REQUEST and its padding were read completely, so that the connection can be used for another
     /// request.
     pub fn is_clean_end(&self) -> bool {
         self.state == State::Over { left: 0 }

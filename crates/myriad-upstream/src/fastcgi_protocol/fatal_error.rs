@@ -1,8 +1,8 @@
-//! Fatal errors that PHP reports on the error stream.
+//! Fatal errors that PHP reports on the FastCGI error stream.
 
 /// Prefix of each message forwarded by php-fpm (`sapi/fpm/fpm/fpm_main.c`).
 const PREFIX: &[u8] = b"PHP message: ";
-/// Messages after which PHP stops the script (`main/main.c`, `php_error_cb`).
+/// Prefixes of messages after which PHP stops the script (`main/main.c`, `php_error_cb`).
 const FATAL: [&[u8]; 4] = [
     b"PHP Fatal error: ",
     b"PHP Parse error: ",
@@ -23,7 +23,7 @@ pub struct FatalErrors {
 }
 
 impl FatalErrors {
-    /// Processes the next piece. Returns whether a fatal error has been reported so far.
+    /// Processes the next piece. Returns whether this or an earlier piece reported a fatal error.
     ///
     /// A message only counts at the start of the stream, at the start of a line, or after php-fpm's prefix, so that
     /// text logged by a script cannot imitate a message in the middle of another.

@@ -1,9 +1,9 @@
 //! FastCGI without I/O: records, parameters, demultiplexing and the CGI response head.
 //!
-//! The crate implements the web server side of the [FastCGI 1.0 specification]: [`request`] encodes the input of a
-//! responder, [`ResponderDecoder`] decodes its output, [`cgi`] parses the head at the start of that output, and [`pool_status`]
-//! parses the status of php-fpm. A connection carries a single request at a time, as php-fpm requires, so no
-//! multiplexing is needed.
+//! The module implements the web server side of the [FastCGI 1.0 specification]: [`request`] encodes the input of a
+//! responder, [`ResponderDecoder`] decodes its output, [`cgi`] parses the head at the start of that output, and
+//! [`pool_status`] parses the status of php-fpm. A connection carries a single request at a time, as php-fpm requires,
+//! so no multiplexing is needed.
 //!
 //! [FastCGI 1.0 specification]: https://fastcgi-archives.github.io/FastCGI_Specification.html
 

@@ -17,7 +17,7 @@ impl Params {
         Self::default()
     }
 
-    /// Creates an empty block with capacity for `bytes`.
+    /// Creates an empty block with capacity for `bytes` encoded bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { block: Vec::with_capacity(bytes) }
     }
@@ -73,7 +73,7 @@ fn push_length(block: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// Decodes an encoded block; stops at the first truncated pair.
+/// Iterates over the pairs of an encoded block; stops at the first truncated pair.
 pub fn pairs(block: &[u8]) -> Pairs<'_> {
     Pairs { rest: block }
 }

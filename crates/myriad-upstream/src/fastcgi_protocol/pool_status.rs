@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// Maximum length of a status in bytes; that of php-fpm has about four hundred.
+/// Maximum accepted length of a status in bytes; php-fpm writes about four hundred.
 pub const MAX_BYTES: usize = 8 << 10;
 
 /// Maximum plausible number of children. Linux supports at most 4 million processes; a PHP pool has a few hundred.
@@ -15,7 +15,7 @@ const MAX_CHILDREN: u32 = 65_535;
 pub struct PoolStatus {
     /// Process manager (`pm`).
     pub manager: Manager,
-    /// Number of connections not accepted by a child yet. Linux only reports it for TCP; a unix socket shows 0.
+    /// Number of connections that no child has accepted yet. Linux only reports it for TCP; for a unix socket, it is 0.
     pub listen_queue: u32,
     /// Number of children that wait for a request.
     pub idle: u32,
@@ -51,7 +51,7 @@ impl fmt::Display for NoPoolStatus {
 
 impl std::error::Error for NoPoolStatus {}
 
-/// Parsed fields, each of which must occur once; other fields are ignored.
+/// Fields of the JSON object, each of which is required; other fields are ignored.
 #[derive(Deserialize)]
 struct Fields {
     #[serde(rename = "process manager")]
@@ -69,8 +69,8 @@ struct Fields {
 }
 
 impl PoolStatus {
-    /// Parses the response of php-fpm to `pm.status_path` with `?json`. The numbers of children must be consistent; the
-    /// error describes the problem.
+    /// Parses the response of php-fpm to `pm.status_path` with `?json`. Fails if the text is too long or not such a
+    /// status, or if idle and active children do not add up to the total.
     pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
         if text.len() > MAX_BYTES {
             return Err(NoPoolStatus(format!("the status is longer than {MAX_BYTES} bytes")));

@@ -9,7 +9,7 @@ pub const HEADER_LEN: usize = 8;
 /// Maximum content length of a record in bytes (section 3.3, `contentLength`).
 pub const MAX_CONTENT: usize = 65_535;
 
-/// Maximum content length of a record without padding, in bytes.
+/// Maximum content length in bytes of a record that needs no padding: the greatest multiple of 8.
 pub const MAX_ALIGNED_CONTENT: usize = 65_528;
 
 /// Request identifier used by this crate; 0 is reserved for management records (section 3.3).
@@ -111,7 +111,7 @@ impl Header {
     }
 }
 
-/// Padding after the content of a record; at most 7 bytes are needed.
+/// Source of the padding after the content of a record, which has at most 7 bytes.
 pub const PADDING: [u8; 8] = [0; 8];
 
 /// Result of a request at the protocol level (section 5.5, `protocolStatus`).

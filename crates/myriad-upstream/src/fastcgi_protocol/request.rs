@@ -10,16 +10,18 @@ const RESPONDER: u16 = 1;
 /// `FCGI_KEEP_CONN` (section 5.1): the application leaves the connection open after END_REQUEST.
 const KEEP_CONN: u8 = 1;
 
-/// Starts a request in the responder role (section 5.1); with `keep_conn`, the connection remains open after it.
+/// Appends BEGIN_REQUEST for the responder role (section 5.1); with `keep_conn`, the application leaves the connection
+/// open after the response.
 pub fn begin(out: &mut Vec<u8>, keep_conn: bool) {
     let [role_high, role_low] = RESPONDER.to_be_bytes();
     out.extend_from_slice(&Header::new(RecordType::BeginRequest, REQUEST_ID, 8).encode());
     out.extend_from_slice(&[role_high, role_low, if keep_conn { KEEP_CONN } else { 0 }, 0, 0, 0, 0, 0]);
 }
 
-/// Appends the complete environment, a block created with [`crate::fastcgi_protocol::Params`], and terminates its stream (section 5.2).
+/// Appends the complete environment, a block created with [`crate::fastcgi_protocol::Params`], and terminates its
+/// stream (section 5.2).
 ///
-/// The block is split into records that need no padding, except for the last.
+/// The block is split into records of which only the last needs padding.
 pub fn params(out: &mut Vec<u8>, block: &[u8]) {
     out.reserve(block.len() + (block.len() / MAX_ALIGNED_CONTENT + 2) * (HEADER_LEN + 8));
     for piece in block.chunks(MAX_ALIGNED_CONTENT) {
@@ -31,10 +33,10 @@ pub fn params(out: &mut Vec<u8>, block: &[u8]) {
     out.extend_from_slice(&Header::new(RecordType::Params, REQUEST_ID, 0).encode());
 }
 
-/// Returns the header of a STDIN record and the padding after its content (section 5.3), so that the body bytes can be
-/// written without copying.
+/// Returns the header of a STDIN record and the padding after its content (section 5.3). The caller writes the body
+/// bytes between them without copying.
 ///
-/// `content` is at most [`crate::fastcgi_protocol::record::MAX_CONTENT`]; 0 terminates the stream.
+/// `content` is the length of the body bytes; 0 terminates the stream.
 pub fn stdin(content: u16) -> ([u8; HEADER_LEN], &'static [u8]) {
     let header = Header::new(RecordType::Stdin, REQUEST_ID, content);
     (header.encode(), padding(header))

@@ -1,4 +1,4 @@
-//! Response body, taken from its connection on demand.
+//! Response body of an HTTP/2 stream, read on demand.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -19,10 +19,10 @@ enum State {
     Failed(BodyError),
 }
 
-/// Response body with the receiver of its trailers.
+/// Response body that stores the trailers at its end.
 pub(super) struct StreamBody {
     state: State,
-    /// Number of bytes that the consumer has not read yet, if the head announced the length.
+    /// Number of bytes that the consumer has not read yet; `None` if the head did not announce the length.
     left: Option<u64>,
     trailers: Trailers,
 }

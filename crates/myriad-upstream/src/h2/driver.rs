@@ -1,4 +1,4 @@
-//! Task that reads from and writes to a connection until it is closed.
+//! Task that reads from and writes to an HTTP/2 connection until it is closed.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,18 +15,18 @@ use crate::config::KeepAlive;
 use crate::connections::{Connections, PoolKey};
 use crate::error::{OriginError, Phase};
 
-/// Pool that hands out connections.
+/// Pool of HTTP/2 connections, as their drivers use it.
 pub(super) trait ConnectionPool {
     /// Removes a closed connection.
     fn remove(&self, key: PoolKey, shared: &Rc<Shared>);
 
-    /// Closes the longest idle connections to a peer, so that at most `most` are idle.
+    /// Closes the connections to a peer that have been idle longest until at most `most` are idle.
     fn trim(&self, key: PoolKey, most: usize);
 }
 
-/// Parameters of the reuse of an idle connection.
+/// Rules for the reuse of a connection.
 pub(super) struct ReuseSettings {
-    /// Pool that hands out the connection; `None` for a connection with a single request.
+    /// Pool with its key for this connection; `None` for a connection that serves a single request.
     pub(super) pool: Option<(Weak<dyn ConnectionPool>, PoolKey)>,
     pub(super) keep: KeepAlive,
     pub(super) connections: Connections,
@@ -35,22 +35,22 @@ pub(super) struct ReuseSettings {
 struct Driver {
     shared: Rc<Shared>,
     keeping: ReuseSettings,
-    /// Expiry of the idle time.
+    /// Timer that expires at the end of the idle time.
     expiry: Option<Pin<Box<Sleep>>>,
     liveness_timer: LivenessTimer,
 }
 
-/// Timer that wakes the driver to check the liveness of the peer. It is moved when it fires instead of with each
-/// request.
+/// Timer that wakes the driver to check the liveness of the peer. For efficiency, it is reset when it fires, not with
+/// each request.
 #[derive(Default)]
 struct LivenessTimer {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// Time of the timer on the clock of this process; `None` once it has fired.
+    /// Expiry time in the units of [`clock::now`]; `None` if never set.
     at: Option<u64>,
 }
 
 impl LivenessTimer {
-    /// Wakes the driver by `at`, which must be in the future.
+    /// Wakes the driver at `at`, which must be in the future, or earlier.
     fn wake_by(&mut self, at: u64, now: u64, cx: &mut Context<'_>) {
         if self.at.is_some_and(|before| before > now && before <= at) {
             return;
@@ -65,7 +65,7 @@ impl LivenessTimer {
     }
 }
 
-/// Drives a connection in a separate task, which finishes when the connection is closed.
+/// Starts the task of a connection, which ends when the connection is closed and then removes it from its pool.
 pub(super) fn spawn(shared: Rc<Shared>, keeping: ReuseSettings) {
     let mut driver = Driver { shared, keeping, expiry: None, liveness_timer: LivenessTimer::default() };
     tokio::task::spawn_local(async move {
@@ -93,7 +93,7 @@ impl Driver {
         }
     }
 
-    /// Sends a PING if it is due. Returns whether the origin has been silent since the last PING for too long.
+    /// Sends a PING if one is due. Returns whether the origin has not answered the last PING in time.
     fn is_dead(&mut self, cx: &mut Context<'_>) -> bool {
         let now = clock::now();
         let mut next = self.shared.read_state(|state| state.liveness.next(now));
@@ -139,7 +139,7 @@ impl Driver {
         if is_over { self.close(cx) } else { Poll::Pending }
     }
 
-    /// Sends a `GOAWAY`, as far as the socket accepts it without waiting, and closes the connection.
+    /// Sends `GOAWAY`, as far as the socket accepts it without waiting, and closes the connection.
     fn close(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.shared.with(|state| state.client.shut_down());
         let _ = self.shared.drive(cx);

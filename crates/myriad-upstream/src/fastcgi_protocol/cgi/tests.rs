@@ -1,6 +1,6 @@
 use super::*;
 
-/// Status, reason, fields and length.
+/// Expected status, reason, fields and head length.
 type ExpectedHead = (u16, String, Vec<(String, String)>, usize);
 
 fn head(text: &str) -> Result<ExpectedHead, HeadError> {
