@@ -44,6 +44,7 @@ impl WordPress {
 
     fn script(&self, verb: &str) {
         let mut command = Command::new(workspace().join("scripts/site"));
+        command.env("MYRIAD_SITE_CACHE", workspace().join("target/site-cache"));
         run(command.arg(verb).arg(self.folder()), &format!("scripts/site {verb}"));
     }
 
