@@ -1,14 +1,14 @@
 //! Activity of a connection: idle, busy, or stalled by its client.
 //!
-//! [`crate::ConnectionLimiter`] uses it to select the connections to evict when a new connection needs a seat. A request costs one
-//! store.
+//! [`crate::ConnectionLimiter`] reads it to select the connections to evict when a new connection needs a slot.
+//! Recording a change costs one store, starting a request none beyond the request counter.
 
 /// Bits of the kind of activity; the number of requests is above them.
 const KIND_BITS: u32 = 2;
 const IDLE: u32 = 1;
 const STALLED: u32 = 2;
 
-/// Activity packed into one word.
+/// Kind of activity and the time since it applies, packed into one word.
 ///
 /// ```text
 ///          .-------- first byte of a request, response in progress ----------------.
@@ -16,30 +16,31 @@ const STALLED: u32 = 2;
 ///   Busy --+--> Idle      no request yet, or no request since the last response
 ///          '--> Stalled   the client has not sent the rest of a request, or does not read the response
 /// ```
-/// The word contains the tick of the last change, the number of requests started by then, and the kind. The next
-/// request cancels `Idle` without a store, because it changes the number of requests.
+/// Layout: the tick of the last change, the number of requests started by then, and the kind. The next request cancels
+/// `Idle` or `Stalled` without a store, because the number of requests no longer matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Activity(u64);
 
-/// Event that a connection waits for.
+/// Client event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AwaitedEvent {
-    /// The client's next request.
+    /// The next request of the client.
     Idle,
     /// The rest of a request head or body, or the client reading a response.
     Stalled,
 }
 
 impl Activity {
-    /// A request or a response is in progress.
+    /// A request or response is in progress and does not wait for the client.
     pub(crate) const BUSY: Self = Self(0);
 
-    /// Returns the activity of a connection that is idle since `tick`, after `requests` requests.
+    /// Returns the activity of a connection that has been idle since `tick`, after `requests` requests.
     pub(crate) fn idle(tick: u32, requests: u32) -> Self {
         Self::new(tick, requests, IDLE)
     }
 
-    /// Returns the activity of a connection that waits for its client since `tick`.
+    /// Returns the activity of a connection that has waited for its client since `tick`, during request number
+    /// `requests`.
     pub(crate) fn stalled(tick: u32, requests: u32) -> Self {
         Self::new(tick, requests, STALLED)
     }
@@ -48,7 +49,8 @@ impl Activity {
         Self(u64::from(tick) << 32 | u64::from(requests << KIND_BITS | kind))
     }
 
-    /// Returns the event that a connection with `requests` requests waits for; `None` if it is busy.
+    /// Returns the event that the connection waits for; `None` if it is busy or a request has started since. `requests`
+    /// is the current number of requests started on the connection.
     pub(crate) fn awaited_event(self, requests: u32) -> Option<AwaitedEvent> {
         match (self.0 as u32) ^ (requests << KIND_BITS) {
             IDLE => Some(AwaitedEvent::Idle),
@@ -57,7 +59,7 @@ impl Activity {
         }
     }
 
-    /// Returns the tick of the last change.
+    /// Returns the tick of the last change; 0 for [`Self::BUSY`].
     pub(crate) fn since(self) -> u32 {
         (self.0 >> 32) as u32
     }

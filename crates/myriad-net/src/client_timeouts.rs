@@ -1,7 +1,7 @@
-//! Time limits of waiting for a client: its maximum silence, and the minimum rate of `client_min_rate`.
+//! Time limits of waiting for a client: the maximum silence and the minimum transfer rate (`client_min_rate`).
 //!
-//! Time counts only while the server waits for the client. A slow origin, a rate limit on the response, and an idle
-//! connection do not count. A client that is never waited for is not measured.
+//! Only the time during which the server waits for the client counts. Time spent on a slow origin, on a rate limit of
+//! the response or on an idle connection does not count.
 
 use std::task::{Context, Poll};
 
@@ -14,15 +14,16 @@ use crate::pressure;
 pub struct MinRate {
     /// Bytes per second; 0 disables the limit.
     pub bytes_per_second: u32,
-    /// Milliseconds of waiting per measurement interval; the rate is checked for each interval.
+    /// Length of a measurement interval, in milliseconds of waiting. The rate is checked at the end of each interval.
     pub grace_ms: u32,
-    /// Set if the rate applies only under pressure: more than three quarters of the worker's connections are in use, or
-    /// memory is short.
+    /// If true, the rate is enforced only under pressure: more than three quarters of the worker's connections are in
+    /// use, or memory is short.
     pub under_pressure: bool,
 }
 
 impl MinRate {
-    /// Returns whether `moved` bytes in `waited_ms` milliseconds of waiting are below the rate.
+    /// Returns true if the rate is in force and `moved` bytes in `waited_ms` milliseconds are below it. False if fewer
+    /// than `grace_ms` milliseconds were waited.
     pub(crate) fn is_below_rate(self, moved: u64, waited_ms: u64) -> bool {
         self.bytes_per_second > 0
             && waited_ms >= u64::from(self.grace_ms)
@@ -34,7 +35,7 @@ impl MinRate {
     pub const NONE: Self = Self { bytes_per_second: 0, grace_ms: 0, under_pressure: false };
 }
 
-/// Time limits of a client.
+/// Limits that apply to one wait for a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientTimeLimits {
     /// Maximum silence, in milliseconds; 0 for no limit.
@@ -43,13 +44,13 @@ pub(crate) struct ClientTimeLimits {
 }
 
 impl Default for ClientTimeLimits {
-    /// Returns the terms that apply until a request has been routed.
+    /// Returns the limits that apply until a request has been routed: 60 seconds of silence, no minimum rate.
     fn default() -> Self {
         Self { silence_ms: 60_000, rate: MinRate::NONE }
     }
 }
 
-/// Reason to stop waiting for a client.
+/// Limit that was exceeded while waiting for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeoutReason {
     /// No byte was transferred within the maximum silence.
@@ -58,25 +59,25 @@ pub(crate) enum TimeoutReason {
     BelowMinRate,
 }
 
-/// Returns the total number of bytes received by the client, which can be less than the bytes written; `None` if it is
-/// unknown.
+/// Function that returns the total number of bytes that the client's kernel has acknowledged on the connection; `None`
+/// if the number is unknown. It can be less than the number of bytes written.
 pub(crate) type AckedBytes<'a> = &'a dyn Fn() -> Option<u64>;
 
-/// Only the bytes read or written are known.
+/// Function for directions without acknowledgement counts: the rate is computed from the bytes read or written.
 pub(crate) const AS_MOVED: AckedBytes<'static> = &|| None;
 
-/// Wait state of one direction of one exchange.
+/// Measured waiting time and bytes of one direction of one exchange.
 #[derive(Debug, Default)]
 pub(crate) struct ClientTimeouts {
-    /// Start of the current silence; `None` while the client is not waited for.
+    /// Start of the current wait in milliseconds since boot; `None` while the server does not wait for the client.
     silent_since: Option<u64>,
-    /// Time up to which the current wait is included in `waited_ms`.
+    /// Time up to which the current wait is included in `waited_ms`, in milliseconds since boot.
     counted_until: u64,
     /// Milliseconds of waiting in this interval.
     waited_ms: u64,
     /// Bytes transferred in this interval.
     moved: u64,
-    /// Bytes received by the client at the start of the interval.
+    /// Bytes acknowledged by the client at the start of the interval.
     taken: AckMark,
 }
 
@@ -91,7 +92,7 @@ enum AckMark {
 }
 
 impl ClientTimeouts {
-    /// Waits for the client. Ready once a limit is exceeded; `deadline` must be reserved for this state.
+    /// Waits for the client. Returns ready with the exceeded limit. `deadline` must be used for this value only.
     pub(crate) fn poll(
         &mut self,
         deadline: &Deadline,
@@ -115,12 +116,13 @@ impl ClientTimeouts {
         deadline.poll_expired(cx).map(|()| TimeoutReason::Idle)
     }
 
-    /// Returns whether the client is waited for.
+    /// Returns true while the server waits for the client.
     pub(crate) fn is_waiting(&self) -> bool {
         self.silent_since.is_some()
     }
 
-    /// Records a transfer of `bytes` bytes and stops waiting. Returns `true` if the rate is below the minimum.
+    /// Records a transfer of `bytes` bytes and ends the wait. Returns true if an interval is complete and its rate was
+    /// below `rate`; false if the server did not wait.
     pub(crate) fn record_transfer(
         &mut self,
         bytes: u64,
@@ -166,11 +168,12 @@ impl ClientTimeouts {
         self.is_below(terms.rate, taken).then_some(TimeoutReason::BelowMinRate)
     }
 
-    /// Checks the rate if the interval is complete, and starts the next interval.
+    /// Checks the rate if the interval is complete, and starts the next interval. Returns true if the client is too
+    /// slow.
     ///
-    /// Written bytes may wait in kernel buffers, megabytes of them, while the client reads slowly. So if the kernel
-    /// reports the acknowledged bytes, the first interval starts with the first query, after a quarter of the grace
-    /// time of waiting. Few clients reach that point.
+    /// Megabytes of written bytes can be in kernel buffers while the client reads slowly. If the kernel reports
+    /// acknowledged bytes, the first interval therefore starts with the first query of that number, after a quarter of
+    /// `grace_ms`. Few clients wait that long, so most cost no query.
     fn is_below(&mut self, rate: MinRate, taken: AckedBytes<'_>) -> bool {
         if rate.bytes_per_second == 0 || self.waited_ms < self.rate_check_in_ms(rate) {
             return false;
@@ -191,13 +194,13 @@ impl ClientTimeouts {
         rate.is_below_rate(moved, waited)
     }
 
-    /// Returns the milliseconds of waiting until the next check.
+    /// Returns the waiting time after which the rate is checked next, in milliseconds from the start of the interval.
     fn rate_check_in_ms(&self, rate: MinRate) -> u64 {
         let grace = u64::from(rate.grace_ms);
         if self.taken == AckMark::Unasked { grace / 4 } else { grace }
     }
 
-    /// Returns the milliseconds until the next check; 0 for never.
+    /// Returns the milliseconds until the next check of silence or rate; 0 if neither is limited.
     fn next_check_in_ms(&self, now: u64, terms: ClientTimeLimits) -> u64 {
         let silent = self.silent_since.map_or(0, |since| now.saturating_sub(since));
         let silence = (terms.silence_ms > 0).then(|| terms.silence_ms.saturating_sub(silent).max(1));
@@ -213,8 +216,8 @@ mod tests {
 
     const RATE: MinRate = MinRate { bytes_per_second: 100, grace_ms: 1000, under_pressure: false };
 
-    /// Simulates waits of the given milliseconds, each followed by the given bytes. Returns the index of the wait after
-    /// which the client is too slow.
+    /// Simulates waits of the given milliseconds, each followed by a transfer of the given bytes. Returns the index of
+    /// the wait at which the client is too slow.
     fn timed_out_at(waits: &[(u64, u64)], taken: AckedBytes<'_>) -> Option<usize> {
         let mut patience = ClientTimeouts::default();
         let mut now = 0;

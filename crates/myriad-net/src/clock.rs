@@ -5,8 +5,9 @@
 //! | process clock: [`now_ms`], [`now_us`] | ages, lifetimes, limits, durations | no |
 //! | system clock: [`wall_ms`], [`to_wall_ms`] | dates in messages, logs and certificates | yes |
 //!
-//! The process clock starts at the system time and does not follow later changes of it, so they do not change the age
-//! of a page. A time of the process clock must be converted before it is compared with a date of another machine.
+//! The process clock starts at the system time and ignores later changes of the system clock, so that ages and
+//! lifetimes of cached responses do not jump. Convert its times with [`to_wall_ms`] before comparing them with dates of
+//! other machines.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::LazyLock;
@@ -15,18 +16,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Minimum change of the difference between the clocks that is recorded, in milliseconds. Smaller changes come from
-/// reading one clock after the other.
+/// Minimum change of the difference between the clocks that is recorded, in milliseconds. Smaller changes result from
+/// reading the clocks one after the other.
 const STEP_MS: i64 = 10;
 
-/// Time of the process clock when the machine started, microseconds.
+/// Value of the process clock at the boot of the machine, in microseconds.
 static BASE_US: LazyLock<u64> = LazyLock::new(|| {
     let (system_us, since_boot_us) = wall_and_boot_us();
     system_us.wrapping_sub(since_boot_us)
 });
 
-/// Hash of the kernel's boot identifier. If it cannot be read, a random number, so that times of other processes are
-/// converted by the system clock.
+/// Hash of the kernel's boot identifier; a random number if it cannot be read, so that no other process has the same
+/// value.
 static BOOT: LazyLock<u64> = LazyLock::new(|| {
     std::fs::read("/proc/sys/kernel/random/boot_id")
         .map_or_else(|_| RandomState::new().build_hasher().finish(), |id| xxhash_rust::xxh3::xxh3_64(&id))
@@ -35,23 +36,23 @@ static BOOT: LazyLock<u64> = LazyLock::new(|| {
 /// Milliseconds by which the system clock is ahead of the process clock, as of the last call of [`synchronize`].
 static AHEAD_MS: AtomicI64 = AtomicI64::new(0);
 
-/// Returns the time of the process clock in milliseconds.
+/// Returns the time of the process clock in milliseconds since the Unix epoch.
 pub fn now_ms() -> u64 {
     now_us() / 1000
 }
 
-/// Returns the time of the process clock in microseconds.
+/// Returns the time of the process clock in microseconds since the Unix epoch.
 pub fn now_us() -> u64 {
     BASE_US.wrapping_add(since_boot_us())
 }
 
-/// Reads the system clock: milliseconds since the Unix epoch.
+/// Returns the time of the system clock in milliseconds since the Unix epoch.
 pub fn wall_ms() -> u64 {
     system_us() / 1000
 }
 
-/// Converts a time of the process clock to milliseconds since the Unix epoch by the system clock. A step of the system
-/// clock takes effect within about a second (see [`synchronize`]).
+/// Converts a time of the process clock in milliseconds to the system clock. A step of the system clock is taken into
+/// account after about a second (see [`synchronize`]).
 pub fn to_wall_ms(ms: u64) -> u64 {
     ms.wrapping_add_signed(AHEAD_MS.load(Relaxed))
 }
@@ -61,14 +62,14 @@ pub fn to_wall_us(us: u64) -> u64 {
     us.wrapping_add_signed(AHEAD_MS.load(Relaxed) * 1000)
 }
 
-/// Returns the current lead of the system clock over the process clock, in milliseconds.
+/// Calls [`synchronize`] and returns the milliseconds by which the system clock is ahead of the process clock.
 pub fn ahead_ms() -> i64 {
     synchronize();
     AHEAD_MS.load(Relaxed)
 }
 
-/// Records the lead of the system clock over the process clock. Each thread that serves requests calls this once a
-/// second.
+/// Records by how much the system clock is ahead of the process clock. Each thread that serves requests calls this once
+/// a second.
 pub fn synchronize() {
     let (system_us, since_boot_us) = wall_and_boot_us();
     let ahead_ms = system_us.wrapping_sub(BASE_US.wrapping_add(since_boot_us)).cast_signed() / 1000;
@@ -77,13 +78,13 @@ pub fn synchronize() {
     }
 }
 
-/// Returns a number that identifies this boot of the machine. Clocks of processes with the same number differ by their
-/// [`boot_at_ms`].
+/// Returns a number that identifies this boot of the machine. If two processes return the same number, their process
+/// clocks differ by the difference of their [`boot_at_ms`].
 pub fn boot() -> u64 {
     *BOOT
 }
 
-/// Returns the time of the process clock when the machine started, milliseconds.
+/// Returns the value of the process clock at the boot of the machine, in milliseconds.
 pub fn boot_at_ms() -> i64 {
     BASE_US.cast_signed() / 1000
 }
@@ -93,8 +94,8 @@ pub fn monotonic_ms() -> u64 {
     since_boot_us() / 1000
 }
 
-/// Reads the system clock and the time since boot at the same moment. Repeats the read if this thread was interrupted
-/// in between.
+/// Returns the system time and the time since boot in microseconds, read within 1 ms of each other. Retries up to ten
+/// times if the thread is interrupted in between.
 fn wall_and_boot_us() -> (u64, u64) {
     let mut both = (0, 0);
     for _ in 0..10 {

@@ -23,7 +23,7 @@ pub(crate) fn next_serial() -> u64 {
     SERIAL.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Address of the client.
+/// Address of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAddress {
     /// A TCP client.
@@ -33,7 +33,7 @@ pub enum ClientAddress {
 }
 
 impl ClientAddress {
-    /// Returns the client's address; `None` on a unix socket.
+    /// Returns the client's IP address; `None` on a unix socket.
     pub fn ip(self) -> Option<IpAddr> {
         match self {
             Self::Inet(address) => Some(address.ip()),
@@ -42,30 +42,29 @@ impl ClientAddress {
     }
 }
 
-/// Maximum number of times that a connection is passed to another listener, as in nginx.
+/// Maximum number of times that a connection can be passed to another listener, as in nginx.
 const MAX_PASSES: usize = 10;
 
-/// Listener address that a connection was passed to, and the values to drop with it.
+/// State of a connection that was passed to another listener.
 #[derive(Default)]
 struct PassState {
-    /// Address of the listener that it was passed to last; `None` for a unix socket.
+    /// Address of the last listener that the connection was passed to; `None` for a unix socket.
     address: Cell<Option<SocketAddr>>,
     /// Values that are dropped with the connection, one for each pass.
     retained: RefCell<Vec<Box<dyn Any>>>,
 }
 
-/// Connection: its socket, its peer, and the driver's state between requests.
+/// Client connection: its socket, the client's address, and state that outlives a request.
 pub struct Connection {
     /// Serial number, unique in this process (`$connection`).
     pub id: u64,
-    /// The socket's peer, before any `realip`.
+    /// Address of the socket's peer, unaffected by `set_real_ip_from` (realip).
     pub peer: ClientAddress,
-    /// Number of the listener whose servers serve it, as given to [`crate::ConnectionWorker::listen`].
+    /// Number of the listener whose servers handle the connection, as given to [`crate::ConnectionWorker::listen`].
     listener: Cell<u32>,
-    /// Client addresses from the PROXY protocol header, set before the first request; empty if the connection has no
-    /// such header.
+    /// Client addresses from the PROXY protocol header, set before the first request; empty if there was no header.
     pub proxied: OnceCell<Box<ProxyHeader>>,
-    /// Time of the accept, in milliseconds since the epoch (`$connection_time`).
+    /// Time of the accept, in milliseconds of the process clock (`$connection_time`).
     pub accepted_ms: u64,
     /// Number of requests started on the connection, including the current request (`$connection_requests`).
     pub requests: Cell<u32>,
@@ -73,21 +72,22 @@ pub struct Connection {
     pub(crate) deadline: Deadline,
     /// Activity as seen by [`crate::ConnectionLimiter`].
     pub(crate) activity: Cell<Activity>,
-    /// Set when the connection has been evicted and its seat freed.
+    /// Set when the connection has been evicted; its slot is free from then on.
     gives_way: Cell<bool>,
     local: OnceCell<Option<SocketAddr>>,
-    /// Set when the connection was passed to another listener.
+    /// Set once the connection has been passed to another listener.
     passed: OnceCell<Box<PassState>>,
     tls: OnceCell<Box<TlsFacts>>,
-    /// Set if the client sent plain HTTP to a TLS port (nginx's 497).
+    /// Set if the client sent plain HTTP to a TLS port (nginx's status 497).
     pub plain_to_tls: Cell<bool>,
-    /// Set if the size of TLS records is adjusted during the connection.
+    /// Set if the size of TLS records grows during the connection.
     pub(crate) sizes_records: Cell<bool>,
-    /// Number of the request whose response has not started; 0 if there is no such request.
+    /// Number of the request whose response has not started, to which interim responses may be sent; 0 if there is
+    /// none.
     pub(crate) waiting: Cell<u32>,
-    /// Set while the handshake of a connection without a socket is not complete.
+    /// Set until the handshake of a connection without a socket (HTTP/3) is complete.
     pub(crate) early: Cell<bool>,
-    /// Queue of interim responses on a multiplexed connection; empty on HTTP/1.
+    /// Interim responses for the driver of a multiplexed connection (HTTP/2, HTTP/3); not set on HTTP/1.
     interims: OnceCell<Box<Interims>>,
 }
 
@@ -115,7 +115,7 @@ impl Connection {
         })
     }
 
-    /// Creates a connection without a socket: its driver moves the bytes. All socket operations fail.
+    /// Creates a connection without a socket, for a driver that transfers the bytes itself. All socket operations fail.
     pub(crate) fn without_socket(
         id: u64,
         listener: u32,
@@ -130,26 +130,26 @@ impl Connection {
         connection
     }
 
-    /// Creates the connection that represents the datagrams of one client.
+    /// Creates the connection that represents the UDP datagrams of one client.
     pub fn for_datagrams(listener: u32, peer: SocketAddr, local: SocketAddr) -> Rc<Self> {
         Self::without_socket(next_serial(), listener, (ClientAddress::Inet(peer), local), None)
     }
 
-    /// Creates a connection without a client, to process an internal request. It counts as a TLS connection if `tls` is
-    /// set.
+    /// Creates a connection without a client, for an internal request. It is treated as a TLS connection if `tls` is
+    /// given.
     pub fn for_internal_request(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
         let peer = ClientAddress::Inet(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         Self::without_socket(0, listener, (peer, local), tls)
     }
 
-    /// Sets the TLS parameters on a connection whose driver has no TLS session.
+    /// Sets the TLS properties of a connection whose driver performs the handshake itself (HTTP/3).
     #[cfg(feature = "http3")]
     pub(crate) fn set_tls(&self, facts: Box<TlsFacts>) {
         // A connection has one handshake, so the cell is empty.
         let _ = self.tls.set(facts);
     }
 
-    /// Marks the connection as multiplexed: interim responses go to its driver.
+    /// Marks the connection as multiplexed, so that interim responses are queued for its driver. Returns the queue.
     pub fn multiplex(&self) -> &Interims {
         self.interims.get_or_init(Box::default)
     }
@@ -175,8 +175,8 @@ impl Connection {
         self.activity.set(Activity::BUSY);
     }
 
-    /// Evicts the connection: wakes the driver of a multiplexed connection, which notifies its client; shuts down the
-    /// socket of any other.
+    /// Evicts the connection. On a multiplexed connection, wakes the driver, which notifies the client; otherwise shuts
+    /// the socket down.
     pub(crate) fn evict(&self) {
         self.gives_way.set(true);
         match self.interims.get() {
@@ -190,9 +190,9 @@ impl Connection {
         self.gives_way.get()
     }
 
-    /// Finishes the connection when its driver is done. The socket closes when the last reference is dropped; if other
-    /// references exist (a fetch in progress retains one), the socket is shut down so that the client does not wait for
-    /// them.
+    /// Ends the connection after its driver has finished. The socket closes when the last reference is dropped. If
+    /// there are other references (a running fetch can hold one), the socket is shut down so that the client does not
+    /// wait for them.
     pub(crate) fn finish(self: &Rc<Self>) {
         if Rc::strong_count(self) > 1 {
             self.socket.shutdown();
@@ -201,11 +201,11 @@ impl Connection {
         }
     }
 
-    /// Sends an interim response to the request with that number before its response (RFC 9110 section 15.2). `lines`
-    /// are the field lines, each terminated by CRLF.
+    /// Sends an interim response (1xx, RFC 9110 section 15.2) to request number `request`. `lines` are the field lines,
+    /// each terminated by CRLF. Must not be called for HTTP/1.0 clients.
     ///
-    /// Not for HTTP/1.0 clients. The interim response is omitted if a byte of the response has been sent already, or
-    /// the socket has no room for it: interim responses are optional. A partial write shuts the connection down.
+    /// On HTTP/1 the interim response is omitted if the response has started or the socket accepts no bytes; a partial
+    /// write shuts the connection down.
     pub fn send_interim(&self, request: u32, status: u16, reason: &str, lines: &[u8]) {
         if let Some(interims) = self.interims.get() {
             return interims.push(Interim { request, status, lines: lines.into() });
@@ -222,19 +222,18 @@ impl Connection {
         }
     }
 
-    /// Returns the negotiated TLS parameters; `None` on a plain connection.
+    /// Returns the properties of the TLS session; `None` on a plain connection.
     pub fn tls(&self) -> Option<&TlsFacts> {
         self.tls.get().map(|facts| &**facts)
     }
 
-    /// Returns whether the data being read was sent before the handshake was complete, so that it may be a replay
-    /// (`$ssl_early_data`).
+    /// Returns true while the data being read may be TLS early data, which can be a replay (`$ssl_early_data`).
     pub fn is_early(&self) -> bool {
         self.early.get() || self.socket.is_early()
     }
 
-    /// Creates a placeholder for a connection during its handshake, to evaluate rules: same client and listener, and
-    /// the requested server name.
+    /// Creates a placeholder for a connection during its TLS handshake, for the evaluation of rules. It has the client,
+    /// listener and PROXY header of the connection, and the requested server name.
     pub fn handshake_placeholder(&self, server_name: Option<&str>) -> Rc<Self> {
         let greeting =
             Self::placeholder_from_parts(self.id, self.listener(), (self.peer, self.local()), server_name);
@@ -244,7 +243,7 @@ impl Connection {
         greeting
     }
 
-    /// Creates such a placeholder from a number, a listener and addresses alone.
+    /// Creates a placeholder as [`Self::handshake_placeholder`] does, for a connection that does not exist yet.
     pub fn placeholder_from_parts(
         id: u64,
         listener: u32,
@@ -262,15 +261,15 @@ impl Connection {
         self.socket.set_tls_session(session);
     }
 
-    /// Returns the number of the listener whose servers serve the connection: the accepting listener, unless the
-    /// connection was passed to another.
+    /// Returns the number of the listener whose servers handle the connection: the listener that accepted it, unless it
+    /// was passed to another.
     #[inline]
     pub fn listener(&self) -> u32 {
         self.listener.get()
     }
 
-    /// Passes the connection to another listener, as if it had been accepted there at `address`; `held` is dropped with
-    /// the connection. Returns `false` if it has been passed `MAX_PASSES` times already.
+    /// Passes the connection to another listener, as if that listener had accepted it at `address`. `held` is dropped
+    /// with the connection. Returns false, without effect, after [`MAX_PASSES`] passes.
     pub fn pass_to(&self, listener: u32, address: Option<SocketAddr>, held: Box<dyn Any>) -> bool {
         let passed = self.passed.get_or_init(Box::default);
         if passed.retained.borrow().len() >= MAX_PASSES {
@@ -282,13 +281,13 @@ impl Connection {
         true
     }
 
-    /// Returns the server address of a TCP connection (`$server_addr`, `$server_port`): the address that it was passed
-    /// to, or the address of the socket.
+    /// Returns the server address of a TCP connection (`$server_addr`, `$server_port`): the address of the listener
+    /// that it was passed to, or that of the socket. `None` on a unix socket.
     pub fn local(&self) -> Option<SocketAddr> {
         self.passed.get().and_then(|passed| passed.address.get()).or_else(|| self.socket_address())
     }
 
-    /// Returns the address of the socket; calls `getsockname` only once.
+    /// Returns the local address of the socket and caches it; `None` on a unix socket or after an error.
     fn socket_address(&self) -> Option<SocketAddr> {
         *self.local.get_or_init(|| match self.peer {
             ClientAddress::Inet(_) => {
@@ -299,22 +298,22 @@ impl Connection {
         })
     }
 
-    /// Sets whether small packets are sent immediately (`tcp_nodelay`). Connections inherit the option from the
-    /// listener, where it is on.
+    /// Sets or clears `TCP_NODELAY` (`tcp_nodelay`). New connections inherit the option from the listener, where it is
+    /// set.
     pub fn set_nodelay(&self, on: bool) {
         // Unix sockets do not have this option.
         let _ = self.socket.with(|socket| rustix::net::sockopt::set_tcp_nodelay(socket, on));
     }
 
-    /// Returns the path of the unix socket; `None` on TCP, or if the socket has no path.
+    /// Returns the path of the local unix socket; `None` on TCP, or if the socket has no path.
     pub fn local_path(&self) -> Option<Vec<u8>> {
         let name = self.socket.with(|socket| rustix::net::getsockname(socket))?.ok()?;
         let name = rustix::net::SocketAddrUnix::try_from(name).ok()?;
         Some(name.path()?.to_bytes().to_vec())
     }
 
-    /// Returns the kernel's current figures of the connection. `None` on a unix socket and for port 0, which means no
-    /// client: the query would return the listening socket.
+    /// Returns the kernel's current statistics of the connection. `None` on a unix socket, after an error, and for port
+    /// 0 (no client), for which the query would return the listening socket.
     pub fn tcp_info(&self) -> Option<TcpInfo> {
         let ClientAddress::Inet(peer) = self.peer else { return None };
         if peer.port() == 0 {

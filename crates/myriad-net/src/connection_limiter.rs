@@ -1,14 +1,14 @@
-//! Connection limit of a worker: client and upstream connections together (`worker_connections`).
+//! Limit of the connections of a worker (`worker_connections`).
 //!
-//! As in nginx, the limit covers all connections of a worker: a fetch needs a descriptor and memory as a client
-//! connection does. The listener takes the seat of a client; a connection to an origin takes one with [`ConnectionLimiter::take_slot`].
-//! An eighth of the seats is reserved for origins, so that accepted clients can be served.
+//! As in nginx, the limit covers client and upstream connections. Listeners take slots for clients; each upstream
+//! connection takes a slot with [`ConnectionLimiter::take_slot`]. An eighth of the slots is reserved for upstream
+//! connections, so that accepted clients can be served.
 //!
-//! If no seat is free, idle connections are evicted, the oldest first; then connections whose clients have sent or read
-//! nothing for [`STALL_TICKS`]. A connection with a request in progress is never evicted.
+//! If no slot is free, idle client connections are evicted, the oldest first; then connections whose clients have sent
+//! or read nothing for [`STALL_TICKS`]. A connection with an active request is never evicted.
 //!
-//! The oldest connections are found by a scan over all connections that collects many of them. A request costs one
-//! store ([`Activity`]), and a new connection some entries of a scan.
+//! A scan over all client connections collects several candidates at once and is repeated when they are used up. A
+//! change of activity costs one store ([`Activity`]).
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -20,73 +20,73 @@ use crate::connection::Connection;
 use crate::deadline::{self, TICK_MS};
 use crate::{memory_counters, pressure};
 
-/// Time in ticks after which a stalled connection may be evicted: longer than the retransmission of a lost packet.
+/// Ticks after which a stalled connection may be evicted (2 s): longer than the retransmission of a lost packet.
 const STALL_TICKS: i32 = (2000 / TICK_MS) as i32;
-/// Minimum idle time in ticks before a connection is closed to free memory: the request of a new connection may be in
-/// transit.
+/// Minimum idle time in ticks (1 s) before a connection is evicted to free memory, because the request of a new
+/// connection may be in transit.
 const REST_TICKS: i32 = (1000 / TICK_MS) as i32;
-/// Minimum number of connections collected by one scan; an eighth of all connections if that is more.
+/// Maximum number of candidates that one scan collects, or an eighth of all connections if that is more.
 const GATHER: usize = 32;
-/// Number of clients accepted even if the process is out of memory; an eighth of the seats if that is more. The memory
-/// may be used by data that no connection can free, and stored pages are still served.
+/// Number of clients accepted even if the process is out of memory, or an eighth of the slots if that is more. The
+/// memory may be used by data that no eviction frees, and cached responses can still be served.
 const LEAST_CLIENTS: usize = 64;
 
-/// Seats of one worker. Cheap to clone; stays on the worker's thread.
+/// Connection slots of one worker. Cheap to clone; must stay on the worker's thread.
 #[derive(Clone)]
 pub struct ConnectionLimiter(Rc<LimiterState>);
 
 struct LimiterState {
     capacity: usize,
     used: Cell<usize>,
-    /// Client connections, each at the index in its guard.
+    /// Client connections, each at the index stored in its [`ClientGuard`].
     clients: RefCell<Vec<Option<LimiterClient>>>,
     free: RefCell<Vec<usize>>,
     open: Cell<usize>,
     changed: Notify,
-    /// Connections to evict next, in reverse order.
+    /// Candidates for eviction with their activity at the time of the scan; the last is evicted next.
     next: RefCell<Vec<(usize, Activity)>>,
-    /// Tick of the last scan without a result, for each [`NeededResource`].
+    /// Tick of the last scan that found no candidate, for each [`NeededResource`].
     last_failed_scan: [Cell<Option<u32>>; 2],
     shortage: Cell<Option<Shortage>>,
-    /// Connections closed to free memory for new connections.
+    /// Connections evicted to free memory since the last report.
     evicted_for_memory: Cell<EvictedForMemory>,
 }
 
 struct LimiterClient {
     connection: Weak<Connection>,
-    /// Set while the connection has a seat, until it is evicted.
+    /// Set while the connection occupies a slot: until it is evicted.
     is_seated: bool,
 }
 
-/// Effects of a shortage of seats or descriptors.
+/// Evictions and refusals due to a shortage of slots or file descriptors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortage {
     /// Number of idle connections evicted.
     pub idle: u32,
-    /// Number of evicted connections whose clients stalled in a head, a body or a response.
+    /// Number of evicted connections whose clients stalled while sending a request or reading a response.
     pub stalled: u32,
-    /// Set if no connection could be evicted, so that new connections wait or upstream connections failed.
+    /// Set if no connection could be evicted: clients had to wait or an upstream connection was refused.
     pub refused: bool,
-    /// Set if the process was out of descriptors.
+    /// Set if the process was out of file descriptors.
     pub descriptors: bool,
 }
 
-/// Connections closed to free memory.
+/// Numbers of connections evicted to free memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvictedForMemory {
     /// Number of idle connections.
     pub idle: u32,
-    /// Number of connections whose clients stalled in a head, a body or a response.
+    /// Number of connections whose clients stalled while sending a request or reading a response.
     pub stalled: u32,
 }
 
-/// Seat in use; dropping it frees the seat.
+/// Occupied slot of an upstream connection. Dropping it frees the slot.
 pub struct ConnectionSlot {
     seats: Rc<LimiterState>,
 }
 
 impl ConnectionLimiter {
-    /// Creates the seats of a worker, `most` in number (`worker_connections`).
+    /// Creates a limiter with `most` slots (`worker_connections`).
     pub fn new(most: usize) -> Self {
         Self(Rc::new(LimiterState {
             capacity: most,
@@ -102,8 +102,8 @@ impl ConnectionLimiter {
         }))
     }
 
-    /// Takes a seat for a connection other than a client's. If all seats are taken, evicts a client connection; returns
-    /// `None` if none can be evicted.
+    /// Takes a slot for an upstream connection. If all slots are occupied, evicts a client connection; returns `None`
+    /// if none can be evicted.
     pub fn take_slot(&self) -> Option<ConnectionSlot> {
         if self.0.used.get() >= self.0.capacity && !self.evict_one() {
             self.record_shortage(|shortage| shortage.refused = true);
@@ -113,7 +113,7 @@ impl ConnectionLimiter {
         Some(ConnectionSlot { seats: Rc::clone(&self.0) })
     }
 
-    /// Returns the number of seats.
+    /// Returns the total number of slots.
     pub fn capacity(&self) -> usize {
         self.0.capacity
     }
@@ -123,14 +123,14 @@ impl ConnectionLimiter {
         self.0.open.get()
     }
 
-    /// Returns the effects of a shortage since the last call; `None` if there was no shortage.
+    /// Returns the effects of shortages since the last call; `None` if there was no shortage.
     pub fn take_shortage(&self) -> Option<Shortage> {
         self.0.shortage.take()
     }
 
-    /// Closes up to `count` connections to free memory: idle connections first, the oldest first, then stalled
-    /// connections. Returns the number of connections closed, including those closed for new connections since the last
-    /// call.
+    /// Evicts up to `count` connections to free memory: idle connections first, the oldest first, then stalled
+    /// connections. Returns the number of evictions for memory since the last call, including those for new
+    /// connections.
     pub fn evict_for_memory(&self, count: usize) -> EvictedForMemory {
         for _ in 0..count {
             if !self.evict_one_for_memory() {
@@ -151,22 +151,24 @@ impl ConnectionLimiter {
         true
     }
 
-    /// Returns whether the process has no memory for another client. A minimum number of clients is always accepted.
+    /// Returns true if a new client may not be accepted for lack of memory. Never true below a minimum number of
+    /// clients (see [`LEAST_CLIENTS`]).
     fn is_memory_exhausted(&self) -> bool {
         memory_counters::is_exhausted() && self.0.open.get() >= LEAST_CLIENTS.max(self.0.capacity / 8)
     }
 
-    /// Returns whether all seats available to clients are taken.
+    /// Returns true if no slot is left for clients.
     pub(crate) fn is_full(&self) -> bool {
         self.0.used.get() >= self.0.capacity - self.0.capacity / 8
     }
 
-    /// Returns whether a new connection can be accepted: a seat is free or a connection can be evicted.
+    /// Returns true if a new client can be accepted: a slot is free and memory is available, or a connection can be
+    /// evicted.
     pub(crate) fn has_room(&self) -> bool {
         self.needed_resource().is_none_or(|want| self.ensure_candidate(want))
     }
 
-    /// Returns the resource that an eviction must free for a new connection; `None` if a seat is free and memory is
+    /// Returns the resource that an eviction must free for a new client; `None` if a slot is free and memory is
     /// available.
     fn needed_resource(&self) -> Option<NeededResource> {
         if self.is_full() {
@@ -176,14 +178,13 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Returns whether a new connection requires an eviction.
+    /// Returns true if accepting a client requires an eviction.
     #[cfg(feature = "http3")]
     pub(crate) fn is_short(&self) -> bool {
         self.needed_resource().is_some()
     }
 
-    /// Evicts a connection if all seats of clients are taken or memory is short. Returns whether a new connection can
-    /// be accepted.
+    /// Evicts a connection if no slot is left for clients or memory is short. Returns whether a client can be accepted.
     pub(crate) fn make_room(&self) -> bool {
         match self.needed_resource() {
             None => true,
@@ -198,7 +199,7 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Records that a seat was requested and no connection could be evicted.
+    /// Records that a client could not be accepted because no slot was free and no connection could be evicted.
     pub(crate) fn record_refusal(&self) {
         // A shortage of memory is not a shortage of seats.
         if self.is_full() {
@@ -206,8 +207,8 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Evicts up to `count` connections because the process is out of descriptors. Their descriptors are freed once
-    /// their tasks have run.
+    /// Evicts up to `count` connections because the process is out of file descriptors. The descriptors are closed once
+    /// the tasks of the connections have run.
     pub fn free_descriptors(&self, count: usize) {
         self.record_shortage(|shortage| shortage.descriptors = true);
         for _ in 0..count {
@@ -217,7 +218,8 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Returns once a seat has been freed; a seat freed since the last call counts.
+    /// Waits until a slot is freed or a client connection ends. Returns immediately if that happened since the last
+    /// call.
     pub(crate) async fn slot_freed(&self) {
         self.0.changed.notified().await;
     }
@@ -234,8 +236,7 @@ impl ConnectionLimiter {
         self.0.shortage.set(Some(shortage));
     }
 
-    /// Evicts one connection because seats are short; its seat is free immediately. Returns `false` if none can be
-    /// evicted.
+    /// Evicts one connection for lack of slots and records the shortage. Returns false if none can be evicted.
     fn evict_one(&self) -> bool {
         let Some(waited) = self.evict_oldest(NeededResource::Seats) else { return false };
         self.record_shortage(|shortage| match waited {
@@ -245,7 +246,8 @@ impl ConnectionLimiter {
         true
     }
 
-    /// Evicts one connection and returns the event it waited for; `None` if none can be evicted.
+    /// Evicts the first candidate and returns the event it waited for; `None` if none can be evicted. Its slot is free
+    /// immediately.
     fn evict_oldest(&self, want: NeededResource) -> Option<AwaitedEvent> {
         if !self.ensure_candidate(want) {
             return None;
@@ -262,7 +264,8 @@ impl ConnectionLimiter {
         Some(waited)
     }
 
-    /// Ensures that the last entry of `next` can be evicted. Returns `false` if no connection can.
+    /// Ensures that the last entry of `next` can be evicted; scans if necessary. Returns false if no connection can be
+    /// evicted.
     fn ensure_candidate(&self, want: NeededResource) -> bool {
         let tick = deadline::tick();
         loop {
@@ -284,11 +287,11 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Scans all connections and stores the oldest evictable connections in `next`. A scan without a result is not
-    /// repeated in the same tick.
+    /// Scans all connections and stores the oldest evictable ones in `next`. Returns false if there are none, or if a
+    /// scan found none in the same tick.
     fn collect_candidates(&self, want: NeededResource) -> bool {
         let now = deadline::tick();
-        // A connection evictable for memory is also evictable for a seat, but not vice versa.
+        // A connection that is evictable for memory is also evictable for a slot, but not vice versa.
         if [NeededResource::Seats, want]
             .iter()
             .any(|of| self.0.last_failed_scan[*of as usize].get() == Some(now))
@@ -329,7 +332,7 @@ enum NeededResource {
     Memory,
 }
 
-/// Returns whether a waiting connection has waited long enough to be evicted.
+/// Returns true if a connection that has waited since `activity` may be evicted to free `want`.
 fn is_evictable(activity: Activity, waiting: AwaitedEvent, now: u32, want: NeededResource) -> bool {
     let waited = now.wrapping_sub(activity.since()).cast_signed();
     match (waiting, want) {
@@ -340,7 +343,7 @@ fn is_evictable(activity: Activity, waiting: AwaitedEvent, now: u32, want: Neede
 }
 
 impl LimiterClient {
-    /// Returns the activity, the awaited event and the number of the connection; `None` if it has no seat or is busy.
+    /// Returns the activity, the awaited event and the number of the connection; `None` if it has no slot or is busy.
     fn activity(&self) -> Option<(Activity, AwaitedEvent, u64)> {
         let connection = self.connection.upgrade().filter(|_| self.is_seated)?;
         let activity = connection.activity.get();
@@ -371,14 +374,14 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// Counts a client's connection while it is driven.
+/// Slot and registration of a client connection while its driver runs. Dropping it frees both.
 pub(crate) struct ClientGuard {
     seats: Rc<LimiterState>,
     at: usize,
 }
 
 impl ClientGuard {
-    /// Takes a seat for a client without a check; its listener checks that a seat is free.
+    /// Registers a client connection and occupies a slot without a check: the listener has checked that a slot is free.
     pub(crate) fn new(seats: &ConnectionLimiter, connection: &Rc<Connection>) -> Self {
         let inner = &seats.0;
         inner.occupy();

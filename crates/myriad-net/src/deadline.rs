@@ -1,8 +1,8 @@
-//! Coarse deadlines for connections: one slot per deadline, checked by one task per worker.
+//! Coarse deadlines of connections, kept in one table per worker and checked by one task.
 //!
-//! A runtime timer costs a registration per request, and several per request on a keep-alive connection. Time-outs of
-//! an HTTP server are seconds long and rarely expire, so arming a slot is one store. One task scans the slots every
-//! [`TICK_MS`]: ten thousand slots are 40 KB of contiguous memory, some microseconds per scan.
+//! A timer of the runtime would cost several registrations per request. Timeouts of an HTTP server last seconds and
+//! rarely expire, so setting a deadline here is a single store. A task scans the slots every [`TICK_MS`]: ten thousand
+//! slots are 40 KB of contiguous memory, which takes some microseconds.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// Interval between scans of the slots, in milliseconds. A deadline expires at most two intervals late.
+/// Interval between scans, in milliseconds. A deadline expires at most two intervals late.
 pub const TICK_MS: u64 = 50;
 const OFF: u32 = u32::MAX;
 
@@ -59,13 +59,13 @@ impl TimerTable {
     }
 }
 
-/// Slot of this thread's table. Dropping it frees the slot.
+/// Deadline that can be set repeatedly: a slot in the table of this thread. Dropping it frees the slot.
 pub struct Deadline {
     slot: u32,
 }
 
 impl Deadline {
-    /// Allocates a slot, not armed.
+    /// Allocates a slot without setting a deadline.
     pub fn new() -> Self {
         TABLE.with(|table| {
             let slot = table.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -77,11 +77,11 @@ impl Deadline {
         })
     }
 
-    /// Arms the slot to expire `ms` milliseconds from now; 0 disarms it. Returns the current tick.
+    /// Sets the deadline to `ms` milliseconds from now; 0 clears it. Returns the current tick.
     pub fn set(&self, ms: u64) -> u32 {
         TABLE.with(|table| {
             if ms != 0 && table.armed.get() == 0 {
-                // The tick is not updated while no slot is armed.
+                // The tick is not updated while no deadline is set.
                 table.tick.set(table.now_tick());
             }
             let ticks = (ms.div_ceil(TICK_MS) + 1).min(u64::from(u32::MAX / 2)) as u32;
@@ -102,13 +102,12 @@ impl Deadline {
         })
     }
 
-    /// Disarms the slot.
+    /// Clears the deadline; it is then no longer expired.
     pub fn clear(&self) {
         self.set(0);
     }
 
-    /// Returns ready once the deadline has expired. Wakes the task of `cx` when it expires, when the worker starts to
-    /// drain, and on [`start_epoch`].
+    /// Returns ready once the deadline has expired. Wakes the task of `cx` on expiry, [`drain`] and [`start_epoch`].
     pub fn poll_expired(&self, cx: &Context<'_>) -> Poll<()> {
         TABLE.with(|table| {
             let state = &mut table.state.borrow_mut()[self.slot as usize];
@@ -142,23 +141,23 @@ impl Drop for Deadline {
     }
 }
 
-/// Returns the number of the current tick of [`TICK_MS`] each, counted from the start of the worker.
+/// Returns the number of ticks of [`TICK_MS`] since the table of this thread was created.
 pub(crate) fn tick() -> u32 {
     TABLE.with(|table| {
         if table.armed.get() == 0 {
-            // The tick is not updated while no slot is armed.
+            // The tick is not updated while no deadline is set.
             table.tick.set(table.now_tick());
         }
         table.tick.get()
     })
 }
 
-/// Returns whether this worker drains: idle connections close, busy connections close after their response.
+/// Returns true if this worker drains: idle connections close, busy connections close after their response.
 pub fn draining() -> bool {
     TABLE.with(|table| table.draining.get())
 }
 
-/// Starts to drain this worker and wakes all connections.
+/// Puts this worker into draining and wakes all connections.
 pub fn drain() {
     TABLE.with(|table| {
         table.draining.set(true);
@@ -166,13 +165,13 @@ pub fn drain() {
     });
 }
 
-/// Returns the number of configuration reloads of this worker.
+/// Returns the number of configuration reloads that this worker has applied.
 pub fn epoch() -> u32 {
     TABLE.with(|table| table.epoch.get())
 }
 
-/// Records a configuration reload and wakes all connections. Connections that can request their clients to reconnect
-/// without loss do so.
+/// Records a configuration reload and wakes all connections. HTTP/2 and HTTP/3 connections then ask their clients to
+/// reconnect.
 pub fn start_epoch() {
     TABLE.with(|table| {
         table.epoch.set(table.epoch.get().wrapping_add(1));
@@ -180,7 +179,7 @@ pub fn start_epoch() {
     });
 }
 
-/// Runs the table of this thread and never returns. Spawned once per worker when the worker starts.
+/// Scans the table of this thread; never returns. Spawned once when a worker starts.
 pub async fn run() {
     let table = TABLE.with(Rc::clone);
     loop {

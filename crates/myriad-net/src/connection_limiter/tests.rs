@@ -6,7 +6,7 @@ fn client(id: u64) -> Rc<Connection> {
     Connection::new(id, 0, ClientAddress::Unix, ClientSocket::none())
 }
 
-/// Creates clients with these numbers, which started to wait in this order.
+/// Creates idle clients with these numbers as connection numbers and increasing start ticks.
 fn clients(seats: &ConnectionLimiter, ids: std::ops::Range<u64>) -> Vec<(Rc<Connection>, ClientGuard)> {
     ids.map(|id| {
         let connection = client(id);
@@ -157,7 +157,7 @@ fn without_memory_new_connection_requires_eviction() {
 #[test]
 fn without_memory_some_new_connections_are_admitted_without_eviction() {
     crate::memory::set_stage(myriad_base::memory::PressureStage::Refusing);
-    // An eighth of the seats, 64 at least, but no more than the seats of clients.
+    // The limit is an eighth of the slots, at least 64, but no more than the slots of clients.
     for (most, let_in) in [(1000, 125), (100, 64), (32, 28)] {
         let seats = ConnectionLimiter::new(most);
         let mut all = Vec::new();
@@ -186,7 +186,7 @@ fn a_walk_in_vain_for_memory_does_not_keep_others_from_a_seat() {
     }
     seats.free_descriptors(1);
     assert_eq!(gone(&all).len(), 1);
-    // No connection could be evicted for a seat, so none can be for memory: the scan is not repeated.
+    // A failed scan for a slot also rules out an eviction for memory: the scan is not repeated.
     let tick = deadline::tick();
     all[5].0.activity.set(Activity::idle(tick.wrapping_sub(REST_TICKS.cast_unsigned()), 0));
     let relieved = seats.evict_for_memory(5);

@@ -1,9 +1,9 @@
-//! Wait before the server closes a connection whose last response was sent completely.
+//! Waits between the last response of a connection and its close.
 //!
-//! The wait is for the lines of unbuffered access logs, which are in the file when the connection closes, as in nginx,
-//! and for the refresh of the stale page that was the response: most refreshes take some milliseconds, so a client that
-//! reconnects at once gets the new page. nginx waits for both without a limit; here both waits are bounded. Only a
-//! client that reads until the connection closes can observe them.
+//! There are two reasons. Lines of unbuffered access logs are written before the connection closes, as in nginx. And if
+//! the response was stale, its refresh often takes only some milliseconds: a client that reconnects gets the new
+//! response. nginx waits for both without a limit. Here the refresh delays the close by at most [`MOST`], and the log
+//! by at most the connection of the client. Only clients that read until the connection closes notice the wait.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -12,11 +12,11 @@ use std::time::Duration;
 use crate::connection::Connection;
 use crate::service::PostResponseWork;
 
-/// Maximum delay of a close by a refresh.
+/// Maximum delay of a close by a running refresh.
 const MOST: Duration = Duration::from_millis(40);
 
-/// Waits until the lines of the exchanges are logged, but only while the client is connected. The connection counts as
-/// idle.
+/// Waits until the access log lines of the connection's exchanges are written, or the client disconnects. The
+/// connection counts as idle meanwhile.
 pub(crate) async fn wait_until_logged(connection: &Connection, mut logged: PostResponseWork) {
     connection.mark_idle();
     poll_fn(|cx| match logged.as_mut().poll(cx) {
@@ -26,7 +26,7 @@ pub(crate) async fn wait_until_logged(connection: &Connection, mut logged: PostR
     .await;
 }
 
-/// Waits for a refresh after the response, for at most [`MOST`] and only while the client is connected.
+/// Waits for the refresh that the response started, for at most [`MOST`] and while the client is connected.
 pub(super) async fn wait_for_refresh(connection: &Connection, mut behind: PostResponseWork) {
     let over = poll_fn(|cx| match behind.as_mut().poll(cx) {
         Poll::Pending => connection.socket.poll_closed(cx),

@@ -1,4 +1,4 @@
-//! A request and its response.
+//! Processing of one request and its response on an HTTP/1 connection.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -20,26 +20,27 @@ use crate::service::{PostResponseWork, Rejection, Service, ServiceOutcome};
 use crate::test_panic::test_panic;
 use crate::timeouts::Timeouts;
 
-/// Maximum time in milliseconds for reading an unread body to preserve the connection if `lingering_close` is off:
-/// nginx's default of `lingering_time`.
+/// Maximum time in milliseconds for discarding an unread request body so that the connection can stay open, if
+/// `lingering_close` is off. The default of nginx's `lingering_time`.
 const DRAIN_MS: u64 = 30_000;
 
-/// Next state of the connection.
+/// Action of the driver after an exchange.
 pub(super) enum NextState {
     KeepAlive(Box<RequestBuffers>),
     Close,
-    /// Same as [`NextState::Close`], once the work after the response is finished or has timed out.
+    /// Close the connection once the work after the response (such as a refresh) has finished or timed out.
     CloseAfterWork(PostResponseWork),
-    /// The client may still be sending: an immediate close would reset the response in transit.
+    /// Discard input for a while, then close: an immediate close would reset the connection before the client has read
+    /// the response.
     Linger(Timeouts),
 }
 
-/// Properties of the request that the driver needs after the service has taken the head.
+/// Properties of the request that are needed after the service has taken the head.
 struct RequestProperties {
     head_only: bool,
     http11: bool,
     keep_alive: bool,
-    /// Set if the request could not be read: further input is unusable, but must not reset the response.
+    /// Set if the request could not be parsed. The rest of the input is discarded, so that it does not cause a reset.
     rejected: bool,
     bytes: u64,
 }
@@ -56,11 +57,11 @@ impl RequestProperties {
     }
 }
 
-/// State of an exchange after the part that does not wait.
+/// Result of the synchronous part of an exchange.
 pub(super) enum ExchangeStart {
     /// The exchange is finished.
     Done(NextState),
-    /// The exchange continues in a separate future, so that an idle connection does not contain the space for it.
+    /// The exchange continues in a separate, boxed future, so that idle connections reserve no space for it.
     Waiting(Pin<Box<dyn Future<Output = NextState>>>),
 }
 
@@ -73,7 +74,7 @@ impl ExchangeStart {
     }
 }
 
-/// State of an exchange once its head has been read.
+/// Everything an exchange needs once its head has been read.
 struct ExchangeParts<S: Service> {
     service: Rc<S>,
     connection: Rc<Connection>,
@@ -82,7 +83,7 @@ struct ExchangeParts<S: Service> {
     facts: RequestProperties,
 }
 
-/// Processes a request whose head has been read.
+/// Starts the exchange of a request whose head has been read.
 pub(super) fn run<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,
@@ -108,7 +109,7 @@ pub(super) fn run<S: Service>(
     ExchangeParts { service, connection, buffers, body: held, facts }.process_outcome(outcome)
 }
 
-/// Responds to a request that could not be read, then closes.
+/// Responds to a request that could not be read. The connection is closed afterwards.
 pub(super) fn reject<S: Service>(
     service: &Rc<S>,
     connection: &Rc<Connection>,
@@ -136,7 +137,7 @@ impl<S: Service> ExchangeParts<S> {
         }
     }
 
-    /// Sends the response and returns the next state of the connection.
+    /// Sends the response; finishes immediately if it is written at once and the request body is complete.
     fn send_response(self, mut response: Response<S::ExchangeState>) -> ExchangeStart {
         let timeouts = response.timeouts;
         if matches!(response.body, ResponseBody::Tunnel(_)) {
@@ -170,8 +171,8 @@ impl<S: Service> ExchangeParts<S> {
         }
     }
 
-    /// Sends the head, then relays bytes in both directions. If the request's own body is incomplete, the client cannot
-    /// have started to use another protocol, so the connection closes.
+    /// Sends the head of the response, then relays bytes in both directions. If the request body is incomplete, nothing
+    /// is relayed. The connection closes at the end.
     async fn tunnel(mut self, mut response: Response<S::ExchangeState>) -> NextState {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
         response.head.append_lines(b"\r\n");
@@ -243,7 +244,7 @@ impl<S: Service> ExchangeParts<S> {
     }
 }
 
-/// Waits for a response and checks whether the client is still connected. Returns `None` if it has closed.
+/// Waits for the response of the service. Returns `None` if the client disconnects first.
 async fn wait<T>(
     mut future: Pin<Box<dyn Future<Output = Response<T>>>>,
     connection: &Connection,

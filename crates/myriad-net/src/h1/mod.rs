@@ -1,4 +1,12 @@
-//! HTTP/1 driver: reads heads, calls the service, writes responses, and maintains the connection.
+//! HTTP/1 driver: reads request heads, calls the service, writes responses, and keeps the connection open or closes it.
+//!
+//! | file | content |
+//! |---|---|
+//! | `read` | waiting for a request and reading its head |
+//! | `exchange` | one request and its response |
+//! | `send` | writing the response |
+//! | `tunnel` | relay of bytes after a protocol switch |
+//! | `close_wait` | waits before the connection closes |
 //!
 //! ```text
 //!            +------------------------------ keep-alive ------------------------------+
@@ -30,9 +38,10 @@ use crate::tls::{self, HandshakeResult};
 use exchange::NextState;
 use read::HeadResult;
 
-/// Performs the handshake with a client of a TLS port. Returns whether the connection can be served.
+/// Performs the handshake on a TLS port. Returns true if the connection can be served, including plain HTTP (status
+/// 497).
 async fn tls_handshake<S: Service>(service: &S, connection: &Connection) -> bool {
-    // Boxed, so that an idle connection does not contain the space for it.
+    // Boxed, so that idle connections reserve no space for it.
     match Box::pin(tls::accept(&tls::ServiceCallbacks(service), connection)).await {
         HandshakeResult::Secure => {
             service.handshake_over(connection, None);
@@ -54,7 +63,7 @@ async fn tls_handshake<S: Service>(service: &S, connection: &Connection) -> bool
     }
 }
 
-/// Serves one connection until it closes.
+/// Serves one connection until it closes. Switches to the HTTP/2 driver if the client uses HTTP/2.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>) {
     if service.is_secure(connection) && !tls_handshake(&*service, connection).await {
         return;
@@ -90,14 +99,14 @@ pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection
         };
         let logged = service.logged();
         if logged.is_some() || behind.is_some() || linger.is_some() {
-            // Boxed, so that an idle connection does not contain the space for it.
+            // Boxed, so that idle connections reserve no space for it.
             Box::pin(wait_before_close(connection, logged, behind, linger)).await;
         }
         return connection.finish();
     }
 }
 
-/// Waits for the work that delays the close of a connection whose last response was sent.
+/// Waits for the work that delays the close after the last response: log lines, a refresh, and lingering input.
 async fn wait_before_close(
     connection: &Rc<Connection>,
     logged: Option<PostResponseWork>,

@@ -14,17 +14,18 @@ use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 
 pub(super) enum HeadResult {
-    /// The client or a time-out closed the connection.
+    /// The connection is to be closed without a response: the client closed it, a timeout expired, or the worker
+    /// drains.
     Closed,
-    /// A complete head; bytes past it remain in the input.
+    /// A complete request head. Bytes after the head remain in the input.
     Request(Box<RequestBuffers>),
-    /// Not a valid request.
+    /// The request is invalid or timed out; an error response is sent.
     Rejected(Box<RequestBuffers>, Rejection),
     /// The client uses HTTP/2 with prior knowledge.
     Http2(Box<RequestBuffers>),
 }
 
-/// Waits for a request head. While no byte has arrived, the returned future contains no buffer.
+/// Reads a request head. `carried` contains pipelined input. The future holds no buffer while no byte has arrived.
 pub(super) async fn read_head<S: Service>(
     service: &S,
     connection: &Connection,
@@ -42,12 +43,12 @@ pub(super) async fn read_head<S: Service>(
     poll_fn(|cx| reader.poll(service, connection, cx)).await
 }
 
-/// Returns the minimum rate for clients whose server is not known yet.
+/// Returns the minimum rate that applies before the request's server is known.
 fn min_rate<S: Service>(service: &S, connection: &Connection) -> MinRate {
     service.limits(connection).timeouts.min_rate
 }
 
-/// Marks a partial head. Dropping it reports the event that follows, even in a panic.
+/// Counts a partially received head: reports its start when created and its end when dropped, even in a panic.
 struct PartialHeadGuard<'a, S: Service>(&'a S);
 
 impl<'a, S: Service> PartialHeadGuard<'a, S> {
@@ -65,17 +66,17 @@ impl<S: Service> Drop for PartialHeadGuard<'_, S> {
 
 struct HeadReader<'a, S: Service> {
     buffers: Option<Box<RequestBuffers>>,
-    /// Set while a PROXY protocol header is expected.
+    /// Set while a PROXY protocol header is awaited.
     announced: bool,
     /// Set for the first request of the connection.
     first: bool,
-    /// Set once `client_header_timeout` runs.
+    /// Set once the deadline of `client_header_timeout` has been set.
     timed: bool,
-    /// Set once a partial head has been reported.
+    /// Set once a part of a head has arrived.
     began: Option<PartialHeadGuard<'a, S>>,
-    /// Transfer rate of the rest of the head.
+    /// Deadline and transfer rate of the rest of a partial head.
     slow: Option<Box<(Deadline, ClientTimeouts)>>,
-    /// Number of input bytes at the last parse, so that parsing is repeated only with more bytes.
+    /// Number of input bytes at the last parse; parsing is repeated only when there are more.
     parsed: usize,
 }
 

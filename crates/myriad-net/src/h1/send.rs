@@ -1,4 +1,4 @@
-//! Writing of a response: with one `writev` if the whole response is available, otherwise piece by piece.
+//! Writing of responses: with one `writev` if the whole response is available, otherwise piece by piece.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,16 +14,16 @@ use crate::connection::Connection;
 use crate::response::{Response, ResponseBody};
 use crate::response_pacer::ResponsePacer;
 
-/// Maximum number of bytes gathered before a write.
+/// Number of queued bytes at which no more pieces are pulled from a stream before a write.
 const GATHER: usize = 64 * 1024;
-/// Number of bytes up to which a postponed response is buffered, the default of nginx's `postpone_output`.
+/// Number of bytes up to which a postponed response is buffered: the default of nginx's `postpone_output`.
 const POSTPONED: usize = 1460;
 /// Maximum number of file bytes per `sendfile`, so that one fast client does not monopolize the worker.
 const FILE_PIECE: u64 = 512 * 1024;
 /// Maximum number of slices per `writev`.
 const SLICES: usize = 16;
 
-/// Progress of a response.
+/// Result of sending a response: bytes written, and the reason if it is incomplete.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SendProgress {
     /// Size of the head in bytes.
@@ -32,15 +32,17 @@ pub(super) struct SendProgress {
     pub(super) written: u64,
     pub(super) complete: bool,
     pub(super) client_closed: bool,
-    /// Time of the first written byte, in microseconds since the epoch; 0 if the response was written at once.
+    /// Time of the first written byte, in microseconds of the process clock; 0 if the response was written with one
+    /// `writev`.
     pub(super) first_us: u64,
-    /// Set if the client read nothing for `send_timeout`.
+    /// Set if the client accepted no bytes for `send_timeout`.
     pub(super) timed_out: bool,
     /// Set if the client was slower than `client_min_rate`.
     pub(super) too_slow: bool,
 }
 
-/// Completes the head with the fields of the connection. Returns whether the connection stays open.
+/// Completes the head with `Connection`, `Keep-Alive` and `Transfer-Encoding`. Returns whether the connection stays
+/// open; false also if the end of the body can be marked only by closing.
 pub(super) fn complete_head<T>(
     response: &mut Response<T>,
     http11: bool,
@@ -68,7 +70,7 @@ pub(super) fn complete_head<T>(
     keep
 }
 
-/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: [`send_rest`] continues from there.
+/// Tries to send the whole response with one `writev`. Returns `None` if bytes remain: call [`send_rest`] for them.
 pub(super) fn try_send<T>(
     connection: &Connection,
     response: &mut Response<T>,
@@ -112,7 +114,7 @@ pub(super) fn try_send<T>(
     }
 }
 
-/// Sends the rest after [`try_send`].
+/// Sends the part of the response that [`try_send`] has not sent.
 pub(super) async fn send_rest<T>(
     connection: &Connection,
     response: &mut Response<T>,
@@ -133,11 +135,11 @@ pub(super) async fn send_rest<T>(
     .await
 }
 
-/// Data to be sent, in order: the queue, then the file or the stream.
+/// Writer of a response: sends the queue first, then the file or the stream.
 struct ResponseWriter {
     head: u64,
     written: u64,
-    /// Time of the first written byte, in microseconds since the epoch; 0 before.
+    /// Time of the first written byte, in microseconds of the process clock; 0 if none is written.
     first_us: u64,
     queue: VecDeque<Bytes>,
     queued: usize,
@@ -147,9 +149,9 @@ struct ResponseWriter {
     pace: Option<ResponsePacer>,
     /// Time limits of waiting for the client.
     patience: ClientTimeouts,
-    /// Set if the last piece was delayed by the rate limit, not by the client.
+    /// Set if the rate limit, not the client, delayed the last write.
     is_paced: bool,
-    /// Set while no byte has been sent and the response is postponed until enough bytes are gathered.
+    /// Set while the first bytes are held back until enough are gathered (`postpone_output`).
     postponed: bool,
 }
 
@@ -178,7 +180,7 @@ impl ResponseWriter {
         };
         sender.push(Bytes::copy_from_slice(&response.head.text));
         match body {
-            // The sender does not send the data after the head of a tunnel.
+            // The caller relays the bytes after the head of a tunnel.
             ResponseBody::None | ResponseBody::Tunnel(_) => {}
             ResponseBody::Full(bytes) => sender.push(bytes),
             ResponseBody::Parts(parts) => parts.into_iter().for_each(|part| sender.push(part)),
@@ -292,7 +294,7 @@ impl ResponseWriter {
         }
     }
 
-    /// Records the written bytes and stops waiting for the client. Returns `true` if the client is too slow.
+    /// Records `bytes` written bytes and ends the wait for the client. Returns true if the client is too slow.
     fn record_written(&mut self, connection: &Connection, bytes: usize, terms: ClientTimeLimits) -> bool {
         connection.mark_busy();
         self.patience
@@ -303,8 +305,8 @@ impl ResponseWriter {
         SendProgress { too_slow: true, ..self.progress(false, true) }
     }
 
-    /// Stops the postponement once enough bytes or the whole response are available. A response that failed before is
-    /// not sent.
+    /// Ends the postponement once enough bytes or the whole response are available. A response that has failed by then
+    /// is not sent at all.
     fn end_postponement(&mut self) {
         if self.failed {
             self.queue.clear();
@@ -314,7 +316,7 @@ impl ResponseWriter {
             !self.failed && self.queued < POSTPONED && matches!(self.source, WriterSource::Stream { .. });
     }
 
-    /// Pulls the stream until enough bytes are gathered or no more are available.
+    /// Pulls pieces from the stream until enough bytes are queued or no piece is ready.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
             let WriterSource::Stream { body, left } = &mut self.source else { return };
@@ -359,7 +361,7 @@ impl ResponseWriter {
         }
     }
 
-    /// Returns the number of bytes that the rate limit allows to be written now.
+    /// Returns the number of bytes that the rate limit allows to be written now; pending if none.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
         let room = ResponsePacer::poll_room(&mut self.pace, self.written.saturating_sub(self.head), cx);
         self.is_paced = room.is_pending();
@@ -391,7 +393,7 @@ impl ResponseWriter {
         let file = std::os::fd::AsFd::as_fd(&**file);
         let written = ready!(connection.socket.poll_send_file(cx, file, *offset, piece))?;
         if written == 0 {
-            // The file was truncated: the promised length cannot be sent.
+            // The file was truncated, so the announced length cannot be sent.
             return Poll::Ready(Err(std::io::ErrorKind::UnexpectedEof.into()));
         }
         *offset += written as u64;

@@ -1,4 +1,4 @@
-//! Connection switched to another protocol (101, RFC 9110 section 7.8): bytes are relayed in both directions.
+//! Relay of bytes after a connection has switched to another protocol (101, RFC 9110 section 7.8).
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -18,11 +18,11 @@ use crate::response::{Duplex, Tunnel};
 const BUFFER: usize = 16 * 1024;
 
 thread_local! {
-    /// Deadlines that close the tunnels of this worker.
+    /// Deadlines of the open tunnels of this worker, set by [`close_tunnels`].
     static ENDS: RefCell<Vec<Weak<Deadline>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Closes the current tunnels of this worker in `after_ms` milliseconds.
+/// Closes the open tunnels of this worker after `after_ms` milliseconds.
 pub fn close_tunnels(after_ms: u64) {
     ENDS.with_borrow(|ends| {
         for end in ends.iter().filter_map(Weak::upgrade) {
@@ -31,11 +31,11 @@ pub fn close_tunnels(after_ms: u64) {
     });
 }
 
-/// Creates a deadline that is set by [`close_tunnels`].
+/// Creates the deadline of a new tunnel; [`close_tunnels`] sets it.
 pub(crate) fn tunnel_deadline() -> Rc<Deadline> {
     let end = Rc::new(Deadline::new());
     ENDS.with_borrow_mut(|ends| {
-        // Only when the vector is full, so that a new tunnel does not require a scan of ten thousand others.
+        // Removed only when the vector is full, so that a new tunnel rarely scans all others.
         if ends.len() == ends.capacity() {
             ends.retain(|end| end.strong_count() > 0);
         }
@@ -44,7 +44,7 @@ pub(crate) fn tunnel_deadline() -> Rc<Deadline> {
     end
 }
 
-//   Open ──▶ Ended     no more bytes from this side; received bytes are still relayed
+//   Open ──▶ Ended     no more bytes arrive from this side; bytes already received are still relayed
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TunnelSide {
     Open,
@@ -64,10 +64,10 @@ struct TunnelRelay {
     delivered: u64,
 }
 
-/// Relays bytes until one side closes or a time-out expires. Returns the number of bytes sent to the client.
+/// Relays bytes until one side closes or a timeout expires. Returns the number of bytes sent to the client.
 ///
-/// `early` contains the client's bytes after its request. Silence on both sides counts against the origin's read
-/// time-out, a side that accepts no bytes against its own send time-out.
+/// `early` contains bytes that the client sent after its request. `tunnel.read_ms` limits the silence of both sides. If
+/// the client accepts no bytes, `client_send_ms` applies; if the origin accepts none, `tunnel.send_ms`.
 pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], client_send_ms: u64) -> u64 {
     let Tunnel { stream, leftover, read_ms, send_ms } = tunnel;
     let (up, down) = (BytesMut::from(early), BytesMut::from(&leftover[..]));
@@ -100,7 +100,8 @@ pub(super) async fn run(connection: &Connection, tunnel: Tunnel, early: &[u8], c
     passing.delivered
 }
 
-/// Runs a deadline while bytes wait for a side that accepts none.
+/// Sets the deadline when bytes start to wait for a side that accepts none, and clears it when no bytes wait. `runs` is
+/// true while it is set.
 fn run_deadline(deadline: &Deadline, waits: bool, runs: &mut bool, ms: u64) {
     if !waits {
         deadline.clear();
@@ -116,7 +117,7 @@ enum TunnelStep {
 }
 
 impl TunnelRelay {
-    /// Transfers the available bytes in both directions.
+    /// Transfers the available bytes in both directions; pending if there are none.
     fn step(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Poll<TunnelStep> {
         let read = [self.read_origin(cx), self.read_client(connection, cx)];
         let written = [self.write_client(connection, cx), self.write_origin(cx)];
@@ -166,7 +167,7 @@ impl TunnelRelay {
         count > 0
     }
 
-    /// Returns whether bytes were written; an error if that side has closed.
+    /// Writes bytes to the client. Returns true if any were written, `Err` if the connection is broken.
     fn write_client(&mut self, connection: &Connection, cx: &mut Context<'_>) -> Result<bool, ()> {
         if self.down.is_empty() {
             return Ok(false);
