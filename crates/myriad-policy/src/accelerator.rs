@@ -1,6 +1,7 @@
-//! Fields of an origin for accelerators only: `X-Accel-Expires`, and if the configuration announces support for them,
-//! `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). The first field in this order
-//! applies. `Cache-Control` and `Expires` are then only for browsers, except that `private` still protects visitors.
+//! Response fields by which an origin controls only accelerators: `X-Accel-Expires`, and if the configuration announces
+//! support for them, `X-LiteSpeed-Cache-Control` and `Surrogate-Control` (W3C Edge Architecture 1.0 §2.3). The first
+//! field in this order applies. `Cache-Control` and `Expires` then only control browsers, except that `private` still
+//! prevents storing.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
@@ -8,8 +9,8 @@ use myriad_http::{Fields, Known};
 use crate::validity::{ValiditySource, positive, x_accel_expires};
 use crate::{CachePolicy, StoreRefusal};
 
-/// Returns the time until which a response is fresh by a field for accelerators, in ms since the epoch, or the reason
-/// why it is not stored; `None` without such a field.
+/// Returns the time until which a response is fresh according to the first field for accelerators (ms since the epoch)
+/// and that field, or the reason why the response is not stored; `None` if no such field defines a validity.
 pub(crate) fn fresh_until(
     fields: &Fields,
     rules: &CachePolicy,
@@ -26,8 +27,8 @@ pub(crate) fn fresh_until(
     Some(valid.map(|valid| (now.saturating_add(valid), ValiditySource::Accelerator)))
 }
 
-/// Returns the time after its validity during which a response may be served stale by such a field, in ms: the `+` part
-/// of `max-age=60+600`.
+/// Returns for how long after its validity a response may be served stale according to `Surrogate-Control`, in ms: the
+/// `+600` of `max-age=60+600`. Returns 0 without it, or if the field is not announced.
 pub(crate) fn stale_ms(fields: &Fields, rules: &CachePolicy) -> u64 {
     surrogate(fields, rules).map_or(0, |said| said.stale.saturating_mul(1000))
 }
@@ -35,9 +36,9 @@ pub(crate) fn stale_ms(fields: &Fields, rules: &CachePolicy) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct AcceleratorControl {
     no_store: bool,
-    /// In seconds.
+    /// `max-age` (or `s-maxage`), in seconds.
     max_age: Option<u64>,
-    /// In seconds.
+    /// Time after `max-age` during which stale responses are allowed, in seconds.
     stale: u64,
 }
 

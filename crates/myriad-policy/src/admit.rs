@@ -13,28 +13,27 @@ use crate::{CachePolicy, StoreRefusal, UseStale, VaryError, VaryRule, rfc9111};
 pub struct ResponseFacts<'a> {
     /// Status of the response.
     pub status: u16,
-    /// Header fields of the response, as sent by the origin.
+    /// Response header fields, as sent by the origin.
     pub fields: &'a Fields,
     /// Method sent to the origin, after `proxy_cache_convert_head`.
     pub method: Method,
-    /// True if the sent request had `Authorization`.
+    /// True if the request to the origin had `Authorization`.
     pub authorization: bool,
-    /// True if the sent request had a personal cookie.
+    /// True if the request to the origin had a personal cookie.
     pub personal: bool,
-    /// True if the sent request had a cookie that is not part of the key.
+    /// True if the request to the origin had a cookie that is not part of the key.
     pub cookies: bool,
     /// True if a `*_no_cache` condition is neither empty nor `0`.
     pub no_cache: bool,
-    /// True if the response is a part (206) whose range is in the key (`slice`), so that it is stored as a separate
-    /// page.
+    /// True if the range is part of the key (`slice`), so that a 206 is stored as a page of its own.
     pub piece: bool,
-    /// Number of requests for the key, including this request.
+    /// Number of requests for the key so far, including this request (`*_cache_min_uses`).
     pub uses: u64,
     /// True if a page with a status below 500 is stored under the key and is fresh or within its grace period.
     pub usable_page: bool,
-    /// True if [`is_large_request`](crate::is_large_request) applies to the sent request.
+    /// True if [`is_large_request`](crate::is_large_request) holds for the request to the origin.
     pub large_request: bool,
-    /// Time until the response head arrived, in ms (RFC 9111 §4.2.3).
+    /// Time between the request to the origin and the response head, in ms (RFC 9111 §4.2.3).
     pub delay_ms: u64,
 }
 
@@ -43,26 +42,31 @@ pub struct ResponseFacts<'a> {
 pub enum Admission {
     /// The response is stored, without the fields that [`StoredFields`](crate::StoredFields) drops.
     Store(Lifetime),
-    /// The response is not stored, and waiting requests are released immediately.
+    /// The response is not stored, and requests waiting for it stop waiting.
     Refuse(StoreRefusal),
 }
 
 /// Validity of a stored page. Times are in ms since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// The page is fresh before this time, which may be in the past when the page is stored.
+    /// The page is fresh before this time. The time may be in the past even for a newly stored page (`X-Accel-Expires`,
+    /// `cache_rfc9111`).
     pub fresh_until: u64,
-    /// Before this time, the origin allows stale responses during a refresh (`stale-while-revalidate`).
+    /// Before this time, the origin allows the stale page during a refresh (`stale-while-revalidate`); equal to
+    /// `fresh_until` if it does not.
     pub stale_updating_until: u64,
-    /// Before this time, the origin allows stale responses after a failed refresh (`stale-if-error`).
+    /// Before this time, the origin allows the stale page after a failed refresh (`stale-if-error`); equal to
+    /// `fresh_until` if it does not.
     pub stale_error_until: u64,
     /// True if the page must never be served stale.
     pub must_revalidate: bool,
-    /// Original validity, in ms.
+    /// Validity when the page was stored or last validated, in ms. A 304 without a validity renews the page for this
+    /// time.
     pub valid_ms: u64,
     /// Source of the validity.
     pub source: ValiditySource,
-    /// Time when the origin generated the page, in ms since the epoch, for `Age`; `None` if it is the time of arrival.
+    /// Time when the origin generated the page, in ms since the epoch, to calculate `Age`; `None` if that is the time
+    /// of arrival.
     pub born: Option<u64>,
 }
 
@@ -83,14 +87,15 @@ impl Lifetime {
         self.fresh_until.saturating_add(grace_ms).max(by_origin)
     }
 
-    /// Returns the lifetime of a page that a soft purge expires at `at`, in ms since the epoch, if it is fresh until
-    /// then. The lengths of the stale periods do not change.
+    /// Returns this lifetime after a soft purge at `at` (ms since the epoch): a page that would be fresh longer expires
+    /// at `at`. The lengths of the stale periods do not change.
     #[must_use]
     pub fn expired_by(&self, at: u64) -> Lifetime {
         self.moved(self.fresh_until.min(at))
     }
 
-    /// Returns this lifetime for a clock that is `ms` ahead. The value 0 is not a time and does not change.
+    /// Returns this lifetime with all times moved by `ms`, for a clock that differs by `ms`. A time of 0 means "never"
+    /// and does not change.
     #[must_use]
     pub fn shifted(&self, ms: i64) -> Lifetime {
         let shifted = |time: u64| if time == 0 { 0 } else { time.saturating_add_signed(ms) };
@@ -103,7 +108,7 @@ impl Lifetime {
         }
     }
 
-    /// Returns this lifetime with its periods starting at `now`.
+    /// Returns this lifetime restarted at `now`: fresh for `valid_ms`, and then stale periods of the same lengths.
     fn renewed(&self, now: u64) -> Lifetime {
         Lifetime { born: self.born.map(|_| now), ..self.moved(now.saturating_add(self.valid_ms)) }
     }
@@ -127,13 +132,13 @@ pub fn admit(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Adm
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }
 
-/// Returns the lifetime that a stored page receives from a 304 to a conditional refresh (RFC 9111 §4.3.4,
-/// `*_cache_revalidate`).
+/// Decides about a stored page after a 304 to a conditional refresh (RFC 9111 §4.3.4, `*_cache_revalidate`): `Store`
+/// with its new lifetime, or a refusal.
 ///
 /// `response` contains the fields of the 304 and the status of the stored page; its `no_cache`, `uses` and
 /// `usable_page` are ignored. A 304 without a validity renews the original validity of the page. After a refusal the
 /// page remains expired. nginx still serves it to this request, which is correct unless the refusal [protects
-/// visitors](Refusal::protects_visitors).
+/// visitors](StoreRefusal::protects_visitors).
 pub fn revalidated(
     response: &ResponseFacts<'_>,
     stored: &Lifetime,
@@ -187,9 +192,10 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Resu
     })
 }
 
-/// Returns the validity that `*_cache_negative` gives to a response that forbids storing or has no validity. Such a
-/// response is never served stale, so that a page published at its address appears as soon as the validity expires.
-/// `X-Accel-Expires: 0` is obeyed. The rules that protect visitors, including `private`, are checked before.
+/// Returns the validity by `*_cache_negative` for a listed status whose response forbids storing or has no validity;
+/// otherwise returns `why`. The page is never served stale, so that a page published later at the URL appears as soon
+/// as the validity expires. `X-Accel-Expires: 0` still prevents storing. Rules that protect visitors, including
+/// `private`, are checked before.
 fn negative(
     status: u16,
     why: StoreRefusal,
@@ -213,8 +219,8 @@ fn negative(
     })
 }
 
-/// Returns whether an application that uses LiteSpeed's fields marks a page as private, or as varying by a cookie for
-/// groups of visitors. The key does not contain that cookie.
+/// Returns whether a response's LiteSpeed fields forbid sharing it: it is private or uncacheable, or varies by a cookie
+/// for groups of visitors (`X-LiteSpeed-Vary`) that is not part of the key.
 fn is_litespeed_private(fields: &Fields) -> bool {
     if fields.has(Known::XLiteSpeedVary) {
         return true;
@@ -223,7 +229,8 @@ fn is_litespeed_private(fields: &Fields) -> bool {
     control.no_store || control.no_cache || is_private(&control)
 }
 
-/// Checks the rules that protect the pages of a visitor from others, and `Vary`, which has the same effect.
+/// Checks all rules that keep a response for one visitor from being served to others: method, personal data,
+/// `Authorization`, cookies and `Vary`.
 fn protects_visitors(response: &ResponseFacts<'_>, rules: &CachePolicy) -> Result<(), StoreRefusal> {
     let fields = response.fields;
     if response.method == Method::Head || !rules.methods.contains(response.method) {
@@ -258,23 +265,22 @@ fn protects_visitors(response: &ResponseFacts<'_>, rules: &CachePolicy) -> Resul
     }
 }
 
-/// Returns whether the cookies of a response may be omitted from its stored page: each cookie matches
-/// `impersonal_cookies`, and the origin received no cookie, so that the response belongs to no particular visitor. RFC
-/// 9111 §7.3 leaves storing a response with `Set-Cookie` to `Cache-Control`.
+/// Returns whether a response with `Set-Cookie` may be stored without its cookies: each matches `impersonal_cookies`,
+/// and the request to the origin had no cookie outside the key, so that the response belongs to no particular visitor.
+/// RFC 9111 §7.3 leaves storing such a response to `Cache-Control`.
 fn may_drop_cookie(response: &ResponseFacts<'_>, rules: &CachePolicy) -> bool {
     !response.cookies && response.fields.known_all(Known::SetCookie).all(|value| rules.impersonal.sets(value))
 }
 
-/// Returns whether a response invalidates the stored page: its status is 2xx to 4xx, and it was not stored for a reason
-/// that applies to all visitors.
+/// Returns whether a response that was not stored invalidates the stored page: its status is 2xx to 4xx, and the reason
+/// against storing applies to all visitors.
 ///
-/// `of_the_answer` is true if a [`StoreRefusal::NoCache`] is due to a condition that only depends on the response. `own` is
-/// true if the request bypassed the cache by a condition or had `Authorization`: the response may be specific to the
-/// visitor, but 404 and 410 still mean that the page does not exist.
+/// `of_the_answer` is true if a [`StoreRefusal::NoCache`] is due to a condition that depends only on the response.
+/// `own` is true if the request bypassed the cache by a condition or had `Authorization`: the response may then be
+/// specific to the visitor, and only 404 and 410 invalidate, because they mean that the page does not exist.
 ///
 /// Statuses about errors in the request ([`is_request_error`], and 406, 408, 421, 422, 425, 426, 428, 429: RFC 9110
-/// §15.5, RFC 6585) do not concern the page. Otherwise, any client could send such a request and remove the page for
-/// all.
+/// §15.5, RFC 6585) never invalidate. Otherwise, any client could remove a page for all by sending such a request.
 pub fn invalidates_stored_page(status: u16, refusal: StoreRefusal, of_the_answer: bool, own: bool) -> bool {
     let finds_fault =
         is_request_error(status) || matches!(status, 406 | 408 | 421 | 422 | 425 | 426 | 428 | 429);
@@ -285,12 +291,13 @@ pub fn invalidates_stored_page(status: u16, refusal: StoreRefusal, of_the_answer
     of_the_page && (!own || matches!(status, 404 | 410))
 }
 
-/// Returns whether a response to a request with `Authorization` may be shared (RFC 9111 §3.5).
+/// Returns whether a response to a request with `Authorization` may be shared: it has `public`, `s-maxage` or
+/// `must-revalidate` (RFC 9111 §3.5).
 fn allows_sharing(control: &CacheControl) -> bool {
     control.public || control.s_maxage.is_some() || control.must_revalidate
 }
 
-/// Returns whether the status is final and not a partial response or a 304 (RFC 9111 §3).
+/// Returns whether the status is final (200 to 599) and neither a partial response nor a 304 (RFC 9111 §3).
 fn is_whole_page(status: u16) -> bool {
     (200..600).contains(&status) && status != 206 && status != 304
 }

@@ -1,16 +1,16 @@
-//! `X-Myriad-State`: state of an application, reported in its responses to an accelerator.
+//! `X-Myriad-State`: response field by which an application reports its state to Myriad.
 
 use myriad_http::Fields;
 
 /// Name of the field, in lower case. Clients never receive it.
 pub const STATE_FIELD: &[u8] = b"x-myriad-state";
 
-/// State of an application.
+/// State that an application reports with a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationState {
-    /// The application closed the site deliberately: its 503 is shown, and no stale page replaces it.
+    /// The application closed the site deliberately: its 503 is sent to the client, not a stale page instead.
     pub maintenance: bool,
-    /// The response stops before it is complete: it is forwarded and not stored.
+    /// The response is truncated (generated incompletely): it is sent to the client and not stored.
     pub incomplete: bool,
 }
 

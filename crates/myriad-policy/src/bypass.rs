@@ -1,6 +1,6 @@
 //! Decides whether a request may use the cache.
 //!
-//! `Cache-Control` or `Pragma` of the client never bypass the cache. Otherwise, any client could cause work for the
+//! `Cache-Control` or `Pragma` of the client never bypass the cache; otherwise, any client could cause work for the
 //! origin.
 
 use myriad_http::{Fields, Known, Method};
@@ -10,9 +10,9 @@ use crate::{CachePolicy, CacheStatus};
 /// Facts that decide whether a request uses the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFacts<'a> {
-    /// Method of the client.
+    /// Method of the client's request.
     pub method: Method,
-    /// Header fields of the client.
+    /// Header fields of the client's request.
     pub fields: &'a Fields,
     /// True if the request has a body.
     pub has_body: bool,
@@ -25,16 +25,16 @@ pub struct RequestFacts<'a> {
 pub enum BypassReason {
     /// The method is not in `*_cache_methods`.
     Method,
-    /// The request has a body, which has no defined meaning for GET or HEAD (RFC 9110 §9.3.1). The application may use
-    /// it, and it is not part of the key.
+    /// The request has a body, and its method is not POST. Such a body has no defined meaning (RFC 9110 §9.3.1), but
+    /// the application may read it, and it is not part of the key.
     Body,
-    /// The request has `Authorization`, which is not part of the key.
+    /// The request has `Authorization`, which is not part of the key, and `cache_rfc9111` is off.
     Authorization,
-    /// The request is an upgrade to another protocol on this connection (RFC 9110 §7.8).
+    /// The request asks for an upgrade to another protocol than `h2c` (RFC 9110 §7.8).
     Upgrade,
     /// The request has a personal cookie.
     PersonalCookie,
-    /// `*_cache_bypass`.
+    /// A `*_cache_bypass` condition is true.
     Condition,
 }
 
@@ -51,7 +51,7 @@ impl BypassReason {
         }
     }
 
-    /// Returns `$upstream_cache_status`. As in nginx, it is empty if the method is not cached.
+    /// Returns the value of `$upstream_cache_status`; `None` if the method is not cached, where nginx leaves it empty.
     pub const fn status(self) -> Option<CacheStatus> {
         match self {
             BypassReason::Method => None,
@@ -59,15 +59,15 @@ impl BypassReason {
         }
     }
 
-    /// Returns whether the response may still be stored. `*_cache_bypass` only skips the lookup, as documented by
-    /// nginx, and `*_no_cache` prevents storing. All other reasons prevent both.
+    /// Returns whether the response may still be stored: only after [`BypassReason::Condition`], because
+    /// `*_cache_bypass` only skips the lookup, as in nginx. All other reasons prevent lookup and storing.
     pub const fn may_store(self) -> bool {
         matches!(self, BypassReason::Condition)
     }
 }
 
-/// Returns the reason why this request must not use the cache; `None` if it may. Takes a few nanoseconds without a
-/// `Cookie`.
+/// Returns the reason why this request must not use the cache; `None` if it may. Takes a few nanoseconds for a request
+/// without `Cookie`.
 pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassReason> {
     if !rules.methods.contains(request.method) {
         return Some(BypassReason::Method);
@@ -75,7 +75,8 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassR
     if request.has_body && request.method != Method::Post {
         return Some(BypassReason::Body);
     }
-    // By RFC 9111 §3.5, the response may allow sharing. Without `cache_rfc9111`, such requests always bypass the cache.
+    // With `cache_rfc9111`, the response decides whether it may be shared (RFC 9111 §3.5); otherwise the request
+    // bypasses.
     if request.fields.has(Known::Authorization) && !rules.authorization_in_key && !rules.rfc9111 {
         return Some(BypassReason::Authorization);
     }
@@ -88,14 +89,14 @@ pub fn bypass(request: &RequestFacts<'_>, rules: &CachePolicy) -> Option<BypassR
     request.cache_bypass.then_some(BypassReason::Condition)
 }
 
-/// Returns whether the request has a personal cookie. HTTP/2 sends cookies in several fields (RFC 9113 §8.2.3), so all
-/// are checked.
+/// Returns whether the request has a personal cookie. HTTP/2 may split cookies into several fields (RFC 9113 §8.2.3),
+/// so all are checked.
 fn carries_personal_cookie(fields: &Fields, rules: &CachePolicy) -> bool {
     fields.known_all(Known::Cookie).any(|cookies| rules.personal.matches_cookie_header(cookies).is_some())
 }
 
-/// Returns whether the request is an upgrade. `h2c` alone may be ignored (RFC 9110 §7.8), and some clients send it by
-/// default.
+/// Returns whether the request asks for an upgrade to a protocol other than `h2c`. A server may ignore `h2c` (RFC 9110
+/// §7.8), which some clients send by default.
 fn wants_upgrade(fields: &Fields) -> bool {
     let protocols = fields.known_all(Known::Upgrade).flat_map(|value| value.split(|byte| *byte == b','));
     protocols.map(<[u8]>::trim_ascii).any(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"h2c"))

@@ -1,12 +1,12 @@
-//! Decides whether a client retains a cookie that was not sent to the origin.
+//! Decides whether a `Set-Cookie` of a shared fetch would overwrite a cookie that the client already has.
 
 use myriad_http::{Fields, Known, uri};
 
 use crate::CachePolicy;
 
-/// Returns whether the client that triggered a shared fetch retains its cookie: the cookie matches
-/// `impersonal_cookies`, and the request contains it, but it was not sent to the origin. The origin therefore set the
-/// cookie as for a first visit. Forwarding it would reset, for example, a consent.
+/// Returns whether the client keeps its own cookie, so that this `Set-Cookie` of a shared fetch must not be forwarded:
+/// the cookie matches `impersonal_cookies`, and the client's request contains it, but the request to the origin did
+/// not. The origin therefore set the cookie as for a first visit; forwarding it would reset, for example, a consent.
 pub fn client_retains_cookie(request: &Fields, set_cookie: &[u8], rules: &CachePolicy) -> bool {
     let name = set_cookie.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default().trim_ascii();
     rules.shared_fetch.hides_cookies(request)

@@ -1,11 +1,12 @@
 //! Device class of a visitor, for pages that differ between phones and desktop computers.
 //!
 //! A literal implementation of `Vary: User-Agent` creates a variant for every browser version. Applications that send
-//! it check for a few words, so a class based on these words is sufficient to distinguish their pages.
+//! it search for a few words, so classes based on the same words suffice to distinguish their pages.
 
 use myriad_http::{Fields, Known};
 
-/// Class of device. The words are those used by WordPress (`wp_is_mobile`) and common cache plugins.
+/// Device class of a visitor, derived from the words for which WordPress (`wp_is_mobile`) and common cache plugins
+/// search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceClass {
     /// All other devices, including crawlers.
@@ -35,11 +36,11 @@ impl DeviceClass {
         }
     }
 
-    /// Field in which browsers send whether they run on a phone (User-Agent Client Hints), `?1` or `?0`.
+    /// Name of the field in which browsers send `?1` on a phone, otherwise `?0` (User-Agent Client Hints).
     pub(crate) const HINT: &'static [u8] = b"sec-ch-ua-mobile";
 
-    /// Returns a `User-Agent` that represents the class. It is sent to origins for pages shared within the class, so
-    /// that an unusual agent, such as that of a scanner, does not influence the pages of others.
+    /// Returns the `User-Agent` sent to origins for pages shared within the class, instead of the client's, so that an
+    /// unusual agent, such as that of a scanner, does not influence pages served to others.
     pub const fn user_agent(self) -> &'static [u8] {
         match self {
             Self::Desktop => {
@@ -54,8 +55,8 @@ impl DeviceClass {
         }
     }
 
-    /// Returns the value of `Sec-CH-UA-Mobile` if it contradicts the class. WordPress prefers this field over the
-    /// words. If both agree, the field has no effect, and clients with and without it share the page.
+    /// Returns `Sec-CH-UA-Mobile` (`?1` or `?0`) if the request has it and it contradicts the class; otherwise `None`.
+    /// WordPress prefers this field to `User-Agent`. If both agree, clients with and without the field share the page.
     pub(crate) fn contrary_hint(request: &Fields) -> Option<&'static [u8]> {
         let hint = request.get(Self::HINT)?;
         match (Self::of(request), hint == b"?1") {
@@ -75,8 +76,8 @@ impl DeviceClass {
     }
 }
 
-/// Appends the inputs of a page that varies by `User-Agent`: the class, and the value of `Sec-CH-UA-Mobile` if it
-/// contradicts the class. The origin receives nothing else ([`DeviceClass::user_agent`]).
+/// Appends the part of a variant key for a page that varies by `User-Agent`: the class, and 1 if `Sec-CH-UA-Mobile`
+/// contradicts it, else 0. The origin receives no other data about the browser ([`DeviceClass::user_agent`]).
 pub(crate) fn write_class(request: &Fields, out: &mut Vec<u8>) {
     out.extend_from_slice(DeviceClass::of(request).as_str().as_bytes());
     out.push(u8::from(DeviceClass::contrary_hint(request).is_some()));
@@ -116,8 +117,7 @@ mod tests {
         assert!(tablet.iter().all(|agent| class(agent) == DeviceClass::Tablet));
     }
 
-    /// Returns the result of WordPress's own rule, to test that a class does not mix visitors that WordPress
-    /// distinguishes.
+    /// Result of WordPress's own rule, to test that a class never combines visitors that WordPress distinguishes.
     fn is_mobile_for_wordpress(agent: &str, hint: Option<&str>) -> bool {
         let words = ["Mobile", "Android", "Silk/", "Kindle", "BlackBerry", "Opera Mini", "Opera Mobi"];
         hint.map_or_else(|| words.iter().any(|word| agent.contains(word)), |hint| hint == "?1")

@@ -1,26 +1,26 @@
-//! Finds the resources that the head of an HTML page loads, for 103 Early Hints (RFC 8297).
+//! Resources that an HTML page loads: links for 103 Early Hints (RFC 8297), and assets to keep (`cache_keep_assets`).
 //!
 //! Tags are parsed like in the tokenizer of the HTML standard, as far as necessary: comments, quoted values, and
-//! elements with raw text. Unsupported syntax yields no hint; a missing hint has no cost.
+//! elements with raw text. Unsupported syntax yields no link; a missing link has no cost.
 
 use std::ops::ControlFlow;
 
 use memchr::memchr;
 use memchr::memmem;
 
-/// Number of bytes of a page that are parsed. A longer head loads slowly for other reasons.
+/// Number of bytes of a page that are searched for early hints. A longer head loads slowly for other reasons.
 const READ_AT_MOST: usize = 64 << 10;
-/// Maximum number of links per page; browsers fetch about six at a time.
+/// Maximum number of early hints per page; browsers fetch about six resources at a time.
 const LINKS: usize = 10;
 /// Number of bytes of a page that are searched for assets.
 const ASSETS_READ_AT_MOST: usize = 1 << 20;
-/// Maximum number of style sheets and scripts per page.
+/// Maximum number of assets (style sheets and scripts) per page.
 const ASSETS: usize = 64;
 /// Maximum length of a link address, in bytes.
 const LONGEST: usize = 512;
 
-/// Returns values of `Link` fields for resources that the head of the page loads: style sheets, blocking scripts, and
-/// preloads.
+/// Returns values of `Link` fields for resources that the head of the page loads: style sheets, blocking scripts,
+/// preloads and preconnects. At most ten; none if a `<base>` precedes the end of the head.
 ///
 /// ```
 /// let page = b"<head><link rel='stylesheet' href='/a.css?ver=1&#038;x'><script src=/b.js></script></head>";
@@ -32,7 +32,7 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
     each_tag(&html[..html.len().min(READ_AT_MOST)], |name, tag| {
         let link = match name {
             b"/head" | b"body" => return ControlFlow::Break(()),
-            // With `<base>`, addresses have a different base than in the `Link` fields of the early response.
+            // `Link` fields of the early response are not relative to `<base>`.
             b"base" => {
                 has_base = true;
                 return ControlFlow::Break(());
@@ -49,8 +49,8 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
     if has_base { Vec::new() } else { links }
 }
 
-/// Returns the addresses of the style sheets and scripts that a page loads, absolute or relative to the root, in the
-/// order of the page and without duplicates; at most 64.
+/// Returns the addresses of the style sheets and scripts that a page loads, in the order of the page and without
+/// duplicates; at most 64. Addresses are absolute URLs or start with `/`; others are skipped.
 pub fn page_assets(html: &[u8]) -> Vec<String> {
     let mut assets = Vec::new();
     each_tag(&html[..html.len().min(ASSETS_READ_AT_MOST)], |name, tag| {
@@ -70,8 +70,8 @@ pub fn page_assets(html: &[u8]) -> Vec<String> {
     assets
 }
 
-/// Calls `show` for each tag of a page with its name in lower case (`/head` is a closing tag), until it returns
-/// `Break`.
+/// Calls `show` with the lower-case name (`/head` for a closing tag) and the attributes of each tag, until `show`
+/// returns `Break`.
 fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &TagAttributes<'a>) -> ControlFlow<()>) {
     let mut rest = html;
     while let Some(at) = memchr(b'<', rest) {
@@ -99,13 +99,14 @@ fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &TagAttributes<'a>) 
     }
 }
 
-/// Returns whether the value of a `Link` response field makes a browser load a resource.
+/// Returns whether the value of a `Link` response field contains `preload` or `preconnect`.
 pub fn loads_early(value: &[u8]) -> bool {
     let value = value.to_ascii_lowercase();
     [&b"preload"[..], b"preconnect"].iter().any(|word| memmem::find(&value, word).is_some())
 }
 
-/// Returns the bytes after the text of an element in which `<` starts no tag except its own closing tag.
+/// Skips the text of an element whose content is not parsed as tags, up to the name of its closing tag; `None` if the
+/// tag is missing.
 fn skip_element_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut rest = text;
     loop {
@@ -116,7 +117,7 @@ fn skip_element_text<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Relevant attributes of a tag; for duplicates the first value, as in browsers.
+/// Attributes of a tag that are evaluated; of duplicates the first, as in browsers.
 #[derive(Default)]
 struct TagAttributes<'a> {
     href: Option<&'a [u8]>,
@@ -126,12 +127,14 @@ struct TagAttributes<'a> {
     kind: Option<&'a [u8]>,
     media: Option<&'a [u8]>,
     crossorigin: Option<&'a [u8]>,
-    /// Set if the resource is loaded later, only by some browsers, or only with a matching digest.
+    /// True if the tag has an attribute that excludes it from early hints: it is loaded later, only by some browsers,
+    /// or only with a matching digest.
     is_special: bool,
 }
 
 impl<'a> TagAttributes<'a> {
-    /// Parses up to the closing `>` of the tag and returns the rest; `None` if the tag is incomplete.
+    /// Parses attributes up to the closing `>` and returns them with the bytes after the tag; `None` if the tag is
+    /// incomplete.
     fn read(mut rest: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let mut tag = Self::default();
         loop {
@@ -215,7 +218,8 @@ fn script(tag: &TagAttributes<'_>) -> Option<String> {
     Some(format!("<{}>; rel=preload; as=script{}", asset_url(tag.src?)?, crossorigin(tag)))
 }
 
-/// Returns the `crossorigin` parameter. A preload whose credentials mode differs from the actual load is fetched twice.
+/// Returns the `crossorigin` parameter of a link. A preload whose credentials mode differs from the actual load is
+/// fetched twice.
 fn crossorigin(tag: &TagAttributes<'_>) -> &'static str {
     match tag.crossorigin {
         None => "",
@@ -224,8 +228,8 @@ fn crossorigin(tag: &TagAttributes<'_>) -> &'static str {
     }
 }
 
-/// Returns the address in an attribute value: absolute, or a path from the root. Returns `None` if it contains bytes
-/// that are not valid in an URL, so that it cannot terminate the `Link` field or inject another value.
+/// Returns the address in an attribute value, with `&` decoded; `None` if it is relative, too long, has other character
+/// references, or contains bytes that are not valid in a URL, which could end the `Link` field or inject a value.
 fn asset_url(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     let known = value.starts_with(b"/") || value.starts_with(b"https://") || value.starts_with(b"http://");
@@ -236,7 +240,7 @@ fn asset_url(value: &[u8]) -> Option<String> {
     let value = str::from_utf8(value).ok()?;
     let decoded =
         ["&amp;", "&#038;", "&#38;"].iter().fold(value.to_owned(), |text, name| text.replace(name, "&"));
-    // Remaining character references stand for unknown bytes.
+    // Other character references are not decoded.
     let referring = decoded.split('&').skip(1).any(|part| {
         part.starts_with('#')
             || part

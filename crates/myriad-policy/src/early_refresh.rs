@@ -1,4 +1,4 @@
-//! Decides whether a page is refreshed before it expires, so that frequently requested pages never become stale.
+//! Decides whether a page is refreshed before it expires, so that frequently requested pages do not become stale.
 
 use crate::{CachePolicy, Lifetime};
 
@@ -6,11 +6,11 @@ use crate::{CachePolicy, Lifetime};
 /// clients do not notice either and which causes less work for the origin.
 const SHORTEST_MS: u64 = 10_000;
 
-/// Minimum number of hits since the page was stored.
+/// Minimum number of hits, since the page was stored, for an early refresh.
 const HOT: u32 = 32;
 
-/// Returns whether a fresh page with `hits` hits is refreshed now: in the last tenth of its validity, if
-/// `*_cache_background_update` allows background refreshes.
+/// Returns whether a fresh page with `hits` hits is refreshed now: it is frequently requested, its validity is at least
+/// 10 s, less than a tenth of it remains, and `*_cache_background_update` is on. `now` is in ms since the epoch.
 pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &CachePolicy, now: u64) -> bool {
     let left = lifetime.fresh_until.saturating_sub(now);
     rules.background_update

@@ -1,5 +1,5 @@
-//! Freshness of a response in nginx's order of precedence: `X-Accel-Expires`, then `Cache-Control` and `Expires`, then
-//! `*_cache_valid`.
+//! Freshness of a response in nginx's order of precedence: fields for accelerators (`X-Accel-Expires`, …), then
+//! `Cache-Control` and `Expires`, then `*_cache_valid`.
 
 use myriad_base::calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
@@ -12,16 +12,16 @@ use crate::stale_windows::stale_windows;
 use crate::validity::{Freshness, ValiditySource, is_private, lifetime, positive};
 use crate::{CachePolicy, StoreRefusal, accelerator};
 
-/// Granularity, in ms, of the expiry of a validity that only the configuration defines (`*_cache_valid`). Pages that
-/// were fetched together are refreshed together, and a page with a validity of one second is not fetched more often
-/// than once per second plus the fetch time. nginx uses a whole second.
+/// Multiple, in ms, to which the expiry by `*_cache_valid` is rounded up. Pages that were fetched together are
+/// refreshed together, and a page with a validity of one second is not fetched more often than once per second plus the
+/// fetch time. nginx uses a whole second.
 const TICK_MS: u64 = 64;
 
 /// Returns the validity of a response with `status` and `fields`, or the reason why it has none. `now` is in ms since
 /// the epoch.
 ///
 /// Only considers time; other reasons against storing are checked by [`admit`](crate::admit). `delay_ms` is the time
-/// until the response head arrived. It counts for the age of the response, and for its freshness only under
+/// from the request to the response head. It adds to the age of the response, but reduces its freshness only under
 /// `cache_rfc9111`.
 pub fn freshness(
     status: u16,
@@ -59,7 +59,7 @@ fn validity(
     rules: &CachePolicy,
     now: u64,
 ) -> Result<(u64, ValiditySource), StoreRefusal> {
-    // The origin's validity is ignored, because some applications send a lifetime with every response.
+    // The validity sent by the origin is ignored, because some applications send a lifetime with every response.
     if is_request_error(status) && !is_named(status, rules) {
         return Err(StoreRefusal::RequestError);
     }
@@ -87,8 +87,8 @@ fn forbids_storing(control: &CacheControl) -> bool {
     control.no_store || control.no_cache || !control.no_cache_fields.is_empty() || is_private(control)
 }
 
-/// Returns the ms until `Expires`; 0 if it is in the past or an invalid date, such as `0` (RFC 9111 §5.3). As in nginx,
-/// the time of arrival is the reference.
+/// Returns the time until `Expires` in ms, relative to `now`, as in nginx; 0 if it is in the past or an invalid date,
+/// such as `0` (RFC 9111 §5.3). `None` if the field is missing or ignored.
 fn expires(fields: &Fields, rules: &CachePolicy, now: u64) -> Option<u64> {
     let value = fields.known(Known::Expires).filter(|_| !rules.ignore.expires)?;
     let expires_ms = parse_http_date(value, now / 1000).unwrap_or(0).saturating_mul(1000);

@@ -1,4 +1,4 @@
-//! `Accept-Language` by its meaning: the languages that a visitor prefers, in order of preference.
+//! Normalization of `Accept-Language`: the languages that a visitor prefers, in order of preference.
 //!
 //! RFC 9110 §12.5.4 orders languages by weight, which defaults to 1. Neither the distance between weights nor the order
 //! of languages with equal weight is significant ("this behavior cannot be relied upon"). Lists with the same meaning
@@ -7,14 +7,14 @@
 
 use smallvec::SmallVec;
 
-/// Maximum number of languages that are sorted. Longer lists, which no browser sends, are not distinguished.
+/// Maximum number of languages in a list; browsers send fewer. Longer lists are not parsed.
 const MOST: usize = 16;
 
 /// Weight of a language in thousandths, and its name.
 pub(crate) type Language<'a> = (u16, &'a [u8]);
 
-/// Returns the languages of a list without duplicates, sorted by descending weight, so that excluded languages (`q=0`)
-/// are last; `None` if the list is too long.
+/// Returns the languages of `Accept-Language` fields without duplicates, by descending weight, so that excluded
+/// languages (`q=0`) are last; `None` if there are more than 16.
 pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<SmallVec<[Language<'a>; MOST]>> {
     let mut languages: SmallVec<[Language<'a>; MOST]> = SmallVec::new();
     for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {
@@ -44,8 +44,8 @@ pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Smal
     Some(languages)
 }
 
-/// Appends the normalized form of the list, an equivalent field value: languages with equal weight are sorted by name,
-/// and weights fall from 1 in steps of 0.05.
+/// Appends the languages as an equivalent field value in normalized form: equal weights are sorted by name, and each
+/// lower weight is replaced by 0.05 less than the previous, starting at 1.
 pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec<u8>) {
     languages.sort_by(|(weight, name), (other_weight, other)| {
         other_weight.cmp(weight).then_with(|| lower(name).cmp(lower(other)))
@@ -67,8 +67,9 @@ pub(crate) fn write(mut languages: SmallVec<[Language<'_>; MOST]>, out: &mut Vec
     }
 }
 
-/// Returns the language of `offered` that the list prefers most (RFC 4647 §3.4, lookup): a range matches itself and the
-/// shorter ranges that result from cutting it at its hyphens. Returns `None` if no language matches.
+/// Returns the language of `offered` that the client prefers most (lookup of RFC 4647 §3.4): a range such as `en-GB`
+/// matches itself, then the ranges that result from cutting it at its hyphens (`en`). Returns `None` if no language
+/// matches, or the list is too long.
 pub(crate) fn best<'o>(values: impl Iterator<Item = &'o [u8]>, offered: &'o [Box<[u8]>]) -> Option<&'o [u8]> {
     let list = ordered(values)?;
     let refused =
@@ -92,7 +93,7 @@ fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
     name.iter().map(u8::to_ascii_lowercase)
 }
 
-/// Returns the weight of `q=` in thousandths; invalid weights count as 1.
+/// Returns the weight of a `q=` parameter in thousandths; 1000 if it is missing, invalid or not 0.x.
 fn weight_of(parameters: &[u8]) -> u16 {
     let text = parameters.trim_ascii();
     let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };

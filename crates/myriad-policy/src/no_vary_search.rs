@@ -1,34 +1,34 @@
-//! `No-Vary-Search`: query arguments that do not select a different page (draft-ietf-httpbis-no-vary-search).
+//! `No-Vary-Search`: query arguments that do not select another page (draft-ietf-httpbis-no-vary-search).
 //!
-//! The field is a dictionary of RFC 9651: `key-order`, `params` (all, or a list of names), `except` (names that are
-//! significant although `params` means all). With an invalid field, every URL is a separate page.
+//! The field is a dictionary of RFC 9651: `key-order`, `params` (all arguments, or a list of names), `except` (names
+//! that are significant although `params` means all). If the field is invalid, every URL is a separate page.
 
 use std::borrow::Cow;
 
 use myriad_http::structured::{StructuredValue, dictionary, strings};
 
-/// Maximum length of a parsed value, in bytes, because a rule is stored per path.
+/// Maximum length of a value that is parsed, in bytes, because a rule is stored per path.
 const LONGEST: usize = 2048;
 
-/// Parsed field.
+/// Parsed `No-Vary-Search` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoVarySearch {
-    /// Set if the order of different names is not significant. The order of the values of a name is always significant.
+    /// True if the order of arguments with different names is not significant. The order of equal names always is.
     key_order: bool,
     names: ArgumentNames,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ArgumentNames {
-    /// Names that are not significant.
+    /// These names are not significant; all others are.
     Ignored(Vec<Vec<u8>>),
     /// Only these names are significant.
     AllBut(Vec<Vec<u8>>),
 }
 
 impl NoVarySearch {
-    /// Parses the value of a field, with several lines joined by commas. Returns `None` if the value has no effect or
-    /// is invalid.
+    /// Parses the value of the field (several lines joined by commas). Returns `None` if the value has no effect, is
+    /// invalid or longer than 2048 bytes.
     pub fn parse(value: &[u8]) -> Option<Self> {
         if value.len() > LONGEST {
             return None;
@@ -55,8 +55,8 @@ impl NoVarySearch {
         (!has_no_effect).then_some(Self { key_order, names })
     }
 
-    /// Removes the arguments from a query that do not select a different page, and sorts the rest if the order is not
-    /// significant.
+    /// Returns the query without the arguments that do not select another page, sorted by name if the order of
+    /// arguments is not significant.
     ///
     /// ```
     /// use myriad_policy::NoVarySearch;
@@ -84,7 +84,7 @@ impl NoVarySearch {
     }
 }
 
-/// Returns the decoded name of an argument: `+` is a blank, and percent-escapes are decoded.
+/// Returns the decoded name of an argument: `+` becomes a space, and valid percent-escapes are decoded.
 fn name_of(argument: &[u8]) -> Cow<'_, [u8]> {
     let name = argument.split(|byte| *byte == b'=').next().unwrap_or_default();
     if !name.contains(&b'%') && !name.contains(&b'+') {

@@ -1,19 +1,22 @@
-//! Clients that accept none of the codings that Myriad generates, but others, which only the origin may support.
+//! Clients that accept only codings that Myriad does not generate, but an origin may.
 //!
-//! Clients that accept gzip, br or zstd, or list no coding, receive the page from a single stored body, independent of
-//! the spelling; this includes all browsers. A client that only accepts `deflate` may receive it from its origin. If
-//! the origin's `Vary` includes `Accept-Encoding`, such a client therefore has a separate page, as in nginx.
+//! Clients that accept gzip, br or zstd, or list no coding, share a single stored body per page, whatever the spelling
+//! of `Accept-Encoding`; this includes all browsers. A client that only accepts, for example, `deflate` may receive it
+//! from the origin. If the origin's `Vary` includes `Accept-Encoding`, such a client therefore has a separate page, as
+//! in nginx.
 
 use myriad_http::{Fields, Known};
 use smallvec::SmallVec;
 
-/// Maximum number of codings that are distinguished, and maximum total length of their names. Real lists are shorter;
-/// clients with longer lists receive the common page.
+/// Maximum number of codings that are distinguished. Real lists are shorter; clients with longer lists receive the
+/// common page.
 const NAMES_MAX: usize = 4;
+/// Maximum length of the joined names, in bytes; longer lists are treated like lists of too many codings.
 const BYTES_MAX: usize = 48;
 
-/// Returns the codings that a request accepts, in lower case, sorted and separated by commas. Returns `None` if it
-/// accepts a coding that Myriad generates, accepts only identity, or contains an invalid list.
+/// Returns the codings that a request accepts, in lower case, sorted and joined by commas. Returns `None` if the
+/// request has no `Accept-Encoding`, accepts a coding that Myriad generates or only identity, or if the list is invalid
+/// or too long.
 pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     let first = request.known(Known::AcceptEncoding)?;
     // Fast path for the values of nearly all clients.
@@ -46,14 +49,14 @@ pub fn other_codings(request: &Fields) -> Option<Box<[u8]>> {
     (1..=BYTES_MAX).contains(&joined.len()).then(|| joined.into())
 }
 
-/// Returns whether the weight after a coding is 0 (RFC 9110 §12.4.2).
+/// Returns whether the parameters of a coding have a weight of 0 (RFC 9110 §12.4.2).
 fn is_refused(parameters: &[u8]) -> bool {
     let Some(equals) = parameters.iter().position(|byte| *byte == b'=') else { return false };
     let weight = parameters[equals + 1..].trim_ascii();
     weight.first() == Some(&b'0') && weight[1..].iter().all(|byte| matches!(byte, b'.' | b'0'))
 }
 
-/// Returns whether the values of a response's `Vary` include `Accept-Encoding`.
+/// Returns whether the `Vary` values of a response include `Accept-Encoding`.
 pub fn varies_by_coding<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> bool {
     let is_it = |name: &[u8]| name.trim_ascii().eq_ignore_ascii_case(b"accept-encoding");
     values.any(|value| value.split(|byte| *byte == b',').any(is_it))

@@ -9,21 +9,20 @@ use pattern::CookiePattern;
 /// Built-in list, one pattern per line.
 const BUILTIN: &str = include_str!("personal.list");
 
-/// Built-in list of cookies whose values are secrets of a visitor.
+/// Built-in list of login and session cookies, one pattern per line.
 const SESSIONS: &str = include_str!("session_cookies.list");
 
 /// Set of cookie name patterns; cheap to clone.
 ///
-/// Names are compared like PHP parses them: it skips white space before a name, converts `.`, space and `[` to `_`, and
-/// before 7.2.34 decoded percent-encoding in names. A visitor that sends `wordpress.logged_in_…` is therefore logged
-/// in.
+/// Names are compared as PHP parses them: it skips white space before a name, converts `.`, space and `[` to `_`, and
+/// decoded percent-encoding in names before 7.2.34. `wordpress.logged_in_…` therefore also logs a visitor in.
 #[derive(Clone, Debug)]
 pub struct PersonalCookies(Arc<Patterns>);
 
 #[derive(Debug)]
 struct Patterns {
     list: Vec<CookiePattern>,
-    /// True for each byte that a matching name may start with, so that most cookies need one lookup.
+    /// True for each byte with which a matching name may start, so that most cookies are rejected by one lookup.
     first: [bool; 256],
 }
 
@@ -33,7 +32,7 @@ impl PersonalCookies {
         PersonalCookies::from_patterns(Vec::new())
     }
 
-    /// Returns the built-in list.
+    /// Returns the built-in list of personal cookies.
     pub fn builtin() -> PersonalCookies {
         PersonalCookies::parse(BUILTIN)
     }
@@ -43,8 +42,8 @@ impl PersonalCookies {
         PersonalCookies::parse(SESSIONS)
     }
 
-    /// Parses a list in the format of the built-in list: one pattern per line, `#` starts a comment, a trailing `*`
-    /// matches any rest, a trailing `[a-f0-9]+` matches hexadecimal digits.
+    /// Parses patterns in the format of the built-in list: one per line, `#` starts a comment, a trailing `*` matches
+    /// any rest, a trailing `[a-f0-9]+` matches hexadecimal digits.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse).collect())
@@ -56,7 +55,7 @@ impl PersonalCookies {
         list.with(names)
     }
 
-    /// Returns this set with additional names.
+    /// Returns this set with additional patterns.
     #[must_use]
     pub fn with<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> PersonalCookies {
         let mut list = self.0.list.clone();
@@ -64,19 +63,21 @@ impl PersonalCookies {
         PersonalCookies::from_patterns(list)
     }
 
-    /// Returns this set without `pattern`, for a cookie whose value is in the key, so that it cannot mix pages.
+    /// Returns this set without `pattern`. Used for a cookie whose value is part of the key, so that pages are not
+    /// mixed.
     #[must_use]
     pub fn without(&self, pattern: &str) -> PersonalCookies {
         let Some(unwanted) = CookiePattern::parse(pattern) else { return self.clone() };
         PersonalCookies::from_patterns(self.0.list.iter().filter(|p| **p != unwanted).cloned().collect())
     }
 
-    /// Returns whether no cookie is personal.
+    /// Returns whether the set has no patterns.
     pub fn is_empty(&self) -> bool {
         self.0.list.is_empty()
     }
 
-    /// Returns the name of the first personal cookie in the value of a `Cookie` field (RFC 6265 §4.2), as sent.
+    /// Returns the name, as sent, of the first personal cookie in the value of a `Cookie` field (RFC 6265 §4.2); `None`
+    /// if it has none.
     pub fn matches_cookie_header<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
         let mut rest = value;
         loop {
@@ -92,14 +93,14 @@ impl PersonalCookies {
         }
     }
 
-    /// Returns the name in the value of a `Set-Cookie` field (RFC 6265 §4.1) if it is personal. This includes fields
-    /// that delete the cookie, because the page was generated for a visitor with the cookie.
+    /// Returns the cookie name of a `Set-Cookie` value (RFC 6265 §4.1) if it is personal, else `None`. A field that
+    /// deletes a cookie counts as well, because the page was generated for a visitor with that cookie.
     pub fn matches_set_cookie<'a>(&self, value: &'a [u8]) -> Option<&'a [u8]> {
         let pair = skip_space(value.split(|byte| *byte == b';').next().unwrap_or_default());
         self.0.first[usize::from(*pair.first()?)].then(|| self.matching_name(pair)).flatten()
     }
 
-    /// Returns the name of a `name=value` pair, or of a pair without `=`, if a pattern matches it.
+    /// Returns the name of a `name=value` pair (or of a pair without `=`) if a pattern matches it.
     fn matching_name<'a>(&self, pair: &'a [u8]) -> Option<&'a [u8]> {
         let name = &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())];
         if !name.contains(&b'%') {

@@ -1,8 +1,9 @@
-//! Purges of a URL, a wildcard, tags, or all pages of a host; and the check if a purge covers a stored page.
+//! Purges of a URL, a wildcard, tags, or all pages of a host, and the check whether a purge covers a stored page.
 //!
-//! Pages are identified by the scheme, host, path and query of the request ([`PurgeSubject`]), not by the configured cache
-//! key. URLs and tags, which are purged often, have *labels*: hashes by which a store finds all their pages. Plugins
-//! use the protocols of other caches ([`parse_purge`]); each is converted to a [`PurgeCommand`].
+//! Pages are identified by the scheme, host, path and query of the request ([`PurgeSubject`]), not by the configured
+//! cache key. URLs and tags, which are purged often, have *labels*: hashes by which a store finds all their pages.
+//! Plugins use the purge protocols of other caches; [`parse_purge`] and [`litespeed`](fn@litespeed) convert them to
+//! [`PurgeCommand`]s.
 
 mod command;
 mod label;
@@ -21,21 +22,21 @@ pub use request::{is_forwarded, parse_purge};
 pub use tags::Tags;
 pub use wildcard::Wildcard;
 
-/// URL for which a page was fetched, as sent by the client.
+/// URL for which a page was fetched, as requested by the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PurgeSubject<'a> {
     /// `http` or `https`.
     pub scheme: &'a [u8],
     /// Host without port, in lower case.
     pub host: &'a [u8],
-    /// Path as sent.
+    /// Path as sent, not decoded.
     pub path: &'a [u8],
     /// Query: the bytes after the first `?`, if any.
     pub query: Option<&'a [u8]>,
 }
 
 impl<'a> PurgeSubject<'a> {
-    /// Creates the subject of a request target in origin form (RFC 9112 §3.2.1).
+    /// Creates the subject from a request target in origin form, `/path?query` (RFC 9112 §3.2.1).
     pub fn new(scheme: &'a [u8], host: &'a [u8], target: &'a [u8]) -> PurgeSubject<'a> {
         let (path, query) = match memchr::memchr(b'?', target) {
             Some(at) => (&target[..at], Some(&target[at + 1..])),
@@ -44,25 +45,26 @@ impl<'a> PurgeSubject<'a> {
         PurgeSubject { scheme, host, path, query }
     }
 
-    /// Returns the label of the path with any query. It is the same for both schemes: an application that purges over a
-    /// local `http` connection also means its `https` pages.
+    /// Returns the label of all URLs with this host and path, whatever their query. It is the same for both schemes,
+    /// because an application that purges over a local `http` connection also means its `https` pages.
     pub fn path_label(&self) -> u64 {
         label(b'p', &[self.host, b"\0", &normal_path(self.path)])
     }
 
-    /// Returns the label of the path with its query; `None` if the query is missing or empty.
+    /// Returns the label of the URL with its query; `None` if the query is missing or empty.
     pub fn query_label(&self) -> Option<u64> {
         let query = self.query.filter(|query| !query.is_empty())?;
         Some(label(b'u', &[self.host, b"\0", &normal_path(self.path), b"\0", query]))
     }
 
-    /// Returns the labels of every page of this URL.
+    /// Returns the labels under which a page of this URL is found: that of the path, and that of the URL with its
+    /// query.
     pub fn address(&self) -> [u64; 2] {
         [self.path_label(), self.label_to_purge()]
     }
 
-    /// Returns the label for a purge of this URL: with a query that of the URL, without a query that of the path with
-    /// any query.
+    /// Returns the label for a purge of this URL: [`query_label`](Self::query_label), or without a query
+    /// [`path_label`](Self::path_label), which covers all queries.
     pub fn label_to_purge(&self) -> u64 {
         self.query_label().unwrap_or_else(|| self.path_label())
     }

@@ -1,26 +1,27 @@
-//! Errors that concern the request that was sent, not the page. If they were stored, all visitors would receive them.
+//! Errors that concern the request sent to the origin, not the page. If they were stored, all visitors would receive
+//! them.
 //!
-//! A client causes them with data that is not in the key: a field that is too long or rejected by an origin or its
-//! firewall, or a precondition. Statuses with this meaning are stored only if they are listed explicitly; others, such
-//! as 403 or 404, are not stored for requests larger than origins commonly accept.
+//! A client can cause such an error with data that is not in the key: a field that is too long or rejected by an origin
+//! or its firewall, or a precondition. Statuses with this meaning are stored only if `*_cache_valid` lists them; other
+//! client errors, such as 403 or 404, are not stored for requests larger than origins commonly accept.
 
 use myriad_http::Fields;
 
 use crate::{CachePolicy, StatusMatch};
 
-/// Returns whether `*_cache_valid` lists the status.
+/// Returns whether `*_cache_valid` lists the status by its code, not only by `any`.
 pub(crate) fn is_named(status: u16, rules: &CachePolicy) -> bool {
     rules.valid.iter().any(|rule| rule.status == StatusMatch::Code(status))
 }
 
-/// Maximum size of a request's fields, and of a single field, that all origins accept, in bytes: half of the common
-/// limit (8 KB in nginx, Apache, Tomcat and Jetty), because this server adds fields.
+/// Maximum size of all fields of a request that every origin is expected to accept, in bytes: half of the common limit
+/// (8 KB in nginx, Apache, Tomcat and Jetty), because Myriad adds fields.
 const BYTES_AT_MOST: usize = 4 << 10;
 
-/// Maximum number of fields, by the same reasoning: Apache accepts 100.
+/// Maximum number of fields that every origin is expected to accept: half of Apache's limit.
 const FIELDS_AT_MOST: usize = 50;
 
-/// Returns whether a request with these fields is so large that an origin may reject it for its size.
+/// Returns whether the fields of a request are so many or so large that an origin may reject it.
 pub fn is_large_request(fields: &Fields) -> bool {
     // `name: value` CRLF
     let bytes = || fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();

@@ -1,4 +1,4 @@
-//! Statuses that concern the request that was sent, not the page.
+//! Statuses that concern the request sent to the origin, not the page.
 
 /// Returns whether the status concerns the request (RFC 9110 §15.5): a malformed request, or its method, body, length,
 /// range, expectation or fields. Includes 501, for an unknown method or coding.

@@ -5,27 +5,28 @@ use crate::{CachePolicy, CacheStatus, Lifetime};
 /// Facts about a stored page.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredFacts {
-    /// Lifetime.
+    /// Validity and stale periods of the page.
     pub lifetime: Lifetime,
     /// True if the page has an `ETag` of the origin or a `Last-Modified`, so that the origin can validate it.
     pub validators: bool,
-    /// True if the page was invalidated (RFC 9111 §4.4): it must be fetched before it is served again, but may be
-    /// served after a failed fetch.
+    /// True if the page was invalidated (RFC 9111 §4.4): it must be fetched before it is served again, but may still be
+    /// served if that fetch fails.
     pub invalid: bool,
 }
 
 /// Cause of a failed refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefreshFailure {
-    /// No connection, or a connection that failed.
+    /// The connection failed or could not be opened.
     Error,
     /// The origin timed out.
     Timeout,
-    /// An empty or invalid response.
+    /// The origin sent an empty or invalid response.
     InvalidHeader,
-    /// A response with this status.
+    /// The origin responded with this status.
     Http(u16),
-    /// No request was sent: this server currently limits requests to its origin, and would respond with this status.
+    /// No request was sent, because this server currently limits requests to its origin; it would respond with this
+    /// status.
     NotAsked(u16),
 }
 
@@ -45,8 +46,8 @@ pub enum Reuse {
     Serve(CacheStatus),
     /// Serve the page as [`CacheStatus::Stale`] and refresh it in the background (`*_cache_background_update`).
     ServeStaleAndRefresh,
-    /// Fetch the page, or wait for the request that fetches it. The status is [`CacheStatus::Expired`] if this request
-    /// receives the response.
+    /// Fetch the page, or wait for the request that already fetches it. If this request receives the origin's response,
+    /// its status is [`CacheStatus::Expired`].
     Fetch {
         /// Send a conditional request to validate the stored page (`*_cache_revalidate`, RFC 9111 §4.3.1).
         conditional: bool,
@@ -55,10 +56,10 @@ pub enum Reuse {
     PassFailure,
 }
 
-/// Decides about a stored page at `now` (ms since the epoch).
+/// Decides whether a stored page is served at `now` (ms since the epoch).
 ///
-/// `updating` is true if another request is refreshing it. `failure` is the failure of a refresh by this request, if
-/// any.
+/// `updating` is true if another request is refreshing the page. `failure` is `Some` if this request tried to refresh
+/// the page and failed.
 pub fn reuse(
     stored: &StoredFacts,
     rules: &CachePolicy,
@@ -84,15 +85,16 @@ pub fn reuse(
     Reuse::Fetch { conditional: rules.revalidate && stored.validators }
 }
 
-/// Checks `*_cache_use_stale updating` and the origin's `stale-while-revalidate` (RFC 5861 §3).
+/// Returns whether the page may be served during a refresh: by `*_cache_use_stale updating` or by the origin's
+/// `stale-while-revalidate` (RFC 5861 §3).
 fn may_serve_while_updating(lifetime: &Lifetime, rules: &CachePolicy, now: u64) -> bool {
     let by_rule = rules.use_stale.updating && within(lifetime, rules.grace.refresh_ms, now);
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 
-/// Checks `*_cache_use_stale error | timeout | …` and the origin's `stale-if-error`. The latter covers 500, 502, 503
-/// and 504 and equivalent failures (RFC 5861 §4). nginx obeys it only for failures; statuses are configured by its
-/// directive.
+/// Returns whether the page may be served after a failed refresh: by `*_cache_use_stale error | timeout | …`, or by the
+/// origin's `stale-if-error`, which also covers the statuses 500, 502, 503 and 504 (RFC 5861 §4) under `cache_rfc9111`.
+/// As in nginx, statuses are otherwise only configured by the directive.
 fn may_serve_on_failure(lifetime: &Lifetime, rules: &CachePolicy, now: u64, failure: RefreshFailure) -> bool {
     let by_rule = match failure {
         RefreshFailure::Error => rules.use_stale.error,

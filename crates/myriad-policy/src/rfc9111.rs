@@ -1,7 +1,7 @@
-//! Freshness by RFC 9111, for locations with `cache_rfc9111 on`, where it differs from nginx.
+//! Freshness, and invalidation after unsafe methods, by RFC 9111, for locations with `cache_rfc9111 on`.
 //!
-//! `X-Accel-Expires` of the origin and `*_cache_valid` of the configuration retain their priority: the former is only
-//! meant for accelerators, the latter applies if the response has no validity.
+//! The origin's fields for accelerators still have priority, and the configuration's `*_cache_valid` still applies if
+//! the response has no validity.
 
 use myriad_base::calendar::parse_http_date;
 use myriad_http::cache_control::CacheControl;
@@ -13,14 +13,15 @@ use crate::validity::{Freshness, ValiditySource, is_private, lifetime};
 use crate::{CachePolicy, Invalidate, StoreRefusal};
 
 /// Maximum heuristic validity. RFC 9111 §4.2.2 requires a bound without recommending a value. With one day, a page that
-/// was modified years ago is not stored for months.
+/// was modified years ago is not considered fresh for months.
 pub(crate) const HEURISTIC_MAX_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Field for this cache only, with priority over the field for all caches in front of an origin.
+/// Field that controls only this cache (RFC 9213), preferred to `CDN-Cache-Control`.
 const OWN: &[u8] = b"Myriad-Cache-Control";
 
-/// Cache control for this cache: `Myriad-Cache-Control`, or else `CDN-Cache-Control`, if present and valid. Then
-/// `Cache-Control` and `Expires` are ignored (RFC 9213 §2.2), except that `private` in either remains effective.
+/// Cache directives that apply: those of `Myriad-Cache-Control`, else of `CDN-Cache-Control`, if present and valid,
+/// else of `Cache-Control`. With the first two, `Cache-Control` and `Expires` are ignored (RFC 9213 §2.2), except that
+/// `private` in `Cache-Control` remains effective.
 #[derive(Clone, Debug)]
 pub(crate) struct EffectiveControl {
     pub(crate) control: CacheControl,
@@ -45,10 +46,10 @@ impl EffectiveControl {
     }
 }
 
-/// Returns how long a response is fresh, by its validity and the origin's directives about storing.
+/// Returns the freshness of a response, or the reason why it is not stored.
 ///
-/// `delay_ms` is the time from the request to the response head. A response that is not fresh is still useful if the
-/// origin can validate it later (RFC 9111 §4.3). It is then stored as expired.
+/// `delay_ms` is the time from the request to the response head. A 200 with a validator (`ETag`, `Last-Modified`) is
+/// stored even if it is already expired, because the origin can validate it later (RFC 9111 §4.3).
 pub(crate) fn freshness(
     status: u16,
     fields: &Fields,
@@ -94,7 +95,8 @@ pub(crate) fn freshness(
     })
 }
 
-/// Returns the lifetime in ms from the response, the configuration or a heuristic; `None` if none applies.
+/// Returns the lifetime in ms and its source: the response, `*_cache_valid` or a heuristic. Returns `None` if none
+/// applies or `*_cache_valid` is 0 for the status.
 fn response_lifetime(
     status: u16,
     fields: &Fields,
@@ -121,17 +123,17 @@ fn response_lifetime(
 /// Returns the age of a response when its head arrived (RFC 9111 §4.2.3), in ms.
 pub(crate) fn initial_age_ms(fields: &Fields, now: u64, delay_ms: u64) -> u64 {
     let apparent = now.saturating_sub(date_ms(fields, now));
-    // A date has no fraction of a second, so less than a second is ignored.
+    // `Date` has a resolution of one second, so a fraction of a second is ignored.
     let apparent = apparent / 1000 * 1000;
     apparent.max(age_field_ms(fields).unwrap_or(0).saturating_add(delay_ms))
 }
 
-/// Returns the age of a response by its `Age` field, in ms.
+/// Returns the value of the `Age` field in ms; `None` if it is missing or invalid.
 pub(crate) fn age_field_ms(fields: &Fields) -> Option<u64> {
     Some(fields.known(Known::Age).and_then(age_s)?.saturating_mul(1000))
 }
 
-/// Parses `Age`: the first of several values is used; an invalid number is ignored (RFC 9111 §5.1).
+/// Parses `Age` in seconds: of several values the first is used; an invalid number is ignored (RFC 9111 §5.1).
 fn age_s(value: &[u8]) -> Option<u64> {
     let first = value.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
@@ -143,8 +145,8 @@ fn date_ms(fields: &Fields, now: u64) -> u64 {
     date.map_or(now, |seconds| seconds.saturating_mul(1000))
 }
 
-/// Returns a tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), for the statuses that RFC 9110 §15.1 lists and
-/// for responses marked as `public`.
+/// Returns the heuristic lifetime in ms: a tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), at most one day.
+/// `None` without `Last-Modified`, or if neither RFC 9110 §15.1 lists the status nor the response is `public`.
 fn heuristic_ms(status: u16, fields: &Fields, control: &CacheControl, now: u64) -> Option<u64> {
     let by_default = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501);
     if !by_default && !control.public {
@@ -155,9 +157,8 @@ fn heuristic_ms(status: u16, fields: &Fields, control: &CacheControl, now: u64) 
     Some((untouched / 10).min(HEURISTIC_MAX_MS))
 }
 
-/// Returns whether the response must not be stored: `no-store`, unless `must-understand` is set and the status is
-/// understood here. With `must-understand`, a status that is not understood must not be stored (RFC 9111 §5.2.2.3,
-/// §5.2.2.5).
+/// Returns whether the response must not be stored: with `must-understand` if the status is not understood, otherwise
+/// with `no-store` (RFC 9111 §5.2.2.3, §5.2.2.5).
 fn forbids_storing(control: &CacheControl, status: u16) -> bool {
     if control.must_understand {
         return !is_understood(status);
@@ -165,7 +166,7 @@ fn forbids_storing(control: &CacheControl, status: u16) -> bool {
     control.no_store
 }
 
-/// Returns whether the caching requirements of the status are implemented.
+/// Returns whether the caching requirements of the status are implemented (`must-understand`).
 fn is_understood(status: u16) -> bool {
     matches!(
         status,
@@ -178,16 +179,17 @@ fn forbids_stale(control: &CacheControl) -> bool {
     control.must_revalidate || control.proxy_revalidate || control.s_maxage.is_some()
 }
 
-/// Pages that a response invalidates.
+/// Stored pages that a response invalidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidated {
-    /// Pages named by `Location` and `Content-Location`: they must be fetched before they are served again.
+    /// Pages whose URLs are in `Location` and `Content-Location`: they must be fetched before they are served again.
     Named,
-    /// These pages, and the page of the request's own URI, which is removed.
+    /// Those pages, and the page of the request's own URI, which is removed.
     All,
 }
 
-/// Returns the pages that the response to a request with an unsafe method, known or not, invalidates (RFC 9111 §4.4).
+/// Returns the stored pages that a response invalidates if the request's method is unsafe or unknown (RFC 9111 §4.4);
+/// `None` for no pages. `*_cache_invalidate` defines which statuses invalidate which pages.
 pub fn invalidates(method: Method, status: u16, rules: &CachePolicy) -> Option<Invalidated> {
     let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
     match rules.invalidate {
@@ -197,8 +199,8 @@ pub fn invalidates(method: Method, status: u16, rules: &CachePolicy) -> Option<I
     }
 }
 
-/// Returns whether the client requests only stored pages (`only-if-cached`, RFC 9111 §5.2.1.7). No other cache
-/// directive of clients is obeyed; this one never causes work for the origin.
+/// Returns whether the client only accepts a stored page (`only-if-cached`, RFC 9111 §5.2.1.7). This is the only cache
+/// directive of clients that is obeyed, because it never causes work for the origin.
 pub fn wants_stored_only(fields: &Fields) -> bool {
     fields.has(Known::CacheControl)
         && CacheControl::parse(fields.known_all(Known::CacheControl)).only_if_cached

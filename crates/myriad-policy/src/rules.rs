@@ -1,20 +1,20 @@
-//! Rules of a location's `*_cache_*` directives, independent of the origin's protocol.
+//! Rules of a location's `*_cache_*` directives, the same for all origin protocols.
 
 use myriad_http::Method;
 
 use crate::request_status::is_request_error;
 use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 
-/// Resolved cache directives of a location.
+/// Cache directives of a location, after inheritance and defaults.
 #[derive(Clone, Debug)]
 pub struct CachePolicy {
-    /// `*_cache_valid`, in source order; the first matching entry applies.
+    /// `*_cache_valid`, in source order; the first entry that matches a status applies.
     pub valid: Vec<ValidFor>,
     /// `*_ignore_headers`.
     pub ignore: IgnoreHeaders,
     /// `*_cache_methods`.
     pub methods: Methods,
-    /// `*_cache_min_uses`: number of requests for a key before a response is stored.
+    /// `*_cache_min_uses`: number of requests for a key from which on a response is stored.
     pub min_uses: u64,
     /// `*_cache_use_stale`.
     pub use_stale: UseStale,
@@ -26,7 +26,7 @@ pub struct CachePolicy {
     pub revalidate: bool,
     /// `personal_cookies`: requests with such a cookie neither read nor fill shared pages.
     pub personal: PersonalCookies,
-    /// `impersonal_cookies`: cookies that are omitted from stored pages.
+    /// `impersonal_cookies`: cookies that do not prevent storing and are omitted from stored pages.
     pub impersonal: ImpersonalCookies,
     /// True if the key contains `$http_authorization` or `$remote_user`, so that each user has separate pages.
     pub authorization_in_key: bool,
@@ -34,27 +34,28 @@ pub struct CachePolicy {
     pub rfc9111: bool,
     /// `cache_device_class`: pages that vary by `User-Agent` have one variant per device class.
     pub device_class: bool,
-    /// Fields for accelerators whose support is announced to the origin.
+    /// Fields for accelerators that are obeyed, because their support is announced to the origin.
     pub announced: AnnouncedSupport,
     /// `shared_fetch_headers`: request fields that are sent to the origin when a shared page is fetched.
     pub shared_fetch: SharedFetch,
-    /// `*_cache_stale`: time after its validity during which a page may be served stale.
+    /// `*_cache_stale`: for how long after its validity a page may be served stale.
     pub grace: Grace,
     /// `*_cache_invalidate`: effect of a response to an unsafe method on stored pages. `cache_rfc9111` implies
     /// [`Invalidate::Everything`].
     pub invalidate: Invalidate,
-    /// `*_cache_negative`: statuses that are stored although the response forbids storing or has no validity, each with
-    /// its validity in ms.
+    /// `*_cache_negative`: statuses, each with a validity in ms, that are stored even if the response forbids storing
+    /// or has no validity.
     pub negative: Vec<(u16, u64)>,
-    /// `*_hide_header`, in lower case.
+    /// `*_hide_header`, in lower case: response fields that are not stored.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`, in lower case; never restores hop-by-hop fields or `Set-Cookie` in a stored page.
+    /// `*_pass_header`, in lower case: response fields that are stored although they are hidden by default. Hop-by-hop
+    /// fields and `Set-Cookie` are never stored.
     pub pass: Vec<Box<[u8]>>,
 }
 
 impl Default for CachePolicy {
-    /// Returns nginx's defaults, except that the lock is on (one origin request per page), and with the personal
-    /// cookies.
+    /// Returns nginx's defaults, except that the lock is on (one origin request per page at a time) and the built-in
+    /// personal cookies apply.
     fn default() -> CachePolicy {
         CachePolicy {
             valid: Vec::new(),
@@ -82,7 +83,7 @@ impl Default for CachePolicy {
 }
 
 impl CachePolicy {
-    /// Returns the index of the entry of [`CachePolicy::valid`] that matches `status`.
+    /// Returns the index of the first entry of [`CachePolicy::valid`] that matches `status`, if any.
     pub fn valid_at(&self, status: u16) -> Option<usize> {
         self.valid.iter().position(|rule| match rule.status {
             StatusMatch::Code(code) => code == status,
@@ -92,7 +93,7 @@ impl CachePolicy {
 
     /// Returns the validity of `status` by `*_cache_valid`, in ms; `None` if no entry matches.
     ///
-    /// `any` matches neither server errors nor statuses that concern the request. These must be listed by code.
+    /// `any` matches neither server errors nor statuses that concern the request; these must be listed by code.
     pub fn valid_for(&self, status: u16) -> Option<u64> {
         self.valid_at(status).map(|at| self.valid[at].ms)
     }
@@ -101,26 +102,26 @@ impl CachePolicy {
 /// Fields for accelerators whose support is announced to the origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnnouncedSupport {
-    /// Device token of this server in `Surrogate-Capability`. Directives for other tokens are ignored. `None` if
-    /// support is not announced.
+    /// Device token of this server in `Surrogate-Capability`; directives of `Surrogate-Control` for other tokens are
+    /// ignored. `None` if support is not announced.
     pub surrogate: Option<Box<[u8]>>,
-    /// True if `X-LSCACHE` announces to the application that its fields for LiteSpeed's cache are obeyed.
+    /// True if Myriad announces by `X-LSCACHE` that it obeys LiteSpeed's cache fields.
     pub litespeed: bool,
 }
 
-/// Status and validity of a `*_cache_valid`. A directive without codes results in three entries: 200, 301 and 302.
+/// Entry of `*_cache_valid`. A directive without codes results in three entries: 200, 301 and 302.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidFor {
-    /// Matching statuses.
+    /// Statuses to which the validity applies.
     pub status: StatusMatch,
-    /// Validity in ms; 0 means not stored.
+    /// Validity in ms; 0 means that the response is not stored.
     pub ms: u64,
 }
 
 /// Statuses that a [`ValidFor`] matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusMatch {
-    /// `any`.
+    /// `any`: statuses below 500 that do not concern the request.
     Any,
     /// A single status.
     Code(u16),
@@ -129,11 +130,11 @@ pub enum StatusMatch {
 /// `*_ignore_headers`: response fields that are ignored for caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IgnoreHeaders {
-    /// `Cache-Control`, except for `private`.
+    /// `Cache-Control`, except for `private`, which cannot be ignored.
     pub cache_control: bool,
     /// `Expires`.
     pub expires: bool,
-    /// `Set-Cookie`, except for personal cookies.
+    /// `Set-Cookie`, except for personal cookies, which cannot be ignored.
     pub set_cookie: bool,
     /// `Vary`.
     pub vary: bool,
@@ -141,7 +142,7 @@ pub struct IgnoreHeaders {
     pub x_accel_expires: bool,
 }
 
-/// `*_cache_methods`. GET and HEAD are always included.
+/// `*_cache_methods`: methods that use the cache. GET and HEAD always do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Methods {
     /// `POST`.
@@ -149,7 +150,7 @@ pub struct Methods {
 }
 
 impl Methods {
-    /// Returns whether requests with `method` use the cache.
+    /// Returns whether requests with `method` may use the cache.
     pub const fn contains(self, method: Method) -> bool {
         match method {
             Method::Get | Method::Head => true,
@@ -162,13 +163,13 @@ impl Methods {
 /// `*_cache_use_stale`: conditions under which an expired page may be served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UseStale {
-    /// `error`: no connection, or a connection that failed.
+    /// `error`: the connection failed or could not be opened.
     pub error: bool,
-    /// `timeout`.
+    /// `timeout`: the origin timed out.
     pub timeout: bool,
-    /// `invalid_header`: an empty or invalid response.
+    /// `invalid_header`: the origin sent an empty or invalid response.
     pub invalid_header: bool,
-    /// `updating`: another request is refreshing the page.
+    /// `updating`: the page is being refreshed, by another request or in the background.
     pub updating: bool,
     /// `http_500`.
     pub http_500: bool,
@@ -217,19 +218,20 @@ impl UseStale {
     }
 }
 
-/// `*_cache_stale`: time after its validity during which a page may be served stale under [`CachePolicy::use_stale`], in ms;
-/// `u64::MAX` until `inactive` evicts the page. nginx has no other limit than that.
+/// `*_cache_stale`: for how long after its validity a page may be served stale under [`CachePolicy::use_stale`], in ms;
+/// `u64::MAX` for as long as it is stored, which is nginx's only limit (`inactive`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {
-    /// During a refresh: no request waits, but the page is outdated.
+    /// Limit while a page is refreshed: no request waits, but clients receive an outdated page.
     pub refresh_ms: u64,
-    /// After a failed refresh: an outdated page is better than an error.
+    /// Limit after a failed refresh: an outdated page is better than an error.
     pub failure_ms: u64,
 }
 
 impl Default for Grace {
-    /// Ten minutes cover the pause between two requests for a page with occasional traffic. On a site with little
-    /// traffic, the first visitor waits instead of receiving yesterday's page.
+    /// Returns ten minutes during a refresh, and no limit after a failed refresh. Ten minutes cover the pause between
+    /// two requests for a page with occasional traffic; on a site with less traffic, the first visitor waits for the
+    /// refresh instead of receiving yesterday's page.
     fn default() -> Grace {
         Grace { refresh_ms: 10 * 60 * 1000, failure_ms: u64::MAX }
     }
@@ -248,19 +250,20 @@ pub enum Invalidate {
     Everything,
 }
 
-/// `*_cache_lock on`: one origin request per key, while other requests wait.
+/// `*_cache_lock on`: only one request per key is sent to the origin at a time, while others wait for its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockRules {
-    /// `*_cache_lock_timeout`, in ms: a waiting request is then sent to the origin, and its response is not stored.
-    /// `None`: requests wait until the fetch is complete.
+    /// `*_cache_lock_timeout`, in ms: after waiting this long, a request is sent to the origin itself, and its response
+    /// is not stored. `None`: requests wait until the fetch is complete.
     pub timeout_ms: Option<u64>,
-    /// `*_cache_lock_age`, in ms: then one more request may be sent to the origin. `None`: no other request is sent
-    /// while the fetch is running.
+    /// `*_cache_lock_age`, in ms: after a fetch of this duration, one more request may be sent to the origin. `None`:
+    /// no other request is sent while the fetch is running.
     pub age_ms: Option<u64>,
 }
 
 impl Default for LockRules {
-    /// Waiting requests are notified when the fetch completes. The timeouts of the origin bound the wait.
+    /// Returns no timeouts: waiting requests are notified when the fetch ends, and the origin's timeouts limit its
+    /// duration.
     fn default() -> LockRules {
         LockRules { timeout_ms: None, age_ms: None }
     }

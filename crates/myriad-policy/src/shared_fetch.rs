@@ -1,9 +1,10 @@
-//! Shared fetches: the request fields that are sent to the origin when a page is fetched for all visitors.
+//! Shared fetches: fetches of a page that is stored for all visitors, and the request fields sent to the origin for
+//! them.
 //!
 //! An application may generate a page from any request field, while the key of the page contains few of them. A shared
-//! fetch therefore only sends fields that the cache distinguishes: the built-in list (`shared_fetch.list` in this
+//! fetch therefore sends only fields whose values do not mix pages: the built-in list (`shared_fetch.list` in this
 //! folder), fields that the configuration lists or the key contains, and fields by which the stored page is known to
-//! vary, because their values select a variant (RFC 9111 §4.1). Only cookies in the key are sent.
+//! vary, because their values select a variant (RFC 9111 §4.1). Of the cookies, only those in the key are sent.
 
 use myriad_http::{Fields, Known};
 
@@ -16,59 +17,61 @@ const BUILTIN: &str = include_str!("shared_fetch.list");
 /// Rules of a location for the request fields of shared fetches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedFetch {
-    /// `shared_fetch_headers`: true if a shared fetch only sends listed fields.
+    /// `shared_fetch_headers`: true if a shared fetch only sends the listed fields; otherwise all fields are sent.
     pub on: bool,
-    /// Names, in lower case, that are added to the list: those of `shared_fetch_headers`, and those of fields whose
+    /// Names, in lower case, in addition to the built-in list: arguments of `shared_fetch_headers`, and fields whose
     /// unmodified value is in the key.
     pub fields: Vec<Box<[u8]>>,
     /// Names of cookies whose unmodified value is in the key.
     pub cookies: Vec<Box<[u8]>>,
-    /// True if the key depends on the visitor's browser, so that the device class is sent to the origin.
+    /// True if the key depends on the visitor's browser, so that the origin receives the browser's device class.
     pub device: bool,
-    /// Fields and cookies whose normalized value is in the key.
+    /// Fields and cookies whose normalized value is in the key. The origin receives this value.
     pub keyed: Vec<KeyedInput>,
 }
 
-/// Fields that are sent to the origin instead of the fields of the request.
+/// Request fields of a shared fetch, sent to the origin instead of the client's.
 #[derive(Debug)]
 pub struct SharedFetchFields {
-    /// Fields.
+    /// Fields to send.
     pub fields: Fields,
-    /// Fields that are only sent because the stored page varies by them. The response varies by them too, even without
-    /// a `Vary`.
+    /// Fields that are only sent because the stored page varies by them. The response varies by them too, even if it
+    /// has no `Vary`.
     pub varies: VaryRule,
 }
 
-/// Field or cookie that is added to the key of `*_cache_key` (`cache_key_field`, `cache_key_cookie`).
+/// Field or cookie whose normalized value is part of the key (`cache_key_field`, `cache_key_cookie`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedInput {
-    /// True for a cookie.
+    /// True for a cookie, false for a field.
     pub cookie: bool,
-    /// Name.
+    /// Name of the field or cookie.
     pub name: Box<[u8]>,
-    /// Accepted values, compared case-insensitively; other values are treated as absent. If empty, every value of at
-    /// most [`KEYED_MAX`] bytes is accepted.
+    /// Accepted values, compared case-insensitively; a request with another value is treated as one without it. If
+    /// empty, every value of at most [`KEYED_MAX`] bytes is accepted.
     pub values: Vec<Box<[u8]>>,
 }
 
-/// Maximum length of a value in the key if no values are listed, in bytes.
+/// Maximum length, in bytes, of a value in the key if the configuration lists no values.
 const KEYED_MAX: usize = 128;
 
 impl SharedFetch {
-    /// Returns whether the request is sent to the origin unmodified.
+    /// Returns whether these rules change nothing: the client's fields are sent to the origin unmodified.
+    /// `device_class` is true under `cache_device_class`.
     pub fn sends_request_unmodified(&self, device_class: bool) -> bool {
         !self.on && !device_class && self.keyed.is_empty()
     }
 
-    /// Returns whether a shared fetch would not send the cookies of the request to its origin.
+    /// Returns whether the request has cookies of which a shared fetch sends only those in the key.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
         self.on && request.has(Known::Cookie) && !self.lists(b"cookie")
     }
 
-    /// Returns the fields that are sent to the origin instead of the request's fields; `None` if these are sent
+    /// Returns the fields that are sent to the origin instead of the client's; `None` if the client's are sent
     /// unmodified.
     ///
-    /// `varies` is the rule of the stored page, if known. `device_class` is true if such pages vary by device class.
+    /// `varies` is the variant rule of the stored page, or an empty rule if none is known. `device_class` is true under
+    /// `cache_device_class`.
     pub fn fields_for_origin(
         &self,
         request: &Fields,
@@ -122,13 +125,14 @@ impl SharedFetch {
         is_builtin(name, has_body) || self.lists(name) || varies()
     }
 
-    /// Returns whether the key contains the normalized value of a field, so that it creates no variants.
+    /// Returns whether the key contains the normalized value of a field, so that the field creates no variants.
     pub(crate) fn is_keyed(&self, name: &[u8]) -> bool {
         self.keyed.iter().any(|keyed| keyed.is_field(name))
     }
 
-    /// Adds the `User-Agent` that represents the visitor's browser. Returns true if it differs from the default because
-    /// the stored page varies by device class.
+    /// Adds the `User-Agent` that represents the visitor's device class, or that of a desktop if neither the key nor
+    /// the stored page depends on the class. Returns true if the stored page varies by class and the browser is not an
+    /// ordinary desktop.
     fn push_browser(&self, request: &Fields, varies: &VaryRule, told: &mut Fields) -> bool {
         let by_class = varies.by_device();
         let class = if by_class || self.device { DeviceClass::of(request) } else { DeviceClass::Desktop };
@@ -160,9 +164,9 @@ impl SharedFetch {
 }
 
 impl KeyedInput {
-    /// Returns the normalized value that is used in the key and sent to the origin; empty if absent. For languages, it
-    /// is the listed language that the visitor prefers most (RFC 9110 §12.5.4), or without a list all languages ordered
-    /// by weight.
+    /// Returns the normalized value that is used in the key and sent to the origin; empty if it is absent or not
+    /// accepted. Of `Accept-Language`, it is the accepted language that the visitor prefers most (RFC 9110 §12.5.4), or
+    /// all languages ordered by weight if the configuration lists none.
     pub fn value(&self, request: &Fields) -> Vec<u8> {
         let is_language = !self.cookie && self.name.eq_ignore_ascii_case(b"accept-language");
         let sent = || request.known_all(Known::AcceptLanguage);
@@ -189,7 +193,7 @@ impl KeyedInput {
     }
 }
 
-/// Returns whether the built-in list contains a field.
+/// Returns whether a shared fetch sends a field because it is in the built-in list.
 fn is_builtin(name: &[u8], has_body: bool) -> bool {
     let lines = BUILTIN.lines().map(|line| line.split('#').next().unwrap_or_default());
     let mut words = lines.map(str::split_ascii_whitespace);
@@ -205,12 +209,12 @@ fn push_unless_empty(name: &[u8], value: &[u8], told: &mut Fields) {
     }
 }
 
-/// Returns the value of the first cookie with this name (RFC 6265 §4.2), like `$cookie_NAME`.
+/// Returns the value of the first cookie with this name (RFC 6265 §4.2), like the variable `$cookie_NAME`.
 fn cookie<'a>(request: &'a Fields, name: &[u8]) -> Option<&'a [u8]> {
     request.known_all(Known::Cookie).find_map(|field| myriad_http::uri::cookie(field, name))
 }
 
-/// Adds the languages in the normalized form that identifies their variant, so that the origin only receives this form.
+/// Adds `Accept-Language` in the normalized form that identifies the variant, so that the response depends only on it.
 fn push_languages(request: &Fields, told: &mut Fields) {
     match languages::ordered(request.known_all(Known::AcceptLanguage)) {
         Some(ordered) if !ordered.is_empty() => {
@@ -218,7 +222,7 @@ fn push_languages(request: &Fields, told: &mut Fields) {
             languages::write(ordered, &mut spelled);
             told.push_known(Known::AcceptLanguage, &spelled);
         }
-        // With too many languages, the variants are not distinguished and the response is not stored.
+        // With too many languages, variants are not distinguished and the response is not stored.
         _ => request.known_all(Known::AcceptLanguage).for_each(|value| told.push(b"Accept-Language", value)),
     }
 }

@@ -1,4 +1,4 @@
-//! Stale windows: periods for which a response allows stale service (RFC 5861).
+//! Stale windows: periods after its validity during which a response may be served stale (RFC 5861).
 
 use myriad_http::Fields;
 use myriad_http::cache_control::CacheControl;
@@ -6,8 +6,9 @@ use myriad_http::cache_control::CacheControl;
 use crate::validity::ValiditySource;
 use crate::{CachePolicy, accelerator};
 
-/// Returns `stale-while-revalidate` and `stale-if-error` in ms. As in nginx, a page that may be served stale during a
-/// refresh may also be served after a failed refresh. A field for accelerators replaces both.
+/// Returns `stale-while-revalidate` and `stale-if-error` in ms; 0 if not set. As in nginx, a page that may be served
+/// stale during a refresh may also be served after a failed refresh. If `Surrogate-Control` or LiteSpeed's field
+/// defines the validity, the window of `Surrogate-Control` is returned for both.
 pub(crate) fn stale_windows(
     control: &CacheControl,
     source: ValiditySource,

@@ -1,11 +1,12 @@
 //! Value of `$upstream_cache_status`: the result of the cache lookup for a request.
 
-/// `$upstream_cache_status`, with nginx's meanings.
+/// Cache status of a request, with the meanings of nginx's `$upstream_cache_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheStatus {
     /// No page was stored; the response is from the origin.
     Miss,
-    /// The cache was bypassed: a `*_cache_bypass` condition, a personal cookie, `Authorization`.
+    /// The cache was bypassed because of a `*_cache_bypass` condition or any other
+    /// [`BypassReason`](crate::BypassReason) except the method.
     Bypass,
     /// The stored page was expired; the response is from the origin.
     Expired,
@@ -13,7 +14,7 @@ pub enum CacheStatus {
     Stale,
     /// An expired page was served because another request is refreshing it.
     Updating,
-    /// The origin validated an expired page with a 304, and it was served.
+    /// The origin confirmed an expired page by a 304, and the page was served.
     Revalidated,
     /// A fresh page was served.
     Hit,

@@ -3,48 +3,50 @@
 /// Reason why a response is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoreRefusal {
-    /// The response to this method cannot be stored: HEAD, or a method not in `*_cache_methods`.
+    /// HEAD, or a method that is not in `*_cache_methods`.
     Method,
-    /// The status cannot be stored: interim, 304, or 206 except for slices (RFC 9111 §3).
+    /// Interim status, 304, or a 206 that is not a slice (RFC 9111 §3).
     Status,
     /// The request had a personal cookie.
     PersonalRequest,
     /// The request had `Authorization` and the response does not allow sharing (RFC 9111 §3.5).
     Authorization,
-    /// `Cache-Control: private`; cannot be overridden by a directive.
+    /// `Cache-Control: private`, or LiteSpeed's equivalent; no directive overrides it.
     Private,
-    /// `Set-Cookie` sets a personal cookie; cannot be overridden by a directive.
+    /// `Set-Cookie` with a personal cookie; no directive overrides it.
     PersonalCookie,
-    /// `Set-Cookie`, unless it is ignored.
+    /// `Set-Cookie` with another cookie, unless the field or the cookie is ignored (`*_ignore_headers`,
+    /// `impersonal_cookies`).
     SetCookie,
-    /// `Vary: *`, or a `Vary` that is too long to store.
+    /// `Vary: *`, or field names in `Vary` that are too long to store.
     Vary,
-    /// `*_no_cache`.
+    /// A `*_no_cache` condition is true.
     NoCache,
-    /// `X-Accel-Expires` of 0 or in the past.
+    /// `X-Accel-Expires: 0`.
     XAccelExpires,
-    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control`, if support for them is announced to the origin.
+    /// `Surrogate-Control` or `X-LiteSpeed-Cache-Control` forbids storing, and support for it is announced to the
+    /// origin.
     Accelerator,
-    /// `Cache-Control: no-store` or `no-cache`.
+    /// `Cache-Control: no-store` or `no-cache`; with `cache_rfc9111`, only under the conditions of RFC 9111.
     CacheControl,
-    /// `max-age=0`, or `Expires` in the past.
+    /// The response is already expired, for example by `max-age=0` or `Expires` in the past.
     Expired,
     /// Neither the response nor `*_cache_valid` defines a validity.
     NoValidity,
-    /// A server error while a usable page is stored.
+    /// Server error (5xx) while a usable page is stored.
     ServerError,
     /// The status concerns the request (400, 405, 411 to 417, 431, 501) and is not listed in `*_cache_valid`.
     RequestError,
-    /// A client error (4xx) for a request so large that origins commonly reject it.
+    /// Client error (4xx) for a request so large that origins may reject it for its size.
     LargeRequest,
-    /// Fewer requests than `*_cache_min_uses`.
+    /// The key has had fewer requests than `*_cache_min_uses`.
     MinUses,
 }
 
-/// Time for which an uncacheable result is remembered (hit-for-miss), in ms.
+/// Time for which it is remembered that responses for a key are not stored (hit-for-miss), in ms.
 ///
-/// During this time, requests for the key are sent to the origin in parallel. Afterwards one request leads again and
-/// the others wait for its response head. With an origin of 300 ms, this wait affects at most a seventh of the
+/// During this time, requests for the key are sent to the origin in parallel. Then one request leads again, and the
+/// others wait for its response head. With an origin that takes 300 ms, this wait affects at most a seventh of the
 /// visitors. Varnish remembers for two minutes, but a page that becomes cacheable (after a one-off cookie of a plugin,
 /// or a first visit) would be unprotected for that time. Two seconds of peak traffic fit into the backlog of php-fpm.
 const HIT_FOR_MISS_MS: u64 = 2_000;
@@ -86,10 +88,10 @@ impl StoreRefusal {
         )
     }
 
-    /// Returns whether the reason concerns the page, independent of the visitor. Then the response invalidates the
-    /// stored page, which must not be served stale any more. The other reasons concern only this request (its method,
-    /// cookies, `Authorization`, count, or requested range) or the health of the origin. If these invalidated pages,
-    /// any visitor could remove pages, and a failure would remove the pages stored for failures (RFC 9111 §4.2.4).
+    /// Returns whether the reason concerns the page, independent of the visitor. The response then invalidates the
+    /// stored page, which must not be served stale any more. Other reasons concern only this request (its method,
+    /// cookies, `Authorization`, count, or requested range) or the health of the origin. If they invalidated pages, any
+    /// visitor could remove pages, and a failure would remove the pages stored for failures (RFC 9111 §4.2.4).
     ///
     /// By RFC 9111 §4.3.3, a full response to a validation replaces the stored page. §3 defines when the response
     /// itself must not be stored: `no-store`, `private` (§5.2.2.5, §5.2.2.7), no freshness (§4.2.1).
@@ -116,14 +118,14 @@ impl StoreRefusal {
         }
     }
 
-    /// Returns whether the response concerns only the sent request and not the page. Then each waiting request is sent
-    /// to the origin itself, and stored pages remain.
+    /// Returns whether the response concerns only the request sent to the origin and not the page. Each waiting request
+    /// is then sent to the origin itself, and stored pages remain.
     pub const fn concerns_request(self) -> bool {
         matches!(self, StoreRefusal::RequestError | StoreRefusal::LargeRequest)
     }
 
-    /// Returns the time for which to remember that responses for the key are not stored, in ms. Returns 0 if the reason
-    /// does not apply to the next request: it depends on the method, cookies or count of this request, or on a failure
+    /// Returns for how long to remember that responses for the key are not stored, in ms. Returns 0 if the reason may
+    /// not apply to the next request: it depends on the method, cookies, size or count of this request, or on a failure
     /// that may be over.
     pub const fn hit_for_miss_ms(self) -> u64 {
         match self {

@@ -1,12 +1,12 @@
-//! Response fields that a stored page contains.
+//! Selection of the response fields that are stored with a page.
 
 use myriad_http::{Fields, Known};
 
 use crate::{CachePolicy, Tags};
 
-/// Selects the fields of a response that are stored. Excluded are `Set-Cookie`, hop-by-hop fields (RFC 9110 §7.6.1),
-/// `X-Accel-*`, tags, fields in `*_hide_header` unless they are in `*_pass_header`, and lengths, which depend on the
-/// encoding.
+/// Response fields that are stored. Excluded are `Set-Cookie`, hop-by-hop fields (RFC 9110 §7.6.1) and
+/// `Content-Length`, which depends on the encoding; and `X-Accel-*`, tags and fields of `*_hide_header`, unless they
+/// are in `*_pass_header`.
 #[derive(Debug)]
 pub struct StoredFields<'a> {
     fields: &'a Fields,
@@ -14,12 +14,12 @@ pub struct StoredFields<'a> {
 }
 
 impl<'a> StoredFields<'a> {
-    /// Creates the selection for a response.
+    /// Creates the selection for the fields of a response.
     pub fn new(fields: &'a Fields, rules: &'a CachePolicy) -> StoredFields<'a> {
         StoredFields { fields, rules }
     }
 
-    /// Iterates over the fields to store, in order, each with its [`Known`] value if it has one.
+    /// Iterates over the stored fields in order: [`Known`] constant if the field has one, name, value.
     pub fn iter(&self) -> impl Iterator<Item = (Option<Known>, &'a [u8], &'a [u8])> + '_ {
         self.fields.iter_known().filter(|(known, name, _)| self.is_stored(*known, name))
     }
@@ -43,8 +43,8 @@ impl<'a> StoredFields<'a> {
     }
 }
 
-/// Returns whether a field is never stored: hop-by-hop fields (RFC 9110 §7.6.1, RFC 9111 §3.1), cookies of the visitor,
-/// the status line of CGI, and the length.
+/// Returns whether a field is never stored: hop-by-hop fields (RFC 9110 §7.6.1, RFC 9111 §3.1), `Set-Cookie`, the
+/// `Status` of CGI, and `Content-Length`.
 fn never_stored(known: Known) -> bool {
     matches!(
         known,
@@ -64,8 +64,7 @@ fn never_stored(known: Known) -> bool {
 }
 
 /// Returns whether a field of a 304 replaces the stored field (RFC 9111 §3.2). Lengths and fields that describe the
-/// body do not, because the body remains that of the stored page, and some servers send a 304 with the type of their
-/// error pages.
+/// body do not, because the stored body remains, and some servers send a 304 with the type of their error pages.
 pub fn is_updated(known: Option<Known>) -> bool {
     !matches!(
         known,
@@ -73,7 +72,7 @@ pub fn is_updated(known: Option<Known>) -> bool {
     )
 }
 
-/// Returns whether a field is only meant for an accelerator. nginx does not send such fields to clients.
+/// Returns whether a field is meant only for an accelerator. As in nginx, clients do not receive such fields.
 fn for_the_accelerator(known: Known) -> bool {
     matches!(
         known,

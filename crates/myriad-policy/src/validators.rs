@@ -1,4 +1,4 @@
-//! Entity tags of stored pages, and responses to conditional requests (RFC 9110 §13).
+//! Entity tags of stored pages, and evaluation of conditional requests (RFC 9110 §13).
 
 mod entity_tag;
 
@@ -11,30 +11,30 @@ pub use entity_tag::{EntityTag, PageEncoding};
 /// Validators of a page in the encoding that will be served.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredValidators<'a> {
-    /// Entity tag of the page.
+    /// Entity tag of the page, if it has one.
     pub tag: Option<&'a EntityTag>,
     /// Encoding that will be served.
     pub encoding: PageEncoding,
-    /// `Last-Modified`, in seconds since the epoch.
+    /// `Last-Modified`, in seconds since the epoch, if the page has one.
     pub last_modified_s: Option<u64>,
 }
 
-/// nginx's `if_modified_since`.
+/// nginx's `if_modified_since`: comparison of `If-Modified-Since` with the page's `Last-Modified`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfModifiedSince {
-    /// `off`: the page is always considered modified.
+    /// `off`: the field is ignored, and the page is considered modified.
     Off,
-    /// `exact`: unmodified only if the times are equal.
+    /// `exact`: unmodified if both times are equal.
     #[default]
     Exact,
-    /// `before`: unmodified if the page is not newer than the time in the request.
+    /// `before`: unmodified if `Last-Modified` is not later than the time in the request.
     Before,
 }
 
 /// Result of the preconditions of a GET or HEAD request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreconditionOutcome {
-    /// No precondition prevents serving the page.
+    /// Serve the page: no precondition prevents it.
     Pass,
     /// Respond with 304.
     NotModified,
@@ -43,7 +43,7 @@ pub enum PreconditionOutcome {
 }
 
 /// Evaluates the preconditions in the order of RFC 9110 §13.2.2, for a GET or HEAD whose response would be a 200.
-/// `now_s` is needed for dates with two-digit years.
+/// `now_s` is the time in seconds since the epoch, needed for dates with two-digit years.
 pub fn judge_conditions(
     request: &Fields,
     stored: &StoredValidators<'_>,
@@ -70,8 +70,8 @@ pub fn judge_conditions(
     }
 }
 
-/// Returns whether `If-Range: value` holds, so that a part may be sent (RFC 9110 §13.1.5): a strong tag of the same
-/// bytes in the same encoding, or the exact time.
+/// Returns whether the value of an `If-Range` field holds, so that a part may be sent (RFC 9110 §13.1.5): it is a
+/// strong tag of the same bytes in the same encoding, or exactly the time of `Last-Modified`.
 pub fn if_range_holds(value: &[u8], stored: &StoredValidators<'_>, now_s: u64) -> bool {
     if let Some(sent) = SentTag::parse(value.trim_ascii()) {
         return stored.tag.is_some_and(|tag| tag.is_exactly(sent, stored.encoding));
@@ -87,7 +87,8 @@ enum Comparison {
     Weak,
 }
 
-/// Returns whether a list of tags includes the stored page, in any encoding that the client may have.
+/// Returns whether a field with entity tags is `*` or has a tag of the stored page, in any encoding. The strong
+/// comparison accepts no weak tags.
 fn names_page(request: &Fields, name: Known, stored: &StoredValidators<'_>, comparison: Comparison) -> bool {
     request.known_all(name).any(|value| {
         value.trim_ascii() == b"*"

@@ -1,4 +1,4 @@
-//! Common parts of the freshness calculations: the result, and the response fields that all of them read.
+//! Parts that both calculations of freshness (nginx's and RFC 9111's) use: the result, and response fields.
 
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
@@ -11,23 +11,24 @@ pub struct Freshness {
     /// The response is fresh before this time, in ms since the epoch. It may be in the past: with an absolute
     /// `X-Accel-Expires`, or if RFC 9111 allows storing a response only for validation.
     pub fresh_until: u64,
-    /// Remaining validity, in ms from now; 0 if expired.
+    /// Validity from now, in ms; 0 if the response is already expired.
     pub valid_ms: u64,
-    /// `stale-while-revalidate` (RFC 5861 §3), in ms after the validity.
+    /// `stale-while-revalidate` (RFC 5861 §3): time after `fresh_until`, in ms; 0 if not set.
     pub stale_while_revalidate_ms: u64,
-    /// `stale-if-error` (RFC 5861 §4), in ms after the validity; at least `stale_while_revalidate_ms`, as in nginx.
+    /// `stale-if-error` (RFC 5861 §4): time after `fresh_until`, in ms; at least `stale_while_revalidate_ms`, as in
+    /// nginx.
     pub stale_if_error_ms: u64,
-    /// True if stale responses are forbidden (RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8, §5.2.2.10) under `cache_rfc9111`,
-    /// or for responses stored by `*_cache_negative`.
+    /// True if the response must never be served stale: under `cache_rfc9111` by RFC 9111 §5.2.2.2, §5.2.2.4, §5.2.2.8
+    /// or §5.2.2.10, or because it is stored by `*_cache_negative`.
     pub must_revalidate: bool,
     /// Source of the validity.
     pub source: ValiditySource,
-    /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Always set under
-    /// `cache_rfc9111`, otherwise only if the response has an age. If `None`, it is the time of arrival.
+    /// Estimated time when the origin generated the response, in ms since the epoch (RFC 9111 §4.2.3). Always `Some`
+    /// under `cache_rfc9111`, otherwise only if the response has `Age`. `None` stands for the time of arrival.
     pub born: Option<u64>,
 }
 
-/// Source of a validity.
+/// Response field or directive that defined a validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValiditySource {
     /// `X-Accel-Expires`.
@@ -47,7 +48,7 @@ pub enum ValiditySource {
 }
 
 impl ValiditySource {
-    /// Returns whether the validity is only meant for accelerators, so that the fields for browsers are ignored.
+    /// Returns whether the validity is meant only for accelerators, so that `Cache-Control` and `Expires` are ignored.
     pub(crate) const fn is_for_accelerators(self) -> bool {
         matches!(self, ValiditySource::XAccelExpires | ValiditySource::Accelerator)
     }
@@ -58,9 +59,9 @@ impl ValiditySource {
     }
 }
 
-/// Returns the expiry by `X-Accel-Expires`, in ms since the epoch: a number of seconds, or `@` and seconds since the
-/// epoch. 0 forbids storing. Invalid numbers are ignored. With an absolute time in the past, the response is stored as
-/// expired, as in nginx.
+/// Returns the expiry by `X-Accel-Expires`, in ms since the epoch. The value is a number of seconds, or `@` and seconds
+/// since the epoch. 0 is an error: the response is not stored. A time in the past is returned, so that the response is
+/// stored as expired, as in nginx. `None` if the field is missing, ignored or invalid.
 pub(crate) fn x_accel_expires(
     fields: &Fields,
     rules: &CachePolicy,
@@ -74,18 +75,18 @@ pub(crate) fn x_accel_expires(
     Some(positive(valid, StoreRefusal::XAccelExpires).map(|valid| now.saturating_add(valid)))
 }
 
-/// Parses a number that consists only of decimal digits. A number larger than `u64::MAX` saturates (RFC 9111 §1.2.2).
+/// Parses a number that consists only of decimal digits; a number above `u64::MAX` saturates (RFC 9111 §1.2.2).
 fn digits(value: &[u8]) -> Option<u64> {
     let number = |sum: u64, byte: &u8| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
     (!value.is_empty() && value.iter().all(u8::is_ascii_digit)).then(|| value.iter().fold(0, number))
 }
 
-/// Returns whether `private` is set, with or without field names.
+/// Returns whether `Cache-Control` has `private`, with or without field names.
 pub(crate) fn is_private(control: &CacheControl) -> bool {
     control.private || !control.private_fields.is_empty()
 }
 
-/// Returns the lifetime, preferring `s-maxage`, as required for a shared cache (RFC 9111 §4.2.1).
+/// Returns `s-maxage`, or else `max-age` (RFC 9111 §4.2.1, for a shared cache), in seconds; `None` without either.
 pub(crate) fn lifetime(control: &CacheControl) -> Option<(u64, ValiditySource)> {
     let shared = control.s_maxage.map(|seconds| (seconds, ValiditySource::SMaxage));
     shared.or_else(|| control.max_age.map(|seconds| (seconds, ValiditySource::MaxAge)))

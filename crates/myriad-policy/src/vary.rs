@@ -1,4 +1,4 @@
-//! Request fields that select the variant of a page (RFC 9111 §4.1).
+//! Variants of a page: the request fields that select one (RFC 9111 §4.1), and its key.
 //!
 //! `Accept-Encoding` is not one of these fields: encodings are stored with the page and selected when it is served.
 
@@ -6,40 +6,39 @@ use myriad_http::Fields;
 
 use crate::{device, languages, other_codings};
 
-/// Maximum length of the field names of a rule, in bytes; nginx stores 128 bytes of `Vary`.
+/// Maximum total length of the names in a `Vary`, in bytes; nginx stores 128 bytes of `Vary`.
 const NAMES_MAX: usize = 256;
 
 /// Maximum length of a variant key, in bytes: the size of one of nginx's large header buffers.
 const VARIANT_MAX: usize = 8 << 10;
 
-/// Fields that a stored page varies by: in lower case, sorted, without duplicates.
+/// Names of the request fields by which a page varies: in lower case, sorted, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VaryRule {
     names: Box<[Box<[u8]>]>,
 }
 
-/// Reason why the `Vary` of a response prevents storing.
+/// Reason why the `Vary` of a response prevents storing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VaryError {
     /// `Vary: *`.
     Any,
-    /// The names are too long to store.
+    /// The field names have more than 256 bytes.
     TooLong,
 }
 
-/// Error if the request's fields are too long for a variant key. The request should bypass the cache.
+/// Error if a request's field values are too long for a variant key. The request must then bypass the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantTooLong;
 
-/// Name used instead of `User-Agent` in a rule by device classes. It is not a valid field name.
+/// Name in a rule that stands for the device class, used instead of `User-Agent`. It is not a valid field name.
 pub(crate) const BY_DEVICE: &[u8] = b":device";
 
-/// Name used instead of `Accept-Encoding` in the rule of pages in codings that Myriad does not generate. It is not a
-/// valid field name.
+/// Name in a rule that stands for [`other_codings`], used instead of `Accept-Encoding`. It is not a valid field name.
 const BY_CODINGS: &[u8] = b":codings";
 
 impl VaryRule {
-    /// Returns this rule for pages that have a variant per value of [`other_codings`].
+    /// Returns this rule, extended so that the page has a variant per value of [`other_codings`].
     #[must_use]
     pub fn by_codings(self) -> VaryRule {
         let mut names = self.names.into_vec();
@@ -48,7 +47,7 @@ impl VaryRule {
         VaryRule { names: names.into() }
     }
 
-    /// Returns a rule with the names of both.
+    /// Returns a rule with the names of both rules.
     #[must_use]
     pub fn and(self, other: &VaryRule) -> VaryRule {
         let mut names = self.names.into_vec();
@@ -58,23 +57,23 @@ impl VaryRule {
         VaryRule { names: names.into() }
     }
 
-    /// Returns a rule with the names for which `keep` returns true. Names are in lower case.
+    /// Returns a rule with the names, in lower case, for which `keep` returns true.
     #[must_use]
     pub fn only(&self, mut keep: impl FnMut(&[u8]) -> bool) -> VaryRule {
         VaryRule { names: self.names.iter().filter(|name| keep(name)).cloned().collect() }
     }
 
-    /// Returns whether the rule contains a field.
+    /// Returns whether the rule contains the field `name` (in any case).
     pub fn has(&self, name: &[u8]) -> bool {
         self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether the rule distinguishes device classes.
+    /// Returns whether the page has a variant per device class.
     pub(crate) fn by_device(&self) -> bool {
         self.has(BY_DEVICE)
     }
 
-    /// Parses the values of all `Vary` fields of a response.
+    /// Creates the rule from the values of all `Vary` fields of a response, without `Accept-Encoding`.
     pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Result<VaryRule, VaryError> {
         let mut names: Vec<Box<[u8]>> = Vec::new();
         let mut total = 0;
@@ -96,7 +95,7 @@ impl VaryRule {
         Ok(VaryRule { names: names.into() })
     }
 
-    /// Returns whether the page has only one variant.
+    /// Returns whether the rule has no names, so that the page has only one variant.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -106,8 +105,9 @@ impl VaryRule {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Appends the key of the variant that `request` selects to `out`. The key is equal for requests whose field values
-    /// differ only in white space, and distinct otherwise. Appends nothing if the page has only one variant.
+    /// Appends the key of the variant that `request` selects to `out`; nothing if the rule is empty. The key is equal
+    /// for requests whose field values are equivalent (they differ only in white space, or in the form of
+    /// `Accept-Language`), and distinct otherwise. Fails if the key would be longer than 8 KB; `out` is then unchanged.
     pub fn write_variant(&self, request: &Fields, out: &mut Vec<u8>) -> Result<(), VariantTooLong> {
         let begin = out.len();
         for name in &self.names {
@@ -123,8 +123,8 @@ impl VaryRule {
     }
 }
 
-/// Appends 0 for a missing field, or else 1, the length of the normalized value, and the value. The length prevents a
-/// value from imitating another field.
+/// Appends the value of a field to a variant key: 0 if it is missing, or else 1, the length of the normalized value,
+/// and the value. The length prevents a value from imitating another field.
 fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     if name == BY_DEVICE {
         return device::write_class(request, out);
@@ -143,7 +143,7 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
     if name == b"accept-language" {
         match languages::ordered(values) {
             Some(ordered) => languages::write(ordered, out),
-            // Lists of that length are not distinguished: the padding makes the value too long for any variant.
+            // Longer lists are not distinguished: the padding makes the value too long for any variant key.
             None => out.resize(length_at + VARIANT_MAX + 1, 0),
         }
         return close_value(length_at, out);
@@ -154,7 +154,7 @@ fn write_value(request: &Fields, name: &[u8], out: &mut Vec<u8>) {
             out.push(b',');
         }
         write_normalised(value, out);
-        // The limit is exceeded; the caller returns the error.
+        // The limit is exceeded, and the caller returns the error.
         if out.len() - length_at > VARIANT_MAX {
             break;
         }
@@ -174,7 +174,7 @@ fn close_value(length_at: usize, out: &mut [u8]) {
     out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Appends `value` without white space at both sides and around commas. Other runs of white space become one space.
+/// Appends `value` without white space at its ends and around commas; other runs of white space become one space.
 /// Quoted strings are not changed.
 fn write_normalised(value: &[u8], out: &mut Vec<u8>) {
     let mut quoted = false;

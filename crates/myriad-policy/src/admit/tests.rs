@@ -20,7 +20,7 @@ fn facts(status: u16, fields: &Fields) -> ResponseFacts<'_> {
     }
 }
 
-/// Returns `*_cache_valid any 10s`, with all fields ignored that can be ignored.
+/// Returns rules with `*_cache_valid any 10s` that ignore all response fields that can be ignored.
 fn greedy() -> CachePolicy {
     CachePolicy {
         valid: vec![ValidFor { status: StatusMatch::Any, ms: 10_000 }],
@@ -47,7 +47,7 @@ fn refused(fields: &[(&str, &str)], rules: &CachePolicy) -> Option<StoreRefusal>
     }
 }
 
-/// Returns random rules with any configuration, except removal of the personal cookies.
+/// Returns random rules; the personal cookies are always the built-in list.
 fn any_rules(random: &mut fastrand::Rng) -> CachePolicy {
     let mut flag = || random.bool();
     let ignore = IgnoreHeaders {
@@ -62,7 +62,7 @@ fn any_rules(random: &mut fastrand::Rng) -> CachePolicy {
     if flag() { rest } else { CachePolicy { valid: Vec::new(), ..rest } }
 }
 
-/// Returns fields that favour storing.
+/// Returns random response fields that allow storing.
 fn inviting(random: &mut fastrand::Rng) -> Vec<(&'static str, &'static str)> {
     let choices = [
         ("X-Accel-Expires", "3600"),
@@ -324,7 +324,7 @@ fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
     }
 }
 
-/// Covers a refusal for each reason, from a response or request that causes it.
+/// Contains each refusal, with a response or request that causes it.
 #[test]
 fn what_is_stored_is_taken_back_by_reasons_of_the_page_and_by_none_of_the_visitor() {
     let of_the_page = [
@@ -398,7 +398,7 @@ fn negative_responses_are_stored_briefly_despite_no_cache_and_never_stale() {
     }
 }
 
-/// Returns the lifetime with which a response with these fields was stored.
+/// Returns the lifetime of a stored 200 with these fields.
 fn stored(fields: &[(&str, &str)], rules: &CachePolicy) -> Lifetime {
     match judged(200, fields, rules) {
         Admission::Store(lifetime) => lifetime,
@@ -464,8 +464,8 @@ fn range_piece_with_range_in_key_is_stored_as_own_page() {
     assert_eq!(admit(&facts(206, &fields), &rules, NOW), Admission::Refuse(StoreRefusal::Status));
 }
 
-/// Returns the reason why a response with these fields is not stored if `impersonal_cookies` lists `names`. `cookies`
-/// is true if the origin received cookies.
+/// Returns the reason why a response with these fields is not stored while `impersonal_cookies` lists `names`; `None`
+/// if it is stored. `cookies` is true if the request to the origin had cookies.
 fn refused_of(cookies: bool, fields: &[(&str, &str)], names: &[&str]) -> Option<StoreRefusal> {
     let rules = CachePolicy {
         ignore: IgnoreHeaders::default(),

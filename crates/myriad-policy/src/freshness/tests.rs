@@ -1,7 +1,7 @@
 use super::*;
 use crate::{IgnoreHeaders, StatusMatch, ValidFor};
 
-/// 2026-11-21 02:00:00 UTC.
+/// 2026-11-21 02:00:00 UTC, in ms since the epoch.
 const NOW: u64 = 1_795_226_400_000;
 
 fn judged(fields: &[(&str, &str)], rules: &CachePolicy) -> Result<Freshness, StoreRefusal> {
@@ -12,7 +12,7 @@ fn valid(fields: &[(&str, &str)], rules: &CachePolicy) -> Result<(u64, ValidityS
     judged(fields, rules).map(|freshness| (freshness.valid_ms, freshness.source))
 }
 
-/// `*_cache_valid 10s`.
+/// Returns rules with `*_cache_valid 200 10s`.
 fn ten_seconds() -> CachePolicy {
     CachePolicy {
         valid: vec![ValidFor { status: StatusMatch::Code(200), ms: 10_000 }],

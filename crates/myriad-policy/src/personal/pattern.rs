@@ -1,17 +1,17 @@
-//! Cookie name pattern: a line of the list.
+//! Cookie name pattern: a line of `personal.list` or an argument of `personal_cookies`.
 
-/// Notation for hexadecimal digits in the list.
+/// Suffix of a pattern that matches one or more hexadecimal digits.
 const HEX: &str = "[a-f0-9]+";
 
 /// Cookie name, or a prefix of cookie names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CookiePattern {
-    /// Prefix of the name.
+    /// Literal start of the name, converted by [`as_php`].
     stem: Box<[u8]>,
     rest: NameRest,
 }
 
-/// Pattern for the rest of the name after the stem.
+/// Rest of the name, after the stem, that a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameRest {
     Nothing,
@@ -49,7 +49,7 @@ impl CookiePattern {
             return false;
         }
         match self.rest {
-            // `name[key]` is an element of the array `name`, which a test for emptiness treats as the cookie.
+            // `name[key]` is an element of the PHP array `name`; code that checks if `name` is empty finds it set.
             NameRest::Nothing => matches!(rest, [] | [b'[', ..]),
             NameRest::Anything => true,
             NameRest::HexDigits => !rest.is_empty() && rest.iter().copied().all(is_hash_digit),
@@ -57,12 +57,12 @@ impl CookiePattern {
     }
 }
 
-/// Returns whether a byte is a digit of a hash in the form written by PHP's `md5`.
+/// Returns whether a byte is a lower-case hexadecimal digit, as in a hash written by PHP's `md5`.
 fn is_hash_digit(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// Returns the byte that replaces `byte` in the name of a PHP variable.
+/// Returns the byte by which PHP replaces `byte` in a variable name.
 fn as_php(byte: u8) -> u8 {
     match byte {
         b'.' | b' ' | b'[' => b'_',

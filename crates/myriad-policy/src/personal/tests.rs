@@ -46,7 +46,7 @@ const SHARED: &[&str] = &[
     "",
 ];
 
-/// Value that imitates cookies: only names must count.
+/// Cookie value that contains personal names; only names of cookies must be compared.
 const TRAP: &str = "wordpress_logged_in_1,PHPSESSID=\"NO_CACHE\" comment_author_1&x=PHPSESSID";
 
 #[test]

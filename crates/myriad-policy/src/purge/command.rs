@@ -1,8 +1,8 @@
-//! Purge commands, independent of their source: a request, the command line, or a response of an application.
+//! Purge commands, independent of their source: a request, the command line, or an application's response.
 
 use super::{PurgeSubject, Tags, Wildcard};
 
-/// Purge command. It contains no zones; the code that runs it selects them.
+/// Purge command. The code that runs it selects the zones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeCommand {
     /// Pages to purge.
@@ -14,12 +14,11 @@ pub struct PurgeCommand {
 /// Pages that a purge covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeTarget {
-    /// A URL with both schemes, and with all variants and encodings.
+    /// A URL, over both schemes, with all variants and encodings.
     Url {
         /// Host without port, in lower case.
         host: Box<[u8]>,
-        /// Path and query. With a query, only this URL is covered; without a query, the path with any query and
-        /// without.
+        /// Path and query. With a query, only this URL is covered; without, the path with any query or none.
         target: Box<[u8]>,
     },
     /// URLs that match a pattern with `*`.
@@ -31,9 +30,9 @@ pub enum PurgeTarget {
         /// PCRE pattern.
         pattern: Box<str>,
     },
-    /// Pages with one of these tags.
+    /// Pages with at least one of these tags.
     Tags(Tags),
-    /// Pages with a tag that matches the regex.
+    /// Pages with a tag that matches the PCRE pattern.
     TagRegex(Box<str>),
     /// Pages stored under one of these keys.
     Keys(Vec<Box<[u8]>>),
@@ -46,7 +45,7 @@ pub enum PurgeTarget {
 }
 
 impl PurgeCommand {
-    /// Creates a purge that removes pages.
+    /// Creates a purge that removes pages, as opposed to a soft purge.
     pub fn hard(what: PurgeTarget) -> PurgeCommand {
         PurgeCommand { what, soft: false }
     }
@@ -56,8 +55,8 @@ impl PurgeTarget {
     /// Maximum length of a pattern, in bytes.
     pub const LONGEST_PATTERN: usize = 4096;
 
-    /// Parses the URL `http://host[:port]/path?query`, with or without scheme. Returns `None` if it has no host or no
-    /// path.
+    /// Parses the URL `http://host[:port]/path?query`, with or without scheme. The port and fragment are dropped, and a
+    /// missing path is `/`. Returns `None` without a host.
     pub fn url(url: &[u8]) -> Option<PurgeTarget> {
         let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
         let rest = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
@@ -72,7 +71,7 @@ impl PurgeTarget {
             .then(|| PurgeTarget::Url { host: host.to_ascii_lowercase().into(), target: target.into() })
     }
 
-    /// Parses a pattern with `*`. If it contains no host, `host` applies.
+    /// Parses a pattern with `*`. `host` is used if the pattern contains no host.
     ///
     /// # Errors
     /// Returns an error for a pattern longer than 4096 bytes.
@@ -81,7 +80,7 @@ impl PurgeTarget {
         Ok(PurgeTarget::Wildcard(Wildcard::parse(pattern, host)))
     }
 
-    /// Creates a purge by a regex over the URLs of a host, or of all hosts.
+    /// Creates a purge of the URLs that match a regex, on one host or on all (`None`).
     ///
     /// # Errors
     /// Returns an error for a pattern that is not UTF-8, or longer than 4096 bytes.
@@ -89,15 +88,16 @@ impl PurgeTarget {
         Ok(PurgeTarget::Regex { host: host.map(Into::into), pattern: text(pattern)? })
     }
 
-    /// Creates a purge by a regex over tags.
+    /// Creates a purge of pages with a tag that matches a regex.
     ///
     /// # Errors
-    /// Same as [`Self::regex`].
+    /// Returns an error for a pattern that is not UTF-8, or longer than 4096 bytes.
     pub fn tag_regex(pattern: &[u8]) -> Result<PurgeTarget, &'static str> {
         Ok(PurgeTarget::TagRegex(text(pattern)?))
     }
 
-    /// Returns the labels of the URL. Every request for the URL has them, even before a response exists.
+    /// Returns the label of a [`Url`](Self::Url) target, else nothing. In-flight pages, which have no tags yet, are
+    /// found by it.
     pub fn addresses(&self) -> Vec<u64> {
         match self {
             PurgeTarget::Url { host, target } => vec![PurgeSubject::new(b"", host, target).label_to_purge()],
@@ -105,7 +105,7 @@ impl PurgeTarget {
         }
     }
 
-    /// Returns the labels of the tags.
+    /// Returns the labels of a [`Tags`](Self::Tags) target, including [`Tags::OVERFLOWN`]; nothing for other targets.
     pub fn labels(&self) -> Vec<u64> {
         match self {
             PurgeTarget::Tags(tags) => tags.names().map(Tags::label).chain([Tags::OVERFLOWN]).collect(),
@@ -113,12 +113,12 @@ impl PurgeTarget {
         }
     }
 
-    /// Returns whether labels and keys find all covered pages. Otherwise every page must be checked.
+    /// Returns whether all covered pages are found by labels or keys. Otherwise every page must be checked.
     pub fn is_exact(&self) -> bool {
         matches!(self, PurgeTarget::Url { .. } | PurgeTarget::Tags(_) | PurgeTarget::Keys(_))
     }
 
-    /// Returns the name of the kind for responses and logs.
+    /// Returns the kind of purge, for responses and logs.
     pub fn kind(&self) -> &'static str {
         match self {
             PurgeTarget::Url { .. } => "url",
@@ -131,7 +131,7 @@ impl PurgeTarget {
     }
 }
 
-/// Writes the purge as one line for logs, with all other bytes escaped.
+/// Writes the purge as one line for logs, with non-printable bytes escaped.
 impl std::fmt::Display for PurgeTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

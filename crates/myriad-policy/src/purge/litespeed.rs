@@ -1,14 +1,15 @@
-//! `X-LiteSpeed-Purge`: purges in the responses of an application, sent by its plugins for LiteSpeed.
+//! `X-LiteSpeed-Purge`: purges that an application's plugins for LiteSpeed send in its responses.
 
 use super::{PurgeCommand, PurgeTarget, Tags};
 
-/// Maximum number of purges per response.
+/// Maximum number of purges per response; the rest is ignored.
 const MOST: usize = 256;
 
-/// Parses an `X-LiteSpeed-Purge` field for the pages of `host`, and adds its purges.
+/// Parses an `X-LiteSpeed-Purge` field for pages of `host`, and appends its purges to `out`.
 ///
-/// Lists after `public` (or without a keyword) contain `*`, `tag=NAME`, a plain tag name, and URLs of the host; `stale`
-/// makes them soft. Lists after `private` refer to pages of a single visitor, which are never stored.
+/// Lists are separated by `;`. A list contains `*` (all pages of the host), paths, and tags (`tag=NAME` or a plain
+/// name), optionally after `public`; `stale` makes its purges soft. Lists with `private` are ignored, because pages of
+/// a single visitor are never stored.
 pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<PurgeCommand>) {
     for list in value.split(|byte| *byte == b';') {
         let words =
@@ -36,7 +37,7 @@ pub fn litespeed(value: &[u8], host: &[u8], out: &mut Vec<PurgeCommand>) {
             }
         }
         if !tags.is_empty() {
-            // With more tags than are stored, all pages of the host are purged.
+            // With more tags than [`Tags`] holds, all pages of the host are purged.
             let what =
                 if tags.is_truncated() { PurgeTarget::Host(host.into()) } else { PurgeTarget::Tags(tags) };
             out.push(PurgeCommand { what, soft });

@@ -2,10 +2,10 @@
 
 use super::{PurgeCommand, PurgeTarget, Tags, Wildcard};
 
-/// Binary form: a byte for soft or hard, a byte for the kind, then byte strings, each after its length (32 bits,
-/// little-endian).
+/// Binary form: a byte for soft (1) or hard (0), a byte for the kind of target, then byte strings, each after its
+/// length (32 bits, little-endian).
 impl PurgeCommand {
-    /// Appends the binary form.
+    /// Appends the binary form to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.soft));
         match &self.what {
@@ -27,7 +27,7 @@ impl PurgeCommand {
         }
     }
 
-    /// Parses a purge that fills `bytes`; `None` if they are damaged.
+    /// Parses the binary form of one purge; `None` if `bytes` are damaged or contain more than that.
     pub fn decode(bytes: &[u8]) -> Option<PurgeCommand> {
         let ([soft, kind], mut rest) = bytes.split_first_chunk()?;
         let mut part = || {

@@ -1,10 +1,10 @@
-//! HTTP requests with which plugins and users purge pages.
+//! HTTP requests by which plugins and users purge pages.
 
 use myriad_http::{Fields, Known};
 
 use super::{PurgeCommand, PurgeTarget, Tags};
 
-/// Parses the purge of a `PURGE` (or `BAN`) request for `target` on `host`.
+/// Parses a `PURGE` (or `BAN`) request for `target` on `host`.
 ///
 /// | request | covers |
 /// |---|---|
@@ -15,8 +15,8 @@ use super::{PurgeCommand, PurgeTarget, Tags};
 /// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag |
 /// | `Surrogate-Key`, `Cache-Tag`, `xkey`, `xkey-purge`, `X-Cache-Tags` | pages with one of the tags |
 ///
-/// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. If [`is_soft`] returns true, pages remain as
-/// stale pages.
+/// `X-VC-Purge-Method` is another plugin's name for `X-Purge-Method`. The purge is soft under the conditions of
+/// [`is_soft`].
 ///
 /// # Errors
 /// Returns the reason why the request is not a valid purge.
@@ -51,13 +51,14 @@ fn what(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'st
     if target.ends_with(b"*") { PurgeTarget::wildcard(target, host) } else { Ok(url()) }
 }
 
-/// Returns whether a target contains characters that are not valid in a URL (RFC 3986 §2) but common in a regex. W3
-/// Total Cache sends a regex for all sitemaps.
+/// Returns whether a target contains `\` or `^`, which are not valid in a URL (RFC 3986 §2) but common in a regex. W3
+/// Total Cache sends a regex to purge all sitemaps.
 fn looks_like_regex(target: &[u8]) -> bool {
     memchr::memchr2(b'\\', b'^', target).is_some()
 }
 
-/// Returns the purge by a regex. A target is anchored at the start of the URL; a pattern in `X-Purge-Regex` is not.
+/// Returns the purge by the regex in `X-Purge-Regex`, or else by the target as a regex, anchored at the start of the
+/// URL.
 fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'static str> {
     match fields.get(b"x-purge-regex") {
         Some(pattern) => PurgeTarget::regex(Some(host), pattern),
@@ -75,8 +76,8 @@ fn tags_of(fields: &Fields) -> Tags {
     tags
 }
 
-/// Returns the purge of `X-Cache-Tags-Pattern`. The pattern is usually a list of names separated by `|`, which is
-/// resolved by the index.
+/// Returns the purge by `X-Cache-Tags-Pattern`, or without it by the tags in other fields. A pattern that is a list of
+/// names separated by `|`, the usual case, becomes a purge of these tags, which needs no search over all pages.
 fn by_pattern(fields: &Fields) -> Result<PurgeTarget, &'static str> {
     let Some(pattern) = fields.get(b"x-cache-tags-pattern").map(<[u8]>::trim_ascii) else {
         let tags = tags_of(fields);
@@ -94,7 +95,7 @@ fn by_pattern(fields: &Fields) -> Result<PurgeTarget, &'static str> {
     PurgeTarget::tag_regex(pattern)
 }
 
-/// Returns a purge of all tags, or an error if there were too many.
+/// Returns the purge of these tags, or an error if there were more than [`Tags`] holds.
 fn tags_target(tags: Tags) -> Result<PurgeTarget, &'static str> {
     if tags.is_truncated() {
         Err("more than 512 tags, or more than 16 KB of tags")
@@ -103,14 +104,15 @@ fn tags_target(tags: Tags) -> Result<PurgeTarget, &'static str> {
     }
 }
 
-/// Returns whether the purge leaves stale pages instead of removing pages: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`,
-/// or `X-Purge-Method` with `xkey-softpurge`.
+/// Returns whether the request asks for a soft purge: `Fastly-Soft-Purge: 1`, `X-Soft-Purge: 1`, or a field
+/// `xkey-softpurge`.
 fn is_soft(fields: &Fields) -> bool {
     let is_one = |name: &[u8]| fields.get(name).is_some_and(|value| value.trim_ascii() == b"1");
     is_one(b"fastly-soft-purge") || is_one(b"x-soft-purge") || fields.get(b"xkey-softpurge").is_some()
 }
 
-/// Fields that mark a forwarded request, in addition to the registered fields.
+/// Fields that mark a request as forwarded by a proxy, in addition to `X-Forwarded*` and the known fields of
+/// [`is_forwarded`].
 const PASSED_ON: [&[u8]; 10] = [
     b"cdn-loop",
     b"cf-connecting-ip",
@@ -126,7 +128,7 @@ const PASSED_ON: [&[u8]; 10] = [
 ];
 
 /// Returns whether fields of the request show that a proxy forwarded it (RFC 7239, RFC 9110 §7.6.3, and proprietary
-/// fields). Then the address of the connection is not that of the client, and a local address proves nothing.
+/// fields). The address of the connection is then not that of the client, so a local address must not grant access.
 pub fn is_forwarded(fields: &Fields) -> bool {
     let known = [Known::XForwardedFor, Known::Forwarded, Known::Via, Known::XRealIp];
     let named = |name: &[u8]| {

@@ -4,16 +4,16 @@ use myriad_http::{Fields, Known};
 
 use super::label::{self, label};
 
-/// Maximum number of tags per page.
+/// Maximum number of tags of a page or purge.
 const MOST: usize = 512;
-/// Maximum total length of the tags of a page, in bytes.
+/// Maximum total length of the tags of a page or purge, in bytes.
 const BYTES: usize = 16 << 10;
 
-/// Response fields with tags. They are not sent to clients.
+/// Response fields that contain tags. They are not sent to clients.
 const FIELDS: [Known; 5] =
     [Known::SurrogateKey, Known::CacheTag, Known::XKey, Known::XCacheTags, Known::XLiteSpeedTag];
 
-/// Tags of a response or a purge.
+/// Tags of a response or a purge: at most 512, with at most 16 KB in total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tags {
     names: Vec<Box<[u8]>>,
@@ -21,8 +21,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Parses the tags of a response: `Surrogate-Key`, `Cache-Tag`, `xkey`, `X-Cache-Tags`, `X-LiteSpeed-Tag`. In each
-    /// field, blanks and commas separate tags, because applications use both; no tag contains either.
+    /// Collects the tags of a response: `Surrogate-Key`, `Cache-Tag`, `xkey`, `X-Cache-Tags`, `X-LiteSpeed-Tag`.
+    /// Spaces, tabs and commas separate tags in all fields, because applications use both.
     pub fn of(fields: &Fields) -> Tags {
         let mut tags = Tags::default();
         for field in FIELDS {
@@ -31,7 +31,7 @@ impl Tags {
         tags
     }
 
-    /// Parses a list of tags.
+    /// Parses a list of tags, separated by spaces, tabs or commas.
     pub fn parse(list: &[u8]) -> Tags {
         let mut tags = Tags::default();
         tags.add(list);
@@ -54,23 +54,23 @@ impl Tags {
         }
     }
 
-    /// Returns the names, in order and without duplicates.
+    /// Returns the tags in their original order, without duplicates.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Returns whether there were no tags.
+    /// Returns whether the source had no tags.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.is_truncated
     }
 
-    /// Returns whether there were more tags than are stored.
+    /// Returns whether the source had more tags than the limits allow; the rest was dropped.
     pub fn is_truncated(&self) -> bool {
         self.is_truncated
     }
 
-    /// Label of pages with more tags than are stored. A purge of tags covers these pages as well: an unnecessary fetch
-    /// is harmless, an outdated page is not.
+    /// Label of pages with more tags than are stored. Every purge of tags covers these pages as well: an unnecessary
+    /// fetch is harmless, an outdated page is not.
     pub const OVERFLOWN: u64 = label::OVERFLOWN;
 
     /// Returns the label of a tag.
@@ -78,7 +78,8 @@ impl Tags {
         label(b't', &[tag])
     }
 
-    /// Returns whether a field contains tags or other data for LiteSpeed's cache. Such fields are not sent to clients.
+    /// Returns whether a response field contains tags or is one of LiteSpeed's cache fields. Clients do not receive
+    /// them.
     pub fn is_field(known: Known) -> bool {
         use Known::{XLiteSpeedCacheControl, XLiteSpeedPurge, XLiteSpeedVary};
         FIELDS.contains(&known) || matches!(known, XLiteSpeedPurge | XLiteSpeedCacheControl | XLiteSpeedVary)

@@ -4,14 +4,14 @@ use std::fmt;
 
 use super::{PurgeSubject, normal_path};
 
-/// Pattern for scheme, host, path and query, in which `*` matches any bytes, including `/`.
+/// Pattern for scheme, host, path and query of a URL, in which `*` matches any bytes, including `/`.
 ///
 /// | pattern | covers |
 /// |---|---|
-/// | `/news/*` | this path, on the host that receives the purge |
-/// | `example.org/news/*` | on this host, over both schemes |
-/// | `https://*.example.org/*` | over this scheme |
-/// | `/shop?color=*` | this path with such a query; a pattern without a query covers all queries and none |
+/// | `/news/*` | this path on the default host (that of the purge request) |
+/// | `example.org/news/*` | this path on this host, over both schemes |
+/// | `https://*.example.org/*` | all subdomains, only over this scheme |
+/// | `/shop?color=*` | this path with a matching query; a pattern without a query covers all queries and none |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
     pub(super) scheme: Option<Box<[u8]>>,
@@ -21,7 +21,8 @@ pub struct Wildcard {
 }
 
 impl Wildcard {
-    /// Parses a pattern. `host` is used if the pattern contains no host.
+    /// Parses a pattern. `host` is used if the pattern contains no host. A pattern without `/` is a host with all its
+    /// pages.
     pub fn parse(text: &[u8], host: &[u8]) -> Wildcard {
         let (scheme, rest) = match memchr::memmem::find(text, b"://") {
             Some(at) if !text[..at].contains(&b'/') => {
@@ -32,7 +33,7 @@ impl Wildcard {
         let (own_host, rest) = match memchr::memchr(b'/', rest) {
             Some(0) if scheme.is_none() => (host.to_ascii_lowercase(), rest),
             Some(at) => (rest[..at].to_ascii_lowercase(), &rest[at..]),
-            // `*` covers everything; a host alone covers all its pages.
+            // `*` covers everything; a host without a path covers all its pages.
             None => (rest.to_ascii_lowercase(), &b"*"[..]),
         };
         let subject = PurgeSubject::new(b"", b"", rest);
@@ -44,7 +45,7 @@ impl Wildcard {
         }
     }
 
-    /// Returns whether the pattern covers a page.
+    /// Returns whether the pattern covers the page; paths are compared as sent and normalized.
     pub fn covers(&self, subject: &PurgeSubject<'_>) -> bool {
         self.scheme.as_deref().is_none_or(|scheme| matches(scheme, subject.scheme))
             && matches(&self.host, subject.host)
@@ -64,8 +65,8 @@ impl fmt::Display for Wildcard {
     }
 }
 
-/// Returns whether `pattern` matches `text`, where `*` matches any bytes. Takes at most `pattern × text` steps, because
-/// only the last star is retried after a mismatch.
+/// Returns whether `pattern` matches all of `text`, where `*` matches any bytes. Takes at most `pattern × text` steps,
+/// because a mismatch only backtracks to the last star.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

@@ -2,7 +2,7 @@ use super::*;
 use crate::freshness;
 use crate::{StatusMatch, ValidFor};
 
-/// 2026-11-21 02:00:00 UTC.
+/// 2026-11-21 02:00:00 UTC, in ms since the epoch.
 const NOW: u64 = 1_795_226_400_000;
 const THIS_SECOND: &str = "Sat, 21 Nov 2026 02:00:00 GMT";
 const HOUR_AHEAD: &str = "Sat, 21 Nov 2026 03:00:00 GMT";
@@ -17,7 +17,7 @@ fn judged(status: u16, fields: &[(&str, &str)]) -> Result<Freshness, StoreRefusa
     freshness::freshness(status, &fields.iter().copied().collect(), &rules(), NOW, 0)
 }
 
-/// Returns the ms from now until a 200 expires.
+/// Returns the ms until a 200 with these fields expires; negative if it is expired.
 fn left(fields: &[(&str, &str)]) -> Result<i64, StoreRefusal> {
     judged(200, fields).map(|freshness| freshness.fresh_until as i64 - NOW as i64)
 }

@@ -110,7 +110,7 @@ fn representative_browser_is_sent_where_device_class_matters() {
     assert_eq!(sent_lines(&SharedFetch { device: true, ..on() }, &phone, &rule("")), [mobile]);
     assert_eq!(sent_lines(&on(), &phone, &rule("")), [agent(DeviceClass::Desktop)]);
     assert_eq!(sent_lines(&on(), &phone, &rule("user-agent")), ["User-Agent: evil Mobile"]);
-    // Without the list, only the class is considered.
+    // With `shared_fetch_headers off`, only the device class replaces `User-Agent`.
     let sent =
         SharedFetch::default().fields_for_origin(&phone, false, &rule(""), true).expect("another request");
     assert_eq!(sent.fields.known(Known::UserAgent), Some(DeviceClass::Desktop.user_agent()));

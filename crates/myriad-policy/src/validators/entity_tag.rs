@@ -1,9 +1,9 @@
-//! Entity tag of a stored page: one identity, with a tag per encoding.
+//! Entity tag of a stored page: one stored identity from which the tag of each encoding is derived.
 
 use myriad_http::accept::Coding;
 use myriad_http::conditional::EntityTag as SentTag;
 
-/// Encoding of a page: the coding, and its level, because two levels yield different bytes.
+/// Encoding of a page: the coding and its compression level, because two levels yield different bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageEncoding {
     /// Coding.
@@ -13,39 +13,39 @@ pub struct PageEncoding {
 }
 
 impl PageEncoding {
-    /// Unencoded page.
+    /// Identity: the page without any coding.
     pub const IDENTITY: PageEncoding = PageEncoding { coding: Coding::Identity, level: 0 };
 }
 
 /// Entity tag of a stored page.
 ///
-/// Generated tags are strong and distinct for each encoding, as RFC 9110 §8.8.3.3 requires: the hash of the identity,
-/// then coding and level (`"0123456789abcdef-gz5"`). A tag of the origin is unchanged if its exact bytes are served,
-/// and weakened if Myriad encodes them, as in nginx. A suffix would allow a strong tag, but the origin would not
+/// Generated tags are strong and distinct for each encoding, as RFC 9110 §8.8.3.3 requires: a hash of the unencoded
+/// bytes, then coding and level (`"0123456789abcdef-gz5"`). A tag of the origin is unchanged if its exact bytes are
+/// served, and weak if Myriad encodes them, as in nginx. A suffix would permit a strong tag, but the origin would not
 /// recognize it on a bypass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntityTag {
-    /// Generated from a 64-bit hash of the identity bytes.
+    /// Tag generated from a 64-bit hash of the unencoded bytes.
     Generated(u64),
-    /// Sent by the origin.
+    /// Tag sent by the origin.
     Origin {
         /// Bytes between the quotes.
         opaque: Box<[u8]>,
-        /// True if the tag was weak.
+        /// True if the origin sent a weak tag.
         weak: bool,
-        /// True if the tag refers to an encoding by the origin that is not stored, so that it matches none of the
-        /// served bytes.
+        /// True if the tag belongs to a coding by the origin that was removed before storing, so that it is weak for
+        /// all bytes that are served.
         undone: bool,
     },
 }
 
 impl EntityTag {
-    /// Creates a tag for identity bytes with this hash.
+    /// Creates the tag of a page whose unencoded bytes have this hash.
     pub const fn generated(hash: u64) -> EntityTag {
         EntityTag::Generated(hash)
     }
 
-    /// Parses the origin's `ETag` of a response in `coding`; `None` if it is not a valid entity tag.
+    /// Parses the `ETag` of an origin's response in `coding`; `None` if it is not a valid entity tag.
     pub fn from_origin(value: &[u8], coding: Coding) -> Option<EntityTag> {
         let tag = SentTag::parse(value.trim_ascii())?;
         Some(EntityTag::Origin {
@@ -63,7 +63,7 @@ impl EntityTag {
         Some([mark, b"\"", opaque, b"\""].concat())
     }
 
-    /// Appends the `ETag` value for a page served in `encoding`.
+    /// Appends the `ETag` value of the page in `encoding` to `out`.
     pub fn write(&self, encoding: PageEncoding, out: &mut Vec<u8>) {
         match self {
             EntityTag::Generated(hash) => {
@@ -91,7 +91,8 @@ impl EntityTag {
         }
     }
 
-    /// Returns whether a tag sent by a client matches this page in any encoding (RFC 9110 §8.8.3.2, weak comparison).
+    /// Returns whether a tag sent by a client belongs to this page in any encoding (RFC 9110 §8.8.3.2, weak
+    /// comparison).
     pub fn is_same_page(&self, sent: SentTag<'_>) -> bool {
         match self {
             EntityTag::Generated(hash) => generated_hash(sent.opaque) == Some(*hash),
@@ -99,7 +100,8 @@ impl EntityTag {
         }
     }
 
-    /// Returns whether a tag sent by a client matches the exact bytes of this page in `encoding` (strong comparison).
+    /// Returns whether a tag sent by a client belongs to the exact bytes of this page in `encoding` (strong
+    /// comparison).
     pub fn is_exactly(&self, sent: SentTag<'_>, encoding: PageEncoding) -> bool {
         if sent.weak {
             return false;
@@ -122,7 +124,7 @@ impl EntityTag {
     }
 }
 
-/// Returns sixteen hexadecimal digits. `write!` is ten times slower, and this runs on every hit.
+/// Returns the hash as sixteen hexadecimal digits. `write!` is ten times slower, and this runs on every hit.
 fn hexadecimal(hash: u64) -> [u8; 16] {
     std::array::from_fn(|digit| b"0123456789abcdef"[(hash >> (60 - 4 * digit) & 15) as usize])
 }
@@ -137,7 +139,7 @@ const fn mark(coding: Coding) -> &'static str {
     }
 }
 
-/// Parses the hash of a tag written by [`EntityTag::write`].
+/// Parses the hash in a tag written by [`EntityTag::write`]; `None` if `opaque` does not have that form.
 fn generated_hash(opaque: &[u8]) -> Option<u64> {
     let (digits, suffix) = opaque.split_first_chunk::<16>()?;
     let known_suffix = match suffix {

@@ -1,4 +1,4 @@
-//! Variant rule of a response's `Vary` under the directives of a location.
+//! Variant rule of a response, from its `Vary` and the directives of a location.
 
 use myriad_http::{Fields, Known};
 
@@ -6,9 +6,10 @@ use super::{BY_DEVICE, VaryError, VaryRule};
 use crate::CachePolicy;
 
 impl VaryRule {
-    /// Returns the rule of a response's fields: with device classes instead of `User-Agent` if `cache_device_class` is
-    /// on, without `Cookie` if shared fetches send no cookies, and without fields that are in the key. Data that was
-    /// not sent to the origin creates no variants, nor does data that the key already distinguishes.
+    /// Returns the rule by which a response varies: that of its `Vary`, with the device class instead of `User-Agent`
+    /// under `cache_device_class`, without `Cookie` if shared fetches only send listed fields, and without fields whose
+    /// normalized value is in the key. Data that is not sent to the origin, or that the key already distinguishes,
+    /// creates no variants.
     pub fn of(answer: &Fields, rules: &CachePolicy) -> Result<VaryRule, VaryError> {
         let mut rule = VaryRule::parse(answer.known_all(Known::Vary))?;
         let shared = &rules.shared_fetch;

@@ -1,7 +1,7 @@
-//! Readable form of variants.
+//! Readable form of variant keys, for reports.
 
-/// Parses a secondary key ([`super::VaryRule::write_variant`]) into field names, and their values if the request had
-/// them. Invalid bytes terminate the list.
+/// Splits a variant key written by [`super::VaryRule::write_variant`] into field names with their values; `None` is a
+/// field that the request did not have. Stops at invalid bytes.
 pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     let mut fields = Vec::new();
     while let Some((name, value, rest)) = split_first_field(variant) {
@@ -11,7 +11,7 @@ pub fn variant_fields(mut variant: &[u8]) -> Vec<(&[u8], Option<Vec<u8>>)> {
     fields
 }
 
-/// Field name, value, and the remaining bytes.
+/// Field name, value (`None` if missing), and the remaining bytes.
 type VariantField<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
 
 fn split_first_field(variant: &[u8]) -> Option<VariantField<'_>> {
