@@ -39,7 +39,7 @@ Myriad reads the configuration language of nginx 1.31. Every directive is in one
 A name that is in no table is treated as a spelling mistake: the configuration is not loaded, and the message contains the most similar directive.
 ";
 
-/// Behaviour that belongs to no directive: topic, and rules.
+/// Differences from nginx that belong to no directive: for each topic, its subjects with a description.
 const EVERYWHERE: &[(&str, &[(&str, &str)])] = &[
     (
         "Requests",
@@ -387,7 +387,7 @@ pub(crate) fn page() -> String {
     out
 }
 
-/// Conflicts between nginx's test suite and guarantees of Myriad: file, its subtests, expected behaviour.
+/// Tests of nginx's test suite that contradict guarantees of Myriad: file, its subtests, expected behaviour.
 const SUITE: &[(&str, &str, &str)] = &[
     (
         "proxy_if.t",
@@ -550,7 +550,7 @@ fn append_general_differences(out: &mut String) {
     }
 }
 
-/// Appends the table of a family. Members of `fastcgi_*` and `proxy_*` with equal status share a line.
+/// Appends the table of a family. Directives of `fastcgi_*` and `proxy_*` that differ only in the prefix share a line.
 fn append_table(out: &mut String, title: &str, members: &[&DirectiveRow], coverage: &Coverage) {
     let _ = writeln!(
         out,
@@ -582,7 +582,7 @@ fn is_same_in_both(a: &DirectiveRow, b: &DirectiveRow) -> bool {
     a.contexts == b.contexts && a.default == b.default && a.doc == b.doc && a.status == b.status
 }
 
-/// Returns the text of a status for these names; names of variables start with `$`.
+/// Returns the text of a status for the directives or variables `names`; names of variables start with `$`.
 fn status_text(status: DirectiveStatus, names: &[&str], coverage: &Coverage) -> String {
     match status {
         DirectiveStatus::Same => format!("same: {}", tests_of(names, coverage)),
@@ -594,7 +594,7 @@ fn status_text(status: DirectiveStatus, names: &[&str], coverage: &Coverage) -> 
     }
 }
 
-/// Returns the first test of each name, and the names without a test.
+/// Returns a link to the first test of each name, and the names without a test.
 fn tests_of(names: &[&str], coverage: &Coverage) -> String {
     let mut tests: Vec<&str> =
         names.iter().filter_map(|name| coverage.files_covering(name).first().copied()).collect();
@@ -611,7 +611,8 @@ fn tests_of(names: &[&str], coverage: &Coverage) -> String {
         .join(", ")
 }
 
-/// Appends the variables, one line per module and status; variables that need a test have separate lines.
+/// Appends the table of variables. Variables of a module with equal status share a line, except those with the status
+/// *same*, each of which lists its test.
 fn append_variable_table(out: &mut String, coverage: &Coverage) {
     out.push_str(
         "\n## Variables\n\nEvery variable of nginx's HTTP modules.\n\n| variable | module | state |\n|---|---|---|\n",
@@ -632,7 +633,7 @@ fn append_variable_table(out: &mut String, coverage: &Coverage) {
     }
 }
 
-/// Appends the names that are only rejected, by reason and module.
+/// Appends the names that are known only to be rejected, by reason and module.
 fn append_refused(out: &mut String, rows: &[DirectiveRow]) {
     out.push_str("\n## Refused by name\n\nKnown names, which are not treated as spelling mistakes.\n");
     let only_refused: Vec<(&DirectiveRow, &str)> = rows

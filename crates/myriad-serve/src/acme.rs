@@ -1,4 +1,4 @@
-//! Agents of the certificate issuers, which continue over reloads.
+//! Threads that obtain ACME certificates (one agent per issuer) and refresh OCSP responses; they survive reloads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use myriad_tls::{PlannedIssuer, resolve};
 use myriad_exchange::runtime::{AcmePlan, PlannedStaple};
 use myriad_exchange::state_storage::SharedStateStorage;
 
-/// Running agents by issuer name, and the thread that fetches OCSP responses.
+/// Running ACME agents by issuer name, and the thread that fetches OCSP responses.
 #[derive(Default)]
 pub(crate) struct AcmeAgents {
     running: HashMap<String, AcmeAgent>,
@@ -18,7 +18,8 @@ pub(crate) struct AcmeAgents {
 }
 
 impl AcmeAgents {
-    /// Applies a configuration. Agents of issuers that still exist continue their work.
+    /// Starts, updates or stops agents for a configuration; `None` stops all. An agent whose issuer is unchanged
+    /// continues its work, with the new certificates. Returns an error if a thread cannot be started.
     pub(crate) fn apply_plan(
         &mut self,
         plan: Option<&AcmePlan>,
@@ -47,7 +48,7 @@ impl AcmeAgents {
         Ok(())
     }
 
-    /// Starts or updates the refresh of the OCSP responses of a configuration.
+    /// Starts or updates the thread that refreshes OCSP responses; stops it if `planned` is empty.
     pub(crate) fn refresh_staples(
         &mut self,
         planned: &[PlannedStaple],
@@ -73,7 +74,7 @@ impl AcmeAgents {
         Ok(())
     }
 
-    /// Stops all of them. Work in progress is cancelled.
+    /// Stops all agents and the refresh of OCSP responses. Work in progress is cancelled.
     pub(crate) fn stop(&mut self) {
         self.running.clear();
         self.stapler = None;

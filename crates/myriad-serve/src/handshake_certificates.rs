@@ -1,4 +1,4 @@
-//! Evaluation of rules before the first request: certificates whose names contain variables.
+//! Certificates whose file names contain variables: the names are evaluated during the handshake, before a request.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustls::sign::CertifiedKey;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{NamedPair, ServerId};
 
-/// Loads the certificates of a server for a handshake; `None` if one of them cannot be loaded, which is logged.
+/// Loads the certificates of `server` for a handshake; `None` if one of them cannot be loaded, which is logged.
 pub(crate) fn certificates(exchange: &mut Exchange, server: ServerId) -> Option<Vec<Arc<CertifiedKey>>> {
     let site = Rc::clone(&exchange.request.site);
     let server_of = site.runtime.server(server);

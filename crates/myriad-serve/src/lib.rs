@@ -1,14 +1,19 @@
-//! From the model to a running site: compiler, phases, worker threads, and the list of features.
+//! Compiles the configuration model and runs the site: compiler, request phases, worker threads, and the list of
+//! features.
 //!
 //! | module | content |
 //! |---|---|
-//! | `acme` | agents of certificate issuers |
+//! | `acme` | threads that obtain certificates and OCSP responses |
 //! | `temporary_thread` | return of short-lived memory to the system |
 //! | `compile` | compiler, the only module that depends on both the configuration model and the runtime |
 //! | `features` | list of features, one per line |
+//! | `handshake_certificates` | certificates whose names contain variables |
+//! | `machine` | memory of the machine and of the process |
 //! | `phases` | rewrite, location, access, `try_files`: only access checks can wait |
-//! | `explain` | `-t --explain`: the same phases with a report, up to the first step with an effect |
-//! | `site` | worker threads, reload, shutdown |
+//! | `explain` | `-t --explain`: runs the phases and reports their decisions, up to the first step with an effect |
+//! | `service` | interface of the site for the protocol drivers |
+//! | `site` | start, worker threads, reload, shutdown |
+//! | `worker_capacity` | limits of connections and descriptors |
 //! | `quic`, `streams`, `tracing` | optional parts of the binary, each with a replacement for builds without it |
 //! | `testing` | sites without sockets, for unit tests of the feature crates |
 

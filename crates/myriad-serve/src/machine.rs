@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use myriad_base::memory::{group_limit, group_path, resident_bytes};
 
-/// Folder of version 2 control groups.
+/// Mount point of version 2 control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
-/// Limit of a container's group in version 1.
+/// Memory limit of a container's control group in version 1.
 const FIRST_VERSION: &str = "/sys/fs/cgroup/memory/memory.limit_in_bytes";
 
-/// Returns the memory available to the process in bytes: that of the machine, or the limit of its control groups.
+/// Returns the memory available to the process, in bytes: that of the machine, or the smallest limit of its control
+/// groups if that is less.
 pub fn available_memory() -> u64 {
     let whole = rustix::system::sysinfo();
     let whole = whole.totalram as u64 * u64::from(whole.mem_unit.max(1));
@@ -23,34 +24,34 @@ pub fn available_memory() -> u64 {
     least.unwrap_or(u64::MAX).min(whole)
 }
 
-/// Returns the limit files of a group and all groups that contain it.
+/// Returns the limit files of a control group and of all groups that contain it. `root` is the mount point.
 fn group_limit_files(root: &Path, group: &str) -> Vec<PathBuf> {
     let around = Path::new(group).ancestors().map(|group| root.join(group).join("memory.max"));
     around.collect()
 }
 
-/// Number of bytes read from `/proc/self/status`. The figure is within them, unless the user is a member of a thousand
-/// groups.
+/// Number of bytes read from `/proc/self/status`. The memory figure is within them, unless the user is a member of a
+/// thousand groups.
 const STATUS: usize = 16 << 10;
 
-/// Reader of the process's resident memory (`RSS` in `ps`). Each reading is one system call.
+/// Reader of the process's resident memory (`RSS` in `ps`). Each [`Self::bytes`] is one system call.
 pub(crate) struct ResidentMemory {
     status: File,
     text: Vec<u8>,
 }
 
 impl ResidentMemory {
-    /// Opens the status file of the process.
+    /// Opens `/proc/self/status`.
     pub(crate) fn open() -> io::Result<Self> {
         Self::open_at(Path::new("/proc/self/status"))
     }
 
-    /// Opens another file with the format of the status file.
+    /// Opens a file in the format of `/proc/self/status`, for tests.
     pub(crate) fn open_at(path: &Path) -> io::Result<Self> {
         Ok(Self { status: File::open(path)?, text: vec![0; STATUS] })
     }
 
-    /// Returns the resident memory, in bytes.
+    /// Returns the resident memory in bytes. Returns an error if the file cannot be read or contains no figure.
     pub(crate) fn bytes(&mut self) -> io::Result<u64> {
         let length = self.status.read_at(&mut self.text, 0)?;
         let found = resident_bytes(&String::from_utf8_lossy(&self.text[..length]));

@@ -1,4 +1,4 @@
-//! HTTP/3 of the site, an optional part of the binary (feature `http3`).
+//! HTTP/3 of the site, an optional part of the binary (Cargo feature `http3`).
 
 #[cfg(not(feature = "http3"))]
 mod absent;

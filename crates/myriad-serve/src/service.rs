@@ -1,4 +1,4 @@
-//! Interface of the site for the protocol drivers.
+//! Implementation of [`Service`], by which the protocol drivers use the site.
 
 use crate::handshake_certificates::certificates;
 use std::cell::RefCell;
@@ -25,23 +25,23 @@ use myriad_exchange::traffic::TlsEnd;
 use myriad_exchange::worker::{Generation, WorkerState};
 use myriad_exchange::{access_log, after_sent, counting, observation, tracing};
 
-/// State of one worker for serving.
+/// Service of one worker thread.
 pub(crate) struct SiteService {
     /// State of the worker thread.
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
-    /// `stream` block, if configured.
+    /// `stream` block of the current configuration, if any.
     streams: RefCell<Option<Rc<WorkerStreams>>>,
 }
 
 impl SiteService {
-    /// Creates a service that runs `site`.
+    /// Creates a service with a first configuration.
     pub(crate) fn new(site: Rc<Generation>, streams: Option<Rc<WorkerStreams>>) -> Self {
         crate::quic::shake_hands_for(&site);
         Self { worker: Rc::clone(&site.worker), current: RefCell::new(site), streams: RefCell::new(streams) }
     }
 
-    /// Replaces the site. Exchanges in progress finish with the previous generation.
+    /// Replaces the configuration. Exchanges in progress finish with the previous one.
     pub(crate) fn replace(&self, site: Rc<Generation>, streams: Option<Rc<WorkerStreams>>) {
         crate::quic::shake_hands_for(&site);
         *self.current.borrow_mut() = site;
@@ -54,7 +54,7 @@ impl SiteService {
         Rc::clone(&self.current.borrow())
     }
 
-    /// Writes a message about a client to the error log of its listener's default server.
+    /// Writes a message about a client, at level `info`, to the error log of its listener's default server.
     fn log_client(&self, connection: &Connection, what: Arguments<'_>) {
         let current = self.current.borrow();
         let runtime = &current.runtime;
@@ -79,7 +79,8 @@ fn outcome(exchange: Box<Exchange>, decision: PhaseDecision) -> ServiceOutcome<B
     }
 }
 
-/// Exchange counted as started. If a panic in the rules drops it, it is counted as finished.
+/// Guard for an exchange that is counted as started: if a panic in the rules drops it, the exchange is counted as
+/// finished.
 struct StartedExchange<'a>(Option<&'a Counters>);
 
 impl<'a> StartedExchange<'a> {
@@ -101,7 +102,8 @@ impl Drop for StartedExchange<'_> {
     }
 }
 
-/// Waiting exchange. If it is dropped before its response is available, it is logged with nginx's status 499.
+/// Exchange that waits for its response. If it is dropped before the response is available, it is logged with nginx's
+/// status 499.
 struct WaitingExchange(Option<Box<Exchange>>);
 
 impl WaitingExchange {

@@ -1,4 +1,4 @@
-//! The `stream` block, an optional part of the binary (feature `stream`).
+//! The `stream` block, an optional part of the binary (Cargo feature `stream`).
 
 #[cfg(not(feature = "stream"))]
 mod absent;

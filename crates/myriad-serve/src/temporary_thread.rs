@@ -1,17 +1,19 @@
-//! Return of short-lived memory, such as the tree and the model of a configuration, to the system.
+//! Execution of work with short-lived memory, such as the parsing of a configuration, so that the memory is returned to
+//! the system afterwards.
 //!
 //! The allocator retains freed memory for the thread that freed it, in pages that also contain live objects. It returns
-//! pages only when it allocates others, or when a thread exits. Short-lived heaps therefore get separate threads.
+//! pages only when it allocates others, or when a thread exits. Work with short-lived memory therefore runs on a
+//! separate thread.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-/// Stack size, in bytes: that of a main thread, on which configurations are parsed elsewhere.
+/// Stack size of the thread, in bytes: that of a main thread, on which configurations are parsed in other commands.
 const STACK_BYTES: usize = 8 << 20;
-/// Interval of the return. The allocator returns pages that have been free for a tenth of a second: pages collected in
-/// one call are returned in the next.
+/// Interval between two releases of free memory. The allocator returns pages that have been free for a tenth of a
+/// second, so pages collected by one call are returned by the next.
 const RELEASE_INTERVAL: Duration = Duration::from_millis(150);
 const RELEASES: usize = 3;
 
@@ -33,12 +35,12 @@ pub fn run_on_temporary_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     done.or_else(|| work.take().map(|work| work())).expect("the work runs exactly once")
 }
 
-/// Remaining number of returns by the returning thread; 0 if it does not run.
+/// Remaining number of releases by the releasing thread; 0 if it is not running.
 static RELEASES_LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns freed memory to the system within half a second, on a separate thread. A call in the meantime restarts the
-/// count of that thread: with quick successive reloads, several threads would each have a heap and retain free memory
-/// for each other.
+/// Returns freed memory to the system within half a second, on a separate thread. If that thread is already running,
+/// its count of releases is restarted instead: with quick successive reloads, several threads would each have a heap
+/// and retain free memory for each other.
 pub fn release_memory_soon() {
     if RELEASES_LEFT.swap(RELEASES, Ordering::Relaxed) > 0 {
         return;
@@ -51,7 +53,7 @@ pub fn release_memory_soon() {
         }
     };
     if Builder::new().name("give-back".to_owned()).spawn(work).is_err() {
-        // The memory is returned by a later call.
+        // No thread could be started; the memory is returned by a later call.
         RELEASES_LEFT.store(0, Ordering::Relaxed);
     }
 }
@@ -77,7 +79,7 @@ mod tests {
         run_on_temporary_thread(|| panic!("the work's own"));
     }
 
-    /// Returns the number of threads of this process that return memory.
+    /// Returns the number of threads of this process that release memory.
     fn giving_back() -> usize {
         let threads = std::fs::read_dir("/proc/self/task").expect("threads");
         let names =
@@ -90,7 +92,7 @@ mod tests {
         for _ in 0..20 {
             release_memory_soon();
         }
-        // The current thread and those of other tests that are exiting: not one thread per call.
+        // Other tests may have such threads that are exiting. The count stays far below the number of calls.
         assert!(giving_back() < 10, "{}", giving_back());
         while giving_back() > 0 {
             thread::sleep(RELEASE_INTERVAL);

@@ -1,4 +1,4 @@
-//! Request tracing, an optional part of the binary (feature `otel`).
+//! Request tracing, an optional part of the binary (Cargo feature `otel`).
 
 #[cfg(feature = "otel")]
 pub(crate) use myriad_telemetry::{finish, injects};
@@ -12,7 +12,7 @@ mod absent {
 
     use myriad_conf::settings::Settings;
 
-    /// Returns at once: there are no spans to send.
+    /// Does nothing: there are no spans to send.
     pub(crate) fn finish(_patience: Duration) {}
 
     /// Returns false: origins receive no trace context.

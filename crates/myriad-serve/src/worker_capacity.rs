@@ -1,4 +1,4 @@
-//! Shortage of connections or descriptors: calculation of the limits, and warnings in the log.
+//! Maximum number of connections per worker, and log messages about shortages of connections or file descriptors.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -6,11 +6,12 @@ use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::{ConnectionLimiter, Shortage};
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors of a worker thread that are not connections: its event loop, its waker, a spare.
+/// File descriptors of a worker thread that are not connections: its event loop, its waker, a spare.
 const WORKER_DESCRIPTORS: u64 = 4;
-/// Descriptors reserved for files, zones, resolvers and the control socket, in addition to one eighth of the limit.
+/// File descriptors reserved for zones, resolvers and the control socket, in addition to one eighth of the limit for
+/// files.
 const RESERVED_DESCRIPTORS: u64 = 32;
-/// Minimum number of connections of a worker, even with few descriptors.
+/// Minimum number of connections of a worker, even if the descriptor limit is lower.
 const MIN_CONNECTIONS: u64 = 8;
 
 /// Maximum number of connections of each worker.
@@ -18,13 +19,13 @@ const MIN_CONNECTIONS: u64 = 8;
 pub(crate) struct WorkerCapacity {
     /// Maximum number per worker.
     pub connections: usize,
-    /// Descriptor limit that reduced the number below the configured value; `None` if it was not reduced.
+    /// Descriptor limit that reduced `connections` below `worker_connections`; `None` if it was not reduced.
     pub lowered_by: Option<u64>,
 }
 
 impl WorkerCapacity {
-    /// Fits `worker_connections` of `workers` workers, each with `listeners` sockets, to the descriptor limit of the
-    /// process. Logs a warning if the value must be reduced.
+    /// Returns the capacity of each of `workers` workers with `listeners` sockets each: `wanted`
+    /// (`worker_connections`), or less if the descriptor limit of the process requires it, which is logged.
     pub(crate) fn fit(wanted: usize, workers: usize, listeners: usize, log: &ErrorLog) -> Self {
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
         let limit = getrlimit(Resource::Nofile).current;
@@ -57,7 +58,8 @@ impl WorkerCapacity {
     }
 }
 
-/// Returns the maximum number of cached open files that are not being sent: half of the share reserved for files.
+/// Returns the maximum number of unused open files in the cache: one sixteenth of the descriptor limit, half of the
+/// share reserved for files.
 pub(crate) fn max_cached_files() -> usize {
     let limit = getrlimit(Resource::Nofile).current;
     limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)
@@ -68,14 +70,14 @@ fn other_descriptors(open: u64, (workers, listeners): (usize, usize)) -> u64 {
     open + RESERVED_DESCRIPTORS + workers as u64 * (WORKER_DESCRIPTORS + listeners as u64)
 }
 
-/// Returns the descriptor limit required for this number of connections.
+/// Returns the descriptor limit required for a total of `connections`.
 fn required_limit(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
     let besides = connections.saturating_add(other_descriptors(open, machine));
     besides.saturating_add(besides / 7 + 1)
 }
 
-/// Logs measures against a shortage of connections or descriptors, at most once per second for all workers. A worker
-/// that is too early reports later.
+/// Logs a shortage of connections or descriptors since the last report, and its effects. All workers together log at
+/// most one message per second; a worker that is too early reports later.
 pub(crate) fn report(seats: &ConnectionLimiter, room: WorkerCapacity, log: &ErrorLog) {
     static LAST_REPORT_S: AtomicU64 = AtomicU64::new(0);
     let now = myriad_net::clock::monotonic_ms() / 1000 + 1;
@@ -87,7 +89,7 @@ pub(crate) fn report(seats: &ConnectionLimiter, room: WorkerCapacity, log: &Erro
         Some(shortage) => {
             log.write(LogLevel::Warn, None, format_args!("{}", shortage_message(shortage, room)));
         }
-        // No message was written, so another worker may write one in this second.
+        // Nothing was logged, so another worker may log a message in this second.
         None => LAST_REPORT_S.store(last_report_s, Relaxed),
     }
 }
@@ -120,7 +122,7 @@ mod tests {
         let whole = WorkerCapacity { connections: 512, lowered_by: None };
         assert_eq!(WorkerCapacity::within_limit(512, None, 20, machine), whole);
         assert_eq!(WorkerCapacity::within_limit(512, Some(65_536), 20, machine), whole);
-        // 256, less 32, less 20 + 32 + 2 * 7, is 158.
+        // (256 - 256/8 - 32 - (20 + 2 * 7)) / 2 = 79.
         assert_eq!(
             WorkerCapacity::within_limit(512, Some(256), 20, machine),
             WorkerCapacity { connections: 79, lowered_by: Some(256) }

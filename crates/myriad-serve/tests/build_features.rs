@@ -1,5 +1,5 @@
-//! Tests of the optional features of the binary: names of a feature that is not compiled in are refused with the reason.
-//! They also apply to builds without features: `make check-features`.
+//! Tests of the optional Cargo features: names of a feature that is not compiled in are rejected with the reason. They
+//! are also run on builds without features by `make check-features`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! Tests of defaults: an empty configuration has the same meaning as a configuration with the default texts of the
-//! rows.
+//! Tests of defaults: an empty configuration has the same meaning as one that contains the documented default of each
+//! directive.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use myriad_conf::{
 use myriad_policy::CachePolicy;
 use myriad_serve::registry;
 
-/// Returns a configuration with a block of each kind and the text in the block where it is valid, and its model.
+/// Returns a configuration that has a block of each kind and contains `text` in the blocks of `context`, and its model
+/// as text.
 fn with(context: Option<Contexts>, text: &str) -> (String, String) {
     let at = |wanted: Contexts| if context == Some(wanted) { text } else { "" };
     let text = format!(
@@ -34,7 +35,7 @@ fn with(context: Option<Contexts>, text: &str) -> (String, String) {
     (shown(model), text)
 }
 
-/// Returns the text of a model without its positions in a file.
+/// Returns the text of a model, without positions in the file.
 fn shown(model: Model) -> String {
     let shown = format!("{:#?}", Model { warnings: Vec::new(), ..model });
     let is_place = |line: &&str| {

@@ -1,4 +1,4 @@
-//! Test that no input makes the parser panic or hang: mutations of configurations over a range of seeds.
+//! Test that no input makes the parser panic or hang: it parses random mutations of configurations.
 
 mod lexer_properties;
 
@@ -6,7 +6,7 @@ use std::{fs, path::Path, time::Instant};
 
 use myriad_conf::{MemoryLoader, build, dump, render};
 
-/// Words that change a configuration into one that is nearly valid.
+/// Texts that are inserted into configurations, so that the result is nearly valid.
 const PIECES: [&[u8]; 24] = [
     b"{",
     b"}",
@@ -34,7 +34,7 @@ const PIECES: [&[u8]; 24] = [
     b"if ($a) {",
 ];
 
-/// Returns valid and invalid configurations.
+/// Returns valid and invalid configurations that are mutated.
 fn seeds() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let read = |entry: fs::DirEntry| (entry.file_name(), fs::read(entry.path()).unwrap());
@@ -75,7 +75,7 @@ fn mutate(random: &mut fastrand::Rng, text: &mut Vec<u8>) {
     }
 }
 
-/// Runs all processing of a byte string.
+/// Parses, checks, compiles and prints a text. Returns true if it is a valid configuration.
 fn exercise(text: &[u8]) -> bool {
     let loader = MemoryLoader::with("/conf/nginx.conf", text);
     let parsed = myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b"");

@@ -16,7 +16,7 @@ fn no_name_has_two_rows() {
     assert_eq!(twice, []);
 }
 
-/// Adds the sources below a folder that contain tests of variables.
+/// Adds the contents of all source files below a folder.
 fn add_tests(folder: &Path, sources: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the project") {
         let path = entry.expect("an entry").path();
@@ -34,7 +34,7 @@ fn every_row_is_read_by_a_test() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = Vec::new();
     add_tests(&crates, &mut sources);
-    // Only after the rows, if they are in the same file.
+    // Only the part after `#[cfg(test)]` counts, since the definition of a variable also contains its name.
     let is_read = |name: &str| {
         let quoted = if name.ends_with('_') { format!("\"{name}") } else { format!("\"{name}\"") };
         sources.iter().any(|source| {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Links to the files by the names that they cover, with `$` for variables: golden files in order, then the others.
+/// Links to the test files, by the names of directives and variables (with `$`) that the files cover. Golden files come
+/// first.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage(BTreeMap<String, Vec<String>>);
 
@@ -21,7 +22,7 @@ impl Coverage {
         coverage
     }
 
-    /// Adds the files of a folder in `tests`, by the names that `covers` extracts from a file.
+    /// Adds the files of a folder in `tests`; `covers` extracts the covered names from the text of a file.
     fn take(&mut self, folder: &str, extension: &str, covers: impl Fn(&str) -> Vec<&str>) {
         let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
         let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! Compilation of `acme_issuer` and `acme_certificate` into tasks for the issuers' agents.
+//! Compilation of `acme_issuer` and `acme_certificate` into tasks for the ACME agents.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use super::RuntimeCompiler;
 use myriad_exchange::runtime::AcmePlan;
 
 impl RuntimeCompiler<'_> {
-    /// Returns the slot of a server's ordered certificate. Equal orders share a slot, which survives reloads.
+    /// Returns the slot that holds the ACME certificate of a server; `None` without `acme_certificate`. Servers that
+    /// request the same certificate share a slot, which survives reloads.
     pub(super) fn acme_slot(&mut self, server: &ServerConf) -> Option<Arc<CertificateSlot>> {
         let log = self.error_log(&self.http.settings.log.error);
         let state = (self.environment.prefix, self.environment.tls_files);
@@ -19,7 +20,7 @@ impl RuntimeCompiler<'_> {
         self.environment.retained.acme.slot(server, self.http, state, warn)
     }
 
-    /// Returns the tasks of the issuers; `None` without issuers.
+    /// Returns the tasks of the ACME agents; `None` without `acme_issuer`.
     pub(super) fn acme_plan(&mut self) -> Option<Box<AcmePlan>> {
         let http = self.http;
         if http.acme_issuers.is_empty() {

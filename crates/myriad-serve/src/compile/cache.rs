@@ -1,4 +1,4 @@
-//! Compilation of cache zones and cache settings of locations.
+//! Compilation of cache zones and of the cache settings of locations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl RuntimeCompiler<'_> {
         Caches::Named(Box::new(NamedCaches { places: places.collect(), name }))
     }
 
-    /// Returns the cache settings of a place in the zone of that name.
+    /// Returns the cache settings of a location that uses the zone named `zone`; `None` if no such zone is defined.
     fn cache_in(&mut self, zone: &str, settings: &Settings, origin: &OriginSettings) -> Option<CachePlace> {
         let number = self.http.cache_zones.iter().position(|conf| conf.name == zone)?;
         let zone = self.zone(zone)?;
@@ -123,12 +123,13 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Returns the zone of that name, retained over a reload or newly created.
+    /// Returns the zone named `name`: the one retained from before a reload if its folder is unchanged, otherwise a new
+    /// one. Returns `None` if the configuration does not define it.
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);
         let bounds = FetchLimits { max_running: conf.max_fetches as usize, queue: conf.fetch_queue as usize };
-        // Normalized, without `.` components.
+        // Normalized, so that paths that differ only in `.` components compare equal.
         let path = self.environment.prefix.join(&*conf.path.lossy()).components().collect();
         let folder = PageFolder { path, levels: conf.levels.clone() };
         if let Some(zone) = self.environment.retained.zones.get(name)
@@ -145,12 +146,12 @@ impl RuntimeCompiler<'_> {
         Some(zone)
     }
 
-    /// Returns the disk limits of each zone.
+    /// Returns the disk limits of each zone, by zone name.
     pub(super) fn disk_limits(&self) -> HashMap<String, DiskLimits> {
         self.http.cache_zones.iter().map(|conf| (conf.name.clone(), disk_limits(conf))).collect()
     }
 
-    /// Returns the memory limits. All zones without `memory=` share one eighth of the machine's memory.
+    /// Returns the memory limits of a zone. All zones without `memory=` share one eighth of the machine's memory.
     fn limits(&self, conf: &CacheZoneConf) -> ZoneLimits {
         let unsized_zones = self.http.cache_zones.iter().filter(|zone| zone.memory.is_none()).count().max(1);
         let share = machine::available_memory() / 8 / unsized_zones as u64;

@@ -1,4 +1,4 @@
-//! Names for explanations.
+//! Names and positions of configuration blocks, for `-t --explain`.
 
 use myriad_conf::Text;
 use myriad_conf::model::{LocationConf, Matcher};
@@ -9,7 +9,8 @@ use myriad_cache::settings::CacheSettings;
 use myriad_exchange::runtime::{OriginLabel, PlaceId, PlaceLabel};
 
 impl RuntimeCompiler<'_> {
-    /// Returns the label of a level that becomes a place.
+    /// Returns the label of a compiled level, with the texts of its origin and cache settings; empty if the level has
+    /// no origin.
     pub(super) fn label(&mut self, settings: &Settings) -> PlaceLabel {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else {
             return PlaceLabel::default();
@@ -26,7 +27,7 @@ impl RuntimeCompiler<'_> {
     }
 
     fn labelled_templates(&mut self, texts: &[Text]) -> Vec<(String, myriad_script::Template)> {
-        // Errors of a text have been reported where it is used.
+        // Errors of a text have already been reported where the text is compiled for use.
         let compiled = texts.iter().filter_map(|text| {
             let written = text.lossy();
             let template = self.scripts.template(&written).ok()?;
@@ -35,7 +36,7 @@ impl RuntimeCompiler<'_> {
         compiled.collect()
     }
 
-    /// Sets the name of a location's place.
+    /// Names the compiled settings `place` after their location, such as `location ~ \.php$`.
     pub(super) fn name_location(&mut self, place: PlaceId, location: &LocationConf) {
         let mark = match location.matcher {
             Matcher::Exact => "= ",

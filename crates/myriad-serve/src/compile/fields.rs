@@ -1,12 +1,12 @@
-//! Field lists in the settings for origin responses.
+//! Lists of header names in the settings for responses of origins.
 
 use myriad_cache::esi;
 use myriad_conf::Text;
 use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_policy::{AnnouncedSupport, STATE_FIELD};
 
-/// Returns the fields that are not forwarded: `*_hide_header`, and fields addressed to an accelerator that announced
-/// itself.
+/// Returns the response headers that are not forwarded to clients: `*_hide_header`, and headers that are meant for this
+/// server, such as `Surrogate-Control` if this server announced that it supports them.
 pub(super) fn hidden_fields(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
     let mut hidden = lowercase_names(&origin.answer.hide);
     hidden.push(STATE_FIELD.into());
@@ -24,7 +24,8 @@ pub(super) fn lowercase_names(names: &[Text]) -> Vec<Box<[u8]>> {
     names.iter().map(|name| name.bytes().to_ascii_lowercase().into()).collect()
 }
 
-/// Returns the announcement in requests to an origin, which permits it to send certain fields to this accelerator.
+/// Returns the announcement of supported features in requests to an origin, as set by the configuration: an origin may
+/// send certain headers only to a server that announced itself.
 pub(super) fn announcement(origin: &OriginSettings) -> AnnouncedSupport {
     let by_environment = origin.protocol.has_environment();
     let value = |names: [&str; 2]| {

@@ -1,4 +1,4 @@
-//! Interface of the compiler for features.
+//! Implementation of [`SettingsCompiler`], by which features compile their settings.
 
 use std::sync::Arc;
 

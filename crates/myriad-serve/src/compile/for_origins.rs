@@ -1,4 +1,4 @@
-//! Interface of the compiler for origin protocols.
+//! Implementation of [`OriginCompiler`], by which origin protocols compile their settings.
 
 use myriad_origin::OriginCompiler;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Compilation of access checks: their zones, and the variables that they assign.
+//! Compilation of access checks: the zones that they use, and the variables that they assign.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use myriad_exchange::exchange::AccessGate;
 use myriad_origin::mirror;
 
 impl RuntimeCompiler<'_> {
-    /// Compiles the zones of limits.
+    /// Compiles the zones of `limit_req` and `limit_conn`.
     pub(super) fn limit_zones(&mut self) {
         let zones = limit_zones(self.http);
         let keys: Vec<Template> =
@@ -25,12 +25,13 @@ impl RuntimeCompiler<'_> {
         ));
     }
 
-    /// Returns the checks of a level; `None` if all clients are admitted and no check observes them.
+    /// Returns the access checks of a level; `None` if it has none, so that every client is admitted.
     pub(super) fn gate(&mut self, settings: &Settings) -> Option<Arc<AccessGate>> {
         Rc::clone(&self.gates).gate(settings, self, mirror::check(settings))
     }
 
-    /// Declares the variables of `auth_request_set`. Errors are reported with their positions when it is compiled.
+    /// Declares the variables of `auth_request_set`. Errors are ignored: they are reported with their positions when
+    /// the directive is compiled.
     pub(super) fn declare_auth_request(&mut self, settings: &Settings) {
         for variable in assigned(settings) {
             let _ = self.scripts.declare_set(&variable.lossy());

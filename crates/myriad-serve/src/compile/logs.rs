@@ -1,4 +1,4 @@
-//! `error_log` and `access_log` of a level.
+//! Compilation of `error_log` and `access_log`.
 
 use myriad_conf::settings::{self, OpenLogFileCache};
 use myriad_log::{AccessLog, ErrorLog, LogBuffering, LogTarget};
@@ -8,7 +8,7 @@ use myriad_script::EvaluationScope;
 use super::RuntimeCompiler;
 
 impl RuntimeCompiler<'_> {
-    /// Returns the error log of a level: its own log, otherwise the main log.
+    /// Returns the error log of a level: `own` if not empty, otherwise the logs of the main level.
     pub(super) fn error_log(&self, own: &[settings::ErrorLog]) -> ErrorLog {
         let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
         self.environment.logs.error_log(targets, self.environment.prefix)

@@ -1,4 +1,4 @@
-//! Compiler from the configuration model to the runtime, the only module that depends on both.
+//! Compiler from the configuration model to the runtime: the only module that depends on both.
 
 mod acme;
 mod alt_svc;
@@ -51,47 +51,47 @@ use myriad_exchange::runtime::{
 use myriad_exchange::traffic::Traffic;
 use myriad_store::page::PageZone;
 
-/// State that survives a reload, by name.
+/// State that a reload passes from the previous configuration to the next.
 #[derive(Default)]
 pub(crate) struct RetainedState {
-    /// Cache zones.
+    /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
-    /// Health of peers.
+    /// Health of upstream peers.
     pub peers: PeerStates,
     /// State of access checks.
     pub gate: gates::PersistentCheckState,
-    /// TLS sessions.
+    /// TLS session caches, ticket keys and OCSP responses.
     pub tls: myriad_tls::TlsReloadState,
-    /// State of `stream`.
+    /// State of the `stream` block.
     pub stream: streams::StreamReloadState,
-    /// Counters.
+    /// Traffic counters.
     pub traffic: Arc<Traffic>,
-    /// Memory pressure of the process.
+    /// Memory pressure of the process, as published to all threads.
     pub pressure: Arc<Pressure>,
-    /// Automatically renewed certificates.
+    /// Slots of ACME certificates.
     pub acme: myriad_tls::AcmeOrders,
-    /// Number of previous configurations.
+    /// Number of configurations that ran before the current one.
     pub generations: u64,
 }
 
-/// Context of a compilation.
+/// Inputs of a compilation besides the model.
 pub(crate) struct CompileEnvironment<'a> {
     /// Folder against which relative paths are resolved.
     pub prefix: &'a Path,
-    /// Folder of the main configuration file, in which password files with relative names are looked up.
+    /// Folder of the main configuration file: password files with relative names are relative to it.
     pub folder: &'a Path,
-    /// Certificates and keys.
+    /// Contents of certificate and key files.
     pub tls_files: &'a TlsFiles,
-    /// Listener numbers, by address name.
+    /// Listener numbers, by address name; empty for a configuration check, which opens no sockets.
     pub listeners: &'a HashMap<String, u32>,
     /// Open log files.
     pub logs: &'a Logs,
-    /// State that survives a reload; new zones are added.
+    /// State retained from the previous configuration; new zones are added to it.
     pub retained: &'a mut RetainedState,
 }
 
 impl CompileEnvironment<'_> {
-    /// Returns the context for the `stream` block.
+    /// Returns the inputs for the compilation of the `stream` block.
     #[cfg(feature = "stream")]
     fn for_stream(&mut self) -> myriad_stream::StreamCompileInputs<'_> {
         myriad_stream::StreamCompileInputs {
@@ -115,7 +115,7 @@ impl CompileEnvironment<'_> {
         stream::stream(model, self.for_stream())
     }
 
-    /// Returns none: without the feature, a model has no `stream` block.
+    /// Returns `None`: without the Cargo feature `stream`, a model has no `stream` block.
     #[cfg(not(feature = "stream"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "interface of the compiled part")]
     fn stream(&mut self, _model: &Model) -> Result<Option<Arc<StreamRuntime>>, Vec<Diagnostic>> {
@@ -123,7 +123,7 @@ impl CompileEnvironment<'_> {
     }
 }
 
-/// Compiles the model to find the errors in its texts, and discards the result.
+/// Compiles the model only to find errors in the texts of directives (templates, regexes, certificates).
 ///
 /// `folder` is that of the main configuration file. `tls_files` contains the files required by
 /// [`myriad_tls::tls_files`].
@@ -147,7 +147,7 @@ pub fn check(model: &Model, folder: &Path, tls_files: &TlsFiles) -> Result<(), V
 /// Compiled `http` block, and the compiled `stream` block if it exists.
 pub(crate) type CompiledRuntimes = (Arc<Runtime>, Option<Arc<StreamRuntime>>);
 
-/// Compiles a model.
+/// Compiles the `http` and `stream` blocks of a model. Returns the errors of both blocks if either has any.
 pub(crate) fn compile_all(
     model: &Model,
     mut surroundings: CompileEnvironment<'_>,
@@ -164,7 +164,7 @@ pub(crate) fn compile_all(
     })
 }
 
-/// Returns both values, or the errors of both.
+/// Returns both values, or all errors if at least one result is an error.
 fn join_results<A, B>(
     one: Result<A, Vec<Diagnostic>>,
     other: Result<B, Vec<Diagnostic>>,
@@ -175,7 +175,7 @@ fn join_results<A, B>(
     }
 }
 
-/// Compiles the `http` block of a model.
+/// Compiles the `http` block of a model; without the block, an empty one.
 pub(crate) fn compile(
     model: &Model,
     surroundings: CompileEnvironment<'_>,
@@ -184,7 +184,7 @@ pub(crate) fn compile(
     compile_and(model, surroundings, |_| {})
 }
 
-/// Compiles a model, and calls `also` before the result is complete.
+/// Compiles the `http` block like [`compile`], and calls `also` with the compiler before the runtime is built from it.
 fn compile_and(
     model: &Model,
     surroundings: CompileEnvironment<'_>,
@@ -201,7 +201,7 @@ fn compile_and(
     let tables = compile.tables();
     compile.declare(&tables);
     compile.define(tables);
-    // They are never executed and compiled only for their errors.
+    // Rewrite directives in `http` are never executed; they are compiled only to report errors.
     compile.steps(&http.idle_steps, &http.settings);
     compile.limit_zones();
     compile.upstreams();
@@ -220,7 +220,7 @@ struct RuntimeCompiler<'a> {
     scripts: Compiler<VariableNames>,
     errors: Vec<Diagnostic>,
     places: Vec<Place>,
-    /// Media types, by the table of the model.
+    /// Compiled media types, by the address of their table in the model, so that levels with the same table share them.
     types: HashMap<*const Types, Arc<MediaTypes>>,
     /// True if any `listen` has `http2`.
     listens_http2: bool,
@@ -236,9 +236,9 @@ struct RuntimeCompiler<'a> {
     /// Name or pattern of the location being compiled; empty outside of locations.
     location_name: Vec<u8>,
     atlas: ConfigPositions,
-    /// OCSP responses to be fetched.
+    /// OCSP responses that the stapling thread fetches.
     staples: Vec<PlannedStaple>,
-    /// Places of servers that verify client certificates.
+    /// Ranges of the places of those servers that verify client certificates.
     verifying_places: Vec<std::ops::Range<usize>>,
 }
 
@@ -302,7 +302,7 @@ impl<'a> RuntimeCompiler<'a> {
             scripts.variables().map(|variable| (variable.name().into(), Arc::clone(variable))).collect()
         });
         let compiled = finish_scripts(scripts, &mut places, judging, &forwarded);
-        // Errors of declared names have been reported with their positions.
+        // Errors of declared names have already been reported with their positions.
         if let Err(found) = &compiled
             && errors.is_empty()
         {
@@ -353,13 +353,13 @@ impl<'a> RuntimeCompiler<'a> {
         })
     }
 
-    /// Compiles texts that determine the route of a request or its cache key.
+    /// Compiles texts that determine how a request is routed, or its cache key.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::Rules, work)
     }
 
-    /// Compiles texts of the current place's response that are evaluated once its page is found: head, body, log lines.
-    /// A request that uses the shortcut evaluates them without having run the rules.
+    /// Compiles texts of the response of the level being compiled (head, body, log lines), which are evaluated after
+    /// its content is found. For a request that uses the shortcut, they are evaluated without having run the rules.
     fn in_answer<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::Answer(self.places.len() as u32), work)
     }
@@ -377,7 +377,8 @@ impl<'a> RuntimeCompiler<'a> {
         result
     }
 
-    /// Returns the text as UTF-8, which scripts require.
+    /// Returns the text as UTF-8, which scripts require. If it is not UTF-8, reports an error and returns an empty
+    /// text.
     fn utf8<'t>(&mut self, text: &'t Text) -> &'t str {
         text.as_str().unwrap_or_else(|| {
             self.errors.push(Diagnostic::error(text.span, "the text is not valid UTF-8"));
@@ -400,22 +401,22 @@ impl<'a> RuntimeCompiler<'a> {
         self.errors.push(script_diagnostic(span, error));
     }
 
-    /// Returns a path of the configuration as an absolute path.
+    /// Resolves a path of the configuration against the prefix folder.
     fn absolute_path(&self, path: &Text) -> PathBuf {
         self.environment.prefix.join(myriad_files::as_path(path.bytes()))
     }
 }
 
-/// Scripts of a whole configuration.
+/// Compiled scripts of the whole configuration.
 struct FinishedScripts {
     /// Variables that the configuration uses.
     variables: Vec<VariableRef<Request>>,
-    /// Shortcut of requests for pages in memory, if the rules permit one.
+    /// Inputs by which requests use the shortcut; `None` if the rules read more than the shortcut supports.
     shortcut: Option<Shortcut>,
 }
 
-/// Finishes the scripts of the configuration. Determines which places may use the shortcut, except those of `judging`,
-/// whose servers verify client certificates.
+/// Finishes the scripts of the configuration and sets which places may use the shortcut. The places in the ranges
+/// `judging` may not, because their servers verify client certificates.
 fn finish_scripts(
     scripts: Compiler<VariableNames>,
     places: &mut [Place],
@@ -441,7 +442,7 @@ fn finish_scripts(
     Ok(FinishedScripts { variables: names.into_used(), shortcut })
 }
 
-/// Returns the error of a script with its position.
+/// Converts an error of a script into a diagnostic at `span`.
 fn script_diagnostic(span: Span, error: ScriptError) -> Diagnostic {
     let mut diagnostic = Diagnostic::error(span, error.message);
     if let Some(cause) = error.cause {
@@ -453,7 +454,7 @@ fn script_diagnostic(span: Span, error: ScriptError) -> Diagnostic {
     }
 }
 
-/// Returns a list with an element for every number, so that each request accesses it by index.
+/// Converts the map of listeners into a list indexed by listener number; unused numbers are `None`.
 fn listeners_by_number(
     mut listeners: HashMap<u32, myriad_exchange::runtime::ListenerHosts>,
 ) -> Vec<Option<myriad_exchange::runtime::ListenerHosts>> {

@@ -1,4 +1,4 @@
-//! Compilation of origin settings: parameters, timeouts, groups.
+//! Compilation of origin settings: parameters, timeouts, upstream groups.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use myriad_origin::group::HTTP_IDLE;
 use myriad_origin::{protocols, store};
 
 impl RuntimeCompiler<'_> {
-    /// Compiles a place with an origin, from the argument of `*_pass` and the prefix of the location. Returns `None`
-    /// for an unregistered protocol, which cannot occur.
+    /// Compiles the origin of a location. `passed` is the argument of `*_pass` and the prefix of the location. Errors
+    /// are recorded. Returns `None` for an unregistered protocol, which cannot occur.
     pub(super) fn origin(
         &mut self,
         settings: &Settings,
@@ -81,7 +81,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Compiles every `upstream` block, so that variables can name any of them.
+    /// Compiles every `upstream` block, also those that no `*_pass` names: a variable may name any of them.
     pub(super) fn upstreams(&mut self) {
         for upstream in &self.http.upstreams {
             let key =
@@ -147,7 +147,8 @@ impl RuntimeCompiler<'_> {
         }))
     }
 
-    /// Returns a group for an address, or for a name that resolves to addresses.
+    /// Returns a group for a `*_pass` target that is no `upstream` block: one peer per address of `name`. Reports a
+    /// name that cannot be resolved.
     pub(super) fn single_group(&mut self, name: &str, target: &Text) -> GroupConfig {
         let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),
@@ -178,7 +179,7 @@ impl RuntimeCompiler<'_> {
     }
 }
 
-/// Returns the rules for forwarding the origin's responses to clients.
+/// Returns the rules by which responses of the origin are forwarded to clients.
 fn answer_rules(settings: &Settings, origin: &OriginSettings) -> AnswerRules {
     let mut pass = lowercase_names(&origin.answer.pass);
     let rfc9111 = settings.feature::<CacheRules>().rfc9111;

@@ -1,4 +1,4 @@
-//! Compilation of a level's settings into a place.
+//! Compilation of the settings of a level (server, location, `if` or `limit_except`) into a [`Place`].
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ use myriad_exchange::runtime::{
     RewriteRules, Rooting, TryFiles, UploadRules,
 };
 
-/// Content handler of places without another handler.
+/// Content handler of levels without another handler: serves files.
 const FILES: FileHandler = FileHandler { other_methods: &ServerPurges };
 
-/// Properties of a place that depend on its position.
+/// Properties of a place that are not part of its settings.
 #[derive(Default)]
 pub(super) struct PlaceContext<'a> {
     pub(super) limit_except: Option<&'a LimitExceptConf>,
 }
 
 impl RuntimeCompiler<'_> {
-    /// Compiles a level and adds it to the places.
+    /// Compiles the settings of a level and adds the result to `self.places`. Returns its index.
     pub(super) fn place(
         &mut self,
         settings: &Settings,
@@ -64,7 +64,7 @@ impl RuntimeCompiler<'_> {
         let connection = self.in_answer(|compile| compile.connection(settings));
         let files = self.in_rules(|compile| compile.files(settings));
         let errors = ErrorRules {
-            // A page for 412 or 416 may be used after the shortcut.
+            // The page for 412 or 416 may be sent to a request that used the shortcut.
             pages: self.in_answer(|compile| {
                 content.error_pages.iter().map(|page| compile.error_page(page)).collect()
             }),
@@ -108,8 +108,8 @@ impl RuntimeCompiler<'_> {
         self.places.len() as PlaceId - 1
     }
 
-    /// Returns the content handler of a place. It serves files if the place has no other handler or if that handler is
-    /// invalid, which has been reported.
+    /// Returns the content handler of a level. If it has none, or its handler is invalid (which has been reported), the
+    /// level serves files.
     fn handler(&mut self, settings: &Settings) -> Box<dyn Handler> {
         match &settings.handler {
             None => Box::new(FILES),
@@ -209,7 +209,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Returns the media types of a level, which levels with the same table share: the usual table has a hundred
+    /// Returns the media types of a level. Levels with the same table share them, because the usual table has a hundred
     /// entries.
     fn media_types(&mut self, types: &Arc<settings::Types>) -> Arc<MediaTypes> {
         let made = || types.iter().map(|(k, v)| (k.as_slice().into(), v.as_slice().into())).collect();

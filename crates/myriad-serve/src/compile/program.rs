@@ -1,4 +1,4 @@
-//! Compilation of the model's rewrite steps into a program.
+//! Compilation of rewrite directives (`set`, `rewrite`, `return`, `if`, …) into a program.
 
 use myriad_conf::model::{ConditionConf, FileTest, RewriteFlag, RewriteStep, StringTest};
 use myriad_conf::settings::Settings;
@@ -10,7 +10,7 @@ use super::RuntimeCompiler;
 use super::place::PlaceContext;
 use myriad_exchange::runtime::PlaceId;
 
-/// Steps that own the words borrowed by the script compiler.
+/// Rewrite directives with owned texts, which the script compiler borrows.
 pub(super) struct OwnedSteps(Vec<OwnedStep>);
 
 enum OwnedStep {
@@ -23,7 +23,8 @@ enum OwnedStep {
 }
 
 impl OwnedSteps {
-    /// Returns the steps of a level with these settings. Errors of their functions are added to `errors`.
+    /// Converts the rewrite directives of a level with these settings. Errors in the arguments of `set_*` functions are
+    /// added to `errors`.
     pub(super) fn from_steps(
         steps: &[RewriteStep],
         settings: &Settings,
@@ -32,7 +33,8 @@ impl OwnedSteps {
         Self(steps.iter().filter_map(|each| owned_step(each, settings, errors)).collect())
     }
 
-    /// Returns the steps as sources. The spans of their tags are appended to `spans`.
+    /// Returns the directives as input of the script compiler. Each refers to its position by an index into `spans`, to
+    /// which the positions are appended.
     pub(super) fn sources(&self, spans: &mut Vec<Span>) -> Vec<StepSource<'_>> {
         self.sources_from(spans, &mut 0)
     }
@@ -120,7 +122,7 @@ fn owned_step(step: &RewriteStep, settings: &Settings, errors: &mut Vec<Diagnost
     })
 }
 
-/// Returns a condition as the words between `if` and its block.
+/// Returns the words between `if` and its block.
 fn condition_words(condition: &ConditionConf) -> Vec<String> {
     match condition {
         ConditionConf::True(variable) => vec![format!("${}", variable.lossy())],
@@ -151,7 +153,8 @@ fn condition_words(condition: &ConditionConf) -> Vec<String> {
 }
 
 impl RuntimeCompiler<'_> {
-    /// Compiles the steps of a server or location with these settings, with a place for each `if`.
+    /// Compiles the rewrite directives of a server or location, and a place for each `if` block with own settings.
+    /// Returns the program and the places by number of the `if`; 0 for a block without own settings.
     pub(super) fn program(
         &mut self,
         steps: &[RewriteStep],
@@ -164,10 +167,10 @@ impl RuntimeCompiler<'_> {
         (program, ifs)
     }
 
-    /// Compiles steps without the places of their `if` blocks.
+    /// Compiles rewrite directives, but not the settings in their `if` blocks.
     pub(super) fn steps(&mut self, steps: &[RewriteStep], settings: &Settings) -> Program {
         let owned = OwnedSteps::from_steps(steps, settings, &mut self.errors);
-        // Tags are unique within the site, so that an explanation finds the directive by its tag.
+        // Tags are unique within the configuration, so that an explanation can find the directive of a tag.
         let mut spans = std::mem::take(&mut self.atlas.rules);
         let compiled = self.in_rules(|compile| compile.scripts.program(&owned.sources(&mut spans)));
         let program = compiled.unwrap_or_else(|errors| {
@@ -181,7 +184,8 @@ impl RuntimeCompiler<'_> {
         program
     }
 
-    /// Compiles the places in the order of [`IfId`]: an `if` precedes those nested in it.
+    /// Compiles the settings of `if` blocks in the order of [`IfId`]: an `if` precedes those nested in it. A block
+    /// without own settings gets 0.
     fn if_places(&mut self, steps: &[RewriteStep], context: &PlaceContext<'_>, ifs: &mut Vec<PlaceId>) {
         for step in steps {
             let RewriteStep::If(block) = step else { continue };

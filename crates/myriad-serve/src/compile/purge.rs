@@ -1,4 +1,4 @@
-//! Purge rules of a server, derived from `*_cache_purge` of its places.
+//! Purge rules of a server, derived from `*_cache_purge` of its locations.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use myriad_exchange::runtime::{
 };
 use myriad_store::page::PageZone;
 
-/// Returns the purges that requests to a server may make, independently of the place. `places` are those of the site;
-/// the server's start at `own`, which is the server itself. Returns none if one of the places also restricts clients
-/// (`allow`, passwords, limits, `if`, trusted proxies): such rules apply to that place only, and only its requests have
-/// passed them.
+/// Returns the purges that requests to a server may make, whatever location they match. `places` are those of the whole
+/// site; the server's begin at `own`, with the server itself. Returns none if a place with purges also restricts
+/// clients (`allow`, passwords, limits, `if`, trusted proxies): these restrictions apply only to requests for that
+/// location.
 pub(super) fn server_purges(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     let mut purges = Vec::new();
     let server = &places[own as usize];
@@ -35,10 +35,10 @@ pub(super) fn server_purges(places: &[Place], own: PlaceId) -> Vec<ServerPurge> 
     purges
 }
 
-/// Rules, their methods, and their zone.
+/// Rules of a purge, the methods that trigger it, and its zone.
 type MethodPurge<'a> = (&'a PurgeRules, &'a Arc<[Box<[u8]>]>, &'a Arc<PageZone>);
 
-/// Returns the purges by method for the caches of a place.
+/// Returns the purges by method (not by header or URL) of all caches that a place may use.
 fn method_purges(place: &Place) -> Vec<MethodPurge<'_>> {
     let Some(origin) = place.handler.origin() else { return Vec::new() };
     let caches: Vec<&CachePlace> = match &origin.cache {
@@ -56,7 +56,7 @@ fn method_purges(place: &Place) -> Vec<MethodPurge<'_>> {
         .collect()
 }
 
-/// Adds a purge, unless it is already present: most places of a server inherit one rule.
+/// Adds a purge, unless the list contains an equal one: most locations inherit the rule of their server.
 fn add_purge(
     purges: &mut Vec<ServerPurge>,
     rules: &PurgeRules,
@@ -75,7 +75,7 @@ fn add_purge(
     }
 }
 
-/// Returns whether the place trusts a proxy to report the client's address.
+/// Returns whether the place trusts a proxy to report the client's address (`set_real_ip_from`).
 fn trusts_proxy(place: &Place) -> bool {
     place.features.get::<RealIp>().is_some()
 }

@@ -1,4 +1,4 @@
-//! Resolvers of a configuration.
+//! DNS resolvers of a configuration.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::features::resolver::{config, timeout_ms};
 use myriad_exchange::runtime::ResolverPlace;
 
 impl RuntimeCompiler<'_> {
-    /// Returns the resolver of a place. Places with equal settings share a resolver and its cache.
+    /// Returns the resolver of a level; `None` without `resolver`. Levels with equal settings share a resolver and its
+    /// cache.
     pub(super) fn resolver(&mut self, settings: &Settings) -> Option<ResolverPlace> {
         let config = config(settings, &mut self.errors)?;
         let known = self.resolvers.iter().position(|known| **known == config);

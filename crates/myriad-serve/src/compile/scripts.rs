@@ -1,4 +1,5 @@
-//! Declaration of names, then compilation of their definitions: maps, geos, splits, log formats.
+//! Declaration of variables, then compilation of their definitions: `map`, `geo`, `split_clients`, tables of features,
+//! and log formats.
 
 use myriad_conf::model::{LocationConf, Matcher, RewriteStep, ServerName};
 use myriad_conf::settings::Settings;
@@ -10,7 +11,7 @@ use super::{RuntimeCompiler, program};
 use myriad_exchange::feature::{TableMaking, TableVariable};
 
 impl RuntimeCompiler<'_> {
-    /// Opens the tables of features.
+    /// Opens the tables (such as GeoIP databases) from which features compute variables. Errors are recorded.
     pub(super) fn tables(&mut self) -> Vec<TableVariable> {
         let log = self.error_log(&self.http.settings.log.error);
         let mut making =
@@ -20,7 +21,7 @@ impl RuntimeCompiler<'_> {
         tables
     }
 
-    /// Declares every name that the configuration defines, so that the order of definitions is irrelevant.
+    /// Declares every variable that the configuration defines, so that a variable may be used before its definition.
     pub(super) fn declare(&mut self, tables: &[TableVariable]) {
         for map in &self.http.maps {
             let (lines, spans) = map.lines();
@@ -76,7 +77,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Compiles maps, geos, splits, inputs of tables, and log formats.
+    /// Compiles the definitions of maps, geos, splits and tables, and the log formats.
     pub(super) fn define(&mut self, tables: Vec<TableVariable>) {
         self.define_lazies();
         self.define_tables(tables);
@@ -124,7 +125,7 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Reports errors of a block at their lines; errors without a line at the block's head.
+    /// Reports errors of a block at the lines that caused them; an error without a line is reported at `head`.
     fn report(&mut self, head: Span, lines: &[Span], defined: Result<(), Vec<ScriptError>>) {
         for error in defined.err().into_iter().flatten() {
             let line = error.item.and_then(|line| lines.get(line)).copied();

@@ -1,4 +1,4 @@
-//! Servers, their names, their locations, and their sockets.
+//! Compilation of `server` blocks: their names, locations and sockets.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use myriad_exchange::runtime::{HttpsOnly, ListenerHosts, Place, ServerId, Virtua
 use myriad_script::ServerNames;
 use myriad_script::locations::Locations;
 
-/// Maximum number of bytes read at once, limiting `http2_recv_buffer_size`: each worker has the buffer.
+/// Upper bound of `http2_recv_buffer_size`, in bytes: each worker allocates one such buffer.
 const MOST_AT_ONCE: usize = 16 << 20;
 
 impl RuntimeCompiler<'_> {
@@ -39,7 +39,7 @@ impl RuntimeCompiler<'_> {
         let tls_http3 = self.tls_http3(server, &tls);
         let clients = self.client_rules(server);
         if clients.is_some() {
-            // The verification of clients is not part of the shortcut's inputs.
+            // The shortcut does not compare client certificates.
             self.verifying_places.push(first..self.places.len());
         }
         let https_only = self.https_only(server);
@@ -108,7 +108,7 @@ impl RuntimeCompiler<'_> {
         let mut listeners: HashMap<u32, ListenerHosts> = HashMap::new();
         for (id, server) in self.http.servers.iter().enumerate() {
             if self.environment.listeners.is_empty() {
-                // A configuration check opens no sockets, but the regexes among the names must be valid.
+                // A configuration check opens no sockets, but the regexes among the server names must be valid.
                 self.names(server, id as ServerId, &mut ServerNames::default());
             }
             for listen in &server.listens {
@@ -168,7 +168,7 @@ impl RuntimeCompiler<'_> {
     }
 }
 
-/// Returns the limits of concurrent HTTP/2 streams.
+/// Returns the HTTP/2 limits of a server; a larger `http2_recv_buffer_size` is reduced to [`MOST_AT_ONCE`].
 fn stream_limits(settings: &Settings) -> Http2Limits {
     let http2 = &settings.http2;
     Http2Limits {
@@ -179,7 +179,7 @@ fn stream_limits(settings: &Settings) -> Http2Limits {
     }
 }
 
-/// Returns the limits of request heads, and the timeouts before the location is known.
+/// Returns the limits of request heads, and the timeouts that apply until the location is known.
 fn head_limits(client: &ClientSettings) -> PreRoutingLimits {
     let large = client.large_header_buffers;
     let block = HeadLimits {

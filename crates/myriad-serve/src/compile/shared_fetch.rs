@@ -1,4 +1,5 @@
-//! Parts of a request that the fetch of a shared page sends to its origin or that the cache key contains.
+//! Parts of a client's request that are sent with a shared fetch, because the cache key contains them or the
+//! configuration lists them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,9 +16,9 @@ use myriad_cache::shared_fetch::{self, SharedFetchSettings};
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{CachePlace, Caches, FieldRead, Place, Reads};
 
-/// Determines for each place whether its cache key depends on the client's browser; its origin then receives the device
-/// class. Dependencies through maps are tracked exactly; values of `set` or of a regex are assumed to depend on the
-/// browser if the rules read it anywhere.
+/// Sets for each place whether its cache key depends on `User-Agent`; the origin then receives the device class of the
+/// client. Dependencies through maps are tracked exactly; values of `set` or of regex captures are assumed to depend on
+/// `User-Agent` if the rules read it anywhere.
 pub(super) fn set_device_dependence(
     places: &mut [Place],
     names: &VariableNames,
@@ -46,8 +47,8 @@ pub(super) fn set_device_dependence(
 }
 
 impl RuntimeCompiler<'_> {
-    /// Returns the rules of a place, except those that depend on the complete configuration ([`set_device_dependence`]). A field
-    /// or cookie that the key contains unchanged is sent to the origin, because pages are distinguished by it.
+    /// Returns the shared-fetch rules of a place, without `device`, which [`set_device_dependence`] sets. A header or
+    /// cookie that the key contains unchanged is sent to the origin, because pages are distinguished by it.
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
         let shared = settings.feature::<SharedFetchSettings>();
         let names = self.scripts.catalogue();
@@ -76,7 +77,7 @@ impl RuntimeCompiler<'_> {
     }
 
     fn keyed_input(&mut self, input: &shared_fetch::KeyedInput) -> KeyedInput {
-        // The inputs of a place's rules distinguish requests before their key is evaluated.
+        // A keyed input must be an input of the rules, so that the shortcut distinguishes requests by it.
         let name = input.name.lossy().to_ascii_lowercase().replace('-', "_");
         let variable = if input.cookie { "$http_cookie".to_owned() } else { format!("$http_{name}") };
         self.in_rules(|compile| compile.template(&Text::new(variable, input.name.span)));

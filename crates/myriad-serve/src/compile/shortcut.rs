@@ -1,4 +1,4 @@
-//! Analysis of whether the results of a site's rules depend only on the request line and certain fields.
+//! Analysis of which requests may use the shortcut: those whose rules read only the request line and certain headers.
 
 use myriad_http::Known;
 use myriad_log::LogTarget;
@@ -8,7 +8,8 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::VariableNames;
 use myriad_exchange::runtime::{PartRead, Place, Reads, Shortcut, TrustedForwarders, VariableRef};
 
-/// Returns the parts of a request that the rules read; `None` if they read more than fields and the request line.
+/// Returns the parts of a request that the rules read; `None` if they read something other than headers and the request
+/// line.
 pub(super) fn parts_read_by_rules<'a>(
     read: impl Iterator<Item = &'a VariableRef<Request>>,
     forwarded: &TrustedForwarders,
@@ -17,7 +18,7 @@ pub(super) fn parts_read_by_rules<'a>(
     for variable in read {
         for what in variable.row.reads {
             let part = match what {
-                // Places with `slice` do not use the shortcut; elsewhere the piece is empty.
+                // Places with `slice` do not use the shortcut; elsewhere `$slice_range` is empty.
                 Reads::Site
                 | Reads::RequestLine
                 | Reads::Uri
@@ -48,15 +49,16 @@ pub(super) fn parts_read_by_rules<'a>(
     Some(Shortcut { parts })
 }
 
-/// Sets for each place whether requests may use the shortcut to it. `answers` are the inputs of each place's response.
+/// Sets for each place whether requests may use the shortcut to it. `answers` are the variables that the response of
+/// each place reads, in the order of `places`.
 pub(super) fn allow_shortcuts(places: &mut [Place], answers: &[ScopeReads], names: &VariableNames) {
     for (place, reads) in places.iter_mut().zip(answers) {
         place.shortcut = permits_shortcut(place, reads, names);
     }
 }
 
-/// Returns whether requests may use the shortcut to a place whose response has these inputs: no values that rules `set`
-/// or captured, because these are missing if the rules were not run.
+/// Returns whether requests may use the shortcut to a place whose response reads `reads`. It must not read values that
+/// rules `set` or captured, because with the shortcut the rules are not run.
 fn permits_shortcut(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
     let static_root = place.files.root.as_static().is_some();
     let by_files = place.handler.origin().is_none();
@@ -67,7 +69,7 @@ fn permits_shortcut(place: &Place, reads: &ScopeReads, names: &VariableNames) ->
         .access
         .iter()
         .all(|log| log.condition.is_none() && matches!(log.target, LogTarget::File { .. }));
-    // The action after a response uses all values set by the rules.
+    // `post_action` may use any value set by the rules.
     let logs = logs && place.logs.after_sent.is_none();
     // A root with variables may depend on values set by the rules.
     let rooted = || reads.builtins.iter().any(|id| names.variable(*id).reads(Reads::Root));

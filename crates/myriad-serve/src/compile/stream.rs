@@ -1,4 +1,4 @@
-//! Context for `myriad-stream`, which compiles the `stream` block.
+//! Compilation of the `stream` block, by `myriad-stream`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use myriad_stream::{StreamCompileInputs, StreamRuntime};
 
 use crate::features::resolver;
 
-/// Compiles the block, if it exists.
+/// Compiles the `stream` block; `None` if the model has none.
 pub(super) fn stream(
     model: &Model,
     around: StreamCompileInputs<'_>,
@@ -15,7 +15,7 @@ pub(super) fn stream(
     Ok(myriad_stream::compile(model, around)?.map(Arc::new))
 }
 
-/// Creates resolvers with the settings of HTTP servers.
+/// Creates the resolvers of `stream` from the same directives as those of HTTP servers.
 pub(super) const RESOLVER: myriad_stream::ResolverFactory = |settings, errors| {
     resolver::config(settings, errors).map(|config| (config, resolver::timeout_ms(settings)))
 };

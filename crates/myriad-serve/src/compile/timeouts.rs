@@ -3,7 +3,7 @@
 use myriad_conf::settings::{self, ClientSettings, Lingering};
 use myriad_net::{MinRate, Timeouts};
 
-/// Returns `client_min_rate`. Values that do not fit are saturated; they exceed the rate or time of any client.
+/// Converts `client_min_rate`. Values above `u32::MAX` are reduced to it.
 fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
     let fit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     conf.map_or(MinRate::NONE, |rate| MinRate {
@@ -13,7 +13,7 @@ fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
     })
 }
 
-/// Returns the timeouts of a connection.
+/// Returns the timeouts of a client connection.
 pub(super) fn timeouts(client: &ClientSettings) -> Timeouts {
     Timeouts {
         keepalive_ms: client.keepalive_timeout,

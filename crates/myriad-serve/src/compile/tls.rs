@@ -1,4 +1,4 @@
-//! `ssl_*`, `proxy_ssl_*`: assignment of the settings compiled by `myriad-tls` to servers and places.
+//! `ssl_*` of servers and `proxy_ssl_*` of locations: use of the settings that `myriad-tls` compiles.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 use super::RuntimeCompiler;
 use myriad_exchange::runtime::{NamedPair, OriginTlsPlace, PlannedStaple, ServerTls};
 
-/// Returns the settings without `$acme_certificate`, for a server without `acme_certificate`.
+/// Returns the settings without `$acme_certificate` and its key, for a server without `acme_certificate`.
 fn without_acme_certificate(settings: &TlsSettings) -> TlsSettings {
     let mut own = TlsSettings { certificates: Vec::new(), keys: Vec::new(), ..settings.clone() };
     for (index, certificate) in settings.certificates.iter().enumerate() {
@@ -30,13 +30,13 @@ impl<'a> RuntimeCompiler<'a> {
         TlsFileReader { read: self.environment.tls_files, folder: self.environment.folder }
     }
 
-    /// Returns the result, or records the error.
+    /// Returns the value; `None` for an error, which is recorded.
     fn value_or_error<T>(&mut self, result: Result<T, Box<Diagnostic>>) -> Option<T> {
         result.map_err(|error| self.errors.push(*error)).ok()
     }
 
     /// Compiles the TLS settings of a server, even if only another server on the same address has `listen … ssl`, as in
-    /// nginx.
+    /// nginx. Errors are recorded.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -49,7 +49,8 @@ impl<'a> RuntimeCompiler<'a> {
         let own;
         let mut settings: &TlsSettings = settings;
         if ordered.is_none() && settings.certificates.iter().any(is_ordered) {
-            // The server inherits `ssl_certificate $acme_certificate` from `http` and has no `acme_certificate`.
+            // The server inherits `ssl_certificate $acme_certificate` from `http`, but has no `acme_certificate`
+            // itself.
             own = without_acme_certificate(settings);
             settings = &own;
             if settings.certificates.is_empty() {
@@ -63,7 +64,8 @@ impl<'a> RuntimeCompiler<'a> {
         self.value_or_error(config).map_or(ServerTls::None, |config| ServerTls::Terminates(Arc::new(config)))
     }
 
-    /// Returns the OCSP staples of a server's certificates, in their order.
+    /// Returns the stapled OCSP response of each certificate of a server, in the order of `ssl_certificate`; empty
+    /// unless responses are to be fetched (`ssl_stapling on` without `ssl_stapling_file`).
     fn staples(&mut self, server: &Settings, settings: &TlsSettings) -> Vec<Option<Arc<OcspStaple>>> {
         if !settings.stapling || settings.stapling_file.is_some() {
             return Vec::new();
@@ -79,32 +81,33 @@ impl<'a> RuntimeCompiler<'a> {
         staples
     }
 
-    /// Returns the same settings for clients that may use HTTP/2, as enabled by the address or the server; `None` if no
-    /// client may.
+    /// Returns the TLS settings that offer HTTP/2 in addition to HTTP/1; `None` if neither the server nor any `listen`
+    /// enables HTTP/2, or the server has no TLS.
     pub(super) fn tls_http2(&self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
         let ServerTls::Terminates(config) = tls else { return None };
         let speaks = server.settings.http2.on || self.listens_http2;
         speaks.then(|| Arc::new(myriad_tls::with_http2(config)))
     }
 
-    /// Returns the TLS settings of a server for HTTP/3; `None` without HTTP/3.
+    /// Returns the TLS settings of a server for HTTP/3; `None` if the server has no TLS, no QUIC listener, or `http3
+    /// off`.
     pub(super) fn tls_http3(&mut self, server: &ServerConf, tls: &ServerTls) -> Option<Arc<ServerConfig>> {
         let ServerTls::Terminates(config) = tls else { return None };
         if !server.settings.http3.enabled || !server.listens.iter().any(|listen| listen.quic) {
             return None;
         }
-        // A configuration check has no listeners that would load the key.
+        // Reads `quic_host_key` only to report errors: a configuration check has no listeners that would load the key.
         self.host_key(&server.settings.http3);
         Some(Arc::new(myriad_tls::quic_config(config, server.settings.tls.early_data)))
     }
 
-    /// Returns the `quic_host_key`.
+    /// Returns the contents of `quic_host_key`; `None` if it is not set or cannot be read, which is recorded.
     pub(super) fn host_key(&mut self, http3: &Http3Settings) -> Option<Box<[u8]>> {
         let key = myriad_tls::host_key(http3, self.tls_files());
         self.value_or_error(key).flatten()
     }
 
-    /// Returns the rules for client certificates of a server; `None` if they are not requested.
+    /// Returns the rules for verifying client certificates of a server; `None` if it requests none.
     pub(super) fn client_rules(&mut self, server: &ServerConf) -> Option<Arc<ClientRules>> {
         let rules = ClientRules::of(&server.settings.tls, self.tls_files());
         let rules = self.value_or_error(rules).flatten()?;
@@ -116,7 +119,8 @@ impl<'a> RuntimeCompiler<'a> {
         Some(Arc::new(rules.with_resolver(resolver)))
     }
 
-    /// Returns the certificate pairs of a server if a name contains variables, otherwise none.
+    /// Returns the certificate pairs of a server whose file names contain variables, which are loaded during the
+    /// handshake; empty if no name contains variables.
     pub(super) fn named_certificates(&mut self, server: &ServerConf) -> Vec<NamedPair> {
         let settings = &server.settings.tls;
         let files = myriad_tls::named_certificates(settings, self.tls_files());
@@ -138,7 +142,7 @@ impl<'a> RuntimeCompiler<'a> {
         NamedPair { certificate, key, files: Arc::clone(files), is_clients }
     }
 
-    /// Returns the TLS settings for the origin of a place. `at` is the position of the `*_pass` directive. Returns
+    /// Returns the TLS settings for connections to the origin of a location. `at` is the position of `*_pass`. Returns
     /// `None` if the settings have errors, which are recorded.
     pub(super) fn origin_tls(&mut self, origin: &OriginSettings, at: Span) -> Option<OriginTlsPlace> {
         let settings = &origin.tls;

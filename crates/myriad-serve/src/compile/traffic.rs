@@ -1,4 +1,4 @@
-//! Traffic zones of requests: `status_zone`, and the names of servers.
+//! Traffic zones, in which requests are counted: `status_zone`, and one for each server name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::{Place, VirtualServer};
 use myriad_exchange::traffic::{Traffic, TrafficZone, ZoneKind};
 
-/// Zone name of servers without a name, as in the module `vhost_traffic_status`.
+/// Zone name of servers without `server_name`, as in the module `vhost_traffic_status`.
 const NAMELESS: &str = "_";
 
-/// Returns the zone of a server's requests.
+/// Returns the zone that counts a server's requests: that of `status_zone`, otherwise that of the server's first name.
 pub(super) fn server_zone(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZone> {
     let name = String::from_utf8_lossy(server.primary_name.bytes());
     let (name, is_named) = match status_zone::of_server(&server.settings) {
@@ -23,18 +23,18 @@ pub(super) fn server_zone(traffic: &Traffic, server: &ServerConf) -> Arc<Traffic
     traffic.zone(ZoneKind::Server, name, is_named)
 }
 
-/// Returns the additional zone of a location's requests.
+/// Returns the additional zone that counts a location's requests; `None` without `status_zone` in the location.
 pub(super) fn location_zone(traffic: &Traffic, settings: &Settings) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Location, status_zone::of_location(settings)?, true))
 }
 
-/// Returns the zone of a `stream` server's sessions; `None` without `status_zone`.
+/// Returns the zone that counts the sessions of a `stream` server; `None` without `status_zone`.
 #[cfg(feature = "stream")]
 pub(super) fn stream_server_zone(traffic: &Traffic, server: &ServerConf) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Stream, status_zone::of_server(&server.settings)?, true))
 }
 
-/// Returns the zones of servers and places without duplicates, ordered by kind and name.
+/// Returns the zones of all servers and places without duplicates, ordered by kind and name.
 pub(super) fn unique_zones(servers: &[VirtualServer], places: &[Place]) -> Vec<Arc<TrafficZone>> {
     let of_servers = servers.iter().map(|server| &server.traffic);
     let of_places = places.iter().filter_map(|place| place.logs.traffic.as_ref());

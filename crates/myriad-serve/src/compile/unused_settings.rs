@@ -1,4 +1,4 @@
-//! Check of variables in settings that no request uses: nginx rejects undefined variables there too.
+//! Check for undefined variables in settings that no request uses: nginx rejects those too.
 
 use myriad_conf::settings::{Handler, OriginSettings, Settings};
 use myriad_conf::{Diagnostic, PossibleCause, Span, Text};
@@ -9,16 +9,16 @@ use myriad_access::{auth_basic, auth_request};
 use myriad_cache::settings::{CacheSettings, CacheZone, cache_key};
 use myriad_origin::protocols;
 
-/// Address of a placeholder origin for places without one. It is never contacted.
+/// `*_pass` target for compiling the origin settings of levels without an origin. It is never contacted.
 const PLACEHOLDER_ORIGIN: &str = "http://127.0.0.1:80";
 
-/// Compiles the settings that are not part of the runtime: settings that every lower level replaces, and parameters and
-/// keys of origins in places that use none. Only unknown variables are reported.
+/// Compiles settings that are not part of the runtime: those of `http`, which servers replace, and the parameters and
+/// keys of origins in locations without that origin. Only undefined variables are reported.
 pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     let http = compile.http;
     if http.servers.is_empty() {
-        // As in nginx, which compiles the fields for an origin for locations only. The main file of a control panel may
-        // have no sites.
+        // As in nginx, which compiles origin settings only for locations: a configuration of a control panel may have
+        // no sites yet.
         return;
     }
     let known = compile.errors.len();
@@ -27,7 +27,7 @@ pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     for settings in http.levels() {
         for protocol in protocols::languages().map(|language| language.protocol) {
             let origin = settings.origin(protocol);
-            // Most levels have no settings for the origin.
+            // Most levels have the same origin settings as the previous level.
             if before.is_none_or(|before| before.origin(protocol) != origin) {
                 compile.check_unused_origin(settings, origin);
             }
@@ -37,7 +37,7 @@ pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     }
     let found = compile.errors.split_off(known);
     let is_unknown = |doubt: Option<&PossibleCause>| matches!(doubt, Some(PossibleCause::Name(_)));
-    // An error without a position concerns a name that a protocol requires internally.
+    // An error without a position concerns a variable that a protocol requires internally.
     let is_written = |error: &Diagnostic| error.span != Span::default();
     let found = found.into_iter().filter(|error| is_written(error) && is_unknown(error.doubt.as_deref()));
     compile.errors.extend(found);

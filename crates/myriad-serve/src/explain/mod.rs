@@ -1,7 +1,7 @@
-//! `myriad -t --explain`: processes one request with the compiled site and reports all decisions.
+//! `myriad -t --explain`: processes one request with the compiled configuration and reports every decision.
 //!
-//! It uses the serving code: the phases run as for a client and write their results to the request's [`DecisionSink`]. They
-//! stop before any step with an effect: no origin is contacted, nothing is stored or logged.
+//! The phases that serve clients are run and report their decisions to the request's [`DecisionSink`]. They stop before
+//! any step with an effect: no origin is contacted, nothing is stored or logged.
 
 mod run;
 #[cfg(test)]
@@ -24,10 +24,11 @@ use myriad_exchange::worker::{Generation, WorkerState};
 pub(crate) use run::explain_running;
 use run::{ExplainedLines, listener_for, plain_name, run_phases};
 
-/// Processes the request with the site that the model describes.
+/// Processes the request with the configuration that the model describes, without a running server. Returns the
+/// decisions in order.
 ///
 /// # Errors
-/// The configuration has errors, or the process is out of file descriptors.
+/// The configuration has errors, or a system resource such as a file descriptor is not available.
 pub fn explain(
     model: &Model,
     prefix: &Path,
@@ -75,7 +76,7 @@ pub fn explain(
     Ok(lines.0.take())
 }
 
-/// Returns the host for a URL that is only a path: the name of the first server.
+/// Returns the host for a request URL without a host: the name of the first server.
 fn first_server_name(model: &Model) -> String {
     let server = model.http.as_ref().and_then(|http| http.servers.first());
     let name = server.map(|server| server.primary_name.lossy().into_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Processing of an explained request, by a compiled or a running site.
+//! Runs the phases for an explained request, with a compiled or a running site.
 
 use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,7 +16,7 @@ use myriad_exchange::exchange::{
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 
-/// Decisions reported so far.
+/// [`DecisionSink`] that collects the reported decisions.
 #[derive(Default)]
 pub(super) struct ExplainedLines(pub(super) RefCell<Vec<ExplainedDecision>>);
 
@@ -26,7 +26,7 @@ impl DecisionSink for ExplainedLines {
     }
 }
 
-/// Processes the request with a running site, using its live zones.
+/// Processes the request with a running site, using its live cache zones. Returns an error text if no listener matches.
 pub(crate) fn explain_running(
     engine: &'static dyn Engine,
     runtime: &Arc<Runtime>,
@@ -57,15 +57,16 @@ pub(crate) fn explain_running(
     Ok(lines.0.take())
 }
 
-/// Returns the name if it is a plain host name, otherwise a name that any server answers.
+/// Returns the name if it is a plain host name; otherwise (a wildcard, a regex, or empty) `localhost`.
 pub(super) fn plain_name(name: String) -> String {
     let is_plain =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
     if is_plain { name } else { "localhost".to_owned() }
 }
 
-/// Returns the listener of a port. Without a port, returns that of the scheme's default port, otherwise the first of
-/// the scheme, otherwise the first.
+/// Returns the number, address and TLS flag of the listener that the request would reach. With a port in the URL,
+/// returns the listener of that port or `None`; otherwise that of the scheme's default port, or the first of the
+/// scheme, or the first of all.
 pub(super) fn listener_for(
     addresses: &[(u32, ListenAddress, bool)],
     question: &ExplainedRequest,
@@ -89,7 +90,7 @@ pub(super) fn listener_for(
     of_port.or_else(of_scheme).or_else(|| inet.first().copied())
 }
 
-/// Runs the phases for the request.
+/// Runs the phases for the request and reports their decisions to `sink`.
 pub(super) fn run_phases(
     site: &Rc<Generation>,
     connection: &Rc<Connection>,
@@ -113,7 +114,7 @@ pub(super) fn run_phases(
     }
 }
 
-/// Reports the last decision: the response to the client, if no origin must be contacted for it.
+/// Reports the response, if the phases produced it without contacting an origin.
 fn note_answer(exchange: &mut Exchange, sink: &dyn DecisionSink, answer: &ContentResponse) {
     if let myriad_exchange::exchange::ResponseSource::File(_) = &answer.source {
         let mut path = Vec::new();

@@ -36,7 +36,7 @@ fn listener_is_that_of_the_port_else_of_the_scheme_else_the_first() {
     assert!(listener_for(&[], &asked(None, false)).is_none());
 }
 
-/// Returns the decisions about a request, one per line: the phase and its result.
+/// Returns the text of all decisions about a request.
 fn explained_lines(http: &str, question: &ExplainedRequest) -> String {
     let text = format!("events {{}} http {{ error_log off; {http} }}");
     let loader = MemoryLoader::with("/nowhere/nginx.conf", text);

@@ -1,4 +1,4 @@
-//! List of features.
+//! The list of all features.
 
 use std::sync::LazyLock;
 
@@ -27,8 +27,8 @@ use myriad_origin::{
 use myriad_output::filters::{charset, gunzip, ssi, sub_filter};
 use myriad_output::{cache_debug, encoding, headers, more_headers, slice};
 
-/// Every feature that is compiled in, one per line, in order of compilation. The directives and variables of an optional
-/// one are also named in `myriad-conf/src/registry/build_features.rs`.
+/// Every feature that is compiled in, in order of compilation. The directives and variables of features that can be
+/// left out of a build are also listed in `myriad-conf/src/registry/build_features.rs`.
 static FEATURES: &[Feature] = &[
     access::FEATURE,
     cache_debug::FEATURE,
@@ -36,7 +36,7 @@ static FEATURES: &[Feature] = &[
     auth_basic::FEATURE,
     dashboard::FEATURE,
     Feature::new("auth_request", auth_request::ROWS),
-    // The first handler of folder listings takes precedence.
+    // `fancyindex` precedes `autoindex`: the first handler of folder listings takes precedence.
     #[cfg(feature = "nginx-extras")]
     myriad_content::fancyindex::FEATURE,
     autoindex::FEATURE,
@@ -122,7 +122,7 @@ static FEATURES: &[Feature] = &[
     Feature::new("upgrade_protocols", upgrade_protocols::ROWS),
 ];
 
-/// Returns every directive of a configuration: those of the language, of features and of protocols.
+/// Returns the registry of all directives: those of the core, of features and of origin protocols.
 pub fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
         Registry::new(FEATURES.iter().map(|feature| feature.family), protocols::languages())
@@ -130,7 +130,7 @@ pub fn registry() -> &'static Registry {
     &REGISTRY
 }
 
-/// Returns every variable of a configuration: those of the core, of features and of protocols.
+/// Returns the registry of all variables: those of the core, of features and of origin protocols.
 pub fn variables() -> &'static VariableRegistry<Request> {
     static VARIABLES: LazyLock<VariableRegistry<Request>> = LazyLock::new(|| {
         let brought = FEATURES.iter().map(|feature| feature.variables);
@@ -139,12 +139,12 @@ pub fn variables() -> &'static VariableRegistry<Request> {
     &VARIABLES
 }
 
-/// Returns every variable for the compatibility page, including unsupported variables.
+/// Returns every variable for the page `docs/nginx-compatibility.md`, including unsupported ones.
 pub fn documented_variables() -> Vec<DocumentedVariable> {
     variables::documented(variables())
 }
 
-/// Returns the warnings of features about a valid configuration that probably contains a mistake.
+/// Returns warnings of features about parts of a valid configuration that are probably mistakes.
 pub fn warnings(model: &Model) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     if let Some(http) = &model.http {
@@ -155,12 +155,12 @@ pub fn warnings(model: &Model) -> Vec<Diagnostic> {
     warnings
 }
 
-/// Returns the variables that tables of features compute.
+/// Opens the tables (such as GeoIP databases) of all features; returns the variables that are computed from them.
 pub(crate) fn tables(making: &mut TableMaking<'_>) -> Vec<TableVariable> {
     FEATURES.iter().flat_map(|feature| (feature.tables)(making)).collect()
 }
 
-/// Returns the compiled feature settings of a level.
+/// Returns the settings of all features for a level, compiled.
 pub(crate) fn compiled(compile: &mut dyn SettingsCompiler, settings: &Settings) -> PlaceFeatures {
     let mut features = PlaceFeatures::default();
     for feature in FEATURES {

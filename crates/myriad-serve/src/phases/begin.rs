@@ -1,4 +1,4 @@
-//! First phases: selection of the server, and normalization of the URI.
+//! First phases: shortcut, selection of the server, normalization of the URI.
 
 use myriad_http::uri::{normalize_path, parse_host, split_target};
 use myriad_http::{HttpVersion, Known, Method};
@@ -16,7 +16,7 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::Frame;
 
-/// Runs the phases for a request whose head has been read.
+/// Runs the phases for a request whose head has been received.
 pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
@@ -57,7 +57,7 @@ pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     run(exchange, entry)
 }
 
-/// Continues with a request whose server is known and whose client needs no further query of authorities.
+/// Continues with a request whose server is selected and whose client certificate needs no OCSP query.
 fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
     if let Some(refusal) = client::check_client(exchange) {
         return PhaseEntry::Step(reject_and_close(exchange, refusal.status, &refusal.message));
@@ -81,8 +81,8 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
     }
 }
 
-/// Handles a purge of several URLs. The server's rules may reject it like any request; if they rewrite its URI, the
-/// location of the new URI handles it.
+/// Handles a purge of several URLs; `None` if the request is none. The server's rules may reject it like any request;
+/// if they rewrite its URI, the location of the new URI handles it.
 fn purge_many_urls(exchange: &mut Exchange) -> Option<PhaseStep> {
     let wanted = purge::multiple_purge(&exchange.request)?;
     let rewrites = exchange.request.route.form.rewrites;
@@ -96,7 +96,7 @@ fn purge_many_urls(exchange: &mut Exchange) -> Option<PhaseStep> {
     }))
 }
 
-/// Answers a request that could not be parsed or timed out.
+/// Returns the response to a request whose head could not be parsed or did not arrive in time.
 pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision {
     default_server(exchange);
     counting::begin(&exchange.request);
@@ -118,7 +118,8 @@ pub(crate) fn reject(exchange: &mut Exchange, why: &Rejection) -> PhaseDecision 
     run(exchange, PhaseEntry::Step(PhaseStep::Error(status)))
 }
 
-/// Returns an error of this phase. It closes the connection, because the start of the next request is uncertain.
+/// Returns the step for an error of this phase. The connection is closed after the response, because the start of the
+/// next request is uncertain.
 fn reject_and_close(exchange: &mut Exchange, status: u16, message: &str) -> PhaseStep {
     exchange.request.log(LogLevel::Info, format_args!("{message}"));
     match errors::error_step(exchange, status) {
@@ -130,8 +131,8 @@ fn reject_and_close(exchange: &mut Exchange, status: u16, message: &str) -> Phas
     }
 }
 
-/// Returns whether the method is rejected before all rules, as in nginx. `TRACE` would expose data to scripts that the
-/// browser hides from them; `CONNECT` is only for servers with tunnels, with HTTP/1.1.
+/// Returns whether the method is rejected before all rules, as in nginx: `TRACE`, which would show scripts data that
+/// the browser hides from them, and `CONNECT` unless the server has tunnels and the version is HTTP/1.1.
 fn is_never_allowed(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.method() {
@@ -143,14 +144,15 @@ fn is_never_allowed(exchange: &Exchange) -> bool {
     }
 }
 
-/// Returns whether a CONNECT request announces a body. The data after the head is for the target of the tunnel (RFC
-/// 9110 section 9.3.6); a body would be interpreted differently by different recipients.
+/// Returns whether a CONNECT request announces a body. Data after its head is for the target of the tunnel (RFC 9110
+/// section 9.3.6), so other servers would interpret a body differently.
 fn has_body_before_tunnel(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     request.is_connect() && !request.upload.body.is_empty()
 }
 
-/// Returns whether the selected server supports the HTTP version, which may have been negotiated with another server.
+/// Returns whether the selected server supports the HTTP version, which was perhaps negotiated with another server of
+/// the same address.
 fn server_supports_version(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.version() {
@@ -170,7 +172,8 @@ fn default_server(exchange: &mut Exchange) {
     exchange.request.route.place = runtime.server(server).place;
 }
 
-/// Selects the server by the host of an absolute target, otherwise of `Host` (RFC 9112 section 3.2.2).
+/// Selects the server by the host of an absolute target, otherwise by `Host` (RFC 9112 section 3.2.2). Returns the
+/// status of the error response if the host is invalid.
 fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     default_server(exchange);
     let site = std::rc::Rc::clone(&exchange.request.site);
@@ -184,7 +187,7 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
         split_target(target).map_err(myriad_http::uri::UriError::status)?.authority
     };
     if let Some(authority) = authority.map(<[u8]>::to_vec) {
-        // RFC 9112 section 3.2.2: `Host` is then replaced, for this server and for origins.
+        // RFC 9112 section 3.2.2: the authority replaces `Host`, for this server and for origins.
         request.received.head.fields_mut().set_known(Known::Host, &authority);
         request.received.head.normalize_host().map_err(myriad_http::ParseError::status)?;
     }
@@ -222,9 +225,9 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     Ok(())
 }
 
-/// Returns whether `Host` matches a name of a server of the connection's address. Such a host is not replaced by
-/// `X-Forwarded-Host`: a proxy that forwards `Host` unchanged may also forward an `X-Forwarded-Host` of the client, which
-/// could then select another site, or store a page under the name of another site.
+/// Returns whether `Host` matches a name of a server of the connection's address. If so, it is not replaced by
+/// `X-Forwarded-Host`: a proxy that forwards `Host` unchanged may also forward an `X-Forwarded-Host` of the client,
+/// which could then select another site, or store a page under the name of another site.
 ///
 /// # Errors
 /// Returns status 400 if a regular expression of `server_name` cannot be evaluated for the host.
@@ -240,7 +243,7 @@ fn normalise(exchange: &mut Exchange) -> Result<(), u16> {
     let merge = request.site.runtime.server(request.route.server).merge_slashes;
     let target = request.received.head.target();
     if request.received.head.method() == Method::Connect {
-        // An authority has no path: as in nginx, rules and locations see the root.
+        // The target of CONNECT has no path: as in nginx, rules and locations see `/`.
         request.route.uri.clear();
         request.route.uri.push(b'/');
         return Ok(());

@@ -1,4 +1,4 @@
-//! Response to an authority that validates the control of a name (`http-01`, RFC 8555 section 8.3).
+//! Response to a certificate authority that validates the control of a domain (`http-01`, RFC 8555 section 8.3).
 
 use bytes::Bytes;
 use myriad_http::Method;
@@ -8,13 +8,13 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 
-/// Returns whether any challenge is pending; requests then must not use the shortcut, which would bypass the response.
+/// Returns whether any challenge is pending; requests then do not use the shortcut, which would bypass the response.
 pub(super) fn is_pending(exchange: &Exchange) -> bool {
     exchange.request.site.runtime.acme.as_ref().is_some_and(|plan| plan.challenges.are_pending())
 }
 
 /// Returns the response if this request is for the token of a pending challenge. It takes precedence over all rules of
-/// the server. A request for another token is processed like any other.
+/// the server. Returns `None` for any other request, which is then processed as usual.
 pub(super) fn answer(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     let challenges = &request.site.runtime.acme.as_ref()?.challenges;

@@ -8,13 +8,14 @@ use myriad_tls::StatusCheck;
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 
-/// Reason for the rejection of a request.
+/// Response to a client that the checks reject.
 pub(super) struct ClientRejection {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
-/// Returns the query required before the client's certificate can be verified (`ssl_ocsp`); `None` for most requests.
+/// Returns the OCSP query that is required before the client's certificate can be verified (`ssl_ocsp`); `None` if none
+/// is required, or the request will be rejected anyway.
 pub(super) fn required_status_check(exchange: &Exchange) -> Option<StatusCheck> {
     let request = &exchange.request;
     let rules = request.server().clients.as_ref().filter(|rules| rules.uses_ocsp())?;
@@ -26,7 +27,7 @@ pub(super) fn required_status_check(exchange: &Exchange) -> Option<StatusCheck> 
     myriad_tls::required_status_check(facts, rules, now_s())
 }
 
-/// Waits for the responses of the authorities and stores the result in the connection.
+/// Waits for the OCSP responses and stores the result of the verification in the connection.
 pub(super) async fn run_status_check(exchange: &mut Exchange, check: StatusCheck) {
     let (judged, why) = check.run(now_s()).await;
     if let Some(why) = why {
@@ -41,11 +42,12 @@ fn now_s() -> i64 {
     (myriad_net::clock::wall_ms() / 1000).cast_signed()
 }
 
-/// Checks the client of a request whose server is known. It costs one branch if the server requires no certificate.
+/// Returns the rejection of a request whose client may not use the selected server; `None` if it may. The check costs
+/// one branch if the server requires no certificate.
 pub(super) fn check_client(exchange: &Exchange) -> Option<ClientRejection> {
     let request = &exchange.request;
     let server = request.server();
-    // Early data may be a replay, independently of the server that accepted it and of the requested server.
+    // Early data may be a replay, whichever server accepted the handshake.
     if !is_safe(request.received.head.method()) && request.received.connection.is_early() {
         let message = "client sent early data with a request that must not be replayed".to_owned();
         return Some(ClientRejection { status: 425, message });

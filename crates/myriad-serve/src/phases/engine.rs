@@ -1,4 +1,4 @@
-//! Interface of the phases for code that waits for a response: client requests and subrequests.
+//! [`Engine`] of the site: runs the phases for subrequests and waits for their results.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use myriad_exchange::exchange::{
 };
 use myriad_exchange::runtime::Runtime;
 
-/// Engine that runs the phases for subrequests.
+/// [`Engine`] that runs the phases for subrequests.
 pub(crate) struct Phases;
 
 impl Engine for Phases {
@@ -58,7 +58,7 @@ impl Engine for Phases {
     }
 }
 
-/// Waits for an operation of the phases, and continues until a response is available.
+/// Runs the phases from a pending step until they produce a response.
 pub(crate) async fn wait(exchange: &mut Exchange, mut pending: Box<dyn PendingStep>) -> ContentResponse {
     // The result depends on an origin or the disk, not only on the request, so it is not stored for the shortcut.
     exchange.request.shortcut.depends_on_more.set(true);

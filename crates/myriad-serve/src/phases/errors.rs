@@ -1,4 +1,4 @@
-//! Errors: `error_page`, otherwise the built-in page.
+//! Error responses: `error_page`, otherwise the built-in page.
 
 use bytes::Bytes;
 use myriad_conf::settings::ErrorPageCode;
@@ -29,7 +29,8 @@ pub(super) fn error_step(exchange: &mut Exchange, status: u16) -> PhaseStep {
     }
 }
 
-/// Returns the built-in page with its own status, even while the page for an earlier error is generated.
+/// Returns the step with the built-in page for `status`, sent with that status even while a page for an earlier error
+/// is being generated.
 pub(super) fn built_in_page(exchange: &mut Exchange, status: u16) -> PhaseStep {
     exchange.request.errors.forced_status = None;
     PhaseStep::Answer(built_in_answer(exchange, status))
@@ -65,7 +66,7 @@ fn redirect_to_page(exchange: &mut Exchange, page: &ErrorPage, status: u16) -> P
     PhaseStep::Answer(redirect::redirect(request, code, &target))
 }
 
-/// Returns the status sent to the client for nginx's internal codes.
+/// Returns the status sent to the client: 400 for nginx's internal codes 494 to 497, otherwise `status`.
 fn client_status(status: u16) -> u16 {
     match status {
         494..=497 => 400,
@@ -73,7 +74,7 @@ fn client_status(status: u16) -> u16 {
     }
 }
 
-/// Returns the built-in page.
+/// Returns the built-in page. For 444, the connection is closed without a response.
 fn built_in_answer(exchange: &mut Exchange, status: u16) -> ContentResponse {
     // As in nginx, an error that occurs while an error page is generated is sent with its own status.
     exchange.request.errors.forced_status = None;

@@ -1,4 +1,4 @@
-//! Location lookup, and the phases before the content.
+//! Selection of the location, and the phases from there to the content.
 
 use myriad_log::LogLevel;
 
@@ -14,7 +14,8 @@ use myriad_exchange::tracing;
 use myriad_output::allow::SERVER_METHODS;
 use myriad_script::locations::LocationMatch;
 
-/// Looks up the location of the current URI and continues in it.
+/// Selects the location of the current URI and runs its phases. Rewrites repeat the selection, up to [`MAX_REDIRECTS`]
+/// times.
 pub(crate) fn run(exchange: &mut Exchange) -> PhaseStep {
     for _ in 0..=MAX_REDIRECTS {
         let site = std::rc::Rc::clone(&exchange.request.site);
@@ -62,7 +63,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> PhaseStep {
     PhaseStep::Error(500)
 }
 
-/// Continues in a named location.
+/// Runs the phases of the named location `name`; status 500 if it does not exist.
 pub(crate) fn run_named(exchange: &mut Exchange, name: &[u8]) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
@@ -84,7 +85,8 @@ pub(crate) fn run_named(exchange: &mut Exchange, name: &[u8]) -> PhaseStep {
     }
 }
 
-/// Applies `limit_except`, before the location's rules, so that a `return` does not bypass the restriction.
+/// Applies `limit_except`. It is called before the location's rules, so that a `return` does not bypass the
+/// restriction.
 fn limit_methods(request: &mut Request) {
     if let Some(limit) = &request.place().entry.limit_except {
         // An error page is requested with GET, independently of the method.
@@ -95,11 +97,12 @@ fn limit_methods(request: &mut Request) {
     }
 }
 
-/// Rejects a body whose announced length exceeds `client_max_body_size`, before the location's rules, as in nginx.
+/// Returns status 413 if the announced length of the body exceeds `client_max_body_size`. It is called before the
+/// location's rules, as in nginx.
 fn reject_too_large_body(exchange: &Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     if request.errors.status.is_some() {
-        // This is the page for that error.
+        // This request already generates the page for an error, perhaps the same error.
         return None;
     }
     let limit = request.place().upload.max_body;
@@ -108,7 +111,7 @@ fn reject_too_large_body(exchange: &Exchange) -> Option<PhaseStep> {
     Some(PhaseStep::Error(413))
 }
 
-/// Continues with a known place: body size, access, content.
+/// Continues in the selected location: body size, access, content.
 fn enter_place(exchange: &mut Exchange) -> PhaseStep {
     let request = &mut exchange.request;
     real_ip::set_client_address(request);
@@ -129,7 +132,7 @@ fn enter_place(exchange: &mut Exchange) -> PhaseStep {
     }
 }
 
-/// Continues after the client is admitted: `try_files`, content.
+/// Continues after the access checks have admitted the client: `try_files`, content.
 pub(super) fn run_admitted(exchange: &mut Exchange) -> PhaseStep {
     match try_files::run(exchange) {
         Some(step) => step,
@@ -137,7 +140,7 @@ pub(super) fn run_admitted(exchange: &mut Exchange) -> PhaseStep {
     }
 }
 
-/// Runs the content handler of the place.
+/// Runs the content handler of the current location.
 pub(super) fn content(exchange: &mut Exchange) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

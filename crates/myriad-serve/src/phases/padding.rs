@@ -1,13 +1,13 @@
-//! `msie_padding`: padding of error pages for browsers that replace short pages.
+//! `msie_padding`: padding of error pages for browsers that replace short error pages with their own.
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::responses::msie::{agent_contains, agent_is, is_msie};
 
-/// Padding text. MSIE and Chrome show a built-in page instead of an error page shorter than 512 bytes.
+/// Padding text. MSIE and Chrome replace error pages shorter than 512 bytes.
 const PADDING: &[u8] = b"<!-- longer than 512 bytes, lest MSIE or Chrome hide this page -->\r\n";
 const PADDED_BY: usize = 6;
 
-/// Pads an error page if the place enables it and the browser needs it.
+/// Pads an error page if `msie_padding` is on and the client is MSIE or Chrome.
 pub(super) fn pad(request: &Request, status: u16, page: &mut Vec<u8>) {
     if status >= 400 && request.place().redirects.msie_padding && agent_is(request, is_padding_required) {
         (0..PADDED_BY).for_each(|_| page.extend_from_slice(PADDING));

@@ -1,4 +1,4 @@
-//! Decisions of the phases about a request that is explained.
+//! Reports of the phases to the [`DecisionSink`] of an explained request.
 
 use myriad_exchange::exchange::{DecisionSink, PhaseStep, Request};
 
@@ -12,7 +12,7 @@ pub(super) fn report_server(sink: &dyn DecisionSink, request: &Request) {
     sink.note("server", name, format!("for the host \"{host}\""), span);
 }
 
-/// Reports the location that was found.
+/// Reports the location that was selected; `found` is false if no location matches.
 pub(super) fn report_location(sink: &dyn DecisionSink, request: &Request, found: bool) {
     let uri = String::from_utf8_lossy(&request.route.uri).into_owned();
     let label = request.runtime().positions.places.get(request.route.place as usize);
@@ -22,16 +22,16 @@ pub(super) fn report_location(sink: &dyn DecisionSink, request: &Request, found:
     }
 }
 
-/// Reports the test of one name of `try_files`.
+/// Reports the test of one name of `try_files`; `found` is its result.
 pub(super) fn report_try(sink: &dyn DecisionSink, uri: &[u8], directory: bool, found: bool) {
-    // The root has an empty name.
+    // The root folder has an empty name.
     let uri = if uri.is_empty() { b"/" } else { uri };
     let kind = if directory { "folder" } else { "file" };
     let outcome = if found { "exists" } else { "does not exist" };
     sink.note("try", format!("the {kind} {}", String::from_utf8_lossy(uri)), outcome.to_owned(), None);
 }
 
-/// Reports the step with which the phases continue.
+/// Reports the step that the phases perform next.
 pub(super) fn report_step(sink: &dyn DecisionSink, request: &Request, step: &PhaseStep) {
     match step {
         PhaseStep::Redirect => {

@@ -12,17 +12,17 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::responses::redirect::redirect_or_page;
 use myriad_exchange::runtime::PlaceId;
 
-/// Result of a location's rewrite directives.
+/// Result of running rewrite directives.
 pub(crate) enum RewriteOutcome {
-    /// Continue in this place.
+    /// Continue with the next phase.
     Stay,
-    /// The URI has changed: look up the location again.
+    /// The URI has changed: select the location again.
     Again,
-    /// Response or error.
+    /// A response, redirect or error ends the phase.
     Step(PhaseStep),
 }
 
-/// Runs the directives of the server; returns `None` to continue.
+/// Runs the rewrite directives of the server; returns `None` to continue with the selection of the location.
 pub(crate) fn server(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let server = site.runtime.server(exchange.request.route.server);
@@ -33,7 +33,7 @@ pub(crate) fn server(exchange: &mut Exchange) -> Option<PhaseStep> {
     }
 }
 
-/// Runs the directives of the current place.
+/// Runs the rewrite directives of the current location.
 pub(crate) fn location(exchange: &mut Exchange) -> RewriteOutcome {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -54,7 +54,7 @@ fn program(exchange: &mut Exchange, program: &Program, ifs: &[PlaceId]) -> Rewri
         exchange.request.route.place = *place;
     }
     let rewritten = exchange.request.route.form.rewrites != rewrites;
-    // A rewritten request may enter an internal location.
+    // A rewritten request may enter a location that is `internal`.
     exchange.request.route.internal |= rewritten;
     exchange.request.route.form.off_location |= rewritten && matches!(flow.action, ProgramAction::Break);
     apply_flow(exchange, &flow)
@@ -87,7 +87,8 @@ fn apply_flow(exchange: &mut Exchange, flow: &ProgramResult) -> RewriteOutcome {
     }
 }
 
-/// Returns the response of `return code text`, with the location's media type, as in nginx.
+/// Returns the response of `return code text`, with the location's media type, as in nginx. Returns an error if the
+/// client sent an invalid body.
 fn text_answer(exchange: &Exchange, status: u16, text: Vec<u8>) -> PhaseStep {
     if let Err(error) = exchange.request.upload.body.discard_received() {
         exchange.request.log(LogLevel::Info, format_args!("client sent invalid body ({error})"));

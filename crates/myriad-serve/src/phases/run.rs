@@ -1,4 +1,4 @@
-//! Main loop of the phases: runs steps until there is a response or a wait.
+//! Main loop of the phases: runs steps until there is a response, or a step has to wait.
 
 use std::rc::Rc;
 
@@ -16,13 +16,13 @@ use myriad_output::allow::SERVER_METHODS;
 
 /// Result of the phases.
 pub(crate) enum PhaseDecision {
-    /// Response.
+    /// The response.
     Ready(ContentResponse),
-    /// Operation to wait for, which returns the next step.
+    /// Operation to wait for; its result is the next step.
     Wait(Box<dyn PendingStep>),
 }
 
-/// Phase to continue with.
+/// Phase with which [`run`] starts.
 pub(crate) enum PhaseEntry {
     /// Rewrite directives of the server, with the current URI.
     Server,
@@ -30,7 +30,7 @@ pub(crate) enum PhaseEntry {
     Named(Box<[u8]>),
     /// Content of the place.
     Content,
-    /// Result of a content step.
+    /// Handling of a step that another phase returned.
     Step(PhaseStep),
 }
 
@@ -68,12 +68,13 @@ pub(crate) fn run(exchange: &mut Exchange, entry: PhaseEntry) -> PhaseDecision {
     }
 }
 
-/// Runs the last steps before a response is sent: features that delay it, and the error page for a failed range or
-/// condition. Returns `None` if the response can be sent. It is modified in place, because it is large.
+/// Runs the last steps before a response is sent: a feature that holds it back, and `error_page` for a failed range or
+/// condition. Returns `None` if `answer` can be sent, otherwise the next step. `answer` is modified in place because it
+/// is large.
 fn run_final_steps(exchange: &mut Exchange, answer: &mut ContentResponse) -> Option<PhaseStep> {
     let is_success = (200..300).contains(&answer.status) && !matches!(answer.body, ResponseBody::Tunnel(_));
     if is_success && exchange.request.is_connect() {
-        // The client would interpret the following data as the tunnel (RFC 9110 section 9.3.6).
+        // After a 2xx response, the client would treat the following data as the tunnel (RFC 9110 section 9.3.6).
         exchange.request.errors.supported = SERVER_METHODS;
         return Some(errors::built_in_page(exchange, 405));
     }
@@ -96,7 +97,7 @@ fn run_final_steps(exchange: &mut Exchange, answer: &mut ContentResponse) -> Opt
     Some(errors::error_step(exchange, refusal.status))
 }
 
-/// Counts an internal redirect. Returns an error if the limit is exceeded.
+/// Counts an internal redirect. Returns the step for status 500 if there were more than [`MAX_REDIRECTS`].
 fn count_redirect(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &mut exchange.request;
     request.route.redirects += 1;

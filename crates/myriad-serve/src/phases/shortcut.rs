@@ -2,9 +2,10 @@
 //!
 //! The rules of a site (rewrites, locations, maps, file tests, the cache key, bypass conditions) have the same result
 //! for two requests with equal inputs. The compiler of the configuration determines these inputs ([`Shortcut`]). If
-//! they are the request line and certain fields, the result is stored under exactly these bytes, while the file tests
-//! among the rules are valid. An equivalent request costs one lookup, independently of the number of rules. The policy
-//! that protects clients (`Authorization`, personal cookies, upgrades) is evaluated for every request.
+//! they are only the request line and certain headers, the result is stored under the exact bytes of the inputs, and is
+//! used while the file tests of the rules are valid. A request with the same inputs then costs one lookup,
+//! independently of the number of rules. The policy that protects clients (`Authorization`, personal cookies, upgrades)
+//! is evaluated for every request.
 
 use myriad_http::{Known, Method};
 
@@ -14,10 +15,11 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::PartRead;
 use myriad_exchange::worker_caches::Shortcuts;
 
-/// Maximum size of the inputs of a request that uses the shortcut, in bytes; for larger inputs all phases run.
+/// Maximum size of the inputs of a request, in bytes; a request with larger inputs does not use the shortcut.
 const LONGEST: usize = 768;
 
-/// Takes the shortcut, if the request may use it and an equivalent request is stored. With `None`, all phases must run.
+/// Takes the shortcut, if the request may use it and the result for its inputs is stored. If `None` is returned, all
+/// phases must run.
 pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
@@ -38,7 +40,7 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     step
 }
 
-/// Sets server, place, URI and key from the result of an equivalent request.
+/// Sets server, place, URI and cache key to the stored result for the inputs; `None` if there is none.
 fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     let way = shortcuts.find(&request.shortcut.read, request.received.at_ms)?;
     request.route.server = way.server;
@@ -50,10 +52,10 @@ fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     Some(())
 }
 
-/// Collects the inputs of the rules. Returns `None` for a request that must run all phases.
+/// Collects the inputs of the rules in `request.shortcut.read`. Returns `None` for a request that must run all phases.
 fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     if request.received.connection.plain_to_tls.get() {
-        // The request is rejected in any case: content of a TLS session must not be sent unencrypted.
+        // Such a request is rejected by the phases: content of a TLS server must not be sent unencrypted.
         return None;
     }
     let method = match request.received.head.method() {
@@ -69,7 +71,7 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     }
     let mut out = std::mem::take(&mut request.shortcut.read);
     out.clear();
-    // Possible servers of the connection: by its listener, and by its local address if several addresses share a
+    // The servers that may be selected depend on the listener, and on the local address if several addresses share a
     // socket.
     let hosts = request.site.runtime.hosts(&request.received.connection)?;
     out.extend_from_slice(&(std::ptr::from_ref(hosts) as usize).to_le_bytes());
@@ -86,7 +88,8 @@ fn read(request: &mut Request, parts: &[PartRead]) -> Option<()> {
     fits.then_some(())
 }
 
-/// Appends an input of the rules. Returns false if all phases must run because the input is different for every client.
+/// Appends an input of the rules to `out`. Returns false if the request cannot use the shortcut: it has a cookie that
+/// the rules read, a repeated header, or too many bytes.
 fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     let fields = request.received.head.fields();
     let value = match part {
@@ -107,14 +110,14 @@ fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
             }
             let value = fields.known(Known::XForwardedProto);
             if value.is_some() {
-                // The same value from an untrusted sender results in a different scheme.
+                // From an untrusted sender, the same value does not set the scheme.
                 let sender = request.received.connection.peer.ip();
                 out.push(request.runtime().forwarded.trusts_scheme_of(sender).into());
             }
             value
         }
         PartRead::ForwardedHost => {
-            // All phases run if the host differs from the collected `Host`.
+            // If the forwarded host replaces `Host` by another value, all phases must run.
             return request.forwarded_host().is_none_or(|host| fields.known(Known::Host) == Some(host));
         }
     };
@@ -125,12 +128,12 @@ fn append_read(request: &Request, part: &PartRead, out: &mut Vec<u8>) -> bool {
     out.len() <= LONGEST
 }
 
-/// Marker of a missing field: no valid part has this length.
+/// Marker of a missing header, in place of its length: no part is that long.
 const ABSENT: [u8; 2] = u16::MAX.to_le_bytes();
 
-/// Appends a part after its length, so that the encoding is unambiguous for all bytes.
+/// Appends a part after its length (2 bytes), so that different lists of parts never have the same bytes.
 fn append_part(part: &[u8], out: &mut Vec<u8>) {
-    // A part whose length does not fit exceeds the total limit.
+    // The length of a longer part is truncated, but such a part exceeds the limit and is not used.
     out.extend_from_slice(&(part.len() as u16).to_le_bytes());
     out.extend_from_slice(part);
 }

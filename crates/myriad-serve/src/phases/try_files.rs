@@ -1,4 +1,4 @@
-//! `try_files`.
+//! `try_files`: tests of file names, and the internal redirect or status if none exists.
 
 use myriad_conf::settings::TryFilesEnd;
 use myriad_encode::Coding;
@@ -14,7 +14,8 @@ use myriad_exchange::runtime::{Candidate, Place, Rooting, TryFiles};
 use myriad_exchange::worker_caches::TryFilesResult;
 use myriad_store::page::ProxiedFacts;
 
-/// Tests the names in order. Returns `None` if a file was found or `try_files` is not configured: the content follows.
+/// Tests the names of `try_files` in order. Returns `None` if the content handler follows: a file was found, or
+/// `try_files` is not configured.
 pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let id = exchange.request.route.place;
@@ -50,7 +51,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
     }
 }
 
-/// Searches the file system, or the cached metadata.
+/// Tests the names in the file system, or in the cache of file metadata, and returns the first that exists.
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<TryFilesResult, EvalError> {
     let mut tried = TryFilesResult { candidate: None, until_ms: u64::MAX };
     for (index, candidate) in rules.candidates.iter().enumerate() {
@@ -72,7 +73,8 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     Ok(tried)
 }
 
-/// Returns whether a name exists in the place. Reduces `until_ms` to the time until which the result is valid.
+/// Returns whether a name exists in the folder of a place. Reduces `until_ms` to the time until which the result is
+/// valid.
 fn exists_in_place(
     exchange: &mut Exchange,
     place: &Place,
@@ -123,7 +125,7 @@ fn named_location_has_content(
     (exchange.request.route.place, exchange.request.route.form.by_candidate) = (id, true);
     let mut found = Ok(false);
     for candidate in &rules.candidates {
-        // Nested named locations are not tested, because the search could be infinite.
+        // Named locations within the named location are not tested, because the search could be infinite.
         let Candidate::Path { name, directory } = candidate else { continue };
         found = exists_in_place(exchange, place, name, *directory, until_ms);
         if !matches!(found, Ok(false)) {
@@ -134,15 +136,15 @@ fn named_location_has_content(
     found
 }
 
-/// Extension of a compressed copy.
+/// Extension of a precompressed file.
 const PACKED: &[u8] = b".gz";
 
 fn accepts_gzip(request: &Request) -> bool {
     myriad_output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
-/// Sets the URI to the candidate. The candidate `/` is empty below a `root`: the content handler redirects the client
-/// to `/`, as in nginx.
+/// Sets the URI to the candidate that was found. Below a `root`, the candidate `/` is empty: the content handler
+/// redirects the client to `/`, as in nginx.
 fn use_candidate(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     exchange_buffers::with_buffer(|uri| {
@@ -177,8 +179,9 @@ fn write_candidate(
     Ok(())
 }
 
-/// Converts a name relative to the alias into a URI by adding the location's prefix. As in nginx, the value of a name
-/// with variables may already contain the prefix, because `$uri` starts with it; a constant name never does.
+/// Converts a name relative to the `alias` folder into a URI by adding the location's prefix. As in nginx, the value of
+/// a name with variables may already contain the prefix, because `$uri` starts with it; then nothing is added. A
+/// constant name (`is_plain`) never contains it.
 fn add_location_prefix(request: &Request, prefix: usize, is_plain: bool, name: &mut Vec<u8>) {
     let prefix = request.route.uri.get(..prefix).unwrap_or_default();
     if is_plain || !name.starts_with(prefix) {

@@ -1,4 +1,4 @@
-//! HTTP/3 in a build without it: no listener uses QUIC.
+//! Replacement of `compiled` in builds without HTTP/3: no listener uses QUIC.
 
 #![allow(clippy::unused_self, clippy::needless_pass_by_value, reason = "interface of the compiled part")]
 
@@ -9,16 +9,16 @@ use myriad_exchange::runtime::{ListenerHosts, Runtime};
 use myriad_exchange::worker::Generation;
 use myriad_net::{Connection, QuicRelay, QuicSettings, QuicWorkerSockets};
 
-/// State that survives a reload: none.
+/// QUIC state that survives a reload: none.
 pub(crate) struct Quic;
 
 impl Quic {
-    /// Creates the state.
+    /// Creates the empty state.
     pub(crate) fn new(_secret: &[u8], _process: u8, _relay: Arc<QuicRelay>) -> Self {
         Self
     }
 
-    /// Returns the settings of a listener, on which the worker refuses to listen.
+    /// Returns the number of a listener, on which the worker refuses to listen.
     pub(crate) fn place(
         &mut self,
         number: u32,
@@ -33,7 +33,7 @@ impl Quic {
 /// Does nothing: there are no handshakes.
 pub(crate) fn shake_hands_for(_site: &Rc<Generation>) {}
 
-/// Rejects every client.
+/// Returns `None`, so that every client is rejected.
 pub(crate) fn settings(_runtime: &Runtime, _connection: &Connection) -> Option<QuicSettings> {
     None
 }

@@ -1,4 +1,4 @@
-//! HTTP/3 of the site: selection of the server, and listener state shared by workers.
+//! HTTP/3 of the site: selection of the server by the handshake, and listener state shared by workers.
 
 use crate::handshake_certificates::certificates;
 use std::cell::RefCell;
@@ -21,26 +21,26 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{ListenerHosts, Runtime};
 use myriad_exchange::worker::Generation;
 
-/// State that survives a reload.
+/// QUIC state that survives a reload.
 pub(crate) struct Quic {
     secret: Zeroizing<Box<[u8]>>,
     tokens: QuicTokens,
     process: u8,
-    /// Relay of datagrams between processes.
+    /// Relay of datagrams between processes, during an upgrade.
     relay: Arc<QuicRelay>,
-    /// Relays of datagrams between workers, by listener number.
+    /// Inboxes by which workers pass each other datagrams, by listener number.
     crossings: HashMap<u32, Arc<WorkerInboxes>>,
 }
 
 impl Quic {
-    /// Creates the state. `secret` is the key of resets and connection IDs for listeners without a key; `process` is
-    /// the number of this process.
+    /// Creates the state. `secret` is the key for stateless resets and connection IDs of listeners without
+    /// `quic_host_key`; `process` is the number of this process.
     pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<QuicRelay>) -> Self {
         let tokens = QuicTokens::new(secret);
         Self { secret: Zeroizing::new(secret.into()), tokens, process, relay, crossings: HashMap::new() }
     }
 
-    /// Returns the settings of a listener with this number of sockets, for the worker `index` of `workers`.
+    /// Returns the settings of a listener that has this number of sockets, for the worker `index` of `workers`.
     pub(crate) fn place(
         &mut self,
         number: u32,
@@ -64,16 +64,17 @@ impl Quic {
 }
 
 thread_local! {
-    /// Current generation of this thread. QUIC handshake settings can be shared between threads, generations cannot.
+    /// Current generation of this worker thread. QUIC handshake settings must be usable by several threads, which
+    /// generations are not.
     static SITE: RefCell<Weak<Generation>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Sets the generation for handshakes of this thread.
+/// Sets the generation by which handshakes of this thread select the server.
 pub(crate) fn shake_hands_for(site: &Rc<Generation>) {
     SITE.with(|current| *current.borrow_mut() = Rc::downgrade(site));
 }
 
-/// Selects the server that a client names, among those of its listener and local address.
+/// Selects the TLS settings of the server that a client hello names, among those of its listener and local address.
 struct Choice {
     connection: u64,
     listener: u32,
@@ -100,7 +101,8 @@ impl ChooseTls for Choice {
     }
 }
 
-/// Returns the settings for a new client. Until it has named a server, those of the default server apply.
+/// Returns the QUIC settings for a new client: those of the default server, until the client has named a server.
+/// Returns `None` if the connection's listener has no servers.
 pub(crate) fn settings(runtime: &Runtime, connection: &Connection) -> Option<QuicSettings> {
     let server = runtime.server(runtime.hosts(connection)?.default);
     let choice = Choice {

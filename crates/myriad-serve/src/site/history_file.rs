@@ -1,4 +1,4 @@
-//! File of the history: creation, locking, reading, writing in place.
+//! File of the traffic history: creation, locking, reading, writing in place.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -11,7 +11,7 @@ use myriad_exchange::ranking::history::{self, History, HistoryWrite};
 use myriad_log::{ErrorLog, LogLevel};
 use rustix::fs::{FlockOperation, flock};
 
-/// Returns the storage of the history; `Off` with `history off`, and by default without cache zones.
+/// Returns where the history is stored: `Off` with `history off`, in memory by default if there are no cache zones.
 pub fn history_path(model: &Model, prefix: &Path) -> HistoryStorage {
     match &model.main.history {
         Said::Off => HistoryStorage::Off,
@@ -43,13 +43,13 @@ pub enum HistoryStorage {
 pub(super) struct HistoryFile {
     path: PathBuf,
     file: File,
-    /// Set if a write error has been logged.
+    /// True if the previous write failed; its error has been logged.
     has_logged_error: bool,
 }
 
 impl HistoryFile {
-    /// Opens the file and reads its history. Returns `Ok(None)` while another process has locked it. A damaged file is
-    /// renamed.
+    /// Opens the file and reads the history. Returns `Ok(None)` while another process has locked the file. A damaged
+    /// file is renamed to `*.damaged` and replaced by an empty one.
     pub(super) fn open(path: &Path, log: &ErrorLog) -> io::Result<Option<(Self, History)>> {
         let mut file = open_file(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -83,7 +83,7 @@ impl HistoryFile {
         Ok(Some((Self { path: path.to_owned(), file, has_logged_error: false }, history)))
     }
 
-    /// Writes records at their offsets. An error is logged once.
+    /// Writes records at their offsets. An error is logged, unless the previous write failed too.
     pub(super) fn write(&mut self, written: &[HistoryWrite], log: &ErrorLog) {
         let done = written.iter().try_for_each(|record| self.file.write_all_at(&record.bytes, record.offset));
         if let Err(error) = &done
@@ -120,7 +120,7 @@ fn write_head(file: &mut File) -> io::Result<()> {
     file.write_all(&history::head())
 }
 
-/// Renames a damaged file and creates another; if the folder is not writable, the file is overwritten.
+/// Renames a damaged file and creates another; if it cannot be renamed, its contents are overwritten.
 fn replace_damaged(
     path: &Path,
     file: File,

@@ -15,21 +15,21 @@ use zeroize::Zeroizing;
 pub struct InheritedResources {
     /// Listening sockets with the name of their address; several per name with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
-    /// Secret of QUIC resets and connection IDs for servers without `quic_host_key`.
+    /// Secret of QUIC stateless resets and connection IDs, for servers without `quic_host_key`.
     pub quic_secret: Zeroizing<Vec<u8>>,
-    /// Number of this process, modulo 256.
+    /// Number of this process, modulo 256; distinguishes the processes that share QUIC sockets.
     pub process: u8,
-    /// Other processes that have the same QUIC sockets.
+    /// Relay of datagrams to other processes that have the same QUIC sockets.
     pub relay: Arc<QuicRelay>,
-    /// Log files with their absolute paths.
+    /// Open log files, with their absolute paths.
     pub logs: Vec<(PathBuf, OwnedFd)>,
-    /// Certificates and keys, read by a process with the necessary privileges.
+    /// Certificates and keys, read by the supervisor, which has the necessary privileges.
     pub tls_files: myriad_tls::TlsFiles,
-    /// Saves state that must survive the process.
+    /// Connection to the supervisor, which saves state that must survive the process.
     pub keeper: SharedStateStorage,
-    /// Ticket keys of the previous process, by the lifetime of tickets in seconds.
+    /// TLS ticket keys of the previous process, by the lifetime of tickets in seconds.
     pub ticket_keys: HashMap<u32, Zeroizing<Vec<u8>>>,
-    /// Files of the configuration, for explanations.
+    /// Configuration files, for the display of their lines in explanations.
     pub sources: Vec<SourceFile>,
     /// Folder against which relative paths are resolved.
     pub prefix: PathBuf,

@@ -1,4 +1,4 @@
-//! Running site: start, worker threads, reload, shutdown.
+//! The running site: start, worker threads, reload, shutdown.
 
 mod history_file;
 mod inherited_resources;

@@ -1,5 +1,5 @@
-//! Observer thread of the running site: a tick every second while there are readers, a step of the history every ten
-//! seconds.
+//! Observer thread of the site: publishes live events every second while they are read, and records a step of the
+//! history every ten seconds.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use parking_lot::Mutex;
 
 use super::history_file::{HistoryFile, HistoryStorage};
 
-/// Interval of ticks.
+/// Interval at which live events are published.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Handle of the thread.
+/// Handle of the thread, which is stopped when the handle is dropped.
 pub(super) struct ObserverHandle {
     sight: Arc<SiteObservation>,
     config: Arc<Mutex<ObservedConfig>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Current configuration.
+/// Configuration that the thread observes.
 struct ObservedConfig {
     runtime: Arc<Runtime>,
     storage: HistoryStorage,
 }
 
 impl ObserverHandle {
-    /// Starts the thread.
+    /// Starts the thread. The history file is loaded before this returns.
     pub(super) fn begin(
         sight: Arc<SiteObservation>,
         runtime: &Arc<Runtime>,
@@ -68,19 +68,19 @@ impl ObserverHandle {
         Ok(Self { sight, config: now, thread: Some(thread) })
     }
 
-    /// Returns the observed data.
+    /// Returns the data that the thread publishes.
     pub(super) fn sight(&self) -> &Arc<SiteObservation> {
         &self.sight
     }
 
-    /// Switches to another configuration. Readers of events are disconnected and reconnect.
+    /// Switches to another configuration. Readers of live events are disconnected, and are expected to reconnect.
     pub(super) fn apply_config(&self, runtime: &Arc<Runtime>, storage: HistoryStorage) {
         *self.config.lock() = ObservedConfig { runtime: Arc::clone(runtime), storage };
         self.sight.reloads.fetch_add(1, Relaxed);
         self.sight.live.end_readers();
     }
 
-    /// Disconnects the readers, and writes the unfinished steps. Another process can use the file afterwards.
+    /// Disconnects the readers, and writes the unfinished steps of the history. Another process can then use the file.
     pub(super) fn end(&mut self) {
         self.sight.live.end();
         self.sight.live.end_readers();
@@ -133,8 +133,8 @@ impl ObserverThread {
         self.record();
     }
 
-    /// Returns the running configuration. The reference is retained only while it is observed, so that a reload can
-    /// free the previous configuration.
+    /// Returns the running configuration. The caller must drop it soon, so that a reload can free the previous
+    /// configuration.
     fn runtime(&self) -> Arc<Runtime> {
         Arc::clone(&self.config.lock().runtime)
     }
@@ -146,7 +146,8 @@ impl ObserverThread {
         }
     }
 
-    /// Applies the history settings of the configuration, and opens the file as soon as no other process has locked it.
+    /// Applies the `history` setting of the configuration, and tries to open the file if it is not open yet: another
+    /// process may have locked it.
     fn update_history_file(&mut self) {
         let storage = self.config.lock().storage.clone();
         if self.history.storage.as_ref() != Some(&storage) {
@@ -178,17 +179,17 @@ impl ObserverThread {
     }
 }
 
-/// File of the history.
+/// State of the history file.
 #[derive(Default)]
 struct HistoryState {
-    /// Setting for which the file was opened.
+    /// Setting for which the file was opened; `None` before the first.
     storage: Option<HistoryStorage>,
     file: Option<HistoryFile>,
-    /// Set if the file cannot be opened; the error has been logged.
+    /// True if the file cannot be opened; the error has been logged.
     has_failed: bool,
 }
 
-/// Returns the time at which the current step is complete.
+/// Returns the time at which the current step of the history ends.
 fn next_step() -> Instant {
     let length_ms = LENGTHS[0].0;
     Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::wall_ms() % length_ms)

@@ -1,4 +1,4 @@
-//! Reload: switch to another configuration, with the retained state of the previous one.
+//! Reload: switch to another configuration, which retains state of the previous one.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::compile::{self, CompileEnvironment};
 use crate::temporary_thread::run_on_temporary_thread;
 
 impl RunningSite {
-    /// Replaces the configuration. Exchanges in progress finish with their configuration; `drained` is called when the
-    /// last of them is finished.
+    /// Replaces the configuration. Exchanges in progress finish with the previous one; `drained` is called when the
+    /// last of them is finished. Returns an error if the new configuration cannot be compiled or started.
     pub fn reload(
         &self,
         model: &Model,
@@ -54,7 +54,7 @@ impl RunningSite {
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
             for worker in &inner.workers {
-                // A worker that has exited has no connections.
+                // Fails if the worker has exited; it then has no connections.
                 let _ = worker.commands.send(WorkerCommand::EndStragglers(after));
             }
         }

@@ -1,4 +1,4 @@
-//! Replaced configurations, which are watched until they are unused.
+//! Configurations that a reload replaced, which are kept until no connection uses them.
 
 use std::sync::Arc;
 use std::thread::Builder;
@@ -10,15 +10,15 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::temporary_thread::release_memory_soon;
 
-/// Bounds of the interval at which replaced configurations are checked: an eighth of the time since the newest reload.
-/// Connections may continue for hours, and freeing an unused configuration is not urgent.
+/// Bounds of the interval at which replaced configurations are checked, which is an eighth of the time since the newest
+/// reload. Connections may continue for hours, and freeing an unused configuration is not urgent.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Function called when the last exchange of a replaced configuration is finished.
 pub(super) type DrainedCallback = Box<dyn FnOnce() + Send>;
 
-/// Replaced configuration.
+/// Configuration that a reload replaced.
 struct ReplacedConfig {
     runtime: Arc<Runtime>,
     streams: Option<Arc<StreamRuntime>>,
@@ -36,25 +36,27 @@ impl ReplacedConfig {
 #[derive(Default)]
 struct ReplacedList {
     replaced: Vec<ReplacedConfig>,
-    /// Set while a thread checks them.
+    /// True while a thread checks the list.
     is_watched: bool,
 }
 
 impl ReplacedList {
-    /// Returns the time until the next check, based on the newest configuration, which most likely becomes unused
-    /// first.
+    /// Returns the time until the next check, based on the newest replaced configuration, which most likely becomes
+    /// unused first.
     fn check_interval(&self) -> Duration {
         let newest = self.replaced.last().map_or(Duration::ZERO, |one| one.since.elapsed());
         (newest / 8).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)
     }
 }
 
-/// All replaced configurations. While there are any, one thread checks them, also after several quick reloads.
+/// List of all replaced configurations that are still in use. A single thread checks them, and exits when the list is
+/// empty.
 #[derive(Clone, Default)]
 pub(super) struct ReplacedConfigs(Arc<(Mutex<ReplacedList>, Condvar)>);
 
 impl ReplacedConfigs {
-    /// Adds a replaced configuration. When it is unused, its memory is returned to the system.
+    /// Adds a replaced configuration. When it is no longer used, `drained` is called and its memory is returned to the
+    /// system.
     pub(super) fn add(
         &self,
         runtime: Arc<Runtime>,
@@ -64,7 +66,7 @@ impl ReplacedConfigs {
         let (all, more) = &*self.0;
         let mut all = all.lock();
         all.replaced.push(ReplacedConfig { runtime, streams, drained, since: Instant::now() });
-        // The thread may be in a long pause because of an older configuration.
+        // The thread may be in a long pause, which was based on an older configuration.
         more.notify_one();
         if !all.is_watched {
             let watched = self.clone();

@@ -1,4 +1,4 @@
-//! Running site: start and queries.
+//! [`RunningSite`]: start and queries.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -44,7 +44,7 @@ use myriad_store::page::PurgeSource;
 /// Number of threads that read and write the files of all zones.
 const DISK_THREADS: usize = 3;
 
-/// Returns the number of worker threads: with `auto`, one for each core that the process may use.
+/// Returns the number of worker threads: with `auto`, the number of processors that the process may use.
 fn worker_count(setting: WorkerProcesses) -> usize {
     match setting {
         WorkerProcesses::Count(count) => count as usize,
@@ -52,9 +52,9 @@ fn worker_count(setting: WorkerProcesses) -> usize {
     }
 }
 
-/// Running site.
+/// The running site: worker threads, zones, logs and the current configuration.
 pub struct RunningSite {
-    /// State changed by a reload.
+    /// State that a reload changes.
     pub(super) inner: Mutex<SiteState>,
     /// Log files, by path.
     pub(super) logs: Arc<Logs>,
@@ -69,28 +69,28 @@ pub struct RunningSite {
 pub(super) struct SiteState {
     /// State that the next configuration retains.
     pub retained: RetainedState,
-    /// Number of each address that has ever been a listener.
+    /// Listener number of each address that has ever been listened on; numbers are never reused.
     pub numbers: HashMap<String, u32>,
     /// QUIC state that survives a reload.
     pub quic: Quic,
-    /// Compiled configuration.
+    /// Current configuration.
     pub runtime: Arc<Runtime>,
-    /// Its `stream` block, if any.
+    /// Compiled `stream` block of the current configuration, if any.
     pub streams: Option<Arc<StreamRuntime>>,
     /// Worker threads; empty after the shutdown.
     pub workers: Vec<WorkerThread>,
-    /// Agents that renew certificates.
+    /// Threads that renew certificates and OCSP responses.
     pub agents: AcmeAgents,
-    /// Observer of the running site.
+    /// Observer thread.
     pub observer: ObserverHandle,
-    /// Watcher of the memory of the process.
+    /// Thread that enforces `memory_limit`.
     pub memory_watcher: MemoryWatcherHandle,
     /// Replaced configurations that exchanges still use.
     pub replaced: ReplacedConfigs,
 }
 
 impl RunningSite {
-    /// Starts the worker threads. Returns when connections are accepted on every socket.
+    /// Starts the worker threads. Returns when connections are accepted on every socket, or an error.
     pub fn start(model: &Model, inherited: InheritedResources) -> Result<Self, StartError> {
         let logs = Arc::<Logs>::default();
         logs.take(inherited.logs);
@@ -172,8 +172,8 @@ impl RunningSite {
         })
     }
 
-    /// Returns whether a panic has terminated a thread that the process needs; SIGTERM has been sent to the process
-    /// then.
+    /// Returns whether a panic has terminated a thread that the process needs. The process has then sent itself
+    /// SIGTERM.
     pub fn has_failed(&self) -> bool {
         self.failure.has_failed()
     }
@@ -184,7 +184,7 @@ impl RunningSite {
         inner.workers.iter().map(|worker| worker.counters.snapshot()).sum()
     }
 
-    /// Purges in all zones, or in the zone of that name.
+    /// Executes a purge in the zone named `zone`; `None` for all zones.
     ///
     /// # Errors
     /// The zone does not exist, the pattern is not a valid regex, or the purge could not be saved.
@@ -203,7 +203,7 @@ impl RunningSite {
         purge::run(&zones, command, &[], PurgeSource::Administrator).await
     }
 
-    /// Returns the zones of the current configuration, for administration.
+    /// Returns a handle for administering the zones of the current configuration.
     pub fn administrator(&self) -> Administrator {
         let inner = self.inner.lock();
         Administrator::new(&inner.runtime).with_sight(inner.observer.sight())
@@ -213,13 +213,13 @@ impl RunningSite {
     pub fn reopen(&self, logs: Vec<(PathBuf, OwnedFd)>) {
         self.logs.take(logs);
         for worker in &self.inner.lock().workers {
-            // A worker that has exited has no open logs.
+            // Fails if the worker has exited; it then has no open logs.
             let _ = worker.commands.send(WorkerCommand::Reopen);
         }
     }
 }
 
-/// Opens the disk tiers of new zones, and updates the limits of the others.
+/// Opens the disk tiers of new zones, and updates the disk limits of existing ones.
 pub(super) fn open_zones(runtime: &Runtime, disks: &DiskPool, keeper: &SharedStateStorage) {
     for (name, zone) in &runtime.zones {
         if let Some(limits) = runtime.disk_limits.get(name) {

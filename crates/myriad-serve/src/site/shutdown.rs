@@ -1,4 +1,4 @@
-//! Shutdown of a site: no new connections, completion of exchanges, saving of the zones' file indexes.
+//! Shutdown of a site: refuses new connections, finishes exchanges, saves the zones' file indexes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,26 +8,28 @@ use super::worker_command::WorkerCommand;
 use super::worker_main::ABORT_TIME;
 use myriad_exchange::runtime::Runtime;
 
-/// Maximum time that the shutdown waits for pages to be written.
+/// Maximum time that the shutdown waits for the pages of a zone to be written.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum time that the shutdown waits for spans to be sent.
+/// Maximum time that the shutdown waits for trace spans to be sent.
 const SPANS_PATIENCE: Duration = Duration::from_secs(2);
-/// The same maximum for an immediate exit of the process.
+/// Maximum time that [`RunningSite::halt`] waits for spans, and for log lines.
 const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
 impl RunningSite {
-    /// Stops accepting connections. Idle connections are closed immediately, the others after their response.
+    /// Stops accepting connections and returns. Idle connections are closed immediately, others after their current
+    /// response.
     pub fn quit(&self) {
         let mut inner = self.inner.lock();
         inner.agents.stop();
         inner.observer.end();
         for worker in &inner.workers {
-            // A worker that has already exited needs no order.
+            // Fails if the worker has already exited.
             let _ = worker.commands.send(WorkerCommand::Quit(*self.shutdown_timeout.lock()));
         }
     }
 
-    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed.
+    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed; then until pages and spans
+    /// are written.
     pub fn wait(&self) {
         self.wait_for_workers();
         crate::tracing::finish(SPANS_PATIENCE);
@@ -37,8 +39,8 @@ impl RunningSite {
         }
     }
 
-    /// Saves the zones' file indexes and pending log lines, for an immediate exit of the process. The next process then
-    /// need not open all files. Exchanges continue meanwhile and are aborted when the process exits.
+    /// Saves the zones' file indexes, and writes pending log lines, before an immediate exit of the process; with the
+    /// indexes, the next process need not open all files. Exchanges continue until the process exits.
     pub fn halt(&self) {
         let runtime = {
             let mut inner = self.inner.lock();
@@ -64,7 +66,7 @@ impl RunningSite {
             .count();
         let began = Instant::now();
         for _ in 0..asked {
-            // A stuck worker does not delay the exit.
+            // Stops waiting at the limit, so that a stuck worker does not delay the exit.
             if left.recv_timeout(HALT_PATIENCE.saturating_sub(began.elapsed())).is_err() {
                 break;
             }

@@ -12,7 +12,8 @@ use crate::quic::Quic;
 use crate::streams::StreamRuntime;
 use myriad_exchange::runtime::Runtime;
 
-/// Assigns a number to each address, the same over reloads.
+/// Assigns a number to the address of each socket; an address keeps its number over reloads. New addresses are added to
+/// `numbers`.
 pub(super) fn assign_numbers(
     listeners: Vec<(String, OwnedFd)>,
     numbers: &mut HashMap<String, u32>,
@@ -26,8 +27,8 @@ pub(super) fn assign_numbers(
         .collect()
 }
 
-/// Orders every worker to run the site. If an address has several sockets (`reuseport`), they are distributed among the
-/// workers; a single socket is shared by all.
+/// Makes every worker run a configuration, and waits for their results. If an address has several sockets
+/// (`reuseport`), they are distributed among the workers; a single socket is shared by all.
 pub(super) fn run_on_workers(
     workers: &[WorkerThread],
     (runtime, streams): (&Arc<Runtime>, Option<&Arc<StreamRuntime>>),

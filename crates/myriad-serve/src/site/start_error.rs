@@ -4,7 +4,7 @@ use std::fmt;
 
 use myriad_conf::Diagnostic;
 
-/// Reason why a configuration could not be started.
+/// Reason why a configuration could not be compiled or started.
 #[derive(Debug)]
 pub enum StartError {
     /// The configuration is invalid.

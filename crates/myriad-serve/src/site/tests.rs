@@ -16,7 +16,7 @@ use crate::testing::block_on;
 use myriad_admin::purge::PurgeFailure;
 use myriad_exchange::counters::Snapshot;
 
-/// `StateStorage` implementation that discards everything.
+/// `StateStorage` that discards everything.
 #[derive(Debug)]
 struct DiscardingKeeper;
 

@@ -1,4 +1,4 @@
-//! Orders of the site for its worker threads.
+//! Commands of the site for its worker threads.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,49 +11,49 @@ use myriad_net::QuicWorkerSockets;
 use crate::streams::StreamRuntime;
 use myriad_exchange::runtime::Runtime;
 
-/// Order for a worker thread.
+/// Command for a worker thread.
 pub(super) enum WorkerCommand {
-    /// Run a configuration, the first or a new one.
+    /// Run a configuration: the first one, or one that replaces the previous.
     Run {
         /// Compiled configuration.
         runtime: Arc<Runtime>,
-        /// Its `stream` block, if any.
+        /// Compiled `stream` block of the configuration, if any.
         streams: Option<Arc<StreamRuntime>>,
-        /// Sockets from which connections are accepted.
+        /// TCP and Unix sockets on which connections are accepted.
         sockets: Vec<ListenSocket>,
         /// QUIC sockets.
         quic: Vec<WorkerQuicSockets>,
         /// UDP sockets of `stream`.
         datagrams: Vec<ListenSocket>,
-        /// Time limit for tunnels of the previous configuration (its `worker_shutdown_timeout`).
+        /// Maximum time for which tunnels of the previous configuration may continue (its `worker_shutdown_timeout`).
         tunnels_end: Option<Duration>,
-        /// Receives the result once connections are accepted, or the error.
+        /// Receives `Ok` once connections are accepted, or the error.
         done: mpsc::Sender<std::io::Result<()>>,
     },
-    /// Close connections of earlier configurations that are still busy after this time.
+    /// After this time, close connections that still use an earlier configuration.
     EndStragglers(Duration),
-    /// Change of the memory stage: free idle resources.
+    /// The stage of memory pressure has changed: free idle resources.
     FreeMemory(PressureStage),
-    /// Reopen the logs that only the worker has open: those whose paths contain variables.
+    /// Reopen the log files that only the worker has open: those whose paths contain variables.
     Reopen,
-    /// Pass all access log lines to the writing threads, and confirm it, because the process exits immediately.
+    /// Pass all access log lines to the writer threads, then send a confirmation: the process is about to exit.
     FlushLogs(std::sync::mpsc::Sender<()>),
-    /// Stop accepting connections. Exchanges in progress may continue for this time, or without a limit.
+    /// Stop accepting connections. Exchanges in progress may continue for this time; without a limit for `None`.
     Quit(Option<Duration>),
 }
 
-/// Listening socket for connections.
+/// Listening socket.
 pub(super) struct ListenSocket {
-    /// Number of its address, the same over reloads.
+    /// Number of its address, which a reload does not change.
     pub number: u32,
     /// Descriptor of the socket.
     pub descriptor: OwnedFd,
 }
 
-/// QUIC listener of one worker.
+/// QUIC sockets of one address that belong to one worker.
 pub(super) struct WorkerQuicSockets {
-    /// Sockets of one address that belong to this worker.
+    /// The sockets.
     pub descriptors: Vec<OwnedFd>,
-    /// Position of the worker among those that share the address.
+    /// Number of the listener, and position of the worker among those that share the address.
     pub place: QuicWorkerSockets,
 }

@@ -1,4 +1,4 @@
-//! Main function of a worker thread: runs configurations, periodic tasks and the shutdown.
+//! Main function of a worker thread: executes commands, runs periodic tasks, shuts down.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,33 +26,33 @@ use myriad_exchange::observation::{SiteObservation, WorkerObservation};
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::worker::{Generation, WorkerState};
 
-/// Interval at which zones and files are swept and log buffers flushed.
+/// Interval at which zones and file caches are swept and log buffers flushed.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
-/// Time for logging the exchanges that are aborted at shutdown.
+/// Maximum time for logging the exchanges that are aborted at shutdown.
 pub(super) const ABORT_TIME: Duration = Duration::from_secs(1);
-/// Number of keys of a zone that one sweep checks.
+/// Maximum number of keys that one sweep of a zone checks.
 const SWEEP_BUDGET: usize = 4096;
 
-/// State shared by the workers.
+/// Resources of the process that all workers share.
 #[derive(Clone)]
 pub(super) struct WorkerShared {
-    /// Maximum number of connections of each worker.
+    /// Maximum number of connections per worker.
     pub capacity: WorkerCapacity,
-    /// Failure flag of the process.
+    /// Flag that a thread sets if a panic terminates it.
     pub failure: Arc<ProcessFailure>,
-    /// Counters of all workers, by number.
+    /// Counters of all workers, by worker number.
     pub all_counters: Arc<[Arc<Counters>]>,
     /// Logs of the process.
     pub logs: Arc<Logs>,
-    /// Cache of file metadata.
+    /// Cache of open files and their metadata.
     pub files: Arc<FileCache>,
-    /// Background compression.
+    /// Threads of background compression.
     pub encoder: Arc<CompressionPool>,
-    /// Observation of requests.
+    /// Observation of requests: rankings, live events.
     pub sight: Arc<SiteObservation>,
 }
 
-/// Runs a worker thread.
+/// Runs a worker thread until the site shuts down.
 pub(super) async fn run_worker(
     mut inbox: channel::UnboundedReceiver<WorkerCommand>,
     shared: WorkerShared,
@@ -103,13 +103,13 @@ pub(super) async fn run_worker(
                     receivers = tasks;
                 }));
             }
-            // They have been executed.
+            // [`handle_command`] has already executed these commands.
             WorkerCommand::FreeMemory(_) | WorkerCommand::Reopen | WorkerCommand::FlushLogs(_) => {}
         }
     }
     drop((acceptors, receivers));
     if let Some((service, worker)) = &running {
-        // Orders are processed until the shutdown is complete, because exchanges may last for hours.
+        // Commands are executed until the shutdown is complete, because exchanges may last for hours.
         let attending = tokio::task::spawn_local(handle_commands_during_shutdown(
             inbox,
             Rc::clone(&state),
@@ -130,11 +130,11 @@ pub(super) async fn run_worker(
     }
 }
 
-/// Creates the state of a worker, whose number is the position of its `counters` among those of all workers.
+/// Creates the state of a worker. Its number is the position of its `counters` in `all_counters`.
 fn worker_state(shared: &WorkerShared, counters: Arc<Counters>) -> Rc<WorkerState> {
     let number = shared.all_counters.iter().position(|all| Arc::ptr_eq(all, &counters));
     let limiter = ConnectionLimiter::new(shared.capacity.connections);
-    // Its counters are always among those of all workers; the fallback only avoids a panic.
+    // The counters are always in the list; the fallback only avoids a panic.
     let number = number.unwrap_or(usize::MAX);
     Rc::new(WorkerState {
         number,
@@ -150,7 +150,7 @@ fn worker_state(shared: &WorkerShared, counters: Arc<Counters>) -> Rc<WorkerStat
     })
 }
 
-/// Starts the service of a worker with its first configuration, and its periodic tasks.
+/// Creates the service of a worker with its first configuration, and starts its periodic tasks.
 fn start_service(
     site: Rc<Generation>,
     streams: Option<Rc<WorkerStreams>>,
@@ -166,8 +166,8 @@ fn start_service(
     (Rc::clone(&service), ConnectionWorker::new(service, state.connection_limiter.clone()))
 }
 
-/// Waits until the exchanges in progress and their post-actions have finished. After the `limit`, aborts them, which are
-/// then logged.
+/// Waits until the exchanges in progress and their post-actions have finished. After `limit`, aborts the remaining
+/// exchanges, which are then logged.
 async fn finish_exchanges(worker: &ConnectionWorker<SiteService>, limit: Option<Duration>) {
     let end = async {
         worker.drain().await;
@@ -183,7 +183,7 @@ async fn finish_exchanges(worker: &ConnectionWorker<SiteService>, limit: Option<
     }
 }
 
-/// Executes orders during shutdown. Orders for running workers are ignored.
+/// Executes commands during shutdown. Commands that apply only to a running worker are ignored.
 async fn handle_commands_during_shutdown(
     mut inbox: channel::UnboundedReceiver<WorkerCommand>,
     state: Rc<WorkerState>,
@@ -194,8 +194,7 @@ async fn handle_commands_during_shutdown(
     }
 }
 
-/// Executes an order that applies to any worker, also during shutdown. Returns an order that applies only to a running
-/// worker.
+/// Executes a command that applies to every worker, also during shutdown. Returns any other command unexecuted.
 fn handle_command(
     order: WorkerCommand,
     state: &WorkerState,
@@ -219,7 +218,7 @@ fn handle_command(
     None
 }
 
-/// Task that receives datagrams. Dropping it aborts the task.
+/// Task that receives datagrams of a UDP socket. Dropping this handle aborts the task.
 struct DatagramReceiver(JoinHandle<()>);
 
 impl Drop for DatagramReceiver {
@@ -228,7 +227,7 @@ impl Drop for DatagramReceiver {
     }
 }
 
-/// Starts receiving from the UDP sockets of a configuration.
+/// Starts receiving from UDP sockets of the `stream` block.
 fn receive_datagrams(
     service: &Rc<SiteService>,
     streams: Option<&Rc<WorkerStreams>>,
@@ -242,7 +241,7 @@ fn receive_datagrams(
     sockets.into_iter().map(begin).collect()
 }
 
-/// Starts the periodic lookup of the names of groups, except those already handled by another worker.
+/// Starts the periodic resolution of host names in upstream groups, except those that another worker already resolves.
 fn start_name_lookups(runtime: &Runtime, streams: Option<&StreamRuntime>) {
     let log = runtime.zone_log.clone();
     let log_unresolved: UnresolvedLogger =
@@ -255,7 +254,7 @@ fn start_name_lookups(runtime: &Runtime, streams: Option<&StreamRuntime>) {
     }
 }
 
-/// Starts the health checks of groups (`health_check`), except those already handled by another worker.
+/// Starts the health checks of upstream groups (`health_check`), except those that another worker already performs.
 fn start_health_checks(site: &Rc<Generation>, streams: Option<&Rc<WorkerStreams>>) {
     let log = site.runtime.zone_log.clone();
     let log_health: HealthLogger = Rc::new(move |is_healthy, what| {
@@ -269,8 +268,8 @@ fn start_health_checks(site: &Rc<Generation>, streams: Option<&Rc<WorkerStreams>
     }
 }
 
-/// Accepts connections on the sockets of a configuration. Sockets of the previous configuration are dropped once all
-/// new sockets are in use.
+/// Accepts connections on the sockets of a configuration. The caller drops the previous sockets once this has
+/// succeeded.
 fn accept(
     worker: &ConnectionWorker<SiteService>,
     sockets: Vec<ListenSocket>,
@@ -281,7 +280,8 @@ fn accept(
     streams.chain(quic).collect()
 }
 
-/// Sweeps zones and files, flushes logs, reports shortages.
+/// Periodic task of a worker: flushes logs, sweeps zones and file caches, continues purges, reports connection
+/// shortages.
 async fn housekeeping(service: Rc<SiteService>, room: WorkerCapacity, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;
@@ -313,7 +313,7 @@ mod tests {
         let text = "events {} http { error_log off; server { listen 127.0.0.1:8080; } }";
         let site = new_generation(compiled(std::path::Path::new("/nowhere"), text));
         let state = Rc::clone(&site.worker);
-        // Value that is measured after resources have been freed.
+        // Stale value, which is overwritten when resources are freed.
         state.counters.memory.connections.set(7);
         let (orders, inbox) = channel::unbounded_channel();
         let (done, left) = std::sync::mpsc::channel();

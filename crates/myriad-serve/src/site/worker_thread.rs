@@ -1,4 +1,4 @@
-//! Worker thread: start and handle.
+//! Start and handle of a worker thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use myriad_exchange::counters::Counters;
 
 /// Handle of a worker thread.
 pub(super) struct WorkerThread {
-    /// Sender of its orders; closed once the thread has exited.
+    /// Sender of commands; closed once the thread has exited.
     pub commands: channel::UnboundedSender<WorkerCommand>,
-    /// Thread.
+    /// Handle for waiting until the thread exits.
     pub thread: JoinHandle<()>,
-    /// Counters.
+    /// Counters of the worker.
     pub counters: Arc<Counters>,
 }
 
 impl WorkerThread {
-    /// Starts the worker `index`, which waits for its first configuration.
+    /// Starts the worker `index`, which waits for its first command.
     pub(super) fn spawn(index: usize, shared: WorkerShared) -> std::io::Result<Self> {
         let (orders, inbox) = channel::unbounded_channel();
         let counters = Arc::clone(&shared.all_counters[index]);

@@ -1,4 +1,5 @@
-//! The `stream` block in a build without it. Configurations with the block are refused, so no value of its types exists.
+//! Replacement of `myriad-stream` in builds without it. A configuration with a `stream` block is rejected, so values of
+//! [`StreamRuntime`] and [`WorkerStreams`] never exist.
 
 #![allow(clippy::unused_self, clippy::needless_pass_by_value, reason = "interface of `myriad-stream`")]
 
@@ -15,7 +16,7 @@ use myriad_exchange::worker::WorkerState;
 use myriad_net::{Connection, RawDriver};
 use myriad_upstream::{GroupControl, HealthLogger, ResolverConfig, UnresolvedLogger};
 
-/// State that outlives a reload: none.
+/// State of `stream` that survives a reload: none.
 #[derive(Default)]
 pub(crate) struct StreamReloadState;
 
@@ -24,11 +25,11 @@ impl StreamReloadState {
     pub(crate) fn settle(&mut self, _model: &Model) {}
 }
 
-/// Compiled block.
+/// Compiled `stream` block.
 pub(crate) enum StreamRuntime {}
 
 impl StreamRuntime {
-    /// Returns the decisions of its limits.
+    /// Returns the counters of its connection limits, by zone name.
     pub(crate) fn limits(&self) -> &[(Box<str>, Arc<LimitCounts>)] {
         match *self {}
     }
@@ -38,37 +39,37 @@ impl StreamRuntime {
         match *self {}
     }
 
-    /// Returns its resolvers.
+    /// Returns its DNS resolvers.
     pub(crate) fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         match *self {}
     }
 
-    /// Returns whether a socket, by its number, is a UDP socket.
+    /// Returns whether the listener with this number is a UDP socket.
     pub(crate) fn is_datagram(&self, _number: u32) -> bool {
         match *self {}
     }
 
-    /// Resolves the names of groups periodically.
+    /// Starts resolving the host names of its upstream groups periodically.
     pub(crate) fn start_resolving(&self, _tell: &UnresolvedLogger) {
         match *self {}
     }
 
-    /// Returns its groups, for administrators.
+    /// Returns its upstream groups, for administration.
     pub(crate) fn controls(&self) -> Vec<GroupControl> {
         match *self {}
     }
 }
 
-/// Block in one worker.
+/// `stream` block in one worker.
 pub(crate) enum WorkerStreams {}
 
 impl WorkerStreams {
-    /// Creates a block without connections.
+    /// Creates the block of a worker, without connections.
     pub(crate) fn new(runtime: Arc<StreamRuntime>, _worker: Rc<WorkerState>) -> Rc<Self> {
         match *runtime {}
     }
 
-    /// Returns a future that serves the datagrams of a socket.
+    /// Returns a future that receives and proxies the datagrams of a UDP socket.
     pub(crate) fn receive(
         &self,
         _number: u32,
@@ -82,7 +83,7 @@ impl WorkerStreams {
         match *self {}
     }
 
-    /// Starts health checks.
+    /// Starts the health checks of its upstream groups.
     pub(crate) fn begin_checks(&self, _tell: &HealthLogger) {
         match *self {}
     }

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 pub struct TestFolder(pub PathBuf);
 
 impl TestFolder {
-    /// Creates an empty folder; `name` distinguishes it from those of other tests.
+    /// Creates a folder in the system's temporary folder; `name` distinguishes it from those of other tests.
     pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         Self(folder)
     }
 
-    /// Writes a file.
+    /// Writes `text` to the file `name` in the folder.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.join(name), text).expect("a file");
     }

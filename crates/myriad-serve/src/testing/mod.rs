@@ -1,8 +1,8 @@
 //! Sites without sockets, for the unit tests of this crate and of the feature crates.
 //!
-//! A unit test of such a crate is linked with two versions of its crate: the version compiled for tests, and the
-//! version used by the site. It therefore must only use types of `myriad-exchange` for results of its own crate; a test
-//! that needs more of both belongs in `tests/`.
+//! A unit test of a feature crate is linked with two versions of that crate: the one compiled for tests, and the one
+//! used by the site. Types of the two versions are different types, so the test may use only types of `myriad-exchange`
+//! to access results of its own crate. A test that needs more belongs in `tests/`.
 
 mod folder;
 mod phase_result;

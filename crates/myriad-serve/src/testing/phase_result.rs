@@ -1,4 +1,4 @@
-//! Result of the phases for a request that no client sent.
+//! Runs the phases for requests of unit tests.
 
 use myriad_http::HttpVersion;
 use myriad_net::ResponseBody;
@@ -7,21 +7,21 @@ use super::{TestSite, block_on};
 use crate::phases::{self, PhaseDecision};
 use myriad_exchange::exchange::{ContentResponse, Exchange};
 
-/// Result of a request.
+/// Result of the phases for a request.
 pub struct PhaseResult {
-    /// Status, including the effect of `error_page`.
+    /// Status of the response, including the effect of `error_page`.
     pub status: u16,
-    /// Fields that the response has so far, as lines.
+    /// Headers that the phases set, as lines; the output stage would add more.
     pub lines: String,
-    /// Body, if it is in memory.
+    /// Body, if it is in memory; otherwise empty.
     pub text: String,
-    /// True if the connection is closed after the response.
+    /// True if the connection is to be closed after the response.
     pub close: bool,
-    /// True if the connection is closed without a response.
+    /// True if the connection is to be closed without a response.
     pub dropped: bool,
-    /// True if the request had to wait.
+    /// True if the phases had to wait.
     pub waited: bool,
-    /// Request.
+    /// The request and its state after the phases.
     pub exchange: Box<Exchange>,
 }
 
@@ -37,7 +37,7 @@ impl PhaseResult {
     }
 }
 
-/// Runs the phases and all waits for a request line without version, such as `GET /path`.
+/// Runs the phases, including all waits, for a request line without version, such as `GET /path`.
 pub fn send_request(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> PhaseResult {
     send_request_in(HttpVersion::Http11, site, line, fields)
 }
@@ -54,12 +54,12 @@ pub fn send_request_in(
     run_exchange(exchange)
 }
 
-/// Runs the phases and all waits for a request.
+/// Runs the phases, including all waits, for a request.
 pub fn run_exchange(exchange: Box<Exchange>) -> PhaseResult {
     run_exchange_from(exchange, phases::begin)
 }
 
-/// Runs a request like [`run_exchange`], and calls `meanwhile` after the start of the request, before it waits.
+/// Runs a request like [`run_exchange`], and calls `meanwhile` after its first phases, before it waits.
 pub fn run_exchange_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce()) -> PhaseResult {
     run_exchange_from(exchange, |exchange| {
         let decision = phases::begin(exchange);
@@ -68,7 +68,7 @@ pub fn run_exchange_meanwhile(exchange: Box<Exchange>, meanwhile: impl FnOnce())
     })
 }
 
-/// Runs the phases of a request, started by `first`.
+/// Runs `first`, then all waits of the phases.
 pub(crate) fn run_exchange_from(
     mut exchange: Box<Exchange>,
     first: impl FnOnce(&mut Exchange) -> PhaseDecision,
@@ -94,7 +94,7 @@ pub(crate) fn run_exchange_from(
     }
 }
 
-/// Returns the response of the phases; `None` if the request has to wait.
+/// Runs the phases and returns their response; `None` if the request would have to wait.
 pub fn immediate_answer(exchange: &mut Exchange) -> Option<ContentResponse> {
     match phases::begin(exchange) {
         PhaseDecision::Ready(answer) => Some(answer),

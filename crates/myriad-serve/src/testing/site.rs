@@ -27,12 +27,12 @@ pub struct TestSite {
 }
 
 impl TestSite {
-    /// Creates a site with these directives at the levels `http` and `server`.
+    /// Creates a site with these directives in `http` and in its `server`.
     pub fn new(http: &str, server: &str) -> Self {
         Self::in_folder(Path::new("/nowhere"), http, server)
     }
 
-    /// Creates a site like [`TestSite::new`], with its configuration in a folder.
+    /// Creates a site like [`TestSite::new`], with its configuration file in `folder`.
     pub fn in_folder(folder: &Path, http: &str, server: &str) -> Self {
         let text = format!(
             "events {{}} http {{ error_log off; {http} server {{ listen 127.0.0.1:8080; {server} }} }}"
@@ -44,7 +44,7 @@ impl TestSite {
         }
     }
 
-    /// Returns a request from 127.0.0.1 whose head has been read, before all phases.
+    /// Returns a request from 127.0.0.1 whose head has been received and for which no phase has run.
     pub fn received_request(
         &self,
         version: HttpVersion,
@@ -53,7 +53,7 @@ impl TestSite {
     ) -> Box<Exchange> {
         let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let mut head = RequestHead::from_parts(method.as_bytes(), target.as_bytes(), version, fields);
-        // Most tests send no host.
+        // Fails without a `Host`: most tests send none.
         let _ = head.normalize_host();
         Exchange::begin(&self.generation, &mut head, &self.connection, RequestBody::empty())
     }
@@ -94,7 +94,7 @@ pub fn compiled(folder: &Path, text: &str) -> Runtime {
     compile(&survey.model, surroundings).unwrap_or_else(|errors| panic!("{:?} {errors:?}", survey.findings))
 }
 
-/// Returns a generation of the site with a separate worker.
+/// Returns a generation of the site with its own worker state.
 pub fn new_generation(runtime: Runtime) -> Rc<Generation> {
     let worker = WorkerState::single(&runtime).expect("threads");
     Rc::new(Generation::new(Arc::new(runtime), Rc::new(worker), &Phases))

@@ -1,5 +1,5 @@
-//! Requests for tests of variables. The test of a variable is in the same module as its row and uses this module; a
-//! test of this crate (`tests/variables.rs`) fails for a row without such a test.
+//! Requests for tests of variables. The test of a variable is in the module that defines the variable;
+//! `tests/variables.rs` of this crate fails for a variable without such a test.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,15 +12,15 @@ use super::{compiled, new_generation};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::worker::Generation;
 
-/// Request: its line, its fields, the directives of its server, and its connection.
+/// Request for a test of variables.
 pub struct VariableCase<'a> {
-    /// Method, target, version.
+    /// Method, target and HTTP version.
     pub line: (&'a str, &'a str, HttpVersion),
-    /// Fields.
+    /// Headers.
     pub fields: &'a [(&'a str, &'a str)],
-    /// Directives of its server.
+    /// Directives of its server block.
     pub server: &'a str,
-    /// Result of its TLS handshake.
+    /// Result of its TLS handshake; `None` for a request without TLS.
     pub tls: Option<TlsFacts>,
 }
 
@@ -31,7 +31,7 @@ impl Default for VariableCase<'_> {
 }
 
 impl VariableCase<'_> {
-    /// Creates the request with the settings of its server, before any phase.
+    /// Creates the request with the settings of its server; no phase has run.
     pub fn begin(self) -> Box<Exchange> {
         let (method, target, version) = self.line;
         let fields = self.fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
@@ -48,15 +48,15 @@ impl VariableCase<'_> {
     }
 }
 
-/// Returns a site with one server that has these directives.
+/// Returns a site with one server that contains these directives.
 fn site(server: &str) -> Rc<Generation> {
     let config =
         format!("events {{}} http {{ server {{ listen 127.0.0.1:8080; server_name a.example; {server} }} }}");
     new_generation(compiled(Path::new("/conf"), &config))
 }
 
-/// Returns the value of a variable; `None` if the request has none. Asserts that a borrowed value equals the written
-/// value.
+/// Returns the value of a variable; `None` if it has no value for the request. Also asserts that borrowing the value
+/// gives the same result as appending it.
 pub fn variable_value(exchange: &mut Exchange, name: &str) -> Option<String> {
     let variable = crate::variables().named(name).unwrap_or_else(|| panic!("${name} is no variable"));
     let Exchange { request, frame } = exchange;

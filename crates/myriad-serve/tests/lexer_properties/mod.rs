@@ -1,4 +1,4 @@
-//! Properties of every parsed text, for the mutation test and the fuzz target.
+//! Properties that every parsed text must have, for the mutation test and the fuzz target.
 
 use myriad_conf::{Node, ParsedConfiguration};
 

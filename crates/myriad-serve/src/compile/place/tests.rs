@@ -1,4 +1,4 @@
-//! Tests of the sharing of parts between places.
+//! Tests that places share equal parts in memory.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -2,7 +2,7 @@ use crate::testing::TestSite;
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// Returns the number of purges that requests to a server may make, independently of the place.
+/// Returns the number of purges that requests to a server may make, whatever location they match.
 fn purges(server: &str) -> usize {
     let http = "proxy_cache_path /nowhere/cache keys_zone=z:1m; proxy_cache z;";
     let exchange = TestSite::new(http, server).exchange("/", &[]);

@@ -14,7 +14,7 @@ fn runtime(config: &str) -> Runtime {
     compiled(config).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Returns the site, or its errors.
+/// Compiles a configuration; returns the text of its errors if it has any.
 fn compiled(config: &str) -> Result<Runtime, String> {
     let loader = MemoryLoader::with("/conf/nginx.conf", config);
     let survey =
@@ -40,7 +40,7 @@ fn compiled(config: &str) -> Result<Runtime, String> {
     site.map_err(|errors| format!("{errors:?}"))
 }
 
-/// Returns a server with a cache whose key is `key`.
+/// Returns a site with one server, whose cache uses the key `key`.
 fn site(http: &str, server: &str, key: &str) -> Runtime {
     runtime(&format!(
         "events {{}} http {{ {http} fastcgi_cache_path /nowhere/pages keys_zone=pages:1m;
@@ -164,7 +164,7 @@ const READ_AFTER_RULES: &[&str] = &[
     "secure_link_md5",
 ];
 
-/// The same for directives of origins: requests to an origin, and processing of its response.
+/// The same for the directives of an origin protocol, without their prefix (such as `fastcgi_`).
 const ORIGIN_READ_AFTER_RULES: &[&str] = &[
     "bind",
     "cache_valid",
@@ -183,7 +183,7 @@ const ORIGIN_READ_AFTER_RULES: &[&str] = &[
     "ssl_name",
 ];
 
-/// Argument forms of directives with variables; `@` is the text.
+/// Argument forms in which a directive may accept a variable; `@` is replaced by the variable.
 const SHAPES: &[&str] = &[
     "@",
     "on @",
@@ -217,7 +217,7 @@ fn is_read_after_rules(name: &str) -> bool {
     READ_AFTER_RULES.contains(&name) || of_origin.is_some_and(|rest| ORIGIN_READ_AFTER_RULES.contains(&rest))
 }
 
-/// Returns a site with a page cache whose location has further directives.
+/// Returns a configuration with a page cache whose location `/at` contains `directives`.
 fn location(directives: &str) -> String {
     let handler = if directives.contains("_pass ") {
         "fastcgi_cache pages; proxy_cache pages;"
@@ -238,14 +238,14 @@ fn location(directives: &str) -> String {
     )
 }
 
-/// Returns whether the site and the location permit the shortcut; `None` if the configuration is invalid.
+/// Returns whether the site, and its location `/at`, permit the shortcut; `None` if the configuration is invalid.
 fn open(directives: &str) -> Option<(bool, bool)> {
     let runtime = compiled(&location(directives)).ok()?;
     let place = runtime.positions.places.iter().position(|label| &*label.name == "location /at")?;
     Some((runtime.shortcut.is_some(), runtime.places[place].shortcut))
 }
 
-/// Returns the directives of a location that accept texts with variables, with their argument forms.
+/// Returns the directives that accept variables in a location, each with an argument form.
 fn with_variables() -> Vec<(String, &'static str)> {
     let rows = crate::registry().directives().iter();
     let here = rows.filter(|row| !row.arity.block && row.contexts.contains(Contexts::LOCATION));
@@ -268,8 +268,8 @@ fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
     let mut wrong = Vec::new();
     for (name, shape) in &found {
         let state = |text: &str| open(&format!("{name} {};", shape.replace('@', text)));
-        // A part of the rules may read values that the rules set; reading the connection then disables the shortcut for
-        // the site.
+        // Some directives are part of the rules: they may read variables that rules set, but reading the connection's
+        // port disables the shortcut for the whole site.
         let is_rule = state("$remote_port").is_none_or(|(site, _)| !site);
         let is_closed = state("$odd").is_none_or(|(_, place)| !place);
         if is_read_after_rules(name) == (is_rule || is_closed) {
@@ -277,7 +277,8 @@ fn no_directive_that_reads_what_rules_set_lets_requests_take_the_short_way() {
         }
     }
     assert_eq!(wrong, [""; 0]);
-    // The texts of these directives are known to be evaluated by the rules, by a response, or separately.
+    // These directives are known to be evaluated by the rules, by a response, or separately, so they must be among
+    // those tried.
     for name in
         ["root", "add_header", "limit_rate", "error_page", "fastcgi_param", "proxy_set_header", "access_log"]
     {

@@ -1,4 +1,4 @@
-//! Directives of the feature.
+//! Directives `forwarded_scheme_from` and `forwarded_host_from`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least, network};
 use myriad_conf::settings::{Network, Settings};
@@ -36,13 +36,13 @@ fn host_from(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
     add(&mut settings.feature_mut::<ForwardedSettings>().host_from, args)
 }
 
-/// Adds the networks of a directive.
+/// Adds the arguments of a directive to `trusted`. Returns an error for an invalid network, and for `all`.
 fn add(trusted: &mut Vec<Network>, args: &mut Arguments<'_>) -> SetterResult {
     args.start(trusted);
     for index in 0..args.len() {
         let word = args.bytes(index);
         if word == b"all" {
-            // Otherwise every client could choose the scheme and the host.
+            // With `all`, every client could choose the scheme and the host.
             return Err(args.invalid(index, "an address, a network such as 10.0.0.0/8, or \"unix:\""));
         }
         trusted.push(network(args, index, word)?);

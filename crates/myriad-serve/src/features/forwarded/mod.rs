@@ -14,10 +14,10 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::TrustedForwarders;
 
-/// Entry for the list of features.
+/// Registration of the feature.
 pub(super) const FEATURE: Feature = Feature::new("forwarded", directives::ROWS);
 
-/// Compiles the lists of trusted proxies of the `http` block.
+/// Returns the trusted proxies of the `http` block.
 pub(crate) fn compiled(settings: &Settings) -> TrustedForwarders {
     let settings = settings.feature::<settings::ForwardedSettings>();
     TrustedForwarders { scheme_from: settings.scheme_from.clone(), host_from: settings.host_from.clone() }

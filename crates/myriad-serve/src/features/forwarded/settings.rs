@@ -2,12 +2,12 @@
 
 use myriad_conf::settings::Network;
 
-/// Trusted proxies of the `http` block.
+/// Proxies whose `X-Forwarded-*` headers are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ForwardedSettings {
-    /// `forwarded_scheme_from`.
+    /// `forwarded_scheme_from`: proxies trusted for the scheme.
     pub scheme_from: Vec<Network>,
-    /// `forwarded_host_from`.
+    /// `forwarded_host_from`: proxies trusted for the host.
     pub host_from: Vec<Network>,
 }
 

@@ -4,13 +4,14 @@ use myriad_conf::settings::Settings;
 
 use super::settings::HttpsOnlySettings;
 
-/// Returns the https port of a server with its colon, empty for the default port; `None` if clients are not redirected.
+/// Returns `:` and the HTTPS port for redirects, or an empty text for port 443; `None` if clients are not redirected.
 pub(crate) fn port(settings: &Settings) -> Option<Box<str>> {
     let rules = settings.feature::<HttpsOnlySettings>().rules?;
     Some(rules.port.filter(|port| *port != 443).map_or("".into(), |port| format!(":{port}").into()))
 }
 
-/// Returns the complete `Strict-Transport-Security` line (RFC 6797 section 6.1); `None` if it is not sent.
+/// Returns the complete `Strict-Transport-Security` line (RFC 6797 section 6.1); `None` without `https_only` or with
+/// `hsts=off`.
 pub(crate) fn hsts_line(settings: &Settings) -> Option<Box<[u8]>> {
     let rules = settings.feature::<HttpsOnlySettings>().rules?;
     let age = rules.hsts_s?;

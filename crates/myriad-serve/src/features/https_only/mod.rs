@@ -1,4 +1,4 @@
-//! `https_only`: redirect from http and `Strict-Transport-Security` in one directive.
+//! `https_only`: redirect from HTTP to HTTPS and `Strict-Transport-Security` in one directive.
 
 mod compile;
 mod directives;
@@ -10,5 +10,5 @@ pub(crate) use compile::{hsts_line, port};
 use myriad_exchange::feature::Feature;
 pub(crate) use redirect::redirect_to_https;
 
-/// Entry for the list of features.
+/// Registration of the feature.
 pub(super) const FEATURE: Feature = Feature::new("https_only", directives::ROWS).warning_by(warn::warn);

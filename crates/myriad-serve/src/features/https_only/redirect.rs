@@ -1,4 +1,4 @@
-//! Redirection of http requests to https.
+//! Redirect of HTTP requests to HTTPS.
 
 use myriad_http::Method;
 use myriad_http::uri::split_target;
@@ -7,8 +7,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::responses::redirect::redirect;
 
-/// Folder of ACME challenges, which are not redirected: authorities request them by http, and another program may
-/// answer them.
+/// Folder of ACME challenges, which are not redirected: certificate authorities request them by HTTP, and another
+/// program may serve them.
 const CHALLENGES: &[u8] = b"/.well-known/acme-challenge/";
 
 /// Returns the redirect to the same URI by https, if the server requires it. GET and HEAD get 301, which every client
@@ -19,7 +19,7 @@ pub(crate) fn redirect_to_https(exchange: &mut Exchange) -> Option<PhaseStep> {
     if request.received.connection.tls().is_some() {
         return None;
     }
-    // The result depends on more than the inputs of the rules: trusted proxies and the certificate.
+    // The result also depends on trusted proxies and on the certificate, which are not inputs of the shortcut.
     request.shortcut.depends_on_more.set(true);
     if request.is_https_from_client()
         || request.route.uri.starts_with(CHALLENGES)

@@ -5,13 +5,13 @@ use myriad_conf::Span;
 /// `https_only on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HttpsOnlyRules {
-    /// `hsts=`: lifetime in browsers, in seconds; `None` for `off` (RFC 6797).
+    /// `hsts=`: time for which browsers use only HTTPS, in seconds; `None` for `off` (RFC 6797).
     pub hsts_s: Option<u64>,
     /// `subdomains`: includes all subdomains.
     pub subdomains: bool,
     /// `preload`: permits inclusion in the preload lists of browsers.
     pub preload: bool,
-    /// `port=`: https port; `None` for 443, which is omitted in URLs.
+    /// `port=`: HTTPS port in redirects; `None` for 443.
     pub port: Option<u16>,
     /// Position of the directive.
     pub span: Span,
@@ -19,7 +19,8 @@ pub(super) struct HttpsOnlyRules {
 
 impl Default for HttpsOnlyRules {
     fn default() -> Self {
-        // Half a year: long enough for security scanners, but short enough to limit the effect of a mistake.
+        // `hsts=` defaults to half a year: long enough for security scanners, short enough to limit the effect of a
+        // mistake.
         Self {
             hsts_s: Some(180 * 86_400),
             subdomains: false,

@@ -1,4 +1,4 @@
-//! Warning about redirects to a port without a listener.
+//! Warning about redirects to HTTPS without an HTTPS listener.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{HttpConf, ServerConf};
@@ -6,8 +6,8 @@ use myriad_conf::model::{HttpConf, ServerConf};
 use super::settings::HttpsOnlySettings;
 use crate::features::real_ip::RealIpSettings;
 
-/// Warns of servers that redirect to https without supporting it. Each directive is reported once, even if many servers
-/// inherit it.
+/// Warns of servers that redirect to HTTPS although no listener supports it. Each directive is reported once, even if
+/// many servers inherit it.
 pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     for warning in http.servers.iter().filter_map(|server| missing_https_warning(http, server)) {
         if !warnings.contains(&warning) {
@@ -16,8 +16,8 @@ pub(super) fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the warning for `https_only on` without https: no listener uses TLS, no `port=` names another port, and no
-/// trusted proxy could provide it.
+/// Returns the warning for a server with `https_only` if no listener of any server uses TLS or QUIC, `port=` is not
+/// set, and no proxy is trusted (`set_real_ip_from`) that could provide HTTPS; otherwise `None`.
 fn missing_https_warning(http: &HttpConf, server: &ServerConf) -> Option<Diagnostic> {
     let rules = server.settings.feature::<HttpsOnlySettings>().rules?;
     let speaks =

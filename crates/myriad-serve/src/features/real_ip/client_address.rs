@@ -7,8 +7,8 @@ use myriad_http::forwarded::forwarded_address;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{RealIp, RealIpSource};
 
-/// Sets the client address according to the rules of the place, unless it is already set. nginx applies the server's
-/// rules after reading the request, and the location's before access.
+/// Sets the client address by the rules of the request's current place, unless it is already set. As in nginx, it is
+/// called with the server's rules when the request has been read, and with the location's before access checks.
 pub(crate) fn set_client_address(request: &mut Request) {
     if let Some(rules) = request.place().features.get::<RealIp>()
         && request.received.real.is_none()
@@ -17,7 +17,8 @@ pub(crate) fn set_client_address(request: &mut Request) {
     }
 }
 
-/// Sets the address like [`set_client_address`] for a request that used the shortcut: applies the rules of both levels.
+/// Sets the address like [`set_client_address`] for a request that used the shortcut: applies the rules of the server,
+/// then of the location.
 pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
     let site = std::rc::Rc::clone(&request.site);
     for place in [request.server().place, request.route.place] {
@@ -29,7 +30,8 @@ pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
     }
 }
 
-/// Returns the address in the request; `None` if its sender is not trusted or it contains no address.
+/// Returns the address that the proxy reported; `None` if the connection's peer is not a trusted proxy or reported no
+/// address.
 fn reported_address(request: &Request, rules: &RealIp) -> Option<SocketAddr> {
     let client = request.received.connection.peer.ip();
     let trusted = |ip| rules.from.iter().any(|network| network.contains(ip));

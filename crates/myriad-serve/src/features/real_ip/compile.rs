@@ -8,7 +8,7 @@ use myriad_conf::{Diagnostic, Text};
 use super::settings::{RealIpFrom, RealIpSettings};
 use myriad_exchange::runtime::{Network, PlaceFeatures, RealIp, SettingsCompiler};
 
-/// Stores the trusted proxies, if there are any.
+/// Stores the rules in `features`, unless no proxy is trusted.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -46,7 +46,7 @@ fn from(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let from = if host {
         RealIpFrom::Host(args.text(0)?)
     } else if word == b"all" {
-        // Otherwise every client could choose its address.
+        // With `all`, every client could choose its address.
         return Err(args.invalid(0, "an address, a network such as 10.0.0.0/8, a host or \"unix:\""));
     } else {
         RealIpFrom::Network(network(args, 0, word)?)

@@ -7,9 +7,9 @@ use myriad_exchange::runtime::RealIpSource;
 /// Trusted proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RealIpFrom {
-    /// Address, network, or Unix sockets.
+    /// Address, network, or all Unix sockets.
     Network(Network),
-    /// Host, with the addresses that it has when the configuration is loaded.
+    /// Host name, resolved when the configuration is loaded.
     Host(Text),
 }
 
@@ -18,9 +18,9 @@ pub(crate) enum RealIpFrom {
 pub(crate) struct RealIpSettings {
     /// `set_real_ip_from`; if empty, no proxy is trusted.
     pub from: Vec<RealIpFrom>,
-    /// `real_ip_header`.
+    /// `real_ip_header`: part of the request that contains the client address.
     pub source: RealIpSource,
-    /// `real_ip_recursive`.
+    /// `real_ip_recursive`: if true, trusted addresses within the reported list are skipped.
     pub recursive: bool,
 }
 

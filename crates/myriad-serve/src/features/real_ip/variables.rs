@@ -1,4 +1,4 @@
-//! `$realip_*`: peer of the connection, independently of addresses reported by a proxy.
+//! `$realip_*`: address of the connection's peer, not the one that a proxy reported.
 
 use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::{address, show};

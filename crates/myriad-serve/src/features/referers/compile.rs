@@ -1,4 +1,4 @@
-//! Compilation of the parameters into matchers of `Referer`.
+//! Compilation of `valid_referers` into matchers.
 
 use myriad_conf::model::ServerName;
 use myriad_conf::settings::Settings;
@@ -8,7 +8,7 @@ use super::settings::RefererSettings;
 use super::valid_referers::ValidReferers;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Stores the valid referers if any are configured. Reports `none` or `blocked` without a valid referer.
+/// Stores the valid referers, if any are configured. Reports an error if `none` or `blocked` is given without any site.
 pub(crate) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

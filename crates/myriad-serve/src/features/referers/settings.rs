@@ -7,11 +7,12 @@ use myriad_conf::{Span, Text};
 pub(super) struct RefererSettings {
     /// `none`: a request without `Referer` is valid.
     pub none: bool,
-    /// `blocked`: a request whose `Referer` is not a URL, because a firewall changed it, is valid.
+    /// `blocked`: a request is valid if its `Referer` has no `http://` or `https://`, for example because a firewall
+    /// removed it.
     pub blocked: bool,
-    /// `server_names`: names of the server.
+    /// `server_names`: the names of the server are valid.
     pub server_names: bool,
-    /// Hosts with or without a path, wildcards, and `~regex`.
+    /// Other parameters: hosts with or without a path, wildcards, and `~regex`.
     pub words: Vec<Text>,
     /// Position of the directive.
     pub at: Span,

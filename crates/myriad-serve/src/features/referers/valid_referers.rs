@@ -1,4 +1,4 @@
-//! Valid referring sites (`valid_referers`), compiled.
+//! Compiled `valid_referers`.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,9 @@ use myriad_http::uri::after_scheme;
 use myriad_script::{EvalError, Frame, Regex};
 use smallvec::SmallVec;
 
-/// Maximum length of a host, in bytes, as in nginx.
+/// Maximum length of a referer's host, in bytes, as in nginx; a longer host is invalid.
 const LONGEST_HOST: usize = 256;
-/// Minimum length of a URL, as in nginx: `http://i.ru`.
+/// Minimum length of a referer URL, in bytes, as in nginx: `http://i.ru`. A shorter one counts as `blocked`.
 const SHORTEST_URL: usize = 11;
 
 /// Required path prefix of a URL; `None` for any path.
@@ -17,17 +17,17 @@ type PathPrefix = Option<Box<[u8]>>;
 /// Hosts in lower case, each with its valid path prefixes.
 type HostPaths = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
 
-/// `valid_referers` of a place.
+/// Compiled `valid_referers` of a level.
 #[derive(Default)]
 pub(super) struct ValidReferers {
-    /// `none`.
+    /// `none`: a request without `Referer` is valid.
     pub none: bool,
-    /// `blocked`.
+    /// `blocked`: a `Referer` that is not a URL is valid.
     pub blocked: bool,
     exact: HostPaths,
-    /// `.example.com` for `*.example.com`.
+    /// Hosts with a leading wildcard: `.example.com` for `*.example.com`.
     suffixes: HostPaths,
-    /// `www.example.` for `www.example.*`.
+    /// Hosts with a trailing wildcard: `www.example.` for `www.example.*`.
     prefixes: HostPaths,
     /// Regexes of server names, matched against the host.
     hosts: Vec<Regex>,
@@ -36,7 +36,8 @@ pub(super) struct ValidReferers {
 }
 
 impl ValidReferers {
-    /// Adds a host, optionally with a wildcard or a leading dot, and its path.
+    /// Adds a valid host, which may contain a wildcard or a leading dot, and its path prefix; an empty `path` permits
+    /// any path.
     pub(super) fn add(&mut self, host: &[u8], path: &[u8]) {
         let host = host.to_ascii_lowercase();
         let path = || (!path.is_empty()).then(|| path.into());
@@ -53,17 +54,17 @@ impl ValidReferers {
         }
     }
 
-    /// Adds a regex for the host.
+    /// Adds a regex that the host of a valid referer matches.
     pub(super) fn add_host_regex(&mut self, regex: Regex) {
         self.hosts.push(regex);
     }
 
-    /// Adds a regex for the URL without its scheme.
+    /// Adds a regex that a valid referer matches after its scheme (`http://`).
     pub(super) fn add_url_regex(&mut self, regex: Regex) {
         self.urls.push(regex);
     }
 
-    /// Returns whether only `none` and `blocked` are valid, which nginx rejects.
+    /// Returns true if no host or regex was added: nginx rejects `none` and `blocked` alone.
     pub(super) fn lists_no_site(&self) -> bool {
         self.exact.is_empty()
             && self.suffixes.is_empty()
@@ -72,7 +73,8 @@ impl ValidReferers {
             && self.urls.is_empty()
     }
 
-    /// Returns whether this `Referer` is valid. Captures are stored in `frame`.
+    /// Returns whether a request with this `Referer` is valid; `None` for a request without it. Regex captures are
+    /// stored in `frame`. Returns an error if a regex fails.
     pub(super) fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
         let Some(referer) = referer else { return Ok(self.none) };
         let url = after_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);
@@ -100,8 +102,8 @@ impl ValidReferers {
         Ok(false)
     }
 
-    /// Returns the exact host, otherwise the longest leading wildcard, otherwise the longest trailing wildcard, as for
-    /// server names.
+    /// Returns the path prefixes of a host: of the exact host, otherwise of the longest leading wildcard, otherwise of
+    /// the longest trailing wildcard, as for server names. Returns `None` if the host is not listed.
     fn paths_of_host(&self, host: &[u8]) -> Option<&Vec<PathPrefix>> {
         let dots: SmallVec<[usize; 8]> =
             host.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at).collect();

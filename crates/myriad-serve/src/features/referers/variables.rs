@@ -11,7 +11,8 @@ use myriad_script::{EvalError, Frame};
 
 use super::valid_referers::ValidReferers;
 
-/// `1` for a request whose `Referer` is not valid according to `valid_referers`, otherwise empty.
+/// `$invalid_referer`: `1` if the request's `Referer` is not valid according to `valid_referers`; otherwise, and
+/// without the directive, empty.
 pub(crate) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "referer",
     "invalid_referer",
@@ -25,7 +26,7 @@ pub(crate) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
 )];
 
 thread_local! {
-    /// Separate frame for the matching: as in nginx, regexes of referers set no captures for the rules.
+    /// Frame for the captures of referer regexes: as in nginx, these captures do not change those of the rules.
     static REFERER_FRAME: RefCell<Frame> = RefCell::new(Frame::new());
 }
 

@@ -11,7 +11,8 @@ use super::settings::ResolverSettings;
 /// Default port of name servers.
 const DNS: u16 = 53;
 
-/// Returns the resolver of a level; `None` without name servers. A name server without an address is reported.
+/// Returns the resolver of a level; `None` without `resolver`. A name server that cannot be resolved is reported in
+/// `errors`.
 pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Option<ResolverConfig> {
     let resolver = settings.feature::<ResolverSettings>().name_servers.as_ref()?;
     let mut servers: Vec<SocketAddr> = Vec::new();
@@ -34,7 +35,7 @@ pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Optio
     Some(ResolverConfig { servers, valid_ms: resolver.valid, ipv4: resolver.ipv4, ipv6: resolver.ipv6, zone })
 }
 
-/// Returns the timeout of a lookup, in milliseconds.
+/// Returns `resolver_timeout`, in milliseconds.
 pub(crate) fn timeout_ms(settings: &Settings) -> u64 {
     settings.feature::<ResolverSettings>().timeout
 }

@@ -1,4 +1,4 @@
-//! `resolver`: name servers for names that are known only at run time.
+//! `resolver`: DNS servers for host names that are resolved at run time.
 
 mod compile;
 mod directives;
@@ -7,5 +7,5 @@ mod settings;
 pub(crate) use compile::{config, timeout_ms};
 use myriad_exchange::feature::Feature;
 
-/// Entry for the list of features.
+/// Registration of the feature.
 pub(super) const FEATURE: Feature = Feature::new("resolver", directives::ROWS);

@@ -2,22 +2,22 @@
 
 use myriad_conf::Text;
 
-/// Name servers for names that are known only at run time. Times are in milliseconds.
+/// Parameters of `resolver`. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NameServers {
-    /// Addresses or names, each with an optional port (default 53); at least one.
+    /// DNS servers: addresses or names, each with an optional port (default 53); at least one.
     pub servers: Vec<Text>,
-    /// `valid=`: lifetime of a response, independently of its TTL.
+    /// `valid=`: lifetime of a cached response; `None` to use its TTL.
     pub valid: Option<u64>,
-    /// `ipv4=`.
+    /// `ipv4=`: true if IPv4 addresses are looked up.
     pub ipv4: bool,
-    /// `ipv6=`.
+    /// `ipv6=`: true if IPv6 addresses are looked up.
     pub ipv6: bool,
-    /// `status_zone=`: zone that counts its lookups.
+    /// `status_zone=`: name of the zone that counts lookups.
     pub status_zone: Option<String>,
 }
 
-/// `resolver*` of a level.
+/// `resolver` and `resolver_timeout` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResolverSettings {
     /// `resolver`; `None` if absent.

@@ -16,7 +16,7 @@ const EVERYWHERE: Contexts = Contexts::HSL_IF.or(Contexts::SERVER_IF);
 
 type StepResult = Result<RewriteStep, Diagnostic>;
 
-/// Returns a step, which may be repeated on a level.
+/// Creates the directive of a rewrite step, which may be repeated in a block.
 const fn step(
     name: &'static str,
     arity: Arity,
@@ -26,7 +26,7 @@ const fn step(
     Directive::new(name, Contexts::HTTP.or(Contexts::REWRITE), arity, Set::Rewrite(set), doc).repeats()
 }
 
-/// Returns a step that has a text argument, or changes its variable in place.
+/// Returns a step whose function gets the second argument, or without it the variable's own value.
 fn unary_step(args: &mut Arguments<'_>, function: MakeFunction) -> StepResult {
     call(args, usize::from(args.len() > 1), function)
 }
@@ -268,7 +268,8 @@ fn upstream_list(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
     Ok(())
 }
 
-/// `set_hashed_upstream`: a list whose name contains no variable must exist.
+/// Returns the function of `set_hashed_upstream`. Reports an error if the name of the list has no variables and no such
+/// list is defined.
 fn hashed_list_function(settings: &Settings, arguments: &[Text]) -> Result<Function, Diagnostic> {
     let lists = &settings.feature::<UpstreamListSettings>().0;
     if let Some(name) = arguments.first().filter(|name| !name.has_variables())

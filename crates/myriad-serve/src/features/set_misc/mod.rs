@@ -1,8 +1,8 @@
-//! Directives of the modules set-misc and devel kit: assignment of variables by functions, among the steps of the
-//! rewrite module.
+//! Directives of nginx's modules set-misc and devel kit, which assign the results of functions to variables, in the
+//! order of rewrite directives.
 //!
-//! The functions are in `myriad_script::functions`; this module contains their directives. With one argument, most of them
-//! change a variable in place.
+//! The functions are in `myriad_script::functions`; this module contains their directives. With one argument, most of
+//! them replace the value of a variable.
 
 mod directives;
 mod settings;
@@ -13,10 +13,10 @@ use myriad_conf::Diagnostic;
 use myriad_conf::model::{HttpConf, RewriteStep};
 use myriad_exchange::feature::Feature;
 
-/// Entry for the list of features.
+/// Registration of the feature.
 pub(super) const FEATURE: Feature = Feature::new("set_misc", directives::ROWS).warning_by(warn);
 
-/// Warns of these directives in `http`: as in nginx, they declare their variable, but are never executed.
+/// Warns of these directives in `http`: as in nginx, they declare their variable there, but are never executed.
 fn warn(http: &HttpConf, warnings: &mut Vec<Diagnostic>) {
     for step in &http.idle_steps {
         if let RewriteStep::Call { name, span, .. } = step {

@@ -1,4 +1,4 @@
-//! Settings of the directives that are not steps.
+//! Settings of `set_base32_*` and `upstream_list`, which are not rewrite steps.
 
 use myriad_script::functions::base32::Base32;
 use myriad_script::functions::upstream_list::UpstreamList;
@@ -7,7 +7,7 @@ use myriad_script::functions::upstream_list::UpstreamList;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Base32Settings(pub Base32);
 
-/// `upstream_list` of a level and of the enclosing levels.
+/// `upstream_list` of a level, including those inherited from enclosing levels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct UpstreamListSettings(pub Vec<UpstreamList>);
 

@@ -1,6 +1,6 @@
 use crate::testing::{TestSite, send_request};
 
-/// Returns the response of a location with these steps to `GET /at?ARGS`: the status and `$a`.
+/// Requests `GET /at?ARGUMENTS` from a location with these steps. Returns the status and the value of `$a`.
 fn shown(steps: &str, arguments: &str) -> (u16, String) {
     let rules = format!(
         "upstream_list universe moon sun earth;

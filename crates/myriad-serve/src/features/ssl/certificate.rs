@@ -14,7 +14,7 @@ use myriad_exchange::runtime::RowValue::Made;
 /// Seconds per day.
 const DAY_S: i64 = 86_400;
 
-/// Defines a variable whose value is read from the certificate.
+/// Defines a variable whose value is computed from the client certificate.
 macro_rules! row {
     ($name:literal, |$certificate:ident| $read:expr) => {
         RequestVariable::new(
@@ -47,8 +47,8 @@ pub(crate) const ROWS: &[RequestVariable] = &[
     ),
 ];
 
-/// Reads a value from the certificate; empty if it cannot be parsed, `None` without a certificate. Values are cached
-/// per connection by the variable's name.
+/// Returns a value that `read` computes from the client certificate: empty if the certificate cannot be parsed, `None`
+/// without a certificate. Values are cached per connection by the variable's name.
 fn certificate_value(
     request: &Request,
     name: &'static str,
@@ -60,7 +60,8 @@ fn certificate_value(
     Some(facts.readings.with(name, made, str::to_owned))
 }
 
-/// Returns the number of days until the certificate expires; 0 if it has expired.
+/// Returns the number of whole days until the client certificate expires; 0 if it has expired, `None` without a
+/// certificate.
 fn days_remaining(request: &Request) -> Option<String> {
     let not_after =
         certificate_value(request, "ssl_client_v_remain", |certificate| certificate.not_after.to_string())?;

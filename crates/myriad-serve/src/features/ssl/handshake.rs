@@ -13,7 +13,7 @@ use myriad_exchange::exchange::variables::write::text;
 use myriad_exchange::runtime::Reads::{Connection, Offer};
 use myriad_exchange::runtime::RowValue::{Made, Ready};
 
-/// Compatibility with nginx built with a library without encrypted hellos.
+/// Compatibility note of the variables about encrypted client hellos (ECH).
 const NO_ENCRYPTED_HELLOS: DirectiveStatus =
     DirectiveStatus::Differs("empty, as in nginx with a library without encrypted hellos");
 const SESSION: DirectiveStatus = DirectiveStatus::Differs(
@@ -84,7 +84,7 @@ pub(crate) const ROWS: &[RequestVariable] = &[
         "ssl_sigalg",
         &[Offer],
         Made(|request, out| {
-            // A client that resumes a session has not signed.
+            // In a resumed session the client has not signed anything.
             append_offered(request, out, |facts, offer| {
                 Some(names::scheme(offer.signed.filter(|_| !facts.resumed)?).into())
             })
@@ -130,7 +130,7 @@ pub(crate) const ROWS: &[RequestVariable] = &[
         .with_status(NO_ENCRYPTED_HELLOS),
 ];
 
-/// Returns a property of the handshake; `None` without TLS or if it is empty.
+/// Returns a property of the handshake; `None` without TLS or if the property is empty.
 fn handshake_property<'a>(
     request: &'a Request,
     of: impl FnOnce(&'a TlsFacts) -> &'a [u8],
@@ -138,7 +138,8 @@ fn handshake_property<'a>(
     request.received.connection.tls().map(of).filter(|value| !value.is_empty())
 }
 
-/// Appends a property of the client hello, which is stored only if variables read it.
+/// Appends a property of the client hello, which is stored only if the configuration uses such variables. Returns false
+/// if it is unknown.
 fn append_offered(
     request: &Request,
     out: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Variables of nginx's ssl module: properties of the handshake and the client certificate.
+//! Variables of nginx's ssl module: properties of the handshake and of the client certificate.
 
 mod certificate;
 mod handshake;

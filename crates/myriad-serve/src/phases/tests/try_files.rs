@@ -1,8 +1,7 @@
 use crate::testing::send_request;
 use crate::testing::{TestFolder, TestSite};
 
-/// Creates a folder with the page `a.html`, a folder `dir` with an index, and the page `b.html` only as its compressed
-/// copy.
+/// Creates a folder with the file `a.html`, a folder `dir` with an index, and `b.html.gz` without `b.html`.
 fn folder(name: &str) -> TestFolder {
     let folder = TestFolder::new(name);
     std::fs::create_dir_all(folder.0.join("dir")).expect("a folder");

@@ -1,10 +1,10 @@
-//! Memory limit of the process (`memory_limit`), enforced by a separate thread, outside of request processing.
+//! Memory limit of the process (`memory_limit`), enforced by a separate thread.
 //!
 //! ```text
-//! /proc/self/status -> Ladder -> stage --> zones: limits, eviction of pages in small batches
-//!    each second, up to                |-> small files, background compression
-//!    ten times as often                |-> workers (Order::Relieve): buffers, idle connections
-//!    near the limit                    '-> Pressure, which is checked before a request to an origin
+//! /proc/self/status -> PressureTracker -> stage --> zones: limits, eviction of pages in small batches
+//! each second, up to                        |-> small files, background compression
+//! ten times as often                        |-> workers (WorkerCommand::FreeMemory): buffers, idle connections
+//! near the limit                            '-> Pressure, which is checked before a request to an origin
 //! ```
 
 mod relieve;

@@ -1,13 +1,14 @@
-//! Measures of a worker against a memory shortage.
+//! Freeing of a worker's memory during a memory shortage.
 
 use myriad_base::memory::PressureStage;
 use myriad_exchange::worker::WorkerState;
 use myriad_net::memory;
 
-/// Minimum number of connections that one order closes; a sixteenth of all connections if that is more.
+/// Minimum number of connections that one call of [`relieve`] closes; one sixteenth of all connections if that is more.
 const CLOSED_AT_ONCE: usize = 32;
 
-/// Frees idle resources, and closes connections if the stage requires it. It must be called on the worker's thread.
+/// Frees unused memory blocks, and from the stage `Closing` on also closes connections. It must be called on the
+/// worker's thread.
 pub(in crate::site) fn relieve(
     worker: &WorkerState,
     pressure: &myriad_exchange::pressure::Pressure,
@@ -24,7 +25,8 @@ pub(in crate::site) fn relieve(
     measure(worker);
 }
 
-/// Records the memory used by the connections and responses of the worker. It must be called on its thread.
+/// Records the memory used by the worker's connections and responses in its counters. It must be called on the worker's
+/// thread.
 pub(in crate::site) fn measure(worker: &WorkerState) {
     let held = memory::connection_memory(worker.connection_limiter.clients());
     let counts = &worker.counters.memory;

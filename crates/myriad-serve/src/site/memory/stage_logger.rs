@@ -1,5 +1,5 @@
-//! Log messages about memory: a line when a stage is entered that was not logged recently, and a line when the shortage
-//! is over.
+//! Log messages about memory pressure: when a higher stage is entered, and when the shortage is over. Each stage is
+//! logged at most once in ten seconds.
 
 use myriad_base::memory::PressureStage;
 use myriad_exchange::pressure::PressureSums;
@@ -7,17 +7,18 @@ use myriad_exchange::pressure::PressureSums;
 /// Time during which a logged stage is not logged again, in milliseconds.
 const SILENCE_MS: u64 = 10_000;
 
-/// State of the messages.
+/// State of the log messages.
 #[derive(Debug, Default)]
 pub(super) struct StageLogger {
     /// Time of the last message for each stage, by the monotonic clock.
     last_logged_ms: [Option<u64>; 4],
-    /// Counts at the start of the shortage.
+    /// Counters at the start of the shortage; `None` outside of one.
     sums_at_start: Option<PressureSums>,
 }
 
 impl StageLogger {
-    /// Returns the line for a change of the stage, and whether it is a warning; `None` if it is not logged now.
+    /// Returns the log line for a change from the stage `before`, and whether it is a warning; `None` if nothing is to
+    /// be logged.
     pub(super) fn line(
         &mut self,
         before: PressureStage,
@@ -49,12 +50,12 @@ impl StageLogger {
     }
 }
 
-/// Number of successive checks after which excessive memory outside of zones is logged: memory freed by zones a moment
-/// ago is still in use.
+/// Number of successive checks after which excessive memory outside of zones is logged. One check is not sufficient,
+/// because memory that zones have just freed still counts as used.
 const LASTING_CHECKS: u8 = 10;
 
-/// Memory in use outside of zones, for one configuration. It is logged once if it exceeds the limit on its own, since
-/// zones then cannot reduce the usage sufficiently.
+/// State of the warning that memory outside of zones exceeds the limit on its own, so that zones cannot reduce the
+/// usage sufficiently. It is logged once per configuration.
 #[derive(Debug, Default)]
 pub(super) struct NonZoneMemoryWarning {
     exceeding_checks: u8,
@@ -62,8 +63,8 @@ pub(super) struct NonZoneMemoryWarning {
 }
 
 impl NonZoneMemoryWarning {
-    /// Returns the line if it is due. `beside` is the memory in use outside of zones, in bytes; `is_calm` is true if
-    /// zones evicted nothing in this check.
+    /// Returns the warning if it is due. `non_zone_bytes` is the memory in use outside of zones, in bytes; `is_calm` is
+    /// true if zones evicted nothing in this check.
     pub(super) fn line(&mut self, non_zone_bytes: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
         let limit = limit.filter(|limit| non_zone_bytes > *limit && is_calm && !self.is_logged);
         self.exceeding_checks = if limit.is_some() { self.exceeding_checks + 1 } else { 0 };
@@ -74,13 +75,13 @@ impl NonZoneMemoryWarning {
                  until the usage falls; raise \"memory_limit\" above {} MB, or limit the usage (`myriad memory`)",
             mib(non_zone_bytes),
             mib(limit),
-            // Includes the need of zones, and the fraction of the limit at which the stage is left.
+            // Recommended limit: includes memory for zones, and a margin so that the stage is left.
             mib(non_zone_bytes / 4 * 5) + 1,
         ))
     }
 }
 
-/// Returns whole megabytes for a message.
+/// Converts bytes to whole mebibytes.
 pub(super) const fn mib(bytes: u64) -> u64 {
     bytes >> 20
 }
@@ -93,7 +94,7 @@ fn usage_text(sums: &PressureSums) -> String {
     )
 }
 
-/// Returns the measures of a stage.
+/// Returns the description of the actions taken in a stage.
 fn actions_text(stage: PressureStage) -> &'static str {
     match stage {
         PressureStage::Normal => "no action is required",
@@ -107,7 +108,7 @@ fn actions_text(stage: PressureStage) -> &'static str {
     }
 }
 
-/// Returns the measures taken since the start of the shortage.
+/// Returns the description of the actions taken since the start of the shortage.
 fn effects_text(began: &PressureSums, now: &PressureSums) -> String {
     format!(
         "{} pages were evicted from zones, {} idle and {} stalled connections were closed, {} requests were rejected",
@@ -186,7 +187,7 @@ mod tests {
                 (100, true, actions_text(PressureStage::Closing)),
                 (400, false, first.as_str()),
                 (20_000, true, actions_text(PressureStage::Shrinking)),
-                // Counted from the start of the shortage that was not logged.
+                // Counts since the start of the shortage, whose first stage was not logged.
                 (20_200, false, second.as_str()),
             ]
         );

@@ -1,4 +1,4 @@
-//! Thread that watches the memory of the process.
+//! Thread that measures the memory of the process and enforces `memory_limit`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,39 +23,41 @@ use crate::site::worker_command::WorkerCommand;
 
 /// Interval of checks while less than [`FREQUENT_CHECK_PERCENT`] percent of the limit is in use.
 const CALM_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval above that, and while zones shrink: the system gets their freed memory after some tenths of a second.
+/// Interval above that percentage, and while zones shrink: their freed memory is returned to the system only after some
+/// tenths of a second.
 const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval while shrinking zones is not sufficient, or above the limit.
+/// Interval above the limit, and while shrinking zones is not sufficient.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Percentage of the limit above which memory is checked more often.
 const FREQUENT_CHECK_PERCENT: u64 = 60;
-/// Divisor of the limit for pages that wait to be written; at least [`MIN_WRITE_BYTES`] bytes may wait.
+/// Divisor of the limit that gives the maximum size of pages waiting to be written to disk; at least
+/// [`MIN_WRITE_BYTES`] may wait.
 const WRITES_DIVISOR: u64 = 16;
 const MIN_WRITE_BYTES: u64 = 8 << 20;
-/// Divisor of the memory in use for the minimum size that zones must be able to free, to make waiting for it
-/// worthwhile.
+/// Divisor of the memory in use that gives the minimum size that zones must be able to free: below it, waiting for
+/// zones is not worthwhile.
 const SPARE_DIVISOR: u64 = 32;
-/// Number of keys that a zone evicts before the thread yields: some hundred microseconds.
+/// Number of keys that a zone evicts before the thread yields, which takes some hundred microseconds.
 const EVICTED_AT_ONCE: usize = 256;
-/// Number of successive failed measurements after which the limit is no longer enforced; otherwise the last stage would
-/// persist.
+/// Number of successive failed measurements after which the limit is no longer enforced. Without this bound, the last
+/// stage would persist.
 const MAX_FAILED_MEASUREMENTS: u32 = 10;
 
-/// Watched resources. They survive reloads.
+/// Resources that the thread watches and controls. They survive reloads.
 pub(in crate::site) struct WatchedResources {
-    /// Published stage.
+    /// Memory pressure published to all threads.
     pub pressure: Arc<Pressure>,
-    /// Small files.
+    /// Cache of small files.
     pub files: Arc<FileCache>,
-    /// Background compression.
+    /// Threads of background compression.
     pub encoder: Arc<CompressionPool>,
-    /// Disk threads.
+    /// Threads that write pages to disk.
     pub disks: DiskPool,
-    /// Senders of orders to the workers.
+    /// Senders of commands to the workers.
     pub workers: Vec<channel::UnboundedSender<WorkerCommand>>,
 }
 
-/// Handle of the thread.
+/// Handle of the thread, which is stopped when the handle is dropped.
 pub(in crate::site) struct MemoryWatcherHandle {
     shared: Arc<MemoryWatcherShared>,
     thread: Option<JoinHandle<()>>,
@@ -66,18 +68,17 @@ struct MemoryWatcherShared {
     changed: Condvar,
 }
 
-/// Current configuration.
+/// Configuration that the thread enforces.
 struct WatchedConfig {
     runtime: Arc<Runtime>,
     limit: Option<u64>,
     is_ending: bool,
-    /// Set until the thread has applied the configuration.
+    /// True until the thread has applied the configuration.
     has_changed: bool,
 }
 
 impl MemoryWatcherHandle {
-    /// Starts the thread. If the kernel does not report the memory in use, the limit is not enforced and a message is
-    /// logged.
+    /// Starts the thread. If the memory in use cannot be read, the limit is not enforced, which is logged.
     pub(in crate::site) fn begin(
         subject: WatchedResources,
         runtime: &Arc<Runtime>,
@@ -124,7 +125,7 @@ impl MemoryWatcherHandle {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Applies the limit of another configuration.
+    /// Applies the limit of a new configuration.
     pub(in crate::site) fn apply_config(&self, runtime: &Arc<Runtime>, limit: MemoryLimit) {
         let limit = limit_in_bytes(limit, runtime);
         if self.thread.is_none() && limit.is_some() {
@@ -151,7 +152,8 @@ impl Drop for MemoryWatcherHandle {
     }
 }
 
-/// Returns the limit in bytes. Logs a message if it differs from the configured value.
+/// Returns the limit in bytes; `None` without a limit. Logs a message if a configured number of bytes exceeds the
+/// available memory.
 fn limit_in_bytes(limit: MemoryLimit, runtime: &Runtime) -> Option<u64> {
     let memory = machine::available_memory();
     let bytes = limit.of(memory)?;
@@ -184,8 +186,8 @@ struct MemoryWatcher {
     ladder: PressureTracker,
     stage_logger: StageLogger,
     non_zone_warning: NonZoneMemoryWarning,
-    /// Set if the last round evicted nothing although zones exceed their limits: bodies in transit, which zones cannot
-    /// evict.
+    /// True if the last round evicted nothing although zones exceed their limits, because bodies still being
+    /// transferred cannot be evicted.
     is_stuck: bool,
     /// Number of successive failed measurements.
     failed_measurements: u32,
@@ -238,7 +240,7 @@ impl MemoryWatcher {
         }
     }
 
-    /// Checks once, and takes the measures of the stage.
+    /// Measures the memory in use once, and takes the actions of the resulting stage.
     fn check_once(&mut self, runtime: &Runtime, limit: Option<u64>) {
         let resident = match self.resident.bytes() {
             Ok(resident) => resident,
@@ -272,7 +274,7 @@ impl MemoryWatcher {
         }
         if stage != before || stage > PressureStage::Normal {
             for worker in &self.subject.workers {
-                // A worker that has exited uses no memory.
+                // Fails if the worker has exited; it then uses no memory.
                 let _ = worker.send(WorkerCommand::FreeMemory(stage));
             }
         }
@@ -286,7 +288,8 @@ impl MemoryWatcher {
         }
     }
 
-    /// Handles a failed measurement: for [`MAX_FAILED_MEASUREMENTS`] checks nothing changes.
+    /// Handles a failed measurement: nothing changes until the [`MAX_FAILED_MEASUREMENTS`]th in succession, which
+    /// removes the limits.
     fn handle_failed_measurement(&mut self, runtime: &Runtime, limit: Option<u64>, error: &std::io::Error) {
         self.failed_measurements = self.failed_measurements.saturating_add(1);
         if self.failed_measurements == MAX_FAILED_MEASUREMENTS && limit.is_some() {
@@ -296,7 +299,7 @@ impl MemoryWatcher {
         }
     }
 
-    /// Returns the stage for the memory in use.
+    /// Returns the stage for `resident` bytes of memory in use.
     fn stage(
         &mut self,
         zones: &[(&PageStore, ZoneMemory)],
@@ -308,7 +311,7 @@ impl MemoryWatcher {
         self.ladder.observe(resident, limit.unwrap_or(0), can_shrink)
     }
 
-    /// Updates the limits of zones and evicts the excess. Returns the number of evicted keys.
+    /// Updates the memory limits of zones and evicts the excess. Returns the number of evicted keys.
     fn bound_zones(
         &mut self,
         zones: &[(&PageStore, ZoneMemory)],
@@ -336,7 +339,7 @@ impl MemoryWatcher {
         all_gone
     }
 
-    /// Removes all limits.
+    /// Removes the limits of zones and ends all actions of a stage, because the usage is unknown.
     fn remove_limits(&self, runtime: &Runtime) {
         self.subject.pressure.note(None, PressureStage::Normal);
         self.subject.encoder.set_paused(false);
@@ -351,7 +354,7 @@ impl MemoryWatcher {
 /// Store of a zone.
 type PageStore = Zone<PageMeta>;
 
-/// Returns the memory used by each zone, and its limits.
+/// Returns each zone with its used memory and its limits, in bytes.
 fn zone_caps(runtime: &Runtime) -> Vec<(&PageStore, ZoneMemory)> {
     let cap = |zone: &PageStore| ZoneMemory {
         used: zone.used() as u64,

@@ -11,12 +11,12 @@ const MIB: u64 = 1 << 20;
 const ZONE: &str = "events {} http { fastcgi_cache_path /nowhere/cache keys_zone=z:1m memory=64m; \
                     server { listen 127.0.0.1:8080; location / { fastcgi_pass 127.0.0.1:1; fastcgi_cache z; fastcgi_cache_key k; } } }";
 
-/// Returns a site with a zone of 64 MB.
+/// Returns a site with a zone of 64 MiB.
 fn site() -> Runtime {
     compiled(Path::new("/nowhere"), ZONE)
 }
 
-/// Creates a watch that reads the memory in use from the file `status`.
+/// Creates a watcher that reads the memory in use from the file `status`.
 fn watch(runtime: &Runtime, status: &str) -> MemoryWatcher {
     let subject = WatchedResources {
         pressure: Arc::clone(&runtime.pressure),
@@ -28,7 +28,7 @@ fn watch(runtime: &Runtime, status: &str) -> MemoryWatcher {
     MemoryWatcher::new(subject, ResidentMemory::open_at(Path::new(status)).expect("opened"))
 }
 
-/// Returns a page of which this number of megabytes has arrived.
+/// Returns a page that is still being received and of which `mib` mebibytes have arrived.
 fn arriving(zone: &PageStore, key: &str, mib: u64) -> BodyWriter<PageMeta> {
     let writer = zone.fetch_unshared(KeyRef::new(key.as_bytes()), 1000);
     let mut writer =
@@ -88,7 +88,7 @@ fn pages_that_zones_can_give_up_are_waited_for() {
 #[test]
 fn stage_is_let_go_of_where_no_figure_comes_any_more() {
     let runtime = site();
-    // The contents of this file have no figure.
+    // This file contains no memory figure.
     let mut watch = watch(&runtime, "/dev/null");
     watch.ladder.observe(9, 1, false);
     runtime.pressure.note(Some(1), PressureStage::Refusing);
