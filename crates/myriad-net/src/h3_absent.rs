@@ -1,5 +1,5 @@
-//! Interface of HTTP/3 in a build without it (feature `http3`). No listener uses QUIC there, because configurations with
-//! `listen ... quic` are refused.
+//! Replacement of the module `h3` in builds without the feature `http3`. It is never used, because configurations with
+//! `listen ... quic` are rejected.
 
 #![allow(
     clippy::unused_self,
@@ -16,44 +16,44 @@ use crate::connection_limiter::ConnectionLimiter;
 use crate::quic_process::QuicProcess;
 use crate::service::Service;
 
-/// Listener of a worker.
+/// Parameters of a QUIC listener for one worker.
 pub struct QuicWorkerSockets {
     /// Number of the listener.
     pub number: u32,
 }
 
-/// Settings for a client; no value exists.
+/// QUIC settings for new connections; has no values.
 pub enum QuicSettings {}
 
-/// Relay of datagrams between processes, of which there are none.
+/// Relay of datagrams between processes; does nothing.
 #[derive(Debug, Default)]
 pub struct QuicRelay;
 
 impl QuicRelay {
-    /// Ignores the current processes.
+    /// Ignores the processes.
     pub fn set_processes(&self, _own: QuicProcess, _others: Vec<(QuicProcess, OwnedFd)>) {}
 
-    /// Does nothing: no sockets are read.
+    /// Does nothing.
     pub fn stop_accepting(&self) {}
 
-    /// Closes the inbox.
+    /// Drops and thereby closes the inbox.
     pub fn set_inbox(&self, _inbox: OwnedFd) {}
 
-    /// Starts nothing, and succeeds.
+    /// Does nothing.
     pub fn start_reading_inbox(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// QUIC listeners of one worker.
+/// QUIC listeners of one worker; always empty.
 #[derive(Clone, Default)]
 pub(crate) struct Hubs(());
 
-/// User of a listener's sockets; no value exists.
+/// Reference to a listener by an acceptor; has no values.
 pub(crate) enum AcceptorRefs {}
 
 impl Hubs {
-    /// Refuses to listen.
+    /// Always returns an error.
     pub(crate) fn listen<S: Service>(
         &self,
         _service: &Rc<S>,

@@ -1,8 +1,8 @@
-//! Listeners and the HTTP/1, HTTP/2 and HTTP/3 drivers, which produce exchanges.
+//! Listeners, and drivers for HTTP/1, HTTP/2 and HTTP/3.
 //!
-//! Each worker is one OS thread with a current-thread runtime; a connection stays on its thread. The driver reads a
-//! request head, passes it to a [`Service`], and writes the response. An immediate response ([`ServiceOutcome::Ready`]) is
-//! written with one `writev` and without a future. An idle connection owns its socket and nothing else.
+//! Each worker is an OS thread with a current-thread runtime; a connection stays on its thread. A driver reads a
+//! request head, passes it to a [`Service`] and writes the response. An immediate response ([`ServiceOutcome::Ready`])
+//! is written with one `writev` and without a future. An idle connection owns no buffers.
 
 mod activity;
 mod client_timeouts;

@@ -1,4 +1,5 @@
-//! nginx's `lingering_close`: reads and discards further bytes of the client, so that the client can read the response.
+//! Lingering close (`lingering_close`): shuts down writing, then reads and discards input until the client closes or a
+//! timeout expires, so that the client can read the response.
 
 use std::future::poll_fn;
 use std::task::Poll;

@@ -1,4 +1,4 @@
-//! Listening sockets and connections of a worker.
+//! Listening sockets and client connections of a worker.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,23 +21,23 @@ use crate::test_panic::test_panic;
 use crate::transport::Registered;
 use crate::{deadline, h1};
 
-/// Number of descriptors that a new connection and its request may need.
+/// Number of file descriptors that a new connection and its request may need.
 const DESCRIPTORS_PER_CONNECTION: usize = 4;
-/// Pause of accepting after the system refused a socket because it is out of memory (nginx: `accept_mutex_delay`, 500
-/// ms).
+/// Pause of accepting after an `accept` error other than a lack of file descriptors, such as lack of memory (as nginx's
+/// default `accept_mutex_delay`).
 const OUT_OF_MEMORY: Duration = Duration::from_millis(500);
-/// Pause of accepting if the process is out of descriptors or no connection can be evicted. A connection that starts to
-/// wait for its client does not notify the listener.
+/// Interval at which a listener that cannot accept checks again. Needed because a connection that becomes evictable
+/// does not notify the listener.
 const AGAIN: Duration = Duration::from_millis(deadline::TICK_MS);
 
-/// Listeners and connections of one worker thread.
+/// Client connections of one worker thread, and the means to accept them.
 pub struct ConnectionWorker<S> {
     service: Rc<S>,
     limiter: ConnectionLimiter,
     hubs: Hubs,
 }
 
-/// Handle of a listening socket that is accepted from; dropping it stops accepting.
+/// Handle of a listening socket whose connections are accepted. Dropping it stops accepting.
 pub struct Acceptor {
     kind: AcceptorKind,
 }
@@ -45,7 +45,7 @@ pub struct Acceptor {
 enum AcceptorKind {
     /// TCP or unix connections.
     Stream(JoinHandle<()>),
-    /// QUIC connections; the task finishes with the last of them.
+    /// QUIC connections. The listener's task runs until the last connection has closed.
     Quic(#[allow(dead_code, reason = "held open, never read")] AcceptorRefs),
 }
 
@@ -58,13 +58,13 @@ impl Drop for Acceptor {
 }
 
 impl<S: Service> ConnectionWorker<S> {
-    /// Creates a worker whose clients take their seats from `seats`. Must be called on the worker's runtime.
+    /// Creates a worker that takes connection slots from `seats`. Must be called on the worker's runtime.
     pub fn new(service: Rc<S>, seats: ConnectionLimiter) -> Self {
         spawn_vital(&service, "deadlines", deadline::run());
         Self { service, limiter: seats, hubs: Hubs::default() }
     }
 
-    /// Starts to accept connections from a TCP or unix socket; `number` becomes their listener number.
+    /// Starts to accept connections from a TCP or unix socket. `number` becomes the listener number of the connections.
     pub fn listen(&self, number: u32, socket: OwnedFd) -> io::Result<Acceptor> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let listener = Registered::new(socket)?;
@@ -80,8 +80,8 @@ impl<S: Service> ConnectionWorker<S> {
         Ok(Acceptor { kind: AcceptorKind::Stream(task) })
     }
 
-    /// Starts to accept QUIC connections from the sockets of one address. If a listener with that number is already
-    /// active, joins it.
+    /// Starts to accept QUIC connections from sockets that share an address. If a listener with the same number is
+    /// still active, reuses it instead.
     pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicWorkerSockets) -> io::Result<Acceptor> {
         let users = self.hubs.listen(&self.service, &self.limiter, sockets, place)?;
         Ok(Acceptor { kind: AcceptorKind::Quic(users) })
@@ -92,8 +92,8 @@ impl<S: Service> ConnectionWorker<S> {
         self.limiter.clients()
     }
 
-    /// Closes idle connections immediately, lets the others finish, and returns when all are closed. The acceptors must
-    /// have been dropped.
+    /// Closes idle connections, lets the others finish, and returns when all are closed. The acceptors must have been
+    /// dropped.
     pub async fn drain(&self) {
         deadline::drain();
         while self.limiter.clients() > 0 {
@@ -102,7 +102,7 @@ impl<S: Service> ConnectionWorker<S> {
     }
 
     /// After the delay `after`, closes those of the current connections on which no further request has started
-    /// (nginx's `worker_shutdown_timeout` after a reload).
+    /// (`worker_shutdown_timeout`, after a reload).
     pub fn close_stragglers(&self, after: Duration) {
         let mut now = Vec::with_capacity(self.limiter.clients());
         self.limiter.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));
@@ -116,7 +116,7 @@ impl<S: Service> ConnectionWorker<S> {
         });
     }
 
-    /// Closes all connections, including busy connections.
+    /// Shuts down the sockets of all connections, including busy ones.
     pub fn close_all(&self) {
         self.limiter.each_client(|connection| connection.socket.shutdown());
     }
@@ -140,7 +140,7 @@ impl<S: Service> ConnectionWorker<S> {
         tokio::task::spawn_local(async move {
             let driven = loop {
                 let Some(driver) = service.raw(&connection) else {
-                    // The driver borrows the connection, because `Connection::end` counts the references.
+                    // Borrows the connection, because `Connection::finish` checks the reference count.
                     break catch_panic(h1::drive(Rc::clone(&service), &connection)).await;
                 };
                 match catch_panic(driver).await {
@@ -158,7 +158,7 @@ impl<S: Service> ConnectionWorker<S> {
         });
     }
 
-    /// Returns once a new connection can be accepted: a seat is free, or a connection can be evicted.
+    /// Waits until a new connection can be accepted: a slot is free, or a connection can be evicted.
     async fn wait_for_room(&self, listener: &Registered) {
         while !self.limiter.has_room() {
             if listener.has_input() {
@@ -168,10 +168,10 @@ impl<S: Service> ConnectionWorker<S> {
         }
     }
 
-    /// Handles an error of `accept`.
+    /// Handles an error of `accept`: pauses, and evicts connections if file descriptors are short.
     async fn on_accept_error(&self, error: &io::Error) {
         match Errno::from_io_error(error) {
-            // The client has closed the connection: no pause needed.
+            // The client has closed the connection already: no pause is needed.
             Some(Errno::CONNABORTED | Errno::CONNRESET) => {}
             Some(Errno::MFILE | Errno::NFILE) => {
                 self.limiter.free_descriptors(DESCRIPTORS_PER_CONNECTION);

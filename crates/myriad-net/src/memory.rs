@@ -1,29 +1,28 @@
-//! Memory of a worker's connections, and its reduction when the process is short of memory (`memory_limit`).
+//! Memory used by the connections of a worker, and its reduction under memory pressure (`memory_limit`).
 
 use myriad_base::memory::PressureStage;
 
 use crate::memory_counters::{self, ANSWERS, BODIES, BUFFERS, CountedBytes, SESSIONS};
 use crate::request_buffers;
 
-/// Bytes of an idle connection, including its task and state: 12,000 of them took 1438 bytes each (measured with
-/// `bench/many_clients.py`).
+/// Bytes of an idle connection with its task and state, measured with 12,000 connections by `bench/many_clients.py`.
 const CONNECTION: usize = 1438;
-/// Additional bytes of a TLS session: measured as the memory growth of 1,000 idle TLS 1.3 sessions.
+/// Additional bytes of a TLS session, measured with 1,000 idle TLS 1.3 sessions.
 const SESSION: usize = 8200;
 
-/// Memory held by the connections of a worker, in bytes.
+/// Memory used by the connections of a worker, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionMemory {
-    /// State of connections and TLS sessions: their number times a measured size.
+    /// Estimate for connections and TLS sessions: their numbers multiplied by measured sizes.
     pub connections: u64,
-    /// Request buffers: those in use and those in the pool.
+    /// Request buffers, in use and pooled.
     pub buffers: u64,
-    /// Buffered bodies of requests and upstream responses that have not been read yet, and buffered responses of
+    /// Buffered bodies of requests and upstream responses that have not been read yet, and response bytes buffered on
     /// multiplexed connections.
     pub bodies: u64,
 }
 
-/// Returns the memory held by the connections of this thread's worker, of which `clients` are open.
+/// Returns the memory used by the connections of this thread's worker; `clients` is the number of open connections.
 pub fn connection_memory(clients: usize) -> ConnectionMemory {
     ConnectionMemory {
         connections: (clients * CONNECTION + SESSIONS.get() * SESSION) as u64,
@@ -32,7 +31,8 @@ pub fn connection_memory(clients: usize) -> ConnectionMemory {
     }
 }
 
-/// Bytes of a body buffered for its reader, counted in the sum of this thread's worker.
+/// Number of body bytes buffered for a reader. Also included in the sum of this thread's worker; subtracted when
+/// dropped.
 #[derive(Debug)]
 pub struct BufferedBodyBytes(CountedBytes);
 
@@ -43,7 +43,7 @@ impl Default for BufferedBodyBytes {
 }
 
 impl BufferedBodyBytes {
-    /// Returns the number of bytes.
+    /// Returns the number of buffered bytes.
     pub fn get(&self) -> u64 {
         self.0.part() as u64
     }
@@ -59,7 +59,7 @@ impl BufferedBodyBytes {
     }
 }
 
-/// Sets the memory stage of this thread's worker. Idle buffers are freed when memory is short.
+/// Sets the pressure stage for this thread's worker. Above [`PressureStage::Normal`], pooled buffers are freed.
 pub fn set_stage(stage: PressureStage) {
     memory_counters::STAGE.set(stage);
     if stage > PressureStage::Normal {

@@ -1,36 +1,36 @@
-//! Bytes and sessions held by the connections of a worker, and the memory stage of the process.
+//! Thread-local counters of the memory used by a worker's connections, and the memory pressure stage.
 //!
-//! The figures are thread-local and change when a buffer or a session is created or dropped. A request served from a
-//! pooled buffer changes none of them.
+//! The counters change when a buffer or session is created or dropped. A request served from pooled buffers changes
+//! none.
 
 use std::cell::Cell;
 
 use myriad_base::memory::PressureStage;
 
 thread_local! {
-    /// Memory stage of the process.
+    /// Current memory pressure stage.
     pub(crate) static STAGE: Cell<PressureStage> = const { Cell::new(PressureStage::Normal) };
     /// Bytes of request buffers.
     pub(crate) static BUFFERS: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of bodies buffered for their readers.
+    /// Bytes of bodies of requests and upstream responses, buffered for their readers.
     pub(crate) static BODIES: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of responses of multiplexed connections that wait for the flow-control windows of their clients.
+    /// Bytes of responses that wait for flow-control windows of multiplexed connections.
     pub(crate) static ANSWERS: Cell<usize> = const { Cell::new(0) };
     /// Number of TLS sessions.
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns whether connections must reduce their memory to the minimum.
+/// Returns true from [`PressureStage::Closing`] on: connections then keep their buffers to a minimum.
 pub(crate) fn is_short() -> bool {
     STAGE.get() >= PressureStage::Closing
 }
 
-/// Returns whether a new connection above the minimum number requires an eviction.
+/// Returns true from [`PressureStage::Refusing`] on: above a minimum number, a new connection requires an eviction.
 pub(crate) fn is_exhausted() -> bool {
     STAGE.get() >= PressureStage::Refusing
 }
 
-/// Part of one of the sums, subtracted when dropped.
+/// Share of one of the counters. Subtracted when dropped.
 #[derive(Debug)]
 pub(crate) struct CountedBytes {
     sum: &'static std::thread::LocalKey<Cell<usize>>,
@@ -38,7 +38,7 @@ pub(crate) struct CountedBytes {
 }
 
 impl CountedBytes {
-    /// Adds a part to a sum.
+    /// Adds `part` bytes to the counter `sum`.
     pub(crate) fn new(sum: &'static std::thread::LocalKey<Cell<usize>>, part: usize) -> Self {
         let mut counted = Self { sum, part: 0 };
         counted.set(part);
@@ -49,7 +49,7 @@ impl CountedBytes {
         self.part
     }
 
-    /// Sets the part to `part` and adjusts the sum.
+    /// Changes the share to `part` and adjusts the counter.
     pub(crate) fn set(&mut self, part: usize) {
         let before = std::mem::replace(&mut self.part, part);
         if part != before {

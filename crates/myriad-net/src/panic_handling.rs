@@ -1,9 +1,9 @@
-//! Handling of panics: a panic terminates one connection, or the process if a vital task is lost.
+//! Handling of panics: a panic ends one connection, or the process if it occurs in a vital task.
 //!
-//! The runtime catches a panic in a task without a log entry. A listener would accept no more connections, deadlines
-//! would never expire, and the process would appear healthy. So a panic in a vital task of the worker terminates the
-//! process, and its supervisor starts another. A panic in the task of a connection closes that connection. Both are
-//! logged.
+//! By default the runtime catches a panic in a task silently: a listener would stop accepting or deadlines would stop
+//! expiring, while the process appears healthy. Therefore a panic in a vital task of a worker is reported to the
+//! service, which ends the process, and its supervisor starts another. A panic in a connection's task closes that
+//! connection. Both are logged.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -32,7 +32,7 @@ pub(crate) fn catch_panic_in<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic))
 }
 
-/// Spawns a vital task of the worker; `task` is its name for the log. A panic in it is reported to
+/// Spawns a vital task of the worker. `task` is its name in the log. A panic in it is reported to
 /// [`Service::task_lost`].
 pub fn spawn_vital<S: Service>(
     service: &Rc<S>,

@@ -1,4 +1,4 @@
-//! Shortage of connections or memory.
+//! Detection of a shortage of connection slots or memory, for `client_min_rate`.
 
 use std::cell::Cell;
 
@@ -8,12 +8,12 @@ thread_local! {
     static PRESSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns whether more than three quarters of this worker's connections are in use, or the process is short of memory.
+/// Returns true if more than three quarters of this worker's connection slots are in use or memory is short.
 pub(crate) fn is_on() -> bool {
     PRESSED.get() || memory_counters::is_short()
 }
 
-/// Sets whether more than three quarters of the connections are in use; called by [`crate::ConnectionLimiter`].
+/// Records whether more than three quarters of the slots are in use. Called by [`crate::ConnectionLimiter`].
 pub(crate) fn set(is_on: bool) {
     PRESSED.set(is_on);
 }

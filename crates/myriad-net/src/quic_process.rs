@@ -1,34 +1,34 @@
-//! Processes that serve QUIC on the same sockets.
+//! Description of the processes that serve QUIC on the same sockets.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// State of a process regarding new connections. Of the processes that may read a listener's sockets, the last in this
-/// order reads them; of equal processes, the process with the highest rank.
+/// State of a process regarding new connections, in increasing order of precedence: of the processes that may read a
+/// listener's sockets, the one with the greatest state reads them; among equals, the one with the highest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// It does not serve yet.
+    /// It does not serve yet and may not read the sockets.
     Starting,
-    /// It accepts no more connections.
+    /// It accepts no new connections, but serves existing ones.
     Leaving,
-    /// It accepts connections.
+    /// It accepts new connections.
     Serving,
 }
 
-/// Worker process as seen by the others.
+/// Worker process, as described to the other processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuicProcess {
-    /// Number in its connection IDs; unique among live processes.
+    /// Number of the process in connection IDs; unique among live processes.
     pub number: u8,
-    /// Rank among all processes: a new binary ranks above the previous, including later processes of the previous
-    /// binary.
+    /// Precedence among processes. A new binary ranks above the previous one and all processes that the previous one
+    /// starts.
     pub rank: u64,
     /// State regarding new connections.
     pub standing: Standing,
-    /// Listeners of the process, by [`listener_id`].
+    /// IDs of the process's listeners ([`listener_id`]).
     pub listeners: Vec<u64>,
 }
 
-/// Returns the ID of a listener, derived from its name, which is the same in all processes.
+/// Returns the ID of a listener: a hash of its name, so that it is the same in all processes.
 pub fn listener_id(name: &str) -> u64 {
     xxh3_64(name.as_bytes())
 }

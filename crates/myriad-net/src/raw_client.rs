@@ -1,4 +1,4 @@
-//! Client connection that does not use HTTP; the server of its bytes (`stream`) reads and writes them.
+//! Client connection of the stream module, whose bytes are relayed without HTTP.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -14,47 +14,47 @@ use crate::h1;
 use crate::service::HandshakeFailure;
 use crate::tls::{self, HandshakeCallbacks, HandshakeError, HandshakeResult};
 
-/// Connection whose bytes are relayed.
+/// Client connection that is read and written as a byte stream.
 pub struct RawClient {
     connection: Rc<Connection>,
-    /// Closes the connection some time after a reload (`worker_shutdown_timeout`).
+    /// Deadline that closes the connection after a reload (`worker_shutdown_timeout`).
     end: Rc<Deadline>,
 }
 
-/// Result of a peek at the client's first bytes.
+/// Result of a peek at the first bytes of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeekResult<R> {
     /// The result of `judge`.
     Judged(R),
-    /// The maximum number of bytes has arrived without a result.
+    /// The maximum number of bytes has arrived without a result of `judge`.
     Full,
     /// The client closed the connection first, or the connection failed.
     Closed,
-    /// The client did not send enough bytes in time.
+    /// The time limit expired before a result.
     TimedOut,
 }
 
-/// Result of a handshake.
+/// Result of a TLS handshake with a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsHandshakeResult {
-    /// The connection is encrypted from now on.
+    /// The handshake succeeded; the connection is encrypted.
     Secure,
-    /// The client does not use TLS.
+    /// The client sent bytes that are not TLS.
     Plain,
-    /// The handshake failed: the failure to count, unless the client sent nothing, and the reason if there is one to
-    /// log.
+    /// The handshake failed: the category of the failure (`None` if the client sent nothing), and the message to log,
+    /// if any.
     Failed(Option<HandshakeFailure>, Option<String>),
 }
 
 impl RawClient {
-    /// Wraps a connection from which no bytes have been read. Until [`RawClient::mark_busy`] it can be evicted when seats
-    /// are short.
+    /// Wraps a connection from which no bytes have been read. It can be evicted until [`RawClient::mark_busy`] is
+    /// called.
     pub fn new(connection: Rc<Connection>) -> Self {
         connection.mark_stalled();
         Self { connection, end: h1::tunnel_end() }
     }
 
-    /// Returns the connection.
+    /// Returns the wrapped connection.
     pub fn connection(&self) -> &Rc<Connection> {
         &self.connection
     }
@@ -64,14 +64,14 @@ impl RawClient {
         self.connection.mark_busy();
     }
 
-    /// Reads exactly one PROXY protocol header into [`Connection::proxied`].
+    /// Reads exactly one PROXY protocol header into [`Connection::proxied`], within `timeout_ms` milliseconds.
     pub async fn read_proxy_header(&self, timeout_ms: u64) -> PeekResult<bool> {
         self.with_timeout(timeout_ms, |cx| tls::poll_header(&self.connection, cx).map(PeekResult::Judged))
             .await
     }
 
-    /// Passes the bytes received so far, up to `most`, to `judge` until that returns a result. The bytes are not
-    /// consumed.
+    /// Peeks at the bytes received so far, at most `most`, and calls `judge` with them each time more arrive, until it
+    /// returns a result. The bytes are not consumed. `timeout_ms` limits the total time; 0 for no limit.
     pub async fn peek<R>(
         &self,
         most: usize,
@@ -113,7 +113,7 @@ impl RawClient {
         peeked
     }
 
-    /// Performs a TLS handshake with the client.
+    /// Performs a TLS handshake as the server.
     pub async fn tls_handshake(&self, greeter: &impl HandshakeCallbacks) -> TlsHandshakeResult {
         let greeting = Box::pin(tls::accept(greeter, &self.connection)).await;
         self.connection.deadline.clear();
@@ -130,17 +130,17 @@ impl RawClient {
         }
     }
 
-    /// Returns ready once the connection must close because of a reload or a shutdown of the worker.
+    /// Returns ready once the connection must close because of a reload or shutdown.
     pub fn poll_must_close(&self, cx: &Context<'_>) -> Poll<()> {
         self.end.poll_expired(cx)
     }
 
-    /// Shuts down the writing side; reading continues.
+    /// Shuts down the writing side; reading remains possible.
     pub fn shutdown_write(&self) {
         self.connection.socket.shutdown_write();
     }
 
-    /// Closes the connection; written bytes are still sent.
+    /// Ends the connection; bytes already written are still sent.
     pub fn close(&self) {
         self.connection.finish();
     }

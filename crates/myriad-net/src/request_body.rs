@@ -1,4 +1,4 @@
-//! Request body, pulled by the handler of the request.
+//! Request body, read piece by piece by the service.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -17,12 +17,12 @@ use crate::deadline::Deadline;
 use crate::multiplex::BodyFeed;
 use crate::request_buffers::ConnectionInput;
 
-/// Maximum size of a piece in bytes; also the memory of a streaming upload.
+/// Maximum size of a piece in bytes, and of the input buffer while a body is read.
 const PIECE: usize = 16 * 1024;
-/// Maximum number of bytes of an unread body that are read to preserve the connection.
+/// Maximum number of bytes of an unread body that are discarded to keep the connection open.
 const DRAIN: u64 = 64 * 1024;
 
-/// Rest of the body, shared by the driver and the service.
+/// Framing and input of a body that is read from a socket.
 pub(crate) struct BodyState {
     framing: RemainingFraming,
     input: ConnectionInput,
@@ -38,15 +38,15 @@ enum RemainingFraming {
     Chunked { decoder: ChunkedDecoder, done: bool },
 }
 
-/// Body of a request. Empty for most requests; an empty body owns nothing.
+/// Body of a request. Owns no memory if it is empty, as for most requests.
 pub struct RequestBody {
     source: RequestBodySource,
 }
 
-/// The source of the bytes.
+/// Source of the bytes of a request body.
 enum RequestBodySource {
     Nothing,
-    /// Read from a connection used by this request alone.
+    /// Read from the socket of an HTTP/1 connection.
     Socket(Rc<SocketBody>),
     /// Pushed by the driver of a multiplexed connection.
     Stream(BodyFeed),
@@ -55,11 +55,11 @@ enum RequestBodySource {
 struct SocketBody {
     connection: Rc<Connection>,
     state: RefCell<BodyState>,
-    /// Maximum size of the body in bytes (`client_max_body_size`); 0 for no limit.
+    /// `client_max_body_size` in bytes; 0 for no limit.
     limit: Cell<u64>,
     /// `client_body_timeout` and `client_min_rate`.
     terms: Cell<ClientTimeLimits>,
-    /// Deadline of the body. The response may be in progress at the same time and has a separate time-out.
+    /// Deadline of reading. Separate from the deadline of the response, which may be sent at the same time.
     deadline: Deadline,
 }
 
@@ -112,7 +112,7 @@ impl RequestBody {
         Self { source }
     }
 
-    /// Returns whether the request has no body.
+    /// Returns true if the body is known to be empty.
     pub fn is_empty(&self) -> bool {
         match &self.source {
             RequestBodySource::Stream(feed) => feed.is_empty(),
@@ -120,12 +120,12 @@ impl RequestBody {
         }
     }
 
-    /// Returns whether the client announced a body, possibly empty, by leaving its stream open.
+    /// Returns true if the driver of a multiplexed connection feeds the body. Such a body can turn out to be empty.
     pub fn is_on_stream(&self) -> bool {
         matches!(self.source, RequestBodySource::Stream(_))
     }
 
-    /// Returns the number of remaining bytes if it is known (`Content-Length`); `None` for a chunked body.
+    /// Returns the number of bytes still to be read; `None` if unknown, as for a chunked body.
     pub fn length(&self) -> Option<u64> {
         match &self.source {
             RequestBodySource::Nothing => Some(0),
@@ -137,8 +137,8 @@ impl RequestBody {
         }
     }
 
-    /// Sets `client_max_body_size` (bytes, 0 for no limit), `client_body_timeout` (milliseconds, 0 for none) and
-    /// `client_min_rate`, once the location is known.
+    /// Sets the limits of the request's location: `client_max_body_size` in bytes (0 for no limit),
+    /// `client_body_timeout` in milliseconds (0 for no limit), and `client_min_rate`.
     pub fn configure(&self, limit: u64, timeout_ms: u64, rate: MinRate) {
         let terms = ClientTimeLimits { silence_ms: timeout_ms, rate };
         match &self.source {
@@ -151,7 +151,7 @@ impl RequestBody {
         }
     }
 
-    /// Returns the number of body bytes received so far.
+    /// Returns the number of body bytes received so far. On HTTP/1 only bytes that were read by the service count.
     pub fn received(&self) -> u64 {
         match &self.source {
             RequestBodySource::Nothing => 0,
@@ -160,7 +160,8 @@ impl RequestBody {
         }
     }
 
-    /// Returns whether the whole body has been read, so that the next request may follow.
+    /// Returns true if the whole body has been read from an HTTP/1 connection, so that the next request can follow.
+    /// Always true on a multiplexed connection.
     pub(crate) fn is_done(&self) -> bool {
         let RequestBodySource::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
@@ -171,7 +172,7 @@ impl RequestBody {
             }
     }
 
-    /// Sends `100 Continue` if the client waits for it. A client that announced an empty body may wait too.
+    /// Sends `100 Continue` if the client waits for it, once. A client with an empty body may wait as well.
     pub fn send_continue(&self) {
         match &self.source {
             RequestBodySource::Nothing => {}
@@ -180,11 +181,11 @@ impl RequestBody {
         }
     }
 
-    /// Discards the bytes received so far of a body that is not used.
+    /// Discards the bytes received so far, for a service that does not use the body.
     ///
     /// # Errors
     ///
-    /// Fails if these bytes are malformed: the client would take the response for a response to a valid request.
+    /// The bytes received so far are malformed, or the body has failed: the request must not get a normal response.
     pub fn discard_received(&self) -> Result<(), BodyError> {
         let inner = match &self.source {
             RequestBodySource::Nothing => return Ok(()),
@@ -205,7 +206,7 @@ impl RequestBody {
         Ok(())
     }
 
-    /// Returns whether the rest of the body has been read from the socket already, so that reading it does not wait.
+    /// Returns true if the rest of the body has been received already, so that reading it does not wait.
     pub fn is_buffered(&self) -> bool {
         let inner = match &self.source {
             RequestBodySource::Nothing => return true,
@@ -220,7 +221,8 @@ impl RequestBody {
             }
     }
 
-    /// Returns whether the rest of an unread body is small enough that reading it costs less than a new connection.
+    /// Returns true if the rest of an unread body may be discarded to keep the connection open: its length is unknown
+    /// or at most [`DRAIN`], and the client does not wait for `100 Continue`.
     pub(crate) fn is_drainable(&self) -> bool {
         let RequestBodySource::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
@@ -232,8 +234,8 @@ impl RequestBody {
             }
     }
 
-    /// Reads and discards the rest for at most `limit_ms` milliseconds (`lingering_time`). Returns `false` if the body
-    /// is incomplete, took longer, or exceeded [`DRAIN`] bytes.
+    /// Reads and discards the rest of the body for at most `limit_ms` milliseconds (`lingering_time`). Returns false if
+    /// it failed, took longer, or was longer than [`DRAIN`] bytes.
     pub(crate) async fn drain(&mut self, limit_ms: u64) -> bool {
         let all = self.drain_all();
         tokio::time::timeout(Duration::from_millis(limit_ms), all).await.unwrap_or(false)
@@ -249,7 +251,7 @@ impl RequestBody {
         self.is_done()
     }
 
-    /// Takes the bytes read past the body.
+    /// Takes the input buffer, which contains the bytes after the body. `None` unless the body is read from a socket.
     pub(crate) fn take_input(&self) -> Option<ConnectionInput> {
         let RequestBodySource::Socket(inner) = &self.source else { return None };
         Some(std::mem::take(&mut inner.state.borrow_mut().input))
@@ -287,7 +289,7 @@ impl SocketBody {
         }
     }
 
-    /// Sends `100 Continue` once the body is read (RFC 9110 section 10.1.1).
+    /// Sends `100 Continue` when the body is about to be read (RFC 9110 section 10.1.1).
     fn send_continue(&self, state: &mut BodyState) {
         if std::mem::take(&mut state.expect_continue) {
             use std::io::Write;
@@ -305,7 +307,7 @@ impl SocketBody {
             }
             Poll::Ready(Ok(count)) => {
                 state.input.commit_read(count);
-                // An origin that reads the body slowly must not count against the client.
+                // Time during which a slow origin does not read the body does not count against the client.
                 self.connection.mark_busy();
                 let rate = self.terms.get().rate;
                 let is_slow = state.patience.record_transfer(count as u64, &self.deadline, rate, AS_MOVED);
@@ -327,7 +329,7 @@ enum BodyAdvance {
 }
 
 impl BodyState {
-    /// Takes the next piece from the input buffer.
+    /// Takes the next piece of the body from the input buffer.
     fn advance(&mut self) -> Result<BodyAdvance, BodyError> {
         match &mut self.framing {
             RemainingFraming::Length { left: 0 } | RemainingFraming::Chunked { done: true, .. } => {

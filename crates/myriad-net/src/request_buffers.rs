@@ -1,5 +1,5 @@
-//! Pool of buffers per thread, used by a connection only while it is busy: with ten thousand idle connections and some
-//! active connections, the active connections share a few warm buffers.
+//! Pools of request buffers, one per thread. A connection uses buffers only while it is busy, so that many idle
+//! connections need none.
 
 use std::cell::RefCell;
 
@@ -9,21 +9,21 @@ use crate::memory_counters::{BUFFERS, CountedBytes};
 
 /// Size of a pooled read buffer, in bytes.
 pub(crate) const READ_BUFFER: usize = 16 * 1024;
-/// Maximum number of buffers of each kind in a thread's pool.
+/// Maximum number of pooled buffers of each kind per thread.
 const KEEP: usize = 64;
-/// Capacity in bytes above which the text of a head is not pooled.
+/// Capacity in bytes above which the buffer of a response head is not pooled.
 const KEEP_HEAD_CAPACITY: usize = 16 * 1024;
 
-/// Buffers of one exchange: the bytes read and the head parsed from them.
+/// Buffers of one HTTP/1 exchange: the input, and the request head parsed from it.
 #[derive(Default)]
 pub(crate) struct RequestBuffers {
     pub(crate) input: ConnectionInput,
     pub(crate) head: RequestHead,
-    /// Set if the request started to arrive before the response to the previous request was finished (`$pipe`).
+    /// Set if bytes of the request arrived before the response to the previous request was finished (`$pipe`).
     pub(crate) pipelined: bool,
 }
 
-/// Bytes read from the client and not yet consumed.
+/// Buffer of bytes read from the client and not yet consumed.
 pub(crate) struct ConnectionInput {
     buffer: Vec<u8>,
     start: usize,
@@ -65,8 +65,8 @@ impl ConnectionInput {
         self.end = 0;
     }
 
-    /// Returns room to read into: moves the unconsumed bytes to the front, and grows up to `most` bytes. Empty if the
-    /// buffer is full.
+    /// Returns free space to read into. Moves the unconsumed bytes to the front and lets the buffer grow up to `most`
+    /// bytes. Empty if the buffer is full.
     pub(crate) fn room(&mut self, most: usize) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -87,8 +87,7 @@ impl ConnectionInput {
 }
 
 thread_local! {
-    // Boxed so that the future of an idle connection contains one pointer, and moving in and out of the pool copies
-    // one.
+    // Boxed, so that a connection's future stores only a pointer, and taking or returning buffers does not copy them.
     #[expect(clippy::vec_box)]
     static REQUEST_BUFFERS: RefCell<Vec<Box<RequestBuffers>>> = const { RefCell::new(Vec::new()) };
     static HEADS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -110,7 +109,7 @@ pub(crate) fn return_buffers(mut buffers: Box<RequestBuffers>) {
     }
 }
 
-/// Frees the buffers in the pools of this thread.
+/// Frees the pooled buffers of this thread.
 pub(crate) fn free_pooled() {
     drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }

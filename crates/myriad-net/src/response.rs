@@ -1,4 +1,4 @@
-//! Response of a service, and the report of its transfer.
+//! Response of a service, and the report on how it was sent.
 
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
@@ -11,18 +11,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::request_buffers;
 use crate::timeouts::Timeouts;
 
-/// Status line and fields, written in the form of HTTP/1, so that a stored head is copied once.
+/// Head of a response in the form of HTTP/1 text, so that a cached head is copied as a whole. The HTTP/2 and HTTP/3
+/// drivers parse it.
 ///
-/// `Connection`, `Keep-Alive` and `Transfer-Encoding` are written by the driver and never here.
+/// The service must not write `Connection`, `Keep-Alive` and `Transfer-Encoding`; the driver does.
 pub struct ResponseText {
     pub(crate) text: Vec<u8>,
     status: u16,
-    /// Offset of the fields in `text`; the drivers of other versions read them from there.
+    /// Offset of the first field line in `text`.
     fields_at: usize,
 }
 
 impl ResponseText {
-    /// Creates a head. `reason` may be empty.
+    /// Creates a head without fields. `reason` may be empty.
     pub fn new(status: u16, reason: &str) -> Self {
         let mut text = request_buffers::take_head();
         text.extend_from_slice(b"HTTP/1.1 ");
@@ -39,7 +40,7 @@ impl ResponseText {
         self.status
     }
 
-    /// Appends a field. The caller must ensure that neither part contains CR, LF or NUL.
+    /// Appends a field. Name and value must not contain CR, LF or NUL.
     pub fn append_field(&mut self, name: &[u8], value: &[u8]) {
         self.text.extend_from_slice(name);
         self.text.extend_from_slice(b": ");
@@ -60,7 +61,7 @@ impl ResponseText {
         self.text.extend_from_slice(lines);
     }
 
-    /// Returns the text itself, to append parts of a line.
+    /// Returns the text for appending parts of a field line.
     pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
@@ -70,7 +71,7 @@ impl ResponseText {
         &self.text[self.fields_at..]
     }
 
-    /// Retains only the field lines for which `keeps` returns true; it gets each line with its CRLF.
+    /// Keeps only the field lines for which `keeps` returns true. It is called with each line including its CRLF.
     pub fn retain(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
         let (mut from, mut to) = (self.fields_at, self.fields_at);
         while from < self.text.len() {
@@ -92,7 +93,7 @@ impl ResponseText {
     }
 }
 
-/// Returns the names and values of field lines.
+/// Parses field lines and returns the names and values.
 pub(crate) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     lines.split(|&byte| byte == b'\n').filter_map(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -102,7 +103,7 @@ pub(crate) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Appends `value` in decimal, padded with zeros to `width`.
+/// Appends `value` in decimal, padded with zeros to at least `width` digits.
 fn push_decimal(out: &mut Vec<u8>, mut value: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let mut at = digits.len();
@@ -116,7 +117,7 @@ fn push_decimal(out: &mut Vec<u8>, mut value: u64, width: usize) {
 
 /// Body of a response.
 pub enum ResponseBody {
-    /// No body: 204, 304, or a HEAD response whose head contains the length.
+    /// No body: status 204 or 304, or a response to HEAD whose fields contain the length.
     None,
     /// One memory buffer.
     Full(Bytes),
@@ -131,32 +132,33 @@ pub enum ResponseBody {
         /// Number of bytes.
         length: u64,
     },
-    /// Stream, pulled as the client reads it. Without a length it is chunked, or terminated by closing the connection
-    /// for HTTP/1.0.
+    /// Stream and its length, read as the client accepts bytes. Without a length, HTTP/1.1 uses chunked coding, and
+    /// HTTP/1.0 closes the connection at the end.
     Stream(BoxBody, Option<u64>),
-    /// Switch to another protocol, only with status 101. The service writes `Connection` and `Upgrade` itself.
+    /// Relay of bytes after a switch to another protocol; only with status 101. The service writes `Connection` and
+    /// `Upgrade`.
     Tunnel(Box<Tunnel>),
 }
 
-/// Upstream side of a connection that has switched to another protocol.
+/// Origin side of a connection that has switched to another protocol.
 pub struct Tunnel {
     /// Connection to the origin.
     pub stream: Pin<Box<dyn Duplex>>,
     /// Bytes received from the origin after its head.
     pub leftover: Bytes,
-    /// Maximum silence in milliseconds (`proxy_read_timeout`).
+    /// Maximum silence in milliseconds (`proxy_read_timeout`); 0 for no limit.
     pub read_ms: u64,
-    /// Maximum time in which the origin reads nothing, in milliseconds (`proxy_send_timeout`).
+    /// Maximum time in milliseconds during which the origin accepts no bytes (`proxy_send_timeout`); 0 for no limit.
     pub send_ms: u64,
 }
 
-/// Bidirectional byte stream.
+/// Bidirectional byte stream, as used by tunnels.
 pub trait Duplex: AsyncRead + AsyncWrite {}
 
 impl<T: AsyncRead + AsyncWrite> Duplex for T {}
 
 impl ResponseBody {
-    /// Returns the length in bytes, if it is known.
+    /// Returns the length of the body in bytes; `None` if it is unknown.
     pub fn length(&self) -> Option<u64> {
         match self {
             Self::None => Some(0),
@@ -169,48 +171,50 @@ impl ResponseBody {
     }
 }
 
-/// Rate limit: `limit_rate` and `limit_rate_after`.
+/// Rate limit of a response (`limit_rate`, `limit_rate_after`).
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimit {
     /// Bytes per second.
     pub bytes_per_second: u64,
-    /// Number of bytes sent at full speed first.
+    /// Number of bytes sent without a limit first.
     pub after: u64,
 }
 
-/// Response. The service writes all fields except those of the connection.
+/// Response of a service to a request.
 pub struct Response<T> {
     /// Status line and fields.
     pub head: ResponseText,
-    /// Body; not sent for HEAD.
+    /// Body. Not sent in response to HEAD.
     pub body: ResponseBody,
-    /// Set if a body of unknown length may be chunked (`chunked_transfer_encoding`).
+    /// If true, a body of unknown length may use chunked coding (`chunked_transfer_encoding`).
     pub chunked: bool,
-    /// Set if the connection must close after this response.
+    /// If true, the connection closes after this response.
     pub close: bool,
-    /// Set to close the connection without a response (nginx's `return 444`).
+    /// If true, the connection closes without a response (nginx's `return 444`).
     pub drop_connection: bool,
-    /// Value of a `Keep-Alive: timeout=` field in seconds (second argument of `keepalive_timeout`), 0 for none.
+    /// Value of the field `Keep-Alive: timeout=` in seconds (second argument of `keepalive_timeout`); 0 omits the
+    /// field.
     pub keepalive_header_s: u32,
-    /// Time-outs of the location that sends the response.
+    /// Timeouts of the location that responds.
     pub timeouts: Timeouts,
-    /// Set if the head waits for the first bytes of a streamed body: if the body fails before, nothing is sent.
+    /// If true, the head is held back until the first bytes of a streamed body are available (`postpone_output`). If
+    /// the body fails before, nothing is sent.
     pub postponed: bool,
-    /// `limit_rate`.
+    /// Rate limit (`limit_rate`); `None` for no limit.
     pub rate: Option<RateLimit>,
     /// `http2_chunk_size`: maximum number of body bytes in one HTTP/2 frame.
     pub frame: u32,
-    /// State that the service gets back when the exchange is finished.
+    /// State that the service gets back in `finish` when the exchange is over.
     pub ticket: T,
-    /// Appends the trailer lines after the last chunk, each terminated by CRLF (RFC 9112 section 7.1.2); called once,
-    /// when a chunked body is complete.
+    /// Function that appends trailer lines, each terminated by CRLF (RFC 9112 section 7.1.2). Called once, when a body
+    /// of unknown length is complete.
     pub trailers: Option<fn(&mut T, &mut Vec<u8>)>,
-    /// Number of bytes of head and body sent by a first `writev`.
+    /// Number of bytes that the first `writev` has sent, head included.
     pub(crate) sent_already: usize,
 }
 
 impl<T> Response<T> {
-    /// Creates a response that preserves the connection, with nginx's default time-outs.
+    /// Creates a response that keeps the connection open, with nginx's default timeouts.
     pub fn new(head: ResponseText, body: ResponseBody, ticket: T) -> Self {
         Self {
             head,
@@ -230,30 +234,30 @@ impl<T> Response<T> {
     }
 }
 
-/// Report of a sent response.
+/// Report on how a response was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SentReport {
     /// Status sent; 0 if the connection was dropped instead.
     pub status: u16,
-    /// Bytes of the head (`$bytes_sent` minus the body).
+    /// Bytes of the head; on multiplexed connections after compression.
     pub head_bytes: u64,
-    /// Bytes of the body, without chunk framing (`$body_bytes_sent`).
+    /// Bytes of the body without framing (`$body_bytes_sent`).
     pub body_bytes: u64,
-    /// Total bytes written (`$bytes_sent`).
+    /// Total number of bytes written (`$bytes_sent`).
     pub bytes: u64,
-    /// Set if the response announced that the connection stays open (`$sent_http_connection`).
+    /// Set if the connection was to stay open after the response (`$sent_http_connection`).
     pub keep_alive: bool,
-    /// Set if the body was chunked (`$sent_http_transfer_encoding`).
+    /// Set if the body had chunked coding (`$sent_http_transfer_encoding`).
     pub chunked: bool,
     /// Set if the whole response was sent (`$request_completion`).
     pub complete: bool,
-    /// Set if the client closed the connection.
+    /// Set if the response is incomplete because the client closed the connection, timed out or was too slow.
     pub client_closed: bool,
-    /// Set if the request started to arrive before the response to the previous request was finished (`$pipe`).
+    /// Set if bytes of the request arrived before the response to the previous request was finished (`$pipe`).
     pub pipelined: bool,
     /// Bytes of the request, head and body (`$request_length`).
     pub request_bytes: u64,
-    /// Time of the first sent byte, in microseconds since the epoch; 0 if that was when the exchange finished.
+    /// Time of the first byte sent, in microseconds of the process clock; 0 if it was sent when the exchange finished.
     pub first_us: u64,
 }
 

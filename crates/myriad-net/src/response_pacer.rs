@@ -1,4 +1,4 @@
-//! `limit_rate`: number of bytes of a response that may be sent at a time.
+//! Rate limit of a response (`limit_rate`).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,7 +9,7 @@ use tokio::time::Sleep;
 use crate::clock::monotonic_ms;
 use crate::response::RateLimit;
 
-/// Rate limit of one response.
+/// State of the rate limit of one response.
 pub(crate) struct ResponsePacer {
     rate: RateLimit,
     began_ms: u64,
@@ -21,7 +21,8 @@ impl ResponsePacer {
         Self { rate, began_ms: monotonic_ms(), sleep: None }
     }
 
-    /// Returns the number of bytes that may be written now; pending until at least one byte may.
+    /// Returns the number of bytes that may be sent now, after `sent` body bytes; pending while there are none.
+    /// Unlimited if `pace` is `None`.
     pub(crate) fn poll_room(pace: &mut Option<Self>, sent: u64, cx: &mut Context<'_>) -> Poll<usize> {
         let Some(pace) = pace else { return Poll::Ready(usize::MAX) };
         loop {

@@ -1,19 +1,19 @@
-//! Limit of the response bytes buffered on a connection because the client does not read them.
+//! Limit of the response bytes that a connection buffers because its client does not read them.
 //!
-//! A piece of a body is fetched once its stream takes some of it, so a client that opens many windows by one byte each
-//! causes one buffered piece per stream. Above the limit, which is lower if the worker's connections buffer many bytes
-//! together, other streams of that client wait.
+//! The next piece of a body is fetched once its stream can send a part of it. A client that opens many windows by one
+//! byte each therefore causes one buffered piece per stream. Above the limit, no stream of that client fetches pieces.
+//! The limit is lower while all connections of the worker together buffer many bytes or memory is short.
 
 use crate::memory_counters::{ANSWERS, CountedBytes, is_short};
 
-/// Maximum number of buffered bytes of a connection; above it no more pieces are fetched.
+/// Number of buffered bytes of a connection from which no more pieces are fetched.
 const CONNECTION: usize = 1 << 20;
-/// Limit of a connection if all connections of the worker buffer more than [`WORKER`] bytes, or the process is short of
-/// memory.
+/// Limit of a connection while all connections of the worker buffer more than [`WORKER`] bytes, or the process is short
+/// of memory.
 const CONNECTION_AMONG_MANY: usize = 64 << 10;
 const WORKER: usize = 64 << 20;
 
-/// Bytes buffered by one connection at its last count, included in the sum of this thread's worker.
+/// Response bytes buffered by one connection at the last count. Also included in the sum of this thread's worker.
 #[derive(Debug)]
 pub(super) struct ConnectionBufferedBytes(CountedBytes);
 
@@ -29,12 +29,12 @@ impl ConnectionBufferedBytes {
         self.0.set(bytes);
     }
 
-    /// Adds a piece of `bytes` bytes.
+    /// Adds `bytes` to the number of buffered bytes.
     pub(super) fn add(&mut self, bytes: usize) {
         self.set(self.0.part() + bytes);
     }
 
-    /// Returns whether no more pieces may be fetched.
+    /// Returns true if no more pieces may be fetched.
     pub(super) fn is_full(&self) -> bool {
         let most = if ANSWERS.get() > WORKER || is_short() { CONNECTION_AMONG_MANY } else { CONNECTION };
         self.0.part() >= most

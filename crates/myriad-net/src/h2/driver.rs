@@ -1,4 +1,4 @@
-//! Main loop of a connection.
+//! Main loop of an HTTP/2 connection.
 
 mod timeouts;
 
@@ -20,29 +20,31 @@ use crate::deadline::{self, Deadline};
 use crate::service::{Http2Limits, Service};
 use crate::timeouts::Timeouts;
 
-/// Approximate maximum size of one write: whole frames, plus response heads.
+/// Approximate number of bytes scheduled for one write: whole frames, plus response heads.
 const BATCH: usize = 64 * 1024;
 /// Maximum number of slices per write.
 const SLICES: usize = 64;
-/// Size of the output from which reading stops: response heads, replies to control frames.
+/// Size of the pending output in bytes at which reading stops. The output includes response heads and replies to
+/// control frames.
 const BACKLOG: usize = 256 * 1024;
-/// Bytes that a client may send in advance on one stream once its body is being read.
+/// Number of bytes by which the receive window of a stream grows once its request body is being read.
 pub(super) const READ_AHEAD_STREAM: u32 = 1 << 20;
-/// Number of reads before other connections are served.
+/// Maximum number of reads per poll, so that other connections are served in between.
 const READS: u32 = 8;
 
-/// Time in milliseconds for a client to acknowledge the shutdown: some round trips to any place.
+/// Maximum time in milliseconds for the client to acknowledge the graceful shutdown: several round trips over any
+/// distance.
 const PARTING_MS: u64 = 1000;
 
 /// Reason why a connection closes.
 pub(super) enum CloseReason {
     /// The client has closed the connection.
     Gone,
-    /// The client reads nothing.
+    /// The client accepted no bytes within `send_timeout`, or was evicted while bytes were pending.
     TimedOut,
-    /// The client reads too slowly.
+    /// The client read more slowly than `client_min_rate`.
     TooSlow,
-    /// The client has been notified and all responses are sent.
+    /// The client has been sent a GOAWAY, and all responses are sent or aborted.
     ShutDown,
 }
 
@@ -52,60 +54,61 @@ enum WriteStop {
     TooSlow,
 }
 
-/// Event that the deadline of the connection is set for.
+/// Event that the current deadline of the connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DeadlineKind {
     /// The first request.
     First,
-    /// The rest of a header block, which opens this stream.
+    /// The rest of a header block, which opens the stream of this number.
     Head(u32),
-    /// The rest of unused bodies, which may be in transit.
+    /// The rest of request bodies that are discarded and may be in transit.
     Tails,
-    /// The client's acknowledgement of the shutdown.
+    /// The client's acknowledgement of the graceful shutdown.
     Parting,
     /// The next request.
     Idle,
-    /// No event of the client.
+    /// None: the server is busy, so no deadline is set.
     Off,
-    /// The client reading the written bytes.
+    /// Reading of the written bytes by the client.
     Sending,
 }
 
-/// Connection with all its requests.
+/// Driver of one HTTP/2 connection with all its exchanges.
 pub(super) struct Driver<S: Service> {
     pub(super) service: Rc<S>,
     pub(super) connection: Rc<Connection>,
     pub(super) codec: h2::Http2Server,
     pub(super) limits: Http2Limits,
-    /// Exchanges in progress, in the order of their streams.
+    /// Exchanges in progress, sorted by stream number.
     pub(super) exchanges: Vec<Http2Exchange<S::ExchangeState>>,
-    /// Responses that are completely in the output, each with its end position in the output.
+    /// Exchanges whose response is completely in the output, each with the value of `written` at which it is sent.
     leaving: VecDeque<(u64, Http2Exchange<S::ExchangeState>, FinishedStream)>,
-    /// Pieces of bodies that wait for flow-control windows.
+    /// Number of buffered bytes of response bodies that wait for flow-control windows.
     pub(super) held: ConnectionBufferedBytes,
-    /// Bytes written so far.
+    /// Total number of bytes written to the socket.
     written: u64,
     /// Received bytes of an incomplete frame.
     pub(super) partial: Vec<u8>,
-    /// Set while the bytes read before HTTP/2 was detected have not been processed.
+    /// Set until the bytes that were read before HTTP/2 was detected have been processed.
     pub(super) is_early: bool,
     pub(super) woken: Option<WokenStreams>,
-    /// The task of the connection.
+    /// Waker of the task that drives the connection.
     pub(super) task: Waker,
-    /// Bytes that clients may send in advance of readers, in addition to the initial windows of streams.
+    /// Sum of the receive-window increments granted to streams by [`READ_AHEAD_STREAM`], in bytes.
     pub(super) read_ahead: u32,
-    /// Streams to process; retained for its allocation.
+    /// Buffer for the numbers of woken streams; kept to reuse its allocation.
     streams: Vec<u32>,
     clock: DeadlineKind,
     /// Time limits of waiting for the client to read the written bytes.
     sending: ClientTimeouts,
     /// Transfer rate of a partial header block.
     pub(super) head: Option<Box<(Deadline, ClientTimeouts)>>,
-    /// Number of reloads at the start of the connection: after a reload, older connections are shut down gracefully.
+    /// Value of [`deadline::epoch`] at the start of the connection. After a reload it differs, and the connection is
+    /// shut down gracefully.
     epoch: u32,
-    /// Set if the client violated the protocol or the connection is closed: exchanges in progress are abandoned.
+    /// Set if the client violated the protocol or the connection closes: all exchanges are abandoned.
     pub(super) failed: bool,
-    /// Deadline of the client's acknowledgement of the shutdown, by the monotonic clock; 0 before the shutdown.
+    /// Time of [`monotonic_ms`] at which the wait for the acknowledgement of the shutdown ends; 0 before the shutdown.
     parts_by: u64,
 }
 
@@ -141,12 +144,12 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Returns the current time-outs of the connection's default server.
+    /// Returns the timeouts of the connection's default server.
     pub(super) fn timeouts(&self) -> Timeouts {
         self.service.limits(&self.connection).timeouts
     }
 
-    /// Runs all work that can proceed now.
+    /// Does all work that is possible without waiting. Ready once the connection must close.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<CloseReason> {
         if !self.task.will_wake(cx.waker()) {
             self.task.clone_from(cx.waker());
@@ -198,8 +201,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Starts a graceful shutdown. If the client does not acknowledge it in time, sends the final GOAWAY, which lists
-    /// the refused streams.
+    /// Starts a graceful shutdown. If the client has not acknowledged it in time, sends the final GOAWAY, which names
+    /// the last accepted stream.
     fn begin_shutdown(&mut self) {
         if self.codec.awaits_shutdown_ping() {
             if monotonic_ms() >= self.parts_by {
@@ -211,13 +214,13 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Returns whether the connection is shut down and all earlier requests have been responded to.
+    /// Returns true if the connection accepts no more requests and everything has been sent.
     fn is_over(&mut self) -> bool {
         let done = self.failed || self.codec.is_shutting_down() && self.codec.streams() == 0;
         done && self.exchanges.is_empty() && self.leaving.is_empty() && self.codec.output().is_empty()
     }
 
-    /// Writes the output. Returns whether bytes were written.
+    /// Writes the output to the socket until it would block. Returns true if bytes were written.
     fn write(&mut self, cx: &mut Context<'_>) -> Result<bool, WriteStop> {
         let mut moved = false;
         loop {
@@ -239,14 +242,14 @@ impl<S: Service> Driver<S> {
                     self.remove_finished();
                     moved = true;
                     if self.clock == DeadlineKind::Sending {
-                        // A client that reads any bytes gets the full time again.
+                        // Any bytes read restart `send_timeout`.
                         self.clock = DeadlineKind::Off;
                     }
                     if self.sending.is_waiting() && self.reads_too_slowly(written) {
                         self.report_timeout(TimeoutReason::BelowMinRate);
                         return Err(WriteStop::TooSlow);
                     }
-                    // Streams have been woken in the meantime, and pieces of bodies are needed.
+                    // Other streams may have been woken and may need pieces of bodies.
                     if self.exchanges.iter().any(Http2Exchange::is_pulling) {
                         return Ok(moved);
                     }
@@ -256,7 +259,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Removes finished streams; a complete response counts as finished once it has been written.
+    /// Finishes the exchanges whose streams have ended. A complete response is finished once it has been written.
     fn remove_finished(&mut self) {
         while let Some(over) = self.codec.take_finished() {
             let Some(exchange) = self.take_exchange(over.stream) else { continue };
@@ -274,7 +277,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Finishes an exchange whose response was sent or aborted.
+    /// Reports an exchange to the service whose response was sent or aborted, and frees its resources.
     fn finish(&mut self, exchange: Http2Exchange<S::ExchangeState>, over: &FinishedStream) {
         let request_bytes = exchange.request_bytes();
         if exchange.is_widened {
@@ -283,17 +286,18 @@ impl<S: Service> Driver<S> {
         if let Some(feed) = &exchange.feed {
             feed.fail(myriad_http::body::BodyError::Aborted);
         }
-        // A waiting exchange logs its abort on drop.
+        // A waiting exchange logs the abort when its future is dropped.
         let ExchangeStage::Sending(sending) = exchange.stage else { return };
         let response = sending.response;
         let status = if response.drop_connection { 0 } else { response.head.status() };
         let sent = exchange::sent_report(over, status, request_bytes, sending.first_us);
-        // No client waits for a connection to close after a stream.
+        // The returned work is dropped: it would delay the close of the connection, which a stream does not cause.
         drop(self.service.finish(&RequestHead::new(), &self.connection, response.ticket, &sent));
         crate::request_buffers::return_head(response.head.text);
     }
 
-    /// Returns whether the connection accepts no requests after this one.
+    /// Returns true if the connection must not accept further requests: `keepalive_timeout` is 0, or
+    /// `keepalive_requests` or `keepalive_time` is reached.
     pub(super) fn is_exhausted(&self) -> bool {
         let timeouts = self.timeouts();
         timeouts.keepalive_ms == 0
@@ -301,7 +305,7 @@ impl<S: Service> Driver<S> {
             || now_ms().saturating_sub(self.connection.accepted_ms) > self.limits.keepalive_time_ms
     }
 
-    /// Processes the woken streams. Returns whether any stream was woken.
+    /// Polls the streams that were woken. Returns true if there were any.
     fn run_woken(&mut self) -> bool {
         let Some(woken) = &self.woken else { return false };
         let mut streams = std::mem::take(&mut self.streams);
@@ -317,7 +321,7 @@ impl<S: Service> Driver<S> {
 }
 
 impl<S: Service> Driver<S> {
-    /// Abandons all exchanges; the client is still notified of the reason.
+    /// Aborts all exchanges. Pending output, such as a GOAWAY with the reason, is still written.
     pub(super) fn abandon_exchanges(&mut self) {
         self.failed = true;
         for exchange in std::mem::take(&mut self.exchanges) {
@@ -328,7 +332,7 @@ impl<S: Service> Driver<S> {
 }
 
 impl<S: Service> Drop for Driver<S> {
-    /// Aborts the responses that have not been sent.
+    /// Reports the responses that have not been sent completely as aborted.
     fn drop(&mut self) {
         for (_, exchange, over) in std::mem::take(&mut self.leaving) {
             self.finish(exchange, &FinishedStream { complete: false, by_client: true, ..over });

@@ -1,4 +1,4 @@
-//! Request of a connection and its response.
+//! State of one request and its response on an HTTP/2 connection.
 //!
 //! ```text
 //!   begin -> Ready ---------------------> answer: head, body in memory -> over -> finish
@@ -17,39 +17,39 @@ use crate::deadline::Deadline;
 use crate::multiplex::{BodyFeed, OutgoingBody};
 use crate::response::{Response, ResponseText, SentReport};
 
-/// Request in progress.
+/// Request in progress on one stream.
 pub(super) struct Http2Exchange<T> {
     pub(super) stream: u32,
-    /// Number of the request on the connection.
+    /// Number of the request on its connection, starting at 1.
     pub(super) number: u32,
     pub(super) is_head: bool,
     /// Size of the request head in bytes.
     pub(super) head_bytes: u64,
-    /// Body, if the request has one.
+    /// Feed of the request body; `None` if the request has none.
     pub(super) feed: Option<BodyFeed>,
     pub(super) stage: ExchangeStage<T>,
-    /// Waker of the stream, created when the exchange first waits.
+    /// Waker of the stream; created when the exchange first waits.
     waker: Option<(Arc<StreamWaker>, Waker)>,
-    /// Time limits of closed flow-control windows; created when the client first closes one.
+    /// Wait for the client to open its flow-control windows; created when a window is first closed.
     pub(super) stalled: Option<Box<WindowWait>>,
-    /// Set if the receive window has been enlarged.
+    /// Set if the receive window of the stream has been enlarged by `READ_AHEAD_STREAM`.
     pub(super) is_widened: bool,
 }
 
-/// State of a response that waited for a flow-control window.
+/// Time limits of a response that waits for the client to open a flow-control window.
 #[derive(Default)]
 pub(super) struct WindowWait {
     deadline: Deadline,
     patience: ClientTimeouts,
-    /// Body bytes sent by the last check.
+    /// Number of body bytes sent at the last check.
     sent: u64,
     /// Set while a window is closed.
     pub(super) is_shut: bool,
 }
 
 impl WindowWait {
-    /// Records the body bytes sent so far and the state of the windows. Returns a reason if the client has exceeded a
-    /// limit.
+    /// Records the number of body bytes sent in total and whether a window is closed. Returns the limit that the client
+    /// has exceeded, if any.
     pub(super) fn check_progress(
         &mut self,
         sent: u64,
@@ -84,15 +84,15 @@ pub(super) enum ExchangeStage<T> {
 /// Response that has not been sent completely.
 pub(super) struct PendingResponse<T> {
     pub(super) response: Response<T>,
-    /// Part of the response that the codec does not have yet; `None` if it has all.
+    /// Part of the body that has not been passed to the codec; `None` if there is none.
     pub(super) outgoing: Option<OutgoingBody>,
-    /// Set while the head waits for the first piece.
+    /// Set while the head is held back until the first piece of the body is available (`postpone_output`).
     pub(super) is_held: bool,
-    /// Time at which the codec got the head, in microseconds since the epoch; 0 before.
+    /// Time at which the head was passed to the codec, in microseconds of the process clock; 0 before.
     pub(super) first_us: u64,
-    /// Set while no piece is available, until the stream is woken.
+    /// Set while no piece of the body is available, until the stream is woken.
     pub(super) is_parked: bool,
-    /// Set if the body consists of pulled pieces, which are not shared with other owners.
+    /// Set if the body is fetched piece by piece, so that its queued bytes count as buffered by this connection.
     pub(super) is_pulled: bool,
 }
 
@@ -125,7 +125,7 @@ impl<T> Http2Exchange<T> {
         }
     }
 
-    /// Returns the waker of this exchange and rearms it.
+    /// Returns the waker of this exchange, ready to wake again.
     pub(super) fn arm(&mut self, woken: &WokenStreams) -> Waker {
         let (stream, waker) = self.waker.get_or_insert_with(|| {
             let stream = woken.waker(self.stream);
@@ -135,12 +135,12 @@ impl<T> Http2Exchange<T> {
         waker.clone()
     }
 
-    /// Returns whether pieces of the response body may be available.
+    /// Returns true if pieces of the response body should be polled.
     pub(super) fn is_pulling(&self) -> bool {
         matches!(&self.stage, ExchangeStage::Sending(sending) if sending.outgoing.is_some() && !sending.is_parked)
     }
 
-    /// Returns whether the exchange cannot proceed until the client opens a window or sends more of the body.
+    /// Returns true if the exchange waits for the client: to open a window, or to send more of the request body.
     pub(super) fn awaits_client(&self) -> bool {
         match &self.stage {
             ExchangeStage::Waiting(_) => self.feed.as_ref().is_some_and(BodyFeed::is_awaited),
@@ -148,13 +148,13 @@ impl<T> Http2Exchange<T> {
         }
     }
 
-    /// Returns the bytes of the request received so far.
+    /// Returns the number of request bytes received so far, head included.
     pub(super) fn request_bytes(&self) -> u64 {
         self.head_bytes + self.feed.as_ref().map_or(0, BodyFeed::received)
     }
 }
 
-/// Returns the report of a finished response.
+/// Creates the report of a finished response for the service.
 pub(super) fn sent_report(
     over: &myriad_http::h2::FinishedStream,
     status: u16,
@@ -176,12 +176,13 @@ pub(super) fn sent_report(
     }
 }
 
-/// Returns the response fields allowed in a header block (RFC 9113 section 8.2.2), without connection-specific fields.
+/// Returns the response fields without connection-specific fields, which are not allowed in HTTP/2 (RFC 9113 section
+/// 8.2.2).
 pub(super) fn fields(head: &ResponseText) -> impl Iterator<Item = (&[u8], &[u8])> {
     head.iter().filter(|(name, _)| !is_connection_field(name))
 }
 
-/// Returns the same for separate field lines.
+/// Parses field lines and returns the fields without connection-specific fields.
 pub(super) fn line_fields(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     crate::response::fields(text).filter(|(name, _)| !is_connection_field(name))
 }

@@ -10,9 +10,9 @@
 //!                     no progress: deadlines (idle, send, stalled windows), then sleep
 //! ```
 //!
-//! Requests of one read are processed together: the heads and bodies of a batch of hits are sent with one `writev`, and
-//! the bodies are shared with the store. An idle connection holds the codec's tables and no buffer: reads use one
-//! buffer per worker, and only a partial frame is stored.
+//! The requests of one read are processed together: heads and bodies of many cache hits are sent with one `writev`,
+//! without a copy of the bodies. An idle connection holds the codec's tables and no buffer: reads use one buffer per
+//! worker, and only an incomplete frame is stored.
 
 mod buffered_bytes;
 mod driver;
@@ -30,7 +30,7 @@ use crate::lingering_close;
 use crate::service::Service;
 use driver::{CloseReason, Driver};
 
-/// Serves an HTTP/2 connection until it closes; `early` contains the bytes read so far.
+/// Serves an HTTP/2 connection until it closes. `early` contains the bytes that were read before HTTP/2 was detected.
 pub(crate) async fn drive<S: Service>(service: Rc<S>, connection: &Rc<Connection>, early: &[u8]) {
     let mut driver = Driver::new(Rc::clone(&service), Rc::clone(connection), early);
     let end = poll_fn(|cx| driver.poll(cx)).await;

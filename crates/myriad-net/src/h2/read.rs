@@ -1,4 +1,4 @@
-//! Reading through one buffer per worker, so that connections need no buffers.
+//! Reading and processing of frames. One read buffer per worker, so that idle connections need none.
 
 use std::cell::RefCell;
 use std::task::{Context, Poll, ready};
@@ -16,11 +16,11 @@ use crate::multiplex::BodyFeed;
 use crate::request_body::RequestBody;
 use crate::service::{Rejection, Service, ServiceOutcome};
 
-/// Bytes that a client may send in advance of the readers, for all streams of a connection together: a window of one
-/// round trip makes uploads as fast as the line. The limit of one stream is [`READ_AHEAD_STREAM`].
+/// Sum of window increments per connection at which no more streams get one. A window of one round trip lets uploads
+/// use the full bandwidth. Each increment is [`READ_AHEAD_STREAM`] bytes.
 const READ_AHEAD: u32 = 4 << 20;
 
-/// Buffers of one read, shared by all connections of a worker.
+/// Buffers used during a read, shared by all connections of a worker.
 #[derive(Default)]
 struct ReadBuffers {
     buffer: Vec<u8>,
@@ -32,9 +32,9 @@ thread_local! {
 }
 
 impl<S: Service> Driver<S> {
-    /// Reads once and processes the frames. Returns `false` if the client has closed the connection.
+    /// Reads once and processes the frames. Returns false if the client has closed the connection.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        // Taken out of the cell, because the service is called during the read.
+        // Taken out of the cell for the call: the service runs during the read.
         let mut buffers = READ_BUFFERS.take();
         let size = self.limits.receive_buffer.max(2 * (MAX_FRAME + FRAME_HEADER));
         let size = size.max(self.partial.len() + MAX_FRAME);
@@ -60,7 +60,7 @@ impl<S: Service> Driver<S> {
                 return Poll::Ready(false);
             };
             if let Some(head) = &mut self.head {
-                // The rate is checked at the next poll.
+                // `head_is_slow` checks the rate at the next poll.
                 let rate = crate::client_timeouts::MinRate::NONE;
                 let _ = head.1.record_transfer(count as u64, &head.0, rate, AS_MOVED);
             }
@@ -79,7 +79,7 @@ impl<S: Service> Driver<S> {
         Poll::Ready(true)
     }
 
-    /// Processes one frame and returns its length; `None` if no complete frame is available or the connection failed.
+    /// Processes one frame and returns its length; `None` if the frame is incomplete or the connection failed.
     fn process_frame(&mut self, input: &[u8], head: &mut RequestHead) -> Option<usize> {
         let taken = match self.codec.receive(input, head) {
             Ok(taken) => taken,
@@ -91,7 +91,7 @@ impl<S: Service> Driver<S> {
         };
         match taken.event {
             ClientEvent::Partial => return None,
-            // The codec reports finished streams separately, in their order.
+            // Finished streams are taken from the codec separately (`remove_finished`).
             ClientEvent::Nothing | ClientEvent::Reset { .. } => {}
             ClientEvent::Request { stream, end, malformed } => {
                 self.begin_request(stream, end, malformed, head);
@@ -156,7 +156,7 @@ impl<S: Service> Driver<S> {
         self.exchange(stream)?.feed.as_ref()
     }
 
-    /// Updates the client's window by the body bytes read, and sends `100 Continue` if required.
+    /// Gives the client window for the body bytes that the service has read, and sends `100 Continue` if required.
     pub(super) fn update_window(&mut self, stream: u32) {
         let (may_widen, preread) =
             (self.read_ahead < READ_AHEAD && !memory_counters::is_short(), u64::from(self.limits.preread));

@@ -1,4 +1,4 @@
-//! Streams: their pending futures, and the pieces of their responses.
+//! Streams of an HTTP/2 connection: their pending futures and the pieces of their response bodies.
 
 use std::task::{Context, Poll};
 
@@ -13,7 +13,7 @@ use crate::multiplex::{BodyFeed, OutgoingBody};
 use crate::response::{Response, ResponseBody};
 use crate::service::Service;
 
-/// Stream and request number, whether the method is HEAD, size of the head, body.
+/// Request of a stream: (stream number, request number), true for HEAD, size of the head in bytes, body feed.
 pub(super) type StreamRequest = ((u32, u32), bool, u64, Option<BodyFeed>);
 
 impl<S: Service> Driver<S> {
@@ -27,7 +27,7 @@ impl<S: Service> Driver<S> {
         Some(self.exchanges.remove(at))
     }
 
-    /// Wakes a stream, so that it is processed before the connection sleeps.
+    /// Wakes a stream so that it is polled before the connection waits.
     pub(super) fn wake(&mut self, stream: u32) {
         let woken = self.woken.get_or_insert_with(|| WokenStreams::new(&self.task));
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream);
@@ -35,7 +35,7 @@ impl<S: Service> Driver<S> {
         exchange.arm(woken).wake_by_ref();
     }
 
-    /// Processes a woken stream: polls its future and updates its body.
+    /// Processes a woken stream: polls its response future and updates its receive window.
     pub(super) fn run(&mut self, stream: u32) {
         let Some(woken) = &self.woken else { return };
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream);
@@ -59,7 +59,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Sends an immediate response.
+    /// Starts to send a response that the service returned immediately.
     pub(super) fn send_ready(&mut self, request: StreamRequest, response: Response<S::ExchangeState>) {
         let ((stream, number), is_head, head_bytes, feed) = request;
         let sending = self.begin_response(stream, is_head, response);
@@ -84,7 +84,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Passes the head and the available part of the body to the codec.
+    /// Passes the head and the part of the body in memory to the codec. Resets the stream for status 444 and tunnels.
     fn begin_response(
         &mut self,
         stream: u32,
@@ -97,7 +97,7 @@ impl<S: Service> Driver<S> {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
         let is_bodiless = is_head || matches!(response.head.status(), 100..=199 | 204 | 304);
         if response.drop_connection || matches!(body, ResponseBody::Tunnel(_)) {
-            // As nginx does for 444. A tunnel is not possible in this protocol version.
+            // As nginx does for status 444. Tunnels are not supported in HTTP/2.
             self.codec.reset(stream, ErrorCode::Internal);
             return PendingResponse::new(response, None, false);
         }
@@ -129,7 +129,8 @@ impl<S: Service> Driver<S> {
         PendingResponse::new(response, outgoing, is_held)
     }
 
-    /// Passes the pieces of bodies that it needs to the codec. Returns whether there were any.
+    /// Fetches pieces of response bodies and passes them to the codec as its windows allow. Returns true if there was
+    /// progress.
     pub(super) fn pull_bodies(&mut self) -> bool {
         if !self.exchanges.iter().any(Http2Exchange::is_pulling) {
             return false;
@@ -144,7 +145,7 @@ impl<S: Service> Driver<S> {
         moved
     }
 
-    /// Counts the pieces that wait for flow-control windows.
+    /// Counts the fetched bytes that wait for flow-control windows.
     fn count_buffered(&mut self) {
         let mut held = 0;
         for exchange in &self.exchanges {
@@ -206,7 +207,7 @@ impl<S: Service> Driver<S> {
         moved
     }
 
-    /// Passes on interim responses.
+    /// Passes queued interim responses to the codec. Those of requests that already have a response are dropped.
     pub(super) fn send_interims(&mut self) {
         for interim in self.connection.multiplex().take() {
             let waiting = self.exchanges.iter().find(|exchange| {

@@ -1,17 +1,17 @@
-//! Set of woken streams: a connection with a hundred waiting streams must not poll all of them when one is woken.
+//! Wakers of the streams of a connection. Only woken streams are polled, not all waiting streams.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Streams of a connection that were woken.
+/// Set of the streams of a connection that were woken.
 pub(super) struct WokenStreams {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     streams: Mutex<Vec<u32>>,
-    /// The task of the connection.
+    /// Task that drives the connection.
     task: Mutex<Waker>,
 }
 
@@ -27,7 +27,7 @@ impl WokenStreams {
         Self { shared: Arc::new(Shared { streams: Mutex::default(), task: Mutex::new(task.clone()) }) }
     }
 
-    /// Sets the task that is woken along with any stream.
+    /// Sets the task that is woken together with any stream.
     pub(super) fn set_task(&self, task: &Waker) {
         self.shared.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(task);
     }
@@ -45,7 +45,7 @@ impl WokenStreams {
 }
 
 impl StreamWaker {
-    /// Rearms the waker: the stream is processed now and may be woken again.
+    /// Allows the next wake. Called when the stream is about to be polled.
     pub(super) fn rearm(&self) {
         self.is_woken.store(false, Ordering::Release);
     }

@@ -1,11 +1,11 @@
-//! Users of a listener's sockets; its hub terminates once no acceptor is left.
+//! References to an HTTP/3 listener by its acceptors. The listener's hub task ends once none is left.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// Acceptors of a listener; dropping the last of them shuts down its clients.
+/// Reference of an acceptor. When the last one is dropped, the clients of the listener are shut down.
 #[derive(Clone)]
 pub(crate) struct AcceptorRefs(Rc<AcceptorRefsInner>);
 
@@ -15,35 +15,35 @@ struct AcceptorRefsInner {
 }
 
 impl AcceptorRefs {
-    /// Creates the first acceptor.
+    /// Creates the reference of the first acceptor.
     pub(super) fn new() -> Self {
         Self(Rc::new(AcceptorRefsInner { gone: Rc::default(), task: Mutex::default() }))
     }
 
-    /// Returns a weak reference that later acceptors can join through.
+    /// Returns a weak reference through which further acceptors can join.
     pub(crate) fn downgrade(&self) -> WeakAcceptorRefs {
         WeakAcceptorRefs { gone: Rc::clone(&self.0.gone), users: Rc::downgrade(&self.0) }
     }
 }
 
-/// Weak reference that shows whether acceptors are left.
+/// Weak reference, held by the hub task, to detect that no acceptor is left.
 pub(crate) struct WeakAcceptorRefs {
     gone: Rc<Cell<bool>>,
     users: Weak<AcceptorRefsInner>,
 }
 
 impl WeakAcceptorRefs {
-    /// Joins the acceptors; `None` if no acceptor is left.
+    /// Adds an acceptor; `None` if no acceptor is left.
     pub(crate) fn join(&self) -> Option<AcceptorRefs> {
         self.users.upgrade().map(AcceptorRefs)
     }
 
-    /// Returns whether no acceptor is left, so that clients must be shut down.
+    /// Returns true if no acceptor is left, so that clients must be shut down.
     pub(super) fn are_gone(&self) -> bool {
         self.gone.get()
     }
 
-    /// Sets the task that the last acceptor wakes when it is dropped.
+    /// Sets the task to wake when the last acceptor is dropped.
     pub(super) fn set_task(&self, task: &Waker) {
         if let Some(users) = self.users.upgrade() {
             *users.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::BytesMut;
 use quinn_proto::crypto::{CryptoError, PacketKey};
 
-/// Address proof, set by the first packet that is decrypted with the handshake keys: these keys are derived from the
-/// server's first packets. Packet headers prove nothing, because they can be forged.
+/// Flag that a client's address is validated. Set by the first packet decrypted with the handshake keys: they are
+/// derived from the server's first packets, so the client must have received these. Packet headers prove nothing,
+/// because they can be forged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressProof(Arc<AtomicBool>);
 
@@ -16,7 +17,7 @@ impl AddressProof {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns a key whose first successful decryption sets the proof.
+    /// Wraps a packet key so that its first successful decryption sets the flag.
     pub(super) fn wrap_key(&self, key: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
         Box::new(ProvingKey { key, proof: self.clone() })
     }
@@ -55,7 +56,7 @@ impl PacketKey for ProvingKey {
 mod tests {
     use super::*;
 
-    /// Decrypts only the packet `right`.
+    /// Test key that decrypts only the packet `right`.
     struct Lock;
 
     impl PacketKey for Lock {

@@ -1,20 +1,20 @@
-//! Connection IDs that contain the worker of their connection (RFC 9000 section 5.1).
+//! Connection IDs that encode the worker of their connection (RFC 9000 section 5.1).
 //!
 //! ```text
-//!   6 random bytes | worker, process (masked) | 2 bytes of check, to detect IDs made by others
+//!   6 random bytes | worker, process (masked) | 2 check bytes, to detect foreign IDs
 //! ```
 //!
-//! The mask and the check are a keyed hash of the random bytes: an observer cannot link the IDs of one connection, and
-//! datagrams are routed without a table shared between threads.
+//! The mask and the check bytes are a keyed hash of the random bytes. An observer cannot link the IDs of a connection,
+//! and datagrams are routed to their worker without a table shared between threads.
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Length of an ID in bytes.
+/// Length of a connection ID in bytes.
 pub(super) const LENGTH: usize = 10;
 const RANDOM: usize = 6;
 
-/// Worker and process encoded in an ID.
+/// Worker and process that own a connection, as encoded in its ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CidOwner {
     /// Number of the worker thread.
@@ -23,7 +23,7 @@ pub(super) struct CidOwner {
     pub(super) process: u8,
 }
 
-/// Generates the IDs of one worker and decodes the IDs of all.
+/// Generator of the IDs of one worker; decodes the IDs of all workers with the same key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CidGenerator {
     pub(super) key: u64,
@@ -42,7 +42,7 @@ impl CidGenerator {
         id
     }
 
-    /// Decodes the owner of an ID; `None` for an ID that was not made with this key.
+    /// Decodes the owner of an ID; `None` if it was not generated with this key.
     pub(super) fn owner(&self, id: &[u8]) -> Option<CidOwner> {
         let (random, rest) = id.split_first_chunk::<RANDOM>()?;
         let mask = xxh3_64_with_seed(random, self.key).to_le_bytes();
@@ -54,7 +54,7 @@ impl CidGenerator {
 impl ConnectionIdGenerator for CidGenerator {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut random = [0; RANDOM];
-        // TLS would fail without randomness too.
+        // An error is ignored: TLS fails without random numbers as well.
         let _ = aws_lc_rs::rand::fill(&mut random);
         ConnectionId::new(&self.seal(random, self.own))
     }
@@ -72,8 +72,8 @@ impl ConnectionIdGenerator for CidGenerator {
     }
 }
 
-/// Returns the destination ID of a datagram (RFC 9000 section 17); `None` if it is not QUIC. The flag is set for a long
-/// header, whose ID may be chosen by the client.
+/// Returns the destination connection ID of a datagram (RFC 9000 section 17) and true for a long header, whose ID may
+/// be chosen by the client. `None` if the datagram is too short.
 pub(super) fn destination(datagram: &[u8]) -> Option<(&[u8], bool)> {
     let first = *datagram.first()?;
     if first & 0x80 == 0 {

@@ -1,4 +1,4 @@
-//! QUIC connection: its streams and its lifetime.
+//! QUIC connection of a client: its streams, its address validation and its lifetime.
 
 mod answer;
 mod events;
@@ -28,10 +28,10 @@ use crate::connection_limiter::ClientGuard;
 use crate::deadline;
 use crate::service::{ConnectionEvent, Service};
 
-/// Minimum and maximum time for which a connection is retained after its GOAWAY.
+/// Minimum and maximum time for requests in transit after a GOAWAY, before the connection may close.
 const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
-/// Shared state that is passed to a connection while it is processed.
+/// State of the listener that is passed to a connection while it is processed.
 pub(super) struct HubContext<'a, S> {
     pub(super) service: &'a Rc<S>,
     pub(super) wakes: &'a Arc<StreamWakes>,
@@ -40,40 +40,41 @@ pub(super) struct HubContext<'a, S> {
     pub(super) now: Instant,
 }
 
-/// Connection of a client.
+/// QUIC connection of a client, with its HTTP/3 requests.
 pub(super) struct QuicClient<S: Service> {
     pub(super) quic: Quic,
     index: usize,
     connection: Rc<Connection>,
-    /// `None` once the connection is closed; QUIC then runs for some more round trips.
+    /// Registration with the connection limiter; `None` once the connection is closed, while QUIC runs for some round
+    /// trips.
     guard: Option<ClientGuard>,
     streams: HashMap<StreamId, RequestStream<S::ExchangeState>>,
-    /// The client's unidirectional streams, and the unprocessed bytes of each.
+    /// Roles of the client's unidirectional streams, and the unprocessed bytes of each.
     one_way: HashMap<StreamId, (UniStreamRole, Vec<u8>)>,
     peer: h3::ClientUniStreams,
     control: Option<StreamId>,
     /// The server's QPACK decoder stream.
     decoder: Option<StreamId>,
-    /// ID of the next stream after the last accepted stream.
+    /// ID of the stream after the last accepted one, announced in the GOAWAY.
     next: u64,
-    /// Number of reloads at the start of the connection: its settings and its server are from then.
+    /// Value of [`deadline::epoch`] at the start of the connection. After a reload it differs, and a GOAWAY is sent.
     epoch: u32,
-    /// Time of the GOAWAY; `None` before it.
+    /// Time at which the GOAWAY was sent; `None` before.
     leaving: Option<Instant>,
-    /// Set if the client validated its address before the handshake with a token (RFC 9000 section 8.1).
+    /// Set if the client validated its address with a token before the handshake (RFC 9000 section 8.1).
     shown: bool,
-    /// Number of bytes that may still be sent to a client without a validated address (RFC 9000 section 8.1); `None`
-    /// once validated. quinn counts too, but allows a whole datagram to be sent if it starts within the limit.
+    /// Number of bytes that may be sent before the client's address is validated (RFC 9000 section 8.1); `None` once it
+    /// is. Stricter than quinn, which sends a whole datagram if it starts within the limit.
     credit: Option<u64>,
-    /// Proof of the client's address, set by the handshake.
+    /// Address validation by the handshake.
     proof: AddressProof,
-    /// Validated address of the client, or the address that the handshake validates.
+    /// Validated address of the client, or the address that the handshake is about to validate.
     proven: Option<IpAddr>,
-    /// New address of the client, until it is validated.
+    /// New address of the client until it is validated, with its byte credit.
     moved: Option<UnvalidatedAddress>,
-    /// Datagram that waits for more credit.
+    /// Datagram that is not sent until the credit suffices.
     withheld: Option<(Transmit, Vec<u8>)>,
-    /// Address whose handshake is counted.
+    /// IP address under which the running handshake is counted.
     pub(super) counted: Option<IpAddr>,
     /// Deadline of the handshake; `None` once it is complete.
     handshake_until: Option<Instant>,
@@ -81,17 +82,18 @@ pub(super) struct QuicClient<S: Service> {
     idle: Duration,
     stream_buffer: u64,
     resets: ResetBudget,
-    /// Time of the last request activity, or of the start of an idle period.
+    /// Time of the last request activity, or of the start of the idle period.
     active: Instant,
     /// `client_header_timeout`; `None` for no limit.
     head_timeout: Option<Duration>,
-    /// Grace time of `client_min_rate`; `None` for no rate.
+    /// Measurement interval of `client_min_rate`; `None` if there is no minimum rate.
     head_grace: Option<Duration>,
-    /// `client_min_rate`, for request heads.
+    /// `client_min_rate`, applied to request heads.
     min_rate: MinRate,
     /// Time of the last check for stalled requests.
     looked: Instant,
-    /// Time at which a delayed request is passed on without its end; `None` if no request is delayed.
+    /// Time at which a request that waits for the end of its stream is passed to the service anyway; `None` if there is
+    /// none.
     held_until: Option<Instant>,
     /// Set while the connection is queued for processing.
     pub(super) marked: bool,
@@ -142,17 +144,17 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Returns the number of the connection.
+    /// Returns the serial number of the connection.
     pub(super) fn id(&self) -> u64 {
         self.connection.id
     }
 
-    /// Sets the waker of events of the connection as a whole.
+    /// Sets the waker for interim responses and eviction.
     pub(super) fn wake_by(&self, wakes: &Arc<StreamWakes>) {
         self.connection.multiplex().set_driver(&wakes.waker(self.wake(None)));
     }
 
-    /// Evicts the connection: no more requests are accepted. During the handshake it is closed immediately.
+    /// Evicts the connection: sends a GOAWAY; during the handshake, closes it immediately.
     fn evict(&mut self, now: Instant) {
         if self.quic.is_handshaking() {
             self.close(now, Http3ErrorCode::NoError, "too many connections");
@@ -165,12 +167,12 @@ impl<S: Service> QuicClient<S> {
         StreamWake { place: self.index, connection: self.connection.id, stream }
     }
 
-    /// Counts a received datagram of `length` bytes.
+    /// Adds credit for a received datagram of `length` bytes: three times its size may be sent.
     pub(super) fn received(&mut self, length: usize) {
         self.credit = self.credit.map(|credit| credit + 3 * length as u64);
     }
 
-    /// Records a processed datagram of `length` bytes from `from`.
+    /// Records the source address of a processed datagram of `length` bytes. Starts the validation of a new address.
     pub(super) fn record_source(&mut self, from: IpAddr, length: usize) {
         if self.quic.remote_address().ip() != from {
             return;
@@ -183,13 +185,14 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Forgets the new address of the client and drops the datagram withheld for it.
+    /// Discards the state of the unvalidated address and the datagram withheld for it.
     fn forget_new_address(&mut self) {
         self.moved = None;
         self.withheld = None;
     }
 
-    /// Writes the next datagrams, up to `most`, into `out`, which is empty.
+    /// Writes the next datagrams, up to `most`, into `out`, which must be empty. `None` if there are none or the credit
+    /// of an unvalidated address does not suffice.
     pub(super) fn next_datagrams(
         &mut self,
         now: Instant,
@@ -223,7 +226,8 @@ impl<S: Service> QuicClient<S> {
         None
     }
 
-    /// Does the same for a client at a new address that is not validated.
+    /// Writes the next datagram to a client whose new address is not validated yet; `None` if there is none or it is
+    /// withheld.
     fn next_to_moved(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<(Transmit, SendDecision)> {
         let moved = self.moved.as_mut()?;
         let (transmit, fate) = if let Some((transmit, bytes)) = self.withheld.take() {
@@ -252,7 +256,7 @@ impl<S: Service> QuicClient<S> {
         Some((transmit, fate))
     }
 
-    /// Opens the server's streams as soon as the client's stream limit is known.
+    /// Opens the server's control and QPACK streams. Does nothing more if the client's stream limit does not allow it.
     fn open_server_streams(&mut self, field_section: usize) {
         for (index, bytes) in h3::server_stream_prefaces(field_section).into_iter().enumerate() {
             let Some(id) = self.quic.streams().open(Dir::Uni) else { return };
@@ -265,7 +269,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Acknowledges the client's insertions into the QPACK table.
+    /// Sends acknowledgements of the client's insertions into the QPACK table.
     fn send_qpack_acks(&mut self, around: &HubContext<'_, S>) {
         let fields = self.peer.fields();
         if fields.output().is_empty() {
@@ -280,7 +284,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Sends a GOAWAY (RFC 9114 section 5.2) and closes the connection if it is done.
+    /// Sends a GOAWAY (RFC 9114 section 5.2), once. Closes the connection if all requests are done.
     pub(super) fn shut_down(&mut self, now: Instant) {
         self.go_away(now);
         self.close_if_done(now);
@@ -297,7 +301,7 @@ impl<S: Service> QuicClient<S> {
     }
 
     fn close_if_done(&mut self, now: Instant) {
-        // The client must acknowledge the last response before the close, which discards data in transit.
+        // The close discards data in transit, so the client must have acknowledged the last response.
         if self.leaving.is_some_and(|told| told + self.goaway_grace() <= now)
             && self.streams.is_empty()
             && self.unacknowledged() == 0
@@ -306,19 +310,19 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Returns the time for requests that the client sent before it received the GOAWAY: some round trips, because a
-    /// packet may be lost. Their rejection allows the client to retry them on another connection.
+    /// Returns how long requests that the client sent before it received the GOAWAY are awaited: four round trips,
+    /// because a packet may be lost. They are rejected, so that the client can retry them on another connection.
     fn goaway_grace(&self) -> Duration {
         (self.quic.rtt() * 4).clamp(SHORTEST_FAREWELL, LONGEST_FAREWELL)
     }
 
-    /// Returns the number of responses that are not fully acknowledged; the server's own streams never finish.
+    /// Returns the number of responses that are not fully acknowledged. The server's own streams do not count.
     fn unacknowledged(&mut self) -> usize {
         let own = if self.control.is_some() { 3 } else { 0 };
         self.quic.streams().send_streams().saturating_sub(own)
     }
 
-    /// Closes the connection because the client violated the protocol or causes excessive work, and logs it.
+    /// Closes the connection with an error and logs it: a protocol violation or excessive load.
     fn close_with_error(&mut self, code: Http3ErrorCode, reason: &'static str, around: &HubContext<'_, S>) {
         if !self.is_over() {
             around.service.http3_failed(&self.connection, &reason);
@@ -326,7 +330,7 @@ impl<S: Service> QuicClient<S> {
         self.close(around.now, code, reason);
     }
 
-    /// Handles a panic during its processing: its requests are lost, and its state is not used any more.
+    /// Closes the connection after a panic during its processing. Its requests are dropped.
     pub(super) fn on_panic(&mut self, panic: &str, around: &HubContext<'_, S>) {
         around.service.connection_lost(&self.connection, panic);
         self.streams.clear();
@@ -339,33 +343,33 @@ impl<S: Service> QuicClient<S> {
         self.quic.close(now, number, Bytes::from_static(reason.as_bytes()));
     }
 
-    /// Returns whether the client's datagrams come from another address than during the handshake. QUIC follows them
-    /// before the address is validated (RFC 9000 section 9.3), so rules must not use it.
+    /// Returns true if datagrams come from another address than during the handshake. QUIC replies to the new address
+    /// before it is validated (RFC 9000 section 9.3), so rules must not use it.
     fn has_moved(&self) -> bool {
         self.connection.peer.ip() != Some(self.quic.remote_address().ip())
     }
 
-    /// Requires a client that has moved to reconnect, because a handshake validates its address. Earlier requests are
-    /// still served.
+    /// Sends a GOAWAY to a client whose address changed, so that it reconnects: the new handshake validates its
+    /// address. Requests already accepted are still served. During a handshake the connection is closed.
     fn watch_address(&mut self, now: Instant) {
         if self.is_over() || !self.has_moved() {
             return;
         }
         if self.quic.is_handshaking() {
-            // A handshake with two addresses validates neither.
+            // A handshake from two addresses validates neither.
             self.close(now, Http3ErrorCode::NoError, "the client address changed during the handshake");
         } else {
-            // The connection closes once the streams received so far are rejected.
+            // The connection closes after the streams received until now are rejected.
             self.go_away(now);
         }
     }
 
-    /// Returns whether the connection is closed for requests and responses.
+    /// Returns true if the connection is closed; QUIC may still run for some round trips.
     pub(super) fn is_over(&self) -> bool {
         self.quic.is_closed()
     }
 
-    /// Drops the streams and the seat; QUIC itself runs for some more round trips.
+    /// Aborts all streams and frees the connection slot, once. QUIC runs for some more round trips.
     pub(super) fn discard_streams(&mut self, around: &HubContext<'_, S>) {
         let Some(guard) = self.guard.take() else { return };
         let ids: Vec<StreamId> = self.streams.keys().copied().collect();

@@ -1,4 +1,4 @@
-//! UDP socket of a listener's task.
+//! UDP socket of a QUIC listener.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -11,29 +11,29 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 use super::worker_inboxes::Datagram;
 use crate::transport::Registered;
 
-/// Number of buffers filled by one system call; each may contain several datagrams of one sender, joined by the kernel.
+/// Number of buffers filled by one system call. A buffer can contain several datagrams of one sender (GRO).
 const BATCH: usize = 8;
 /// Maximum size of a received datagram in bytes, announced to clients by quinn.
 const LARGEST: usize = 1472;
 
-/// Maximum size of a UDP datagram in bytes, and of a buffer with several.
+/// Maximum size in bytes of a buffer to send, which the kernel can split into several datagrams (GSO).
 const LONGEST: usize = 65_000;
 
-/// Socket and its kernel capabilities.
+/// Bound UDP socket with its kernel capabilities (GSO, GRO, ECN).
 pub(super) struct DatagramSocket {
     socket: Registered,
     state: UdpSocketState,
     pub(super) local: SocketAddr,
 }
 
-/// Receive buffers, shared by all sockets of a worker's listener.
+/// Receive buffers, shared by all sockets of a listener.
 pub(super) struct ReceiveBuffers {
     bytes: Vec<u8>,
     each: usize,
 }
 
 impl DatagramSocket {
-    /// Wraps a bound socket.
+    /// Wraps a bound socket and sets it to non-blocking mode.
     pub(super) fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let name = rustix::net::getsockname(&socket)?;
@@ -42,14 +42,13 @@ impl DatagramSocket {
         Ok(Self { socket: Registered::new(socket)?, state, local })
     }
 
-    /// Returns the number of datagrams that the kernel can segment from one buffer. The buffer is limited to the
-    /// maximum size of one datagram, regardless of the number of segments supported by the kernel, which rejects longer
-    /// buffers.
+    /// Returns the maximum number of datagrams per send that the kernel splits from one buffer. Limited so that the
+    /// buffer is not larger than the maximum UDP datagram, because the kernel rejects longer buffers.
     pub(super) fn segments(&self) -> usize {
         self.state.max_gso_segments().min(LONGEST / LARGEST)
     }
 
-    /// Returns whether the network may fragment datagrams, so that path MTU discovery is not possible.
+    /// Returns true if the network may fragment datagrams, which excludes path MTU discovery.
     pub(super) fn may_fragment(&self) -> bool {
         self.state.may_fragment()
     }
@@ -59,7 +58,7 @@ impl DatagramSocket {
         ReceiveBuffers { bytes: vec![0; each * BATCH], each }
     }
 
-    /// Reads up to one batch and passes each datagram to `take`. Returns the number of datagrams.
+    /// Receives up to one batch and passes each datagram to `take`. Returns the number of datagrams.
     pub(super) fn poll_receive(
         &self,
         cx: &mut Context<'_>,
@@ -90,7 +89,8 @@ impl DatagramSocket {
         Poll::Ready(Ok(datagrams))
     }
 
-    /// Sends `bytes` as one or several datagrams. Datagrams rejected by the kernel are lost, as on any network.
+    /// Sends `bytes` as one or several datagrams; pending if the socket is full. Errors are ignored: such datagrams
+    /// count as lost.
     pub(super) fn poll_send(
         &self,
         cx: &mut Context<'_>,

@@ -1,15 +1,15 @@
-//! Limits of concurrent handshakes by client network.
+//! Limits of concurrent QUIC handshakes, per client network and in total.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use myriad_http::client_network;
 
-/// Number of concurrent handshakes of one client network before its clients must validate their addresses.
+/// Number of concurrent handshakes of a client network from which its clients must validate their addresses.
 const EASY: u32 = 64;
-/// The same limit for all networks together.
+/// Number of concurrent handshakes of all networks from which clients must validate their addresses.
 const EASY_IN_ALL: u32 = 1024;
-/// Number of concurrent handshakes of one client network before further handshakes are refused.
+/// Number of concurrent handshakes of a client network from which further handshakes are refused.
 const MOST: u32 = 1024;
 
 /// Decision about a client that opens a connection.
@@ -23,7 +23,7 @@ pub(super) enum HandshakeDecision {
     Refuse,
 }
 
-/// Counters of concurrent handshakes.
+/// Numbers of handshakes in progress, in total and per client network.
 #[derive(Debug, Default)]
 pub(super) struct HandshakeCounters {
     by_network: HashMap<IpAddr, u32>,
@@ -31,7 +31,7 @@ pub(super) struct HandshakeCounters {
 }
 
 impl HandshakeCounters {
-    /// Returns the decision for a client at `address`; `shown` is set if its address is validated.
+    /// Decides about a new connection from `address`; `shown` is true if the address is validated.
     pub(super) fn decide(&self, address: IpAddr, shown: bool) -> HandshakeDecision {
         let own = self.by_network.get(&client_network(address)).copied().unwrap_or(0);
         match (own >= EASY || self.all >= EASY_IN_ALL, shown) {
@@ -47,7 +47,7 @@ impl HandshakeCounters {
         self.all += 1;
     }
 
-    /// Removes a finished handshake.
+    /// Removes a finished handshake from the counters. Must match a call of [`Self::begin`].
     pub(super) fn end(&mut self, address: IpAddr) {
         let network = client_network(address);
         if let Some(count) = self.by_network.get_mut(&network) {

@@ -1,7 +1,7 @@
-//! TLS within QUIC (RFC 9001): the handshake uses the rustls settings of the requested server.
+//! TLS of QUIC connections (RFC 9001), with the rustls settings of the requested server.
 //!
-//! Keys and packets are handled by rustls and quinn. This module parses the client hello before a server is selected,
-//! which neither of them does for QUIC.
+//! Keys and packets are handled by rustls and quinn. This module parses the client hello to select a server before the
+//! TLS session is created, which neither of them supports for QUIC.
 
 use std::any::Any;
 use std::io::Cursor;
@@ -21,11 +21,11 @@ use crate::tls::{ClientOffer, Refusal, TlsFacts, with_client_scheme};
 
 /// The only supported version of QUIC (RFC 9000).
 pub(super) const VERSION: u32 = 1;
-/// Maximum size of an accepted client hello in bytes; a hello with a post-quantum key and a ticket has two thousand.
+/// Maximum size of an accepted client hello in bytes. One with a post-quantum key and a session ticket has about 2,000.
 const LONGEST_HELLO: usize = 32 << 10;
-/// Maximum content of a TLS record in bytes.
+/// Maximum payload of a TLS record in bytes.
 const RECORD: usize = 16 << 10;
-/// Alerts (RFC 8446 section 6).
+/// TLS alert codes (RFC 8446 section 6).
 const DECODE_ERROR: u8 = 50;
 const INTERNAL_ERROR: u8 = 80;
 
@@ -39,7 +39,7 @@ impl Refusal {
     }
 }
 
-/// Selects the TLS settings for a client. Called on the thread of the connection, once per handshake.
+/// Selection of the TLS settings for a client. Called once per handshake, on the thread of the connection.
 pub trait ChooseTls: Send + Sync {
     /// Returns the settings of the requested server; their ALPN contains only `h3`.
     ///
@@ -47,22 +47,22 @@ pub trait ChooseTls: Send + Sync {
     /// Fails if the client is rejected.
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
 
-    /// Returns whether the offers of a client hello are stored, for variables.
+    /// Returns true if the offers of the client hello must be stored, because variables use them.
     fn stores_offers(&self) -> bool;
 }
 
-/// Cipher suite of the first packets (RFC 9001 section 5.2), and the key that seals a Retry.
+/// Cipher suite of initial packets (RFC 9001 section 5.2), and the key that authenticates Retry packets.
 struct InitialSuite {
     suite: Suite,
     retry_key: aws_lc_rs::aead::LessSafeKey,
 }
 
-/// Key of Retry packets (RFC 9001 section 5.8).
+/// Fixed key of Retry packets (RFC 9001 section 5.8).
 const RETRY_KEY: [u8; 16] =
     [0xbe, 0x0c, 0x69, 0x0b, 0x9f, 0x66, 0x57, 0x5a, 0x1d, 0x76, 0x6b, 0x54, 0xe3, 0x68, 0xc8, 0x4e];
 const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
 
-/// Returns the initial keys; `None` if the cryptographic library lacks AES-128-GCM, which it does not.
+/// Returns the suite of initial packets; `None` only if the cryptographic library lacks AES-128-GCM.
 fn initial() -> Option<&'static InitialSuite> {
     static INITIAL: OnceLock<Option<InitialSuite>> = OnceLock::new();
     INITIAL
@@ -75,14 +75,14 @@ fn initial() -> Option<&'static InitialSuite> {
         .as_ref()
 }
 
-/// Start of a handshake.
+/// Cryptographic configuration of one connection: creates its TLS session.
 pub(super) struct QuicServerCrypto {
     choose: Arc<dyn ChooseTls>,
     proof: AddressProof,
 }
 
 impl QuicServerCrypto {
-    /// Creates the cryptography of one connection, whose client sets `proof`.
+    /// Creates the configuration of one connection. Its handshake sets `proof`.
     pub(super) fn new(choose: Arc<dyn ChooseTls>, proof: AddressProof) -> Self {
         Self { choose, proof }
     }
@@ -122,21 +122,21 @@ impl CryptoConfig for QuicServerCrypto {
     }
 }
 
-/// TLS session.
+/// TLS session of a QUIC connection.
 struct QuicHandshake {
     state: QuicHandshakeState,
-    /// Secrets for the derivation of the next keys (RFC 9001 section 6).
+    /// Secrets for the keys of the next key update (RFC 9001 section 6).
     next: Option<Secrets>,
-    /// Proof that is set by the handshake keys.
+    /// Flag of the address validation, set by the first packet with the handshake keys.
     proof: AddressProof,
     /// Offers of the client hello, if the service stores them.
     offer: Option<Box<ClientOffer>>,
 }
 
 enum QuicHandshakeState {
-    /// The client hello is incomplete.
+    /// The client hello is not complete yet.
     Hello { bytes: Vec<u8>, parameters: Vec<u8>, choose: Arc<dyn ChooseTls> },
-    /// A server is selected.
+    /// A server is selected, and its TLS session is running.
     Server(Box<ServerConnection>),
 }
 
@@ -166,7 +166,7 @@ impl QuicHandshake {
     }
 }
 
-/// Returns whether the first message of a handshake is complete. Fails if it is not a client hello or too long.
+/// Returns true if the client hello is complete. Fails if the message is of another type or too long.
 fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     let Some((head, rest)) = bytes.split_first_chunk::<4>() else { return Ok(false) };
     let length = usize::from(head[1]) << 16 | usize::from(head[2]) << 8 | usize::from(head[3]);
@@ -176,10 +176,10 @@ fn is_whole(bytes: &[u8]) -> Result<bool, TransportError> {
     Ok(rest.len() >= length)
 }
 
-/// Settings of the requested server, and the offers of the client hello.
+/// TLS settings of the selected server, and the offers of the client hello if they are stored.
 type SelectedTls = (Arc<rustls::ServerConfig>, Option<Box<ClientOffer>>);
 
-/// Parses a client hello with rustls in records, as on TCP, and selects the server.
+/// Parses a client hello with rustls, wrapped in records as on TCP, and selects the TLS settings.
 fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<SelectedTls, TransportError> {
     let mut acceptor = Acceptor::default();
     let mut records = Vec::with_capacity(hello.len() + 16);
@@ -218,12 +218,12 @@ fn choose(hello: &[u8], choose: &dyn ChooseTls) -> Result<SelectedTls, Transport
 impl Session for QuicHandshake {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
         let side = if side.is_client() { rustls::Side::Client } else { rustls::Side::Server };
-        // A session starts only after these keys were created.
+        // A session is started only after `CryptoConfig::initial_keys` has succeeded.
         let suite = initial().expect("the listener has created the keys").suite;
         keys(suite.keys(id, side, Version::V1))
     }
 
-    /// Returns [`TlsFacts`].
+    /// Returns [`TlsFacts`]; `None` before a server is selected.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let server = self.server()?;
         let offer = self.offer.clone();
@@ -291,12 +291,12 @@ impl Session for QuicHandshake {
         Some(KeyPair { local: Box::new(keys.local), remote: Box::new(keys.remote) })
     }
 
-    /// Only clients receive a Retry.
+    /// Never called: only clients receive Retry packets.
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
         false
     }
 
-    /// Not used.
+    /// Not supported.
     fn export_keying_material(
         &self,
         _: &mut [u8],

@@ -1,4 +1,4 @@
-//! Tokens that validate the addresses of returning clients (RFC 9000 section 8.1.3).
+//! Tokens by which returning clients validate their addresses (RFC 9000 section 8.1.3).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,21 +7,21 @@ use aws_lc_rs::{hkdf, rand};
 use quinn_proto::{TokenLog, TokenReuseError, ValidationTokenConfig};
 use zeroize::Zeroizing;
 
-/// Lifetime of a token: about as long as the address of a returning client stays the same.
+/// Lifetime of a token. Addresses of returning clients rarely change within this time.
 const LIFETIME: Duration = Duration::from_hours(24);
-/// Number of tokens sent to a client: a client uses one token per connection and gets another on each connection.
+/// Number of tokens sent per connection. A client uses one token per connection.
 const SENT: u32 = 1;
-/// Number of bits of the filter of used tokens of one lifetime, a megabyte. With half a million tokens, one token in
-/// 2,500 is wrongly treated as used, and its client waits for its handshake.
+/// Number of bits of the filter of used tokens of one lifetime (1 MB). After half a million tokens, one unused token in
+/// 2,500 is treated as used, so that its client must complete the handshake first.
 const BITS: u64 = 1 << 23;
-/// Number of bits set by each token.
+/// Number of bits that each token sets.
 const MARKS: u64 = 8;
-/// Number of set bits from which the filter is cleared and all tokens issued up to then become invalid: some 720,000
-/// tokens.
+/// Number of set bits (after about 720,000 tokens) above which the filter is cleared. All tokens issued before then
+/// become invalid.
 const FULL: u64 = BITS / 2;
 
-/// Token key and used tokens of one process. The next process cannot detect the used tokens, so it has another key and
-/// accepts none of them: each client waits for one handshake.
+/// Token key and used tokens of one process. A new process does not know the used tokens. It therefore has a new key
+/// and rejects all earlier tokens; their clients must complete the handshake first.
 #[derive(Clone)]
 pub struct QuicTokens {
     pub(super) key: Arc<hkdf::Prk>,
@@ -29,16 +29,16 @@ pub struct QuicTokens {
 }
 
 impl QuicTokens {
-    /// Creates the tokens of a new process.
+    /// Creates a token key from `secret` and random bytes, without used tokens.
     pub fn new(secret: &[u8]) -> Self {
         let mut process = Zeroizing::new([0; 32]);
-        // TLS would fail without randomness too.
+        // An error is ignored: TLS fails without random numbers as well.
         let _ = rand::fill(&mut *process);
         let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &*process).extract(secret);
         Self { key: Arc::new(key), used: Arc::default() }
     }
 
-    /// Returns quinn's configuration of the tokens.
+    /// Returns quinn's configuration of tokens.
     pub(super) fn config(&self) -> ValidationTokenConfig {
         let mut config = ValidationTokenConfig::default();
         config.lifetime(LIFETIME).sent(SENT).log(Arc::clone(&self.used) as _);
@@ -46,11 +46,11 @@ impl QuicTokens {
     }
 }
 
-/// Filter of used tokens (RFC 9000 section 8.1.4): each token validates an address once. Shared by all workers;
-/// allocated by the first token.
+/// Filter of used tokens, so that each token validates an address only once (RFC 9000 section 8.1.4). Shared by all
+/// workers; its memory is allocated at the first token.
 #[derive(Debug, Default)]
 pub(super) struct UsedTokens {
-    /// Filters of this lifetime and the previous, by the number of the lifetime modulo two.
+    /// Filters of the current and the previous lifetime, at the index of their number modulo 2.
     periods: Mutex<[Period; 2]>,
 }
 
@@ -60,15 +60,16 @@ struct Period {
     bits: Vec<u64>,
     /// Number of set bits.
     set: u64,
-    /// Time of issue of the newest used token, in seconds since the Unix epoch.
+    /// Latest time of issue of the used tokens, in seconds since the Unix epoch.
     newest: u64,
-    /// Tokens issued up to this time are invalid, because their use may have been forgotten.
+    /// Time in seconds since the Unix epoch; tokens issued until then are invalid, because the filter was cleared
+    /// since.
     forgotten: u64,
 }
 
 impl Period {
-    /// Marks a token as used. Returns whether it was marked already. The server generated the nonce randomly, so it
-    /// needs no hash.
+    /// Marks a token as used. Returns true if it was marked already. The nonce is a random number of the server, so it
+    /// is not hashed.
     fn mark(&mut self, nonce: u128) -> bool {
         self.bits.resize((BITS / 64) as usize, 0);
         let (first, apart) = (nonce as u64, (nonce >> 64) as u64 | 1);
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(numbers(77).filter(|nonce| take(*nonce, at(10))).count(), 1999);
         assert_eq!(numbers(77).filter(|nonce| take(*nonce, at(10))).count(), 0);
         assert!(take(5, at(11)) && !take(5, at(11)) && take(6, at(10)));
-        // Two lifetimes later the first tokens are unusable.
+        // After two lifetimes the first tokens are rejected.
         assert!(take(5, at(12)));
         assert!(!take(7, at(10)));
         assert!(!take(5, at(11)));

@@ -1,14 +1,14 @@
-//! New address of a client that has moved (RFC 9000 section 9), until it is validated.
+//! Byte limit for a new client address (RFC 9000 section 9) until it is validated.
 //!
 //! Any client with a connection can send a datagram with a forged source address. quinn limits the bytes sent to that
-//! address, but sends a whole datagram while any credit is left, and also probes the path MTU: 2.5 KB for 60 bytes.
-//! This module limits them to three times the received bytes (section 9.3.1).
+//! address, but sends a whole datagram while any credit is left, and probes the path MTU as well: 2.5 KB for 60 bytes.
+//! This module limits the bytes to three times the received bytes (section 9.3.1).
 
 use std::net::IpAddr;
 
 use quinn_proto::{Connection as Quic, Transmit};
 
-/// New address and the credit for bytes sent to it.
+/// New client address, and the number of bytes that may be sent to it.
 #[derive(Debug)]
 pub(super) struct UnvalidatedAddress {
     pub(super) address: IpAddr,
@@ -16,19 +16,19 @@ pub(super) struct UnvalidatedAddress {
     credit: u64,
 }
 
-/// Decision about a datagram.
+/// Decision about a datagram that quinn has created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendDecision {
     SendNow,
-    /// It is sent, and the address is validated: quinn no longer challenges it.
+    /// Send it; the address is validated, because quinn no longer challenges it.
     SendAndValidate,
-    /// It waits until more bytes have been received from the address.
+    /// Keep it until more bytes have been received from the address.
     Hold,
-    /// A path MTU probe, which may be dropped.
+    /// Drop it: it is a path MTU probe, which is optional.
     DropProbe,
 }
 
-/// Frame counters of quinn; the difference caused by a datagram shows its content.
+/// Frame counters of a quinn connection. Their change shows which frames a new datagram contains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameCounters {
     challenges: u64,
@@ -43,14 +43,14 @@ impl FrameCounters {
 }
 
 impl UnvalidatedAddress {
-    /// Adds the credit for a datagram of `length` bytes from an address that is not validated.
+    /// Adds credit for a received datagram of `length` bytes. Starts without credit if `known` is another address.
     pub(super) fn add_credit(known: Option<Self>, address: IpAddr, length: usize) -> Self {
         let credit = known.filter(|known| known.address == address).map_or(0, |known| known.credit);
         Self { address, credit: credit.saturating_add(3 * length as u64) }
     }
 
-    /// Decides about a datagram made by quinn. `before` and `after` are the counters around it; `is_open` is the state
-    /// of the connection.
+    /// Decides about a datagram that quinn has created. `before` and `after` are the frame counters around its
+    /// creation; `is_open` is false once the connection is closed.
     pub(super) fn decide(
         &mut self,
         transmit: &Transmit,
@@ -64,14 +64,14 @@ impl UnvalidatedAddress {
         if after.probes > before.probes {
             return SendDecision::DropProbe;
         }
-        // Each datagram to an unvalidated path contains a challenge, except the last datagram of a connection.
+        // Each datagram to an unvalidated address contains a challenge, except when the connection is closed.
         if is_open && after.challenges == before.challenges {
             return SendDecision::SendAndValidate;
         }
         self.charge(transmit)
     }
 
-    /// Charges a datagram to the credit of the address. It waits if the credit is too small.
+    /// Subtracts a datagram from the credit; returns [`SendDecision::Hold`] if the credit does not suffice.
     pub(super) fn charge(&mut self, transmit: &Transmit) -> SendDecision {
         match self.credit.checked_sub(transmit.size as u64) {
             Some(left) => {
@@ -103,7 +103,7 @@ mod tests {
         let mut moved = UnvalidatedAddress::add_credit(Some(moved), here, 1000);
         assert_eq!(moved.charge(&to([127, 0, 0, 2], 3100)), SendDecision::SendNow);
         assert_eq!(moved.charge(&to([127, 0, 0, 2], 1)), SendDecision::Hold);
-        // Datagrams to other addresses are free, and a new address starts without credit.
+        // Datagrams to other addresses do not use credit, and a new address starts without credit.
         assert_eq!(moved.decide(&to([127, 0, 0, 1], 1200), none, asked, true), SendDecision::SendNow);
         let mut other = UnvalidatedAddress::add_credit(
             Some(UnvalidatedAddress { credit: 9000, ..moved }),

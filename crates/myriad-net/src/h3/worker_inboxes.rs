@@ -1,7 +1,7 @@
-//! Datagrams received by another worker than the owner of their connection.
+//! Exchange of datagrams between the workers of a listener.
 //!
-//! The kernel distributes datagrams by the addresses of both sides. A client whose address changes (a phone that leaves
-//! the house, a NAT that loses its state) is then assigned to another thread.
+//! The kernel distributes datagrams to workers by the addresses of both sides. If the address of a client changes (a
+//! phone leaves a network, a NAT loses its state), its datagrams reach another worker than the owner of its connection.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,8 @@ use std::task::Waker;
 use bytes::BytesMut;
 use quinn_proto::EcnCodepoint;
 
-/// Maximum number of datagrams queued for one worker, about 6 MB; further datagrams are dropped, as the kernel would.
+/// Maximum number of datagrams queued for one worker, about 6 MB. Further datagrams are dropped, as the kernel would
+/// do.
 const MOST: usize = 4096;
 
 /// Datagram with its kernel metadata.
@@ -19,12 +20,12 @@ const MOST: usize = 4096;
 pub(super) struct Datagram {
     pub(super) bytes: BytesMut,
     pub(super) from: SocketAddr,
-    /// Destination address.
+    /// Destination address, if the kernel reports it.
     pub(super) to: Option<IpAddr>,
     pub(super) ecn: Option<EcnCodepoint>,
 }
 
-/// Inboxes through which the workers of one listener exchange datagrams.
+/// Inboxes of the workers of one listener, for datagrams received by another worker.
 #[derive(Debug)]
 pub struct WorkerInboxes {
     inboxes: Vec<Mutex<WorkerInbox>>,
@@ -37,7 +38,7 @@ struct WorkerInbox {
 }
 
 impl WorkerInboxes {
-    /// Creates inboxes for `workers` workers, at most 256.
+    /// Creates inboxes for `workers` workers; the number is limited to 1 to 256.
     pub fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self { inboxes: (0..workers.clamp(1, 256)).map(|_| Mutex::default()).collect() })
     }
@@ -52,7 +53,7 @@ impl WorkerInboxes {
         Some(inbox.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the waker for datagrams to `worker`.
+    /// Sets the waker of the task that reads the inbox of `worker`.
     pub(super) fn set_waker(&self, worker: u8, owner: &Waker) {
         if let Some(mut inbox) = self.inbox(worker)
             && inbox.owner.as_ref().is_none_or(|known| !known.will_wake(owner))
@@ -74,7 +75,7 @@ impl WorkerInboxes {
         }
     }
 
-    /// Wakes all workers.
+    /// Wakes the tasks of all workers.
     pub(super) fn wake_all(&self) {
         for inbox in &self.inboxes {
             let owner = inbox.lock().unwrap_or_else(PoisonError::into_inner).owner.clone();

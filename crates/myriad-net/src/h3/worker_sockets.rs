@@ -1,4 +1,4 @@
-//! Sockets of a listener, and the numbers of its worker and process.
+//! Parameters of a QUIC listener for one worker.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,27 +9,27 @@ use super::secret::QuicSecret;
 use super::tokens::QuicTokens;
 use super::worker_inboxes::{Datagram, WorkerInboxes};
 
-/// Sockets of a QUIC listener, as used by one worker.
+/// Identity, keys and shared state of a QUIC listener, for one worker.
 pub struct QuicWorkerSockets {
     /// Number of the listener.
     pub number: u32,
-    /// Number of the worker, less than the number of workers of the crossing.
+    /// Number of the worker, less than the number of inboxes in `crossing`.
     pub worker: u8,
     /// Number of the process, modulo 256.
     pub process: u8,
-    /// Set if no other worker reads these sockets.
+    /// True if no other worker reads these sockets.
     pub alone: bool,
     /// Keys of stateless resets and connection IDs.
     pub secret: QuicSecret,
-    /// Key of tokens, and the tokens used so far.
+    /// Key of address validation tokens, and the tokens used so far.
     pub tokens: QuicTokens,
-    /// Inboxes through which workers exchange datagrams.
+    /// Inboxes through which the workers of the listener exchange datagrams.
     pub crossing: Arc<WorkerInboxes>,
-    /// The listener's part of the relay between processes.
+    /// Registration of the listener with the relay between processes.
     pub relay: QuicListenerShare,
 }
 
-/// Part of a listener in the relay between processes.
+/// Registration of a listener with the relay between processes.
 #[derive(Clone, Debug)]
 pub struct QuicListenerShare {
     relay: Arc<QuicRelay>,
@@ -38,23 +38,24 @@ pub struct QuicListenerShare {
 }
 
 impl QuicListenerShare {
-    /// Registers the listener `name`, whose workers use `crossing`.
+    /// Registers the listener `name`; `crossing` are the inboxes of its workers.
     pub fn new(relay: &Arc<QuicRelay>, name: &str, crossing: &Arc<WorkerInboxes>) -> Self {
         let (listener, reads) = relay.listen(name, crossing);
         Self { relay: Arc::clone(relay), listener, reads }
     }
 
-    /// Returns whether this process reads the listener's sockets. Its workers are woken when it starts to.
+    /// Returns true while this process reads the listener's sockets. The workers are woken when it starts to.
     pub(super) fn reads(&self) -> bool {
         self.reads.load(Ordering::Acquire)
     }
 
-    /// Forwards a datagram to the process of its connection. Returns `false` if that process does not exist.
+    /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist.
     pub(super) fn forward(&self, owner: CidOwner, datagram: &Datagram) -> bool {
         self.relay.forward(self.listener, owner, datagram)
     }
 
-    /// Returns whether another process accepts new connections.
+    /// Returns true if another process accepts new connections of the listener, or has since this process started to
+    /// leave.
     pub(super) fn has_successor(&self) -> bool {
         self.relay.has_successor(self.listener)
     }

@@ -1,4 +1,4 @@
-//! Request body on a multiplexed connection.
+//! Request body on a multiplexed connection: pushed by the driver, read by the service.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,21 +12,21 @@ use crate::client_timeouts::{AS_MOVED, ClientTimeLimits, ClientTimeouts};
 use crate::deadline::Deadline;
 use crate::memory::BufferedBodyBytes;
 
-/// Size in bytes below which received pieces are joined: without it, a body in frames of one byte would use a hundred
+/// Size in bytes below which received pieces are joined. Without this, a body in frames of one byte would use a hundred
 /// times its length.
 const SHORT: usize = 1024;
 
-/// Request body between the driver, which pushes received pieces, and the reader.
+/// Queue of a request body between the driver, which pushes received pieces, and its reader.
 ///
-/// It buffers at most the bytes that the driver allows the client to send in advance: the driver opens the stream's
-/// window by the number of bytes returned by [`BodyFeed::take_released`].
+/// It is limited by flow control: the driver lets the client send only as many more bytes as
+/// [`BodyFeed::take_released`] returns.
 pub struct BodyFeed {
     inner: Rc<BodyFeedInner>,
 }
 
 struct BodyFeedInner {
     state: RefCell<BodyFeedState>,
-    /// Maximum size of the body in bytes (`client_max_body_size`); 0 for no limit.
+    /// `client_max_body_size` in bytes; 0 for no limit.
     limit: Cell<u64>,
     /// `client_body_timeout` and `client_min_rate`.
     terms: Cell<ClientTimeLimits>,
@@ -36,27 +36,27 @@ struct BodyFeedInner {
 #[derive(Default)]
 struct BodyFeedState {
     pieces: VecDeque<Bytes>,
-    /// Short pieces after them, joined.
+    /// Short pieces that follow `pieces`, joined.
     tail: BytesMut,
-    /// Total bytes of both.
+    /// Number of unread bytes in `pieces` and `tail`.
     held: BufferedBodyBytes,
-    /// Bytes received so far.
+    /// Total number of bytes received.
     received: u64,
-    /// Length announced by the fields.
+    /// Length announced by `Content-Length`; `None` if unknown.
     announced: Option<u64>,
     is_complete: bool,
     failed: Option<BodyError>,
     /// Time limits of waiting for the client.
     patience: ClientTimeouts,
-    /// Set while the client is waited for.
+    /// Set while the reader waits for the client.
     waiting: bool,
-    /// Bytes read, but not yet reported to the driver.
+    /// Number of bytes read or dropped, but not yet reported to the driver.
     released: usize,
-    /// Set while the client waits for `100 Continue`.
+    /// Set while the client expects `100 Continue` and none was requested.
     expects_continue: bool,
-    /// Set when the body is needed and the client waits for `100 Continue`.
+    /// Set when the driver must send `100 Continue`.
     wants_continue: bool,
-    /// Set when reading has started and the driver has not been notified.
+    /// Set when reading has started and the driver has not taken note.
     began: bool,
     reads: bool,
     reader: Option<Waker>,
@@ -78,17 +78,17 @@ impl BodyFeed {
         }
     }
 
-    /// Returns the reader.
+    /// Returns a second handle, for the reader.
     pub(crate) fn reader(&self) -> Self {
         Self { inner: Rc::clone(&self.inner) }
     }
 
-    /// Sets the waker that is called when bytes were read or `100 Continue` must be sent.
+    /// Sets the waker that runs when bytes were read, reading has started, or `100 Continue` must be sent.
     pub fn set_driver(&self, driver: &Waker) {
         self.inner.state.borrow_mut().driver = Some(driver.clone());
     }
 
-    /// Returns whether the reader still exists.
+    /// Returns true while the reader exists.
     pub fn is_wanted(&self) -> bool {
         Rc::strong_count(&self.inner) > 1
     }
@@ -117,7 +117,7 @@ impl BodyFeed {
         wake_reader(state);
     }
 
-    /// Marks the body as failed; pieces that have not been read are dropped.
+    /// Marks the body as failed and drops the unread bytes. No effect if the body was received and read completely.
     pub fn fail(&self, error: BodyError) {
         let mut state = self.inner.state.borrow_mut();
         if !state.is_complete || state.held.get() > 0 {
@@ -127,28 +127,28 @@ impl BodyFeed {
         wake_reader(state);
     }
 
-    /// Returns the number of bytes read since the last call.
+    /// Returns the number of bytes read or dropped since the last call.
     pub fn take_released(&self) -> usize {
         std::mem::take(&mut self.inner.state.borrow_mut().released)
     }
 
-    /// Returns whether `100 Continue` must be sent; `true` once.
+    /// Returns true, once, if `100 Continue` must be sent.
     pub fn take_continue(&self) -> bool {
         std::mem::take(&mut self.inner.state.borrow_mut().wants_continue)
     }
 
-    /// Returns whether reading has started; `true` once.
+    /// Returns true, once, after reading has started.
     pub fn take_reading(&self) -> bool {
         std::mem::take(&mut self.inner.state.borrow_mut().began)
     }
 
-    /// Returns whether the reader waits for the client.
+    /// Returns true if the reader waits for bytes from the client.
     pub(crate) fn is_awaited(&self) -> bool {
         let state = self.inner.state.borrow();
         state.waiting && state.held.get() == 0 && !state.is_complete
     }
 
-    /// Returns whether the client timed out.
+    /// Returns true if reading failed because the client exceeded a time limit.
     pub fn has_timed_out(&self) -> bool {
         self.inner.state.borrow().failed == Some(BodyError::Timeout)
     }
@@ -164,7 +164,7 @@ impl BodyFeed {
         self.inner.state.borrow().received
     }
 
-    /// Returns the number of bytes still to be read, if it is known.
+    /// Returns the number of bytes still to be read; `None` if unknown.
     pub(crate) fn length(&self) -> Option<u64> {
         let state = self.inner.state.borrow();
         if state.is_complete {
@@ -179,7 +179,7 @@ impl BodyFeed {
         self.inner.terms.set(terms);
     }
 
-    /// Returns whether the whole body has been received.
+    /// Returns true if the whole body was received without an error.
     pub(crate) fn is_whole(&self) -> bool {
         let state = self.inner.state.borrow();
         state.is_complete && state.failed.is_none()
@@ -189,7 +189,7 @@ impl BodyFeed {
         self.inner.state.borrow_mut().request_continue();
     }
 
-    /// Drops the received bytes.
+    /// Drops the unread bytes. Returns the error if the body has failed.
     pub(crate) fn discard(&self) -> Result<(), BodyError> {
         let mut state = self.inner.state.borrow_mut();
         state.drop_held();
@@ -208,7 +208,7 @@ impl BodyFeed {
             return Poll::Ready(Some(Err(BodyError::TooLarge)));
         }
         if state.held.get() > 0 {
-            // An origin that reads the body slowly must not count against the client.
+            // Time during which a slow origin does not read the body does not count against the client.
             state.waiting = false;
             let piece = state.pieces.pop_front().unwrap_or_else(|| state.tail.split().freeze());
             if state.patience.record_transfer(piece.len() as u64, deadline, terms.get().rate, AS_MOVED) {
@@ -234,7 +234,7 @@ impl BodyFeed {
     }
 }
 
-/// Wakes the reader after the borrow is released, because the reader may access the state immediately.
+/// Wakes the reader. The borrow is released first, because the reader may access the state immediately.
 fn wake_reader(mut state: std::cell::RefMut<'_, BodyFeedState>) {
     let reader = state.reader.take();
     drop(state);
@@ -269,7 +269,7 @@ impl BodyFeedState {
         }
     }
 
-    /// Requests `100 Continue` once the body is needed (RFC 9110 section 10.1.1).
+    /// Requests `100 Continue` from the driver, once, if the client expects it (RFC 9110 section 10.1.1).
     fn request_continue(&mut self) {
         if std::mem::take(&mut self.expects_continue) && !self.is_complete {
             self.wants_continue = true;

@@ -1,19 +1,19 @@
-//! Interim responses queued for a driver.
+//! Interim responses, passed to the driver of a multiplexed connection.
 
 use std::cell::RefCell;
 use std::task::Waker;
 
-/// Interim response, sent before the response (RFC 9110 section 15.2).
+/// Interim (1xx) response to be sent before the response (RFC 9110 section 15.2).
 pub struct Interim {
     /// Number of the request on its connection.
     pub request: u32,
-    /// Status below 200, usually 103.
+    /// Status from 100 to 199, usually 103.
     pub status: u16,
     /// Field lines, each terminated by CRLF.
     pub lines: Box<[u8]>,
 }
 
-/// Queue of interim responses for the driver of their connection.
+/// Queue of interim responses for the driver of a connection.
 #[derive(Default)]
 pub struct Interims {
     waiting: RefCell<Vec<Interim>>,
@@ -21,7 +21,7 @@ pub struct Interims {
 }
 
 impl Interims {
-    /// Sets the waker that is called for new interim responses.
+    /// Sets the waker of the driver, called for new interim responses and on eviction.
     pub fn set_driver(&self, driver: &Waker) {
         *self.driver.borrow_mut() = Some(driver.clone());
     }
@@ -32,7 +32,7 @@ impl Interims {
         self.wake_driver();
     }
 
-    /// Wakes the driver.
+    /// Wakes the driver without adding an interim response, for example on eviction.
     pub(crate) fn wake_driver(&self) {
         if let Some(driver) = &*self.driver.borrow() {
             driver.wake_by_ref();

@@ -1,12 +1,12 @@
-//! Shared parts of the drivers of multiplexed connections.
+//! Common parts of the HTTP/2 and HTTP/3 drivers.
 //!
-//! On HTTP/1 the socket belongs to one exchange at a time, which reads its body from it and writes its response to it.
-//! On a multiplexed connection the driver reads and writes for all exchanges, so
+//! On HTTP/1 one exchange at a time uses the socket directly. On a multiplexed connection the driver reads and writes for
+//! all exchanges:
 //!
-//! - the body of a request is a [`BodyFeed`]: the driver pushes pieces, the handler of the request reads them, and the bytes
-//!   read open the stream's window again;
-//! - the body of a response is an [`OutgoingBody`]: the driver takes pieces as the stream's window allows;
-//! - an interim response (103) is passed to the driver as an [`Interim`].
+//! - A request body is a [`BodyFeed`]: the driver pushes received pieces, the service reads them, and the number of bytes
+//!   read opens the stream's flow-control window again.
+//! - A response body is an [`OutgoingBody`]: the driver takes pieces as the stream's window allows.
+//! - An interim response (103) is passed to the driver as an [`Interim`].
 
 mod body_feed;
 mod interim;

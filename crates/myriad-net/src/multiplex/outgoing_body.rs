@@ -1,4 +1,4 @@
-//! Response body, taken in pieces as the stream's window allows.
+//! Response body of a multiplexed connection, read in pieces as the flow-control window allows.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,13 +14,13 @@ use crate::response_pacer::ResponsePacer;
 /// Maximum number of file bytes per read.
 const FILE_PIECE: usize = 64 * 1024;
 
-/// Minimum number of file bytes per read, even if fewer are needed.
+/// Minimum number of file bytes per read, even if fewer are requested.
 const SHORT_PIECE: usize = 4 * 1024;
 
-/// Rest of a response body.
+/// Rest of a response body that the driver has not taken.
 pub struct OutgoingBody {
     source: OutgoingSource,
-    /// Taken from the source, but delayed by the rate limit.
+    /// Piece taken from the source, held back by the rate limit.
     held: Bytes,
     pace: Option<ResponsePacer>,
     given: u64,
@@ -33,7 +33,7 @@ enum OutgoingSource {
 }
 
 impl OutgoingBody {
-    /// Creates the state of a response body; `rate` is `limit_rate`. A tunnel has no body.
+    /// Creates the rest of a whole body. `rate` is `limit_rate`. A tunnel is treated as an empty body.
     pub fn new(body: ResponseBody, rate: Option<RateLimit>) -> Self {
         let source = match body {
             ResponseBody::None | ResponseBody::Tunnel(_) => OutgoingSource::Memory(VecDeque::new()),
@@ -47,7 +47,7 @@ impl OutgoingBody {
         Self { source, held: Bytes::new(), pace: rate.map(ResponsePacer::new), given: 0 }
     }
 
-    /// Returns whether the body is known to be complete without a poll.
+    /// Returns true if the body is known to be complete. False for a stream until [`Self::poll_piece`] returns `None`.
     pub fn is_over(&self) -> bool {
         self.held.is_empty()
             && match &self.source {
@@ -57,8 +57,9 @@ impl OutgoingBody {
             }
     }
 
-    /// Returns the next piece, which is not empty; `None` once the body is complete. At most `wanted` bytes of a file
-    /// are read, or the minimum of a read, so that bytes that a client does not read are not buffered.
+    /// Returns the next piece; `None` once the body is complete. Pending if none is available or the rate limit is
+    /// reached. From files, about `wanted` bytes are read: at least `SHORT_PIECE`, at most `FILE_PIECE`. Other pieces
+    /// can be longer.
     pub fn poll_piece(
         &mut self,
         wanted: usize,
@@ -110,7 +111,7 @@ impl OutgoingSource {
 fn read(file: &OwnedFd, offset: u64, most: usize) -> Result<Bytes, BodyError> {
     let mut piece = vec![0; most];
     match rustix::io::pread(file.as_fd(), &mut piece[..], offset) {
-        // The file was truncated: the promised length cannot be sent.
+        // The file was truncated, so the announced length cannot be sent.
         Ok(0) => Err(BodyError::Aborted),
         Ok(count) => {
             piece.truncate(count);

@@ -1,4 +1,4 @@
-//! Waiting of a connection without progress: for requests, heads, and clients that read the written bytes.
+//! Deadlines of a connection without progress: for requests, request heads, and clients that do not read.
 
 use std::task::{Context, Poll};
 
@@ -9,13 +9,13 @@ use crate::client_timeouts::{AS_MOVED, ClientTimeLimits, TimeoutReason};
 use crate::h2::exchange::{ExchangeStage, Http2Exchange};
 use crate::service::Service;
 
-/// Minimum time in milliseconds to wait for the rest of an unused body before its stream is reset: a client that is
-/// about to finish it gets no reset.
+/// Time in milliseconds to wait for the rest of a discarded request body before its stream is reset. A client that
+/// finishes the body in this time gets no reset.
 const TAILS_MS: u64 = 1000;
 
 impl<S: Service> Driver<S> {
-    /// Resets the streams whose clients keep their windows closed for too long or open them too slowly. Returns whether
-    /// there were any.
+    /// Resets the streams whose clients keep their flow-control windows closed for too long or open them too slowly.
+    /// Returns true if there were any.
     pub(super) fn reset_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let mut stalled = Vec::new();
         for exchange in &mut self.exchanges {
@@ -37,7 +37,7 @@ impl<S: Service> Driver<S> {
         !stalled.is_empty()
     }
 
-    /// Reports a client that exceeded a time limit.
+    /// Reports to the service that the client exceeded a time limit.
     pub(super) fn report_timeout(&self, lapse: TimeoutReason) {
         match lapse {
             TimeoutReason::Idle => self.service.http2_failed(&self.connection, "client timed out"),
@@ -45,7 +45,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Sets the deadline and polls it, when there is no progress.
+    /// Sets the deadline for the current state and polls it. Called if no other work is possible.
     pub(super) fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<CloseReason> {
         let clock = if !self.codec.output().is_empty() {
             DeadlineKind::Sending
@@ -74,7 +74,7 @@ impl<S: Service> Driver<S> {
             return self.wait_for_client(cx);
         }
         if matches!(clock, DeadlineKind::Head(_)) && self.head_is_slow(cx) {
-            // Same as an expired deadline.
+            // Treated as an expired deadline.
         } else if self.connection.deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
@@ -100,7 +100,8 @@ impl<S: Service> Driver<S> {
         self.poll(cx)
     }
 
-    /// Returns whether a client that was waited for, and now reads `written` bytes, is too slow.
+    /// Records that the client read after a wait, by `written` bytes. Returns true if it is slower than the minimum
+    /// rate.
     pub(super) fn reads_too_slowly(&mut self, written: usize) -> bool {
         let rate = self.timeouts().min_rate;
         self.sending.record_transfer(written as u64, &self.connection.deadline, rate, &|| {
@@ -108,7 +109,7 @@ impl<S: Service> Driver<S> {
         })
     }
 
-    /// Waits for the client to read the written bytes.
+    /// Waits for the client to read the written bytes. Ready with the reason if it exceeds a time limit.
     fn wait_for_client(&mut self, cx: &Context<'_>) -> Poll<CloseReason> {
         let timeouts = self.timeouts();
         let terms = ClientTimeLimits { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
@@ -119,14 +120,15 @@ impl<S: Service> Driver<S> {
         })
     }
 
-    /// Returns whether a header block arrives too slowly; other frames received meanwhile count too.
+    /// Returns true if a header block arrives below the minimum rate. Bytes of other frames received meanwhile count as
+    /// well.
     fn head_is_slow(&mut self, cx: &Context<'_>) -> bool {
         let terms = ClientTimeLimits { silence_ms: 0, rate: self.timeouts().min_rate };
         let head = self.head.get_or_insert_default();
         head.1.poll(&head.0, terms, AS_MOVED, cx).is_ready()
     }
 
-    /// Updates the activity of the connection.
+    /// Updates the activity of the connection, which determines whether it can be evicted.
     fn update_activity(&self, clock: DeadlineKind) {
         let connection = &self.connection;
         match clock {
@@ -144,12 +146,12 @@ impl<S: Service> Driver<S> {
     fn set_deadline(&mut self, clock: DeadlineKind) {
         let limits = self.service.limits(&self.connection);
         self.connection.deadline.set(match clock {
-            // The time limit of writes is set while the client is waited for.
+            // [`Driver::wait_for_client`] sets the deadline itself.
             DeadlineKind::Off | DeadlineKind::Sending => 0,
             DeadlineKind::Tails => TAILS_MS,
             DeadlineKind::Parting => PARTING_MS,
             DeadlineKind::First | DeadlineKind::Head(_) => limits.header_timeout_ms,
-            // 0 closes immediately, because a GOAWAY was sent with the first request.
+            // 0 clears the deadline: a GOAWAY was sent with the first request already.
             DeadlineKind::Idle => limits.timeouts.keepalive_ms,
         });
         self.head = None;
@@ -164,7 +166,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Frees the memory that only a busy connection needs.
+    /// Frees memory that an idle connection does not need.
     fn free_idle_memory(&mut self) {
         self.codec.free_idle_memory();
         self.exchanges.shrink_to_fit();

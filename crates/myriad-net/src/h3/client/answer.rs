@@ -1,4 +1,4 @@
-//! Requests to the service, and its responses into streams.
+//! Calls of the service for requests, and sending of its responses on the streams.
 
 use std::task::{Context, Poll, Waker};
 
@@ -19,8 +19,8 @@ use crate::test_panic::test_panic;
 use crate::tls::TlsFacts;
 
 impl<S: Service> QuicClient<S> {
-    /// Updates the connection as seen by the service with the TLS parameters. Its client address is that of the
-    /// handshake, regardless of the address of later datagrams.
+    /// Sets the TLS properties and the early-data flag of the connection as seen by the service. The client address
+    /// stays that of the handshake, even if later datagrams come from another address.
     pub(super) fn update_connection(&mut self) {
         let facts = |client: &Self| {
             let facts = client.quic.crypto_session().handshake_data();
@@ -34,7 +34,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Passes a request to the service; its head is in the shared head.
+    /// Passes a request to the service. Its head is in `around.head`.
     pub(super) fn request(
         &mut self,
         id: StreamId,
@@ -79,7 +79,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Creates the feed of an incomplete body.
+    /// Creates the feed of a request body that is not complete. Returns its reader.
     fn feed(&mut self, id: StreamId, around: &HubContext<'_, S>) -> BodyFeed {
         let expects = around.head.known(Known::Expect);
         let expects = expects.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
@@ -94,7 +94,7 @@ impl<S: Service> QuicClient<S> {
         reader
     }
 
-    /// Returns the waker of a stream.
+    /// Returns the waker of a stream, created on first use.
     fn waker(&mut self, id: StreamId, around: &HubContext<'_, S>) -> Waker {
         let wake = self.wake(Some(id));
         match self.streams.get_mut(&id) {
@@ -103,7 +103,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Starts to send the response.
+    /// Starts to send a response; resets the stream for status 444 and tunnels.
     fn respond(
         &mut self,
         id: StreamId,
@@ -127,7 +127,7 @@ impl<S: Service> QuicClient<S> {
         self.advance(id, around);
     }
 
-    /// Advances a request as far as possible without waiting.
+    /// Advances a request as far as possible: polls its response future or sends more of its response.
     pub(super) fn advance(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match &mut stream.work {
@@ -163,7 +163,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Finishes a response.
+    /// Reports the end of a response to the service, resets the stream if it is incomplete, and stops reading the
+    /// request.
     fn finish_response(&mut self, id: StreamId, ended: ResponseEnd, around: &mut HubContext<'_, S>) {
         self.active = around.now;
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -195,7 +196,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Discards further data of the client (RFC 9114 section 4.1).
+    /// Asks the client to stop sending the rest of the request (RFC 9114 section 4.1).
     fn stop_receiving(&mut self, id: StreamId) {
         if self.stop_reading(id) {
             let _ = self.quic.recv_stream(id).stop(code_number(Http3ErrorCode::NoError));
@@ -203,8 +204,8 @@ impl<S: Service> QuicClient<S> {
         self.remove_if_over(id);
     }
 
-    /// Rejects a request received after the GOAWAY or from an unvalidated address; the client may retry it elsewhere.
-    /// Some requests were in transit; a client that continues to send them is closed.
+    /// Rejects a request that arrived after the GOAWAY or from a changed address; the client may retry it on another
+    /// connection. Some such requests can be in transit; too many close the connection.
     pub(super) fn reject(&mut self, id: StreamId, around: &HubContext<'_, S>) {
         self.peer.fields().cancel(quinn_proto::VarInt::from(id).into_inner());
         let _ = self.quic.recv_stream(id).stop(code_number(Http3ErrorCode::RequestRejected));
@@ -214,14 +215,14 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Handles a response cancelled by the client.
+    /// Handles the client's cancellation of a response (STOP_SENDING).
     pub(super) fn on_response_cancelled(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         self.abort_stream(id, around);
         let _ = self.quic.send_stream(id).reset(code_number(Http3ErrorCode::RequestCancelled));
         self.stop_receiving(id);
     }
 
-    /// Drops the work for a stream; an unfinished response is logged as aborted.
+    /// Drops the work for a stream. An unfinished response is reported as aborted; too many close the connection.
     pub(super) fn abort_stream(&mut self, id: StreamId, around: &HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(feed) = &stream.feed {
@@ -251,7 +252,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Updates the window by the body bytes read, and sends `100 Continue` if required.
+    /// Releases buffer space for the body bytes that the service has read, and sends `100 Continue` if required.
     pub(super) fn take_released(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(feed) = &stream.feed else { return };
@@ -261,7 +262,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Sends the interim responses of pending requests.
+    /// Sends queued interim responses. Those of requests that already have a response are dropped.
     pub(super) fn send_interims(&mut self) {
         for interim in self.connection.multiplex().take() {
             let of = |stream: &super::RequestStream<S::ExchangeState>| {

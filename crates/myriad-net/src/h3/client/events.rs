@@ -1,4 +1,4 @@
-//! Events of QUIC.
+//! Handling of the events that QUIC reports for a connection.
 
 use quinn_proto::{ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
 
@@ -37,7 +37,7 @@ impl<S: Service> QuicClient<S> {
         self.connection.early.set(false);
         self.active = around.now;
         if self.epoch != deadline::epoch() {
-            // A reload happened during the handshake, when no GOAWAY could be sent.
+            // A reload during the handshake: no GOAWAY could be sent then.
             self.go_away(around.now);
         }
         let held = self.streams.iter().filter(|(_, stream)| matches!(stream.work, RequestState::Held(_)));
@@ -92,7 +92,7 @@ impl<S: Service> QuicClient<S> {
         self.read(id, around);
     }
 
-    /// Handles a wake: advances the exchange of `stream`, or handles an event of the connection.
+    /// Handles a wake: of the exchange on `stream`, or for `None` of the connection (eviction or interim responses).
     pub(in super::super) fn on_wake(&mut self, stream: Option<StreamId>, around: &mut HubContext<'_, S>) {
         match stream {
             None if self.connection.is_evicted() => self.evict(around.now),

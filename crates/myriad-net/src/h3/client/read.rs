@@ -1,4 +1,4 @@
-//! Reading of streams.
+//! Reading of the client's streams: requests, and unidirectional control and QPACK streams.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ enum StreamData {
 }
 
 impl<S: Service> QuicClient<S> {
-    /// Takes the next bytes of a stream, in order, up to `most`.
+    /// Takes the next bytes of a stream, in order, at most `most`.
     fn take_up_to(&mut self, id: StreamId, most: usize) -> StreamData {
         let mut stream = self.quic.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return StreamData::Nothing };
@@ -33,12 +33,12 @@ impl<S: Service> QuicClient<S> {
             Err(ReadError::Blocked) => StreamData::Nothing,
             Err(ReadError::Reset(_)) => StreamData::Reset,
         };
-        // The caller sends pending frames anyway.
+        // The result is ignored: the caller sends pending QUIC frames anyway.
         let _ = chunks.finalize();
         taken
     }
 
-    /// Takes the next bytes of a request stream and stores the state of the client's side.
+    /// Takes the next bytes of a request stream. Records the end or reset of the client's side.
     fn take(&mut self, id: StreamId) -> StreamData {
         self.take_some(id, usize::MAX)
     }
@@ -61,13 +61,13 @@ impl<S: Service> QuicClient<S> {
         taken
     }
 
-    /// Returns whether the client has reset a stream that is not being read; bytes remain in the stream and use its
-    /// window.
+    /// Returns true if the client has reset a stream that is not being read. Takes no bytes from the stream, so that
+    /// they keep using its window.
     fn is_reset(&mut self, id: StreamId) -> bool {
         matches!(self.take_some(id, 0), StreamData::Reset)
     }
 
-    /// Reads a unidirectional stream.
+    /// Reads a unidirectional stream. Closes the connection if a critical stream ends or is malformed.
     pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         loop {
             let taken = self.take_up_to(id, usize::MAX);
@@ -111,7 +111,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Continues requests whose QPACK table entries have arrived.
+    /// Continues requests that waited for QPACK table entries which have arrived.
     fn resume_unblocked(&mut self, around: &mut HubContext<'_, S>) {
         if !self.peer.fields().has_blocked() {
             return;
@@ -127,7 +127,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Reads a request stream as far as data is available and its body is needed.
+    /// Reads a request stream until no data is available or the buffer of its body is full.
     pub(super) fn read(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
             if matches!(&stream.work, RequestState::Held(held) if held.until == DelayReason::Handshake) {
@@ -168,7 +168,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Handles the end of the handshake: passes on the request that waited for it, unless another reason remains.
+    /// Passes a request that waited for the end of the handshake to the service, unless there is another reason to
+    /// delay it.
     fn release_after_handshake(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get(&id) else { return };
         let RequestState::Held(held) = &stream.work else { return };
@@ -186,7 +187,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Passes a delayed request to the service.
+    /// Passes a delayed request to the service; does nothing for other requests.
     pub(super) fn release(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         match std::mem::replace(&mut stream.work, RequestState::Reading) {
@@ -204,7 +205,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Parses the bytes taken from a stream. Breaks if no more may be read for now.
+    /// Parses the bytes taken from a stream. Returns `Break` if the stream must not be read further for now.
     fn interpret(
         &mut self,
         id: StreamId,
@@ -263,7 +264,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Returns the reason to delay a request; `None` if it can be passed to the service.
+    /// Returns the reason to delay a request; `None` if it can be passed to the service now.
     fn reason_to_hold(
         &mut self,
         id: StreamId,
@@ -281,7 +282,7 @@ impl<S: Service> QuicClient<S> {
         (announced.is_none() && !self.is_complete(id)).then_some(DelayReason::End)
     }
 
-    /// Returns whether the client has sent the whole request; unread bytes are retained.
+    /// Returns true if the client has sent the whole request. Bytes taken from the stream for this are kept.
     pub(super) fn is_complete(&mut self, id: StreamId) -> bool {
         match self.streams.get(&id) {
             Some(stream) if !stream.receiving => return stream.reader.finish().is_ok(),
@@ -292,7 +293,7 @@ impl<S: Service> QuicClient<S> {
             StreamData::Bytes(bytes) => self.append_body(id, bytes),
             StreamData::End => {
                 if let Some(stream) = self.streams.get_mut(&id) {
-                    // A truncated frame is handled by later reads.
+                    // A truncated frame is reported by a later read.
                     stream.receiving = stream.reader.finish().is_err();
                     return !stream.receiving;
                 }
@@ -317,7 +318,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Stops reading a stream. Returns whether more data was expected.
+    /// Stops reading a stream. Returns true if it was still being read.
     pub(super) fn stop_reading(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get_mut(&id) else { return false };
         let was_receiving = std::mem::replace(&mut stream.receiving, false);
@@ -327,8 +328,8 @@ impl<S: Service> QuicClient<S> {
         was_receiving
     }
 
-    /// Handles a reset of the client's side: its request is incomplete. A response in progress continues unless the
-    /// client cancels it too.
+    /// Handles a reset of the client's side, so that its request is incomplete. A response in progress continues unless
+    /// the client cancels it as well.
     pub(super) fn on_reset(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         self.stop_reading(id);
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -342,7 +343,7 @@ impl<S: Service> QuicClient<S> {
         self.remove_if_over(id);
     }
 
-    /// Handles a request that exceeded its time limit.
+    /// Aborts a request whose head exceeded its time limit.
     pub(super) fn on_head_timeout(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         let reason = "client timed out";
         self.fail(
@@ -352,8 +353,8 @@ impl<S: Service> QuicClient<S> {
         );
     }
 
-    /// Rejects a body whose length differs from the announced length, or with malformed trailers, with a status if no
-    /// part of the response has been sent (RFC 9114 section 4.1.2). Returns whether it did.
+    /// Fails a body with a wrong length or malformed trailers, so that the service can respond with an error status
+    /// (RFC 9114 section 4.1.2). Returns false if the error is of another kind or the response has started.
     fn refuse_body(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) -> bool {
         if error.code != Http3ErrorCode::Message {
             return false;
@@ -368,7 +369,8 @@ impl<S: Service> QuicClient<S> {
         true
     }
 
-    /// Handles a protocol violation of the client.
+    /// Handles a protocol violation of the client: closes the connection or aborts the stream, by the scope of the
+    /// error.
     fn fail(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) {
         if error.scope == ErrorScope::Connection {
             return self.close_with_error(error.code, error.reason, around);
@@ -385,7 +387,8 @@ impl<S: Service> QuicClient<S> {
     }
 }
 
-/// Returns whether the method is safe (RFC 8470 section 4, RFC 9110 section 9.2.1).
+/// Returns true if the method may be processed before the handshake is complete (RFC 8470 section 4, RFC 9110 section
+/// 9.2.1).
 fn is_safe(head: &RequestHead) -> bool {
     matches!(head.method(), Method::Get | Method::Head | Method::Options)
 }
@@ -394,10 +397,11 @@ pub(super) fn code_number(code: Http3ErrorCode) -> VarInt {
     VarInt::from_u64(code.number()).unwrap_or(VarInt::MAX)
 }
 
-/// Sets the priority of a response by its urgency (RFC 9218 section 10).
+/// Sets the priority of a response from its urgency (RFC 9218 section 10).
 fn prioritise(quic: &mut quinn_proto::Connection, stream: u64, urgency: u8) {
     if let Ok(id) = VarInt::from_u64(stream) {
-        // The stream may be finished or not open yet; in the second case its own field takes precedence.
+        // Fails if the stream is finished or not open yet. In the second case the `priority` field of its request
+        // applies.
         let _ = quic.send_stream(StreamId::from(id)).set_priority(3 - i32::from(urgency));
     }
 }

@@ -1,4 +1,4 @@
-//! Timers of a connection and the actions when they expire.
+//! Timers of a QUIC connection and the actions when they expire.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use super::{HubContext, QuicClient};
 use crate::h3::request::{RequestState, RequestStream};
 use crate::service::{HandshakeFailure, Service};
 
-/// Time that a request whose method usually has no body waits for its end; after that it counts as a request with a
-/// body.
+/// Maximum time that a request waits for the end of its stream if its method usually has no body. After that it is
+/// passed to the service as a request with a body.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 
 impl<S: Service> QuicClient<S> {
-    /// Returns the time of the next timer.
+    /// Returns the time at which [`Self::tick`] must be called next; `None` if no timer is set.
     pub(in crate::h3) fn wake_at(&mut self) -> Option<Instant> {
         let own = self.next_own_timer();
         match (self.quic.poll_timeout(), own) {
@@ -42,7 +42,7 @@ impl<S: Service> QuicClient<S> {
         Some(self.looked + interval)
     }
 
-    /// Runs the expired timers, if any.
+    /// Runs the timers of QUIC and of this connection that have expired.
     pub(in crate::h3) fn tick(&mut self, around: &mut HubContext<'_, S>) {
         let now = around.now;
         if self.quic.poll_timeout().is_some_and(|at| at <= now) {
@@ -66,13 +66,13 @@ impl<S: Service> QuicClient<S> {
                 .values()
                 .any(|stream| matches!(stream.work, RequestState::Waiting(_) | RequestState::Sending(_)))
             {
-                // A slow response must not look like a lost connection.
+                // Keeps the connection alive during a slow response.
                 self.quic.ping();
             }
         }
     }
 
-    /// Passes on the requests whose waiting time is over.
+    /// Passes on the requests that have waited for the end of their stream for [`END_PATIENCE`].
     fn release_held(&mut self, around: &mut HubContext<'_, S>) {
         let is_due = |stream: &RequestStream<S::ExchangeState>| {
             stream.awaits_stream_end() && stream.opened + END_PATIENCE <= around.now
@@ -86,7 +86,7 @@ impl<S: Service> QuicClient<S> {
         self.held_until = held.map(|stream| stream.opened + END_PATIENCE).min();
     }
 
-    /// Schedules the release of a request that waits for its end and whose stream was opened at `opened`.
+    /// Schedules the release of a request that waits for the end of its stream, which was opened at `opened`.
     pub(super) fn schedule_release(&mut self, opened: Instant) {
         let until = opened + END_PATIENCE;
         self.held_until = Some(self.held_until.map_or(until, |known| known.min(until)));
