@@ -1,4 +1,4 @@
-//! Thread-local pool of response heads, which retains their memory between exchanges.
+//! Thread-local pool of response heads: their memory is reused for later responses.
 
 use std::cell::RefCell;
 
@@ -6,19 +6,19 @@ use myriad_http::ResponseHead;
 
 /// Maximum number of pooled heads per thread.
 const MAX_POOLED: usize = 64;
-/// Maximum size of a pooled head, in bytes of its fields.
+/// Maximum size of a pooled head in bytes of its fields and reason phrase.
 const MAX_HEAD_BYTES: usize = 8 * 1024;
 
 thread_local! {
     static HEADS: RefCell<Vec<ResponseHead>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns an empty head.
+/// Returns an empty head, from the pool if one is available.
 pub(crate) fn take() -> ResponseHead {
     HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| ResponseHead::new(0))
 }
 
-/// Returns an unused head to the pool.
+/// Clears a head and returns it to the pool, unless the head is large or the pool is full.
 pub fn give_head(mut head: ResponseHead) {
     if head.fields.size() + head.reason.len() > MAX_HEAD_BYTES {
         return;

@@ -2,29 +2,29 @@
 //!
 //! ```text
 //! checking --consecutive passes--> healthy --consecutive fails--> unhealthy
-//!     '------consecutive fails---------------------------------^  '--consecutive passes--> healthy
+//! '------consecutive fails---------------------------------^  '--consecutive passes--> healthy
 //! ```
 
 use myriad_conf::settings::HealthCheck;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Parameters of an active health check of a group. Times are in milliseconds.
+/// Parameters of an active health check of the peers of a group. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRules {
     /// Name that identifies the check in its group, also after a reload.
     pub name: String,
-    /// Pause between two checks of a peer.
+    /// Pause between two probes of a peer.
     pub interval_ms: u64,
     /// Maximum random addition to a pause.
     pub jitter_ms: u64,
-    /// Number of consecutive failures that make a peer unhealthy, at least 1.
+    /// Number of consecutive failed probes that make a peer unhealthy, at least 1.
     pub fails: u32,
-    /// Number of consecutive passes that make a peer healthy, at least 1.
+    /// Number of consecutive passed probes that make a peer healthy, at least 1.
     pub passes: u32,
-    /// A new peer gets no requests before it has passed the check.
+    /// True if a new peer gets no requests before it has passed the check.
     pub mandatory: bool,
-    /// After a reload, `mandatory` does not apply to peers that were healthy before.
+    /// True if `mandatory` does not apply after a reload to peers that were healthy before.
     pub persistent: bool,
     /// Port of the check, if it differs from that of requests.
     pub port: Option<u16>,
@@ -46,21 +46,21 @@ impl CheckRules {
     }
 }
 
-/// Result of a check of a peer; the worst of all checks applies.
+/// State of a peer in a check, ascending by severity: with several checks, the worst applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HealthVerdict {
     /// The peer may get requests.
     Healthy,
-    /// The peer must pass first (`mandatory`).
+    /// The peer gets no requests before it has passed the check (`mandatory`).
     Checking,
-    /// The peer has failed.
+    /// The peer has failed the check.
     Unhealthy,
 }
 
-/// Effect of a result.
+/// Effect of the result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckOutcome {
-    /// A newer configuration checks the peer: the result is ignored.
+    /// A newer configuration checks the peer; the result is ignored.
     Superseded,
     /// The state is unchanged.
     Same,
@@ -68,17 +68,17 @@ pub(crate) enum CheckOutcome {
     Changed(HealthVerdict),
 }
 
-/// States of all checks of a peer, which persist over reloads.
+/// States of all checks of a peer, retained over reloads.
 #[derive(Debug, Default)]
 pub(crate) struct PeerHealth {
-    /// Worst state, readable without the lock.
+    /// Worst state of all checks as a number, readable without the lock.
     worst: AtomicU8,
     state: Mutex<CheckStates>,
 }
 
 #[derive(Debug, Default)]
 struct CheckStates {
-    /// Number of the roster that owns the checks; 0 before the first.
+    /// Number of the roster (the peers of a group in one configuration) that owns the checks; 0 before the first.
     owner: u64,
     checks: Vec<Check>,
     counts: CheckCounts,
@@ -87,13 +87,13 @@ struct CheckStates {
 /// Counters of the checks of a peer, named as in NGINX Plus's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Number of checks with a result.
+    /// Number of probes with a result.
     pub checks: u64,
-    /// Number of failed checks.
+    /// Number of failed probes.
     pub fails: u64,
-    /// Number of times the peer became unhealthy.
+    /// Number of times a check changed to unhealthy.
     pub unhealthy: u64,
-    /// Result of the last check; `None` before the first.
+    /// Result of the last probe; `None` before the first.
     pub last_passed: Option<bool>,
 }
 
@@ -120,8 +120,9 @@ impl PeerHealth {
         self.worst.load(Relaxed) != 0
     }
 
-    /// Makes the roster `owner` the owner of the checks, unless a newer roster owns them. As in nginx, a check of the
-    /// same name retains its state, except for `mandatory`.
+    /// Makes the roster with the number `owner` the owner of the checks, unless it or a newer roster already owns them.
+    /// A check of the same name retains its state; but as in nginx, a healthy peer must pass a `mandatory` check again
+    /// unless it is `persistent`.
     pub(crate) fn take_over(&self, owner: u64, rules: &[CheckRules]) {
         let mut state = self.lock();
         if owner <= state.owner {
@@ -144,12 +145,12 @@ impl PeerHealth {
         self.update_worst(&state);
     }
 
-    /// Returns whether a newer roster owns the checks.
+    /// Returns whether a newer roster than `owner` owns the checks.
     pub(crate) fn is_superseded(&self, owner: u64) -> bool {
         self.lock().owner > owner
     }
 
-    /// Records the result of a check of a roster.
+    /// Records the result of a probe for the check `rules` of the roster `owner`.
     pub(crate) fn record(&self, owner: u64, rules: &CheckRules, passed: bool) -> CheckOutcome {
         let mut state = self.lock();
         if state.owner != owner {
@@ -181,7 +182,7 @@ impl PeerHealth {
         CheckOutcome::Changed(next)
     }
 
-    /// Returns the counters.
+    /// Returns the counters of all checks of the peer.
     pub(crate) fn counts(&self) -> CheckCounts {
         self.lock().counts
     }

@@ -16,11 +16,11 @@ use crate::link::{Link, ReturnPool};
 use crate::piece_queue::PieceQueue;
 use crate::response::Trailers;
 
-/// Maximum number of interim responses before the final response. No application needs more, and each restarts the read
-/// timeout.
+/// Maximum number of interim responses before the final response. Each restarts the read timeout, so without a limit
+/// they would delay the final response indefinitely.
 const MAX_INTERIM: usize = 32;
 
-/// Response head, with the state of the connection after it.
+/// Response head, with the use of the connection after it.
 pub(crate) enum HttpResponseHead {
     /// A body follows.
     Body(ResponseHead, Http),
@@ -28,7 +28,8 @@ pub(crate) enum HttpResponseHead {
     Upgraded(ResponseHead),
 }
 
-/// Reads the head of the final response; interim responses (RFC 9110 §15.2) are passed to the observer.
+/// Reads the head of the final response; interim responses (RFC 9110 §15.2) are passed to the observer. `upgrade` is
+/// the request's `Upgrade` field; empty if it has none, so that 101 is an error.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -87,7 +88,7 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Returns whether a 101 response names protocols, and only those that were requested (RFC 9110 §7.8).
+/// Returns whether a 101 response names protocols, all of which were requested (RFC 9110 §7.8).
 fn is_requested_upgrade(head: &ResponseHead, asked: &[u8]) -> bool {
     let members = |value| list_members(value).filter(|name| !name.is_empty());
     let is_asked = |name: &[u8]| members(asked).any(|other| other.eq_ignore_ascii_case(name));
@@ -137,11 +138,11 @@ enum Framing {
     UntilClose,
 }
 
-/// Body framed according to its head (RFC 9112 §6.3).
+/// Decoder of a body that is framed according to its head (RFC 9112 §6.3).
 pub(crate) struct Http {
     framing: Framing,
     surplus: bool,
-    /// Receiver of the trailer section, which only exists for a chunked body.
+    /// Receives the trailer section; `None` unless the body is chunked.
     pub(crate) trailers: Option<Trailers>,
 }
 

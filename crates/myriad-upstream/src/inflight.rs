@@ -1,5 +1,5 @@
-//! Age of the active requests of a peer (`least_time ... inflight`). It detects a peer that hangs, for which no
-//! response times can be recorded.
+//! Age of the active requests of a peer (`least_time ... inflight`). A peer that hangs completes no requests, so only
+//! their age shows that it is slow.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Statistics of the active requests of a peer; unused without `inflight`.
 #[derive(Debug, Default)]
 pub(crate) struct Inflight {
-    /// Average age, readable without the lock; 0 without active requests.
+    /// Copy of `average_ms` that is readable without the lock; 0 without active requests.
     shown_ms: AtomicU32,
     stats: Mutex<InflightStats>,
 }
@@ -15,13 +15,13 @@ pub(crate) struct Inflight {
 #[derive(Debug, Default)]
 struct InflightStats {
     count: u64,
-    /// Sum of the start times, from which the mean age follows at any time.
+    /// Sum of the start times in the units of `clock::now`, from which the mean age follows at any time.
     begun_ms: u64,
-    /// Moving average of the mean ages at each choice, in milliseconds.
+    /// Moving average, in milliseconds, of the mean ages sampled at each choice of a peer.
     average_ms: u32,
 }
 
-/// Returns the next moving average: each value has a weight of one twentieth; the first value is used as it is.
+/// Returns the next moving average: `ms` has a weight of one twentieth; with `before` 0, it is the average. At least 1.
 pub(crate) fn averaged(before: u32, ms: u64) -> u32 {
     let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
     match before {
@@ -47,7 +47,7 @@ impl Inflight {
         self.show(&known);
     }
 
-    /// Records the current age of the requests when a choice is made.
+    /// Adds the current mean age of the requests to the moving average; no effect without requests.
     pub(crate) fn sample(&self, now: u64) {
         let mut known = self.lock();
         if let Some(begun) = known.begun_ms.checked_div(known.count) {

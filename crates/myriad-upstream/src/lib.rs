@@ -1,13 +1,13 @@
-//! Origins: peers, pools and retries; clients for FastCGI, HTTP/1, HTTP/2, memcached, and protocols with a CGI head as
-//! the response (SCGI, uwsgi).
+//! Requests to origins: peers, connection pools and retries; clients for FastCGI, HTTP/1, HTTP/2, memcached, and
+//! protocols whose response has a CGI head (SCGI, uwsgi).
 //!
 //! A [`Group`] is an nginx `upstream`: peers, a balancing algorithm, and the health of the peers. [`Group::fetch`]
-//! sends an [`OriginRequest`] to the chosen peer, retries with the next peer according to [`OriginRequest::retry`], and
-//! returns the head with a body that is read from the origin only as fast as the consumer reads it. The request body is
-//! sent while the response is received: polling either drives both. An exchange spawns no task, and at most one piece
-//! is buffered in each direction. Each HTTP/2 connection has a separate task.
+//! sends an [`OriginRequest`] to a peer, retries with other peers according to [`OriginRequest::retry`], and returns
+//! the head with a body that is read from the origin only as fast as the consumer reads it. The request body is sent
+//! while the response is read: polling the response drives both. An exchange spawns no task and buffers at most one
+//! piece in each direction. Each HTTP/2 connection has its own task.
 //!
-//! Everything runs on the current-thread tokio runtime of the worker, with I/O and time enabled, and stays on that
+//! Everything runs on the current-thread Tokio runtime of a worker, with I/O and time enabled, and stays on that
 //! thread. Workers share the health of peers and the idle FastCGI connections through `Arc`. Both are stored by name in
 //! a [`PeerStates`], which persists over reloads.
 

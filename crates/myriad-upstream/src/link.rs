@@ -1,4 +1,5 @@
-//! Single exchange on a connection: sends and reads concurrently, and returns the connection to its pool afterwards.
+//! Single exchange over a connection without multiplexing: sends and reads concurrently, and returns the connection to
+//! its pool afterwards.
 
 use std::cell::RefCell;
 use std::io;
@@ -22,18 +23,18 @@ use crate::stream::CountedStream;
 use crate::timer::ProgressTimeout;
 use crate::upload::{Upload, UploadError};
 
-/// Number of bytes per read.
+/// Capacity reserved for a read in bytes.
 const READ_SIZE: usize = 32 * 1024;
 
 thread_local! {
-    /// Buffer of a finished exchange.
+    /// Read buffer of the last finished exchange.
     ///
-    /// If no other reference to the buffer exists, the next exchange reuses it from the start: nothing is allocated,
-    /// and the buffer remains in the CPU cache. Otherwise the next exchange gets a new buffer.
+    /// The next exchange reuses its memory if no other reference to it exists: nothing is allocated, and the memory is
+    /// still in the CPU cache. Otherwise a new buffer is allocated.
     static SPARE: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Minimum free space for a read in bytes; with less, the buffer is replaced.
+/// Minimum free space in bytes for a read; with less, the buffer is extended or replaced.
 const MIN_READ_SPACE: usize = 4 * 1024;
 
 //   Going ──▶ Done
@@ -45,18 +46,18 @@ enum SendState {
     Broken(io::Error),
 }
 
-/// Pool for a connection after its exchange.
+/// Pool that gets a connection after its exchange.
 #[derive(Clone, Debug)]
 pub(crate) enum ReturnPool {
     /// No pool: the connection is closed.
     NoPool,
-    /// Pool of the process.
+    /// Pool of the peer, shared by all workers.
     FastCgi(KeepAlive),
     /// Pool of this worker.
     Http(HttpPool, KeepAlive),
 }
 
-/// Connection with the state of a request and its response.
+/// Connection with the state of its current request and response.
 pub(crate) struct Link {
     pub(crate) pooled: Pooled<CountedStream>,
     pub(crate) upload: Upload,
@@ -71,7 +72,7 @@ pub(crate) struct Link {
     sending: SendState,
     received: u64,
     fatal_errors: FatalErrors,
-    /// Bytes that were read but not consumed.
+    /// Bytes that were read but not decoded yet.
     pub(crate) input: BytesMut,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct LinkParts {
 }
 
 impl Link {
-    /// Creates a boxed link, because it is large and is moved often.
+    /// Creates a link; boxed, because it is large and is moved often.
     pub(crate) fn new(parts: LinkParts) -> Box<Self> {
         Box::new(Self {
             pooled: parts.pooled,
@@ -108,10 +109,11 @@ impl Link {
         })
     }
 
-    /// Continues to send the request, then reads more input; 0 means the end of the stream.
+    /// Continues to send the request, then reads more bytes into `input`. Returns the number of bytes; 0 at the end of
+    /// the stream.
     ///
-    /// A peer may respond and stop reading before it has read the whole request. Sending therefore never blocks
-    /// reading, and as in nginx, the read timeout only runs once the request is sent.
+    /// A peer may respond and stop reading before it has read the whole request. Reading therefore does not wait for
+    /// sending to complete, and as in nginx, the read timeout only runs once the request is sent.
     pub(crate) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -136,8 +138,8 @@ impl Link {
         }
     }
 
-    /// Reads the available bytes. The buffer is allocated when the stream is readable: a request that waits for its
-    /// origin has no buffer, so active exchanges find their buffer in the CPU cache.
+    /// Reads the available bytes. A buffer is only allocated once the stream is readable, so that waiting requests need
+    /// none and the same memory, still in the CPU cache, serves one exchange after another.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let stream = &mut self.pooled.connection.stream;
         if self.input.capacity() - self.input.len() < MIN_READ_SPACE {
@@ -168,7 +170,7 @@ impl Link {
         Ok(())
     }
 
-    /// Returns the error for a failed read. If sending failed first, that error is returned.
+    /// Returns the error for a failed read: that of sending if it failed first.
     fn read_failure(&self, error: &io::Error, phase: Phase) -> OriginError {
         match &self.sending {
             SendState::Broken(first) => OriginError::io("writev", first, Phase::Sending),
@@ -176,7 +178,7 @@ impl Link {
         }
     }
 
-    /// Returns the error for a premature end of the stream.
+    /// Returns the error for a premature end of the stream: that of sending if it failed first.
     pub(crate) fn closed(&self, phase: Phase) -> OriginError {
         match &self.sending {
             SendState::Broken(first) => OriginError::io("writev", first, Phase::Sending),
@@ -185,14 +187,16 @@ impl Link {
         }
     }
 
-    /// Returns whether nothing was received on a reused connection: the peer had closed it before the request arrived.
+    /// Returns whether a reused connection failed before any byte was received: the peer had probably closed it before
+    /// the request arrived.
     pub(crate) fn is_stale(&self, error: &OriginError) -> bool {
         self.pooled.requests > 0
             && self.received == 0
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
     }
 
-    /// Handles output of the application on stderr: logs it and searches it for a fatal error.
+    /// Handles output of the application on stderr: passes it to the observer, and records a fatal error if it contains
+    /// one.
     pub(crate) fn stderr(&mut self, text: &[u8]) {
         if self.fatal_errors.push(text) || self.is_invalidated_by(text) {
             self.log.fatal();
@@ -202,7 +206,7 @@ impl Link {
         }
     }
 
-    /// Returns whether output on stderr invalidates the response.
+    /// Returns whether output on stderr makes the response invalid (`fastcgi_catch_stderr`).
     pub(crate) fn is_invalidated_by(&self, text: &[u8]) -> bool {
         self.observer.as_ref().is_some_and(|observer| observer.invalidates(text))
     }
@@ -213,15 +217,15 @@ impl Link {
         }
     }
 
-    /// Passes an interim response to the observer, except 100, which concerns only this client and was not requested by
-    /// it.
+    /// Passes an interim response to the observer, except 100, which Myriad does not request.
     pub(crate) fn interim(&self, head: &ResponseHead) {
         if let Some(observer) = self.observer.as_ref().filter(|_| head.status != 100) {
             observer.interim(head);
         }
     }
 
-    /// Handles the end of the response: stores the connection for reuse if possible, otherwise closes it.
+    /// Handles the complete end of the response: returns the connection to its pool if it can be reused, otherwise
+    /// closes it.
     pub(crate) fn release(self: Box<Self>) {
         let Self { mut pooled, active, return_pool: home, identity, sending, input, .. } = *self;
         pooled.requests += 1;
@@ -250,7 +254,7 @@ impl Link {
         }
     }
 
-    /// Returns the bare connection for another protocol; the peer counts it as active until it is closed.
+    /// Returns the connection for another protocol. The peer counts it as an active request until it is closed.
     pub(crate) fn into_upgraded(self: Box<Self>) -> Upgraded {
         let Self { pooled, active, input, .. } = *self;
         Upgraded { leftover: input.freeze(), stream: UpgradedStream::new(pooled.connection, active) }

@@ -1,11 +1,11 @@
-//! Client of memcached's text protocol (`doc/protocol.txt` of memcached): a request is a `get`, and the value is the
-//! body of the response.
+//! Client of memcached's text protocol (`doc/protocol.txt` of memcached). A request is a `get`; the value is the body
+//! of the response.
 //!
 //! ```text
 //! get KEY                    -> VALUE KEY FLAGS LENGTH   200, and LENGTH bytes
-//!                               ...
-//!                               END
-//!                            -> END                      404
+//! ...
+//! END
+//! -> END                      404
 //! ```
 
 use std::future::poll_fn;
@@ -19,7 +19,7 @@ use crate::link::{Link, ReturnPool};
 use crate::memcached_get::MemcachedGet;
 use crate::piece_queue::PieceQueue;
 
-/// Bytes after a value.
+/// Bytes that follow a value.
 const TRAILER: &[u8] = b"\r\nEND\r\n";
 
 /// Response before its body.
@@ -28,7 +28,7 @@ pub(crate) struct MemcachedResponseHead {
     pub(crate) demux: MemcachedValue,
 }
 
-/// Reads the line before the value.
+/// Reads the line before the value, which is the response head: status 200, or 404 if the key does not exist.
 pub(crate) async fn read_head(
     link: &mut Link,
     get: &MemcachedGet,
@@ -79,13 +79,13 @@ fn begin_body(line: &[u8], get: &MemcachedGet) -> Result<MemcachedResponseHead, 
     Ok(MemcachedResponseHead { head, demux: MemcachedValue { left: length, seen: 0, surplus: false } })
 }
 
-/// Parses a number of digits without a sign.
+/// Parses an unsigned decimal number without a sign.
 fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
     let are_digits = digits.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(digits).ok().filter(|_| are_digits)?.parse().ok()
 }
 
-/// Value of the announced length, with the bytes after it.
+/// Decoder of a value of announced length and of the bytes after it.
 pub(crate) struct MemcachedValue {
     left: u64,
     /// Number of received bytes of the trailer.

@@ -1,13 +1,14 @@
-//! Command that requests a value from memcached.
+//! Memcached `get` command.
 
 use bytes::Bytes;
 
-/// Request for a value.
+/// Request for the value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemcachedGet {
-    /// Escaped key.
+    /// Key in its escaped form.
     pub(crate) key: Bytes,
-    /// Flags of values compressed with gzip (`memcached_gzip_flag`); 0 for none.
+    /// Mask of the flag that marks values compressed with gzip (`memcached_gzip_flag`); 0 if values are never
+    /// compressed.
     pub(crate) gzip_flag: u32,
 }
 
@@ -26,7 +27,7 @@ impl MemcachedGet {
         Self { key: escaped.into(), gzip_flag }
     }
 
-    /// Encodes the command.
+    /// Encodes the command line.
     pub(crate) fn head(&self) -> Bytes {
         [b"get ", &self.key[..], b"\r\n"].concat().into()
     }

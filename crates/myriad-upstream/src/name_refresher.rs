@@ -1,4 +1,5 @@
-//! Run-time resolution of server names (`server NAME resolve`): at the start and each time the last result expires.
+//! Run-time resolution of server names (`server NAME resolve`): once at the start, then whenever the last result
+//! expires.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -11,20 +12,19 @@ use crate::resolved_server::{ResolvedServers, members};
 use crate::resolver::{ResolveError, ResolverConfig};
 use crate::roster::Roster;
 
-/// Limits of the validity of a result in milliseconds: the minimum protects name servers, the maximum terminates tasks
-/// of dropped groups. This constant is the minimum.
+/// Minimum validity of a result in milliseconds, which protects name servers. [`MAX_VALID_MS`] is the maximum: a task
+/// detects after at most this time that its group was dropped.
 const MIN_VALID_MS: u64 = 1000;
 const MAX_VALID_MS: u64 = 3_600_000;
 /// Validity of a negative result in milliseconds without `valid=`, as in nginx.
 const ABSENT_MS: u64 = 10_000;
 
-/// Callback for the error log, called with a sentence: the name that could not be resolved, the reason and the
-/// upstream.
+/// Callback for the error log. The message contains the name that could not be resolved, the reason and the upstream.
 pub type UnresolvedLogger = Rc<dyn Fn(&str)>;
 
 impl Group {
-    /// Starts to resolve the names of the servers, in tasks of the runtime of this worker that stop with the group. One
-    /// worker does so for all: a second call has no effect.
+    /// Starts to resolve the names of the servers, in tasks on the current thread that stop when the group is dropped.
+    /// No effect if a worker has already started this for the group.
     pub fn follow_names(&self, log_unresolved: &UnresolvedLogger) {
         if self.roster.begin_resolving() {
             tokio::task::spawn_local(follow_all(Arc::downgrade(&self.roster), Rc::clone(log_unresolved)));
@@ -65,16 +65,16 @@ async fn follow_all(roster: Weak<Roster>, log_unresolved: UnresolvedLogger) {
 /// Periodic resolution of a single name.
 struct NameRefresher {
     roster: Weak<Roster>,
-    /// Identifier of the server in the group.
+    /// Identifier of the server in its group.
     server: u64,
     named: NamedServer,
     resolver: Arc<ResolverConfig>,
-    /// Timeout of a query in milliseconds (`resolver_timeout`); also the delay before a failed query is repeated.
+    /// Timeout of a query in milliseconds (`resolver_timeout`); also the delay before the next query after a failure.
     timeout_ms: u64,
     log_unresolved: UnresolvedLogger,
-    /// Last failure, which is not logged again.
+    /// Last failure of the name; the same failure is not logged again.
     last_logged: Option<ResolveError>,
-    /// Servers of a service without an address in the last result.
+    /// Servers of a service that had no address in the last result.
     lost: Vec<(String, ResolveError)>,
 }
 
@@ -96,7 +96,7 @@ impl NameRefresher {
         }
     }
 
-    /// Logs the servers of a service that have no address now, except those that had none before.
+    /// Logs the servers of a service that have no address now, except those with the same failure in the last result.
     fn log_lost_servers(&mut self, roster: &Roster, lost: Vec<(String, ResolveError)>) {
         for (name, error) in lost.iter().filter(|lost| !self.lost.contains(lost)) {
             let (service, group) = (&self.named.host, roster.name());
@@ -109,7 +109,7 @@ impl NameRefresher {
 
     /// Applies a result and returns its validity in milliseconds; `None` if the server has been removed.
     ///
-    /// As in nginx, a name that no longer exists has no peers; any other failure changes nothing.
+    /// As in nginx, a name that does not exist has no peers; after any other failure, the peers remain.
     fn apply_result(&mut self, roster: &Roster, found: Result<ResolvedServers, ResolveError>) -> Option<u64> {
         let error = match found {
             Ok(found) => {

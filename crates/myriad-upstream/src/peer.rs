@@ -1,4 +1,4 @@
-//! State of a peer.
+//! Run-time state of a peer: health, load and counters.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -22,7 +22,7 @@ use crate::wait_queue::{self, WaitQueue};
 /// State of a peer for status pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerSnapshot {
-    /// Name of its server in the configuration.
+    /// Name of the peer's server in the configuration.
     pub name: String,
     /// Address of the peer.
     pub address: PeerAddress,
@@ -30,42 +30,43 @@ pub struct PeerSnapshot {
     pub active: u32,
     /// Number of requests since the start of the process or the last reset.
     pub requests: u64,
-    /// Number of failures since the start of the process or the last reset.
+    /// Number of failed attempts since the start of the process or the last reset.
     pub failures: u64,
     /// Number of idle FastCGI connections, each of which occupies a php-fpm child.
     pub idle_fastcgi: usize,
-    /// Last status of its php-fpm pool; `None` if it is not queried or no recent status is available.
+    /// Last status of the peer's php-fpm pool; `None` if it is not queried or no recent status is available.
     pub pool: Option<PoolStatus>,
     /// Weight (`weight`).
     pub weight: u32,
-    /// True if the peer is used only when all others are unavailable (`backup`).
+    /// True if the peer gets requests only when no other peer is usable (`backup`).
     pub backup: bool,
-    /// True if the peer can currently be chosen.
+    /// True if the peer currently accepts requests: up or draining, and below `max_conns`.
     pub available: bool,
-    /// State that decides whether the peer can be chosen.
+    /// State of the peer, without regard to its number of requests.
     pub status: PeerStatus,
-    /// True if an order of an administrator is set ([`crate::PeerOrder`]).
+    /// True if an order of an administrator overrides the configuration ([`crate::PeerOrder`]).
     pub is_ordered: bool,
-    /// Identifier in the group, and that of the server whose name resolved to the peer; see [`crate::ServerSnapshot`].
+    /// Identifier of the peer in the group, and that of the server whose name resolved to it; see
+    /// [`crate::ServerSnapshot`].
     pub id: (u64, Option<u64>),
     /// Request and response counters.
     pub traffic: PeerTraffic,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
-    /// Recent average times to connect, to the start of the response and to its end, in milliseconds; 0 before the
-    /// first.
+    /// Moving averages of the times to connect, to the start of the response and to its end, in milliseconds; 0 without
+    /// a measurement.
     pub took_ms: [u32; 3],
     /// Number of times failures made the peer unavailable.
     pub unavailable: u64,
-    /// Counters of its health checks (`health_check`).
+    /// Counters of the peer's health checks (`health_check`).
     pub checks: CheckCounts,
-    /// Total time in which failures or checks made the peer unavailable, in milliseconds.
+    /// Total time in milliseconds in which failures or checks made the peer unavailable.
     pub downtime_ms: u64,
     /// Start of the current unavailability in milliseconds since the epoch; `None` if the peer is available.
     pub down_since_ms: Option<u64>,
-    /// Time of the last choice of the peer in milliseconds since the epoch; `None` if it was never chosen.
+    /// Time when the peer was last chosen, in milliseconds since the epoch; `None` if it was never chosen.
     pub selected_ms: Option<u64>,
-    /// Number of idle connections to the peer.
+    /// Number of idle connections to the peer in the pools of all workers.
     pub idle: usize,
 }
 
@@ -81,9 +82,9 @@ impl PeerSnapshot {
 pub enum PeerStatus {
     /// The peer gets requests.
     Up,
-    /// The peer gets only requests that select it (`drain`).
+    /// The peer gets only requests with its `sticky` identifier (`drain`).
     Draining,
-    /// The peer gets no requests (`down`).
+    /// The peer gets no requests because of the configuration or an order (`down`).
     Down,
     /// The peer has failed too often and is not used for some time (`max_fails`).
     Unavailable,
@@ -107,11 +108,12 @@ impl PeerStatus {
     }
 }
 
-/// Upper limit of times in `least_time`: slower peers count as equal, as do peers that differ by less than [`STEP_MS`].
+/// Maximum time in milliseconds that `least_time` distinguishes: slower peers count as equal. [`STEP_MS`] is the
+/// resolution.
 const SLOWEST_MS: u32 = 5000;
 const STEP_MS: u32 = 20;
 
-/// Share of a peer after its slow start.
+/// Share of a peer that is not in its slow start.
 const WHOLE_SHARE: u32 = 1000;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -119,26 +121,26 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// State of a peer, shared by all workers and retained over reloads.
 #[derive(Debug)]
 pub(crate) struct PeerState {
-    /// Identifier of the peer in pools, never reused.
+    /// Identifier of the state in connection pools, never reused.
     pub(crate) id: u64,
-    /// Number of current failures.
+    /// Number of failures since the last reset, which a success after a pause causes.
     fails: AtomicU32,
-    /// Number of consecutive failures at the first attempts after a pause.
+    /// Number of consecutive failures in the first attempt after a pause; each doubles the next pause.
     failed_retries: AtomicU32,
-    /// Time of the last failure, on the clock of this process.
+    /// Time of the last failure, in the units of [`clock::now`].
     accessed: AtomicU64,
-    /// Time of the last failure, or of the last attempt after a pause.
+    /// Time of the last failure, or of a later choice of the peer after a pause, in the units of [`clock::now`].
     checked: AtomicU64,
     active: AtomicU32,
-    /// Time of the last recovery; 0 for never.
+    /// Time of the last recovery, in the units of [`clock::now`]; 0 for never.
     recovered: AtomicU64,
-    /// Recent average time up to each [`MeasuredUntil`] in milliseconds; 0 before the first.
+    /// Moving average of the time up to each [`MeasuredUntil`] in milliseconds; 0 before the first measurement.
     average_times_ms: [AtomicU32; 3],
-    /// Age of its active requests.
+    /// Age of the active requests (`least_time ... inflight`).
     pub(crate) inflight: Inflight,
     requests: AtomicU64,
     failures: AtomicU64,
-    /// Time of the last choice of the peer, on the clock of this process; 0 for never.
+    /// Time when the peer was last chosen, in the units of [`clock::now`]; 0 for never.
     selected: AtomicU64,
     /// Number of times failures made the peer unavailable.
     unavailable: AtomicU64,
@@ -148,17 +150,17 @@ pub(crate) struct PeerState {
     pub(crate) counts: PeerCounts,
     /// Number of idle connections of all workers.
     pub(crate) idle: Arc<AtomicUsize>,
-    /// Order of an administrator.
+    /// Order of an administrator that overrides the configuration.
     pub(crate) ordered: CurrentOrder,
     /// Results of health checks.
     pub(crate) health: PeerHealth,
     /// Idle FastCGI connections, shared by all workers because each occupies a php-fpm child.
     pub(crate) fastcgi: IdlePool<ParkedStream>,
-    /// Last status of its php-fpm pool.
+    /// Last status of the php-fpm pool.
     pool: Mutex<Option<PoolStatus>>,
-    /// Queues of requests that wait for the peer: those of its group before and after a reload.
+    /// Queues to wake when a request completes: a reload adds the queue of the new group.
     wait_queues: Mutex<Vec<Weak<wait_queue::Inner>>>,
-    /// Set once the peer has any queue; readable without the lock.
+    /// True once a queue was registered; readable without the lock.
     has_wait_queues: AtomicBool,
 }
 
@@ -192,25 +194,26 @@ impl Default for PeerState {
 }
 
 impl PeerState {
-    /// Returns whether failures exclude the peer, according to nginx's round robin.
+    /// Returns whether failures exclude the peer now, by the rules of nginx's round robin.
     pub(crate) fn is_failing(&self, config: &PeerConfig, now: u64) -> bool {
         config.max_fails > 0
             && self.fails.load(Relaxed) >= config.max_fails
             && now.saturating_sub(self.checked.load(Relaxed)) <= self.pause_ms(config)
     }
 
-    /// Returns the current length of the pause after failures.
+    /// Returns the length of the pause after failures in milliseconds: `fail_timeout`, doubled after each failed retry
+    /// up to `max_fail_timeout`.
     fn pause_ms(&self, config: &PeerConfig) -> u64 {
         let doubled = config.fail_timeout_ms.saturating_mul(1 << self.failed_retries.load(Relaxed).min(30));
         doubled.min(config.max_fail_timeout_ms.max(config.fail_timeout_ms))
     }
 
-    /// Returns whether the peer has its maximum number of requests.
+    /// Returns whether the peer has its maximum number of active requests; false without `max_conns`.
     pub(crate) fn is_full(&self, config: &PeerConfig) -> bool {
         config.max_conns > 0 && self.active() >= config.max_conns
     }
 
-    /// Registers a queue whose first waiter is woken each time a request to this peer completes.
+    /// Registers a queue whose first waiter is woken whenever a request to this peer completes.
     pub(crate) fn register_queue(&self, line: &WaitQueue) {
         let mut lines = self.wait_queues.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| line.strong_count() > 0);
@@ -230,12 +233,12 @@ impl PeerState {
         self.active.load(Relaxed)
     }
 
-    /// Returns the recent average time up to a moment in milliseconds.
+    /// Returns the moving average of the time up to `moment` in milliseconds.
     fn average_ms(&self, moment: MeasuredUntil) -> &AtomicU32 {
         &self.average_times_ms[moment as usize]
     }
 
-    /// Returns the current share of the weight in thousandths, which is reduced for some time after a recovery
+    /// Returns the factor for the weight of the peer in thousandths: less than 1000 for some time after a recovery
     /// (`slow_start`).
     pub(crate) fn share(&self, config: &PeerConfig, now: u64) -> u32 {
         let recovered = self.recovered.load(Relaxed);
@@ -243,15 +246,16 @@ impl PeerState {
         if recovered == 0 || since >= config.slow_start_ms {
             return WHOLE_SHARE;
         }
-        // Never 0: a group of only such peers must still serve requests.
+        // Never 0: a group in which all peers recover must still serve requests.
         let share = u128::from(since) * u128::from(WHOLE_SHARE) / u128::from(config.slow_start_ms);
         u32::try_from(share).unwrap_or(WHOLE_SHARE).max(1)
     }
 
-    /// Returns the estimated response time, as in nginx's `least_time`.
+    /// Returns the estimated response time in milliseconds, as in nginx's `least_time`.
     ///
-    /// An old value is halved for each `fail_timeout`, so that a slow peer is tried again. Values are rounded to steps
-    /// of 20 ms, so that similar peers count as equal. All values above 5 s are equal.
+    /// The average is halved for each `fail_timeout` (plus one second) in which the peer was not chosen, so that a slow
+    /// peer is tried again. Values are rounded up to steps of 20 ms, so that similar peers count as equal; values above
+    /// 5 s are 5 s.
     pub(crate) fn estimated_time(&self, moment: MeasuredUntil, config: &PeerConfig, now: u64) -> u32 {
         let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
@@ -263,15 +267,15 @@ impl PeerState {
         if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
     }
 
-    /// Records the time up to a moment with a weight of one twentieth of the average.
+    /// Adds a time up to `moment` to its moving average with a weight of one twentieth.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         let average = self.average_ms(moment);
-        // Concurrent updates may lose a value, which does not matter for an average.
+        // Concurrent updates may lose a value, which an average tolerates.
         average.store(averaged(average.load(Relaxed), ms), Relaxed);
     }
 
-    /// Records a choice of the peer. After a pause, a single request tries the peer first instead of all waiting
-    /// requests.
+    /// Records that the peer was chosen, and counts an active request until the result is dropped. After a pause, only
+    /// the first request tries the peer; until its result, or for another pause, the peer remains excluded.
     pub(crate) fn begin_request(self: &Arc<Self>, config: &PeerConfig, now: u64) -> ActiveRequest {
         if now.saturating_sub(self.checked.load(Relaxed)) > self.pause_ms(config) {
             self.checked.store(now, Relaxed);
@@ -298,7 +302,7 @@ impl PeerState {
         }
     }
 
-    /// Updates the record of unavailability.
+    /// Updates the times of unavailability after a change of the state.
     pub(crate) fn update_downtime(&self, config: &PeerConfig, now: u64) {
         let status = self.status(config, now);
         let is_down =
@@ -308,7 +312,7 @@ impl PeerState {
             0 if is_down => downtime.since = now,
             0 => {}
             since if !is_down => {
-                // If only the pause is over, the peer became available at the end of the pause.
+                // If the pause is over without a success, the peer became available at the end of the pause.
                 let over = self.checked.load(Relaxed).saturating_add(self.pause_ms(config));
                 let until = if self.fails.load(Relaxed) > 0 { now.min(over.max(since)) } else { now };
                 downtime.total_ms += until.saturating_sub(since);
@@ -322,7 +326,7 @@ impl PeerState {
         self.downtime.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets the counters; active requests and health do not change.
+    /// Resets the counters and average times; active requests and health do not change.
     pub(crate) fn reset_counts(&self) {
         for count in [&self.requests, &self.failures, &self.unavailable] {
             count.store(0, Relaxed);
@@ -333,7 +337,8 @@ impl PeerState {
         self.health.reset_counts();
     }
 
-    /// Records a success. It resets the failures only if the peer was tried again after the last failure.
+    /// Records a success. It resets the failures only if this was an attempt after a pause; the peer then starts slowly
+    /// if it was unavailable.
     pub(crate) fn succeeded(&self, config: &PeerConfig, now: u64) {
         if self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
             let fails = self.fails.swap(0, Relaxed);
@@ -347,7 +352,7 @@ impl PeerState {
         }
     }
 
-    /// Applies an order of an administrator.
+    /// Applies an order of an administrator; `Up` also resets the failures.
     pub(crate) fn order(&self, order: PeerOrder, config: &PeerConfig) {
         self.ordered.set(order, config);
         if order == PeerOrder::Up {
@@ -361,7 +366,7 @@ impl PeerState {
         self.reset();
     }
 
-    /// Handles a recovery detected by health checks: the share of the peer increases gradually.
+    /// Handles a recovery detected by health checks: resets the failures and begins the slow start.
     pub(crate) fn recover(&self, config: &PeerConfig, now: u64) {
         self.reset();
         if config.slow_start_ms > 0 {
@@ -373,12 +378,12 @@ impl PeerState {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Resets the failures.
+    /// Resets the number of failures.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
     }
 
-    /// Returns the state; `id` contains its identifier and that of its server.
+    /// Returns the state for status pages. `id` contains the identifiers of the peer and of its server.
     pub(crate) fn snapshot(&self, config: &PeerConfig, now: u64, id: (u64, Option<u64>)) -> PeerSnapshot {
         self.update_downtime(config, now);
         let downtime = *self.downtime();
@@ -428,7 +433,7 @@ impl PeerState {
     }
 }
 
-/// Unavailability because of failures or checks, on the clock of this process, in milliseconds.
+/// Periods in which failures or checks made the peer unavailable, in milliseconds and the units of [`clock::now`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Downtime {
     /// Start of the current unavailability; 0 if the peer is available.
@@ -437,28 +442,29 @@ struct Downtime {
     total_ms: u64,
 }
 
-/// Active request of a peer, until dropped.
+/// Guard of an active request. Contains the peer, whether it counts the request as a client request, and for `inflight`
+/// the end of the measurement and the start time.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest(pub(crate) Arc<PeerState>, bool, Cell<Option<(MeasuredUntil, u64)>>);
 
 impl ActiveRequest {
-    /// Creates a guard for an exchange that is not counted as a client request.
+    /// Creates a guard for a request that is not counted as a client request, such as a health check.
     pub(crate) fn uncounted(state: Arc<PeerState>) -> Self {
         Self(state, false, Cell::new(None))
     }
 
-    /// Returns the peer, if it counts the request.
+    /// Returns the peer if it counts the request, otherwise `None`.
     pub(crate) fn counted(&self) -> Option<Arc<PeerState>> {
         self.1.then(|| Arc::clone(&self.0))
     }
 
-    /// Counts the request as active up to a moment (`least_time ... inflight`).
+    /// Includes the request in the peer's request age until `moment` is reached (`least_time ... inflight`).
     pub(crate) fn is_inflight_until(&self, moment: MeasuredUntil, now: u64) {
         self.0.inflight.begin(now);
         self.2.set(Some((moment, now)));
     }
 
-    /// Records the time up to a moment.
+    /// Records the time from the start of the request to `moment` in milliseconds, unless the request is not counted.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         if self.1 {
             self.0.record_time(moment, ms);

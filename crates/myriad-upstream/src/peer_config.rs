@@ -1,8 +1,8 @@
-//! Configuration of a server of a group.
+//! Configuration of the servers of a group.
 
 use crate::address::PeerAddress;
 
-/// `server` directive of an `upstream` block.
+/// Configuration of a peer: a `server` of an `upstream` block with one of its addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerConfig {
     /// Address of the peer.
@@ -15,21 +15,21 @@ pub struct PeerConfig {
     pub max_fails: u32,
     /// Period in which failures count, and length of the following unavailability, in milliseconds (`fail_timeout`).
     pub fail_timeout_ms: u64,
-    /// Maximum unavailability in milliseconds; it doubles with each failed attempt after a pause, or not at all with 0
-    /// (`max_fail_timeout`).
+    /// Maximum unavailability in milliseconds: the pause doubles with each failed retry up to this value. With 0, or
+    /// less than `fail_timeout_ms`, it is constant (`max_fail_timeout`).
     pub max_fail_timeout_ms: u64,
-    /// True if the peer is used only when all others are unavailable (`backup`).
+    /// True if the peer gets requests only when no other peer is usable (`backup`).
     pub backup: bool,
-    /// True if the peer is never used (`down`).
+    /// True if the peer gets no requests (`down`).
     pub down: bool,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns`).
     pub max_conns: u32,
-    /// Time in milliseconds in which the share of a recovered peer increases from zero to its full weight, 0 to disable
-    /// (`slow_start`).
+    /// Time in milliseconds after a recovery in which the weight of the peer increases from almost zero to its full
+    /// value, 0 to disable (`slow_start`).
     pub slow_start_ms: u64,
-    /// True if the peer gets only requests that select it (`drain`).
+    /// True if the peer gets only requests with its `sticky` identifier (`drain`).
     pub drain: bool,
-    /// Identifier by which requests select the peer (`route`); `None` for the hash of its address.
+    /// Identifier of the peer for `sticky` (`route`); `None` for the hash of its address.
     pub route: Option<String>,
 }
 
@@ -56,12 +56,12 @@ impl PeerConfig {
 /// `server NAME resolve` of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedServer {
-    /// Name to resolve.
+    /// Name to resolve, in lower case.
     pub host: String,
     /// True if the name is that of a service, whose records contain ports and weights (`service=`).
     pub is_service: bool,
-    /// Port of its peers, unless service records contain it.
+    /// Port of the peers, unless service records contain it.
     pub port: u16,
-    /// Configuration of its peers, except for the address.
+    /// Configuration of the peers, except for the address.
     pub peer: PeerConfig,
 }

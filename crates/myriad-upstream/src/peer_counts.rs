@@ -1,4 +1,4 @@
-//! Request and response counters of a peer: each worker counts separately, and a reader sums the counts.
+//! Request and response counters of a peer. Each thread counts separately; a reader sums the counters.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,7 +9,7 @@ use crate::tls_counts::TlsCounts;
 pub const RESPONSE_TIME_BOUNDS: [u64; 14] =
     [5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
 
-/// Number of separate counters; with more threads, some share a counter.
+/// Number of separate counters; with more threads, several share a counter.
 const SHARDS: usize = 8;
 
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -21,36 +21,36 @@ thread_local! {
 /// Finished attempt with a peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FinishedAttempt {
-    /// Number of bytes sent.
+    /// Number of bytes sent to the peer.
     pub(crate) sent: u64,
-    /// Number of bytes received.
+    /// Number of bytes received from the peer, including framing.
     pub(crate) received: u64,
-    /// Total time in milliseconds.
+    /// Time from the start to the end of the attempt in milliseconds.
     pub(crate) response_ms: u64,
-    /// Status of the received head; 0 without a head.
+    /// Status of the received response head; 0 if none was received.
     pub(crate) head_status: u16,
 }
 
 /// Counters of a peer since the start of the process or the last reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerTraffic {
-    /// Number of responses by status, in ascending order.
+    /// Number of responses for each status, in ascending order of the statuses.
     pub statuses: Vec<(u16, u64)>,
-    /// Number of bytes sent.
+    /// Number of bytes sent to the peer.
     pub sent: u64,
-    /// Number of bytes received, including framing.
+    /// Number of bytes received from the peer, including framing.
     pub received: u64,
-    /// Histogram of the times of complete responses, by [`RESPONSE_TIME_BOUNDS`]; the last entry counts times above the
-    /// highest bound.
+    /// Number of responses by time in milliseconds, with the upper bounds [`RESPONSE_TIME_BOUNDS`] (inclusive); the
+    /// last element counts longer times. Attempts without a response head are not included.
     pub response_times: [u64; RESPONSE_TIME_BOUNDS.len() + 1],
-    /// Sum of these times in milliseconds.
+    /// Sum of the times in `response_times` in milliseconds.
     pub response_sum_ms: u64,
-    /// TLS counters.
+    /// Counters of TLS handshakes.
     pub tls: TlsCounts,
 }
 
 impl PeerTraffic {
-    /// Returns the number of responses by the first digit of their status, 1 to 5.
+    /// Returns the number of responses by the first digit of their status, from 1 to 5.
     pub fn classes(&self) -> [u64; 5] {
         let mut classes = [0; 5];
         for (status, count) in &self.statuses {
@@ -97,7 +97,7 @@ impl PeerTraffic {
     }
 }
 
-/// Counters of all threads. The lock of a counter is only contended while a reader sums the counts.
+/// Counters of a peer for all threads. A lock is usually only contended while a reader sums the counters.
 #[derive(Debug, Default)]
 pub(crate) struct PeerCounts([OnceLock<Box<Mutex<PeerTraffic>>>; SHARDS]);
 

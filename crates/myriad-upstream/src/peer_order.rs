@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crate::config::PeerConfig;
 
-/// Order of an administrator for a peer, valid until the next order.
+/// Order of an administrator for a peer; overrides the configuration until the next order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerOrder {
-    /// The peer gets its share of requests, even if it is configured with `down` or `drain`.
+    /// The peer gets its normal share of requests, even if it is configured with `down` or `drain`.
     Up,
-    /// The peer gets only requests that select it (`sticky`).
+    /// The peer gets only requests with its `sticky` identifier.
     Drain,
     /// The peer gets no requests; active requests can complete.
     Down,
@@ -24,7 +24,8 @@ const DRAIN: u8 = 2;
 const DOWN: u8 = 3;
 
 impl CurrentOrder {
-    /// Sets an order. An order that equals the configuration is not stored, because a later configuration may differ.
+    /// Sets an order. `Up` for a peer without `down` and `drain` removes the order, so that a later configuration
+    /// applies.
     pub(crate) fn set(&self, order: PeerOrder, config: &PeerConfig) {
         let code = match order {
             PeerOrder::Up if !config.down && !config.drain => 0,
@@ -40,7 +41,7 @@ impl CurrentOrder {
         self.0.store(0, Relaxed);
     }
 
-    /// Returns whether the peer must not get requests.
+    /// Returns whether the peer must not get requests, by the order or else by the configuration.
     pub(crate) fn is_down(&self, config: &PeerConfig) -> bool {
         match self.0.load(Relaxed) {
             0 => config.down,
@@ -48,7 +49,8 @@ impl CurrentOrder {
         }
     }
 
-    /// Returns whether the peer gets only requests that select it.
+    /// Returns whether the peer gets only requests with its `sticky` identifier, by the order or else by the
+    /// configuration.
     pub(crate) fn drains(&self, config: &PeerConfig) -> bool {
         match self.0.load(Relaxed) {
             0 => config.drain,
@@ -56,7 +58,7 @@ impl CurrentOrder {
         }
     }
 
-    /// Returns whether an order is set.
+    /// Returns whether an order overrides the configuration.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Relaxed) != 0
     }

@@ -1,4 +1,4 @@
-//! State that persists over reloads: peer states by group name and address.
+//! Registry of state that persists over reloads: peers, resolved names, edited servers and sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,25 +9,25 @@ use crate::peer::PeerState;
 use crate::resolved_server::ResolvedServer;
 use crate::sessions::Sessions;
 
-/// Last result of the resolution of a name, for groups created after a reload; active groups have their own lists.
+/// Last result of the resolution of a name. It provides the initial peers of groups created after a reload.
 #[derive(Debug, Default)]
 pub(crate) struct LastResolution(Mutex<Newest>);
 
 #[derive(Debug, Default)]
 struct Newest {
-    /// Number of the roster that stored the result, 0 for none.
+    /// Number of the roster (group of one configuration) that stored the result; 0 for none.
     writer: u64,
     members: Vec<ResolvedServer>,
 }
 
 impl LastResolution {
-    /// Returns the servers.
+    /// Returns the resolved servers; empty before the first result.
     pub(crate) fn members(&self) -> Vec<ResolvedServer> {
         self.lock().members.clone()
     }
 
-    /// Stores the servers, unless a newer roster has stored a result: an older roster may use name servers that are no
-    /// longer configured.
+    /// Stores the resolved servers of the roster `writer`, unless a newer roster has stored a result: an older roster
+    /// may use name servers that are no longer configured.
     pub(crate) fn note(&self, writer: u64, members: &[ResolvedServer]) {
         let mut newest = self.lock();
         if writer >= newest.writer {
@@ -40,16 +40,16 @@ impl LastResolution {
     }
 }
 
-/// States of all peers, created once per process. Clones refer to the same states.
+/// Registry of the states of all peers, created once per process. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct PeerStates(Arc<States>);
 
 #[derive(Debug, Default)]
 struct States {
     peers: Mutex<HashMap<(String, PeerAddress, usize), Arc<PeerState>>>,
-    /// Results by group name and resolved name.
+    /// Last resolution results by group name and resolved name.
     names: Mutex<HashMap<(String, String), Arc<LastResolution>>>,
-    /// Changed servers by group name.
+    /// Servers edited by administrators, by group name.
     edited: Mutex<HashMap<String, Arc<EditedServers>>>,
     /// Sessions by group name and zone name (`sticky learn zone=`).
     sessions: Mutex<HashMap<(String, String), Arc<Sessions>>>,
@@ -61,7 +61,7 @@ impl PeerStates {
         Self::default()
     }
 
-    /// Removes the states of peers that no group uses, and closes their idle connections.
+    /// Removes all states that no group uses, and closes the idle connections of removed peers.
     pub fn prune(&self) {
         self.lock().retain(|_, state| Arc::strong_count(state) > 1);
         self.names().retain(|_, known| Arc::strong_count(known) > 1);
@@ -78,12 +78,13 @@ impl PeerStates {
         self.0.edited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the last result for a name; empty for a new name.
+    /// Returns the last resolution result of a name; empty for a new name.
     pub(crate) fn last_resolution(&self, group: &str, host: &str) -> Arc<LastResolution> {
         self.names().entry((group.to_owned(), host.to_owned())).or_default().clone()
     }
 
-    /// Returns the sessions of a group in a zone of `bytes` bytes; existing sessions are retained over a reload.
+    /// Returns the sessions of a group in a zone of `bytes` bytes. Existing sessions are retained, unless the zone is
+    /// smaller than before.
     pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
         let mut all = self.all_sessions();
         let made = || Arc::new(Sessions::new(bytes));
@@ -100,8 +101,8 @@ impl PeerStates {
         self.0.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the state of a peer, which is created if it is new. `occurrence` distinguishes servers of a group with
-    /// the same address: as in nginx, each is counted separately.
+    /// Returns the state of a peer, and creates it if it is new. `occurrence` is the number of preceding servers of the
+    /// group with the same address: as in nginx, each has a separate state.
     pub(crate) fn peer(&self, group: &str, address: &PeerAddress, occurrence: usize) -> Arc<PeerState> {
         self.lock().entry((group.to_owned(), address.clone(), occurrence)).or_default().clone()
     }

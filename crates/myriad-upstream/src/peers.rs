@@ -1,4 +1,4 @@
-//! Snapshot of the peers of a group.
+//! Immutable list of the peers of a group.
 
 use std::sync::Arc;
 
@@ -6,33 +6,33 @@ use crate::config::PeerConfig;
 use crate::peer::{PeerSnapshot, PeerState};
 use crate::ring::Ring;
 
-/// Immutable list of peers; a change replaces the whole list. A request retains the list from which its peer was
-/// chosen.
+/// Immutable list of peers; a change of the group creates a new list. A request retains the list from which its peer
+/// was chosen. All vectors have the same order.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
     /// Formatted address of each peer (`$upstream_addr`); created once because every request records it.
     pub(crate) display_addresses: Vec<Arc<str>>,
-    /// Identifier of each peer in the group, and of the server whose name resolved to it.
+    /// Identifier of each peer in the group, and that of the server whose name resolved to it; `None` for a fixed peer.
     pub(crate) ids: Vec<(u64, Option<u64>)>,
     /// State of each peer.
     pub(crate) states: Vec<Arc<PeerState>>,
-    /// Identifier by which requests select each peer; empty without `sticky`.
+    /// `sticky` identifier of each peer; empty without `sticky`.
     pub(crate) sids: Vec<Arc<str>>,
     /// True if any peer has `slow_start`.
     pub(crate) has_slow_start: bool,
-    /// Points of a consistent `hash`.
+    /// Hash ring of `hash ... consistent`; `None` for other algorithms.
     pub(crate) ring: Option<Ring>,
 }
 
 impl Peers {
-    /// Returns the state of each peer at `now`, on the clock of the process.
+    /// Returns the state of each peer at `now` for status pages.
     pub(crate) fn snapshots(&self, now: u64) -> impl Iterator<Item = PeerSnapshot> {
         let peers = self.configs.iter().zip(&self.states).zip(&self.ids);
         peers.map(move |((config, state), id)| state.snapshot(config, now, *id))
     }
 
-    /// Returns the index of a peer in this list by the identifier of its state.
+    /// Returns the index of the peer whose state has this identifier; `None` if the list does not contain it.
     pub(crate) fn position(&self, id: u64) -> Option<usize> {
         self.states.iter().position(|state| state.id == id)
     }

@@ -1,4 +1,4 @@
-//! Queue of message pieces in transit.
+//! Queue of pieces of a message.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use bytes::Bytes;
 /// allocation.
 #[derive(Debug, Default)]
 pub(crate) struct PieceQueue {
-    /// First piece; empty if the queue is empty or if all its pieces are in `rest`.
+    /// First piece; empty if the queue is empty or its first piece is in `rest`.
     first: Bytes,
     rest: VecDeque<Bytes>,
 }
@@ -46,7 +46,7 @@ impl PieceQueue {
         }
     }
 
-    /// Removes the first piece.
+    /// Removes and returns the first piece.
     pub(crate) fn pop_front(&mut self) -> Option<Bytes> {
         if self.first.is_empty() { self.rest.pop_front() } else { Some(std::mem::take(&mut self.first)) }
     }

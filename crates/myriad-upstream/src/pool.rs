@@ -1,4 +1,4 @@
-//! Pool of idle connections.
+//! Pools of idle connections.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -13,17 +13,17 @@ use crate::connections::{Connections, PoolKey};
 use crate::h2::H2Connections;
 use crate::stream::{CountedStream, Reusable};
 
-/// Maximum number of idle connections examined to find a connection that the runtime has polled since it became idle;
-/// more connections rarely become idle in one turn of the runtime.
+/// Maximum number of idle connections examined to find one that the runtime has polled since it became idle. More
+/// connections rarely become idle between two polls.
 const MAX_EXAMINED: usize = 16;
 
-/// Connection with its history.
+/// Connection with its age and number of requests.
 #[derive(Debug)]
 pub(crate) struct Pooled<C> {
     pub(crate) connection: C,
-    /// Number of requests served.
+    /// Number of requests completed on the connection.
     pub(crate) requests: u32,
-    /// Time of its creation.
+    /// Creation time, in the units of [`clock::now`].
     pub(crate) created_at: u64,
 }
 
@@ -44,7 +44,7 @@ struct Idle<C> {
     counted: IdleCount,
 }
 
-/// Counter of an idle connection of a peer, until dropped.
+/// Guard that counts an idle connection of a peer until it is dropped.
 #[derive(Debug)]
 struct IdleCount(Arc<AtomicUsize>);
 
@@ -56,13 +56,13 @@ impl Drop for IdleCount {
 
 #[derive(Debug)]
 struct IdleConnections<C> {
-    /// Idle connections, with the longest idle first.
+    /// Idle connections by peer, those with the longest idle time first.
     idle: HashMap<PoolKey, Vec<Idle<C>>, RandomState>,
-    /// A task is scheduled to close expired connections.
+    /// True if a task that closes expired connections is running.
     sweep_scheduled: bool,
 }
 
-/// Idle connections by peer. The most recently used connection is taken first, so that the others can expire.
+/// Idle connections by peer. The most recently used connection is taken first, so that rarely used ones can expire.
 #[derive(Debug)]
 pub(crate) struct IdlePool<C>(Arc<Mutex<IdleConnections<C>>>);
 
@@ -77,13 +77,14 @@ impl<C: Reusable + 'static> IdlePool<C> {
         Self(Arc::new(Mutex::new(IdleConnections { idle: HashMap::default(), sweep_scheduled: false })))
     }
 
-    /// Returns a connection that is open and has no unexpected input.
+    /// Removes and returns a connection that is open and has no unread input; connections that fail this test are
+    /// closed. `None` if no connection is left.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Pooled<C>> {
         let (now, slept) = (clock::now(), clock::sleep_count());
         let mut shelf = lock(&self.0);
         let idle = shelf.idle.get_mut(&key)?;
         while let Some(newest) = idle.len().checked_sub(1) {
-            // A connection that the runtime has polled needs no system call.
+            // Prefers a connection that the runtime has polled: its test usually needs no system call.
             let polled = idle.iter().rev().take(MAX_EXAMINED).position(|idle| idle.since != slept);
             let Idle { mut pooled, expires, .. } = idle.remove(newest - polled.unwrap_or(0));
             if expires > now && pooled.connection.is_reusable(polled.is_some()) {
@@ -93,8 +94,8 @@ impl<C: Reusable + 'static> IdlePool<C> {
         None
     }
 
-    /// Stores a connection for `timeout_ms`. If the key has more than `most` connections, the longest idle are closed.
-    /// `count` counts the connection of the peer meanwhile.
+    /// Stores a connection for `timeout_ms`. If the key then has more than `most` connections, those with the longest
+    /// idle time are closed. `count` includes the connection while it is idle.
     pub(crate) fn put(
         &self,
         key: PoolKey,
@@ -117,11 +118,10 @@ impl<C: Reusable + 'static> IdlePool<C> {
         }
     }
 
-    /// Closes the longest idle connection; returns false if none is idle.
+    /// Closes the connection that expires first; returns `false` if no connection is idle.
     fn close_oldest(&self) -> bool {
         let mut shelf = lock(&self.0);
-        // Compares expiry times: timeouts of a peer are equal, and between peers, the shorter timeout has the earlier
-        // expiry.
+        // The expiry order of the connections to one peer is that of their idle times.
         let oldest = shelf.idle.values_mut().filter(|idle| !idle.is_empty());
         let Some(idle) = oldest.min_by_key(|idle| idle[0].expires) else { return false };
         let closed = idle.remove(0);
@@ -130,13 +130,12 @@ impl<C: Reusable + 'static> IdlePool<C> {
         true
     }
 
-    /// Returns the number of idle connections.
+    /// Returns the number of idle connections for `key`.
     pub(crate) fn count(&self, key: PoolKey) -> usize {
         lock(&self.0).idle.get(&key).map_or(0, Vec::len)
     }
 
-    /// Starts a task that closes expired connections while any are idle. The task has a weak reference to the pool and
-    /// stops when the pool is dropped.
+    /// Starts a task that closes expired connections; it ends when no connection is idle or the pool is dropped.
     fn sweep_later(&self, after_ms: u64) {
         let shelf = Arc::downgrade(&self.0);
         tokio::task::spawn_local(async move {
@@ -156,7 +155,8 @@ impl<C: Reusable + 'static> IdlePool<C> {
 }
 
 impl<C> IdleConnections<C> {
-    /// Drops expired connections and returns the time until the next expiry in milliseconds.
+    /// Drops expired connections. Returns the time in milliseconds until the next expiry; `None` if no connection is
+    /// left.
     fn sweep(&mut self, now: u64) -> Option<u64> {
         self.idle.retain(|_, idle| {
             idle.retain(|idle| idle.expires > now);
@@ -170,12 +170,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Idle HTTP connections of a worker. They remain registered with its runtime, so each worker has a separate pool.
-/// Connections to origins count towards its [`Connections`].
+/// Idle HTTP and memcached connections of a worker. They remain registered with the worker's runtime, so each worker
+/// has its own pool. Idle connections count towards the worker's [`Connections`].
 #[derive(Clone, Debug)]
 pub struct HttpPool {
     pub(crate) idle: IdlePool<CountedStream>,
-    /// Connections that carry several requests concurrently.
+    /// HTTP/2 connections, idle and active.
     pub(crate) multiplexed: H2Connections,
     pub(crate) connections: Connections,
 }
@@ -186,12 +186,12 @@ impl HttpPool {
         Self::of(Connections::unbounded())
     }
 
-    /// Creates an empty pool; `connections` belongs to the worker and outlives the pool.
+    /// Creates an empty pool; `connections` counts the worker's connections to origins.
     pub fn of(connections: Connections) -> Self {
         Self { idle: IdlePool::new(), multiplexed: H2Connections::default(), connections }
     }
 
-    /// Closes the longest idle connection; returns false if none is idle.
+    /// Closes an idle connection, preferably not HTTP/2; returns `false` if none is idle.
     pub(crate) fn close_oldest(&self) -> bool {
         self.idle.close_oldest() || self.multiplexed.close_oldest()
     }

@@ -1,4 +1,4 @@
-//! Requests to origins.
+//! Requests to origins: input of [`crate::Group::fetch`].
 
 use myriad_conf::settings::NextUpstream;
 use std::net::{IpAddr, SocketAddr};
@@ -14,69 +14,73 @@ use crate::error::OriginError;
 use crate::memcached_get::MemcachedGet;
 use crate::tls::OriginTls;
 
-/// Request to an origin, independent of its protocol.
+/// Request to an origin over any of the supported protocols.
 pub struct OriginRequest {
-    /// Protocol with the encoded request head.
+    /// Protocol, with the encoded request head.
     pub protocol: Protocol,
-    /// Method: `HEAD` has no response body, and only idempotent requests are retried once they are sent.
+    /// Request method. A response to `HEAD` has no body; a request that is not idempotent is not repeated once it may
+    /// have reached a peer.
     pub method: Method,
     /// Request body.
     pub body: RequestPayload,
-    /// Timeouts of each step.
+    /// Timeouts of connecting, sending and reading.
     pub timeouts: Timeouts,
     /// Conditions for trying another peer.
     pub retry: NextUpstream,
     /// Maximum size of the response head in bytes (`fastcgi_buffer_size`, `proxy_buffer_size`).
     pub max_head: usize,
-    /// Input of `ip_hash` and `hash`.
+    /// Client address or key for `ip_hash` and `hash`.
     pub affinity: Affinity,
-    /// Selected peer (`sticky`), by its `route` or the hash of its address.
+    /// Identifier of the peer that the request selects (`sticky`): its `route` or the hash of its address; `None` for
+    /// any.
     pub sid: Option<Bytes>,
-    /// Local address of TCP connections (`*_bind`), port 0 for any. Such a connection is not reused.
+    /// Local address of TCP connections (`*_bind`), with port 0 for any port. Such connections are not reused.
     pub bind: Option<SocketAddr>,
     /// TLS with the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`); not for FastCGI.
     pub tls: Option<Rc<OriginTls>>,
-    /// Waits in the queue of a group whose peers are busy; if false, that is an immediate error ([`ErrorKind::Busy`]).
+    /// If true, the request waits in the queue of a group whose peers are all busy; otherwise it fails with
+    /// [`ErrorKind::Busy`].
     ///
     /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
     pub queues: bool,
-    /// Observer of stderr, warnings, and failures before another attempt.
+    /// Observer of stderr, warnings, interim responses, and failures before another attempt.
     pub observer: Option<Rc<dyn UpstreamObserver>>,
-    /// List of attempts, updated while the request is processed and its body is read.
+    /// List of attempts, updated until the response body is complete.
     pub attempts: Attempts,
 }
 
 impl OriginRequest {
-    /// Returns whether the body is still available after it was sent.
+    /// Returns whether the body can be sent again.
     pub(crate) fn is_repeatable(&self) -> bool {
         !matches!(self.body, RequestPayload::Stream(..))
     }
 
-    /// Returns the TLS identity, which distinguishes connections with different TLS parameters.
+    /// Returns the TLS identity, 0 without TLS. Only requests of the same identity share connections.
     pub(crate) fn identity(&self) -> u64 {
         self.tls.as_ref().map_or(0, |tls| tls.identity)
     }
 }
 
-/// Protocol of the origin with the encoded request head.
+/// Protocol of the origin, with the encoded request head.
 #[derive(Clone, Debug)]
 pub enum Protocol {
     /// FastCGI in the responder role.
     FastCgi {
         /// Environment, encoded by `crate::fastcgi_protocol::Params`.
         params: Bytes,
-        /// Requests a persistent connection (`fastcgi_keep_conn`); only effective with [`crate::KeepAlive`].
+        /// Asks the application to leave the connection open (`fastcgi_keep_conn`); only used if
+        /// [`crate::KeepAlive::connections`] is not 0.
         keep_conn: bool,
     },
-    /// Protocol with an environment and a body as the request, and a CGI head and a body up to the end of the
-    /// connection as the response: SCGI, uwsgi.
+    /// Protocol whose request is an environment and a body, and whose response is a CGI head and a body up to the end
+    /// of the connection: SCGI, uwsgi.
     Cgi {
-        /// Environment in the framing of the protocol; the length in it must be that of the payload.
+        /// Environment in the framing of the protocol; a length in it must be that of the body.
         head: Bytes,
     },
     /// `get` of memcached's text protocol.
     Memcached(MemcachedGet),
-    /// No request is sent: the result is the connection itself, for another protocol (CONNECT).
+    /// No request is sent: the result is the connection itself, for another protocol (`CONNECT`).
     Tunnel,
     /// HTTP/2, with prior knowledge or over TLS, on a connection shared with other requests.
     Http2 {
@@ -89,11 +93,11 @@ pub enum Protocol {
     /// HTTP/1.0 or HTTP/1.1, over TCP or a unix socket.
     Http {
         /// Request line and all fields, including the empty line, exactly as sent. The framing fields must match the
-        /// payload: `Content-Length` for a known length, `Transfer-Encoding: chunked` for an unknown length.
+        /// body: `Content-Length` for a known length, `Transfer-Encoding: chunked` for an unknown length.
         head: Bytes,
-        /// True if the head permits a persistent connection (HTTP/1.1 without `Connection: close`).
+        /// True if the head permits a persistent connection.
         keep_alive: bool,
-        /// Protocols that the head requests (`Upgrade`), so that 101 for them is a valid response; empty for none.
+        /// Protocols in the `Upgrade` field of the head, for which a 101 response is valid; empty for none.
         upgrade: Bytes,
     },
 }
@@ -104,10 +108,11 @@ pub enum RequestPayload {
     Empty,
     /// Body in memory, which can be sent again to another peer.
     Bytes(Bytes),
-    /// Body from another source, for instance a file: created for each attempt, always with this length.
+    /// Body from another source, for instance a file. The function creates it for each attempt; the length is always
+    /// the same.
     Again(Rc<dyn Fn() -> BoxBody>, u64),
-    /// Body that is read while it is sent, with its length if known; it can only be sent once. Over HTTP, an unknown
-    /// length is sent chunked. A body that differs from its length fails the request.
+    /// Body that is read while it is sent, with its length if known; can only be sent once. An unknown length requires
+    /// HTTP. The request fails if the body has another length.
     Stream(BoxBody, Option<u64>),
 }
 
@@ -122,10 +127,10 @@ pub struct Timeouts {
     pub read_ms: u64,
 }
 
-/// Input of `ip_hash` and `hash`.
+/// Input of the balancing algorithms `ip_hash` and `hash`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// No input: the choice falls back to round robin.
+    /// No input: round robin is used instead.
     #[default]
     None,
     /// Client address (`ip_hash`).
@@ -134,9 +139,9 @@ pub enum Affinity {
     Key(Bytes),
 }
 
-/// Observer of events between a request and its response, for the error log.
+/// Observer of events during a request, mainly for the error log.
 pub trait UpstreamObserver {
-    /// Called for output of the application on stderr, in pieces as received instead of lines.
+    /// Called for output of the application on stderr; a piece may start and end within a line.
     fn stderr(&self, peer: &PeerAddress, text: &[u8]);
 
     /// Returns whether `text` on stderr, received before the response head, invalidates the response
@@ -146,7 +151,7 @@ pub trait UpstreamObserver {
         false
     }
 
-    /// Called for a non-fatal protocol violation of the origin.
+    /// Called for a protocol violation of the origin after which the response is still used.
     fn warning(&self, peer: &PeerAddress, text: &str);
 
     /// Called for an interim response of the origin (102 or 103, RFC 9110 §15.2); the number of calls is limited.
@@ -154,6 +159,7 @@ pub trait UpstreamObserver {
         let _ = head;
     }
 
-    /// Called for a failed attempt before another; [`crate::Group::fetch`] returns the last failure.
+    /// Called for a failed attempt before another attempt; the last failure is returned by [`crate::Group::fetch`]
+    /// instead.
     fn retried(&self, error: &OriginError);
 }

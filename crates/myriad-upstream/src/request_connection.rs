@@ -1,4 +1,4 @@
-//! Connection to a peer for a request, with or without TLS.
+//! New connection to a peer for a request, with or without TLS.
 
 use crate::connect::connect;
 use crate::error::OriginError;
@@ -8,7 +8,8 @@ use crate::request::OriginRequest;
 use crate::stream::CountedStream;
 use crate::tls;
 
-/// Connects to a peer with the parameters of the request.
+/// Connects to a peer with the timeout, local address and TLS parameters of the request. May close idle connections to
+/// stay within the limits of connections and descriptors.
 pub(crate) async fn connect_for_request(
     chosen: &SelectedPeer,
     pool: &HttpPool,

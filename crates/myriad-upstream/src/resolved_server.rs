@@ -1,4 +1,4 @@
-//! Servers that a name resolves to.
+//! Servers to which a name resolves.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -10,46 +10,46 @@ use crate::config::{NamedServer, PeerConfig};
 use crate::resolver::message::{ServiceRecord, is_name};
 use crate::resolver::{ResolveError, ResolverConfig, look_up, look_up_service};
 
-/// Maximum number of resolved servers of a service; further servers of a result are ignored.
+/// Maximum number of service records used; further records of a result are ignored.
 const MAX_SERVERS: usize = 128;
 
-/// Server that a name resolves to, or one of its addresses.
+/// Address to which the name of a server, or of a server of a service, resolves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolvedServer {
     pub(crate) address: SocketAddr,
-    /// Service record of the server; `None` if the name is not that of a service.
+    /// Parameters of the service record; `None` if the name is not that of a service.
     service: Option<ServiceParameters>,
 }
 
-/// Parameters of a server from its service record.
+/// Parameters of a service record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ServiceParameters {
-    /// Name of the server.
+    /// Name of the server (target of the record).
     name: Arc<str>,
     weight: u32,
-    /// Another server has a higher priority.
+    /// True if another record has a higher priority (a lower number).
     is_low_priority: bool,
 }
 
 impl ResolvedServer {
-    /// Creates a server without a service.
+    /// Creates the server for an address of an ordinary name.
     pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, service: None }
     }
 
-    /// Returns whether the server belongs to a service.
+    /// Returns whether the server comes from a service record.
     pub(crate) fn is_of_service(&self) -> bool {
         self.service.is_some()
     }
 
-    /// Returns the configuration of the peer; `None` if it is not used.
+    /// Returns the configuration of the peer; `None` if the peer must not be used.
     ///
     /// As in nginx, the weight of the service record applies unless the configuration sets a weight. Servers of a lower
     /// priority are backups; they are not used if the whole service is a backup.
     pub(crate) fn config(&self, server: &NamedServer) -> Option<PeerConfig> {
         let mut address = self.address;
         if !server.is_service {
-            // The port may have been different before a reload.
+            // The configured port may differ from that before a reload.
             address.set_port(server.port);
         }
         let mut config = PeerConfig { address: PeerAddress::Tcp(address), ..server.peer.clone() };
@@ -67,14 +67,16 @@ impl ResolvedServer {
     }
 }
 
-/// Servers of a name, their validity in seconds, and the servers whose names have no address, with the reason.
+/// Result for the name of a server: its servers, their validity in seconds, and the servers of a service without an
+/// address, each with the reason.
 pub(crate) struct ResolvedServers {
     pub(crate) all: Vec<ResolvedServer>,
     pub(crate) ttl_s: u32,
     pub(crate) unresolved: Vec<(String, ResolveError)>,
 }
 
-/// Resolves the name of a server; `turn` selects the first name server.
+/// Resolves the name of a server; `turn` is the index of the first name server to query, modulo their number. Fails if
+/// no server is left after a failure.
 pub(crate) async fn members(
     resolver: &Arc<ResolverConfig>,
     turn: usize,
@@ -118,7 +120,7 @@ pub(crate) async fn members(
         }
     }
     match failed {
-        // No server is left; the failure may be temporary.
+        // Fails, since no server is left and the failure may be temporary.
         Some(error) if resolved.all.is_empty() => Err(error),
         _ => Ok(resolved),
     }

@@ -1,7 +1,7 @@
-//! Resolution of names that are only known when a request arrives (`resolver`): a small stub resolver with a cache for
-//! each worker.
+//! Resolution of names that are only known when a request arrives (`resolver`): a stub resolver with a cache for each
+//! worker.
 //!
-//! The resolver of the system blocks and does not return TTLs, so Myriad has a separate resolver, like nginx.
+//! The system's resolver blocks and does not return TTLs, so Myriad has its own, like nginx.
 
 mod config;
 mod error;
@@ -25,15 +25,15 @@ pub use error::ResolveError;
 pub(crate) use query::{look_up, look_up_service};
 pub use zone::{ResolverCounts, ResolverZone};
 
-/// Maximum number of cached names; the least recently used are evicted, since clients may influence which names are
+/// Maximum number of cached names; the least recently used name is evicted. Clients may influence which names are
 /// resolved.
 const MAX_NAMES: u64 = 1024;
-/// Maximum number of concurrent queries.
+/// Maximum number of concurrent queries of a worker.
 const MAX_QUERIES: usize = 256;
 
 type ResolveResult = Result<Arc<[IpAddr]>, ResolveError>;
 
-/// Resolver on the runtime of a worker; clones share the cache.
+/// Resolver of a worker; clones share its cache.
 #[derive(Clone, Debug)]
 pub struct Resolver(Rc<Inner>);
 
@@ -51,7 +51,7 @@ struct CachedName {
     until: u64,
 }
 
-/// Query with any number of waiting requests.
+/// Query in progress, shared by the requests that wait for it.
 #[derive(Debug, Default)]
 struct PendingQuery {
     answer: RefCell<Option<ResolveResult>>,
@@ -65,8 +65,8 @@ impl Resolver {
         Self(Rc::new(Inner { config, cache: known, pending, next_server: Cell::new(0) }))
     }
 
-    /// Returns the addresses of a name, which are cached while they are valid. After a timeout of `timeout_ms`
-    /// (`resolver_timeout`), the query continues for later requests.
+    /// Returns the addresses of a name, which are cached while they are valid. Fails after `timeout_ms`
+    /// (`resolver_timeout`); the query then continues for later requests.
     pub async fn resolve(&self, name: &str, timeout_ms: u64) -> ResolveResult {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         if !message::is_name(&name) {
@@ -81,7 +81,7 @@ impl Resolver {
         waited.unwrap_or(Err(ResolveError::TimedOut))
     }
 
-    /// Returns the query for a name, which is started unless it is in progress.
+    /// Returns the query in progress for a name, or starts one. Fails if too many queries are in progress.
     fn pending(&self, name: String) -> Result<Rc<PendingQuery>, ResolveError> {
         let mut all = self.0.pending.borrow_mut();
         if let Some(pending) = all.get(&name) {
@@ -127,7 +127,7 @@ impl Inner {
 impl PendingQuery {
     async fn wait(&self) -> ResolveResult {
         loop {
-            // Single thread: no event can occur between this test and the wait.
+            // No race: all tasks run on this thread, so the result cannot arrive between this test and the wait.
             if let Some(answer) = &*self.answer.borrow() {
                 return answer.clone();
             }

@@ -19,33 +19,33 @@ use crate::address::PeerAddress;
 use crate::peer::ActiveRequest;
 use crate::stream::CountedStream;
 
-/// Response: its head, and a body to be read.
+/// Response of an origin: its head, and a body to be read.
 pub struct OriginResponse {
     /// Head, as sent by the origin.
     pub head: ResponseHead,
     /// Body without framing, read from the origin on demand.
     ///
-    /// It finishes with `None` when the origin has completed it and with an error when it was aborted, so a body
-    /// without an error is complete. Dropping it early closes the connection.
+    /// It ends with `None` if the origin has completed it and with an error if it was aborted, so a body without an
+    /// error is complete. Dropping it before the end closes the connection, or resets the stream over HTTP/2.
     pub body: BoxBody,
-    /// Connection after 101 (RFC 9110 §15.2.2); `body` is empty then.
+    /// Connection after 101 (RFC 9110 §15.2.2) or for a tunnel; `body` is empty then. `None` for other responses.
     pub upgraded: Option<Upgraded>,
-    /// Peer that sent the response.
+    /// Address of the peer that sent the response.
     pub peer: PeerAddress,
-    /// Identifier by which requests select that peer; `None` without `sticky`.
+    /// `sticky` identifier of that peer; `None` without `sticky`.
     pub sid: Option<Arc<str>>,
-    /// Trailer fields of a chunked body, available once it is complete; `None` for a body that cannot have any.
+    /// Trailer fields, filled at the end of the body; `None` unless the body is chunked or the protocol is HTTP/2.
     pub trailers: Option<Trailers>,
 }
 
-/// Receiver of the trailer section (RFC 9112 section 7.1.2).
+/// Shared receiver of the trailer section (RFC 9112 section 7.1.2).
 pub type Trailers = Rc<RefCell<Fields>>;
 
 /// Connection that switches to another protocol, such as WebSocket.
 pub struct Upgraded {
     /// Bytes received after the head.
     pub leftover: Bytes,
-    /// Connection.
+    /// Connection to the peer.
     pub stream: UpgradedStream,
 }
 
@@ -56,7 +56,7 @@ pub struct UpgradedStream {
     resources: Box<HeldResources>,
 }
 
-/// Resources released with the connection; boxed, because few responses have them.
+/// Values that are dropped with the connection; boxed, because few responses have them.
 #[derive(Debug)]
 struct HeldResources {
     _active: Rc<ActiveRequest>,
@@ -68,7 +68,7 @@ impl UpgradedStream {
         Self { connection, resources: Box::new(HeldResources { _active: active, more: None }) }
     }
 
-    /// Stores a value until the connection is closed, replacing the value stored before.
+    /// Keeps a value alive until the connection is closed; replaces the value attached before.
     pub fn attach(&mut self, held: Box<dyn Any>) {
         self.resources.more = Some(held);
     }
@@ -105,7 +105,7 @@ impl fmt::Debug for OriginResponse {
     }
 }
 
-/// Fields that may occur only once in a response; nginx uses the first and does not forward the others.
+/// Fields that may occur only once in a response; like nginx, Myriad uses the first and drops the others.
 const SINGULAR: [Known; 9] = [
     Known::ContentType,
     Known::Date,
@@ -118,7 +118,7 @@ const SINGULAR: [Known; 9] = [
     Known::XAccelRedirect,
 ];
 
-/// Removes repetitions of these fields: recipients could use different values.
+/// Removes repetitions of [`SINGULAR`] fields, which recipients could interpret differently, and calls `warn` for each.
 pub(crate) fn keep_first(head: &mut ResponseHead, warn: impl Fn(&str)) {
     for name in SINGULAR {
         if !head.fields.is_repeated(name) {

@@ -1,21 +1,21 @@
-//! Consistent hashing compatible with nginx and `Cache::Memcached::Fast` (ketama): removing a server only moves the
+//! Consistent hashing (ketama), compatible with nginx and `Cache::Memcached::Fast`: removing a server only moves the
 //! keys of that server.
 
 use crate::config::PeerConfig;
 
 use crate::crc32::crc32;
 
-/// Number of points of a server for each unit of its weight.
+/// Number of points on the ring for each unit of a server's weight.
 const POINTS: u32 = 160;
 
-/// Points of all servers, sorted by hash.
+/// Points of all servers on the hash ring, sorted by hash.
 #[derive(Debug)]
 pub(crate) struct Ring(Vec<Point>);
 
 #[derive(Debug)]
 struct Point {
     hash: u32,
-    /// Index of the first peer with the name of the server.
+    /// Index of the first peer of the server; all addresses of a server share its name.
     server: u32,
 }
 
@@ -38,20 +38,21 @@ impl Ring {
         Self(points)
     }
 
-    /// Returns the first point at or after the hash of a key.
+    /// Returns the index of the first point at or after the hash of a key; the number of points if there is none.
     pub(crate) fn find(&self, key: &[u8]) -> usize {
         let hash = crc32(&[key]);
         self.0.partition_point(|point| point.hash < hash)
     }
 
-    /// Returns the server at a point; positions wrap around after the last point.
+    /// Returns the server (index of its first peer) of a point. Indexes wrap around; `None` if the ring is empty.
     pub(crate) fn server(&self, point: usize) -> Option<usize> {
         let point = point.checked_rem(self.0.len())?;
         Some(self.0[point].server as usize)
     }
 }
 
-/// Returns the parts of a server name that are hashed; the port is only present after the last colon.
+/// Returns host and port of a server name for the hash; the port is empty without digits after the last colon, and for
+/// a unix socket.
 fn host_and_port(name: &str) -> (&[u8], &[u8]) {
     if let Some(path) = name.get(..5).filter(|begin| begin.eq_ignore_ascii_case("unix:")).map(|_| &name[5..])
     {

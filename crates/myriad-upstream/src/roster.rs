@@ -1,4 +1,4 @@
-//! Current peers of a group: fixed peers with addresses, and changing peers of resolved names.
+//! Current peers of a group: those of fixed addresses, and a changing list for each name that is resolved at run time.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -22,54 +22,54 @@ use crate::ring::Ring;
 use crate::servers::GroupServer;
 use crate::wait_queue::WaitQueue;
 
-/// Maximum number of peers for a name; further addresses of a result are ignored.
+/// Maximum number of peers of a name; further addresses of a result are ignored.
 const MAX_ADDRESSES: usize = 512;
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// State of a group that changes at run time, shared by workers.
+/// Peers of a group and their changes at run time. All workers share it.
 #[derive(Debug)]
 pub(crate) struct Roster {
     group: String,
     pub(crate) balance: Balance,
     sticky: bool,
-    /// Servers of the configuration.
+    /// Servers in the configuration.
     configured: Vec<GroupServer>,
-    /// Zone that allows to add and remove servers; `None` without `zone`.
+    /// Zone that allows administrators to add and remove servers; `None` without `zone`.
     pub(crate) zone: Option<GroupZone>,
-    /// Resolver of the names, with the timeout in milliseconds.
+    /// Resolver of server names, with its timeout in milliseconds; `None` without `resolver`.
     pub(crate) resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// Notified when new names may need to be resolved, and when the roster is dropped.
+    /// Notified when servers with names may have been added, and when the roster is dropped.
     pub(crate) names_changed: Arc<Notify>,
-    /// Maximum number of requests in the queue.
+    /// Maximum number of requests in the queue; `None` without `queue`.
     pub(crate) queue_limit: Option<u32>,
-    /// Changes of administrators to the servers; groups of this name start with them after a reload.
+    /// Servers edited by administrators; after a reload, the group of the same name starts with them.
     pub(crate) edited: Arc<EditedServers>,
-    /// Number of the roster, which increases with each reload.
+    /// Number of the roster, which increases with each group that is created.
     pub(crate) number: u64,
-    /// Health checks of the peers; unset before the configuration is active.
+    /// Health checks of the peers; unset before a worker has started with this configuration.
     checks: OnceLock<Vec<CheckRules>>,
     states: PeerStates,
-    /// Queue that new peers serve; `None` without `queue`.
+    /// Queue woken when peers become available; `None` without `queue`.
     pub(crate) wait_queue: Option<WaitQueue>,
-    /// True if a worker resolves the names.
+    /// True if a worker already resolves the names.
     is_resolving: AtomicBool,
-    /// Servers that started without an address and whose names have no result yet.
+    /// Identifiers of the servers whose names have no result yet and no addresses from before a reload.
     awaited: Mutex<HashSet<u64>>,
     state: Mutex<RosterState>,
 }
 
-/// Current list with the state of the balancing algorithm.
+/// Current peers, with the state of the balancing algorithm.
 #[derive(Debug)]
 pub(crate) struct RosterState {
     pub(crate) peers: Arc<Peers>,
     pub(crate) weights: Weights,
     pub(crate) servers: Vec<RosterServer>,
-    /// Next identifier for a server or a peer of a resolved name.
+    /// Next identifier for a server, or for a peer of a resolved name.
     next_id: u64,
-    /// Identifiers of the peers of resolved names, by the identifiers of their states.
+    /// Identifiers in the group of the peers of resolved names, by the identifiers of their states.
     ids: HashMap<u64, u64>,
-    /// Removed peers with active requests.
+    /// Removed peers that had active requests when they were removed.
     leaving: Vec<Weak<PeerState>>,
 }
 
@@ -79,12 +79,13 @@ pub(crate) struct RosterServer {
     /// Identifier in the group, never reused.
     pub(crate) id: u64,
     pub(crate) server: GroupServer,
-    /// Current result for its name, and the initial result for the next roster.
+    /// Servers to which its name resolves now, and the shared result from which a group starts after a reload; `None`
+    /// for an address.
     named: Option<(Vec<ResolvedServer>, Arc<LastResolution>)>,
 }
 
 impl Roster {
-    /// Creates the peers of a group; they retain their health from `states`.
+    /// Creates the peers of a group; their state comes from `states`. `line` is the queue of the group, if any.
     pub(crate) fn new(config: &GroupConfig, states: &PeerStates, line: Option<WaitQueue>) -> Self {
         let names = config.names.iter().flat_map(|names| &names.servers);
         let fixed = config.peers.iter().cloned().map(GroupServer::Fixed);
@@ -152,17 +153,18 @@ impl Roster {
         &self.group
     }
 
-    /// Wakes the first request in the queue, since a peer may be available.
+    /// Wakes the first request in the queue, because a peer may have become available.
     pub(crate) fn wake(&self) {
         if let Some(line) = &self.wait_queue {
             line.wake_first();
         }
     }
 
-    /// Sets the health checks, unless they are already set. Returns whether the caller must run the checks.
+    /// Sets the health checks, unless they are already set. Returns whether the caller is the first and must run the
+    /// checks.
     pub(crate) fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         let mut is_first = false;
-        // Other workers block here, so that none of them uses the peers before the states are initialized.
+        // Other workers block here, so that they use no peer before its health is initialized.
         let rules = self.checks.get_or_init(|| {
             is_first = true;
             for state in &self.peers().states {
@@ -173,7 +175,7 @@ impl Roster {
         is_first && !rules.is_empty()
     }
 
-    /// Returns whether the caller must resolve the names.
+    /// Returns whether the caller must resolve the names: true once, if there is a resolver.
     pub(crate) fn begin_resolving(&self) -> bool {
         self.resolver.is_some() && !self.is_resolving.swap(true, Relaxed)
     }
@@ -182,12 +184,12 @@ impl Roster {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a server may still get its first address, because its name has not been resolved yet.
+    /// Returns whether a server may still get its first address because its name has no result yet.
     pub(crate) fn awaits_names(&self) -> bool {
         !self.awaited().is_empty()
     }
 
-    /// Records that the name of a server was resolved, with or without success.
+    /// Records that the name of a server has a result or an error.
     pub(crate) fn note_resolved(&self, id: u64) {
         if self.awaited().remove(&id) {
             self.wake();
@@ -204,15 +206,15 @@ impl Roster {
         named.collect()
     }
 
-    /// Sets the result for the name of a server; returns false if the server has been removed. Remaining peers retain
-    /// their position, state and weight.
+    /// Sets the resolution result of a server; returns `false` if the server has been removed. Peers that are still in
+    /// the result retain their order, state and weight.
     pub(crate) fn set(&self, id: u64, members: &[ResolvedServer]) -> bool {
         let mut servers = self.lock().servers.clone();
         let named = servers.iter_mut().find(|entry| entry.id == id).and_then(|entry| entry.named.as_mut());
         let Some((shown, known)) = named else { return false };
         let mut fresh: Vec<ResolvedServer> = Vec::new();
         for member in members.iter().take(MAX_ADDRESSES) {
-            // As in nginx, a service may list a server twice, but each address of a name is a single peer.
+            // As in nginx, a service may contain a server twice, but each address of an ordinary name is a single peer.
             if member.is_of_service() || !fresh.contains(member) {
                 fresh.push(member.clone());
             }
@@ -237,7 +239,8 @@ impl Roster {
         true
     }
 
-    /// Changes the servers; changes are serialized. `change` also gets the next identifier.
+    /// Changes the servers and rebuilds the peers; concurrent changes are serialized. `change` also gets the next
+    /// identifier.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Vec<RosterServer>, &mut u64) -> T) -> T {
         let _turn = self.edited.lock_changes();
         let (mut servers, mut next_id) = {
@@ -250,8 +253,8 @@ impl Roster {
         done
     }
 
-    /// Applies a change of an administrator and stores it for groups of this name after a reload. On an error, nothing
-    /// changes.
+    /// Applies a change of an administrator and stores it for the group of the same name after a reload. After an
+    /// error, the servers are unchanged.
     pub(crate) fn edit<T>(
         &self,
         change: impl FnOnce(&mut Vec<(u64, GroupServer)>, &mut u64) -> Result<T, EditError>,
@@ -281,13 +284,14 @@ impl Roster {
         done
     }
 
-    /// Returns the number of removed peers with active requests.
+    /// Returns the number of removed peers that still have active requests.
     pub(crate) fn zombies(&self) -> usize {
         let leaving = &self.lock().leaving;
         leaving.iter().filter_map(Weak::upgrade).filter(|state| state.active() > 0).count()
     }
 
-    /// Returns the state of the peer of a server with an address. Servers with the same address are counted separately.
+    /// Returns the state of the peer of the server at an index; `None` for a server with a name. Servers with the same
+    /// address have separate states.
     fn fixed_state(&self, servers: &[RosterServer], at: usize) -> Option<Arc<PeerState>> {
         let address = |entry: &RosterServer| match &entry.server {
             GroupServer::Fixed(peer) => Some(peer.address.clone()),
@@ -298,7 +302,7 @@ impl Roster {
         Some(self.states.peer(&self.group, &own, occurrence))
     }
 
-    /// Rebuilds the list for these servers.
+    /// Rebuilds the list of peers from the servers.
     fn rebuild(&self, servers: Vec<RosterServer>) {
         let (mut configs, mut states, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         for (at, entry) in servers.iter().enumerate() {
@@ -317,7 +321,7 @@ impl Roster {
                 continue;
             };
             for config in members.iter().filter_map(|member| member.config(server)) {
-                // Servers of the same name are counted separately.
+                // Peers with the same server name and address have separate states.
                 let same = configs.iter().filter(|peer: &&PeerConfig| peer.address == config.address);
                 let occurrence = same.filter(|peer| peer.name == config.name).count();
                 let group = format!("{} {}", self.group, config.name);
@@ -374,7 +378,7 @@ impl Drop for Roster {
     }
 }
 
-/// Returns the identifier by which requests select a peer: its route, otherwise the MD5 of its address, as in nginx.
+/// Returns the `sticky` identifier of a peer: its route, otherwise the MD5 of its address in hexadecimal, as in nginx.
 fn sid(peer: &PeerConfig) -> Arc<str> {
     if let Some(route) = &peer.route {
         return route.as_str().into();

@@ -1,4 +1,4 @@
-//! Servers of a group, as administrators view and change them.
+//! Views and changes of the servers of a group for administrators.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use crate::edited_servers::EditError;
 use crate::peer::PeerState;
 use crate::servers::{GroupServer, ServerError};
 
-/// Maximum length of a route in bytes: the length of the hexadecimal MD5 that identifies a server without a route.
+/// Maximum length of a route in bytes: that of the hexadecimal MD5 that identifies a server without a route.
 const LONGEST_ROUTE: usize = 32;
 
-/// Change of a server by an administrator. `None` leaves a parameter unchanged, or uses nginx's default for a new
-/// server. Times are in milliseconds.
+/// Change of a server, or parameters of a new server, by an administrator. `None` leaves a parameter unchanged, or uses
+/// nginx's default for a new server. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerChange {
     /// Address or name, with or without a port.
@@ -39,7 +39,7 @@ pub struct ServerChange {
 }
 
 impl ServerChange {
-    /// Applies the change to a peer.
+    /// Applies all parameters except the address to a peer.
     pub(crate) fn apply(&self, peer: &mut PeerConfig) {
         fn put<T: Clone>(place: &mut T, said: Option<&T>) {
             if let Some(said) = said {
@@ -60,7 +60,8 @@ impl ServerChange {
     }
 }
 
-/// Returns whether a text is a valid route, which is used in a cookie.
+/// Returns whether a text is a valid route: at most 32 printable characters that are valid in a cookie and in the
+/// configuration.
 pub(crate) fn is_route(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\#{}".contains(&byte);
     text.len() <= LONGEST_ROUTE && text.bytes().all(is_plain)
@@ -91,9 +92,9 @@ pub struct ServerSnapshot {
     pub backup: bool,
     /// True if the server gets no requests, according to the configuration or an order of an administrator.
     pub down: bool,
-    /// True if the server gets only requests that select it.
+    /// True if the server gets only requests with its `sticky` identifier, by the configuration or an order.
     pub drain: bool,
-    /// Identifier and name of the server whose name resolved to this address; `None` for a server of the configuration.
+    /// Identifier and name of the server whose name resolved to this address; `None` for a server itself.
     pub parent: Option<(u64, String)>,
 }
 
@@ -117,7 +118,7 @@ impl ServerSnapshot {
         }
     }
 
-    /// Returns the snapshot of a peer whose address a server name resolved to.
+    /// Returns the snapshot of a peer to whose address the name of `server` resolved.
     pub(crate) fn of_peer(
         (id, parent): (u64, u64),
         peer: &PeerConfig,

@@ -1,4 +1,4 @@
-//! Servers of a group, as named in the configuration or by an administrator, and as stored in a `state` file.
+//! Servers of a group: parsing and formatting for administrators and `state` files.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ pub(crate) enum GroupServer {
 }
 
 impl GroupServer {
-    /// Returns its configuration, except for addresses.
+    /// Returns the configuration of the peers; for a name, the address in it is a placeholder.
     pub(crate) fn peer(&self) -> &PeerConfig {
         match self {
             Self::Fixed(peer) => peer,
@@ -34,7 +34,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns whether both refer to the same peers; other parameters may differ.
+    /// Returns whether both have the same address, or the same name to resolve; other parameters may differ.
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Fixed(one), Self::Fixed(other)) => one.address == other.address,
@@ -43,7 +43,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns its address or name, formatted as in NGINX Plus.
+    /// Returns the address or name as NGINX Plus shows it.
     pub(crate) fn display_name(&self) -> String {
         match self {
             Self::Fixed(peer) => peer.address.to_string(),
@@ -51,7 +51,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns the value of `service=`.
+    /// Returns the value of `service=`; `None` without it.
     pub(crate) fn service(&self) -> Option<String> {
         let Self::Named(named) = self else { return None };
         if !named.is_service {
@@ -62,7 +62,7 @@ impl GroupServer {
         Some(service.trim_end_matches('.').to_owned())
     }
 
-    /// Creates a server with this address or name and nginx's defaults. A name is resolved at run time.
+    /// Creates a server with the address or name `text` and nginx's defaults. A name is resolved at run time.
     pub(crate) fn of(
         text: &str,
         service: Option<&str>,
@@ -77,7 +77,7 @@ impl GroupServer {
             let peer = PeerConfig { name: text.to_owned(), ..PeerConfig::new(nowhere()) };
             Ok(Self::Named(NamedServer { host, is_service, port, peer }))
         };
-        // Characters that terminate a word of a `state` file are invalid in an address.
+        // Rejects characters that would end a word of a `state` file.
         let is_plain =
             |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b";#={}\"'\\".contains(&byte));
         if text.is_empty() || text.len() > MAX_BYTES || !is_plain(text) || !service.is_none_or(is_plain) {
@@ -196,7 +196,7 @@ impl std::fmt::Display for ServerError {
     }
 }
 
-/// Returns the text of a `state` file.
+/// Returns the text of a `state` file: one `server` line for each server.
 pub(crate) fn state_text<'a>(servers: impl IntoIterator<Item = &'a GroupServer>) -> String {
     servers.into_iter().map(GroupServer::line).collect()
 }

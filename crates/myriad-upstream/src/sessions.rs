@@ -1,4 +1,4 @@
-//! `sticky learn`: mapping of client sessions to peers, learned from responses.
+//! `sticky learn`: client sessions and their peers, learned from responses.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use myriad_base::bounded::Lru;
 
 use crate::clock;
 
-/// Size of a session in bytes: as in nginx, 1m has room for about 8000.
+/// Assumed size of a session in bytes: as in nginx, a zone of 1 MB holds about 8000.
 const BYTES_EACH: u64 = 128;
 
 /// Sessions of a group, shared by workers and retained over reloads. The size of the zone limits their number; the
@@ -15,14 +15,14 @@ const BYTES_EACH: u64 = 128;
 #[derive(Debug)]
 pub struct Sessions(Mutex<Lru<SessionKey, StickySession>>);
 
-/// Digest of the session identifier, which may be long and is a secret.
+/// Digest of the session identifier, which may be long and is confidential.
 type SessionKey = [u8; 16];
 
 #[derive(Debug)]
 struct StickySession {
-    /// Identifier of the peer.
+    /// `sticky` identifier of the peer.
     sid: Arc<str>,
-    /// Time of the last use, on the clock of this process.
+    /// Time of the last response for the session, in the units of [`clock::now`].
     last: u64,
 }
 
@@ -32,20 +32,21 @@ impl Sessions {
         Self(Mutex::new(Lru::new(bytes / BYTES_EACH)))
     }
 
-    /// Changes the size of the zone and evicts excess sessions.
+    /// Changes the size of the zone to `bytes` bytes and evicts excess sessions.
     pub(crate) fn resize(&self, bytes: u64) {
         self.lock().set_max_weight(bytes / BYTES_EACH);
     }
 
-    /// Returns the peer of a session that was used within the last `timeout_ms`.
+    /// Returns the `sticky` identifier of the peer of a session; `None` for an unknown session or one without a
+    /// response within the last `timeout_ms`.
     pub fn find(&self, id: &[u8], timeout_ms: u64) -> Option<Arc<str>> {
         let sessions = self.lock();
         let session = sessions.get(&key(id))?;
         session.is_alive(clock::now(), timeout_ms).then(|| Arc::clone(&session.sid))
     }
 
-    /// Records that a peer has sent a response for a session, which remains valid for `timeout_ms`. An unknown or
-    /// expired session is only created with `creates`.
+    /// Records that the peer `sid` has sent a response for a session, which remains valid for `timeout_ms`. A session
+    /// that is unknown or expired is only created with `creates`.
     pub fn learn(&self, id: &[u8], sid: &Arc<str>, creates: bool, timeout_ms: u64) {
         self.learn_at(clock::now(), (id, sid), creates, timeout_ms);
     }
@@ -53,7 +54,7 @@ impl Sessions {
     fn learn_at(&self, now: u64, (id, sid): (&[u8], &Arc<str>), creates: bool, timeout_ms: u64) {
         let key = key(id);
         let mut sessions = self.lock();
-        // Each call removes as many entries as it may add, so expired sessions need no timer.
+        // Each call removes expired sessions at the end of the list, so no timer is needed.
         sessions.remove_oldest_if(|oldest| !oldest.is_alive(now, timeout_ms));
         let is_known = sessions.get(&key).is_some_and(|session| session.is_alive(now, timeout_ms));
         if is_known || creates {

@@ -15,32 +15,32 @@ use tokio_rustls::client::TlsStream;
 use crate::connections::OriginConnectionSlot;
 use crate::unix::UnixSocket;
 
-/// Connection to a peer on the runtime of a worker.
+/// Connection to a peer, registered with the runtime of a worker.
 #[derive(Debug)]
 pub enum PeerStream {
     /// TCP, with `TCP_NODELAY`.
     Tcp(TcpStream),
     /// Unix stream socket.
     Unix(UnixSocket),
-    /// TLS over one of the other variants.
+    /// TLS over TCP or a unix socket.
     Tls(Box<TlsStream<PeerStream>>),
 }
 
 impl PeerStream {
-    /// Reads available bytes into the spare capacity of `buffer`; 0 means the end of the stream.
+    /// Reads available bytes into the spare capacity of `buffer`; returns their number, 0 at the end of the stream.
     pub(crate) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut BytesMut,
     ) -> Poll<io::Result<usize>> {
         match pin!(self.read_buf(buffer)).poll(cx) {
-            // TLS closed without `close_notify`: the framing of HTTP detects truncation.
+            // TLS was closed without `close_notify`. Not an error: the framing of the response detects truncation.
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             polled => polled,
         }
     }
 
-    /// Returns ready if a read is useful; always with TLS, whose decrypted data is not visible here.
+    /// Returns ready if a read may return data; always with TLS, where buffered plaintext is not visible here.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),
@@ -49,7 +49,7 @@ impl PeerStream {
         }
     }
 
-    /// Removes the connection from the runtime of this worker.
+    /// Removes the connection from the runtime of this worker, so that any worker can use it. Fails with TLS.
     pub(crate) fn park(self) -> io::Result<ParkedStream> {
         match self {
             Self::Tcp(stream) => stream.into_std().map(ParkedStream::Tcp),
@@ -59,7 +59,7 @@ impl PeerStream {
     }
 }
 
-/// Connection that counts towards the connections of the worker to origins.
+/// Connection that occupies a slot in the worker's limit of connections to origins.
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     pub(crate) stream: PeerStream,
@@ -67,7 +67,7 @@ pub(crate) struct CountedStream {
     pub(crate) slot: OriginConnectionSlot,
 }
 
-/// Connection without a runtime, which any worker may use.
+/// Connection that is not registered with a runtime, so that any worker may use it.
 #[derive(Debug)]
 pub(crate) enum ParkedStream {
     Tcp(std::net::TcpStream),
@@ -84,14 +84,13 @@ impl ParkedStream {
     }
 }
 
-/// Idle connection.
+/// Idle connection whose state can be tested.
 pub(crate) trait Reusable {
-    /// Returns whether the connection is open and has no pending input, which is the only state in which it can be
-    /// reused: both the end of the stream and unexpected bytes make it readable.
+    /// Returns whether the connection is open and has no pending input: both a closed connection and unexpected bytes
+    /// make it readable.
     ///
-    /// `polled` means that the runtime has polled the connection since it became idle. The runtime then has current
-    /// information, as in nginx, and a system call is only needed if it has seen an event. Without `polled`, a system
-    /// call is always needed.
+    /// `polled` means that the runtime has polled the connection since it became idle. A system call is then only
+    /// needed if the runtime has seen an event; otherwise it is always needed.
     fn is_reusable(&mut self, polled: bool) -> bool;
 }
 
@@ -100,7 +99,7 @@ fn peek(socket: &impl AsFd) -> io::Result<usize> {
     Ok(peeked)
 }
 
-/// Returns whether neither data nor the end of the stream is pending.
+/// Returns whether a `peek` found neither data nor the end of the stream.
 fn is_silent(peeked: &io::Result<usize>) -> bool {
     matches!(peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
@@ -110,7 +109,7 @@ impl Reusable for PeerStream {
         let peeked = match self {
             Self::Tcp(stream) if polled => stream.try_io(Interest::READABLE, || peek(stream)),
             Self::Tls(stream) => match stream.get_mut().1.process_new_packets() {
-                // Surplus plaintext was received with the preceding response and would be taken for the next one.
+                // Surplus plaintext came after the previous response and would be parsed as the next one.
                 Ok(state) if state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed() => {
                     peek(stream.get_ref().0)
                 }
@@ -129,7 +128,7 @@ impl Reusable for CountedStream {
 }
 
 impl Reusable for ParkedStream {
-    /// Ignores `polled`, since no runtime polls the connection.
+    /// Ignores `polled`: no runtime polls the connection.
     fn is_reusable(&mut self, _: bool) -> bool {
         is_silent(&peek(self))
     }
@@ -179,7 +178,7 @@ impl AsyncWrite for PeerStream {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match (self.get_mut(), bufs) {
-            // A plain `send` avoids the file layer of the kernel, which saves a tenth of a microsecond.
+            // A plain `send` skips the kernel's file layer, which saves 0.1 µs.
             (Self::Tcp(stream), [one]) => Pin::new(stream).poll_write(cx, one),
             (Self::Tcp(stream), bufs) => Pin::new(stream).poll_write_vectored(cx, bufs),
             (Self::Unix(stream), bufs) => Pin::new(stream).poll_write_vectored(cx, bufs),

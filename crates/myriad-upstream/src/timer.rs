@@ -1,4 +1,4 @@
-//! Timeout between two steps of progress.
+//! Timeouts between two steps of progress.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,20 +9,20 @@ use tokio::time::{Instant, Sleep};
 
 use crate::alarm::Alarm;
 
-/// Maximum timeout, so that no configured value overflows the clock.
+/// Maximum timeout: no configured value overflows the clock.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// Returns the configured timeout, limited to the maximum.
+/// Converts a configured timeout, limited to a year.
 pub(crate) fn bounded(limit_ms: u64) -> Duration {
     Duration::from_millis(limit_ms).min(LONGEST)
 }
 
-/// Minimum timeout in milliseconds that shares a timer with others: each timeout that is shorter than the pending ones
-/// moves the shared timer.
+/// Minimum timeout in milliseconds for the timer shared by all alarms of the thread: it must be moved for each timeout
+/// that is shorter than the pending ones.
 const SHARED: u64 = 1000;
 
-/// Timeout that expires after a period without progress. The timer is created at the first wait and moved afterwards
-/// instead of created again.
+/// Timeout that expires after `limit_ms` milliseconds without progress. Its timer is created at the first wait and
+/// reused afterwards.
 #[derive(Debug)]
 pub(crate) struct ProgressTimeout {
     limit_ms: u64,
@@ -32,7 +32,7 @@ pub(crate) struct ProgressTimeout {
 
 #[derive(Debug)]
 enum Timer {
-    /// No wait has occurred yet.
+    /// Not created: no wait has occurred yet.
     Unmade,
     Shared(Alarm),
     Own(Pin<Box<Sleep>>),
@@ -43,12 +43,12 @@ impl ProgressTimeout {
         Self { limit_ms, timer: Timer::Unmade, running: false }
     }
 
-    /// Records progress.
+    /// Records progress: the next [`Self::poll_expired`] restarts the timeout.
     pub(crate) fn record_progress(&mut self) {
         self.running = false;
     }
 
-    /// Starts or continues the timeout; ready once the limit has passed.
+    /// Starts or continues the timeout; ready once the limit has passed without progress.
     pub(crate) fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let limit = bounded(self.limit_ms);
         let goes_on = std::mem::replace(&mut self.running, true);

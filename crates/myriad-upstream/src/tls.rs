@@ -1,4 +1,4 @@
-//! TLS with an origin (`proxy_pass https://`, `proxy_ssl_*`).
+//! TLS with origins (`proxy_pass https://`, `proxy_ssl_*`).
 
 use std::fmt;
 use std::io;
@@ -15,23 +15,23 @@ use crate::peer::PeerState;
 use crate::stream::PeerStream;
 use crate::tls_counts::{TlsCounts, TrustFailure};
 
-/// TLS parameters of the connections for a request.
+/// TLS parameters for the connections of a request.
 #[derive(Clone)]
 pub struct OriginTls {
     /// Versions, cipher suites, groups, client certificate and session cache.
     pub config: Arc<ClientConfig>,
-    /// Name sent to the origin and verified against its certificate, without a port (`proxy_ssl_name`).
+    /// Name sent to the origin and verified against its certificate (`proxy_ssl_name`), without a port.
     pub name: Box<str>,
     /// Verifier of the certificate (`proxy_ssl_verify`); `None` to skip the verification.
     pub check: Option<Arc<dyn PeerVerifier>>,
-    /// Identity derived from all of the above, never 0. Requests only share connections of the same identity.
+    /// Identity of these parameters, never 0. Only requests of the same identity share connections.
     pub identity: u64,
 }
 
-/// Verifier of the certificates of an origin.
+/// Verifier of the certificate chain of an origin.
 pub trait PeerVerifier: Send + Sync {
-    /// Verifies `name` against the certificates, of which the origin's own is first. The error contains the reason and
-    /// the text for the error log.
+    /// Verifies a certificate chain, the origin's own certificate first, and its validity for `name`. The error
+    /// contains the reason for counters and the text for the error log.
     fn check(&self, chain: &[CertificateDer<'_>], name: &str) -> Result<(), (TrustFailure, String)>;
 }
 
@@ -44,8 +44,8 @@ impl fmt::Debug for OriginTls {
     }
 }
 
-/// Performs the TLS handshake within `timeout_ms`; like nginx, the limit equals the connect timeout. No part of the
-/// request is sent before the origin is verified. `peer` counts the result.
+/// Performs the TLS handshake within `timeout_ms`. The origin is verified before any part of the request is sent. The
+/// counters of `peer` include the result.
 pub(crate) async fn secure(
     stream: PeerStream,
     tls: &OriginTls,
@@ -83,8 +83,8 @@ pub(crate) async fn secure(
     Ok(PeerStream::Tls(Box::new(secured)))
 }
 
-/// Returns the name for rustls: it is sent if `proxy_ssl_server_name` is on, and identifies cached sessions. An address
-/// is never sent (RFC 6066 section 3); an invalid name is treated like an address.
+/// Converts a name for rustls, which uses it for SNI (`proxy_ssl_server_name`) and as a key of cached sessions. An
+/// address is never sent (RFC 6066 section 3); an invalid name is replaced by an address.
 fn server_name(name: &str) -> ServerName<'static> {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
     ServerName::try_from(bare.to_owned())

@@ -1,4 +1,4 @@
-//! Results of TLS handshakes with a peer.
+//! Counters of TLS handshakes with a peer.
 
 use std::io;
 
@@ -9,23 +9,23 @@ use rustls::{AlertDescription, CertificateError, Error};
 pub struct TlsCounts {
     /// Number of completed handshakes.
     pub handshakes: u64,
-    /// Number of failed handshakes.
+    /// Number of failed handshakes, for any reason.
     pub handshakes_failed: u64,
-    /// Number of resumed sessions.
+    /// Number of completed handshakes that resumed a session.
     pub session_reuses: u64,
-    /// Handshakes failed because no TLS version is common to both sides.
+    /// Number of handshakes that failed because both sides have no TLS version or parameters in common.
     pub no_common_protocol: u64,
-    /// Handshakes failed because of a timeout.
+    /// Number of handshakes that timed out.
     pub handshake_timeout: u64,
-    /// Handshakes failed because the peer rejected the client certificate.
+    /// Number of handshakes that failed because the peer rejected the client certificate.
     pub peer_rejected_cert: u64,
-    /// Handshakes failed because the certificate of the peer has expired or is not valid yet.
+    /// Number of handshakes that failed because the peer's certificate has expired or is not valid yet.
     pub expired_cert: u64,
-    /// Handshakes failed because the certificate is revoked.
+    /// Number of handshakes that failed because the peer's certificate is revoked.
     pub revoked_cert: u64,
-    /// Handshakes failed because the certificate has another name.
+    /// Number of handshakes that failed because the peer's certificate is for another name.
     pub hostname_mismatch: u64,
-    /// Handshakes failed because the certificate is not trusted for another reason.
+    /// Number of handshakes that failed because the peer's certificate is not trusted for another reason.
     pub other_cert: u64,
 }
 
@@ -55,7 +55,7 @@ impl TlsCounts {
         self.handshake_timeout += 1;
     }
 
-    /// Records a peer without a trusted certificate.
+    /// Records a handshake that failed because the certificate of the peer is not trusted.
     pub(crate) fn distrusted(&mut self, why: TrustFailure) {
         self.handshakes_failed += 1;
         match why {
@@ -66,7 +66,7 @@ impl TlsCounts {
         }
     }
 
-    /// Records a failed handshake.
+    /// Records a failed handshake by its reason.
     pub(crate) fn failed(&mut self, error: &io::Error) {
         use AlertDescription as Alert;
         let why = match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
@@ -93,7 +93,7 @@ impl TlsCounts {
         self.handshakes_failed += 1;
     }
 
-    /// Adds the counters of `other`.
+    /// Adds the counters of `other` to these.
     pub(crate) fn add(&mut self, other: &Self) {
         self.handshakes += other.handshakes;
         self.handshakes_failed += other.handshakes_failed;

@@ -1,4 +1,5 @@
-//! Unix stream socket that can be written immediately: PHP gets a new connection for each page.
+//! Unix stream socket that is written without waiting for the runtime: PHP usually gets a new connection for each
+//! request.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,14 +12,14 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 
-/// Connected socket on the runtime of a worker.
+/// Connected socket, registered with the runtime of a worker.
 ///
-/// A unix socket is connected when `connect()` returns, and its buffer has room for a typical PHP request. The runtime
-/// would wait for the kernel to report both, so it is only used once a write finds no room.
+/// A unix socket is connected when `connect()` returns, and its buffer has room for a typical PHP request. Writes
+/// therefore bypass the runtime, which would first wait for a kernel event, until one finds the buffer full.
 #[derive(Debug)]
 pub struct UnixSocket {
     stream: UnixStream,
-    /// True if all writes so far found room.
+    /// True if no write has found the buffer full.
     has_room: bool,
 }
 
@@ -35,17 +36,17 @@ impl UnixSocket {
         Self::woken(socket.into())
     }
 
-    /// Registers a non-blocking connection with the runtime of this worker.
+    /// Registers a non-blocking socket with the runtime of this worker.
     pub(crate) fn woken(stream: IdleStream) -> io::Result<Self> {
         Ok(Self { stream: UnixStream::from_std(stream)?, has_room: true })
     }
 
-    /// Returns ready if a read is useful.
+    /// Returns ready if a read may return data.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.poll_read_ready(cx)
     }
 
-    /// Removes the connection from the runtime.
+    /// Removes the socket from the runtime.
     pub(crate) fn idle(self) -> io::Result<IdleStream> {
         self.stream.into_std()
     }

@@ -1,4 +1,4 @@
-//! Upload of a request, with a body that is read on demand.
+//! Sending of a request whose body is read on demand.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,10 +17,10 @@ use crate::request::RequestPayload;
 use crate::stream::PeerStream;
 use crate::timer::ProgressTimeout;
 
-/// Maximum number of pieces per `writev`.
+/// Maximum number of slices per `writev`.
 const MAX_SLICES: usize = 16;
 
-/// Maximum number of bytes gathered before a write.
+/// Maximum number of bytes queued before a write, apart from the last piece.
 const MAX_GATHERED: usize = 16 * 1024;
 
 /// Framing of the body.
@@ -43,15 +43,15 @@ enum UploadSource {
 /// Reason why the request could not be sent.
 #[derive(Debug)]
 pub(crate) enum UploadError {
-    /// The write failed; a response may nevertheless be available.
+    /// The write failed; the peer may nevertheless have sent a response.
     Write(io::Error),
-    /// The connection accepted no bytes for too long.
+    /// The peer accepted no bytes within the send timeout.
     Timeout,
-    /// The body was aborted.
+    /// The client aborted the request body, or it could not be read.
     Body(BodyError),
 }
 
-/// Request in transit. It buffers the head and at most one piece of the body.
+/// Request that is being sent. Buffers the head and at most some pieces of the body.
 pub(crate) struct Upload {
     wire: UploadFraming,
     queue: PieceQueue,
@@ -78,7 +78,8 @@ impl Upload {
         upload
     }
 
-    /// Sends as much as possible; ready once the last byte is written. `sent` is called after each write.
+    /// Sends as much as possible; ready once the last byte is written. Calls `sent` with the number of bytes of each
+    /// write.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -86,7 +87,7 @@ impl Upload {
         sent: impl Fn(usize),
     ) -> Poll<Result<(), UploadError>> {
         loop {
-            // If the first part of the body is available, it is sent together with the head: one write, one packet.
+            // The available part of the body is sent together with the head, in one write.
             self.take_ready(cx)?;
             while !self.queue.is_empty() {
                 sent(ready!(self.poll_write(cx, stream))?);
@@ -141,7 +142,7 @@ impl Upload {
         }
     }
 
-    /// Queues the available data of the body, up to a limit; pieces that are available together form a single chunk.
+    /// Queues available data of a streamed body, up to [`MAX_GATHERED`]; with chunked coding, as a single chunk.
     fn take_ready(&mut self, cx: &mut Context<'_>) -> Result<(), UploadError> {
         let UploadSource::Stream(body, left) = &mut self.source else { return Ok(()) };
         let waiting: usize = self.queue.iter().map(Bytes::len).sum();
@@ -181,7 +182,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Returns ready once more data is queued, or with an empty queue if no data is left.
+    /// Returns ready once more data is queued; the queue is then only empty if the request is complete.
     fn poll_refill(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), UploadError>> {
         self.queue_memory();
         while self.queue.is_empty() {
@@ -199,7 +200,7 @@ impl Upload {
         Poll::Ready(Ok(()))
     }
 
-    /// Queues the data in memory: all of it, except for FastCGI, whose records are created for one `writev` at a time.
+    /// Queues a body that is in memory: all of it, or for FastCGI, as many records as fit into one `writev`.
     fn queue_memory(&mut self) {
         let UploadSource::Bytes(bytes) = &mut self.source else { return };
         let most = if self.wire == UploadFraming::FastCgi { MAX_ALIGNED_CONTENT * 4 } else { usize::MAX };
@@ -245,8 +246,8 @@ impl Upload {
     }
 }
 
-/// Checks a piece, or the end of the body, against the announced length. With a different length, the origin would
-/// parse a part of the body as the next request.
+/// Subtracts a piece of a body from its announced length `left`, or checks with `None` that the body is complete.
+/// Returns an error for a different length: the origin would parse excess bytes as the next request.
 pub(crate) fn take_from(left: &mut Option<u64>, piece: Option<&Bytes>) -> Option<BodyError> {
     let left = left.as_mut()?;
     match piece {

@@ -1,4 +1,4 @@
-//! FIFO queue of waiters, each woken by an event.
+//! FIFO queue of tasks that wait for a resource.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,18 +12,18 @@ pub struct WaitQueue(Arc<Inner>);
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     waiting: Mutex<WaiterList>,
-    /// Number of waiters, readable without the lock.
+    /// Number of waiters; readable without the lock.
     length: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct WaiterList {
-    /// Number and waker of each waiter, in ascending order.
+    /// Ticket number and waker of each waiter, in ascending order.
     all: VecDeque<(u64, Option<Waker>)>,
     next: u64,
 }
 
-/// Position in a [`WaitQueue`]. Dropping it leaves the queue immediately, and the next waiter moves up.
+/// Position in a [`WaitQueue`]. Dropping it leaves the queue and, if it was first, wakes the next waiter.
 #[derive(Debug)]
 pub struct WaitTicket {
     queue: WaitQueue,
@@ -59,7 +59,7 @@ impl WaitQueue {
         Some(WaitTicket { queue: self.clone(), number })
     }
 
-    /// Wakes the first waiter to try again. Must be called whenever the resource may be available.
+    /// Wakes the first waiter, which tries again. Must be called whenever the resource may be available.
     pub fn wake_first(&self) {
         self.0.wake_first();
     }
@@ -81,8 +81,8 @@ impl Inner {
 }
 
 impl WaitTicket {
-    /// Waits until this waiter is the first and `attempt` returns a value. `attempt` is repeated after each
-    /// [`WaitQueue::wake_first`].
+    /// Returns ready with the value of `attempt` once this waiter is the first and `attempt` returns one. `attempt` is
+    /// repeated after each [`WaitQueue::wake_first`].
     pub fn poll<T>(&mut self, cx: &mut Context<'_>, attempt: impl FnOnce() -> Option<T>) -> Poll<T> {
         {
             let mut waiting = self.queue.0.lock();
@@ -94,7 +94,7 @@ impl WaitTicket {
                 return Poll::Pending;
             }
         }
-        // The waker is already registered: an event between the attempt and the return wakes this waiter.
+        // No lost wakeup: the waker is registered before the attempt.
         attempt().map_or(Poll::Pending, Poll::Ready)
     }
 }
@@ -108,7 +108,7 @@ impl Drop for WaitTicket {
             };
             waiting.all.remove(at);
             self.queue.0.length.store(waiting.all.len(), Relaxed);
-            // The resource may suffice for several waiters.
+            // The resource may suffice for several waiters, so the next one tries too.
             if at == 0 { waiting.all.front_mut().and_then(|(_, waker)| waker.take()) } else { None }
         };
         next.into_iter().for_each(Waker::wake);

@@ -1,4 +1,4 @@
-//! Single FastCGI exchange: head, body, and their possible failures.
+//! Tests of single FastCGI exchanges: head, body, and their failures.
 
 mod support;
 
@@ -13,10 +13,10 @@ use myriad_upstream::{ErrorKind, HttpPool, Phase, RequestPayload};
 use support::fastcgi::{answer, end, read_head, read_record, read_request, record, serve, stderr, stdout};
 use support::{Made, Notes, Origin, TestSocketFolder, ask, fastcgi, group, read, refused, run};
 
-/// Status and body.
+/// Status, and the body or its error.
 type ExchangeResult = (u16, Result<Vec<u8>, BodyError>);
 
-/// Answers a GET with `reply` and closes the connection. Returns the result.
+/// Answers a GET with `reply` and closes the connection. Returns the result and the observed stderr lines and warnings.
 fn reply_with(reply: Vec<u8>) -> (Result<ExchangeResult, String>, Vec<String>) {
     let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), move |_, socket| {

@@ -1,4 +1,4 @@
-//! Single request and its response on a shared connection.
+//! Single HTTP/2 request and its response on a shared connection.
 //!
 //! As over HTTP/1, polling for the response also sends the request body, of which at most one piece is buffered here.
 
@@ -17,7 +17,7 @@ use crate::request::{RequestPayload, Timeouts, UpstreamObserver};
 use crate::timer::ProgressTimeout;
 use crate::upload::take_from;
 
-/// Next part of a response.
+/// Next part of a response, returned by [`H2Exchange::poll`].
 pub(super) enum Event {
     Head(ResponseHead),
     Data(Bytes),
@@ -25,14 +25,14 @@ pub(super) enum Event {
     End(Option<Fields>),
 }
 
-/// Request in progress, cancelled when dropped.
+/// Request in progress; dropping it cancels the request.
 pub(super) struct H2Exchange {
     shared: Rc<Shared>,
     id: u32,
     body: RequestPayload,
-    /// A part of the body was sent.
+    /// True once a piece of the request body has been read from its source.
     body_started: bool,
-    /// The request is completely sent.
+    /// True once the request is completely sent, or the response is complete or failed before.
     sent_whole: bool,
     sent: u64,
     received: u64,
@@ -67,7 +67,7 @@ impl H2Exchange {
         }
     }
 
-    /// Returns the request body if no part of it was sent.
+    /// Returns the request body if no piece of it was read for sending, otherwise `None`.
     pub(super) fn take_unsent_body(&mut self) -> Option<RequestPayload> {
         let body = std::mem::replace(&mut self.body, RequestPayload::Empty);
         (!self.body_started).then_some(body)
@@ -84,7 +84,7 @@ impl H2Exchange {
         self.received == 0
     }
 
-    /// Continues to send the request, then returns the next part of the response.
+    /// Continues to send the request, then returns the next part of the response. `phase` is that of an error.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Event, OriginError>> {
         if let Err(error) = self.send(cx) {
             return Poll::Ready(Err(error));
@@ -106,7 +106,7 @@ impl H2Exchange {
         match next {
             Some(Ok(event)) => Poll::Ready(Ok(event)),
             Some(Err(error)) => Poll::Ready(Err(error.during(phase))),
-            // As in nginx, the read timeout only runs once the request is sent.
+            // As in nginx, the read timeout only runs while nothing is left to send.
             None if !self.sent_whole => {
                 self.read_stall.record_progress();
                 Poll::Pending
@@ -137,7 +137,7 @@ impl H2Exchange {
             self.sent = sent;
             self.send_stall.record_progress();
         }
-        // The origin may have sent its response, or an error, before it received the whole request.
+        // The origin may send its whole response, or an error, before it has received the whole request.
         self.sent_whole = !sending || self.shared.with_quiet(|state| is_over(state, id));
         if waits_for_client || self.sent_whole {
             self.send_stall.record_progress();
@@ -149,14 +149,14 @@ impl H2Exchange {
         }
     }
 
-    /// Handles a timeout of the origin. The cause may be the request or the connection, so active requests may
-    /// complete, but further requests use another connection.
+    /// Creates the error of a timeout. The cause may be the request or the connection: active requests of the
+    /// connection may complete, but further requests use another connection.
     fn on_timeout(&self, phase: Phase) -> OriginError {
         self.shared.with(|state| state.client.shut_down());
         OriginError::timeout(phase)
     }
 
-    /// Returns the available part of the request body, up to about a frame, and whether it is the last.
+    /// Returns the available part of the request body, up to about one frame, and whether it is the last part.
     fn next_piece(&mut self, cx: &mut Context<'_>) -> Result<Poll<(Bytes, bool)>, OriginError> {
         let (body, left) = match &mut self.body {
             RequestPayload::Empty => return Ok(Poll::Ready((Bytes::new(), true))),
@@ -205,7 +205,7 @@ fn is_over(state: &mut State, id: u32) -> bool {
     state.slot(id).is_none_or(|slot| slot.is_complete || slot.failure.is_some())
 }
 
-/// Returns the next part of a stream; received data precedes a failure.
+/// Returns the next part of the response on a stream; `None` if none is available. Received data precedes a failure.
 fn next(state: &mut State, id: u32) -> Option<Result<Event, OriginError>> {
     let slot = state.slot(id)?;
     if let Some(head) = slot.heads.pop_front() {

@@ -1,4 +1,4 @@
-//! Single request to a single peer.
+//! Attempt of a request with a single peer over HTTP/2.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -23,11 +23,10 @@ use crate::request::{OriginRequest, Protocol, RequestPayload};
 use crate::request_connection::connect_for_request;
 use crate::response::{OriginResponse, Trailers, keep_first};
 
-/// Sends a request to the chosen peer.
+/// Sends a request to the chosen peer and returns its response with a complete head.
 ///
-/// The request is repeated once on another connection if the peer did not process it: the peer closed an idle
-/// connection before the request arrived, or refused the request. It is also repeated if the connection is dead and the
-/// method is idempotent.
+/// The request is repeated once, on another connection, if the peer refused it without processing it, or if the method
+/// is idempotent and a reused connection was closed, failed or died before any part of the response arrived.
 pub(crate) async fn fetch(
     group: &Group,
     pick: PickedPeer,
@@ -77,8 +76,8 @@ pub(crate) async fn fetch(
             exchange.log.failed(error.status());
             return Err(error.at(address));
         }
-        // Closing a connection between two requests is normal; a dead connection is not, and costs seconds, so it is
-        // reported.
+        // Not logged for a closed connection, which is normal between two requests. A dead connection is logged,
+        // because its detection takes seconds.
         if let (ErrorKind::Silent, Some(observer)) = (error.kind(), &exchange.observer) {
             observer.retried(&error.at(address));
         }
@@ -87,7 +86,7 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Opens a stream and queues the head of the request; with `fresh`, on a connection that has not answered a request.
+/// Opens a stream and queues the request head. With `fresh`, connections that have answered a request are not used.
 async fn open(
     group: &Group,
     chosen: &SelectedPeer,
@@ -112,7 +111,7 @@ async fn open(
         let wanted = ConnectionRequest { key, keep, connections: &pool.connections, connect_ms, fresh };
         return pool.multiplexed.open(&wanted, open, || connect_for_request(chosen, pool, request)).await;
     }
-    // A connection from a request-specific local address is not reused.
+    // A connection from a local address chosen for the request is not reused.
     let connection = connect_for_request(chosen, pool, request).await?;
     let shared = Rc::new(Shared::new(connection, clock::now()));
     let id = shared.with(open).ok_or_else(|| OriginError::closed(Phase::Sending))?;
@@ -121,7 +120,7 @@ async fn open(
     Ok(OpenedStream { shared, id, reused: false })
 }
 
-/// Returns the body to send. A streamed body is moved, because it can only be sent once.
+/// Returns the body to send. A streamed body that cannot be created again is taken from `body`.
 fn payload(body: &mut RequestPayload) -> RequestPayload {
     match body {
         RequestPayload::Empty => RequestPayload::Empty,
@@ -131,8 +130,8 @@ fn payload(body: &mut RequestPayload) -> RequestPayload {
     }
 }
 
-/// Returns the head of the final response. Interim responses are passed to the observer, except 100, which concerns
-/// only this client.
+/// Returns the head of the final response. Interim responses are passed to the observer, except 100, which is a reply
+/// to the `Expect` field of this request only.
 async fn read_head(exchange: &mut H2Exchange) -> Result<ResponseHead, OriginError> {
     loop {
         match poll_fn(|cx| exchange.poll(cx, Phase::ReadingHead)).await? {

@@ -1,42 +1,42 @@
-//! Liveness detection of the peer. After a power failure, or after a firewall has dropped the state of a connection,
-//! all data sent is lost without notice.
+//! Detection of dead HTTP/2 connections: after a power failure, or after a firewall has dropped the state of a
+//! connection, sent data is lost without an error.
 //!
 //! ```text
-//!   reused connection, requests wait, silence ──1 s──▶ PING ──1 s of silence──▶ dead: repeatable requests are retried
-//!   idle connection, silent for 5 s, new request ──▶ PING ──0.5 s of silence──▶ other connection; after 1 s: closed
-//!   idle for the first time, connection reuse not configured ──▶ PING, as above
+//! reused connection, requests wait, silence ──1 s──▶ PING ──1 s of silence──▶ dead: repeatable requests are retried
+//! idle connection, silent for 5 s, new request ──▶ PING ──0.5 s of silence──▶ other connection; after 1 s: closed
+//! idle for the first time, connection reuse not configured ──▶ PING, as above
 //! ```
-//! Any received frame counts as a response. A fresh connection is not checked: `*_read_timeout` covers its silence.
-//! Times are in milliseconds on the clock of this process.
+//! Any received frame counts as a sign of life. A connection without a response so far is not checked: `*_read_timeout`
+//! limits its silence. Times are in milliseconds and in the units of [`clock::now`](crate::clock::now).
 
-/// Maximum silence while requests wait before a PING is sent. Few responses take longer, so few PINGs are sent.
+/// Time in milliseconds without a frame, while requests wait, before a PING is sent. Few responses take longer.
 const SILENCE: u64 = 1000;
 
-/// Maximum silence after a PING: several times the longest round trip. Together with [`SILENCE`], a request is repeated
-/// after two seconds, which most visitors wait.
+/// Maximum time in milliseconds without a frame after a PING: several times the longest round trip. With [`SILENCE`], a
+/// request is repeated after two seconds, which most clients wait.
 const PING_TIMEOUT: u64 = 1000;
 
-/// Time that an unsent request waits for the response to a PING before it uses another connection.
+/// Time in milliseconds that a new request waits for a frame after a PING before it uses another connection.
 const WAIT: u64 = 500;
 
-/// Silence after which an idle connection is checked before a request is sent on it. No firewall drops its state
-/// earlier.
+/// Time in milliseconds without a frame after which an idle connection is checked before a request is sent on it.
+/// Firewalls keep the state of a connection longer.
 const MAX_IDLE_SILENCE: u64 = 5000;
 
-/// Next action.
+/// Next action for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LivenessAction {
-    /// No action until data is sent or received.
+    /// No action until a frame is received, a request is sent, or a PING is sent.
     Nothing,
     /// No action before this time.
     Wait(u64),
-    /// Send a PING.
+    /// A PING is due.
     Ping,
-    /// The connection is dead.
+    /// The connection is dead: no frame has been received in time after a PING.
     Dead,
 }
 
-/// State of the liveness detection.
+/// State of a connection for the detection.
 #[derive(Debug)]
 pub(super) struct Liveness {
     /// Time of the last received frame, or of the creation of the connection.
@@ -44,11 +44,12 @@ pub(super) struct Liveness {
     /// Start of the current silence while requests wait for their responses.
     silent_since: Option<u64>,
     ping_sent_at: Option<u64>,
-    /// A request has been answered.
+    /// True once a part of a response has been received.
     served: bool,
-    /// The origin has read further input after it had answered all requests.
+    /// True if the origin has replied to a PING while it had no response to send: it reads further input.
     reads_on: bool,
-    /// Bodies have been sent since the last received frame. They may fill buffers, and a PING would queue after them.
+    /// True if pieces of request bodies were sent since the last received frame. They may fill buffers, and a PING
+    /// would queue after them.
     uploads: bool,
     dead: bool,
 }
@@ -76,15 +77,15 @@ impl Liveness {
         self.uploads = true;
     }
 
-    /// Records received frames; `is_answer` is set if they include a part of a response, `waits` if requests still wait
-    /// for a response.
+    /// Records received frames. `is_answer` is true if they include a part of a response, `waits` if requests still
+    /// have no part of their response.
     pub(super) fn frame_received(&mut self, now: u64, is_answer: bool, waits: bool) {
         let was_asked = self.ping_sent_at.take().is_some();
         self.last_frame = now;
         self.uploads = false;
         self.reads_on |= was_asked && !is_answer;
         self.served |= is_answer;
-        // An origin that is alive but slow does not get another PING for the same requests.
+        // An origin that replies to a PING but is slow does not get another PING for the same requests.
         self.silent_since = (waits && (is_answer || !was_asked)).then_some(now);
     }
 
@@ -93,7 +94,7 @@ impl Liveness {
         self.ping_sent_at.get_or_insert(now);
     }
 
-    /// Records that no PING could be sent.
+    /// Records that a PING was due but could not be sent, so that it is not repeated for the same requests.
     pub(super) fn ping_skipped(&mut self) {
         self.silent_since = None;
     }
@@ -103,7 +104,7 @@ impl Liveness {
         self.dead = true;
     }
 
-    /// Returns the next action for a connection with or without active requests.
+    /// Returns the next action at `now`.
     pub(super) fn next(&self, now: u64) -> LivenessAction {
         if self.dead {
             return LivenessAction::Nothing;
@@ -116,33 +117,33 @@ impl Liveness {
         if now >= since + limit { then } else { LivenessAction::Wait(since + limit) }
     }
 
-    /// Returns whether unanswered requests cause a PING.
+    /// Returns whether a PING is sent when requests wait: not before the first response and not during an upload.
     pub(super) fn is_watched(&self) -> bool {
         self.served && !self.uploads
     }
 
-    /// Returns the time until which a request must wait for the response to a PING; `None` if it need not wait.
+    /// Returns the time until which a new request must wait for a frame after a PING; `None` if it need not wait.
     pub(super) fn holds_until(&self) -> Option<u64> {
         self.ping_sent_at.map(|asked| asked + WAIT)
     }
 
-    /// Returns whether an idle connection has been silent for too long to be trusted.
+    /// Returns whether an idle connection has been silent for so long that it must be checked before its next use.
     pub(super) fn is_old(&self, now: u64) -> bool {
         now.saturating_sub(self.last_frame) >= MAX_IDLE_SILENCE
     }
 
-    /// Returns whether the origin is known to read further input after its responses; `requests` is the number of
-    /// requests sent and answered on the connection.
+    /// Returns whether the origin is known to read further input after its first response; `requests` is the number of
+    /// requests sent on the connection.
     pub(super) fn reads_on(&self, requests: u32) -> bool {
         self.reads_on || requests > 1
     }
 
-    /// Returns whether the connection should currently not be used for requests.
+    /// Returns whether new requests should use another connection.
     pub(super) fn is_suspect(&self, now: u64) -> bool {
         self.dead || self.holds_until().is_some_and(|until| now >= until)
     }
 
-    /// Returns whether a request has been answered on the connection.
+    /// Returns whether a part of a response has been received on the connection.
     pub(super) fn has_served(&self) -> bool {
         self.served
     }

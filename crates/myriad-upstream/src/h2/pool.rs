@@ -1,4 +1,4 @@
-//! Multiplexed connections of a worker, by peer.
+//! HTTP/2 connections of a worker, by peer and TLS identity.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::error::{OriginError, Phase};
 use crate::stream::CountedStream;
 use crate::timer;
 
-/// Connections of a worker; clones refer to the same connections.
+/// HTTP/2 connections of a worker; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct H2Connections(Rc<H2Pool>);
 
@@ -29,11 +29,11 @@ struct H2Pool(RefCell<HashMap<PoolKey, PeerConnections>>);
 struct PeerConnections {
     /// Open connections, oldest first, each with a driver.
     open: Vec<Rc<Shared>>,
-    /// Connection that is being established; other requests wait for it.
+    /// Connection that is being established; other requests to the peer wait for it.
     dialing: Option<Rc<Dialing>>,
 }
 
-/// Connection attempt.
+/// Connection attempt, shared by the requests that wait for it.
 #[derive(Default)]
 struct Dialing {
     over: Cell<bool>,
@@ -42,27 +42,28 @@ struct Dialing {
     waiting: RefCell<Vec<Waker>>,
 }
 
-/// Stream on a connection.
+/// Stream opened for a request on a connection.
 pub(super) struct OpenedStream {
     pub(super) shared: Rc<Shared>,
     pub(super) id: u32,
-    /// True if the connection has carried other requests.
+    /// True if the connection existed before this request.
     pub(super) reused: bool,
 }
 
-/// Requirements of a request for a connection.
+/// Parameters of the search for a connection.
 pub(super) struct ConnectionRequest<'a> {
     pub(super) key: PoolKey,
     pub(super) keep: KeepAlive,
     pub(super) connections: &'a Connections,
     /// Maximum wait in milliseconds for a connection that another request establishes.
     pub(super) connect_ms: u64,
-    /// Excludes connections that have answered a request, because such a connection has just failed.
+    /// Excludes connections that have answered a request. Used after a failure of such a connection.
     pub(super) fresh: bool,
 }
 
 impl H2Connections {
-    /// Opens a stream on an available connection, or on a new connection created by `dial`.
+    /// Opens a stream with `open` on an available connection, or on a new connection established by `dial`. Only one
+    /// request at a time establishes a connection to a peer; others wait for it.
     pub(super) async fn open<D: Future<Output = Result<CountedStream, OriginError>>>(
         &self,
         wanted: &ConnectionRequest<'_>,
@@ -98,13 +99,15 @@ impl H2Connections {
         }
     }
 
-    /// Opens a stream on an existing connection.
+    /// Opens a stream on an existing connection, after a wait of up to half a second if it is being checked. `None` if
+    /// no connection is available.
     async fn open_now(
         &self,
         wanted: &ConnectionRequest<'_>,
         open: &impl Fn(&mut State) -> Option<u32>,
     ) -> Option<OpenedStream> {
-        // The peer may have closed an idle connection meanwhile or announced to do so: its driver reads that first.
+        // The peer may have closed an idle connection or announced this (`GOAWAY`): its driver reads pending input
+        // first.
         if self.find(wanted).is_some_and(|shared| {
             shared.read_state(|state| state.idle_since.is_some() && state.has_pending_input())
         }) {
@@ -118,13 +121,13 @@ impl H2Connections {
                 let id = shared.with(open)?;
                 return Some(OpenedStream { shared, id, reused: true });
             };
-            // Without a response to the PING, `find` no longer returns this connection.
+            // If no frame arrives in time, `find` no longer returns this connection.
             let sign = poll_fn(|cx| shared.with_quiet(|state| state.poll_frame(cx)));
             let _ = tokio::time::timeout(Duration::from_millis(until.saturating_sub(now).max(1)), sign).await;
         }
     }
 
-    /// Returns an available connection.
+    /// Returns the oldest connection that can carry another request.
     fn find(&self, wanted: &ConnectionRequest<'_>) -> Option<Rc<Shared>> {
         let now = clock::now();
         let keep = &wanted.keep;
@@ -142,7 +145,7 @@ impl H2Connections {
         all.find(has_room).cloned()
     }
 
-    /// Closes the longest idle connection; returns false if none is idle.
+    /// Closes the connection that has been idle longest; returns `false` if no connection is idle.
     pub(crate) fn close_oldest(&self) -> bool {
         let oldest = {
             let peers = self.0.0.borrow();
@@ -182,7 +185,7 @@ impl ConnectionPool for H2Pool {
 }
 
 impl Drop for H2Pool {
-    /// Wakes the drivers, so that the connections close as soon as they have no active requests.
+    /// Wakes the drivers, so that connections are closed once they have no active requests.
     fn drop(&mut self) {
         for peer in self.0.get_mut().values() {
             peer.open.iter().for_each(|shared| shared.with(|_| ()));
@@ -190,7 +193,7 @@ impl Drop for H2Pool {
     }
 }
 
-/// Guard of a connection attempt; wakes all waiters when it is dropped.
+/// Guard of a connection attempt; dropping it ends the attempt and wakes all waiters.
 struct DialGuard<'a> {
     pool: &'a Rc<H2Pool>,
     key: PoolKey,
@@ -220,7 +223,7 @@ impl Drop for DialGuard<'_> {
 }
 
 impl Dialing {
-    /// Waits for the end of the attempt; returns an error if it failed.
+    /// Waits for the end of the attempt; returns its error if it failed.
     async fn wait(&self) -> Result<(), OriginError> {
         poll_fn(|cx| {
             if self.over.get() {

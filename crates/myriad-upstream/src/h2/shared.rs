@@ -19,28 +19,29 @@ use crate::clock;
 use crate::error::{ErrorKind, OriginError, Phase};
 use crate::stream::CountedStream;
 
-/// Number of bytes of each body that are accepted before the consumer reads them.
+/// Flow-control window of a stream: number of body bytes accepted before the consumer reads them.
 const WINDOW: u32 = 128 * 1024;
 
-/// Number of bytes per read; a frame fits.
+/// Capacity reserved for a read in bytes; sufficient for a whole frame.
 const READ_SIZE: usize = 32 * 1024;
 
-/// Number of bytes gathered for the socket.
+/// Maximum number of bytes queued for a write.
 const MAX_GATHERED: usize = 64 * 1024;
 
-/// Body pieces below this size in bytes are copied; otherwise each would retain the memory of a whole read.
+/// Size in bytes below which body pieces are copied: a piece that shares the read buffer would keep all of it
+/// allocated.
 const COPY_BELOW: usize = 2048;
 
-/// Maximum number of reads per turn of the driver, so that other tasks can run.
+/// Maximum number of reads per poll of the driver, so that other tasks can run.
 const READS: usize = 16;
 
-/// Received data of a stream, with the waker of its consumer.
+/// Received parts of the response on a stream, with the waker of its exchange.
 #[derive(Default)]
 pub(super) struct StreamSlot {
     /// Heads, interim responses first.
     pub(super) heads: VecDeque<ResponseHead>,
     data: VecDeque<Bytes>,
-    /// Short pieces after those in `data`, joined.
+    /// Short pieces after those in `data`, concatenated.
     tail: BytesMut,
     pub(super) trailers: Option<Fields>,
     /// The response is complete.
@@ -48,8 +49,8 @@ pub(super) struct StreamSlot {
     pub(super) failure: Option<OriginError>,
     /// Number of received bytes of heads and bodies.
     pub(super) received: u64,
-    /// The request may be sent again on another connection if no part of a response has been received: it has no body
-    /// and was sent on a connection that had answered a request.
+    /// True if the request may be sent again on another connection while no part of its response was received: it is
+    /// idempotent, has no body, and was sent on a connection that had answered a request.
     may_move: bool,
     pub(super) waker: Option<Waker>,
 }
@@ -65,7 +66,7 @@ impl StreamSlot {
         self.data.push_back(piece);
     }
 
-    /// Returns the next piece of the body.
+    /// Removes and returns the next piece of the body; `None` if none is available.
     pub(super) fn take(&mut self) -> Option<Bytes> {
         let held = &mut self.tail;
         self.data.pop_front().or_else(|| (!held.is_empty()).then(|| held.split().freeze()))
@@ -76,7 +77,7 @@ impl StreamSlot {
         self.is_complete && self.data.is_empty() && self.tail.is_empty() && self.trailers.is_none()
     }
 
-    /// Returns whether the request waits and no part of the response has been received.
+    /// Returns whether no part of the response has been received, and the request has not failed.
     fn is_unanswered(&self) -> bool {
         self.received == 0 && !self.is_complete && self.failure.is_none()
     }
@@ -95,17 +96,17 @@ pub(super) struct State {
     slots: Vec<(u32, StreamSlot)>,
     driver: Option<Waker>,
     pub(super) liveness: Liveness,
-    /// Wakers of requests that wait for the response to a PING.
+    /// Wakers of requests that wait for a frame after a PING.
     waiting: Vec<Waker>,
     /// Number of requests sent on the connection.
     pub(super) requests: u32,
-    /// Time of its creation, on the clock of this process.
+    /// Creation time, in the units of [`clock::now`].
     pub(super) created_at: u64,
-    /// Start of the idle time, on the clock of this process; `None` with active requests.
+    /// Start of the idle time, in the units of [`clock::now`]; `None` with active requests.
     pub(super) idle_since: Option<u64>,
 }
 
-/// Shared connection.
+/// State shared by the driver and the exchanges of a connection.
 pub(super) struct Shared(RefCell<State>);
 
 impl Shared {
@@ -137,12 +138,12 @@ impl Shared {
         act(&mut self.0.borrow_mut())
     }
 
-    /// Reads the state.
+    /// Reads the state without waking the driver.
     pub(super) fn read_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.0.borrow())
     }
 
-    /// Runs a turn of the driver.
+    /// Writes and reads as much as possible without waiting. Called by the driver.
     pub(super) fn drive(&self, cx: &mut Context<'_>) -> Drive {
         let mut state = self.0.borrow_mut();
         state.driver = Some(cx.waker().clone());
@@ -150,7 +151,7 @@ impl Shared {
     }
 }
 
-/// Result of a turn of the driver.
+/// State of a connection after [`Shared::drive`].
 pub(super) enum Drive {
     /// Requests are active.
     Busy,
@@ -161,7 +162,7 @@ pub(super) enum Drive {
 }
 
 impl State {
-    /// Sends a request; returns `None` if the connection cannot carry another request.
+    /// Opens a stream and queues the head of a request; `None` if the connection cannot carry another request.
     pub(super) fn open<'a>(
         &mut self,
         method: Method,
@@ -179,21 +180,21 @@ impl State {
         Some(id)
     }
 
-    /// Sends a piece of a request body.
+    /// Queues a piece of a request body.
     pub(super) fn send(&mut self, id: u32, piece: Bytes, end: bool) {
         self.liveness.uploaded();
         self.client.send(id, piece, end);
     }
 
-    /// Sends a PING to the origin, if another PING is allowed now.
+    /// Queues a PING, unless the codec does not permit another PING now.
     pub(super) fn send_ping(&mut self, now: u64) {
         if self.client.send_ping() { self.liveness.ping_sent(now) } else { self.liveness.ping_skipped() }
     }
 
     /// Handles a dead connection, which gets no more requests.
     ///
-    /// Repeatable requests fail, so that they are retried. The others wait until their timeouts, because an overloaded
-    /// origin may still respond later.
+    /// Unanswered requests that may move fail, so that they are retried. The others wait until their timeouts, because
+    /// an overloaded origin may still respond.
     pub(super) fn give_up(&mut self) {
         self.liveness.give_up();
         self.client.shut_down();
@@ -206,9 +207,9 @@ impl State {
         self.waiting.drain(..).for_each(Waker::wake);
     }
 
-    /// Returns the time until which a request must wait for the response to a PING; `None` if it need not wait.
+    /// Returns the time until which a new request must wait for a frame after a PING; `None` if it need not wait.
     ///
-    /// Sends a PING on an idle connection that was silent for long, and with `is_tried` also after its first response.
+    /// Sends a PING on an idle connection that was silent for 5 s. `is_tried` also sends one after the first response.
     pub(super) fn holds_until(&mut self, now: u64, is_tried: bool) -> Option<u64> {
         if self.slots.is_empty() {
             if self.liveness.is_old(now) {
@@ -220,7 +221,7 @@ impl State {
         self.liveness.holds_until()
     }
 
-    /// Sends a PING on an idle connection if the origin is not known to read further input after its responses.
+    /// Sends a PING if `is_tried` is set and the origin is not known to read further input after its first response.
     pub(super) fn probe_idle(&mut self, now: u64, is_tried: bool) {
         if is_tried && !self.liveness.reads_on(self.requests) {
             self.send_ping(now);
@@ -228,7 +229,7 @@ impl State {
         }
     }
 
-    /// Returns ready once a frame has been received since the PING, or once the connection is closed.
+    /// Returns ready once a frame has been received after the PING, or once the connection is closed.
     pub(super) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.connection.is_none() || self.liveness.holds_until().is_none() {
             return Poll::Ready(());
@@ -237,7 +238,7 @@ impl State {
         Poll::Pending
     }
 
-    /// Returns whether another request may be sent.
+    /// Returns whether another stream can be opened.
     pub(super) fn has_room(&self) -> bool {
         self.connection.is_some() && self.client.has_room()
     }
@@ -251,7 +252,7 @@ impl State {
         self.slots.get_mut(at).map(|(_, slot)| slot)
     }
 
-    /// Records that the consumer has taken bytes of a body.
+    /// Records that the consumer has taken `count` bytes of a body, which extends the flow-control window.
     pub(super) fn release(&mut self, id: u32, count: usize) {
         self.client.release(id, count);
         if !self.client.output().is_empty() {
@@ -259,13 +260,13 @@ impl State {
         }
     }
 
-    /// Removes a finished exchange; its remaining data is not needed.
+    /// Cancels the request unless it is complete, and drops the remaining data of its stream.
     pub(super) fn forget(&mut self, id: u32) {
         self.client.cancel(id);
         self.slots.retain(|(other, _)| *other != id);
     }
 
-    /// Returns whether data or the end of the stream is pending on the socket of an idle connection.
+    /// Returns whether data or the end of the stream is pending on the socket; true if the connection is closed.
     pub(super) fn has_pending_input(&self) -> bool {
         let Some(connection) = &self.connection else { return true };
         let mut byte = [0];
@@ -274,7 +275,7 @@ impl State {
         !matches!(peeked, Err(rustix::io::Errno::AGAIN))
     }
 
-    /// Closes the connection immediately; all waiters get the error.
+    /// Closes the connection immediately. `why` becomes the failure of all incomplete requests.
     pub(super) fn close(&mut self, why: &OriginError) {
         self.connection = None;
         self.input = BytesMut::new();
@@ -313,7 +314,7 @@ impl State {
         if self.slots.is_empty() { Drive::Idle } else { Drive::Busy }
     }
 
-    /// Writes as much as the socket accepts. Wakes exchanges that can send more.
+    /// Writes as much as the socket accepts, then wakes exchanges that can send more.
     fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         let mut wrote = false;
@@ -340,7 +341,7 @@ impl State {
         Ok(())
     }
 
-    /// Wakes exchanges that can send more.
+    /// Wakes exchanges whose request body the codec can accept.
     fn wake_senders(&mut self) {
         for (id, slot) in &mut self.slots {
             if self.client.wants_body(*id) {
@@ -349,7 +350,7 @@ impl State {
         }
     }
 
-    /// Reads once and distributes the received frames; returns false if no data was available.
+    /// Reads once and dispatches the received frames to their streams; returns `false` if no data was available.
     fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, OriginError> {
         let Some(connection) = &mut self.connection else { return Ok(false) };
         if self.input.capacity() - self.input.len() < FRAME_HEADER + MAX_FRAME {
@@ -390,7 +391,7 @@ impl State {
         Ok(true)
     }
 
-    /// Records received frames; `answers` is set if they include a part of a response.
+    /// Updates the liveness detection after received frames; `answers` is true if they include a part of a response.
     fn frames_received(&mut self, answers: bool) {
         let waits = self.slots.iter().any(|(_, slot)| slot.is_unanswered());
         self.liveness.frame_received(clock::now(), answers, waits);
@@ -430,7 +431,7 @@ impl State {
         }
     }
 
-    /// Passes failures of requests to their exchanges.
+    /// Stores failures reported by the codec in the streams and wakes their exchanges.
     fn fail_lost_requests(&mut self) {
         while let Some((id, lost)) = self.client.next_failed() {
             if let Some(slot) = self.slot(id) {
@@ -441,7 +442,7 @@ impl State {
     }
 }
 
-/// Converts the failure of a request, in nginx's words if nginx has an equivalent.
+/// Converts the failure of a request; uses nginx's message if nginx has an equivalent.
 fn failure(lost: RequestFailure) -> OriginError {
     let phase = Phase::ReadingHead;
     match lost {

@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// Reason why a name has no address, in nginx's words.
+/// Reason why a name could not be resolved; displayed with nginx's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolveError {
     /// The text is not a valid name.
     NoName,
     /// Too many queries are in progress.
     Busy,
-    /// No server has responded in time.
+    /// No name server has responded in time.
     TimedOut,
-    /// A server has returned an error (RCODE of RFC 1035).
+    /// A name server has returned an error (RCODE of RFC 1035), or a name has no addresses (3).
     Code(u8),
 }
 
 impl ResolveError {
-    /// Returns whether a server has reported that the name does not exist.
+    /// Returns whether the name does not exist or has no addresses.
     pub(crate) fn is_absence(self) -> bool {
         self == Self::Code(3)
     }

@@ -1,15 +1,15 @@
-//! DNS messages, as far as needed to resolve addresses (RFC 1035 section 4). Public for the fuzzer.
+//! DNS messages, as far as needed to resolve addresses and services (RFC 1035 section 4). Public for the fuzz test.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Type of a query.
+/// Type of records to query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryKind {
     /// IPv4 addresses (RFC 1035 section 3.4.1).
     A,
     /// IPv6 addresses (RFC 3596).
     Aaaa,
-    /// Servers of a service (RFC 2782).
+    /// Service records (RFC 2782).
     Srv,
 }
 
@@ -30,8 +30,8 @@ const SRV: u16 = 33;
 const IN: u16 = 1;
 
 const HEADER: usize = 12;
-/// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`MAX_NAME`] is that of a name; like nginx, it
-/// counts the dots instead of the length bytes.
+/// Maximum length of a label in bytes (RFC 1035 section 2.3.4). [`MAX_NAME`] is the maximum length of a name; like
+/// nginx, it counts dots instead of length bytes.
 const MAX_LABEL: usize = 63;
 const MAX_NAME: usize = 255;
 /// Maximum number of compression pointers in a name.
@@ -40,18 +40,18 @@ const MAX_JUMPS: usize = 16;
 /// Reply of a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DnsReply {
-    /// Addresses or an alias, with their validity in seconds.
+    /// Records of the reply, with their validity in seconds.
     Records {
-        /// Addresses in the order of the message.
+        /// Addresses of the queried type, in the order of the message.
         addresses: Vec<IpAddr>,
-        /// Servers of a service in the order of the message.
+        /// Service records, in the order of the message.
         servers: Vec<ServiceRecord>,
         /// Alias of the name (CNAME), in lower case.
         alias: Option<String>,
         /// Validity of all records: the minimum of their TTLs in seconds.
         ttl_s: u32,
     },
-    /// Error code (RCODE of RFC 1035, 1 to 5).
+    /// Error code (RCODE of RFC 1035, 2 to 5).
     Refused(u8),
     /// The reply does not fit into a datagram: the query must be repeated over TCP.
     Truncated,
@@ -60,17 +60,17 @@ pub enum DnsReply {
 /// Server of a service (RFC 2782).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceRecord {
-    /// Priority; servers with the lowest number are used first.
+    /// Priority; the servers with the lowest number are used first.
     pub priority: u16,
     /// Weight among the servers of the same priority.
     pub weight: u16,
     /// Port of the server.
     pub port: u16,
-    /// Name of the server in lower case; empty if the service does not exist.
+    /// Name of the server in lower case; empty if the record says that the service does not exist.
     pub target: String,
 }
 
-/// Returns whether a name is valid in a query.
+/// Returns whether a name, without a final dot, is valid in a query.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= MAX_NAME
@@ -95,14 +95,14 @@ pub fn encode_query(id: u16, name: &str, kind: QueryKind) -> Vec<u8> {
     out
 }
 
-/// Parses the reply to a query. Returns `None` for anything else than a well-formed reply to exactly this query; it
-/// must be ignored.
+/// Parses the reply to a query. `None` for anything but a well-formed reply to exactly this query, which the caller
+/// must ignore; also for the RCODEs 1 and above 5.
 pub fn parse_reply(bytes: &[u8], id: u16, name: &str, kind: QueryKind) -> Option<DnsReply> {
     let mut reader = Reader { bytes, at: 0 };
     let (their_id, flags) = (reader.word()?, reader.word()?);
     let (questions, answers) = (reader.word()?, reader.word()?);
     reader.skip(4)?;
-    // Must be a response to a standard query without reserved bits.
+    // Accepts only a response to a standard query without reserved bits.
     if their_id != id || flags & 0xf870 != 0x8000 || questions != 1 {
         return None;
     }
@@ -111,7 +111,7 @@ pub fn parse_reply(bytes: &[u8], id: u16, name: &str, kind: QueryKind) -> Option
         return None;
     }
     match (flags & 0xf) as u8 {
-        // Like nginx, ignores a format error and codes beyond the classic codes.
+        // Like nginx, ignores format errors and codes above 5.
         1 | 6.. => return None,
         0 => {}
         code => return Some(DnsReply::Refused(code)),
@@ -154,7 +154,8 @@ fn records(reader: &mut Reader<'_>, count: u16, kind: QueryKind) -> Option<DnsRe
     Some(DnsReply::Records { addresses, servers, alias, ttl_s })
 }
 
-/// Parses a service record of `length` bytes at `from`. Names in it should not be compressed, but some servers do so.
+/// Parses a service record of `length` bytes at `from`. Accepts a compressed name, which RFC 2782 forbids but some
+/// servers send.
 fn service(bytes: &[u8], from: usize, length: usize) -> Option<ServiceRecord> {
     let mut reader = Reader { bytes, at: from };
     let (priority, weight, port) = (reader.word()?, reader.word()?, reader.word()?);
@@ -186,8 +187,8 @@ impl<'a> Reader<'a> {
         self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// Parses a name and returns it in lower case without its last dot; pointers must refer to earlier bytes (RFC 1035
-    /// section 4.1.4).
+    /// Parses a name and returns it in lower case without a final dot. Compression pointers must refer to earlier bytes
+    /// (RFC 1035 section 4.1.4).
     fn name(&mut self) -> Option<String> {
         let mut name = String::new();
         let (mut end, mut jumps, mut lowest) = (None, 0, self.at);

@@ -1,4 +1,4 @@
-//! Queries to name servers: both address types concurrently, and the next server after a timeout.
+//! Queries to name servers: both address types concurrently; after a timeout, again to the next server.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -13,26 +13,27 @@ use super::config::ResolverConfig;
 use super::error::ResolveError;
 use super::message::{self, DnsReply, QueryKind, ServiceRecord};
 
-/// Timeout of a server, as in nginx.
+/// Time after which a query is sent to the next server, as in nginx.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of times a query is sent: half a minute in total.
+/// Maximum number of times a query is sent, half a minute in total.
 const MAX_SENDS: usize = 6;
-/// Maximum length of a chain of aliases.
+/// Maximum number of names in a chain of aliases.
 const MAX_ALIASES: usize = 16;
-/// Maximum length of a reply in bytes.
+/// Maximum length of a reply over TCP in bytes.
 const MAX_REPLY_BYTES: usize = 65_535;
 
-/// Result for a name.
+/// Records found for a name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResolvedRecords {
     pub(crate) addresses: Vec<IpAddr>,
-    /// Servers, if it is the name of a service.
+    /// Service records; empty unless services were queried.
     pub(crate) servers: Vec<ServiceRecord>,
-    /// Validity in seconds.
+    /// Validity in seconds: the minimum of all TTLs, including those of aliases.
     pub(crate) ttl_s: u32,
 }
 
-/// Resolves a name, following aliases. `first` is the index of the first server.
+/// Resolves a name to addresses of the configured types, following aliases. `first` is the index of the first name
+/// server, modulo their number.
 pub(crate) async fn look_up(
     config: &ResolverConfig,
     first: usize,
@@ -43,7 +44,8 @@ pub(crate) async fn look_up(
     look_up_kinds(config, first, name, &wanted.collect::<Vec<_>>()).await
 }
 
-/// Resolves the servers of a service, following aliases.
+/// Resolves a service name to its service records, following aliases. `first` is the index of the first name server,
+/// modulo their number.
 pub(crate) async fn look_up_service(
     config: &ResolverConfig,
     first: usize,
@@ -87,7 +89,7 @@ async fn follow_aliases(
     Err(ResolveError::Code(NOT_FOUND))
 }
 
-/// NXDOMAIN; also the result for a name without addresses.
+/// RCODE for a name that does not exist; also the result for a name without records.
 const NOT_FOUND: u8 = 3;
 
 /// Query in progress.
@@ -109,7 +111,7 @@ async fn send_queries(
         let server = config.servers[first.wrapping_add(send) % config.servers.len()];
         let until = Instant::now() + SERVER_TIMEOUT;
         if exchange(server, name, &mut asked, until).await.is_err() {
-            // The server is unreachable. The next query is delayed to avoid a busy loop on a dead network.
+            // The server is unreachable. A pause avoids a busy loop while the network is down.
             sleep_until(Instant::now() + Duration::from_millis(200)).await;
         }
         if asked.iter().all(|asked| asked.reply.is_some()) {
@@ -119,7 +121,8 @@ async fn send_queries(
     Err(ResolveError::TimedOut)
 }
 
-/// Combines the replies. As in nginx, a single error fails the name, and the last reply determines the alias.
+/// Combines the replies to all queries for a name. As in nginx, a single error fails the name, and the last reply
+/// determines the alias.
 fn combine(asked: Vec<DnsQuery>) -> Result<(ResolvedRecords, Option<String>), ResolveError> {
     let mut found = ResolvedRecords { ttl_s: u32::MAX, ..ResolvedRecords::default() };
     let mut name = None;
@@ -138,8 +141,8 @@ fn combine(asked: Vec<DnsQuery>) -> Result<(ResolvedRecords, Option<String>), Re
     Ok((found, name))
 }
 
-/// Sends the unanswered queries to a server and collects its replies. Each call uses another port, so that a forger
-/// must guess both the port and the query identifier.
+/// Sends the unanswered queries to a server and stores its replies in `asked`, until `until`. Each call uses another
+/// local port, so that a forged reply must guess both the port and the query identifier.
 async fn exchange(server: SocketAddr, name: &str, asked: &mut [DnsQuery], until: Instant) -> io::Result<()> {
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -171,7 +174,7 @@ async fn exchange(server: SocketAddr, name: &str, asked: &mut [DnsQuery], until:
     Ok(())
 }
 
-/// Sends the query over TCP, prefixed with its length (RFC 1035 section 4.2.2).
+/// Sends a query over TCP, prefixed with its length (RFC 1035 section 4.2.2). `None` for an invalid reply.
 async fn over_tcp(server: SocketAddr, name: &str, asked: &DnsQuery) -> io::Result<Option<DnsReply>> {
     let mut stream = TcpStream::connect(server).await?;
     let question = message::encode_query(asked.id, name, asked.kind);

@@ -6,21 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::ResolveError;
 
-/// All zones since the start of the process. Counters persist over reloads, and resolvers of `http` and `stream` may
-/// share a zone.
+/// All zones by name. Counters persist over reloads, and resolvers of `http` and `stream` may share a zone.
 static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::new());
 
-/// Maximum number of remembered zones; only the configuration defines their names.
+/// Number of zones from which on unused zones are removed.
 const MAX_ZONES: usize = 1024;
 
-/// Counters of the resolvers of a zone.
+/// Counters of the resolvers with the same `status_zone=`.
 #[derive(Debug, Default)]
 pub struct ResolverZone {
     name: String,
     names: AtomicU64,
     services: AtomicU64,
-    /// Responses by the codes of RFC 1035: no error, format error, server failure, name error, not implemented,
-    /// refused.
+    /// Queries by the code of the response (RFC 1035): no error, format error, server failure, name error, not
+    /// implemented, refused.
     codes: [AtomicU64; 6],
     timed_out: AtomicU64,
     unknown: AtomicU64,
@@ -33,7 +32,7 @@ pub struct ResolverCounts {
     pub names: u64,
     /// Number of service queries.
     pub services: u64,
-    /// Number of responses by the codes of RFC 1035, 0 to 5.
+    /// Number of queries by the code of the response (RFC 1035), 0 to 5.
     pub codes: [u64; 6],
     /// Number of queries without a response in time.
     pub timed_out: u64,
@@ -50,7 +49,7 @@ impl PartialEq for ResolverZone {
 impl Eq for ResolverZone {}
 
 impl ResolverZone {
-    /// Returns the zone with this name; an existing zone retains its counters.
+    /// Returns the zone with this name. An existing zone retains its counters.
     pub fn named(name: &str) -> Arc<Self> {
         let mut zones = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
         if zones.len() >= MAX_ZONES {
@@ -82,7 +81,7 @@ impl ResolverZone {
         all.into_iter().chain(&self.codes).for_each(|count| count.store(0, Relaxed));
     }
 
-    /// Records the start of a query.
+    /// Counts the start of a query for addresses, or for a service with `is_service`.
     pub(crate) fn begin_query(&self, is_service: bool) -> QueryInProgress<'_> {
         let count = if is_service { &self.services } else { &self.names };
         count.fetch_add(1, Relaxed);
@@ -100,11 +99,11 @@ impl ResolverZone {
     }
 }
 
-/// Query in progress; if it is dropped without a result, it counts as timed out.
+/// Query in progress. Dropping it without a result counts a timeout.
 pub(crate) struct QueryInProgress<'a>(Option<&'a ResolverZone>);
 
 impl QueryInProgress<'_> {
-    /// Records the result of the query.
+    /// Counts the result of the query.
     pub(crate) fn finish<T>(mut self, answer: &Result<T, ResolveError>) {
         if let Some(zone) = self.0.take() {
             zone.count(answer);
