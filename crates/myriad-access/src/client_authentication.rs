@@ -1,4 +1,4 @@
-//! Test whether a level authenticates every client.
+//! Test whether a level admits only authenticated clients.
 
 use myriad_conf::settings::Settings;
 
@@ -6,8 +6,8 @@ use crate::access::{AccessSettings, Satisfy};
 use crate::auth_basic::AuthBasicSettings;
 use crate::auth_request::AuthRequestSettings;
 
-/// Returns whether a level admits only authenticated clients, by a password or by `auth_request`. With `satisfy any`
-/// and address rules an address may suffice.
+/// Returns whether every client that a level admits is authenticated, by a password or by `auth_request`. This is false
+/// with `satisfy any` and address rules, because an address may be sufficient, and for a realm with variables.
 pub fn identifies_client(settings: &Settings) -> bool {
     let access = settings.feature::<AccessSettings>();
     let basic = settings.feature::<AuthBasicSettings>();

@@ -1,4 +1,4 @@
-//! Compilation of settings to gates: the checks of a location and their order.
+//! Compilation of settings to access gates: the checks of a location and their order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::{AccessGate, Check};
 use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
 
-/// State of the checks that survives a reload.
+/// State of the checks that survives a reload: counts by key, and recently verified passwords.
 #[derive(Default)]
 pub struct PersistentCheckState {
     requests: ZoneTables<limit_req::RequestTable>,
@@ -22,15 +22,15 @@ pub struct PersistentCheckState {
 }
 
 impl PersistentCheckState {
-    /// Applies the zones of the configuration that is now active: resizes tables and removes the tables of zones that
-    /// no longer exist.
+    /// Adopts the zones of a configuration that has become active: resizes their tables, and removes the tables of
+    /// zones that no longer exist.
     pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
         self.requests.apply_zones(zones);
         self.connections.apply_zones(zones);
     }
 }
 
-/// Creates the gates of the locations of a configuration.
+/// Builder of the access gates of a configuration's locations.
 #[derive(Default)]
 pub struct GateBuilder {
     requests: limit_req::RequestZones,
@@ -40,8 +40,8 @@ pub struct GateBuilder {
 }
 
 impl GateBuilder {
-    /// Creates the builder with the zones of a configuration and their compiled keys. Relative names of password files
-    /// are resolved against `folder`.
+    /// Creates the builder. `zones` are the limit zones of the configuration with their compiled keys; their tables are
+    /// taken from `persistent` if they exist. Relative names of password files are resolved against `folder`.
     pub fn new<'a>(
         zones: impl Iterator<Item = (&'a LimitZoneConf, Template)>,
         persistent: &mut PersistentCheckState,
@@ -61,7 +61,8 @@ impl GateBuilder {
         gates
     }
 
-    /// Returns the counters of the zones.
+    /// Returns the counters of each zone of `limit_req` and `limit_conn`. `sessions` is empty: those belong to
+    /// `stream`.
     pub fn counts(&self) -> LimitZoneCounts {
         LimitZoneCounts {
             requests: self.requests.counts().collect(),
@@ -70,15 +71,14 @@ impl GateBuilder {
         }
     }
 
-    /// Returns the gate of a location; `None` if it has no checks. `told` are further checks that run after the
-    /// built-in checks, in order.
+    /// Returns the gate of a location; `None` if it has no checks. `further_checks` run after the built-in checks.
     pub fn gate(
         &self,
         settings: &Settings,
         compile: &mut dyn SettingsCompiler,
         further_checks: impl IntoIterator<Item = Box<dyn Check>>,
     ) -> Option<Arc<AccessGate>> {
-        // The order is that of nginx.
+        // The order of the checks is that of nginx.
         let checks = [
             more_input_headers::check(settings, compile),
             limit_req::check(settings, &self.requests, false),
@@ -93,7 +93,8 @@ impl GateBuilder {
         (!checks.is_empty()).then(|| Arc::new(AccessGate { checks, any, delay_ms }))
     }
 
-    /// Returns the limits of a location that count only requests to its origin; `None` if it has none.
+    /// Returns the gate that runs before a request is sent to the origin of a location: `limit_req` and `limit_conn`
+    /// with `origin_only`. `None` if the location has none.
     pub fn origin_gate(&self, settings: &Settings) -> Option<Arc<AccessGate>> {
         let checks = [
             limit_req::check(settings, &self.requests, true),

@@ -1,23 +1,24 @@
-//! Access checks of requests: the pre-access and access phases of nginx. They limit which clients are admitted, their
-//! request rate and their concurrency.
+//! Access checks of requests (the pre-access and access phases of nginx), and the protection of origins. The checks
+//! limit which clients are admitted, their request rate and their concurrency.
 //!
-//! A location has a [`Gate`](myriad_exchange::exchange::Gate), a list of checks; a location without checks has none.
-//! Each check is a folder with its directives, settings, compilation and execution:
+//! A location has an [`AccessGate`](myriad_exchange::exchange::AccessGate), a list of checks; a location without checks
+//! has none. Each check is a folder with its directives, settings, compilation and execution:
 //!
 //! | folder | check | directives | runs for subrequests |
 //! |---|---|---|---|
 //! | `more_input_headers` | changes header fields of the request, never rejects it | `more_set_input_headers`, `more_clear_input_headers` | no |
-//! | `limit_req` | request rate of a client | `limit_req*` | yes, once for a request and all of its subrequests |
-//! | `limit_conn` | number of concurrent requests of a client | `limit_conn*` | likewise |
+//! | `limit_req` | request rate of a client | `limit_req*` | yes, once with its parent |
+//! | `limit_conn` | number of concurrent requests of a client | `limit_conn*` | yes, once with its parent |
 //! | `access` | client address | `allow`, `deny`, `satisfy` | no: the parent request was checked |
 //! | `auth_basic` | user name and password | `auth_basic`, `auth_basic_user_file`, `auth_delay` | no |
 //! | `auth_request` | result of a subrequest | `auth_request`, `auth_request_set` | no |
 //!
-//! `secure_link` is not a check: its variables contain the validity of a link, and the configuration decides about the
-//! response.
+//! `compile` defines the order of the checks, which is that of nginx. `run` executes them in sequence, and applies
+//! `satisfy` and `auth_delay`.
 //!
-//! `compile` defines the order of the checks, which is that of nginx. `run` executes them in sequence: `satisfy`,
-//! `auth_delay`.
+//! Other folders: `origin_protection` (queue, pauses, limits and challenges before a request is sent to an origin),
+//! `geo_database` (variables with the location of a client), `limit_zone` (zones of `limit_req` and `limit_conn`),
+//! `password` (password files and hashes), and `secure_link`, whose variables contain the validity of a link.
 
 pub mod access;
 pub mod auth_basic;

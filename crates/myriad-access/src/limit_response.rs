@@ -1,20 +1,20 @@
-//! Treatment of requests beyond a limit, shared by `limit_req` and `limit_conn`.
+//! Response to requests beyond a limit, shared by `limit_req` and `limit_conn`.
 
 use myriad_conf::registry::{Arguments, SetterResult};
 use myriad_log::LogLevel;
 
-/// Treatment of requests beyond a limit.
+/// Response to requests beyond a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitResponse {
     /// `limit_*_status`: status of the response beyond the limit.
     pub status: u16,
-    /// `limit_*_log_level`.
+    /// `limit_*_log_level`: log level of a rejection.
     pub level: LogLevel,
-    /// `limit_*_dry_run`: the limit is logged but not applied.
+    /// `limit_*_dry_run`: excess requests are logged but admitted.
     pub dry_run: bool,
 }
 
-/// Parses `limit_*_status`: from 400 to 599.
+/// Parses `limit_*_status`: a number from 400 to 599.
 pub(crate) fn parse_status(status: &mut u16, args: &mut Arguments<'_>) -> SetterResult {
     let number = args.number(0)?;
     *status = u16::try_from(number)

@@ -1,7 +1,7 @@
 //! Runs the checks of a location in sequence and combines their results.
 //!
-//! A check may have to wait (a delay, a slow password hash, a subrequest). The exchange then continues with the next
-//! check, and retains the results of the previous checks.
+//! A check may have to wait (a delay, a slow password hash, a subrequest). The remaining checks then run after the
+//! wait, with the results of the previous checks.
 //!
 //! ```text
 //! check -> check -> ... -> finished -> content
@@ -19,23 +19,25 @@ use myriad_exchange::exchange::{
     AccessGate, Check, CheckVerdict, DecisionSink, Exchange, PhaseStep, Request,
 };
 
-/// Progress of the checks, and their results.
+/// Progress of the checks of a request, and their results.
 #[derive(Default)]
 struct GateProgress {
     /// Index of the next check.
     next: usize,
-    /// Set if the remaining checks need not run.
+    /// Set if the result is known: only checks that observe admitted requests still run.
     decided: bool,
-    /// Status of the rejection. 401 takes precedence, because it contains a challenge.
+    /// Status of the rejection; `None` if no check has rejected the request. 401 takes precedence, because its response
+    /// contains a challenge.
     refused: Option<u16>,
-    /// Values of `WWW-Authenticate`.
+    /// Values of `WWW-Authenticate` for a 401 response.
     challenges: Vec<Vec<u8>>,
 }
 
-/// Runs the checks of a location. Returns [`PhaseStep::Enter`] if the request is admitted.
+/// Runs the checks of a location. Returns [`PhaseStep::Enter`] if the request is admitted. With `--explain`, reports
+/// the checks without running them.
 pub fn begin(exchange: &mut Exchange, gate: &Arc<AccessGate>) -> PhaseStep {
-    // The result depends on client and rate, which are not among the recorded inputs: the fast path must not be used
-    // for the next request.
+    // The result depends on the client and on rates, which the shortcut does not record: the next equal request must
+    // not reuse it.
     exchange.request.shortcut.depends_on_more.set(true);
     match exchange.request.received.sink.clone() {
         Some(sink) => explain(exchange, gate, &*sink),
@@ -68,7 +70,7 @@ fn continue_checks(
     }
 }
 
-/// Reports the effect of each check, and continues as if the checks that need a wait had admitted the request.
+/// Reports the effect of each check, and continues as if those checks that need a wait had admitted the request.
 fn explain(exchange: &mut Exchange, gate: &AccessGate, sink: &dyn DecisionSink) -> PhaseStep {
     let mut progress = GateProgress::default();
     let mut over = None;
@@ -85,9 +87,9 @@ fn explain(exchange: &mut Exchange, gate: &AccessGate, sink: &dyn DecisionSink) 
 }
 
 impl GateProgress {
-    /// Returns the next check that must run; `None` if all are finished.
+    /// Returns the next check that must run; `None` if all have run.
     fn next<'a>(&mut self, gate: &'a AccessGate, request: &Request) -> Option<&'a dyn Check> {
-        // The client of a subrequest was checked by its parent request, as in nginx.
+        // Most checks do not run for a subrequest: its client was checked for the parent request, as in nginx.
         let is_asked = |check: &dyn Check| check.judges_subrequests() || !request.is_subrequest();
         loop {
             let check = &**gate.checks.get(self.next)?;
@@ -99,7 +101,8 @@ impl GateProgress {
         }
     }
 
-    /// Processes a verdict. Returns a step if the request is rejected regardless of the other checks.
+    /// Applies a verdict to the progress. Returns a step if the request ends here regardless of the other checks: the
+    /// verdict is `Fail`, or 403 with `satisfy all`.
     fn apply_verdict(&mut self, gate: &AccessGate, verdict: CheckVerdict) -> Option<PhaseStep> {
         let status = match verdict {
             CheckVerdict::Pass | CheckVerdict::Wait(_) => return None,
@@ -127,7 +130,7 @@ impl GateProgress {
         (status == 403).then_some(PhaseStep::Error(403))
     }
 
-    /// Returns the combined result after the last check.
+    /// Returns the step after the last check: entry, or the rejection. A 401 is sent after `auth_delay`.
     fn combined_result(self, exchange: &mut Exchange, gate: &AccessGate) -> PhaseStep {
         match self.refused {
             None => PhaseStep::Enter,
@@ -146,8 +149,8 @@ impl GateProgress {
         }
     }
 
-    /// Rejects the request. The challenge is added to any response, including error pages. A CONNECT request receives
-    /// status 407 and `Proxy-Authenticate` instead (RFC 9110 section 11.7.1).
+    /// Returns the error response of a rejection. The challenges are added to any response, including error pages. A
+    /// CONNECT request receives status 407 and `Proxy-Authenticate` instead (RFC 9110 section 11.7.1).
     fn reject(self, exchange: &mut Exchange, status: u16) -> PhaseStep {
         let is_connect = exchange.request.is_connect();
         let field = if is_connect { &b"Proxy-Authenticate: "[..] } else { b"WWW-Authenticate: " };

@@ -1,4 +1,4 @@
-//! Test helpers of the checks: settings of directives on a level, and the result of a gate for a request.
+//! Test helpers: settings of a server, and the result of a gate for a request.
 
 use std::path::Path;
 
@@ -18,13 +18,13 @@ pub(super) enum GateResult {
 }
 
 impl GateResult {
-    /// Returns a rejection with this status and without a challenge.
+    /// Returns a rejection with this status and no header lines.
     pub(super) fn out(status: u16) -> Self {
         Self::Rejected(status, String::new())
     }
 }
 
-/// Result of a gate for an exchange, and the number of waits.
+/// Result of a gate, and the number of times that it had to wait.
 pub(super) struct GateRun {
     pub result: GateResult,
     pub waits: u32,
@@ -36,7 +36,7 @@ pub(super) fn ask(exchange: &mut Exchange) -> GateRun {
     finish(exchange, |exchange| super::begin(exchange, &gate))
 }
 
-/// Runs the first step and all following steps to the result of the gate.
+/// Runs `begin` and all following steps to the result of the gate.
 pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) -> PhaseStep) -> GateRun {
     let mut step = begin(exchange);
     let mut waits = 0;
@@ -58,7 +58,7 @@ pub(super) fn finish(exchange: &mut Exchange, begin: impl FnOnce(&mut Exchange) 
     }
 }
 
-/// Returns a server with these directives of the language and of the feature.
+/// Returns the settings of a server with the directives `inside`, from the language and from the feature.
 pub(super) fn server(family: DirectiveFamily, inside: &str) -> ServerConf {
     let path = Path::new("/conf/nginx.conf");
     let registry = Registry::new([family], []);

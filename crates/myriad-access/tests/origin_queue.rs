@@ -1,5 +1,5 @@
-//! Requests before an origin with a queue. These are integration tests because a unit test would link a second copy of
-//! this crate, whose `OriginQueue` type differs from the type that the test site stores.
+//! Requests to an origin with a queue. These are integration tests because a unit test would link a second copy of this
+//! crate, whose `OriginQueue` type differs from the type that the test site stores.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -15,7 +15,7 @@ use myriad_http::body::FullBody;
 use myriad_serve::testing::{TestSite, block_on, immediate_answer};
 use myriad_upstream::{ErrorKind, OriginResponse, PeerAddress};
 
-/// Returns a request that has arrived at a location with an origin.
+/// Returns a request that has reached a location with an origin.
 fn begun(site: &TestSite, target: &str) -> Box<Exchange> {
     let mut exchange = site.exchange(target, &[]);
     assert!(immediate_answer(&mut exchange).is_none(), "{target} came to no origin");

@@ -1,15 +1,15 @@
-//! Check in which the first rule that contains the client address decides.
+//! Check of the client address: the first `allow` or `deny` that contains it decides.
 
 use myriad_log::LogLevel;
 
 use super::settings::{AccessRule, AccessSettings, Satisfy};
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 
-/// `allow` and `deny` of a location.
+/// Compiled `allow` and `deny` of a location.
 struct AddressRules {
     /// Rules, in order.
     rules: Box<[AccessRule]>,
-    /// Set if a rejection by this check is final (`satisfy all`) and is logged.
+    /// Set with `satisfy all`: a rejection by this check is final, and is logged here.
     decides: bool,
 }
 
@@ -45,7 +45,7 @@ impl Check for AddressRules {
 }
 
 impl AddressRules {
-    /// Returns `Pass` for a client to which no rule applies.
+    /// Returns the verdict of the first rule that contains the client address, or `Pass` if there is none.
     fn verdict(&self, request: &Request) -> CheckVerdict {
         let client = request.client();
         match self.rules.iter().find(|rule| rule.network.contains(client)) {

@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `allow`, `deny` and `satisfy`, and parsers of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, network};
 use myriad_conf::settings::Settings;

@@ -1,4 +1,4 @@
-//! Warning about rules that deny more than intended.
+//! Warning about a location that denies every request by mistake.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::{LocationConf, Matcher};
@@ -6,7 +6,8 @@ use myriad_conf::settings::Network;
 
 use super::settings::{AccessRule, AccessSettings};
 
-/// Warns about `location ~ /. { deny all; }`, whose backslash was lost: it denies every request.
+/// Warns about `location ~ /. { deny all; }` and similar patterns, in which the backslash before the dot is missing:
+/// they match every URI.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let deny_all = AccessRule { allow: false, network: Network::All };
     let matches_all = matches!(

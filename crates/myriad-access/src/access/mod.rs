@@ -1,4 +1,4 @@
-//! `allow` and `deny`: admission by client address; `satisfy`: combination of the results of all access checks.
+//! `allow` and `deny`: access by client address; `satisfy`: combination of the results of all access checks.
 
 mod check;
 mod directives;

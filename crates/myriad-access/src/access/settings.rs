@@ -1,8 +1,8 @@
-//! Settings of the directives.
+//! Settings of `allow`, `deny` and `satisfy`.
 
 use myriad_conf::settings::Network;
 
-/// Settings of one `allow` or `deny`; the first rule that contains the client address decides.
+/// One `allow` or `deny`. Of several, the first that contains the client address decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessRule {
     /// True for `allow`, false for `deny`.
@@ -11,20 +11,20 @@ pub struct AccessRule {
     pub network: Network,
 }
 
-/// `satisfy`.
+/// `satisfy`: combination of address, password and `auth_request` checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Satisfy {
-    /// All kinds of access checks must admit the request.
+    /// Every check must admit the request.
     #[default]
     All,
-    /// One kind of access check must admit the request.
+    /// One check that admits the request is sufficient.
     Any,
 }
 
 /// `allow`, `deny` and `satisfy` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSettings {
-    /// `allow` and `deny` in source order.
+    /// `allow` and `deny`, in source order.
     pub rules: Vec<AccessRule>,
     /// `satisfy`.
     pub satisfy: Satisfy,

@@ -1,4 +1,4 @@
-//! Check that requires a user and a password from the password file.
+//! Check of `auth_basic`: requires a user and a password from the password file.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::file;
 use super::passwords::PasswordVerifier;
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 
-/// `auth_basic` of a location.
+/// Compiled `auth_basic` of a location.
 pub(super) struct AuthBasic {
-    /// Realm. If it contains variables and evaluates to `off`, no password is required.
+    /// Realm. If it evaluates to `off`, no password is required.
     pub realm: Template,
-    /// `auth_basic_user_file`.
+    /// Name of the password file (`auth_basic_user_file`).
     pub file: Template,
-    /// Folder against which relative file names are resolved.
+    /// Folder against which a relative file name is resolved.
     pub folder: Box<[u8]>,
-    /// Verifier of slow hashes.
+    /// Verifier of slow hashes, shared by all workers.
     pub passwords: Arc<PasswordVerifier>,
 }
 
-/// Log message if too many passwords are being verified.
+/// Log message for a request that is rejected because too many passwords are being verified.
 const TOO_MANY: &str = "too many password checks are queued, the client gets 503: slow password hashes such as bcrypt, or a password \
      guessing attack";
 
@@ -86,7 +86,8 @@ impl Check for AuthBasic {
         ("would require a password; assumed to be correct".to_owned(), CheckVerdict::Allow)
     }
 
-    /// Returns whether the realm is constant and not `off`: a realm with variables may evaluate to `off`.
+    /// Returns whether every client needs a password: the realm is constant and not `off`. A realm with variables may
+    /// evaluate to `off`.
     fn identifies(&self) -> bool {
         self.realm.as_static().is_some_and(|realm| realm != b"off")
     }

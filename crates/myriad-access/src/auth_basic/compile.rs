@@ -1,4 +1,4 @@
-//! Compilation of `auth_basic` and `auth_basic_user_file` of a location.
+//! Compilation of `auth_basic` and `auth_basic_user_file`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use super::settings::AuthBasicSettings;
 use myriad_exchange::exchange::Check;
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Returns the realm and the file name of a level, even if the level requires no password.
+/// Returns the realm and the file name of a level, whose variables are evaluated, even if one of the directives is
+/// missing and no password is required.
 pub fn variable_texts(settings: &Settings) -> impl Iterator<Item = &Text> {
     let settings = settings.feature::<AuthBasicSettings>();
     settings.realm.iter().chain(&settings.user_file)
 }
 
-/// Returns the check of a location; `None` if one of the two directives is missing, as in nginx. Relative file names
-/// are resolved against `folder`.
+/// Returns the password check of a location; `None` if one of the two directives is missing or `auth_basic` is `off`,
+/// as in nginx. Relative file names are resolved against `folder`.
 pub(crate) fn check(
     settings: &Settings,
     folder: &Path,

@@ -1,18 +1,18 @@
-//! Credentials of a request: `Authorization: Basic` (RFC 7617).
+//! User name and password of a request: `Authorization: Basic` (RFC 7617).
 
 use myriad_http::Known;
 
 use myriad_exchange::exchange::Request;
 use zeroize::Zeroizing;
 
-/// User name and password as sent, not verified. They are overwritten when they are dropped.
+/// User name and password as sent by the client, not verified. The memory is overwritten on drop.
 pub(super) struct Credentials {
     decoded: Zeroizing<Vec<u8>>,
     colon: usize,
 }
 
 impl Credentials {
-    /// Returns the credentials of a request; `None` if it has none or they cannot be decoded.
+    /// Returns the credentials of a request; `None` if it has none, they cannot be decoded, or the user name is empty.
     pub(super) fn of(request: &Request) -> Option<Self> {
         // RFC 9110 section 11.7.2: a CONNECT request uses `Proxy-Authorization`.
         let field = if request.is_connect() { Known::ProxyAuthorization } else { Known::Authorization };
@@ -39,6 +39,7 @@ impl Credentials {
 }
 
 /// Decodes base64 like nginx: ignores everything after the first `=`, and trailing bits that do not form a byte.
+/// Returns `None` for any other character and for an impossible length.
 fn decode_base64(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3 + 3));
     let (mut bits, mut count) = (0u32, 0);

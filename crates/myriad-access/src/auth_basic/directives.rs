@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `auth_basic`, `auth_basic_user_file` and `auth_delay`, and parsers of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::set;

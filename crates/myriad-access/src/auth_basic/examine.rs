@@ -1,12 +1,12 @@
-//! Warning about a realm without a password file.
+//! Warning about `auth_basic` without a password file.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::LocationConf;
 
 use super::settings::AuthBasicSettings;
 
-/// Warns about a realm without a password file, which admits every client, as in nginx. Each `auth_basic` is reported
-/// once.
+/// Warns about `auth_basic` without `auth_basic_user_file`, which admits every client, as in nginx. Each `auth_basic`
+/// is reported once.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let settings = location.settings.feature::<AuthBasicSettings>();
     let (Some(realm), None) = (&settings.realm, &settings.user_file) else { return };

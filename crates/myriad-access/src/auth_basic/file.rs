@@ -1,4 +1,4 @@
-//! Access to the current password file.
+//! Reading of the password file.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use myriad_log::LogLevel;
 use myriad_exchange::exchange::paths::walk_to_named;
 use myriad_exchange::exchange::{CheckVerdict, Exchange, Request};
 
-/// Maximum size of a file; files of up to 1 MB are cached.
+/// Maximum size of a password file, in bytes. Only small files are cached.
 const MAX_BYTES: u64 = 64 << 20;
-/// Cache validity: a changed file applies from the next request on.
+/// Cache validity of 0: the file is checked for changes at each request.
 const ALWAYS_ASK: Validity = Validity { found_ms: 0, missing_ms: 0, settling_ms: 0 };
 
-/// Returns the contents of a file; they are cached while the file is unchanged. If the file cannot be read, returns a
-/// verdict that rejects the request.
+/// Returns the contents of a password file, from the cache if the file is small and unchanged. If it cannot be read,
+/// returns a verdict that rejects the request: 403 if the file does not exist, otherwise 500.
 ///
-/// The owner of a site may have replaced a file below its root by a symbolic link or a pipe: links are followed
-/// according to the settings of the location, and only regular files are opened.
+/// The owner of a site may have replaced a file below its root by a symbolic link or a pipe. Links are therefore
+/// followed according to `disable_symlinks`, and only regular files are opened.
 pub(super) fn read(exchange: &mut Exchange, path: &[u8]) -> Result<Bytes, CheckVerdict> {
     let Exchange { request, frame } = exchange;
     if path.contains(&0) {

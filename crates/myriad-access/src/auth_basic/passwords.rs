@@ -1,8 +1,8 @@
-//! Computation of slow password hashes outside the worker threads.
+//! Verification of slow password hashes on blocking threads.
 //!
-//! A hash is slow by design, and any client may send a password. The number of concurrent computations is limited to
-//! half of the processors, and the number of waiting attempts to [`WAITING`]. A password that was verified recently is
-//! accepted without a computation.
+//! A hash is slow by design, and any client may send a password. The number of concurrent computations is therefore
+//! limited to half of the processors, and the number of waiting attempts to [`WAITING`]. A password that was verified
+//! recently is accepted without a computation.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
-/// Maximum number of attempts that wait; further attempts are rejected.
+/// Maximum number of verifications that wait; further ones are rejected.
 const WAITING: usize = 128;
 
-/// State for password verification that all workers share.
+/// Verifier of slow password hashes, shared by all workers.
 pub(crate) struct PasswordVerifier {
     recently_verified: Mutex<VerificationCache>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
-/// Error: too many attempts wait already.
+/// Error: too many verifications are waiting.
 pub(super) struct TooManyAttempts;
 
 impl Default for PasswordVerifier {
@@ -38,12 +38,13 @@ impl Default for PasswordVerifier {
 }
 
 impl PasswordVerifier {
-    /// Returns whether the password has recently been verified against the stored hash.
+    /// Returns whether the password was recently verified against the stored hash. `now` is in milliseconds.
     pub(super) fn is_recently_verified(&self, stored: &[u8], password: &[u8], now: u64) -> bool {
         self.recently_verified.lock().contains(stored, password, now)
     }
 
-    /// Verifies the password on a blocking thread, as soon as a computation slot is free.
+    /// Verifies the password on a blocking thread, once fewer than the maximum number of computations run. Returns an
+    /// error if too many verifications are waiting. `now` is in milliseconds.
     pub(super) async fn judge(
         &self,
         stored: Vec<u8>,
@@ -72,7 +73,7 @@ impl PasswordVerifier {
     }
 }
 
-/// Position in the queue, released when the computation begins or the client disconnects.
+/// Position in the queue; dropped when the computation begins or the client disconnects.
 struct QueuePosition<'a>(&'a AtomicUsize);
 
 impl Drop for QueuePosition<'_> {
@@ -81,7 +82,7 @@ impl Drop for QueuePosition<'_> {
     }
 }
 
-/// Returns a key from the random state of the standard library's hash tables.
+/// Returns a random key, derived from the random state of the standard library's hash tables.
 fn random_key() -> [u8; 32] {
     let mut key = [0; 32];
     for (index, part) in key.chunks_mut(8).enumerate() {

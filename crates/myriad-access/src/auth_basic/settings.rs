@@ -1,8 +1,8 @@
-//! Settings of the directives.
+//! Settings of `auth_basic*` and `auth_delay`.
 
 use myriad_conf::Text;
 
-/// `auth_basic*` and `auth_delay` of a level.
+/// Settings of `auth_basic*` and `auth_delay` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuthBasicSettings {
     /// `auth_basic`: realm, `None` for `off`; may contain variables.

@@ -7,7 +7,7 @@ sha6:$6$rounds=1000$saltsalt$Z/J9iYO1iE9xnr8JPQL57ZWsVRtVjrUv3CiWc/wKWseqXgSqn3H
 strange:$argon2id$v=19$m=65536
 ";
 const PLAIN: &str = "Basic cGxhaW46c2VjcmV0";
-/// `sha6:password`.
+/// `Authorization` value of user `sha6` with password `password`, whose stored hash is slow.
 const SLOW: &str = "Basic c2hhNjpwYXNzd29yZA==";
 
 /// Site with a password file; dropping it removes its folder.
@@ -66,7 +66,7 @@ fn slow_hash_is_waited_for_once_a_minute() {
     let (first, second) = (closed.ask("/", SLOW), closed.ask("/", SLOW));
     assert_eq!((first.result, first.waits), (GateResult::Admitted, 1));
     assert_eq!((second.result, second.waits), (GateResult::Admitted, 0));
-    // `sha6:wrong`: a wrong password is hashed each time.
+    // `sha6:wrong`: a wrong password is hashed at each attempt.
     for _ in 0..2 {
         let wrong = closed.ask("/", "Basic c2hhNjp3cm9uZw==");
         assert_eq!((wrong.result, wrong.waits), (challenge(), 1));

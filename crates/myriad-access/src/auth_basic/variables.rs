@@ -7,7 +7,7 @@ use myriad_exchange::runtime::RowValue::Made;
 
 use super::credentials::Credentials;
 
-/// Variable with the user of `Authorization: Basic`, as in the access log; the password has not been verified.
+/// User name of `Authorization: Basic` as sent: the password has not been verified. No value without credentials.
 pub(super) const VARIABLES: &[RequestVariable] =
     &[RequestVariable::new("core", "remote_user", &[User], Made(remote_user))];
 

@@ -1,4 +1,5 @@
-//! Check that sends a subrequest, assigns variables from its response, and admits or rejects the request by its status.
+//! Check of `auth_request`: sends a subrequest, assigns variables from its response, and admits or rejects the request
+//! by its status.
 
 use std::sync::Arc;
 
@@ -8,11 +9,12 @@ use myriad_script::Assignment;
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 use myriad_exchange::subrequest::{self, SubrequestResponse};
 
-/// `auth_request` and `auth_request_set` of a location.
+/// Compiled `auth_request` and `auth_request_set` of a location.
 pub(super) struct AuthRequest {
     /// URI of the subrequest.
     pub uri: Box<[u8]>,
-    /// Assignments of variables of the subrequest, in order.
+    /// `auth_request_set`, in source order: variables of the request that are assigned values evaluated in the
+    /// subrequest.
     pub sets: Arc<[Assignment]>,
 }
 
@@ -40,8 +42,9 @@ impl Check for AuthRequest {
     }
 }
 
-/// Assigns the variables of the location from the subrequest, and converts its status to a verdict: 2xx admits, 401 and
-/// 403 reject, and any other status is an error.
+/// Assigns the variables of `auth_request_set`, and converts the status of the subrequest to a verdict: 2xx admits the
+/// request, 401 and 403 reject it, and any other status results in 500. A failed assignment also results in 500, and a
+/// closed connection (`return 444`) in 444.
 fn verdict(exchange: &mut Exchange, sets: &[Assignment], mut response: SubrequestResponse) -> CheckVerdict {
     for set in sets {
         let Exchange { request, frame } = exchange;

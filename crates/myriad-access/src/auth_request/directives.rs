@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `auth_request` and `auth_request_set`, and parsers of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, TWO};
 use myriad_conf::settings::Settings;
@@ -34,7 +34,7 @@ fn auth_request(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResu
 fn auth_request_set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let sets = &mut settings.feature_mut::<AuthRequestSettings>().sets;
     args.start(sets);
-    // Only validates the name: the script compiler expects the name with its `$`.
+    // Only validates the name. The setting keeps the `$`, which the compilation of assignments expects.
     args.variable(0)?;
     sets.push(VariableAssignment { variable: args.text(0)?, value: args.text(1)? });
     Ok(())

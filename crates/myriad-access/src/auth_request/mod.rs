@@ -1,4 +1,4 @@
-//! `auth_request`: a subrequest decides whether a request is admitted.
+//! `auth_request`: the status of a subrequest decides whether a request is admitted.
 
 mod check;
 mod compile;

@@ -1,13 +1,13 @@
-//! Settings of the directives.
+//! Settings of `auth_request` and `auth_request_set`.
 
 use myriad_conf::Text;
 
-/// Settings of one `auth_request_set $variable value`.
+/// One `auth_request_set $variable value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VariableAssignment {
-    /// Variable, with its `$`.
+    /// Assigned variable, with its `$`.
     pub variable: Text,
-    /// Value, evaluated in the subrequest.
+    /// Assigned value; its variables are those of the subrequest.
     pub value: Text,
 }
 

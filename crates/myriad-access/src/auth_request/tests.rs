@@ -1,7 +1,7 @@
 use crate::testing::{GateResult, ask};
 use myriad_serve::testing::TestSite;
 
-/// Returns a site with `auth_request /auth`, whose location executes the directives in `answer`.
+/// Returns a site with `auth_request /auth`, where the location `/auth` contains the directives `answer`.
 fn site(answer: &str) -> TestSite {
     TestSite::new("", &format!("auth_request /auth; location = /auth {{ auth_request off; {answer} }}"))
 }

@@ -58,7 +58,7 @@ fn zone(name: &str, key: &str, size: u64) -> LimitZoneConf {
     }
 }
 
-/// Returns the table of a zone in a configuration with only this zone.
+/// Returns the table that the zone `conf` uses when it is compiled with the persistent state `kept`.
 fn table(kept: &mut PersistentCheckState, conf: &LimitZoneConf) -> Arc<RequestTable> {
     Arc::clone(&kept.requests.zone(conf, Template::constant(b"")).table)
 }

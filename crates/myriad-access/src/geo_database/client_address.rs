@@ -1,4 +1,4 @@
-//! Address that is looked up.
+//! Client address that is looked up in a database: that of the connection, or one reported by a trusted proxy.
 
 use std::net::IpAddr;
 
@@ -7,20 +7,20 @@ use myriad_conf::settings::Network;
 use myriad_conf::{Diagnostic, Span, Text};
 use myriad_http::forwarded::forwarded_address;
 
-/// Trusted proxies: `geoip2_proxy`, `geoip_proxy`, and `_recursive`.
+/// Trusted proxies of a database module: `geoip_proxy` or `geoip2_proxy`, and `*_recursive`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrustedProxies {
-    /// Networks of trusted proxies. If empty, the address of the connection is used.
+    /// Networks of trusted proxies. If empty, `X-Forwarded-For` is ignored.
     pub(crate) trusted: Vec<Network>,
-    /// Set if trusted addresses in the list are skipped.
+    /// `*_recursive`: trusted addresses at the end of `X-Forwarded-For` are skipped.
     pub(crate) recursive: bool,
 }
 
 impl TrustedProxies {
-    /// Adds the network in the argument of a directive.
+    /// Adds the network in the first argument of a directive. Returns an error for `all` and `unix:`.
     pub(crate) fn add(&mut self, args: &mut Arguments<'_>) -> Result<(), Diagnostic> {
         let word = args.bytes(0);
-        // If all proxies were trusted, every client could choose its address.
+        // If all proxies were trusted, every client could choose the address that is looked up.
         if matches!(word, b"all" | b"unix:") {
             return Err(args.invalid(0, "an address or a network such as 10.0.0.0/8"));
         }
@@ -28,7 +28,8 @@ impl TrustedProxies {
         Ok(())
     }
 
-    /// Returns the inputs of a table that looks up clients.
+    /// Returns the variables whose values [`Self::client`] requires: `$remote_addr`, and `$http_x_forwarded_for` if a
+    /// proxy is trusted. `place` is the position that errors show.
     pub(crate) fn sources(&self, place: Span) -> Vec<Text> {
         let address = Text::new("$remote_addr", place);
         if self.trusted.is_empty() {
@@ -37,15 +38,16 @@ impl TrustedProxies {
         vec![address, Text::new("$http_x_forwarded_for", place)]
     }
 
-    /// Returns the client address from the values of these inputs; `None` for a client on a unix socket, and for an
-    /// invalid address.
+    /// Returns the client address from the values of the variables of [`Self::sources`]; `None` for a client on a Unix
+    /// socket, and for an invalid address.
     pub(crate) fn client(&self, texts: &[&[u8]]) -> Option<IpAddr> {
         let [address, told @ ..] = texts else { return None };
         let client = read(address);
         self.forwarded_client(client, told.iter().copied())
     }
 
-    /// Returns the address that trusted proxies report in `X-Forwarded-For`; `None` for a client on a unix socket.
+    /// Returns the client address: the one that `X-Forwarded-For` reports if `client` is a trusted proxy, otherwise
+    /// `client`. `None` for a client on a Unix socket.
     pub(crate) fn forwarded_client<'a>(
         &self,
         client: Option<IpAddr>,
@@ -58,7 +60,8 @@ impl TrustedProxies {
     }
 }
 
-/// Parses an address; an IPv4-mapped IPv6 address (`::ffff:1.2.3.4`) is converted to IPv4.
+/// Parses an address, with or without brackets; an IPv4-mapped IPv6 address (`::ffff:1.2.3.4`) is converted to IPv4.
+/// Returns `None` if it is invalid.
 fn read(text: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Database in memory that is reloaded after a change of its file.
+//! Database file in memory, reloaded after a change of the file.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -11,35 +11,35 @@ use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
 use parking_lot::RwLock;
 
-/// Maximum size of a file, in bytes: eight times the largest databases. It prevents that a wrong path exhausts the
-/// memory.
+/// Maximum size of a database file, in bytes: eight times the largest known databases. The limit prevents that a wrong
+/// path exhausts the memory.
 const MOST: u64 = 1 << 30;
 
-/// Parser of the bytes of a file; the error is a text for the log.
+/// Parser of a file's bytes; the error is a text for a message.
 pub(crate) type Parse<T> = fn(Vec<u8>) -> Result<T, String>;
 
-/// Database whose file is checked for changes while it is used.
+/// Parsed file that is checked for changes while it is used.
 pub(crate) struct DatabaseFile<T> {
     path: PathBuf,
     parse: Parse<T>,
-    /// Interval between two checks, in milliseconds; 0 if the file is never checked again.
+    /// Minimum interval between two checks of the file, in milliseconds; 0 disables checks.
     interval_ms: u64,
-    /// Time of the last check of the file, in milliseconds of the process clock.
+    /// Time of the last check, in milliseconds of the process clock.
     looked_ms: AtomicU64,
     current: RwLock<Arc<FileVersion<T>>>,
     log: ErrorLog,
 }
 
-/// Contents of a file at one time.
+/// Parsed file as it was at one time.
 pub(crate) struct FileVersion<T> {
-    /// Parsed contents.
+    /// Result of the parser.
     pub(crate) contents: T,
-    /// Time of the read, in milliseconds since the Unix epoch by the system clock.
+    /// Time at which the file was read, in milliseconds since the Unix epoch by the system clock.
     pub(crate) read_ms: u64,
     stamp: FileStamp,
 }
 
-/// Properties that identify the state of a file.
+/// Modification time and size, by which a change of the file is recognized.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FileStamp {
     changed: Option<SystemTime>,
@@ -47,7 +47,8 @@ struct FileStamp {
 }
 
 impl<T: Send + Sync + 'static> DatabaseFile<T> {
-    /// Reads a file for the first time. `interval_ms` is the interval between checks for changes, 0 for no checks.
+    /// Reads and parses a file. `interval_ms` is the minimum interval between checks for changes; 0 disables them. The
+    /// error is a text for a message.
     pub(crate) fn open(
         path: PathBuf,
         parse: Parse<T>,
@@ -60,18 +61,18 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
         Ok(Arc::new(Self { path, parse, interval_ms, looked_ms: AtomicU64::new(now_ms), current, log }))
     }
 
-    /// Returns the current contents. If a check is due, a separate thread performs it: this call does not block, and
-    /// returns the contents that were read before.
+    /// Returns the current contents without blocking. If a check for changes is due, a separate thread performs it, and
+    /// later calls return the new contents.
     pub(crate) fn current(self: &Arc<Self>) -> Arc<FileVersion<T>> {
         if self.interval_ms > 0 && self.claim_check(clock::now_ms()) {
             let file = Arc::clone(self);
-            // If no thread can be created, the next check follows after an interval.
+            // If no thread can be created, the next check is due after another interval.
             let _ = std::thread::Builder::new().name("geoip".into()).spawn(move || file.reload_if_changed());
         }
         Arc::clone(&self.current.read())
     }
 
-    /// Returns whether a check is due; true for one call per interval.
+    /// Returns true if a check is due, for one caller per interval.
     fn claim_check(&self, now_ms: u64) -> bool {
         let looked_ms = self.looked_ms.load(Ordering::Relaxed);
         now_ms.saturating_sub(looked_ms) >= self.interval_ms
@@ -81,13 +82,13 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
                 .is_ok()
     }
 
-    /// Returns the time of the last check of the file, in milliseconds since the Unix epoch by the system clock.
+    /// Returns the time of the last check for changes, in milliseconds since the Unix epoch by the system clock.
     pub(crate) fn last_check_ms(&self) -> u64 {
         clock::to_wall_ms(self.looked_ms.load(Ordering::Relaxed))
     }
 
-    /// Reads the file again if it has changed. If it cannot be read, the current contents remain and the error is
-    /// logged.
+    /// Reads the file again if its stamp has changed. If it cannot be read or parsed, logs the error and keeps the
+    /// current contents.
     fn reload_if_changed(&self) {
         let shown = self.path.display();
         let known = self.current.read().stamp;
@@ -115,12 +116,12 @@ impl<T> fmt::Debug for DatabaseFile<T> {
     }
 }
 
-/// Reads the bytes of a database that is not checked for changes.
+/// Reads the bytes of a database that is not reloaded. The error is a text for a message.
 pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>, String> {
     read(path, Ok).map(|version| version.contents)
 }
 
-/// Reads and parses the current file.
+/// Reads and parses a file. The error is a text for a message.
 fn read<T>(path: &Path, parse: Parse<T>) -> Result<FileVersion<T>, String> {
     let shown = path.display();
     let (file, stamp) =
@@ -133,7 +134,7 @@ fn read<T>(path: &Path, parse: Parse<T>) -> Result<FileVersion<T>, String> {
     Ok(FileVersion { contents, read_ms: clock::wall_ms(), stamp })
 }
 
-/// Opens a regular file that is not too large, and returns it with its stamp.
+/// Opens a regular file of at most [`MOST`] bytes, and returns it with its stamp.
 fn open_with_stamp(path: &Path) -> io::Result<(std::fs::File, FileStamp)> {
     // The check precedes the open, because opening a named pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {

@@ -1,4 +1,4 @@
-//! Check that counts a request against every limit until it completes, or rejects it.
+//! Check of `limit_conn`: counts a request against each limit until it completes, or rejects it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use myriad_exchange::exchange::{
 };
 use myriad_exchange::runtime::LimitDecision;
 
-/// Maximum length of a key, in bytes, as in nginx.
+/// Maximum length of a key, in bytes, as in nginx. A request with a longer key is not counted.
 const LONGEST_KEY: usize = 255;
 
-/// `limit_conn` of a location.
+/// Compiled `limit_conn` of a location.
 pub(super) struct LimitConn {
-    /// Limits in order, each with the maximum number of concurrent requests of one key.
+    /// Zones in source order, each with the maximum number of concurrent requests of one key.
     pub limits: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
-    /// Treatment of requests beyond the limits.
+    /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,
-    /// Set if the check runs before the origin, and not at the entry.
+    /// `origin_only`: the check runs before a request is sent to the origin, not when it enters the location.
     pub origin_only: bool,
 }
 
@@ -73,7 +73,8 @@ impl Check for LimitConn {
 }
 
 impl LimitConn {
-    /// Checks a request before its origin. Its subrequests are not counted while it is in flight to the origin.
+    /// Checks a request before it is sent to its origin. A subrequest is not counted while another request of the same
+    /// client request is in flight to an origin.
     fn judge_before_origin(&self, exchange: &mut Exchange, visit: &LimitResults) -> CheckVerdict {
         if exchange.request.is_subrequest() && visit.active_fetches.get() > 0 {
             return CheckVerdict::Pass;
@@ -90,8 +91,8 @@ impl LimitConn {
         CheckVerdict::Pass
     }
 
-    /// Counts the request in every zone that has a key for it. Returns `None` and logs the limit if a zone has reached
-    /// it.
+    /// Counts the request in every zone that has a key for it, and returns the guards of the counts. Returns `None` if
+    /// a zone has reached its limit, which is logged; then nothing remains counted.
     fn count_request(&self, exchange: &mut Exchange) -> Result<Option<Vec<CountedRequest>>, EvalError> {
         let mut held = Vec::with_capacity(self.limits.len());
         for (zone, most) in &self.limits {

@@ -1,4 +1,4 @@
-//! Compilation of `limit_conn_zone` and of the `limit_conn*` directives of a location.
+//! Compilation of `limit_conn_zone` and of the `limit_conn*` directives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ impl ConnectionZones {
     }
 }
 
-/// Returns the check of a location, at its entry or before its origin; `None` if it has no limit. The zones exist: the
-/// configuration has been validated.
+/// Returns the check of a location: of the limits with `origin_only` or of those without; `None` if it has no such
+/// limit. Every zone exists, because the configuration has been validated.
 pub(crate) fn check(
     settings: &Settings,
     zones: &ConnectionZones,

@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `limit_conn*`, and parsers of their arguments.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, NameKind, NameUse, ONE, Set, SetterResult, TWO, between,
@@ -12,7 +12,7 @@ use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Names that `limit_conn` may refer to.
+/// Names that the `zone` argument of `limit_conn` may refer to.
 static ZONES: NameKind = NameKind {
     kind: "zone",
     defined: |http| {

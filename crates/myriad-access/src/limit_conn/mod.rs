@@ -1,4 +1,4 @@
-//! `limit_conn`: limits the number of concurrent requests of a client.
+//! `limit_conn`: limits the number of concurrent requests of a client (more exactly, of a key).
 
 mod check;
 mod compile;

@@ -1,17 +1,17 @@
-//! Settings of the directives.
+//! Settings of `limit_conn*`.
 
 use myriad_conf::Span;
 
 use crate::limit_response::LimitResponse;
 
-/// Settings of one `limit_conn`.
+/// One `limit_conn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimit {
     /// Name of the zone.
     pub zone: String,
-    /// Maximum number of concurrent requests.
+    /// Maximum number of concurrent requests of one key.
     pub max: u16,
-    /// `origin_only`: counts only requests to an origin. In `stream` all sessions count.
+    /// `origin_only`: only requests to an origin count. Ignored in `stream`, where all sessions count.
     pub origin_only: bool,
     /// Position of the zone's name in the source.
     pub span: Span,
@@ -22,7 +22,7 @@ pub struct ConnectionLimit {
 pub struct ConnectionLimitSettings {
     /// `limit_conn`, in source order.
     pub limits: Vec<ConnectionLimit>,
-    /// Treatment of requests beyond the limit.
+    /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,
 }
 

@@ -7,16 +7,16 @@ use parking_lot::Mutex;
 
 use crate::limit_zone::{LimitTable, weight};
 
-/// Memory that nginx uses for an entry in addition to the key, in bytes: 64 with an IPv4 address, according to its
-/// manual.
+/// Memory per entry in addition to the key, in bytes. Chosen so that an entry with an IPv4 address takes 64 bytes, as
+/// in the manual of nginx.
 const OVERHEAD: usize = 36;
 
-/// Zone of `limit_conn`, shared by all workers.
+/// Table of a `limit_conn` zone, shared by all workers.
 pub struct ConnectionTable {
     counts: Mutex<Lru<Box<[u8]>, u16>>,
 }
 
-/// Request in progress, counted until this is dropped.
+/// Guard of a request that is counted; dropping it ends the count.
 pub struct CountedRequest {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,
@@ -27,15 +27,15 @@ impl LimitTable for ConnectionTable {
         Self { counts: Mutex::new(Lru::new(bytes)) }
     }
 
-    /// Sets the maximum size. Evicted keys are no longer counted.
+    /// Sets the maximum size in bytes. Requests of evicted keys are no longer counted.
     fn resize(&self, bytes: u64) {
         self.counts.lock().set_max_weight(bytes);
     }
 }
 
 impl ConnectionTable {
-    /// Adds one to the count of a key, up to `most`. Returns `None` if the count has reached `most` or the table has no
-    /// room for another key.
+    /// Counts a request with this key. Returns `None` if `most` requests of the key are counted already, or if the
+    /// table is full.
     pub fn try_count(self: &Arc<Self>, key: &[u8], most: u16) -> Option<CountedRequest> {
         let mut counts = self.counts.lock();
         match counts.get_mut(key) {
@@ -89,7 +89,7 @@ mod tests {
         assert!(table.try_count(b"c", 1).is_none());
         assert!(table.try_count(b"a", 1).is_none());
         table.resize(64);
-        // One key has been evicted; dropping its guard must not change another count.
+        // The resize has evicted one key; dropping its guard must not change another count.
         drop(held);
         assert_eq!(table.counts.lock().len(), 0);
         assert!(table.try_count(b"c", 1).is_some());

@@ -1,11 +1,12 @@
-//! Leaky bucket of `limit_req`, in thousandths of a request and milliseconds, like the counters of nginx.
+//! Leaky bucket of `limit_req`. Requests are counted in thousandths, and time in milliseconds, as in nginx.
 
 /// One request, in thousandths.
 const REQUEST: u64 = 1000;
-/// Maximum backward jitter of the clock, in milliseconds. If the clock goes back by more, it has been set.
+/// Maximum distance by which the clock may go back without effect, in milliseconds. If it goes back by more, it has
+/// been set.
 const WAVERING_MS: u64 = 60_000;
 
-/// Leaky bucket of a key.
+/// Leaky bucket of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bucket {
     /// Excess over the rate, in thousandths of a request.
@@ -15,27 +16,28 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Returns the bucket of the first request of a key.
+    /// Returns the bucket after the first request of a key, at `now`.
     pub(super) fn new(now: u64) -> Self {
         Self { excess: 0, last_ms: now }
     }
 
-    /// Returns the excess after one more request, at `rate` thousandths per second.
+    /// Returns the excess if one more request is counted at `now`; `rate` is in thousandths of a request per second.
+    /// Does not count it.
     pub(super) fn excess_after(&self, rate: u64, now: u64) -> u64 {
         let leaked = rate.saturating_mul(self.elapsed(now)) / 1000;
         self.excess.saturating_add(REQUEST).saturating_sub(leaked)
     }
 
-    /// Counts the request that led to this excess.
+    /// Counts a request: `excess` is the result of [`Self::excess_after`] for it.
     pub(super) fn fill(&mut self, excess: u64, now: u64) {
-        // Requests within one millisecond share its leak.
+        // Within the same millisecond `last_ms` stays, as nothing has leaked.
         if self.elapsed(now) > 0 {
             self.last_ms = now;
         }
         self.excess = excess;
     }
 
-    /// Returns whether the bucket can be removed: it is empty and has not been used for a minute.
+    /// Returns whether the bucket can be removed: it has not been used for a minute, and its excess has leaked.
     pub(super) fn is_removable(&self, rate: u64, now: u64) -> bool {
         let elapsed = self.elapsed(now);
         elapsed >= WAVERING_MS && rate.saturating_mul(elapsed) / 1000 >= self.excess
@@ -46,7 +48,8 @@ impl Bucket {
     }
 }
 
-/// Returns the delay of a request with this excess, in milliseconds.
+/// Returns the delay of a request with this excess, in milliseconds. `excess`, `delay` (excess without a delay) and
+/// `rate` (per second) are in thousandths of a request.
 pub(super) fn wait_ms(excess: u64, delay: u64, rate: u64) -> u64 {
     excess.saturating_sub(delay).saturating_mul(1000) / rate.max(1)
 }

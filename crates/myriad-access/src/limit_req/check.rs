@@ -1,4 +1,4 @@
-//! Check that admits, delays or rejects a request.
+//! Check of `limit_req`: admits, delays or rejects a request.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,25 +13,26 @@ use crate::limit_zone::LimitZone;
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, LimitStatus, Request};
 use myriad_exchange::runtime::LimitDecision;
 
-/// Maximum length of a key, in bytes (nginx stores its length in sixteen bits).
+/// Maximum length of a key, in bytes: nginx stores the length in sixteen bits. A request with a longer key is not
+/// counted.
 const LONGEST_KEY: usize = 65_535;
 
-/// `limit_req` of a location.
+/// Compiled `limit_req` of a location.
 pub(super) struct LimitReq {
-    /// Limits, in order.
+    /// Zones in source order, each with its rate and burst.
     pub limits: Vec<(Arc<LimitZone<RequestTable>>, Limit)>,
-    /// Treatment of requests beyond the limits.
+    /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,
-    /// Set if the check runs before the origin, and not at the entry.
+    /// `origin_only`: the check runs before a request is sent to the origin, not when it enters the location.
     pub origin_only: bool,
-    /// Log level of a delay.
+    /// Log level of a delay, one below that of a rejection.
     pub delay_level: LogLevel,
 }
 
-/// The request is beyond a limit, which has been logged.
+/// Error: the request is beyond a limit, which has been logged.
 struct LimitExceeded;
 
-/// Longest delay of all limits.
+/// Longest of the delays that the limits require.
 struct LongestDelay<'a> {
     ms: u64,
     /// Excess over the rate, in thousandths of requests.
@@ -47,8 +48,8 @@ impl Check for LimitReq {
     fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
         let visit = Rc::clone(exchange.request.limit_results());
         let status = if self.origin_only { &visit.origin_requests } else { &visit.requests };
-        // At the entry a request is counted once, before an origin each time it is sent; its subrequests are not
-        // counted again.
+        // A client request is counted once, together with its subrequests. With `origin_only` it is counted each time
+        // that it is sent to an origin.
         if status.get().is_some() && (!self.origin_only || exchange.request.is_subrequest()) {
             return CheckVerdict::Pass;
         }
@@ -62,7 +63,7 @@ impl Check for LimitReq {
         if keys.is_empty() {
             return CheckVerdict::Pass;
         }
-        // The current time is required: several requests of one connection may have been received together.
+        // The time of receipt is not used: several requests of one connection may have been received together.
         let now = myriad_net::clock::now_ms();
         let (found, verdict) = match self.check_limits(&exchange.request, &keys, now) {
             Ok(None) => (LimitStatus::Passed, CheckVerdict::Pass),
@@ -84,7 +85,8 @@ impl Check for LimitReq {
 }
 
 impl LimitReq {
-    /// Returns the keys of the limits that have a key for this request, with the index of the limit.
+    /// Returns the keys of the request, each with the index of its limit; limits without a key for the request are left
+    /// out.
     fn keys(&self, exchange: &mut Exchange) -> Result<Vec<(usize, Vec<u8>)>, EvalError> {
         let mut keys = Vec::with_capacity(self.limits.len());
         for (index, (zone, _)) in self.limits.iter().enumerate() {
@@ -97,7 +99,8 @@ impl LimitReq {
         Ok(keys)
     }
 
-    /// Checks every limit, and counts the request only if all admit it. `keys` must not be empty.
+    /// Checks every limit, and counts the request only if all of them admit it. Returns the longest delay; `None` if no
+    /// limit requires one. `keys` must not be empty.
     fn check_limits(
         &self,
         request: &Request,
@@ -136,7 +139,7 @@ impl LimitReq {
         Ok(longest)
     }
 
-    /// Returns the excess of a request that is within a limit; logs and counts a request beyond it.
+    /// Returns the excess of a request within a limit. Beyond it, logs and counts the rejection and returns an error.
     fn excess_within(
         &self,
         request: &Request,
@@ -166,7 +169,7 @@ impl LimitReq {
         }
     }
 
-    /// Delays a request, or only logs the delay with `limit_req_dry_run`.
+    /// Delays a request; with `limit_req_dry_run` only logs the delay.
     fn delay(&self, request: &Request, wait: &LongestDelay<'_>) -> (LimitStatus, CheckVerdict) {
         let LongestDelay { ms, excess, zone } = *wait;
         let (whole, part) = (excess / 1000, excess % 1000);

@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `limit_req*`, and parsers of their arguments.
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{
@@ -13,7 +13,7 @@ use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Names that `limit_req` may refer to.
+/// Names that `zone=` of `limit_req` may refer to.
 static ZONES: NameKind = NameKind {
     kind: "zone",
     defined: |http| {
@@ -70,7 +70,7 @@ pub(super) static ROWS: &[Directive] = &[
 
 fn request_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let mut zone = None;
-    // Default of nginx.
+    // One request per second, the default of nginx.
     let mut rate = 1000;
     for index in 1..args.len() {
         match args.bytes(index) {
@@ -89,7 +89,7 @@ fn invalid_rate(args: &Arguments<'_>, index: usize) -> Diagnostic {
     args.error(index, format!("invalid rate \"{word}\"")).help("write `rate=10r/s` or `rate=30r/m`")
 }
 
-/// Parses `10r/s` or `30r/m`; returns thousandths of a request per second.
+/// Parses `10r/s` or `30r/m`; returns thousandths of a request per second. Returns `None` if it is invalid or 0.
 fn parse_rate(text: &[u8]) -> Option<u64> {
     // nginx interprets a number without unit as requests per second.
     let (number, seconds) = match text.strip_suffix(b"r/m") {

@@ -12,7 +12,8 @@ pub(super) use compile::{RequestZones, check};
 use myriad_exchange::feature::Feature;
 pub(super) use table::RequestTable;
 
-/// Registration of this feature. It also validates the zones of `limit_conn`, because both share one namespace.
+/// Registration of this feature. It also validates the zones of `limit_conn`, because `limit_req` and `limit_conn`
+/// share one namespace.
 pub const FEATURE: Feature = Feature::new("limits", directives::ROWS)
     .examining_http(crate::limit_zone::examine)
     .with_variables(variables::VARIABLES);

@@ -1,19 +1,19 @@
-//! Settings of the directives.
+//! Settings of `limit_req*`.
 
 use myriad_conf::Span;
 
 use crate::limit_response::LimitResponse;
 
-/// Settings of one `limit_req`; requests in thousandths.
+/// One `limit_req`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestLimit {
     /// Name of the zone.
     pub zone: String,
-    /// `burst=`.
+    /// `burst=`, in thousandths of a request.
     pub burst: u64,
-    /// `delay=`; `u64::MAX` for `nodelay`.
+    /// `delay=`, in thousandths of a request; `u64::MAX` for `nodelay`.
     pub delay: u64,
-    /// `origin_only`: counts only requests to an origin.
+    /// `origin_only`: only requests to an origin count.
     pub origin_only: bool,
     /// Position of the zone's name in the source.
     pub span: Span,
@@ -24,7 +24,7 @@ pub(super) struct RequestLimit {
 pub(super) struct RequestLimitSettings {
     /// `limit_req`, in source order.
     pub limits: Vec<RequestLimit>,
-    /// Treatment of requests beyond the limit.
+    /// Status, log level and dry run for requests beyond a limit.
     pub answer: LimitResponse,
 }
 

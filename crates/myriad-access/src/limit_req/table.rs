@@ -1,4 +1,4 @@
-//! Request rates by key.
+//! Leaky buckets by key.
 
 use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
@@ -6,34 +6,34 @@ use parking_lot::Mutex;
 use super::bucket::{Bucket, wait_ms};
 use crate::limit_zone::{LimitTable, weight};
 
-/// Memory that nginx uses for an entry in addition to the key, in bytes: 128 with an IPv4 address, according to its
-/// manual.
+/// Memory per entry in addition to the key, in bytes. Chosen so that an entry with an IPv4 address takes 128 bytes, as
+/// in the manual of nginx.
 const OVERHEAD: usize = 80;
 
-/// Zone of `limit_req`, shared by all workers.
+/// Table of a `limit_req` zone, shared by all workers.
 pub(crate) struct RequestTable {
     buckets: Mutex<Lru<Box<[u8]>, Bucket>>,
 }
 
-/// Parameters of one `limit_req`, in thousandths of requests.
+/// Rate and burst of one `limit_req`, in thousandths of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     /// Rate per second.
     pub rate: u64,
     /// Maximum excess over the rate.
     pub burst: u64,
-    /// Maximum excess over the rate without a delay.
+    /// Excess over the rate up to which requests are not delayed.
     pub delay: u64,
 }
 
-/// Result of a limit, with the excess over the rate in thousandths of requests.
+/// Result of a limit, with the excess over the rate in thousandths of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitOutcome {
     /// The request is within the burst.
     Within(u64),
     /// The request is beyond the burst.
     Beyond(u64),
-    /// The table has no room for the key.
+    /// The table is full, and the key is new.
     NoRoom,
 }
 
@@ -48,14 +48,15 @@ impl LimitTable for RequestTable {
 }
 
 impl RequestTable {
-    /// Checks the limit without counting: with several limits, a request is counted only if all of them admit it.
+    /// Checks a limit without counting the request. With several limits, the request is counted only after all of them
+    /// have admitted it.
     pub(super) fn check(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
         let mut buckets = self.buckets.lock();
         let excess = buckets.get_mut(key).map_or(0, |bucket| bucket.excess_after(limit.rate, now));
         if excess > limit.burst { LimitOutcome::Beyond(excess) } else { LimitOutcome::Within(excess) }
     }
 
-    /// Checks the limit, and counts the request if it is within the burst.
+    /// Checks a limit, and counts the request if it is within the burst.
     pub(super) fn check_and_count(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
         let mut buckets = self.buckets.lock();
         if let Some(bucket) = buckets.get_mut(key) {
@@ -66,7 +67,7 @@ impl RequestTable {
             bucket.fill(excess, now);
             return LimitOutcome::Within(excess);
         }
-        // Each insertion removes up to two unused buckets, which amortizes the cleanup.
+        // Each insertion first removes up to two idle buckets, the oldest first, which amortizes the cleanup.
         for _ in 0..2 {
             if !buckets.remove_oldest_if(|bucket| bucket.is_removable(limit.rate, now)) {
                 break;
@@ -79,7 +80,7 @@ impl RequestTable {
         }
     }
 
-    /// Counts a request that was checked before. Returns its excess.
+    /// Counts a request that [`Self::check`] has admitted, and returns its excess.
     pub(super) fn count(&self, key: &[u8], limit: Limit, now: u64) -> u64 {
         let unbounded = Limit { burst: u64::MAX, ..limit };
         match self.check_and_count(key, unbounded, now) {
@@ -133,7 +134,7 @@ mod tests {
             table.check_and_count(&visitor.to_be_bytes(), LIMIT, 1_000);
         }
         assert_eq!(table.buckets.lock().len(), 8192);
-        // The latest keys are retained.
+        // The table keeps the latest keys and has evicted the first.
         assert_eq!(table.check(&19_999u32.to_be_bytes(), LIMIT, 1_000), LimitOutcome::Within(1000));
         assert_eq!(table.check(&0u32.to_be_bytes(), LIMIT, 1_000), LimitOutcome::Within(0));
     }

@@ -1,12 +1,12 @@
-//! Validation of limit zone names against cache zone names.
+//! Validation: limit zones and cache zones share one namespace.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::HttpConf;
 
 use super::settings::limit_zones;
 
-/// Rejects a name that is used for a limit zone and for a cache zone, as nginx does, where both are shared memory
-/// zones.
+/// Reports a name that is used for both a limit zone and a cache zone. nginx rejects it too, because both are shared
+/// memory zones.
 pub(crate) fn examine(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     for limit in limit_zones(http) {
         let Some(cache) = http.cache_zones.iter().find(|cache| cache.name == limit.name) else {

@@ -1,4 +1,10 @@
-//! Zones of `limit_req_zone` and `limit_conn_zone`: the key that identifies clients, and a table of their counts.
+//! Zones of `limit_req_zone` and `limit_conn_zone`: a key that identifies clients, and a table of counts by key.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `settings` | declared zones, and parsers shared by both directives |
+//! | `table` | zones at run time; tables that survive a reload |
+//! | `examine` | validation of zone names |
 
 mod examine;
 mod settings;

@@ -1,4 +1,4 @@
-//! Settings of the directives that define zones. `limit_req_zone` and `limit_conn_zone` share one namespace.
+//! Settings of `limit_req_zone` and `limit_conn_zone`, whose zones share one namespace.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::number::parse_size;
@@ -6,7 +6,7 @@ use myriad_conf::registry::{Arguments, SetterResult};
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Span, Text};
 
-/// Kind of a zone.
+/// Quantity that a zone limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// `limit_req_zone`: limits the request rate.
@@ -18,22 +18,22 @@ pub enum LimitKind {
     Connections,
 }
 
-/// Settings of a zone.
+/// One `limit_req_zone` or `limit_conn_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitZoneConf {
-    /// `zone=NAME:…`.
+    /// Name: `zone=NAME:SIZE`.
     pub name: String,
-    /// Key that identifies clients; contains variables.
+    /// Key that identifies clients, usually a variable.
     pub key: Text,
-    /// `zone=…:SIZE`, in bytes.
+    /// Size in bytes: `zone=NAME:SIZE`.
     pub size: u64,
     /// Kind of the zone.
     pub kind: LimitKind,
-    /// Position of the directive.
+    /// Position of the directive in the configuration.
     pub span: Span,
 }
 
-/// Zones of a configuration, in source order: settings of `http`.
+/// Zones of a configuration, in source order; stored in the settings of `http`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LimitZones(Vec<LimitZoneConf>);
 
@@ -44,7 +44,8 @@ pub fn limit_zones(http: &HttpConf) -> &[LimitZoneConf] {
     &http.settings.feature::<LimitZones>().0
 }
 
-/// Defines a zone; `zone` contains the name and size from its directive.
+/// Adds a zone; its key is the first argument of the directive. Returns an error if `zone` (name and size) is `None`,
+/// or if the name is taken.
 pub(crate) fn add_zone(
     settings: &mut Settings,
     args: &Arguments<'_>,
@@ -65,7 +66,7 @@ pub(crate) fn add_zone(
     Ok(())
 }
 
-/// Parses `NAME:SIZE`, the part of an argument after `zone=`.
+/// Parses `NAME:SIZE`, the part of an argument after `zone=`. The size must be at least 32k.
 pub(crate) fn name_and_size(
     args: &Arguments<'_>,
     index: usize,
@@ -78,7 +79,7 @@ pub(crate) fn name_and_size(
     let text = std::str::from_utf8(text).map_err(|_| invalid("write `zone=NAME:10m`"))?;
     let (name, size) = text.split_once(':').ok_or_else(|| invalid("write `zone=NAME:10m`"))?;
     let size = parse_size(size.as_bytes()).map_err(|_| invalid("write `zone=NAME:10m`"))?;
-    // Minimum of nginx: eight pages of memory.
+    // Minimum of nginx: eight pages of 4 KB.
     if name.is_empty() || size < 32 * 1024 {
         return Err(invalid("the name must not be empty, and the size must be at least 32k"));
     }

@@ -1,7 +1,7 @@
-//! Zone at run time: the key that identifies clients, and a table of their counts.
+//! Zones at run time, and their tables of counts by key.
 //!
 //! Tables are shared by all workers and survive reloads. The size of each table is bounded by the size of its zone,
-//! computed as in the manual of nginx, so that many new clients evict the oldest entries and cannot exhaust the memory.
+//! computed as in the manual of nginx, so that many clients cannot exhaust the memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use super::settings::LimitZoneConf;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::LimitCounts;
 
-/// Compiled zone.
+/// Compiled zone with its table.
 pub struct LimitZone<T> {
     /// Name of the zone.
     pub name: Box<str>,
     /// Key that identifies clients.
     pub key: Template,
-    /// Counts by key.
+    /// Table of counts by key.
     pub table: Arc<T>,
-    /// Counters of its decisions.
+    /// Number of requests that passed, were delayed or were rejected.
     pub counts: Arc<LimitCounts>,
 }
 
 impl<T> LimitZone<T> {
-    /// Appends the key of a request. Appends nothing if the request is not counted: its key is empty, or longer than
-    /// `longest` bytes, which is logged.
+    /// Evaluates the key of a request into `key`. Leaves `key` empty if the request is not counted: the key is empty,
+    /// or longer than `longest` bytes (which is logged).
     pub(crate) fn key(
         &self,
         exchange: &mut Exchange,
@@ -53,21 +53,21 @@ pub trait LimitTable {
     /// Creates an empty table of at most `bytes` bytes.
     fn new(bytes: u64) -> Self;
 
-    /// Changes the maximum size; evicts the oldest entries beyond it.
+    /// Changes the maximum size in bytes; evicts the oldest entries beyond it.
     fn resize(&self, bytes: u64);
 }
 
-/// Returns the size of an entry: its key and the overhead of nginx, rounded up to a power of two like the slabs of
+/// Returns the accounted size of an entry in bytes: key and overhead, rounded up to a power of two like the slabs of
 /// nginx.
 pub(crate) fn weight(key: &[u8], overhead: usize) -> u32 {
     u32::try_from((overhead + key.len()).next_power_of_two()).unwrap_or(u32::MAX)
 }
 
-/// Table with the text of its key and its counters.
+/// Table with the text of its key, and the counters of its zone.
 type KeyedTable<T> = (Vec<u8>, Arc<T>, Arc<LimitCounts>);
 
-/// Tables that survive a reload, by the name of their zone. Each is stored with the text of its key, because the counts
-/// of one key are meaningless for another.
+/// Tables that survive a reload, by zone name. Each is stored with the text of its key, because counts are meaningless
+/// for another key.
 pub struct ZoneTables<T>(HashMap<String, KeyedTable<T>>);
 
 impl<T> Default for ZoneTables<T> {
@@ -77,7 +77,8 @@ impl<T> Default for ZoneTables<T> {
 }
 
 impl<T: LimitTable> ZoneTables<T> {
-    /// Returns the zone of a configuration, with its existing table if the key is unchanged, or with a new table.
+    /// Returns the zone of a configuration, with the existing table if the zone had the same key before, otherwise with
+    /// a new table. The counters of the zone are kept in both cases.
     pub fn zone(&mut self, conf: &LimitZoneConf, key: Template) -> Arc<LimitZone<T>> {
         let (table, counts) = self.table(conf);
         Arc::new(LimitZone { name: conf.name.as_str().into(), key, table, counts })
@@ -97,8 +98,8 @@ impl<T: LimitTable> ZoneTables<T> {
         }
     }
 
-    /// Applies the zones of the configuration that is now active: resizes tables and removes the tables of zones that
-    /// no longer exist.
+    /// Adopts the zones of a configuration that has become active: resizes their tables, and removes the tables of
+    /// zones that no longer exist.
     pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
         self.0.retain(|name, (_, table, _)| {
             let zone = zones.iter().find(|zone| zone.name == *name);

@@ -1,4 +1,4 @@
-//! Execution of the directives.
+//! Execution of `more_set_input_headers` and `more_clear_input_headers`.
 
 use myriad_conf::settings::Settings;
 use myriad_http::Known;
@@ -10,18 +10,18 @@ use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_http::media_types::TypeSet;
 
-/// `more_set_input_headers` and `more_clear_input_headers` of a location.
+/// Compiled `more_set_input_headers` and `more_clear_input_headers` of a location.
 struct MoreInputHeaders(Vec<CompiledEdit>);
 
-/// Compiled directive.
+/// One compiled directive.
 struct CompiledEdit {
     types: Option<TypeSet>,
     replaces_only: bool,
-    /// Names in lower case, each with the new value; `None` removes the field.
+    /// Field names in lower case, each with its new value; `None` removes the field.
     fields: Vec<(Vec<u8>, Option<Template>)>,
 }
 
-/// Returns the check of a location; `None` if it changes nothing.
+/// Returns the check of a location; `None` if it changes no fields.
 pub(crate) fn check(settings: &Settings, compiler: &mut dyn SettingsCompiler) -> Option<Box<dyn Check>> {
     let edits = &settings.feature::<MoreInputSettings>().edits;
     let compiled: Vec<_> = edits.iter().map(|edit| compile_edit(edit, compiler)).collect();
@@ -46,7 +46,7 @@ impl Check for MoreInputHeaders {
 
     fn judge(&self, exchange: &mut Exchange) -> CheckVerdict {
         for edit in &self.0 {
-            // A directive sees the changes of the directives before it.
+            // Each directive operates on the result of the directives before it.
             if edit.applies_to(&exchange.request) {
                 for (name, value) in &edit.fields {
                     change(exchange, name, value.as_ref(), edit.replaces_only);
@@ -66,7 +66,7 @@ impl Check for MoreInputHeaders {
 }
 
 impl CompiledEdit {
-    /// Returns whether the directive applies to the media type of the request.
+    /// Returns whether the directive applies to a request with this `Content-Type` (option `-t`).
     fn applies_to(&self, request: &Request) -> bool {
         let Some(types) = &self.types else { return true };
         let media_type = request.received.head.known(Known::ContentType).unwrap_or_default();
@@ -74,7 +74,8 @@ impl CompiledEdit {
     }
 }
 
-/// Applies one change. An empty value removes the field; if the value cannot be evaluated, the field is unchanged.
+/// Sets or removes one field. A name with a trailing `*`, or an empty value, removes; with `replaces_only`, a field
+/// that the request does not have is not added. If the value cannot be evaluated, logs the error and changes nothing.
 fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replaces_only: bool) {
     let mut text = Vec::new();
     if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `more_*_input_headers`, and the parser of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
@@ -7,7 +7,7 @@ use super::settings::{FieldChange, HeaderEdit, MoreInputSettings};
 
 const FRAMING: &str = "headers that frame a message (`Content-Length`, `Connection`, ...) are rejected";
 
-/// Directives of headers-more that change requests.
+/// Directives of the module headers-more that change requests.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "more_set_input_headers",

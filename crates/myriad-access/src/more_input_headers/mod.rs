@@ -1,7 +1,8 @@
 //! Changes header fields of requests before other features read them, like the module headers-more:
 //! `more_set_input_headers`, `more_clear_input_headers`.
 //!
-//! It is implemented as the first check of a location, after the rewrite rules as in nginx. It never rejects a request.
+//! The change is implemented as the first check of a location, which runs after the rewrite rules as in nginx and never
+//! rejects a request.
 
 mod check;
 mod directives;

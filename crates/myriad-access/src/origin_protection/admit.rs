@@ -6,9 +6,9 @@ use myriad_upstream::OriginError;
 use crate::origin_protection::permit::OriginPermit;
 use crate::origin_protection::{origin_limits, origin_queue};
 
-/// Waits until the origin of the location accepts the request. `waits` is true if a client waits for the response:
-/// background refreshes and mirrored requests do not count against any limit, and have the lowest priority in the
-/// queue.
+/// Waits until the origin of the location accepts the request: checks the memory, the limits with `origin_only` and the
+/// queue. `waits` is true if a client waits for the response; otherwise, and for mirrored requests, no limit is counted
+/// and the queue priority is the lowest.
 ///
 /// # Errors
 ///

@@ -10,8 +10,9 @@
 //! | `bots` | classification of robots | `bots` |
 //! | `origin_limits` | client limits that are checked before the origin | `limit_req`, `limit_conn` with `origin_only`: rows of this crate |
 //!
-//! `admit` checks the limits and then the queue, and returns a `OriginPermit`, which a request retains while its origin
-//! processes it. The request state machine checks challenge, queries and pauses before it claims the page.
+//! `admit` checks the limits and then the queue, and returns an `OriginPermit`, which a request retains while its
+//! origin processes it. The steps of a cached request (`myriad-cache`) check challenge, queries and pauses before they
+//! fetch a page.
 
 mod admit;
 pub mod bots;

@@ -1,11 +1,11 @@
-//! Network of a client: limits and challenge passes apply to a whole network, not to a single address.
+//! Network of a client. Limits and challenge passes apply to a whole network, not to a single address.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use myriad_http::client_network;
 
-/// Returns the /24 network of an IPv4 address or the /64 network of an IPv6 address, because one client may use all of
-/// its addresses.
+/// Returns the /24 network of an IPv4 address or the /64 network of an IPv6 address: one client may use all addresses
+/// of its network.
 pub(crate) fn network(client: IpAddr) -> IpAddr {
     match client_network(client) {
         IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & !0xff)),

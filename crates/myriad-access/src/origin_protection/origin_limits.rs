@@ -6,8 +6,8 @@ use std::sync::Arc;
 use myriad_exchange::exchange::{CheckVerdict, Exchange};
 use myriad_upstream::OriginError;
 
-/// Checks the limits before the origin of a location, and waits if a limit delays the request. The returned value
-/// counts against `limit_conn` until it is dropped.
+/// Checks the limits with `origin_only` of a location, and waits if a limit delays the request. The returned guard
+/// counts against `limit_conn` until it is dropped; it is `None` without such a limit.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Resources that a request retains while its origin processes it.
+//! Permit that a request retains while its origin processes it.
 
 use std::any::Any;
 use std::pin::Pin;
@@ -12,19 +12,20 @@ use myriad_upstream::OriginResponse;
 
 use crate::origin_protection::origin_queue::OccupiedSlot;
 
-/// Permission to send a request to an origin; empty if no limit applies. Dropping it admits the next request.
+/// Permission to send a request to an origin, with the resources that the request occupies; empty if no limit applies.
+/// Dropping it admits the next request.
 #[derive(Default)]
 pub struct OriginPermit(Option<PermitResources>);
 
 struct PermitResources {
     slot: Option<OccupiedSlot>,
-    /// Guard that counts against `limit_conn ... origin_only`.
+    /// Guard that counts against `limit_conn` with `origin_only`.
     _limits: Option<Box<dyn Any>>,
     _in_flight: InFlightCount,
 }
 
-/// Counts a request that is in flight to an origin in its [`LimitResults`]: subrequests of the same visit neither wait for the
-/// slot that it occupies nor count again.
+/// Counts a request that is in flight to an origin in its [`LimitResults`], which it shares with its subrequests: these
+/// neither wait for a slot nor count again meanwhile.
 struct InFlightCount(Rc<LimitResults>);
 
 impl InFlightCount {
@@ -41,7 +42,7 @@ impl Drop for InFlightCount {
 }
 
 impl OriginPermit {
-    /// Creates a permission from the queue slot and the limits. It is empty if both are `None`.
+    /// Creates a permit from the queue slot and the guard of the limits. It is empty if both are `None`.
     pub(crate) fn of(
         exchange: &mut Exchange,
         taken: Option<OccupiedSlot>,
@@ -54,8 +55,8 @@ impl OriginPermit {
         Self(Some(PermitResources { slot: taken, _limits: limits, _in_flight: asking }))
     }
 
-    /// Processes the arrival of the response head. The permission is released when the response body has been read, or
-    /// when the upgraded connection closes; with `release=head` the slot is released now.
+    /// Records that the response head has arrived, and attaches the permit to the response: it is released when the
+    /// body has been read, or when the upgraded connection closes. With `release=head` the queue slot is released now.
     pub fn response_head_arrived(self, response: &mut OriginResponse) {
         let Some(mut held) = self.0 else { return };
         held.slot = held.slot.take().and_then(OccupiedSlot::response_head_arrived);
@@ -68,7 +69,7 @@ impl OriginPermit {
     }
 }
 
-/// Body with the resources that are released after its last byte.
+/// Response body with resources that are released after its last byte.
 struct PermittedBody {
     body: BoxBody,
     resources: Option<PermitResources>,
@@ -78,7 +79,7 @@ impl Body for PermittedBody {
     fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let this = self.get_mut();
         let polled = this.body.as_mut().poll_data(cx);
-        // A reader that knows the length does not poll after the last byte. Without this check a slow client would
+        // A reader that knows the length does not poll after the last byte. Without this check, a slow client would
         // occupy the slot although the origin has finished.
         let is_over = match &polled {
             Poll::Pending => false,

@@ -1,4 +1,4 @@
-//! Rate limit of new items (queries, passes) for each client, with a bounded memory of admitted items.
+//! Rate limit of new items (query strings, passes) of each client, with a bounded memory of admitted items.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
@@ -15,14 +15,14 @@ const CLIENTS: u64 = 16_384;
 pub(crate) struct AdmissionRate {
     /// Interval in which one new item is admitted, in milliseconds.
     pub interval_ms: u64,
-    /// Number of new items that are admitted at once, at least 1.
+    /// Number of new items that are admitted at once after a quiet time, at least 1.
     pub burst: u64,
-    /// Maximum time that a new item beyond the burst waits, in milliseconds.
+    /// Maximum delay of a new item beyond the burst, in milliseconds.
     pub wait_ms: u64,
 }
 
-/// Counts of all clients. All workers share a table, and a reload preserves it. Keys are hashed with a random seed:
-/// clients choose the keys, and must not be able to construct collisions.
+/// Admitted items, and counts of all clients. All workers share a table, and a reload preserves it. Keys are hashed
+/// with a random seed: clients choose the keys, and must not be able to construct collisions.
 pub(crate) struct RateTable {
     seed: RandomState,
     counts: Mutex<RateCounts>,
@@ -30,7 +30,7 @@ pub(crate) struct RateTable {
 
 struct RateCounts {
     admitted: Lru<u64, ()>,
-    /// Time at which each client will have its whole burst again, in milliseconds.
+    /// Time at which each client will have its whole burst again, in milliseconds of a monotonic clock.
     rested_at: Lru<u64, u64>,
 }
 
@@ -42,9 +42,9 @@ impl Default for RateTable {
 }
 
 impl RateTable {
-    /// Admits an item for a client and returns the delay in milliseconds: 0 within the burst, and for an item that was
-    /// admitted before. Returns `None` if the delay would be too long; then nothing is counted. `now` must be a
-    /// monotonic time.
+    /// Admits an item for a client and returns its delay in milliseconds: 0 within the burst, and for an item that was
+    /// admitted before. Returns `None` if the delay would exceed the rate's maximum; then nothing is counted. `now` is
+    /// in milliseconds of a monotonic clock.
     pub(crate) fn admit(
         &self,
         thing: impl Hash,
@@ -57,8 +57,8 @@ impl RateTable {
         if counts.admitted.get_mut(&thing).is_some() {
             return Some(0);
         }
-        // A faster rate before a reload may have admitted more; the excess counts as the whole burst of the current
-        // rate.
+        // A faster rate before a reload may have admitted more than the current rate allows; the excess is reduced to
+        // the burst and the maximum delay of the current rate.
         let exhausted =
             now.saturating_add(rate.interval_ms.saturating_mul(rate.burst)).saturating_add(rate.wait_ms);
         let rested_at = counts.rested_at.get_mut(&client).map_or(now, |rested_at| {

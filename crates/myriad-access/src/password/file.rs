@@ -1,10 +1,9 @@
-//! Lines of a password file: `name:password`, `name:password:comment`, `# comment`.
+//! Lookup of a user in a password file, with the lines `name:password`, `name:password:comment` and `# comment`.
 
-/// Returns the stored password of a user; `None` if the file does not contain the user. The first line of a name
-/// applies.
+/// Returns the stored password of a user, from the first line with this name; `None` if the file has no such line.
 pub fn find<'a>(file: &'a [u8], user: &[u8]) -> Option<&'a [u8]> {
     for line in file.split(|byte| *byte == b'\n') {
-        // Like nginx, a comment line is never matched, even if a user name begins with `#`.
+        // As in nginx, a comment line never matches, even for a user name that begins with `#`.
         if matches!(line.first(), Some(b'#' | b'\r')) {
             continue;
         }

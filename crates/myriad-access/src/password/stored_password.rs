@@ -1,4 +1,4 @@
-//! Stored password, and its comparison with a password.
+//! Stored passwords of all formats, and their verification.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,31 +7,31 @@ use subtle::ConstantTimeEq;
 
 use crate::password::crypt;
 
-/// Maximum length of a password that is hashed, in bytes (libxcrypt's `CRYPT_MAX_PASSPHRASE_SIZE`): the cost of the
-/// slow hashes grows with the length, which the client controls.
+/// Maximum length of a password that is hashed by `crypt`, in bytes (libxcrypt's `CRYPT_MAX_PASSPHRASE_SIZE`). The cost
+/// of slow hashes grows with the length, which the client controls.
 const LONGEST: usize = 512;
-/// Size of a SHA-1 digest, in bytes; in `{SSHA}` the salt follows.
+/// Size of a SHA-1 digest, in bytes; in `{SSHA}` the salt follows it.
 const SHA1: usize = 20;
 
-/// Result of a comparison.
+/// Result of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasswordMatch {
     /// The password matches.
     Match,
     /// The password does not match.
     Mismatch,
-    /// The stored text is of an unsupported kind (`$y$`, `$argon2id$`), which no password matches.
+    /// The stored password has an unsupported format (such as `$y$` or `$argon2id$`), which no password matches.
     Unknown,
 }
 
-/// Stored password, by kind.
+/// Stored password, by format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredPassword<'a> {
-    /// `{PLAIN}`: the plain password.
+    /// `{PLAIN}`: the password itself, without the prefix.
     Plain(&'a [u8]),
-    /// `{SHA}`: SHA-1 in base64.
+    /// `{SHA}`: SHA-1 in base64, without the prefix.
     Sha(&'a [u8]),
-    /// `{SSHA}`: SHA-1 of password and salt, then the salt, in base64.
+    /// `{SSHA}`: base64 of the SHA-1 digest of password and salt, followed by the salt, without the prefix.
     SaltedSha(&'a [u8]),
     /// `$apr1$` (Apache) or `$1$`: MD5-crypt.
     Md5Crypt(&'a [u8]),
@@ -41,12 +41,12 @@ pub enum StoredPassword<'a> {
     Bcrypt(&'a [u8]),
     /// Traditional Unix `crypt`: thirteen characters.
     DesCrypt(&'a [u8]),
-    /// Unsupported kind.
+    /// Unsupported format.
     Unknown,
 }
 
 impl<'a> StoredPassword<'a> {
-    /// Determines the kind of a stored text.
+    /// Determines the format of a stored password.
     pub fn new(text: &'a [u8]) -> Self {
         if let Some(plain) = text.strip_prefix(b"{PLAIN}") {
             return Self::Plain(plain);
@@ -68,13 +68,14 @@ impl<'a> StoredPassword<'a> {
         }
     }
 
-    /// Returns whether the comparison is too slow for a worker thread: from a tenth of a millisecond (MD5-crypt) up to
-    /// the cost in the file (bcrypt, SHA-crypt).
+    /// Returns whether the verification is too slow for a worker thread: MD5-crypt takes a tenth of a millisecond, the
+    /// cost of bcrypt and SHA-crypt is set in the file.
     pub fn is_slow(&self) -> bool {
         matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_))
     }
 
-    /// Compares a password with the stored password. Hashes are compared in constant time.
+    /// Verifies a password. Hashes are compared in constant time. A `crypt` hash never matches a password with a NUL
+    /// byte or with more than [`LONGEST`] bytes.
     pub fn verify(&self, password: &[u8]) -> PasswordMatch {
         let hashed =
             matches!(self, Self::Md5Crypt(_) | Self::ShaCrypt(_) | Self::Bcrypt(_) | Self::DesCrypt(_));

@@ -1,14 +1,14 @@
-//! Cache of recently verified passwords: a slow hash is not computed again for every resource of a page.
+//! Cache of recently verified passwords, so that a slow hash is not computed again for every resource of a page.
 
 use myriad_base::bounded::Lru;
 use sha2::{Digest, Sha256};
 
 /// Maximum number of entries; the oldest are evicted.
 const MOST: u64 = 1024;
-/// Lifetime of an entry, in milliseconds.
+/// Lifetime of an entry after its verification, in milliseconds.
 const VALID_MS: u64 = 60_000;
 
-/// Successful verifications, by a keyed digest of the stored hash and the password. A change of the file therefore
+/// Successful verifications, by a keyed digest of the stored hash and the password. A changed password file therefore
 /// invalidates them, and neither value can be read from the cache.
 pub struct VerificationCache {
     key: [u8; 32],
@@ -26,7 +26,7 @@ impl VerificationCache {
         self.until_ms.get(&self.digest(stored, password)).is_some_and(|until| now < *until)
     }
 
-    /// Records a match of the password with the stored hash.
+    /// Records that the password matches the stored hash. `now` is in milliseconds.
     pub fn insert(&mut self, stored: &[u8], password: &[u8], now: u64) {
         let digest = self.digest(stored, password);
         self.until_ms.insert(digest, now.saturating_add(VALID_MS), 1);

@@ -134,7 +134,7 @@ impl FakeGate {
         self.executions.iter().map(|asked| asked.load(SeqCst)).collect()
     }
 
-    /// Returns the result of the exchange, the number of waits, and the number of executions of each check.
+    /// Runs the gate. Returns its result, the number of waits, and the number of executions of each check.
     fn ask(mut self, exchange: &mut Exchange) -> (GateResult, u32, Vec<usize>) {
         let gate = Arc::new(std::mem::replace(&mut self.gate, gate(false)));
         let asked = finish(exchange, |exchange| begin(exchange, &gate));

@@ -1,11 +1,11 @@
-//! Rows of the directives.
+//! Directives `secure_link*`.
 
 use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 
 use super::settings::LinkSettings;
 
-/// Directives. The older form (`secure_link_secret`) and the newer form exclude each other, and the form of a level
-/// replaces the form of the outer level.
+/// Directives. `secure_link_secret` and the pair `secure_link`, `secure_link_md5` exclude each other; the form used on
+/// a level replaces the form of the outer level.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "secure_link",

@@ -1,13 +1,13 @@
-//! Settings of the directives.
+//! Settings of `secure_link*`.
 
 use myriad_conf::Text;
 
-/// Directives of a level.
+/// `secure_link*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkSettings {
-    /// `secure_link`: digest and expiry time of the link.
+    /// `secure_link`: text with the digest and the expiry time of the link.
     pub link: Option<Text>,
-    /// `secure_link_md5`: text that is digested.
+    /// `secure_link_md5`: text whose digest is compared.
     pub digested: Option<Text>,
     /// `secure_link_secret`.
     pub secret: Option<Text>,

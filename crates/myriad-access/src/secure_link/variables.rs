@@ -11,10 +11,10 @@ use myriad_exchange::runtime::RowValue::Run;
 use myriad_script::{EvalError, Frame, Template};
 use subtle::ConstantTimeEq;
 
-/// Maximum length of a digest in base64: 22 characters and 2 for padding.
+/// Maximum length of a digest in base64, in bytes: 22 characters and 2 of padding.
 const WRITTEN: usize = 24;
 
-/// Decoder of base64url. Padding has been removed by the caller, and surplus bits are ignored, as in nginx.
+/// Decoder of base64url. The caller removes padding; surplus bits are ignored, as in nginx.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -22,16 +22,16 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Compiled directives of a location.
+/// Compiled `secure_link*` of a location.
 pub(super) enum SecureLink {
-    /// `secure_link_secret`.
+    /// `secure_link_secret`: the secret.
     InPath(Box<[u8]>),
-    /// `secure_link`, `secure_link_md5`.
+    /// `secure_link` and `secure_link_md5`.
     Digested { link: Template, digested: Template },
 }
 
-/// Inputs of the variables. The directives may contain any variable, so the variables are never evaluated on the fast
-/// path.
+/// Inputs of the variables. The directives may contain any variable, so the variables are declared to depend on the
+/// connection: they are never evaluated on the fast path.
 const READS: &[Reads] = &[Reads::Moment, Reads::Connection];
 
 pub(super) const VARIABLES: &[RequestVariable] = &[
@@ -39,8 +39,8 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("secure_link", "secure_link_expires", READS, Run(expires)),
 ];
 
-/// Appends `1`, or `0` for an expired link; with `secure_link_secret`, appends the link that follows the digest. The
-/// variable has no value for an invalid link.
+/// Appends the value of `$secure_link`: `1`, or `0` for an expired link; with `secure_link_secret`, the link that
+/// follows the digest. Returns false (no value) for an invalid link.
 fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     match request.place().features.get() {
         None => Ok(false),
@@ -66,7 +66,8 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
     }
 }
 
-/// Appends the expiry time of the link.
+/// Appends the value of `$secure_link_expires`, as written in the link. Returns false (no value) if the link has no
+/// valid expiry time.
 fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let Some(SecureLink::Digested { link, .. }) = request.place().features.get() else { return Ok(false) };
     let mut value = Vec::new();
@@ -79,8 +80,8 @@ fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bo
 /// Expiry time of a link, in seconds since 1970, and its text.
 type ExpiryTime<'a> = (u64, &'a [u8]);
 
-/// Splits the value into the digest and the expiry time after the comma; returns `None` if the latter is not a valid
-/// time.
+/// Splits the value of `secure_link` into the digest and the expiry time after the comma, if there is a comma. Returns
+/// `None` if the expiry time is invalid.
 fn split_digest(value: &[u8]) -> Option<(&[u8], Option<ExpiryTime<'_>>)> {
     let Some(comma) = value.iter().position(|byte| *byte == b',') else { return Some((value, None)) };
     let text = &value[comma + 1..];
@@ -100,7 +101,8 @@ fn digest_matches(written: &[u8], text: &[u8]) -> bool {
     bool::from(digest.ct_eq(&Md5::digest(text)[..]))
 }
 
-/// Returns the link of `/prefix/DIGEST/link` if the hexadecimal digest matches the link and the secret.
+/// Returns the part `link` of `/prefix/DIGEST/link`; `None` if the hexadecimal digest does not match the link and the
+/// secret.
 fn link_in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
     let mut parts = uri.get(1..)?.splitn(3, |byte| *byte == b'/');
     let (_, written, link) = (parts.next()?, parts.next()?, parts.next()?);

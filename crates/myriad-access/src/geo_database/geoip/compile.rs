@@ -1,4 +1,4 @@
-//! Opening of the databases.
+//! Opening of the legacy GeoIP databases of a configuration.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ impl GeoipDatabases {
         Self { proxies: proxies.clone(), opened, errors: Mutex::new(errors) }
     }
 
-    /// Returns the database of a content, and whether its texts are converted to UTF-8.
+    /// Returns the database with this content, and whether its texts are converted to UTF-8; `None` if it is not
+    /// configured.
     pub(super) fn of(&self, content: GeoipContent) -> Option<(&GeoipDatabase, bool)> {
         let found = self.opened.iter().find(|(database, _)| database.content() == content);
         found.map(|(database, utf8)| (database, *utf8))
@@ -55,7 +56,7 @@ fn open(conf: &DatabaseConf) -> Result<GeoipDatabase, String> {
     Ok(database)
 }
 
-/// Stores the databases for a location, if the configuration has any.
+/// Stores the databases for a level in `features`, if the configuration has any. Reports errors of opening them once.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

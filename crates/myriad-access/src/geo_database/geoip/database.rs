@@ -1,39 +1,40 @@
-//! Lookup of an address in the bytes of a database file.
+//! Lookup of an address in the bytes of a legacy GeoIP file.
 //!
 //! The file contains a binary tree over the bits of addresses. Each node has two records; a record is the number of a
-//! node, or a result if it is at least `segment`. The texts that records point to follow the tree. The structure
-//! information is in the last [`MOST_INFO`] bytes, after three bytes of 255: the edition, and for most editions the
-//! number of nodes.
+//! node, or a result if it is at least `segment` (the number of nodes). The texts that records point to follow the
+//! tree. The structure information is in the last [`MOST_INFO`] bytes, after three bytes of 255: the edition, and for
+//! most editions the number of nodes.
 
 use std::net::IpAddr;
 
-/// First record that denotes a country, regardless of the number of nodes.
+/// Value of `segment` of country databases: record `COUNTRIES + n` is country number `n`, regardless of the number of
+/// nodes.
 const COUNTRIES: usize = 16_776_960;
 /// Maximum size of the structure information at the end of a file, in bytes.
 const MOST_INFO: usize = 20;
-/// Maximum length of a text, in bytes; a longer text is treated as damage.
+/// Maximum length of a text, in bytes; a longer text is treated as damaged data.
 const MOST_TEXT: usize = 300;
-/// Number of the United States, whose records contain two additional codes.
+/// Number of the United States in `countries.list`; cities there have two additional codes.
 const UNITED_STATES: u8 = 225;
 
-/// Content of a database.
+/// Type of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeoipContent {
     /// Countries.
     Country,
     /// Cities.
     City,
-    /// Organisations, providers, domains or network numbers: one text.
+    /// Organisations, providers, domains or network numbers: one text per address.
     Organisation,
 }
 
-/// A database.
+/// Legacy GeoIP database in memory.
 pub struct GeoipDatabase {
     bytes: Vec<u8>,
     content: GeoipContent,
-    /// Set if the tree is over IPv6 addresses.
+    /// True for a tree over IPv6 addresses (IPv4 addresses are mapped); false for IPv4 only.
     six: bool,
-    /// Set if cities of the United States have two additional codes.
+    /// True if cities of the United States have a metro code and an area code.
     has_codes: bool,
     segment: usize,
     /// Size of a record, in bytes.
@@ -71,7 +72,7 @@ pub struct City<'a> {
 }
 
 impl GeoipDatabase {
-    /// Reads a database from its bytes; the error is a text for the log.
+    /// Reads the structure of a database from its bytes; the error is a text for a message.
     pub fn read(bytes: Vec<u8>) -> Result<Self, String> {
         let (edition, info) = structure(&bytes);
         // Editions from 106 on are offset by 105.
@@ -100,25 +101,26 @@ impl GeoipDatabase {
         Ok(Self { bytes, content, six, has_codes, segment, record })
     }
 
-    /// Returns the content of the database.
+    /// Returns the type of the database.
     pub fn content(&self) -> GeoipContent {
         self.content
     }
 
-    /// Returns the country of an address.
+    /// Returns the country of an address; `None` if it is unknown. The database must be a country database.
     pub fn country(&self, address: IpAddr) -> Option<Country> {
         let found = self.find(address)?.checked_sub(COUNTRIES)?;
         // Number 0 means unknown.
         country(u8::try_from(found).ok().filter(|number| *number > 0)?)
     }
 
-    /// Returns the text of an address.
+    /// Returns the text of an address; `None` if it is unknown. The database must be an organisation database.
     pub fn organisation(&self, address: IpAddr) -> Option<&[u8]> {
         let mut rest = self.text_of(address)?;
         take_text(&mut rest)
     }
 
-    /// Returns the city of an address.
+    /// Returns the city of an address; `None` if it is unknown or the data is damaged. The database must be a city
+    /// database.
     pub fn city(&self, address: IpAddr) -> Option<City<'_>> {
         let mut rest = self.text_of(address)?;
         let (&number, behind) = rest.split_first()?;
@@ -131,13 +133,13 @@ impl GeoipDatabase {
         Some(City { country: country(number)?, region, city, postal_code, latitude, longitude, codes })
     }
 
-    /// Returns the bytes from the texts of an address on.
+    /// Returns the bytes that begin with the data of an address; `None` if the address is unknown.
     fn text_of(&self, address: IpAddr) -> Option<&[u8]> {
         let found = self.find(address).filter(|found| *found > self.segment)?;
         self.bytes.get(found.checked_add((2 * self.record - 1).checked_mul(self.segment)?)?..)
     }
 
-    /// Returns the record of an address; `None` if the tree is damaged or does not contain IPv6 addresses.
+    /// Returns the record of an address; `None` if the tree is damaged, or for an IPv6 address in an IPv4 database.
     fn find(&self, address: IpAddr) -> Option<usize> {
         let (bits, count) = match (address.to_canonical(), self.six) {
             (IpAddr::V4(four), false) => (u128::from(u32::from(four)), 32),
@@ -158,7 +160,7 @@ impl GeoipDatabase {
     }
 }
 
-/// Returns the edition, and the number of nodes if the file specifies it.
+/// Returns the edition of a file, and its number of nodes if the file contains it.
 fn structure(bytes: &[u8]) -> (u8, Option<usize>) {
     for from_end in 3..3 + MOST_INFO {
         let Some(at) = bytes.len().checked_sub(from_end) else { break };
@@ -174,7 +176,7 @@ fn little_endian(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Takes a text up to its NUL, which must follow within [`MOST_TEXT`] bytes.
+/// Splits off a text up to its NUL byte, which must follow within [`MOST_TEXT`] bytes.
 fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().take(MOST_TEXT).position(|byte| *byte == 0)?;
     let text = &rest[..end];

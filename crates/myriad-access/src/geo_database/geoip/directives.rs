@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `geoip_*`, and parsers of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, between};
 use myriad_conf::set;

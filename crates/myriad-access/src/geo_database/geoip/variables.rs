@@ -9,7 +9,7 @@ use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Connection;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Creates a row for a part of the record of an address.
+/// Defines a variable with one part of the client's country or city.
 macro_rules! row {
     ($name:literal, $find:ident, $part:expr) => {
         RequestVariable::new("geoip", $name, &[Connection], Made(|request, out| $find(request, out, $part)))
@@ -17,8 +17,8 @@ macro_rules! row {
     };
 }
 
-/// Variables with the records of the client address. They yield to variables of the configuration: without a database,
-/// nginx configurations may define these names by maps.
+/// Variables with data of the client address. Variables of the configuration with the same names take precedence:
+/// without a database, configurations may define these names by maps.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     row!("geoip_country_code", country, |country| country.code),
     row!("geoip_country_code3", country, |country| country.code3),
@@ -37,7 +37,7 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
     row!("geoip_area_code", city, |city, out| append_text(out, city.codes.1.to_string().as_bytes())),
 ];
 
-/// Returns the databases and the address to look up.
+/// Returns the databases and the address to look up; `None` without databases or for a client on a Unix socket.
 fn lookup_input(request: &Request) -> Option<(&GeoipDatabases, std::net::IpAddr)> {
     let databases: &GeoipDatabases = request.place().features.get::<Arc<GeoipDatabases>>()?;
     let forwarded_for = request.received.head.fields().get_all(b"X-Forwarded-For");

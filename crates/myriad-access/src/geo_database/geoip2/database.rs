@@ -1,4 +1,4 @@
-//! Lookup of a value by its path, and its text.
+//! Lookup of a value in a MaxMind database, and its text.
 
 use std::fmt::{self, Formatter};
 use std::net::IpAddr;
@@ -7,26 +7,26 @@ use maxminddb::{LookupResult, PathElement, Reader};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
-/// Database in MaxMind's format.
+/// Database in MaxMind's current format (`.mmdb`).
 pub(super) struct Geoip2Database(Reader<Vec<u8>>);
 
-/// Path of keys to a value.
+/// Path of keys that leads from the record of an address to a value.
 #[derive(Debug)]
 pub(super) struct ValuePath {
     keys: Box<[PathKey]>,
     has_numbers: bool,
 }
 
-/// Key of a map, which may also be an index of a list.
+/// Key of a map; if it is a number, it may also be an index of a list.
 #[derive(Debug)]
 struct PathKey {
     name: Box<str>,
-    /// Index from 0; a negative index counts from the last item, which is -1.
+    /// Index, counted from 0, or from the end if negative (-1 is the last item); `None` if the key is not a number.
     number: Option<isize>,
 }
 
 impl ValuePath {
-    /// Creates a path of these words.
+    /// Creates a path from the words of the configuration.
     pub(super) fn new(words: &[String]) -> Self {
         let keys: Box<[PathKey]> = words
             .iter()
@@ -35,7 +35,8 @@ impl ValuePath {
         Self { has_numbers: keys.iter().any(|key| key.number.is_some()), keys }
     }
 
-    /// Returns the path in the form of the reader; with `numbers`, words that are numbers are indexes of lists.
+    /// Converts the path for the reader. With `numbers`, words that are numbers become indexes of lists; otherwise all
+    /// words are keys.
     fn elements(&self, numbers: bool) -> Vec<PathElement<'_>> {
         let element = |key| match key {
             &PathKey { number: Some(number), .. } if numbers => PathElement::from(number),
@@ -46,7 +47,7 @@ impl ValuePath {
 }
 
 impl Geoip2Database {
-    /// Reads a database from its bytes; the error is a text for the log.
+    /// Reads a database from its bytes; the error is a text for a message.
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
         Reader::from_source(bytes).map(Self).map_err(|error| error.to_string())
     }
@@ -56,11 +57,11 @@ impl Geoip2Database {
         self.0.metadata().build_epoch
     }
 
-    /// Appends the value of an address. Returns false if it has no value, or if the value is neither text nor number;
-    /// damaged data counts as missing.
+    /// Appends the text of the value of an address at `path`, and returns true. Returns false if there is no such
+    /// value, if it is a list or map, or if the data is damaged.
     pub(super) fn find(&self, address: IpAddr, path: &ValuePath, out: &mut Vec<u8>) -> bool {
         let Ok(found) = self.0.lookup(address) else { return false };
-        // A word that is a number is an index of a list, or otherwise a key.
+        // A number is first tried as an index of a list, then as a key.
         let value = value(&found, path, true)
             .or_else(|| path.has_numbers.then(|| value(&found, path, false)).flatten());
         match value {
@@ -75,7 +76,7 @@ fn value(found: &LookupResult<'_, Vec<u8>>, path: &ValuePath, numbers: bool) -> 
     found.decode_path(&path.elements(numbers)).ok().flatten()
 }
 
-/// Text of a value in a variable.
+/// Value formatted as the text of a variable.
 struct FormattedValue(Vec<u8>);
 
 impl<'de> Deserialize<'de> for FormattedValue {
@@ -84,10 +85,10 @@ impl<'de> Deserialize<'de> for FormattedValue {
     }
 }
 
-/// Formats values like the module; rejects lists and maps.
+/// Formats values like nginx's geoip2 module; rejects lists and maps.
 struct ValueFormatter;
 
-/// Appends a text.
+/// Appends a formatted text.
 pub(super) fn append(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     use std::io::Write as _;
     let written = out.write_fmt(text);

@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives and of the lines of a block.
+//! Directives `geoip2*`, and parsers of their arguments and of the lines of a block.
 
 use myriad_conf::number::parse_millis;
 use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, block};
@@ -97,7 +97,7 @@ fn metadata(line: &Node, rest: &[Word]) -> Result<DatabaseMetadata, Diagnostic> 
     }
 }
 
-/// Parses `[default=VALUE] [source=$ADDRESS] KEY ...`.
+/// Parses the arguments of a variable: `[default=VALUE] [source=$ADDRESS] KEY ...`.
 fn value(line: &Node, words: &[Word]) -> Result<VariableValue, Diagnostic> {
     let (mut default, mut source) = (None, None);
     let options = words.iter().take_while(|word| word.text.contains(&b'='));

@@ -1,14 +1,14 @@
-//! `geoip2 FILE { ... }`: variables that are computed from an address by a database in MaxMind's format, as in the
-//! module geoip2.
+//! `geoip2 FILE { ... }`: variables that are looked up by address in a database in MaxMind's format, as in the module
+//! geoip2.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `directives` | rows and parsers of the directives and of the lines of a block |
+//! | `directives` | directives, and parsers of their arguments and of the lines of a block |
 //! | `settings` | settings of the directives |
-//! | `tables` | opening of the databases, and the inputs of their variables |
+//! | `tables` | opening of the databases; lookup of the variables |
 //! | `database` | lookup of a value by its path, and its text |
 //!
-//! The database is read into memory. The module maps its file instead: if a mapped file is truncated, the process
+//! The database is read into memory. The module maps its file instead; if a mapped file is truncated, the process
 //! crashes.
 
 mod database;

@@ -1,59 +1,59 @@
-//! Settings of the directives.
+//! Settings of `geoip2*`.
 
 use myriad_conf::{Span, Text};
 
 use crate::geo_database::client_address::TrustedProxies;
 
-/// Metadata of a database.
+/// Metadata of a database that a variable may contain, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseMetadata {
     /// `build_epoch`: build time.
     BuildEpoch,
-    /// `last_check`: time of the last check of the file.
+    /// `last_check`: time of the last check of the file for changes.
     LastCheck,
     /// `last_change`: time at which the file was last read.
     LastChange,
 }
 
-/// Value of a variable.
+/// Source of a variable's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum VariableValue {
     /// `metadata FIELD`.
     Metadata(DatabaseMetadata),
     /// Value from the record of an address.
     Value {
-        /// `default=`; used if the database has no value.
+        /// `default=`: text if the database has no value for the address.
         default: Vec<u8>,
-        /// `source=`; `None` for the client address.
+        /// `source=`: text that contains the address; `None` for the client address.
         source: Option<Text>,
-        /// Keys that lead to the value.
+        /// Keys that lead from the record to the value.
         path: Vec<String>,
     },
 }
 
-/// Settings of a line `$variable ...` of a block.
+/// Settings of one variable: a line `$variable ...` of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VariableConf {
     /// Name, without the `$`.
     pub variable: Text,
-    /// Value of the variable.
+    /// Source of its value.
     pub value: VariableValue,
 }
 
-/// Settings of a `geoip2` block.
+/// Settings of one `geoip2` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DatabaseConf {
     /// Path of the file.
     pub path: Text,
-    /// `auto_reload`, in milliseconds; 0 for never.
+    /// `auto_reload`: minimum interval between checks of the file, in milliseconds; 0 for no checks.
     pub reload_ms: u64,
     /// Variables of the block.
     pub variables: Vec<VariableConf>,
-    /// Position of the block's head.
+    /// Position of the head of the block in the configuration.
     pub span: Span,
 }
 
-/// Settings of `http`.
+/// Settings of `http` or `stream`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Geoip2Settings {
     /// Databases, in source order.

@@ -1,4 +1,4 @@
-//! Opening of the databases, and the inputs of their variables.
+//! Opening of the databases, and lookup of their variables.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use super::settings::{DatabaseConf, DatabaseMetadata, Geoip2Settings, VariableCo
 use crate::geo_database::client_address::TrustedProxies;
 use crate::geo_database::file::DatabaseFile;
 
-/// Value of a variable and its database; the database is `None` if it could not be opened, and then the configuration
-/// is rejected.
+/// Lookup of one variable. `file` is `None` if the database could not be opened; the configuration is then rejected.
 #[derive(Debug)]
 struct VariableLookup {
     file: Option<Arc<DatabaseFile<Geoip2Database>>>,
@@ -25,7 +24,7 @@ enum LookupSource {
     Value { default: Box<[u8]>, path: ValuePath, proxies: TrustedProxies },
 }
 
-/// Opens the databases of a configuration.
+/// Opens the databases of a configuration, and returns their variables. Reports databases that cannot be opened.
 pub(super) fn tables(making: &mut TableMaking<'_>) -> Vec<TableVariable> {
     let Geoip2Settings { databases, proxies } = making.http.settings.feature();
     let mut tables = Vec::new();
@@ -59,7 +58,7 @@ fn of_variable(
     let (sources, shown) = match &conf.value {
         VariableValue::Metadata(field) => (Vec::new(), LookupSource::Metadata(*field)),
         VariableValue::Value { default, source, path } => {
-            // With `source=`, the address is used directly, and proxies are ignored.
+            // With `source=`, the given address is looked up as it is, without regard to proxies.
             let (sources, proxies) = match source {
                 Some(source) => (vec![source.clone()], TrustedProxies::default()),
                 None => (proxies.sources(conf.variable.span), proxies.clone()),

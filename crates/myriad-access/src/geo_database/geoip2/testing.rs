@@ -1,4 +1,5 @@
-//! Databases for tests in MaxMind's format (MaxMind-DB-spec, version 2.0): records of 24 bits, IPv6 addresses.
+//! Builder of databases for tests, in MaxMind's format (MaxMind-DB-spec, version 2.0): records of 24 bits, IPv6
+//! addresses.
 
 /// Value of a database.
 pub(super) enum TestValue {
@@ -16,7 +17,7 @@ pub(super) enum TestValue {
     List(Vec<TestValue>),
 }
 
-/// Writes the control byte of a type and size.
+/// Writes the control bytes of a value: its type and size.
 fn begin(out: &mut Vec<u8>, kind: u8, size: usize) {
     assert!(size < 29, "values of tests are short");
     if kind < 8 {
@@ -69,7 +70,8 @@ enum RecordTarget {
     Data(usize),
 }
 
-/// Returns a database that contains the value of each network, `ADDRESS/BITS` in IPv6.
+/// Returns a database that contains the value of each network, written `ADDRESS/BITS` in IPv6. `built_s` is its build
+/// time, in seconds since the Unix epoch.
 pub(super) fn database(networks: &[(&str, TestValue)], built_s: u64) -> Vec<u8> {
     let mut nodes = vec![[RecordTarget::Nothing; 2]];
     let mut data = Vec::new();

@@ -42,7 +42,7 @@ fn folder(name: &str) -> TestFolder {
     folder
 }
 
-/// Returns the response of a location that returns `text`, with these lines in the `geoip2` block.
+/// Returns the response of a location that returns `text`, for a configuration with these lines in its `geoip2` block.
 fn shown(folder: &TestFolder, lines: &str, text: &str, fields: &[(&str, &str)]) -> String {
     let http = format!("geoip2_proxy 127.0.0.1; geoip2 x.mmdb {{ {lines} }}");
     let site = TestSite::in_folder(&folder.0, &http, &format!("location / {{ return 200 \"{text}\"; }}"));

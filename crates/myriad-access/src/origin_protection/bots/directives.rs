@@ -1,4 +1,4 @@
-//! Parser of the `bots` block and its lines.
+//! Directive `bots`, and the parser of its block.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, block, parse_network};
 use myriad_conf::settings::Settings;

@@ -1,4 +1,4 @@
-//! List of robots, and the lookup of a client.
+//! List of robots, and the lookup of a client in it.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -10,49 +10,50 @@ use myriad_conf::settings::Network;
 
 use super::memo;
 
-/// Maximum number of bytes of `User-Agent` that are examined: longer values are forged.
+/// Maximum number of bytes of `User-Agent` that are searched; the rest is ignored.
 const AGENT: usize = 512;
 
-/// A line of a list.
+/// Line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BotLine {
-    /// Value of `$bot`; empty for `none`.
+    /// Value of `$bot`; empty for the class `none` (a regular client).
     pub class: Box<[u8]>,
-    /// Text that `User-Agent` must contain, as written.
+    /// Text that `User-Agent` must contain, in any letter case.
     pub agent: Box<[u8]>,
-    /// Networks of the robot; empty if they are not published.
+    /// Networks of the robot; empty if they are not known.
     pub networks: Vec<Network>,
 }
 
-/// List of lines; the first line that matches applies.
+/// List of robots; of several matching lines, the first applies.
 #[derive(Debug)]
 pub(super) struct BotList {
-    /// Number of the list, which distinguishes it from the lists of other configurations in the memo of a worker.
+    /// Identifier of the list, unique in the process. It distinguishes lists of different configurations in the memo of
+    /// a worker.
     number: u64,
     lines: Vec<BotLine>,
-    /// Texts of the lines in lower case, each with the index of its line, sorted by bytes.
+    /// Texts of the lines in lower case, each with the index of its line, sorted.
     texts: Vec<(Box<[u8]>, usize)>,
-    /// Ranges of `texts`, by first byte.
+    /// Ranges of `texts`, by the first byte of the text.
     by_first: Box<[Range<usize>; 256]>,
 }
 
-/// Result of a lookup.
+/// Line that matches a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BotMatch<'a> {
-    /// Class of the robot.
+    /// Value of `$bot`: class of the line, `forged` if `verified` is false, or `unknown` without `User-Agent`.
     pub class: &'a [u8],
-    /// Text that matched; empty if the request has no `User-Agent`.
+    /// Text of the matching line; empty if the request has no `User-Agent`.
     pub name: &'a [u8],
-    /// True if the client address belongs to a network of the robot; `None` if the networks or the client address are
-    /// not known.
+    /// True if the client address belongs to a network of the robot; `None` if no networks are known, or the client has
+    /// no address.
     pub verified: Option<bool>,
 }
 
-/// Number of the next list.
+/// Identifier of the next list.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl BotList {
-    /// Creates a list of the given lines, followed by the built-in lines if `builtin` is set.
+    /// Creates a list of these lines, followed by the built-in lines if `builtin` is set.
     pub(super) fn new(mut lines: Vec<BotLine>, builtin: bool) -> Self {
         if builtin {
             lines.extend(builtin_lines());
@@ -76,8 +77,8 @@ impl BotList {
         &LIST
     }
 
-    /// Classifies a client by its `User-Agent`; returns `None` for a browser. A client on a unix socket has no address
-    /// and cannot be verified.
+    /// Classifies a client by its `User-Agent` and address. Returns `None` if no line matches, or the matching line has
+    /// the class `none` (a browser). A client on a Unix socket has no address and is not verified.
     pub(super) fn find(&self, agent: &[u8], client: Option<IpAddr>) -> Option<BotMatch<'_>> {
         if agent.is_empty() {
             return Some(BotMatch { class: b"unknown", name: b"", verified: None });
@@ -113,7 +114,7 @@ fn builtin_lines() -> impl Iterator<Item = BotLine> {
     include_str!("../../../../../presets/bots.conf").lines().filter_map(builtin_line)
 }
 
-/// Parses `CLASS "text" [network ...];`; returns `None` for a comment.
+/// Parses `CLASS "text" [network ...];`; returns `None` for a comment and for an invalid line.
 fn builtin_line(line: &str) -> Option<BotLine> {
     let line = line.trim().strip_suffix(';').filter(|line| !line.starts_with('#'))?;
     let mut parts = line.splitn(3, '"');

@@ -1,10 +1,10 @@
-//! Per-worker memo of recent lookups by `User-Agent`: a lookup in a list takes a microsecond, a comparison with the
-//! memo some nanoseconds.
+//! Per-worker memo of recent lookups by `User-Agent`: searching a list takes about a microsecond, finding a value in
+//! the memo some nanoseconds.
 
 use std::cell::RefCell;
 
-/// Number of `User-Agent` values that a worker remembers, each in the slot of its hash. Clients that send random values
-/// cause one lookup each, and no further cost.
+/// Number of `User-Agent` values that a worker remembers; each hash has one slot. Clients that send random values cause
+/// one search each, and no further cost.
 const PLACES: usize = 256;
 
 #[derive(Default)]
@@ -19,8 +19,8 @@ thread_local! {
         RefCell::new((0..PLACES).map(|_| MemoSlot::default()).collect());
 }
 
-/// Returns the line of a list that matches `agent`, computed by `find` if it is not remembered. `agent` must not be
-/// empty.
+/// Returns the index of the line that matches `agent` in the list with the identifier `list`; calls `find` to search it
+/// if it is not remembered. `agent` must not be empty.
 pub(super) fn matching_line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usize {
     MEMO.with_borrow_mut(|memo| {
         let known = &mut memo[slot_index(agent)];
@@ -34,7 +34,8 @@ pub(super) fn matching_line(list: u64, agent: &[u8], find: impl FnOnce() -> usiz
     })
 }
 
-/// Hashes the length and eight bytes each of the middle and of the tail, which differ most.
+/// Returns the slot of a value, from a hash of its length, eight bytes of its middle and its last eight bytes, which
+/// differ most.
 fn slot_index(agent: &[u8]) -> usize {
     let word = |at: usize| {
         let bytes = agent.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());

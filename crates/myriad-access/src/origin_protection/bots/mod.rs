@@ -3,9 +3,9 @@
 //! | file | contents |
 //! |---|---|
 //! | `presets/bots.conf` | built-in list |
-//! | `list` | list, and the lookup of a client |
+//! | `list` | list of robots, and the lookup of a client |
 //! | `memo` | per-worker memo of recent lookups |
-//! | `directives`, `settings` | parser and settings of the block `bots` |
+//! | `directives`, `settings` | directive `bots`, the parser of its block, its settings |
 //! | `variables` | `$bot`, `$bot_name`, `$bot_verified` |
 
 mod directives;
@@ -29,7 +29,8 @@ use variables::{BuiltinClasses, ConfiguredClasses};
 pub const FEATURE: Feature =
     Feature::new("shield", directives::ROWS).compiled_by(compile).with_variables(variables::VARIABLES);
 
-/// Stores the list of a configuration that has a `bots` block, and the classifier for request counts.
+/// Stores in `features` the list of the configuration, if it has a `bots` block, and the classifier by which requests
+/// are counted.
 fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let own = settings.feature::<BotSettings>().is_configured.then(|| {
         compiler.share(|http| {

@@ -1,15 +1,15 @@
-//! Settings of the `bots` block.
+//! Settings of `bots`.
 
 use super::list::BotLine;
 
-/// Settings of `bots`.
+/// Settings of the `bots` blocks of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BotSettings {
-    /// Set if the configuration has a `bots` block.
+    /// Set if the configuration has a `bots` block; otherwise only the built-in list applies.
     pub is_configured: bool,
-    /// Lines of the block, in source order.
+    /// Lines of the blocks, in source order.
     pub lines: Vec<BotLine>,
-    /// Set if the built-in list follows the lines (`builtin`).
+    /// `builtin`: the built-in list is searched after the lines.
     pub builtin: bool,
 }
 

@@ -11,11 +11,12 @@ use myriad_http::Known;
 
 use super::list::{BotList, BotMatch};
 
-/// Inputs of these variables. `Sec-Purpose` is read as well, but need not be listed: variables that depend on the
+/// Inputs of the variables. `Sec-Purpose` is read as well, but need not be listed: variables that depend on the
 /// connection are never evaluated on the fast path.
 const READS: &[Reads] = &[Reads::FromField(Known::UserAgent), Reads::Connection];
 
-/// Variables of the robot classification. They yield to maps with these names in existing configurations.
+/// Variables with the classification of the client. Maps with the same names in existing configurations take
+/// precedence.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("shield", "bot", READS, Made(class)).with_status(DirectiveStatus::Own).yielding(),
     RequestVariable::new("shield", "bot_name", READS, Made(name))
@@ -48,10 +49,10 @@ fn class(request: &Request, out: &mut Vec<u8>) -> bool {
     !class.is_empty()
 }
 
-/// Classes by which requests are counted (the values of `$bot`), by the list of the configuration.
+/// Classifier by which requests are counted, with the list of the configuration. A class is a value of `$bot`.
 pub(super) struct ConfiguredClasses(pub(super) Arc<BotList>);
 
-/// Classes by which requests are counted, by the built-in list.
+/// Classifier by which requests are counted, with the built-in list.
 pub(super) struct BuiltinClasses;
 
 impl VisitorClasses for ConfiguredClasses {
@@ -74,8 +75,8 @@ fn class_in<'a>(list: &'a BotList, request: &Request) -> &'a [u8] {
     }
 }
 
-/// Returns whether a browser prefetches the page, so that no person waits for it. It iterates over the fields once,
-/// because it runs for every request.
+/// Returns whether a browser prefetches the response, so that no person waits for it. It iterates over the fields only
+/// once, because it runs for every request.
 fn is_prefetch(request: &Request) -> bool {
     let mentions_prefetch = |value: &[u8]| value.windows(8).any(|part| part == b"prefetch");
     request.received.head.fields().iter_known().any(|(known, name, value)| match known {

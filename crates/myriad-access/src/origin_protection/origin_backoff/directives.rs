@@ -1,9 +1,9 @@
-//! Row and parser of `origin_backoff`.
+//! Directive `origin_backoff`, its settings and its parser.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
 
-/// Pauses, in milliseconds.
+/// Compiled `origin_backoff`: pauses after failed fetches, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BackoffRules {
     /// Pause after the first failure.
@@ -12,15 +12,15 @@ pub(super) struct BackoffRules {
     pub max_ms: u64,
 }
 
-/// `origin_backoff` of a level; `None` with `off`.
+/// `origin_backoff` of a level; `None` for `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BackoffSettings(pub Option<BackoffRules>);
 
 myriad_conf::feature_settings!(BackoffSettings);
 
-/// Default of the maximum pause, in milliseconds.
+/// Default of the maximum pause, in milliseconds; a longer first pause replaces it.
 const MOST_MS: u64 = 60_000;
-/// Largest value that the directive accepts, in milliseconds: an hour.
+/// Largest pause that the directive accepts, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

@@ -29,22 +29,23 @@ fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut Pla
     }
 }
 
-/// Returns the remaining pause of the requested page; `None` if it may be fetched. `zone` is the zone of its key. After
-/// a pause, one request may fetch the page: for other requests the pause continues until that fetch has succeeded or
-/// failed, or until the next pause has elapsed.
+/// Returns the active pause of the requested page; `None` if it may be fetched now. `zone` is the cache zone of the
+/// page. When a pause has elapsed, only the first caller gets `None`: for other requests another pause begins, which
+/// ends early if the fetch succeeds.
 pub fn active_pause(request: &Request, zone: &str, now: u64) -> Option<ActivePause> {
     let rules = rules(request)?;
     TABLE.active_pause(zone, &request.cache.key, rules, now)
 }
 
-/// Records that the fetch of the page has failed. `failure` is a number that [`active_pause`] returns with the pause.
+/// Records that the fetch of the page has failed. `failure` is an arbitrary number that [`active_pause`] returns with
+/// the pause.
 pub fn record_failure(request: &Request, zone: &str, failure: u16, now: u64) {
     if let Some(rules) = rules(request) {
         TABLE.record_failure(zone, &request.cache.key, rules, (failure, now));
     }
 }
 
-/// Records that the fetch of the page has succeeded.
+/// Records that the fetch of the page has succeeded: its pause ends and its failures are forgotten.
 pub fn record_success(request: &Request, zone: &str) {
     if rules(request).is_some() {
         TABLE.record_success(zone, &request.cache.key);

@@ -8,14 +8,14 @@ use parking_lot::Mutex;
 
 use super::directives::BackoffRules;
 
-/// Maximum number of pages that are remembered; the oldest are evicted. They occupy less than a megabyte.
+/// Maximum number of pages in the table; the oldest are evicted. They occupy less than a megabyte.
 const PAGES: u64 = 16_384;
 
-/// Pages of the process. All workers share them, and they survive reloads.
+/// Table of the process. All workers share it, and it survives reloads.
 pub(super) static TABLE: LazyLock<BackoffTable> = LazyLock::new(BackoffTable::default);
 
-/// Pauses of pages whose fetch has failed. Pages are identified by a hash with a random seed: clients choose keys, and
-/// must not be able to construct collisions.
+/// Pauses of pages whose fetch has failed. Pages are identified by a hash with a random seed: clients choose cache
+/// keys, and must not be able to construct collisions.
 pub(super) struct BackoffTable {
     seed: RandomState,
     pauses: Mutex<Lru<u64, PagePause>>,
@@ -28,12 +28,12 @@ struct PagePause {
     failure: u16,
 }
 
-/// Page that must not be fetched now.
+/// Pause of a page, which must not be fetched now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivePause {
     /// Remaining pause, in milliseconds.
     pub left_ms: u64,
-    /// Number of the last failure.
+    /// Number that [`record_failure`](super::record_failure) received for the last failure.
     pub failure: u16,
 }
 
@@ -44,7 +44,8 @@ impl Default for BackoffTable {
 }
 
 impl BackoffTable {
-    /// Returns the remaining pause of a page. The first call after a pause returns `None` and begins the next pause.
+    /// Returns the active pause of a page; `None` if it may be fetched. The first call after a pause returns `None` and
+    /// begins the next pause.
     pub(super) fn active_pause(
         &self,
         zone: &str,
@@ -54,7 +55,7 @@ impl BackoffTable {
     ) -> Option<ActivePause> {
         let mut pauses = self.pauses.lock();
         let pause = pauses.get_mut(&self.page(zone, key))?;
-        // The rules have changed since: a pause longer than the current maximum is replaced.
+        // The rules may have changed since: a pause longer than the current maximum is replaced.
         if pause.until_ms.saturating_sub(now) > longest_ms(rules) {
             pause.until_ms = now.saturating_add(pause_ms(rules, pause.failures));
         }
@@ -88,15 +89,15 @@ impl BackoffTable {
     }
 }
 
-/// Returns the pause after the given number of failures, randomized by a fifth, so that pages that failed together are
-/// not all fetched again at the same time.
+/// Returns the pause after this number of consecutive failures, in milliseconds. It is randomized by ±20%, so that
+/// pages that failed together are not fetched again at the same time.
 fn pause_ms(rules: BackoffRules, failures: u32) -> u64 {
     let doubled = rules.first_ms.saturating_mul(1_u64 << failures.saturating_sub(1).min(30));
     let pause = doubled.min(rules.max_ms);
     (pause - pause / 5 + fastrand::u64(0..=pause / 5 * 2)).max(1)
 }
 
-/// Returns the maximum randomized pause.
+/// Returns the maximum of a randomized pause, in milliseconds.
 fn longest_ms(rules: BackoffRules) -> u64 {
     rules.max_ms.saturating_add(rules.max_ms / 5)
 }

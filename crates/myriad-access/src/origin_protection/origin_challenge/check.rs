@@ -1,4 +1,4 @@
-//! Check of a request before it is sent to its origin.
+//! Check for a pass, before a request is sent to its origin.
 
 use std::sync::LazyLock;
 
@@ -14,10 +14,10 @@ use crate::origin_protection::network::network;
 use crate::origin_protection::rate_table::RateTable;
 use crate::origin_protection::refuse::refuse;
 
-/// Passes that have been used, in all workers.
+/// Passes that have been used, and counts of new passes per client network. All workers share them.
 static USED: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 
-/// `origin_challenge` of a place.
+/// Compiled `origin_challenge` of a location.
 pub(super) struct OriginChallenge {
     when: Template,
     passes: PassSigner,
@@ -34,18 +34,18 @@ impl OriginChallenge {
     }
 }
 
-/// Checks a request that the cache cannot answer. Returns the challenge response if the client needs a pass and has
-/// none.
+/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin. Otherwise returns the
+/// challenge page for a client without a valid pass, or 429 for a client network that uses too many passes.
 pub fn judge(exchange: &mut Exchange) -> Option<PhaseStep> {
     let Exchange { request, frame } = exchange;
     let challenge: &OriginChallenge = request.place().features.get()?;
-    // Subrequests come from the pages of the site.
+    // Subrequests are caused by pages of the site, not by clients.
     if request.is_subrequest() {
         return None;
     }
     let now = myriad_net::clock::now_ms();
     let mut text = Vec::new();
-    // An evaluation error must not expose the origin: the client needs a pass.
+    // If the condition cannot be evaluated, the client needs a pass, so that an error does not expose the origin.
     let needs_pass = challenge.when.eval(request, frame, &mut text).is_err() || !matches!(&*text, b"" | b"0");
     if !needs_pass {
         return None;
@@ -67,18 +67,18 @@ pub fn judge(exchange: &mut Exchange) -> Option<PhaseStep> {
     Some(refuse(exchange, 429, interval_ms))
 }
 
-/// Pass of a request.
+/// Validity of the pass that a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassStatus {
     /// No pass, or no valid pass.
     Missing,
-    /// Valid pass, identified by its signature.
+    /// Valid pass; the number identifies it (its signature).
     Valid(u128),
-    /// Valid pass, but its network has used the permitted number of passes.
+    /// Valid pass, but the client network has already used the permitted number of new passes.
     TooMany,
 }
 
-/// Returns the pass of a request, and counts its first use for the network of the client.
+/// Returns the validity of the pass that a request carries. The first use of a pass counts for the client network.
 pub(crate) fn pass_status(request: &Request, passes: &PassSigner) -> PassStatus {
     match valid_pass(request, passes) {
         None => PassStatus::Missing,
@@ -87,21 +87,23 @@ pub(crate) fn pass_status(request: &Request, passes: &PassSigner) -> PassStatus 
     }
 }
 
-/// Returns the pass of a request, if it is valid. Servers that share a secret must have synchronized clocks.
+/// Returns the number of the pass that a request carries in its cookie; `None` if it has none or it is invalid. Servers
+/// that share a secret must have synchronized clocks.
 pub(super) fn valid_pass(request: &Request, passes: &PassSigner) -> Option<u128> {
     let now_s = request.received.wall_s();
     let mut cookies = request.received.head.fields().get_all(b"Cookie");
     cookies.find_map(|line| passes.verify(cookie(line, COOKIE.as_bytes())?, &bearer(request), now_s))
 }
 
-/// Counts the first use of a pass by the network of its holder. A pass that was counted before is always admitted.
+/// Counts the first use of a pass for the client network, and returns whether the pass is admitted. A pass that was
+/// counted before always is.
 fn count_pass(request: &Request, passes: &PassSigner, pass: u128) -> bool {
     let bearer = bearer(request);
     let now = myriad_net::clock::monotonic_ms();
     USED.admit(pass, (bearer.server, bearer.network), passes.rate(), now).is_some()
 }
 
-/// Returns the challenge page.
+/// Returns the challenge page with a new challenge for the client.
 pub(crate) fn challenge_page(request: &Request, passes: &PassSigner) -> PhaseStep {
     page::challenge_response(
         &passes.new_challenge(&bearer(request), request.received.wall_s()),

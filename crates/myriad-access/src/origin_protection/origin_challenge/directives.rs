@@ -1,4 +1,4 @@
-//! Row and parser of `origin_challenge`.
+//! Directive `origin_challenge`, and its parser.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;
@@ -6,11 +6,11 @@ use myriad_conf::settings::Settings;
 use super::pass::{BITS, PassRules};
 use super::settings::{ChallengeConf, ChallengeSettings};
 
-/// Bounds of `valid=`, in milliseconds: one minute (too short to read a page) to 30 days.
+/// Bounds of `valid=`, in milliseconds: one minute to 30 days.
 const VALID_MS: std::ops::RangeInclusive<u64> = 60_000..=30 * 86_400_000;
 /// Minimum length of `secret=`, in bytes.
 const SECRET: usize = 16;
-/// Bounds of `passes=`: at most one pass per millisecond.
+/// Bounds of `passes=`; the maximum corresponds to one pass per millisecond.
 const PASSES: std::ops::RangeInclusive<u64> = 1..=60_000;
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(

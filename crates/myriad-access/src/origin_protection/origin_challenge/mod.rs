@@ -9,15 +9,16 @@
 //!    '-- no pass: 503 and a page whose script searches a number (proof of work), stores it in the cookie, and reloads
 //! ```
 //!
-//! The server stores no state of the clients that receive a challenge: a pass contains the signature of this server and
+//! The server stores nothing about clients that receive a challenge: a pass contains the signature of this server and
 //! the number that the browser found.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `directives`, `settings` | row and settings of the directive |
-//! | `pass` | pass: creation, parsing, verification |
-//! | `page` | page and its script |
-//! | `check` | check of a request before the origin |
+//! | `directives`, `settings` | directive, its parser and its settings |
+//! | `pass` | passes: challenge, signature, verification |
+//! | `page` | challenge page and its script |
+//! | `check` | check for a pass before the origin |
+//! | `variables` | `$challenge_passed` |
 
 mod check;
 mod directives;

@@ -1,4 +1,4 @@
-//! Challenge page.
+//! Response with the challenge page.
 
 use std::sync::LazyLock;
 
@@ -15,8 +15,8 @@ const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// Content security policy: the browser executes only this script and this style, and nothing that an intermediary has
-/// injected.
+/// Content security policy. By their hashes it permits only the script and the style of this page, and nothing that an
+/// intermediary has injected.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |text: &str| STANDARD.encode(digest::digest(&digest::SHA256, text.as_bytes()));
     format!(
@@ -26,8 +26,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Parts of the page before, between and after the challenge and the lifetime. Script and style contain braces, and are
-/// therefore inserted after the page has been split.
+/// Parts of the page before, between and after the challenge and the lifetime of the pass. Script and style contain
+/// braces, and are therefore inserted after the page has been split.
 static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
     let (before, rest) = PAGE.split_once("{challenge}").unwrap_or((PAGE, ""));
     let (between, behind) = rest.split_once("{valid}").unwrap_or((rest, ""));
@@ -35,8 +35,8 @@ static PARTS: LazyLock<[String; 3]> = LazyLock::new(|| {
         .map(|part| part.replace("{cookie}", COOKIE).replace("{style}", STYLE).replace("{script}", SCRIPT))
 });
 
-/// Returns the challenge response. Status 503 with `Retry-After` makes search engines retry later and retain their
-/// index; caches must not store it. `valid_s` is the lifetime of the cookie, in seconds.
+/// Returns the response with the challenge page. Status 503 with `Retry-After` makes search engines retry later and
+/// retain their index; caches must not store it. `valid_s` is the lifetime of the pass cookie, in seconds.
 pub(super) fn challenge_response(challenge: &str, valid_s: u64) -> PhaseStep {
     let [before, between, behind] = &*PARTS;
     let page = [before, challenge, between, &valid_s.to_string(), behind].concat();

@@ -1,7 +1,7 @@
-//! Pass: `1.EXPIRES.BITS.SIGNATURE.NUMBER`.
+//! Passes, in the form `1.EXPIRES.BITS.SIGNATURE.NUMBER`.
 //!
-//! The server signs the expiry time, the amount of work and the bearer. The browser searches a number for which SHA-256
-//! of `SIGNATURE.NUMBER` begins with `BITS` bits of 0. The verification computes two digests.
+//! The server signs the expiry time, the amount of work and the bearer; this is the challenge. The browser searches a
+//! number for which SHA-256 of `SIGNATURE.NUMBER` begins with `BITS` zero bits. The verification computes two digests.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -13,29 +13,29 @@ use crate::origin_protection::rate_table::AdmissionRate;
 
 /// Name of the cookie that contains a pass.
 pub(super) const COOKIE: &str = "myriad_pass";
-/// Bounds of the work: on average, 2 to this power digests.
+/// Bounds of `bits=`: finding the number takes 2 to this power digests on average.
 pub(super) const BITS: RangeInclusive<u32> = 8..=24;
-/// Maximum number of digits of the number; the digest input fits into one block.
+/// Maximum number of decimal digits of the number. The digest input then fits into one block.
 const NUMBER: usize = 12;
-/// Hexadecimal digits of a signature: 128 bits.
+/// Number of hexadecimal digits of a signature: 128 bits.
 const SIGNATURE: usize = 32;
 /// Maximum number of bytes of `User-Agent` that are signed.
 const AGENT: usize = 512;
 
-/// Default of `passes=`: number of new passes that one network may use per minute. A pass costs a client some
+/// Default of `passes=`: number of new passes that one network may use per minute. A pass costs a client only some
 /// milliseconds of work; without a bound, a client could create a pass for each request.
 const PASSES: u64 = 30;
 
-/// Rules by which passes are checked.
+/// Requirements for passes: parameters of `origin_challenge`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassRules {
-    /// `bits=`: number of leading zero bits of the digest that the browser must find; each doubles the work.
+    /// `bits=`: number of leading zero bits of the digest; each doubles the work.
     pub bits: u32,
-    /// `valid=`, in seconds.
+    /// `valid=`: lifetime of a pass, in seconds.
     pub valid_s: u64,
-    /// `passes=`: number of new passes of one network per minute.
+    /// `passes=`: number of new passes that one network may use per minute.
     pub passes: u64,
-    /// `secret=`; `None` for a random secret of this process.
+    /// `secret=`: key of the signatures; `None` for a random key of this process.
     pub secret: Option<Box<[u8]>>,
 }
 
@@ -45,30 +45,30 @@ impl Default for PassRules {
     }
 }
 
-/// Client, browser and server for which a pass is valid.
+/// Client network, browser and server for which a pass is valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassBearer<'a> {
-    /// Network of the client; `None` on a unix socket.
+    /// Network of the client; `None` for a Unix socket.
     pub network: Option<IpAddr>,
-    /// Name of the server.
+    /// Name of the virtual server.
     pub server: &'a [u8],
     /// `User-Agent`.
     pub agent: &'a [u8],
 }
 
-/// Signs and verifies passes by the rules of a location.
+/// Creates challenges and verifies passes by the rules of a location.
 pub(crate) struct PassSigner {
     rules: PassRules,
     key: hmac::Key,
 }
 
 impl PassSigner {
-    /// Creates the signer with the secret of the rules, or with the secret of this process.
+    /// Creates a signer with the secret of the rules, or else with the random secret of this process.
     pub(crate) fn new(rules: PassRules) -> Self {
-        /// Secret of this process. It changes at each start, which invalidates earlier passes.
+        /// Random secret of this process. It changes at each start, which invalidates earlier passes.
         static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
             let mut secret = [0; 32];
-            // Without random numbers a signature would be predictable: the process aborts.
+            // With a predictable secret, clients could forge signatures: the process aborts instead.
             aws_lc_rs::rand::fill(&mut secret).expect("the system provides random numbers");
             secret
         });
@@ -77,12 +77,12 @@ impl PassSigner {
         Self { rules, key }
     }
 
-    /// Returns the rate at which one network may use new passes.
+    /// Returns the rate and the burst of new passes of one network.
     pub(super) fn rate(&self) -> AdmissionRate {
         AdmissionRate { interval_ms: self.interval_ms(), burst: self.rules.passes, wait_ms: 0 }
     }
 
-    /// Returns the interval in which one network may use one new pass, in milliseconds.
+    /// Returns the interval in which one network may use one new pass, in milliseconds, after its burst.
     pub(crate) fn interval_ms(&self) -> u64 {
         60_000 / self.rules.passes
     }
@@ -92,7 +92,7 @@ impl PassSigner {
         self.rules.valid_s
     }
 
-    /// Returns a challenge: all parts of a pass except the number.
+    /// Returns a challenge, which is a pass without its number. `now_s` is in seconds since the Unix epoch.
     pub(super) fn new_challenge(&self, bearer: &PassBearer<'_>, now_s: u64) -> String {
         let PassRules { bits, valid_s, .. } = self.rules;
         let expires_s = now_s + valid_s;
@@ -100,7 +100,8 @@ impl PassSigner {
         format!("1.{expires_s}.{bits}.{signature}")
     }
 
-    /// Verifies the pass in a cookie for this bearer and the rules. Returns its signature, which identifies the pass.
+    /// Verifies a pass, the value of the cookie, for this bearer and the rules. Returns its signature as a number that
+    /// identifies the pass; `None` if the pass is invalid or expired. `now_s` is in seconds since the Unix epoch.
     pub(super) fn verify(&self, cookie: &[u8], bearer: &PassBearer<'_>, now_s: u64) -> Option<u128> {
         let rules = &self.rules;
         let mut parts = std::str::from_utf8(cookie).ok()?.split('.');

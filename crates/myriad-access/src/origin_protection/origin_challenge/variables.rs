@@ -9,7 +9,7 @@ use myriad_http::Known;
 
 use super::check::{OriginChallenge, valid_pass};
 
-/// Variable that is set if the client has a valid pass.
+/// `1` if the client has a valid pass, otherwise `0`; no value without `origin_challenge`.
 pub(super) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "shield",
     "challenge_passed",

@@ -1,4 +1,4 @@
-//! Check of a request with a query before it is sent to its origin.
+//! Check of a request with a query string before it is sent to its origin.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -18,18 +18,18 @@ use crate::origin_protection::refuse::refuse;
 
 /// Maximum length of the argument names in a log line, in bytes.
 const SHOWN: usize = 200;
-/// Factor of the limit that applies to all clients of one network together that have passes.
+/// Multiple of the limit that applies to all clients of one network with passes together.
 const PASSES: u64 = 4;
 
-/// Queries of the process.
+/// Counts of new queries, shared by all workers; they survive reloads.
 static QUERIES: LazyLock<RateTable> = LazyLock::new(RateTable::default);
 
-/// `origin_query_limit` of a place.
+/// Compiled `origin_query_limit` of a location.
 pub(super) struct QueryLimit {
     rules: QueryRules,
-    /// Checks the passes of clients; present with `action=challenge`.
+    /// Verifier of passes; `None` unless `action=challenge`.
     passes: Option<PassSigner>,
-    /// `unless=`.
+    /// `unless=`: requests for which this is neither empty nor `0` are not counted.
     unless: Option<Template>,
     logged: LogRateLimit,
 }
@@ -40,14 +40,14 @@ impl QueryLimit {
     }
 }
 
-/// Kind of response that a request would fetch from the origin.
+/// Kind of response that a request is about to fetch from the origin; it decides how the query is identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginFetch {
-    /// Page that is not stored, identified by its key.
+    /// Cacheable page that is not stored; the query is identified by the cache key.
     Page,
-    /// Response that no cache may store, identified by the request target.
+    /// Response that may not be stored; the query is identified by the request target.
     Target,
-    /// Response that bypasses the cache. It is counted only with `unless=`, which excludes requests.
+    /// Response to a request that bypasses the cache. It is counted only with `unless=`, and is never rejected.
     Bypassing,
 }
 
@@ -55,11 +55,12 @@ pub enum OriginFetch {
 pub enum LimitedQuery {
     /// The client receives this response.
     Answer(PhaseStep),
-    /// The request is delayed by this number of milliseconds, and then continues.
+    /// The request continues after a delay of this number of milliseconds.
     Wait(u64),
 }
 
-/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin.
+/// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin now: it has no query,
+/// is not GET or HEAD, is a subrequest, is not counted, or is within the limit.
 pub fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     let Exchange { request, frame } = exchange;
     let QueryLimit { rules, passes, unless, logged } = request.place().features.get()?;
@@ -67,7 +68,7 @@ pub fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuer
     let at = sent.iter().position(|byte| *byte == b'?')?;
     let (path, query) = (&sent[..at], &sent[at + 1..]);
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head);
-    // Subrequests come from the pages of the site.
+    // Subrequests are caused by pages of the site, not by clients.
     if query.is_empty() || !reads || request.is_subrequest() {
         return None;
     }
@@ -76,14 +77,15 @@ pub fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuer
         None => {}
         Some(unless) => {
             let mut text = Vec::new();
-            // An evaluation error must not expose the origin: the request is counted.
+            // If the condition cannot be evaluated, the request is counted, so that an error does not expose the
+            // origin.
             if unless.eval(request, frame, &mut text).is_ok() && !matches!(&*text, b"" | b"0") {
                 return None;
             }
         }
     }
-    // A client without an address (unix socket) is a proxy: if all its clients were counted together, one could block
-    // the others.
+    // A client on a Unix socket has no address and is a proxy. If all clients of the proxy were counted together, one
+    // of them could block the others.
     let client = network(request.client()?);
     let now = myriad_net::clock::now_ms();
     let pass =
@@ -105,7 +107,8 @@ pub fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuer
         return Some(LimitedQuery::Wait(wait_ms));
     }
     if sought == OriginFetch::Bypassing {
-        // The request may change state, or belong to a payment: it is neither altered nor rejected.
+        // The request may change state, or belong to a payment: it is neither altered nor rejected, but gets the lowest
+        // priority in the queue.
         request.limit_results().beyond_query_limit.set(true);
         return None;
     }
@@ -127,12 +130,12 @@ fn rate(rules: &QueryRules, sought: OriginFetch) -> AdmissionRate {
     AdmissionRate { interval_ms: rules.interval_ms, burst: rules.burst, wait_ms }
 }
 
-/// Counter of a query.
+/// Client, and scope, for which queries are counted.
 #[derive(Hash)]
 enum QueryCounter<'a> {
     Network(&'a [u8], IpAddr),
     Path(&'a [u8], IpAddr, Vec<u8>),
-    /// Pass, and the network of its holder.
+    /// Server, client network and pass.
     Pass(&'a [u8], IpAddr, u128),
 }
 
@@ -146,8 +149,8 @@ impl<'a> QueryCounter<'a> {
         }
     }
 
-    /// Counts a query: see [`RateTable::admit`]. The passes of one network have a common limit as well, because a pass
-    /// is cheap.
+    /// Counts a query, and returns its delay in milliseconds, or `None` beyond the limit: see [`RateTable::admit`]. All
+    /// passes of one network together have a limit as well, because a pass is cheap.
     fn admit(&self, query: (&[u8], &[u8]), rate: AdmissionRate) -> Option<u64> {
         let now = myriad_net::clock::monotonic_ms();
         let Self::Pass(server, client, _) = self else { return QUERIES.admit(query, self, rate, now) };
@@ -159,7 +162,7 @@ impl<'a> QueryCounter<'a> {
     }
 }
 
-/// Returns the path in canonical spelling: escapes and repeated slashes do not create a different path.
+/// Returns the path in canonical spelling, so that escapes and repeated slashes do not create separate counts.
 fn canonical(path: &[u8]) -> Vec<u8> {
     let mut canonical = Vec::with_capacity(path.len());
     if normalize_path(path, true, &mut canonical).is_err() {
@@ -168,7 +171,7 @@ fn canonical(path: &[u8]) -> Vec<u8> {
     canonical
 }
 
-/// Returns the URL with only the arguments of `keep`; `None` if it equals the requested URL.
+/// Returns the URL with only the arguments named in `keep`; `None` if no argument would be removed.
 fn strip_query(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>> {
     let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
     let retained: Vec<_> =
@@ -177,7 +180,7 @@ fn strip_query(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>>
     if retained_query == query {
         return None;
     }
-    // A path that begins with `//` would name another host.
+    // A redirect to a path that begins with `//` would lead to another host.
     let start = path.iter().position(|byte| !matches!(byte, b'/' | b'\\')).unwrap_or(path.len());
     let mut url = vec![b'/'];
     url.extend_from_slice(&path[start..]);
@@ -192,7 +195,7 @@ fn name_of(argument: &[u8]) -> &[u8] {
     argument.split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
-/// Returns the names of the arguments of a query, for the log.
+/// Returns the argument names of a query for the log, quoted and escaped, at most [`SHOWN`] bytes.
 fn argument_names(query: &[u8]) -> String {
     let names =
         query.split(|byte| *byte == b'&').map(|argument| format!("\"{}\"", name_of(argument).escape_ascii()));

@@ -1,4 +1,4 @@
-//! Row and parser of `origin_query_limit`.
+//! Directive `origin_query_limit`, and its parser.
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
@@ -91,7 +91,8 @@ fn read_wait(args: &Arguments<'_>, index: usize, skip: usize) -> Result<u64, Dia
     if wait_ms <= LONGEST_WAIT_MS { Ok(wait_ms) } else { Err(args.invalid(index, "a time up to 1m")) }
 }
 
-/// Parses `20r/m` or `1r/s`; returns the interval of one query in milliseconds.
+/// Parses `20r/m` or `1r/s`; returns the interval between queries in milliseconds. Returns `None` if it is invalid, 0,
+/// or above 1000 per second.
 fn parse_rate(text: &[u8]) -> Option<u64> {
     let (number, window_ms) = match text.strip_suffix(b"r/m") {
         Some(number) => (number, 60_000),

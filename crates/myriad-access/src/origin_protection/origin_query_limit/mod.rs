@@ -1,9 +1,9 @@
-//! `origin_query_limit`: limits the rate at which one client network sends new queries to the origin. Filters,
-//! calendars and searches of a site have an unlimited number of URLs; a robot that requests all of them must fill
-//! neither the application nor the cache.
+//! `origin_query_limit`: limits the rate at which one client network sends new query strings to the origin. Filters,
+//! calendars and searches of a site have an unlimited number of URLs; a robot that requests all of them would overload
+//! the application and fill the cache.
 //!
-//! A stored page, fresh or stale, is not counted, nor is a query that was admitted before. Only requests of its own
-//! network limit a client.
+//! A stored page, fresh or stale, is not counted, nor is a query that was admitted before. Requests of other networks
+//! do not count against the limit of a client.
 
 mod check;
 mod directives;

@@ -1,47 +1,50 @@
-//! Settings of the directive.
+//! Settings of `origin_query_limit`.
 
 use myriad_conf::Text;
 
-/// Settings of `origin_query_limit`.
+/// Parameters of `origin_query_limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueryRules {
-    /// `rate=`: interval in which one new query may be sent to the origin, in milliseconds.
+    /// `rate=`, as the interval in which one new query is admitted, in milliseconds.
     pub interval_ms: u64,
-    /// `burst=`: number of new queries at once.
+    /// `burst=`: number of new queries that are admitted at once.
     pub burst: u64,
-    /// `wait=`: maximum delay of a page, in milliseconds.
+    /// `wait=`: maximum delay of a request beyond the burst, in milliseconds.
     pub wait_ms: u64,
-    /// `per=`.
+    /// `per=`: scope of a count.
     pub per: QueryScope,
-    /// `keep=`: arguments that `action=strip` retains.
+    /// `keep=`: names of arguments that `action=strip` retains.
     pub keep: Vec<Box<[u8]>>,
-    /// `action=`.
+    /// `action=`: response beyond the limit.
     pub action: LimitAction,
-    /// `unless=`: requests for which this is neither empty nor `0` are not counted.
+    /// `unless=`: requests for which this is neither empty nor `0` are not counted. With it, requests that bypass the
+    /// cache are counted as well.
     pub unless: Option<Text>,
 }
 
-/// Scope of a count.
+/// Scope in which the queries of a client network are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryScope {
-    /// All queries of a client network to a server.
+    /// All queries to a server.
     Network,
-    /// The queries of a client network for one path of a server.
+    /// The queries for one path of a server.
     Path,
 }
 
-/// Response to a client beyond the limit.
+/// Response beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitAction {
-    /// Redirect to the page without the arguments; 429 if the response is not a cacheable page.
+    /// Redirect to the URL with only the arguments of `keep=`; 429 if the response is not a cacheable page, or if no
+    /// argument would be removed.
     Strip,
-    /// Challenge (`origin_challenge`). A client with a pass is counted by its pass, and receives 429 beyond the limit.
+    /// Challenge page (`origin_challenge`). A client with a pass is counted by its pass, and receives 429 beyond the
+    /// limit.
     Challenge,
-    /// Error status.
+    /// Error response with this status.
     Status(u16),
 }
 
-/// Directive of a level; `None` with `off`.
+/// `origin_query_limit` of a level; `None` for `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct QuerySettings(pub Option<QueryRules>);
 

@@ -1,19 +1,19 @@
-//! Classes of requests.
+//! Priority classes of requests in the queue.
 
 /// Number of classes.
 pub(super) const CLASSES: usize = 4;
 
-/// Class of a request; 0 has the highest priority.
+/// Priority class of a request; 0 is the highest priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PriorityClass(u8);
 
 impl PriorityClass {
-    /// Default class.
+    /// Class of requests without `origin_priority`.
     pub(super) const NORMAL: Self = Self(1);
     /// Class of requests that no client waits for.
     pub(super) const LAST: Self = Self(3);
 
-    /// Parses `high`, `normal`, `low`, `last` or their numbers.
+    /// Parses `high`, `normal`, `low`, `last`, or their numbers from 0 to 3; `None` for any other text.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let class = match text {
             b"high" | b"0" => 0,
@@ -25,14 +25,14 @@ impl PriorityClass {
         Some(Self(class))
     }
 
-    /// Returns its number, below [`CLASSES`].
+    /// Returns the number of the class, below [`CLASSES`].
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// Returns the rank of a request of this class after a wait of `waited_ms`: each `lift_ms` lifts it by one class, so
-/// that a steady stream of requests of higher classes cannot starve it.
+/// Returns the effective class of a request of class `class` after a wait of `waited_ms`: each `lift_ms` raises it by
+/// one class, so that a steady stream of requests of higher classes cannot starve it.
 pub(super) fn rank(class: usize, waited_ms: u64, lift_ms: u64) -> usize {
     let lifts = usize::try_from(waited_ms / lift_ms.max(1)).unwrap_or(usize::MAX);
     class.saturating_sub(lifts)

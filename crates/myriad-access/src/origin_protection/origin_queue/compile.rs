@@ -1,4 +1,4 @@
-//! Compiled directives of a location.
+//! Compilation of `origin_queue` and `origin_priority`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -10,24 +10,24 @@ use myriad_script::Template;
 use super::queue::{OriginRequestQueue, queue_named};
 use super::settings::{OriginQueueRules, QueueSettings};
 
-/// Queue before the origin of a location.
+/// Queue before the origin of a location, and the location's settings for it.
 pub(super) struct OriginQueue {
     pub queue: Arc<OriginRequestQueue>,
     pub rules: OriginQueueRules,
-    /// `origin_priority`.
+    /// `origin_priority`; `None` for `normal`.
     pub priority: Option<Template>,
-    /// Set if a worker watches the pool of the origin.
+    /// Set once a worker watches the php-fpm pool of the origin (`status=`).
     watched: AtomicBool,
 }
 
 impl OriginQueue {
-    /// Returns true for the first call only: its caller must watch the pool.
+    /// Returns true for the first call only: this caller must watch the pool.
     pub(super) fn begin_watching(&self) -> bool {
         !self.watched.swap(true, Relaxed)
     }
 }
 
-/// Stores the queue of a location that has one.
+/// Stores the queue of a location with `origin_queue` in `features`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! Rows and parsers of the directives.
+//! Directives `origin_queue` and `origin_priority`, and their parsers.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, between};
@@ -7,19 +7,19 @@ use myriad_conf::settings::Settings;
 use super::class::PriorityClass;
 use super::settings::{Concurrency, OriginQueueRules, QueueSettings, StatusRules};
 
-/// Default of `queue=`: maximum number of requests that wait.
+/// Default of `queue=`: maximum number of waiting requests.
 const WAITING: u32 = 200;
 /// Default of `timeout=`: maximum wait, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
-/// Default of `max=`: maximum of the learnt bound.
+/// Default of `max=` with `concurrency=auto`: maximum number of concurrent requests.
 const LEARNT: u32 = 64;
-/// Default of `interval=` (pause between two status requests), and its minimum, in milliseconds: each costs the pool a
-/// request.
+/// Default of `interval=` (pause between two status requests), in milliseconds; below, its minimum. Each status request
+/// occupies the pool.
 const INTERVAL_MS: u64 = 1_000;
 const SHORTEST_INTERVAL_MS: u64 = 100;
 /// Maximum of `interval=`, in milliseconds: the load changes within seconds.
 const LONGEST_INTERVAL_MS: u64 = 60_000;
-/// Maximum of `concurrency=`, `max=` and `queue=`: a request that waits occupies some kilobytes.
+/// Maximum of `concurrency=`, `max=` and `queue=`: a waiting request occupies some kilobytes.
 const MOST: u32 = 65_535;
 
 pub(super) static ROWS: &[Directive] = &[
@@ -106,7 +106,7 @@ fn read(args: &Arguments<'_>) -> Result<OriginQueueRules, Diagnostic> {
     Ok(OriginQueueRules { zone, concurrency, max_waiting: most_waiting, timeout_ms, until_head, status })
 }
 
-/// Parses `status=` and `interval=` together.
+/// Combines `status=` and `interval=`. Returns `None` without `status=`, and an error for `interval=` without it.
 fn status_rules(
     args: &Arguments<'_>,
     path: Option<Box<[u8]>>,
@@ -124,7 +124,7 @@ fn status_rules(
     }
 }
 
-/// Parses a path. php-fpm compares it with the requested script name.
+/// Parses the path of `status=`, which php-fpm compares with the requested script name.
 fn status_path(args: &Arguments<'_>, index: usize, value: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     let is_path = value.len() > 1 && value[0] == b'/' && !value.contains(&b'?') && !value.contains(&b'$');
     if is_path {

@@ -12,33 +12,34 @@ use super::compile::OriginQueue;
 use super::queue::{QueueEntry, QueueRefusal, QueueSlot};
 use crate::origin_protection::refuse::retry_after;
 
-/// Slot that a request has taken.
+/// Slot of the queue that a request occupies; dropping it releases the slot.
 pub(crate) struct OccupiedSlot {
     slot: QueueSlot,
     until_head: bool,
 }
 
 impl OccupiedSlot {
-    /// Processes the arrival of the response head. Returns `None` if this releases the slot (`release=head`).
+    /// Records that the response head has arrived. Returns the slot, or `None` if it is released now (`release=head`).
     pub(crate) fn response_head_arrived(self) -> Option<Self> {
         self.slot.record_response_head();
         (!self.until_head).then_some(self)
     }
 }
 
-/// Waits for a slot; returns `None` if the location has no queue. `waits` is true if a client waits for the response; a
-/// background refresh has the lowest priority.
+/// Waits for a slot; returns `None` if the location has no queue, and for a subrequest of a request in flight. `waits`
+/// is true if a client waits for the response; otherwise the request has the lowest priority.
 ///
 /// # Errors
 ///
-/// Returns an error if the request must not be sent to the origin.
+/// Returns an error if the request must not be sent to the origin: the queue is full, the wait timed out, or a request
+/// of a higher class took the position.
 pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option<OccupiedSlot>, OriginError> {
     let Some(OriginQueue { queue, rules, .. }) = exchange.request.place().features.get() else {
         return Ok(None);
     };
     let (queue, rules) = (Arc::clone(queue), rules.clone());
-    // The page that includes this subrequest may occupy a slot until the subrequest completes: waiting for a slot could
-    // deadlock.
+    // The request that includes this subrequest may occupy a slot until the subrequest completes: waiting for another
+    // slot could deadlock.
     if exchange.request.is_subrequest() && exchange.request.limit_results().active_fetches.get() > 0 {
         return Ok(None);
     }
@@ -78,7 +79,8 @@ pub(crate) async fn enter(exchange: &mut Exchange, waits: bool) -> Result<Option
     Err(OriginError::not_sent(503, format!("origin_queue \"{}\" {why}", rules.zone)))
 }
 
-/// Returns the class of a request by `origin_priority`; the last class for a request beyond `origin_query_limit`.
+/// Returns the class of a request by `origin_priority`: `normal` if it is invalid or missing, the last class for a
+/// request beyond `origin_query_limit`.
 fn class(exchange: &mut Exchange) -> PriorityClass {
     if exchange.request.limit_results().beyond_query_limit.get() {
         return PriorityClass::LAST;
@@ -95,12 +97,12 @@ fn class(exchange: &mut Exchange) -> PriorityClass {
     }
 }
 
-/// `Retry-After` of a request that is rejected because memory is short, in milliseconds: longer than the server takes
-/// to close idle connections and to shrink zones.
+/// `Retry-After` of a request that is rejected because memory is short, in milliseconds. The server needs less time to
+/// close idle connections and to shrink zones.
 const WITHOUT_MEMORY_MS: u64 = 5000;
 
-/// Sends `Retry-After` to a client whose request was not sent to the origin (RFC 9110 section 10.2.3): the time until
-/// the requests in the queue are served or time out, or until memory is free again.
+/// Adds `Retry-After` (RFC 9110 section 10.2.3) to a 503 response for a request that was not sent to the origin:
+/// `timeout=` of the queue, or a fixed time while memory is short. Adds nothing for other statuses and without a queue.
 pub fn set_retry_after(exchange: &mut Exchange, status: u16) {
     if status != 503 {
         return;

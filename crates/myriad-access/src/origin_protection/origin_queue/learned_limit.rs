@@ -1,23 +1,23 @@
-//! Number of concurrent requests that an origin can process, learnt from its response times.
+//! Number of concurrent requests that an origin can process, learned from its response times.
 //!
 //! An overloaded origin responds later to every request. The response times are therefore compared with those of the
 //! unloaded origin: the bound grows while they are similar, and shrinks if they are longer.
 //!
-//! Times are means of a window of many responses: the times of single pages differ by a factor of a hundred, the means
-//! of windows do not.
+//! Times are means of a window of many responses: the times of single responses differ by a factor of a hundred, the
+//! means of windows do not.
 
-/// Initial bound.
+/// Initial bound of concurrent requests.
 const FIRST: f64 = 8.0;
-/// Minimum number of responses of a window. A window has at least as many responses as the bound, so that each slot
+/// Minimum number of responses in a window. A window has at least as many responses as the bound, so that each slot
 /// contributes.
 const WINDOW: u32 = 16;
 /// Factor by which responses may be slower than those of the unloaded origin before the bound shrinks. Means of windows
 /// differ by less.
 const TOLERANCE: f64 = 2.0;
-/// Fraction of the distance to the new bound that one window applies.
+/// Fraction of the distance to the computed bound that one window applies.
 const STEP: f64 = 0.3;
-/// Fraction by which the reference time follows the current times: after some thousand windows, the reference of a site
-/// that has become permanently slower is up to date.
+/// Fraction by which the reference time follows slower times per window. A site that has become permanently slower has
+/// a new reference after some thousand windows.
 const DRIFT: f64 = 1.0 / 1024.0;
 
 /// Bound below which slow responses are not caused by concurrency. With slow responses the bound converges to 4 (half
@@ -27,13 +27,15 @@ const DRIFT: f64 = 1.0 / 1024.0;
 const LEAST: f64 = 5.0;
 const SOON: f64 = 1.0 / 16.0;
 
-/// State learnt about an origin.
+/// Bound of concurrent requests to one origin, and the measurements from which it is computed.
 #[derive(Debug)]
 pub(super) struct LearnedLimit {
     bound: f64,
-    /// Reference: mean response time of the unloaded origin, in milliseconds; `None` before the first window.
+    /// Reference: mean response time of the unloaded origin, in milliseconds; `None` before the end of the first
+    /// window.
     unloaded_ms: Option<f64>,
-    /// Sum of the response times of the current window; below, its number of responses and its maximum concurrency.
+    /// Sum of the response times of the current window, in milliseconds; below, its number of responses and its maximum
+    /// concurrency.
     sum_ms: f64,
     answers: u32,
     busiest: u32,
@@ -48,13 +50,14 @@ impl Default for LearnedLimit {
 impl LearnedLimit {
     /// Returns the current bound of concurrent requests, from 1 to `most`.
     pub(super) fn bound(&self, most: u32) -> u32 {
-        // It is at least 1 and fits into 32 bits.
+        // The bound is at least 1 and fits into 32 bits.
         (self.bound.floor() as u32).clamp(1, most.max(1))
     }
 
-    /// Records a response after `ms` milliseconds while `active` requests were in flight.
+    /// Records a response that took `ms` milliseconds while `active` requests were in flight. `most` is the maximum of
+    /// the bound.
     pub(super) fn record_response(&mut self, ms: u64, active: u32, most: u32) {
-        // The minimum is one millisecond, so that the ratio of two times is defined.
+        // A time of 0 would make the ratio of two times undefined.
         self.sum_ms += (ms as f64).max(1.0);
         self.answers += 1;
         self.busiest = self.busiest.max(active);
@@ -76,7 +79,8 @@ impl LearnedLimit {
         };
         self.unloaded_ms = Some(at_ease);
         let gradient = (TOLERANCE * at_ease / mean).clamp(0.5, 1.0);
-        // The square root is the queue that the origin may build up: without it the bound could never be found too low.
+        // The square root is the queue that the origin may build up: without it, a bound that is too low would never
+        // grow.
         let room = if used { self.bound.sqrt() } else { 0.0 };
         let next = self.bound * gradient + room;
         self.bound = (self.bound + (next - self.bound) * STEP).clamp(1.0, f64::from(most.max(1)));
@@ -89,8 +93,8 @@ mod tests {
 
     const MOST: u32 = 64;
 
-    /// Simulates an origin with `children` children, each of which takes `ms`: a request without a free child waits for
-    /// one.
+    /// Simulates `answers` responses of an origin with `children` children, each of which takes `ms`; a request without
+    /// a free child waits for one.
     fn simulate_responses(learnt: &mut LearnedLimit, children: u32, ms: u64, answers: u32) {
         for _ in 0..answers {
             let active = learnt.bound(MOST);

@@ -12,11 +12,12 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `class` | classes of requests, and the effect of waiting on their rank |
-//! | `learned_limit` | bound of concurrent requests, learnt from response times |
+//! | `directives`, `settings`, `compile` | directives, their settings and their compilation |
+//! | `class` | priority classes of requests, and the effect of waiting |
+//! | `learned_limit` | number of concurrent requests, learned from response times |
 //! | `queue` | slots and waiting requests, shared by all workers |
 //! | `enter` | entry of a request into the queue |
-//! | `pool_children`, `pool_watch` | bound of concurrent requests from the status page of php-fpm |
+//! | `pool_children`, `pool_watch` | number of concurrent requests from the status page of php-fpm |
 
 mod class;
 mod compile;

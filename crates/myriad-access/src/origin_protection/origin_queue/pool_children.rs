@@ -1,12 +1,12 @@
-//! Number of concurrent requests that php-fpm has children for, computed from its status page.
+//! Number of concurrent requests for which php-fpm has children, computed from its status page.
 //!
 //! ```text
 //! bound = children - children that process requests of other clients - connections in the backlog, at least 1
 //! ```
 //!
 //! The child that writes the status is not counted as active. The number of requests of other clients is the number of
-//! active children minus the number of slots taken here. A slot whose request waits in the backlog of the pool
-//! therefore counts as our request, and is subtracted again with the backlog.
+//! active children minus the number of slots that are taken here. A slot whose request waits in the backlog of the pool
+//! therefore counts as a request of this server, and is subtracted again with the backlog.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use myriad_upstream::fastcgi_protocol::PoolStatus;
 use myriad_upstream::fastcgi_protocol::pool_status::Manager;
 
-/// Assumed minimum number of children of a pool that creates children on demand.
+/// Assumed minimum number of children of a pool with `pm = ondemand`.
 const ON_DEMAND: u32 = 4;
 
-/// Result of the last status request.
+/// Bound of concurrent requests from the last status request, with its expiry.
 #[derive(Debug, Default)]
 pub(super) struct PoolChildren {
     seen: Option<(u32, Instant)>,
-    /// Number of watches of the pool that were created: only the latest may set the bound.
+    /// Number of watches that were created for the pool: only the latest may set the bound.
     pub watches: u64,
 }
 
@@ -32,13 +32,13 @@ impl PoolChildren {
         (Instant::now() < until).then_some(bound)
     }
 
-    /// Sets the bound for the duration `valid`; `None` removes it, so that only the limit of the rule applies.
+    /// Sets the bound for the duration `valid`. `None` removes it: only `concurrency=` applies.
     pub(super) fn set(&mut self, bound: Option<u32>, valid: Duration) {
         self.seen = bound.map(|bound| (bound, Instant::now() + valid));
     }
 }
 
-/// State of pools between status requests, by address.
+/// State of pools between status requests, by address of the pool.
 #[derive(Debug, Default)]
 pub(super) struct WatchedPools(HashMap<String, PoolState>);
 
@@ -46,13 +46,14 @@ pub(super) struct WatchedPools(HashMap<String, PoolState>);
 struct PoolState {
     /// Value of the counter "max children reached".
     reached: u64,
-    /// Number of children when the counter last increased, which is the maximum of the pool.
+    /// Maximum number of children of the pool: their number when the counter last increased. `None` if it is not known,
+    /// or was exceeded since.
     ceiling: Option<u32>,
 }
 
 impl WatchedPools {
-    /// Returns the number of concurrent requests that these pools have children for, while `ours` requests are in
-    /// flight to them; `None` if `pools` is empty.
+    /// Returns the number of concurrent requests for which these pools together have children, while `ours` requests
+    /// are in flight to them. At least 1; `None` if `pools` is empty. `pools` contains addresses and status.
     pub(super) fn bound(&mut self, pools: &[(String, PoolStatus)], ours: u32) -> Option<u32> {
         self.0.retain(|address, _| pools.iter().any(|(known, _)| known == address));
         let (mut room, mut active, mut queued) = (0_u32, 0_u32, 0_u32);
@@ -65,7 +66,8 @@ impl WatchedPools {
         (!pools.is_empty()).then(|| room.saturating_sub(others).saturating_sub(queued).max(1))
     }
 
-    /// Returns the number of children that a pool has, or creates as soon as they are needed.
+    /// Returns the number of children that a pool has, or (with `pm = ondemand`) is expected to create when they are
+    /// needed.
     fn available_children(&mut self, address: &str, status: &PoolStatus) -> u32 {
         let reached = status.max_children_reached;
         let pool = self.0.entry(address.to_owned()).or_insert(PoolState { reached, ceiling: None });
@@ -74,7 +76,7 @@ impl WatchedPools {
         }
         pool.ceiling = pool.ceiling.filter(|ceiling| status.total <= *ceiling);
         match status.manager {
-            // A dynamic pool creates children when none is idle, and then reports the new number.
+            // A dynamic pool creates children when few are idle, and reports the new number at the next status request.
             Manager::Static | Manager::Dynamic => status.total,
             Manager::OnDemand => pool.ceiling.unwrap_or(status.total.saturating_mul(2).max(ON_DEMAND)),
         }
@@ -106,8 +108,8 @@ mod tests {
     #[test]
     fn backlog_lowers_the_bound_and_never_below_one() {
         let of = |active, queued, ours| bound(status(Manager::Dynamic, active, 8, queued), ours);
-        // Seven of eight children process our requests, and three more of our requests wait in the backlog: the bound
-        // is unchanged.
+        // Seven of eight children process requests of this server, and three more of its requests wait in the backlog:
+        // the bound is unchanged.
         assert_eq!(of(8, 3, 10), Some(5));
         assert_eq!(of(8, 2, 3), Some(2), "four are others', who wait, too");
         assert_eq!(of(8, 400, 0), Some(1));

@@ -1,4 +1,4 @@
-//! Watch over the pool of an origin, whose status bounds the queue.
+//! Watch over the php-fpm pool of an origin, whose status limits the queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,27 +14,27 @@ use super::settings::StatusRules;
 /// Timeout of a status request.
 const SLOWEST: Duration = Duration::from_secs(5);
 
-/// Queue of a location whose origin provides its status (`status=`).
+/// Location whose queue has `status=`.
 pub struct WatchedLocation<'a> {
     place: &'a OriginQueue,
     rules: &'a StatusRules,
 }
 
 impl<'a> WatchedLocation<'a> {
-    /// Returns the watched queue of a location; `None` if it has no queue with `status=`.
+    /// Returns the watched queue of a location; `None` without `origin_queue` with `status=`.
     pub fn of(place: &'a Place) -> Option<Self> {
         let place: &OriginQueue = place.features.get()?;
         let rules = place.rules.status.as_ref()?;
         Some(Self { place, rules })
     }
 
-    /// Returns the name of its zone: all locations of the zone share one queue.
+    /// Returns the name of the queue (`zone=`). All locations with the same name share one queue.
     pub fn zone(&self) -> &'a str {
         &self.place.rules.zone
     }
 
-    /// Begins a watch over the pools of the zone. Returns `Some` for the first call only; then older watches of the
-    /// same queue are over.
+    /// Begins a watch over the pools of the queue. Returns `None` if this location is watched already. A new watch
+    /// replaces older ones of the same queue.
     pub fn begin(&self) -> Option<PoolWatch> {
         if !self.place.begin_watching() {
             return None;
@@ -49,7 +49,7 @@ impl<'a> WatchedLocation<'a> {
     }
 }
 
-/// Passes the status of the pools to a queue.
+/// Watch that applies the status of php-fpm pools to a queue.
 pub struct PoolWatch {
     queue: Arc<OriginRequestQueue>,
     number: u64,
@@ -60,12 +60,12 @@ pub struct PoolWatch {
 }
 
 impl PoolWatch {
-    /// Returns whether a newer watch has replaced it.
+    /// Returns whether a newer watch has replaced this one.
     pub fn is_replaced(&self) -> bool {
         self.queue.with_children(|children| children.watches) != self.number
     }
 
-    /// Returns the path of the status page.
+    /// Returns the path of the status page (`status=`).
     pub fn path(&self) -> &[u8] {
         &self.rules.path
     }
@@ -80,14 +80,14 @@ impl PoolWatch {
         SLOWEST
     }
 
-    /// Returns the number of requests that are in flight to the origin.
+    /// Returns the number of slots that are taken: requests in flight to the origin.
     pub fn active(&self) -> u32 {
         self.queue.active()
     }
 
-    /// Bounds the queue by the status of the pools, each with its address, while `ours` requests were in flight to
-    /// them. If `pools` is an error, the bound is removed and only `concurrency=` applies. Returns a log line, if the
-    /// state has changed between success and failure, and whether it is a success.
+    /// Applies the result of a status request to the queue: the pools with their addresses, while `ours` requests were
+    /// in flight to them. With an error, the bound is removed and only `concurrency=` applies. Returns a log line, and
+    /// whether it reports a success, when success and failure alternate; otherwise `None`.
     pub fn apply_status(
         &mut self,
         pools: Result<Vec<(String, PoolStatus)>, String>,
@@ -96,7 +96,7 @@ impl PoolWatch {
         let found = pools.and_then(|pools| {
             self.pools.bound(&pools, ours).ok_or_else(|| "no location uses a FastCGI server".to_owned())
         });
-        // The bound expires after three missed status requests.
+        // The bound expires after three missed status requests and a timeout.
         let valid = self.interval() * 3 + SLOWEST;
         self.queue.with_children(|children| {
             if children.watches == self.number {

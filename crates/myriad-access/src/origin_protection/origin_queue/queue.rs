@@ -1,5 +1,5 @@
-//! Slots of an origin, and the requests that wait for a slot. All workers share them, and they survive reloads: a queue
-//! is found by its name.
+//! Slots of an origin, and the requests that wait for a slot. All workers share a queue, and it survives reloads: it is
+//! found by its name.
 //!
 //! The lock is never held across an await point. The work under it is a few operations on maps whose size is bounded by
 //! `queue=`.
@@ -16,10 +16,10 @@ use super::learned_limit::LearnedLimit;
 use super::pool_children::PoolChildren;
 use super::settings::{Concurrency, ConcurrencyLimit, OriginQueueRules};
 
-/// Queues of the process by name, while a configuration or a request references them.
+/// Queues of the process by name. An entry is valid while a configuration or a request references its queue.
 static QUEUES: LazyLock<Mutex<HashMap<String, Weak<OriginRequestQueue>>>> = LazyLock::new(Mutex::default);
 
-/// Queue before an origin.
+/// Queue of requests to an origin, with the number of slots that are taken.
 #[derive(Debug, Default)]
 pub(super) struct OriginRequestQueue(Mutex<QueueState>);
 
@@ -27,26 +27,27 @@ pub(super) struct OriginRequestQueue(Mutex<QueueState>);
 struct QueueState {
     /// Number of slots that are taken.
     active: u32,
-    /// Waiting requests by class, each by its number: the oldest has the smallest.
+    /// Waiting requests by class and by number; in each class the oldest request has the smallest number.
     waiting: [BTreeMap<u64, QueuedRequest>; CLASSES],
     next: u64,
     learnt: LearnedLimit,
-    /// Number of requests that php-fpm has children for, from its status page.
+    /// Bound from the status page of php-fpm.
     children: PoolChildren,
-    /// Bound of the latest request.
+    /// Limit of the location whose request entered last; `None` before the first request.
     bound: Option<ConcurrencyLimit>,
 }
 
 #[derive(Debug)]
 struct QueuedRequest {
     since: Instant,
-    /// Bound of its location, which may be smaller than the bounds of other locations with the same queue.
+    /// Limit of the request's location, which may be lower than that of other locations with the same queue.
     bound: ConcurrencyLimit,
     lift_ms: u64,
     notify: oneshot::Sender<QueueSlot>,
 }
 
-/// Permission to send a request to the origin; dropping it passes the slot to the next request.
+/// Slot of the queue: permission to send a request to the origin. Dropping it passes the slot to the next waiting
+/// request.
 #[derive(Debug)]
 pub(super) struct QueueSlot {
     queue: Arc<OriginRequestQueue>,
@@ -54,7 +55,7 @@ pub(super) struct QueueSlot {
     bound: ConcurrencyLimit,
 }
 
-/// Position in the queue; dropping it leaves the queue.
+/// Position of a waiting request; dropping it leaves the queue.
 #[derive(Debug)]
 pub(super) struct QueueTicket {
     queue: Arc<OriginRequestQueue>,
@@ -68,9 +69,9 @@ pub(super) struct QueueTicket {
 pub(super) enum QueueEntry {
     /// A slot was free.
     Slot(QueueSlot),
-    /// All slots are taken: the request waits.
+    /// No slot is free, or other requests are waiting: the request waits.
     Waiting(QueueTicket),
-    /// The queue is full.
+    /// The queue is full, and no waiting request has a lower class.
     Full,
 }
 
@@ -83,7 +84,7 @@ pub(super) enum QueueRefusal {
     Displaced,
 }
 
-/// Returns the queue with this name. All locations share it, and so do the configurations before and after a reload.
+/// Returns the queue with this name, created on first use. All locations with this name share it, across reloads.
 pub(super) fn queue_named(name: &str) -> Arc<OriginRequestQueue> {
     let mut queues = QUEUES.lock();
     if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
@@ -95,20 +96,20 @@ pub(super) fn queue_named(name: &str) -> Arc<OriginRequestQueue> {
     queue
 }
 
-/// State of one queue at one moment.
+/// State of one queue at one moment, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueReport {
-    /// Name of the queue.
+    /// Name of the queue (`zone=`).
     pub name: String,
-    /// Requests in flight at the upstream.
+    /// Number of requests in flight at the origin.
     pub in_flight: u32,
-    /// Requests that wait for a slot.
+    /// Number of requests that wait for a slot.
     pub waiting: u64,
-    /// Limit on concurrent requests, as last computed; `None` before the first request.
+    /// Limit on concurrent requests for the location whose request entered last; `None` before the first request.
     pub limit: Option<u32>,
 }
 
-/// Returns the state of the queues, sorted by name.
+/// Returns the state of all queues, sorted by name.
 pub fn reports() -> Vec<QueueReport> {
     let queues: Vec<(String, Arc<OriginRequestQueue>)> = {
         let queues = QUEUES.lock();
@@ -126,8 +127,8 @@ impl OriginRequestQueue {
         QueueReport { name, in_flight: state.active, waiting: state.waiting_count() as u64, limit }
     }
 
-    /// Takes a slot, or a position in the queue. If the queue is full, the latest request of the lowest class is
-    /// displaced, provided that its class is lower than `class`.
+    /// Takes a slot, or else a position in the queue. If the queue is full, the latest request of the lowest class is
+    /// displaced, provided that its class is lower than `class`; otherwise the result is `Full`.
     pub(super) fn enter(self: &Arc<Self>, rules: &OriginQueueRules, class: PriorityClass) -> QueueEntry {
         let mut state = self.0.lock();
         let class = state.allowed_class(class, rules.max_waiting);
@@ -146,17 +147,17 @@ impl OriginRequestQueue {
         let waiter = QueuedRequest { since: Instant::now(), bound: rules.bound(), lift_ms, notify: call };
         state.waiting[class.index()].insert(number, waiter);
         drop(state);
-        // A slot may be free that another location of the same queue could not use because of its smaller bound.
+        // A slot may be free that the waiting requests of another location could not use because of its lower limit.
         self.hand_out_slots();
         QueueEntry::Waiting(QueueTicket { queue: Arc::clone(self), class, number, receiver: called })
     }
 
-    /// Passes free slots to the next requests.
+    /// Passes free slots to the next waiting requests.
     fn hand_out_slots(self: &Arc<Self>) {
         loop {
             let called = self.0.lock().take_next(Instant::now());
             let Some(QueuedRequest { notify: call, bound, .. }) = called else { return };
-            // If the receiver has been dropped in the meantime, the slot is dropped and thereby released.
+            // If the waiting request has left in the meantime, the slot is dropped and thereby released.
             drop(call.send(self.slot(bound)));
         }
     }
@@ -170,7 +171,8 @@ impl OriginRequestQueue {
         self.0.lock().active
     }
 
-    /// Applies `change` to the state of the pool, and then passes the slots that have become free to waiting requests.
+    /// Applies `change` to the bound from php-fpm's status, and then passes slots that have become free to waiting
+    /// requests.
     pub(super) fn with_children<T>(self: &Arc<Self>, change: impl FnOnce(&mut PoolChildren) -> T) -> T {
         let changed = change(&mut self.0.lock().children);
         self.hand_out_slots();
@@ -190,9 +192,9 @@ impl QueueState {
         self.waiting.iter().map(BTreeMap::len).sum()
     }
 
-    /// Returns the class in which a request waits. A class above normal may occupy at most half of the queue; beyond
-    /// that, its requests wait in the normal class. This limits the damage if clients forge the criterion of the class,
-    /// for example a cookie.
+    /// Returns the class in which a request waits. If requests of its class already occupy half of the queue, a class
+    /// above normal is lowered to normal. This limits the damage if clients forge the criterion of the class, for
+    /// example a cookie.
     fn allowed_class(&self, class: PriorityClass, most_waiting: u32) -> PriorityClass {
         let is_taken = self.waiting[class.index()].len() >= most_waiting.div_ceil(2) as usize;
         if is_taken { class.max(PriorityClass::NORMAL) } else { class }
@@ -202,7 +204,8 @@ impl QueueState {
         self.active < self.max_slots(bound)
     }
 
-    /// Returns the number of slots by a bound.
+    /// Returns the number of slots that a location may use: `concurrency=`, reduced to the number of php-fpm's children
+    /// if it is known.
     fn max_slots(&self, bound: ConcurrencyLimit) -> u32 {
         let most = match bound.concurrency {
             Concurrency::Fixed(number) => number,
@@ -212,8 +215,8 @@ impl QueueState {
         children.map_or(most, |children| most.min(children))
     }
 
-    /// Removes the next request from the queue and takes a slot for it. Returns `None` if the queue is empty or all
-    /// slots are taken.
+    /// Removes the next request from the queue and takes a slot for it. Returns `None` if the queue is empty, or if the
+    /// next request's location may use no more slots.
     fn take_next(&mut self, now: Instant) -> Option<QueuedRequest> {
         let firsts = self.waiting.iter().enumerate().filter_map(|(class, waiting)| {
             let (number, waiter) = waiting.first_key_value()?;
@@ -228,7 +231,8 @@ impl QueueState {
         self.waiting[class].remove(&number)
     }
 
-    /// Displaces the latest request of the lowest class, provided that its class is lower than `class`.
+    /// Displaces the latest request of the lowest class, provided that its class is lower than `class`. Returns whether
+    /// a request was displaced.
     fn displace(&mut self, class: PriorityClass) -> bool {
         let mut worse = self.waiting[class.index() + 1..].iter_mut().rev();
         worse.find_map(BTreeMap::pop_last).is_some()
@@ -236,7 +240,7 @@ impl QueueState {
 }
 
 impl QueueTicket {
-    /// Waits for a slot.
+    /// Waits for a slot, at most `timeout_ms` milliseconds.
     pub(super) async fn wait(mut self, timeout_ms: u64) -> Result<QueueSlot, QueueRefusal> {
         match tokio::time::timeout(Duration::from_millis(timeout_ms), &mut self.receiver).await {
             Ok(Ok(slot)) => Ok(slot),
@@ -250,7 +254,7 @@ impl Drop for QueueTicket {
     fn drop(&mut self) {
         let left = self.queue.0.lock().waiting[self.class.index()].remove(&self.number);
         if left.is_some() {
-            // The request that left may have been first in the queue, and the only request whose bound did not permit a
+            // The request that left may have been first in the queue, and the only one whose limit did not permit a
             // slot.
             self.queue.hand_out_slots();
         }
@@ -258,7 +262,8 @@ impl Drop for QueueTicket {
 }
 
 impl QueueSlot {
-    /// Records that the response head has arrived: the time it took adjusts the learnt bound.
+    /// Records that the response head has arrived. With `concurrency=auto`, the time since the slot was taken adjusts
+    /// the learned bound.
     pub(super) fn record_response_head(&self) {
         if let Concurrency::Learned { max: most } = self.bound.concurrency {
             let ms = self.taken_at.elapsed().as_millis() as u64;
@@ -370,7 +375,7 @@ mod tests {
         drop((held, last, high));
     }
 
-    /// Adds a request that begins to wait after 46 seconds.
+    /// Adds a request that begins to wait 46 seconds from now.
     fn turn_of(state: &mut QueueState, class: PriorityClass) -> oneshot::Receiver<QueueSlot> {
         let (call, called) = oneshot::channel();
         let since = Instant::now() + Duration::from_secs(46);

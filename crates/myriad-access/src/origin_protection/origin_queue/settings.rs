@@ -1,67 +1,67 @@
-//! Settings of the directives.
+//! Settings of `origin_queue` and `origin_priority`.
 
 use myriad_conf::Text;
 
-/// Settings of `origin_queue`.
+/// Parameters of `origin_queue`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OriginQueueRules {
-    /// `zone=`: locations with the same zone share its slots and its queue.
+    /// `zone=`: name of the queue. Locations with the same name share its slots and its queue.
     pub zone: String,
     /// `concurrency=`.
     pub concurrency: Concurrency,
-    /// `queue=`: maximum number of requests that wait.
+    /// `queue=`: maximum number of waiting requests.
     pub max_waiting: u32,
     /// `timeout=`: maximum wait, in milliseconds.
     pub timeout_ms: u64,
     /// `release=head`: a slot is released when the response head has arrived, not after its body.
     pub until_head: bool,
-    /// `status=`: the status page of php-fpm bounds the queue as well.
+    /// `status=`: the status page of php-fpm also limits concurrent requests; `None` without it.
     pub status: Option<StatusRules>,
 }
 
 impl OriginQueueRules {
-    /// Returns the bound of concurrent requests to the origin.
+    /// Returns the limit on concurrent requests of the location.
     pub(super) fn bound(&self) -> ConcurrencyLimit {
         ConcurrencyLimit { concurrency: self.concurrency, uses_pool_status: self.status.is_some() }
     }
 }
 
-/// Source of the status of php-fpm.
+/// Status page of php-fpm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatusRules {
-    /// `pm.status_path` of the pool.
+    /// `status=`: path, equal to `pm.status_path` of the pool.
     pub path: Box<[u8]>,
-    /// `interval=`, in milliseconds.
+    /// `interval=`: pause between two status requests, in milliseconds.
     pub interval_ms: u64,
 }
 
-/// Bound of the requests of a location.
+/// Limit on concurrent requests of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConcurrencyLimit {
     /// `concurrency=`.
     pub concurrency: Concurrency,
-    /// Set if the children of the pool bound them as well.
+    /// Set if the number of php-fpm's children limits them as well (`status=`).
     pub uses_pool_status: bool,
 }
 
-/// Number of concurrent requests to an origin.
+/// `concurrency=`: number of concurrent requests to an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concurrency {
-    /// Fixed number.
+    /// `concurrency=N`.
     Fixed(u32),
-    /// Learnt from response times, up to `max=`.
+    /// `concurrency=auto`: learned from response times.
     Learned {
-        /// `max=`.
+        /// `max=`: maximum of the learned number.
         max: u32,
     },
 }
 
-/// Directives of a level.
+/// `origin_queue` and `origin_priority` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct QueueSettings {
-    /// `origin_queue`; `None` with `off`.
+    /// `origin_queue`; `None` for `off`.
     pub queue: Option<OriginQueueRules>,
-    /// `origin_priority`.
+    /// `origin_priority`; `None` for `normal`.
     pub priority: Option<Text>,
 }
 

@@ -1,11 +1,11 @@
 //! Traditional Unix `crypt`: twenty-five iterations of DES (FIPS 46-3) over a block of zeros, with the password as key
-//! and a salt that swaps bits of the expansion. It is weak, but frequent in old password files.
+//! and a salt that swaps bits of the expansion. It is weak, but common in old password files.
 
 use subtle::ConstantTimeEq;
 
 use super::{DIGITS, sextet};
 
-/// Bits are numbered from 1, most significant first, as in FIPS 46-3.
+/// Tables of DES. Bits are numbered from 1, most significant first, as in FIPS 46-3.
 const INITIAL: [u8; 64] = [
     58, 50, 42, 34, 26, 18, 10, 2, 60, 52, 44, 36, 28, 20, 12, 4, 62, 54, 46, 38, 30, 22, 14, 6, 64, 56, 48,
     40, 32, 24, 16, 8, 57, 49, 41, 33, 25, 17, 9, 1, 59, 51, 43, 35, 27, 19, 11, 3, 61, 53, 45, 37, 29, 21,
@@ -77,7 +77,8 @@ const SUBSTITUTIONS: [[u8; 64]; 8] = [
     ],
 ];
 
-/// Returns whether the password matches the stored hash: two digits of salt, eleven of hash.
+/// Returns whether the password matches the stored hash: two digits of salt and eleven of hash. Only the first eight
+/// bytes of the password are significant.
 pub(crate) fn matches(stored: &[u8], password: &[u8]) -> bool {
     let [a, b, hash @ ..] = stored else { return false };
     let (Some(a), Some(b)) = (sextet(*a), sextet(*b)) else { return false };
@@ -91,12 +92,12 @@ fn hash_of(password: &[u8], salt: u32) -> u64 {
         *byte = character << 1;
     }
     let keys = schedule(u64::from_be_bytes(key));
-    // The lowest bit of the salt swaps the first bit of the halves of the expansion.
+    // Bit 0 of the salt swaps the first bits of the two halves of the expansion, bit 1 the second bits, and so on.
     let swap = u64::from(salt.reverse_bits() >> 20) << 12;
     (0..25).fold(0, |block, _| encrypt(block, &keys, swap))
 }
 
-/// Selects bits of `value`, which is `width` bits wide.
+/// Returns the listed bits of `value`, which is `width` bits wide.
 fn choose(value: u64, width: u32, bits: &[u8]) -> u64 {
     bits.iter().fold(0, |out, bit| out << 1 | value >> (width - u32::from(*bit)) & 1)
 }

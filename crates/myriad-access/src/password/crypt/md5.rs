@@ -5,14 +5,14 @@ use subtle::ConstantTimeEq;
 
 use super::DIGITS;
 
-/// Maximum number of significant characters of a salt.
+/// Maximum number of significant bytes of a salt.
 const SALT: usize = 8;
 const ROUNDS: usize = 1000;
-/// Order of the digest bytes in the output: three bytes form four digits; the last byte forms two.
+/// Order of the digest bytes in the output: three bytes form four digits. The byte [`LAST`] forms the final two.
 const ORDER: [[usize; 3]; 5] = [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5]];
 const LAST: usize = 11;
 
-/// Returns whether the password matches the stored hash.
+/// Returns whether the password matches a stored `$1$SALT$HASH` or `$apr1$SALT$HASH`.
 pub(crate) fn matches(stored: &[u8], password: &[u8]) -> bool {
     let Some(end) = stored.iter().skip(1).position(|byte| *byte == b'$') else { return false };
     let (magic, rest) = stored.split_at(end + 2);
@@ -29,7 +29,7 @@ fn digest(magic: &[u8], salt: &[u8], password: &[u8]) -> [u8; 16] {
     }
     let mut bits = password.len();
     while bits > 0 {
-        // The original implementation intended a byte of the digest, but has cleared it before.
+        // The original implementation intended a byte of the digest here, but had cleared it before.
         context.update(if bits & 1 == 1 { &[0] } else { &password[..1] });
         bits >>= 1;
     }
