@@ -1,18 +1,18 @@
-//! Pages that arrived faster than the disk writes them. They are written later.
+//! Queue of pages that could not be written because the disk is too slow or another process has the writer lease.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 
-/// Maximum number of entries: 16 MB. Pages beyond it are stored only in memory.
+/// Maximum number of entries (16 bytes each, 16 MB in total). Further pages are stored only in memory.
 const MAX_ENTRIES: usize = 1 << 20;
 
-/// Hashes of the pages' keys, in order of arrival.
+/// Hashes of the keys of pages to write later, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog(Mutex<VecDeque<u128>>);
 
 impl Backlog {
-    /// Adds a page. Returns false if the maximum is reached.
+    /// Adds the key hash of a page. Returns false, and adds nothing, if the queue is full.
     pub(crate) fn push(&self, hash: u128) -> bool {
         let mut hashes = self.0.lock();
         if hashes.len() >= MAX_ENTRIES {
@@ -22,7 +22,7 @@ impl Backlog {
         true
     }
 
-    /// Removes up to `most` of the oldest entries.
+    /// Removes up to `most` of the oldest entries and returns them.
     pub(crate) fn take(&self, most: usize) -> Vec<u128> {
         let mut hashes = self.0.lock();
         let count = most.min(hashes.len());

@@ -1,4 +1,4 @@
-//! File of a body that is read in pieces.
+//! Page body that is read from its file piece by piece, because it is too long for memory.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use crate::files::FolderLayout;
 use crate::format::{HEADER, PIECE, check_pieces, read_pieces};
 use crate::read::{self, ReadFailure};
 
-/// File of a body, with data to distinguish it from other bodies under the same file name.
+/// Identity of a body in a file. The fields besides the name detect that the file was replaced by another page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyFile {
     pub(crate) name: FileName,
@@ -21,7 +21,8 @@ pub(crate) struct BodyFile {
 }
 
 impl BodyFile {
-    /// Opens the file and reads the checksums of the pieces.
+    /// Opens the file and reads the checksums of the body's pieces. Returns `Missing` if the file contains another body
+    /// by now, and `Invalid` if header or checksums are damaged.
     pub(crate) fn open(&self, files: &FolderLayout) -> Result<(File, Box<[u64]>), ReadFailure> {
         let file = read::open(files, self.name)?;
         let (header, _) = read::header(files, &file)?;
@@ -34,7 +35,7 @@ impl BodyFile {
         Ok((file, read_pieces(&header, &bytes)?))
     }
 
-    /// Reads a piece.
+    /// Reads piece number `index` and verifies it with its checksum in `sums`.
     pub(crate) fn piece(
         &self,
         files: &FolderLayout,
@@ -51,11 +52,11 @@ impl BodyFile {
     }
 }
 
-/// Body that was found damaged.
+/// Damage found while a body was read in pieces. The maintenance thread verifies it before it quarantines the file.
 #[derive(Debug)]
 pub(crate) struct DamagedBody {
     pub(crate) body: BodyFile,
-    /// Damaged piece; `None` if the sections around the body are damaged.
+    /// Number of the damaged piece; `None` if the header or the checksums of the pieces are damaged.
     pub(crate) piece: Option<u64>,
 }
 
@@ -68,8 +69,8 @@ impl DamagedBody {
         self.body.key_hash
     }
 
-    /// Returns whether the damage persists: the file may have been replaced, or changed during the read. The stripe of
-    /// its key must be held.
+    /// Reads the damaged part again and returns true if it is still damaged: the file may have been replaced meanwhile,
+    /// or changed during the first read. The caller must hold the stripe of the key.
     pub(crate) fn persists(&self, files: &FolderLayout) -> bool {
         let read = self.body.open(files).and_then(|(file, sums)| {
             self.piece.map(|index| self.body.piece(files, &file, &sums, index)).transpose()

@@ -1,4 +1,4 @@
-//! Number in a small file of a folder, with a checksum.
+//! Small file in a zone's folder that contains one number and its checksum.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Parses the number of a file; `None` if the file is damaged or has another length.
+/// Parses the contents of such a file. Returns `None` if the checksum does not match or the length is not 16 bytes.
 pub(crate) fn parse(bytes: &[u8]) -> Option<u64> {
     let (number, sum) = bytes.split_first_chunk::<8>()?;
     (xxh3_64(number).to_le_bytes() == *sum).then(|| u64::from_le_bytes(*number))
 }
 
-/// Writes the file atomically, with permissions only for its owner. It is on disk when this returns. The temporary file
-/// is `name.new`.
+/// Writes `number` and its checksum to the file `name`, readable only by its owner. The file is replaced atomically,
+/// through the temporary file `NAME.new`, and is durable on return.
 pub(crate) fn write(root: &Path, name: &str, number: u64) -> io::Result<()> {
     let number = number.to_le_bytes();
     let unfinished = root.join(format!("{name}.new"));

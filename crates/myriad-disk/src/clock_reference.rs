@@ -1,18 +1,21 @@
-//! Conversion of times in files, which are based on the clock of the process that wrote them.
+//! Conversion of the times in page files to the clock of this process. The clock that wrote a file may have had another
+//! zero point.
 
-/// Reference points of a clock, which make the times of two clocks comparable.
+/// Reference points of a clock in its own milliseconds. They are stored in every file and make the times of two clocks
+/// comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockReference {
-    /// Identifier of the machine's boot. Clocks of the same boot are compared by its start, others by the Unix epoch.
+    /// Identifier of the machine's current boot. Two clocks with the same `boot` are compared by `boot_at_ms`, others
+    /// by `epoch_at_ms`.
     pub boot: u64,
-    /// Time of the clock when the machine booted, in milliseconds.
+    /// Reading of this clock when the machine booted, in milliseconds.
     pub boot_at_ms: i64,
-    /// Time of the clock at the Unix epoch, in milliseconds, according to the current system clock.
+    /// Reading of this clock at the Unix epoch, in milliseconds, according to the system clock now.
     pub epoch_at_ms: i64,
 }
 
 impl ClockReference {
-    /// Returns the milliseconds to add to a time of the clock `other`.
+    /// Returns the number of milliseconds to add to a time of the clock `other` to get the time of this clock.
     fn shift_from(self, other: Self) -> i64 {
         if self.boot == other.boot {
             self.boot_at_ms.saturating_sub(other.boot_at_ms)
@@ -22,20 +25,20 @@ impl ClockReference {
     }
 }
 
-/// Times of a file by the clock of this process.
+/// Times of a page file, converted to the clock of this process, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConvertedTimes {
     pub(crate) stored_at: u64,
     pub(crate) fresh_until: u64,
-    /// Milliseconds that were added to both.
+    /// Milliseconds that were added to both times (`fresh_until` 0, which marks a stale page, is not changed).
     pub(crate) shift_ms: i64,
 }
 
 impl ConvertedTimes {
-    /// Converts the times at which a page was stored and stops being fresh from the clock `writer` to the clock `own`.
+    /// Converts `stored_at` and `fresh_until` of a page from the clock `writer` to the clock `own`.
     ///
-    /// If the system clock was set back, the page may be from the future: it counts as stored now, so that its lifetime
-    /// does not grow.
+    /// If the result would be in the future, because the system clock was set back, the page counts as stored at `now`
+    /// and retains its freshness lifetime. `fresh_until` 0 (soft-purged) remains 0.
     pub(crate) fn convert(
         (stored_at, fresh_until): (u64, u64),
         writer: ClockReference,
@@ -60,8 +63,8 @@ mod tests {
     const HOUR: i64 = 3_600_000;
     const NOW: u64 = 1_000_000_000;
 
-    /// Returns the times of a file, stored a minute before [`NOW`] by the clock `writer` and fresh for an hour, as a
-    /// process reads it.
+    /// Returns the times relative to [`NOW`] that a process with the clock `own` reads from a file that was stored a
+    /// minute before `NOW` by the clock `writer` and is fresh for an hour.
     fn read(writer: ClockReference, own: ClockReference) -> (i64, i64) {
         let (stored_at, fresh_until) = (NOW - 60_000, NOW - 60_000 + HOUR.unsigned_abs());
         let times = ConvertedTimes::convert((stored_at, fresh_until), writer, own, NOW);

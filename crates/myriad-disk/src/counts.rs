@@ -1,10 +1,10 @@
-//! Event counters of a zone's files since it was opened.
+//! Counters of file events in a zone since it was opened.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::options::DiskStats;
 
-/// Counters, each with the name of its field in [`DiskStats`].
+/// Event counters. The fields of the same names in [`DiskStats`] describe them.
 #[derive(Debug, Default)]
 pub(crate) struct DiskCounters {
     pub(crate) reads: AtomicU64,
@@ -18,7 +18,7 @@ pub(crate) struct DiskCounters {
 }
 
 impl DiskCounters {
-    /// Returns the counters. Fields for the current state are not set.
+    /// Returns the counters as statistics. Fields for the current state (`files`, `bytes`, `recovered`) are not set.
     pub(crate) fn stats(&self) -> DiskStats {
         let count = |counter: &AtomicU64| counter.load(Relaxed);
         DiskStats {

@@ -1,4 +1,4 @@
-//! Interface of the disk tier for the zone.
+//! Interface of the disk tier: the operations that the zone calls.
 
 mod find;
 mod inspect;
@@ -29,28 +29,30 @@ use crate::pool::{DiskPool, Maintain};
 use crate::purges::Purges;
 use crate::spill::SpillWriter;
 
-/// Maximum number of doomed files that are removed at shutdown; the keys of the others are logged as purged.
+/// Maximum number of doomed files that are deleted at shutdown. The keys of the remaining files are logged as
+/// purged, so that a restart does not serve them.
 const MAX_REMOVED_AT_SHUTDOWN: usize = 4096;
 
-/// Files of a zone's pages, in a folder that outlives the process.
+/// Disk tier of one zone: the files of its pages, in a folder that outlives the process.
 pub struct DiskStore {
     pub(crate) file_store: Arc<FileStore>,
     pub(crate) purges: Arc<Purges>,
     pub(crate) maintenance: Arc<FolderMaintenance>,
-    /// Pages to write again: hash of the key and generation, and the time of the write in milliseconds.
+    /// Pages whose file lacks a new encoding or validity: key hash and generation, with the time of the next write in
+    /// milliseconds.
     changed: Mutex<HashMap<(u128, u64), u64>>,
     backlog: Backlog,
 }
 
 impl DiskStore {
-    /// Returns the seed of the folder at `path`. A folder without a seed gets `own`. If the folder cannot be used,
-    /// `own` is the seed of this run.
+    /// Returns the hash seed stored in the folder at `path`. A folder without a seed gets `own`. If the folder cannot
+    /// be used now, returns `own`, which is then the seed until the process ends.
     pub fn folder_seed(path: &Path, own: Seed) -> Seed {
         hash_seed::take(path, own)
     }
 
-    /// Creates a tier whose keys are hashed with [`Self::folder_seed`] its folder, and whose metadata has `version`. It is
-    /// used from [`Self::begin`] on.
+    /// Creates the disk tier. `seed` must be the result of [`Self::folder_seed`]; `version` is the caller's version of
+    /// its metadata, and files of other versions are invalid. Nothing is read or written before [`Self::begin`].
     pub fn new(
         options: DiskOptions,
         seed: Seed,
@@ -70,20 +72,20 @@ impl DiskStore {
         }
     }
 
-    /// Opens the folder, and registers it with the keeper of the pool. A folder that cannot be used is retried
-    /// periodically.
+    /// Opens the folder and registers this tier with the maintenance thread of the pool, which periodically retries a
+    /// folder that cannot be used.
     pub fn begin(&self) {
         self.maintenance.begin();
         let maintenance: Weak<dyn Maintain> = Arc::downgrade(&self.maintenance) as Weak<_>;
         self.file_store.pool.register(maintenance);
     }
 
-    /// Returns the seed of the keys' hashes.
+    /// Returns the seed with which keys must be hashed.
     pub fn seed(&self) -> Seed {
         self.file_store.files.seed
     }
 
-    /// Returns the time in milliseconds, by the clock of the options.
+    /// Returns the current time in milliseconds, by the clock in [`DiskOptions`].
     pub fn now(&self) -> u64 {
         self.file_store.health.now()
     }
@@ -93,13 +95,13 @@ impl DiskStore {
         *self.file_store.limits.read()
     }
 
-    /// Changes the limits. Excess files are removed soon.
+    /// Changes the limits. The maintenance thread removes excess files soon.
     pub fn set_limits(&self, limits: DiskLimits) {
         *self.file_store.limits.write() = limits;
         self.wake_maintenance();
     }
 
-    /// Wakes the keeper for this folder.
+    /// Wakes the maintenance thread of the pool.
     pub fn wake_maintenance(&self) {
         self.file_store.pool.wake_maintenance();
     }
@@ -109,13 +111,13 @@ impl DiskStore {
         self.file_store.stats()
     }
 
-    /// Queues a job for a reading thread. Returns false if the queue is full.
+    /// Queues a job for a disk-reading thread. Returns false, and drops the job, if the queue is full.
     pub fn on_reader(&self, job: impl FnOnce() + Send + 'static) -> bool {
         self.file_store.pool.read(Box::new(job)).is_ok()
     }
 
-    /// Returns a writer for a body of at least `len` bytes that is too long for memory; `None` if writing is not
-    /// possible, or if the body would be too long for the disk as well.
+    /// Returns a writer for a body of at least `len` bytes that is too long for memory. Returns `None` if writing is
+    /// not possible now, or if the body exceeds half of the zone's `max_size`.
     pub fn begin_spill(&self, len: u64) -> Option<SpillWriter> {
         let file_store = &self.file_store;
         let fits =
@@ -123,22 +125,25 @@ impl DiskStore {
         fits.then(|| SpillWriter::new(file_store))
     }
 
-    /// Logs a purge that is already in force, and finds its files. It completes once the purge survives a crash.
+    /// Logs a purge that already applies to reads, and removes or marks the files that it covers. The future completes
+    /// once the purge would survive a crash.
     pub fn purge(&self, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> PurgeFuture {
         self.purges.purge(record, exact)
     }
 
-    /// Returns the number up to which rules have checked all files.
+    /// Returns the highest purge number for which rule purges have been checked against all files.
     pub fn checked_through(&self) -> u64 {
         self.purges.checked_through()
     }
 
-    /// Returns the number up to which purges concern no file any more.
+    /// Returns the highest number up to which purges are no longer needed, because no file remains that they could
+    /// cover.
     pub fn forgotten_through(&self) -> u64 {
         self.purges.forgotten_through()
     }
 
-    /// Writes pending pages for up to `patience`, and the catalogue for the next start. After this, nothing is written.
+    /// Shuts the tier down: waits up to `patience` for queued writes, writes the snapshot of the file index for the
+    /// next start, and releases the writer lease. Nothing is written after this.
     ///
     /// The key of a page that could not be written in time is logged as purged, so that its outdated file is not served
     /// after the restart.
@@ -146,10 +151,10 @@ impl DiskStore {
         let file_store = &self.file_store;
         file_store.pool.wait_until_idle(patience);
         file_store.health.closed.store(true, Relaxed);
-        // Waits for jobs queued before the close.
+        // Waits for jobs that were queued before `closed` was set.
         let settled = file_store.pool.wait_until_idle(patience);
         if file_store.lease.is_lost() {
-            // Another process writes by now, and would not apply records of this process.
+            // Another process writes to the folder now, and would not apply log records of this process.
             return;
         }
         file_store.remove_some_doomed(MAX_REMOVED_AT_SHUTDOWN);

@@ -1,9 +1,9 @@
-//! Disk failures for tests. Without the feature `testing` no failure can be injected.
+//! Injection of disk failures in tests. Without the feature `testing`, none can be injected.
 
 use std::io;
 use std::path::Path;
 
-/// Operation on a file or the folder.
+/// File-system operation that can be made to fail.
 #[cfg_attr(
     not(any(test, feature = "testing")),
     expect(unreachable_pub, reason = "only tests name it from outside")
@@ -18,17 +18,17 @@ pub enum Operation {
     Read,
     /// Writing of bytes.
     Write,
-    /// Renaming of a file to its name.
+    /// Renaming of a temporary file to its final name.
     Rename,
     /// Removal of a file.
     Remove,
 }
 
-/// Returns the error of an operation, if it fails.
+/// Called before each operation; returns the error with which the operation fails, or `None`.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Inject = Box<dyn FnMut(Operation, &Path) -> Option<io::Error> + Send>;
 
-/// Returns the number of free bytes of the file system.
+/// Replaces the number of free bytes of the file system.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) type Free = Box<dyn Fn() -> u64 + Send>;
 
@@ -41,7 +41,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Checks for an injected failure before each operation on a page's file, and before the folder is opened.
+    /// Returns `Ok`; tests replace this function by one that returns injected failures.
     #[cfg(not(any(test, feature = "testing")))]
     #[inline]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "nothing fails but in tests")]
@@ -49,14 +49,15 @@ impl Faults {
         Ok(())
     }
 
-    /// Checks for an injected failure before each operation on a page's file, and before the folder is opened.
+    /// Returns the injected failure of an operation, if there is one. Called before each operation on a page file, and
+    /// before the folder is opened.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn check(&self, operation: Operation, path: &Path) -> io::Result<()> {
         let error = self.inject.lock().as_mut().and_then(|inject| inject(operation, path));
         error.map_or(Ok(()), Err)
     }
 
-    /// Returns the number of free bytes in the file system of a folder; `None` if it is unknown.
+    /// Returns the number of free bytes in the file system of a folder, or `None` if it cannot be determined.
     #[cfg_attr(
         not(any(test, feature = "testing")),
         expect(clippy::unused_self, reason = "tests say so themselves")
@@ -70,7 +71,7 @@ impl Faults {
         Some(system.f_bavail.saturating_mul(system.f_frsize))
     }
 
-    /// Sets the number of free bytes in the file system.
+    /// Makes [`Self::free`] return the result of `free`.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn set_free_space(&self, free: impl Fn() -> u64 + Send + 'static) {
         *self.free.lock() = Some(Box::new(free));

@@ -1,4 +1,4 @@
-//! Index of the files in a zone's folder: names, sizes, times of last use.
+//! Index of the files in a zone's folder, by name, key hash and label, in eviction order.
 
 mod change;
 mod indexed_file;
@@ -22,7 +22,7 @@ pub(crate) use indexed_file::{BLOCK, FileRole, VariantMarker, blocks_of, split_h
 use soft_purged::SoftPurgedPages;
 use writes::PendingWrites;
 
-/// Files of a zone. To change a file, the stripe of its key must be held, and the catalogue is changed first.
+/// Index of a zone's files. Before a file is changed, the stripe of its key must be locked and this index updated.
 #[derive(Debug)]
 pub(crate) struct FileIndex {
     queue: S3Fifo<IndexedFile>,
@@ -30,16 +30,17 @@ pub(crate) struct FileIndex {
     by_hash: HashTable<u32>,
     labels: FileLabels,
     markers: HashMap<FileName, VariantMarker>,
-    /// Pages covered by soft purges.
+    /// Pages covered by soft purges that still count pages.
     pub(crate) softened: SoftPurgedPages,
-    /// Files that still exist but count as removed. Their blocks are accounted until they are removed.
+    /// Files that count as removed but still exist, with their key hashes and blocks. The blocks remain accounted until
+    /// the file is deleted.
     doomed: HashMap<FileName, ([u64; 2], u32)>,
     /// Writes in progress.
     pub(crate) writes: PendingWrites,
     used_blocks: u64,
-    /// Sum of the shares of all files.
+    /// Sum of [`IndexedFile::share`] of all files.
     shares: usize,
-    /// Set once all files are known.
+    /// Set once the recovery has found all files. Before that, files may exist that are not in the index.
     pub(crate) complete: bool,
 }
 
@@ -64,7 +65,7 @@ impl FileIndex {
         self.queue.len()
     }
 
-    /// Returns the number of files for the limit, including the shares for their labels in the index.
+    /// Returns the number of files plus their shares for labels, which is compared with the limit of files.
     pub(crate) fn weighted_len(&self) -> usize {
         self.len() + self.shares
     }
@@ -102,7 +103,7 @@ impl FileIndex {
         self.markers.get(&name)
     }
 
-    /// Returns the file of the key itself: its object, or the marker of its variants.
+    /// Returns the file named after the key itself: its only page, or the marker of its variants.
     fn key_file(&self, hash: u128) -> Option<IndexedFile> {
         let halves = split_hash(hash);
         let is_it = |&slot: &u32| {
@@ -111,14 +112,15 @@ impl FileIndex {
         self.by_hash.find(hash as u64, is_it).and_then(|slot| self.queue.at(*slot)).copied()
     }
 
-    /// Returns all files of a key.
+    /// Returns all files of a key: its page, or its marker and variants.
     pub(crate) fn files_of_hash(&self, hash: u128) -> impl Iterator<Item = &IndexedFile> {
         let halves = split_hash(hash);
         let filed = self.by_hash.iter_hash(hash as u64).filter_map(|slot| self.queue.at(*slot));
         filed.filter(move |filed| filed.hash == halves)
     }
 
-    /// Returns whether the file of a key certainly contains a page of a generation accepted by `is_meant`.
+    /// Returns true if the index has a trusted file with a page of this key and variant whose generation `is_meant`
+    /// accepts.
     pub(crate) fn has_page(
         &self,
         hash: u128,
@@ -130,8 +132,8 @@ impl FileIndex {
         files.any(|filed| filed.variant == variant && filed.is_trusted && is_meant(filed.generation))
     }
 
-    /// Returns whether a page later than `generation` has certainly replaced the page: a page of the same variant, or
-    /// any page of the key if the key varies by other fields by now. `selection` is the selector and the variant.
+    /// Returns true if a trusted file contains a page later than `generation` that replaces the given page: the same
+    /// variant or, if the key's selector differs from that in `selection` (selector, variant), any page of the key.
     pub(crate) fn is_superseded(
         &self,
         main: FileName,
@@ -151,8 +153,8 @@ impl FileIndex {
         later.any(in_its_place)
     }
 
-    /// Returns the file that may contain the page for a request. `variant` derives the request's variant from a
-    /// selector.
+    /// Returns the file that may contain the page for a request, or `None` if no file can or a later page is being
+    /// written. `variant` derives the request's variant from a selector.
     pub(crate) fn seek(
         &self,
         key: &[u8],
@@ -160,14 +162,15 @@ impl FileIndex {
         variant: &impl Fn(&[u8], &mut Vec<u8>),
     ) -> Option<FileName> {
         let Some(filed) = self.key_file(hash) else {
-            // Until all files are known, the file may exist.
+            // The file may exist even if it is unknown, until the recovery has found all files.
             let name = (!self.complete && !self.writes.has_newer(hash, None, 0))
                 .then(|| FileName::of_key(key))
                 .filter(|name| !self.is_doomed(*name));
             return name;
         };
         let Some(marker) = self.markers.get(&filed.name) else {
-            // The file's page is outdated while a later page, which memory may have dropped, waits to be written.
+            // The page in the file is outdated if a later page is waiting to be written, even if memory has dropped the
+            // later page.
             let is_past = self.writes.has_newer(hash, None, filed.generation);
             return (!is_past).then_some(filed.name);
         };
@@ -180,13 +183,13 @@ impl FileIndex {
         (known && !is_past).then_some(name)
     }
 
-    /// Returns the variants of a key, including those of former families.
+    /// Returns the variants of a key, including unreachable variants of former families.
     fn variants(&self, hash: u128) -> impl Iterator<Item = &IndexedFile> {
         self.files_of_hash(hash).filter(|filed| filed.role == FileRole::Variant)
     }
 
-    /// Returns the variant of a key to remove if it has more than `most`: the least recently used variant, by the times
-    /// recorded here and by those of the variants in memory. `kept` is excluded.
+    /// Returns the least recently used variant of a key if the key has more than `most` variants, otherwise `None`.
+    /// `in_memory` contains variant hashes and last uses (seconds) of the memory tier. `excluded` is never returned.
     pub(crate) fn excess_variant(
         &self,
         hash: u128,
@@ -205,8 +208,8 @@ impl FileIndex {
         others.min_by_key(|filed| used(filed)).map(|filed| filed.name)
     }
 
-    /// Returns some of the files that have a label and whose fetch began before `number`, from the slots after `after`
-    /// on, and the slot to continue after.
+    /// Returns up to `most` files that have a label and whose fetch began before `number`, from the slots after
+    /// `after`, and the slot to continue after (`None` if the search is complete).
     pub(crate) fn files_with_label(
         &self,
         label: u64,
@@ -222,12 +225,12 @@ impl FileIndex {
         (last, filed.copied().collect())
     }
 
-    /// Returns some doomed files, with the hashes of their keys.
+    /// Returns up to `count` doomed files, with the hashes of their keys.
     pub(crate) fn first_doomed(&self, count: usize) -> Vec<(FileName, u128)> {
         self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, join_hash(*halves))).collect()
     }
 
-    /// Returns the keys of pages that are being replaced or removed while their former files still exist.
+    /// Returns the key hashes of pages that are being replaced or removed while their former files still exist.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = u128> {
         let replaced = self.writes.keys();
         let doomed = self.doomed.values().map(|(halves, _)| join_hash(*halves));

@@ -1,24 +1,24 @@
-//! Inverted index of the files that have a label, for purges by URL and tag of pages that may be only on disk.
+//! Index from labels to files, for purges by URL or tag of pages that may be only on disk.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Returns a mark that distinguishes the generations of a slot. The low halves would not suffice, because they restart
-/// with each start of the zone.
+/// Returns a 32-bit hash of a generation, which detects that a slot was reused. The low 32 bits of generations would
+/// not suffice: they restart at each start of the zone.
 pub(crate) fn mark_of(generation: u64) -> u32 {
     (generation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
-/// Label, slot of the catalogue, and the mark of the generation of its file: 16 bytes, about 25 including the tree.
+/// Label, slot in the file index, and [`mark_of`] the file's generation: 16 bytes, about 25 including the tree.
 ///
-/// The pairs of a removed file are not removed at once, because its labels are no longer known. Their mark shows that
-/// they are stale, and a periodic search removes them.
+/// Entries of a removed file are not removed at once, because its labels are no longer known. They are recognised as
+/// stale by the mark and removed by [`FileLabels::tidy`].
 type LabelEntry = (u64, u32, u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct FileLabels {
     pairs: BTreeSet<LabelEntry>,
-    /// Pair after which the search for stale pairs continues.
+    /// Entry after which [`FileLabels::tidy`] continues.
     at: Option<LabelEntry>,
 }
 
@@ -27,7 +27,7 @@ impl FileLabels {
         self.pairs.insert((label, slot, mark_of(generation)));
     }
 
-    /// Returns up to `most` slots that may have `label`, after slot `after`, each with its mark.
+    /// Returns up to `most` slots higher than `after` that may have `label`, each with the mark of its file.
     pub(crate) fn some(&self, label: u64, after: Option<u32>, most: usize) -> Vec<(u32, u32)> {
         let first = after.map_or((label, 0, 0), |slot| (label, slot, u32::MAX));
         let pairs = self.pairs.range(first..=(label, u32::MAX, u32::MAX));
@@ -35,7 +35,7 @@ impl FileLabels {
         pairs.filter(|(_, slot, _)| after(*slot)).take(most).map(|(_, slot, low)| (*slot, *low)).collect()
     }
 
-    /// Examines `steps` pairs and removes those that are stale.
+    /// Examines the next `steps` entries and removes those whose slot and mark are not accepted by `is_live`.
     pub(crate) fn tidy(&mut self, steps: usize, is_live: impl Fn(u32, u32) -> bool) {
         let from = self.at.map_or(Unbounded, Excluded);
         let seen: Vec<LabelEntry> = self.pairs.range((from, Unbounded)).take(steps).copied().collect();
@@ -50,7 +50,7 @@ impl FileLabels {
         self.pairs.len()
     }
 
-    /// Returns all pairs: label, slot, mark.
+    /// Returns all entries as (label, slot, mark).
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32, u32)> {
         self.pairs.iter().copied()
     }

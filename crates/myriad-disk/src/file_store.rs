@@ -1,4 +1,4 @@
-//! Files of a zone, and the operations that change them: freeing of space, removal of files.
+//! Files of a zone, and operations on any of them: reserving and freeing space, removal, quarantine.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -22,12 +22,13 @@ use crate::options::{DiskEvent, DiskLimits, DiskOptions, DiskStats};
 use crate::pool::DiskPool;
 use crate::quarantine::Quarantine;
 
-/// Number of locks for keys, so that no two threads change files of a key at once.
+/// Number of locks ("stripes") over which keys are distributed, so that two threads do not change files of one key at
+/// the same time.
 const STRIPES: usize = 64;
-/// Maximum number of files that an eviction skips because their pages are in use in memory.
+/// Maximum number of files that one eviction skips because their pages were used in memory since.
 const MAX_SKIPPED: usize = 64;
 
-/// Files of a zone, their catalogue, and the conditions for changing them.
+/// Files of a zone, their index, and the conditions for changing them (writer lease, health, limits).
 pub(crate) struct FileStore {
     pub(crate) files: FolderLayout,
     pub(crate) health: FolderHealth,
@@ -64,28 +65,29 @@ impl FileStore {
         }
     }
 
-    /// Returns the lock that must be held to change files of a key.
+    /// Locks and returns the stripe of a key. It must be held while files of the key are changed.
     pub(crate) fn stripe(&self, hash: u128) -> MutexGuard<'_, ()> {
         self.stripes[(hash >> 32) as usize % STRIPES].lock()
     }
 
-    /// Returns the locks that must be held to change files of any key.
+    /// Locks all stripes, to change a file whose key is unknown.
     pub(crate) fn all_stripes(&self) -> Vec<MutexGuard<'_, ()>> {
         self.stripes.iter().map(Mutex::lock).collect()
     }
 
-    /// Returns whether pages may be written: this process has the lease, and writing does not pause after a failure.
+    /// Returns true if this process holds the writer lease and writing is not paused after a failure or closed.
     pub(crate) fn may_write(&self) -> bool {
         self.lease.is_held() && self.health.may_attempt_write()
     }
 
-    /// Takes or retains the writer lease. Returns whether this process may write. `own` is the first number of its
-    /// start.
+    /// Takes, retains or releases the writer lease. Returns true if this process may write. `own` is the first sequence
+    /// number of this start.
     pub(crate) fn maintain_lease(&self, own: u64) -> bool {
         self.lease.acquire_or_renew(&self.files, &self.health, own)
     }
 
-    /// Quarantines or removes an invalid file, and counts it. The stripe of its key must be held.
+    /// Moves an invalid file into quarantine, or deletes it if it cannot be retained there. Does nothing but forget the
+    /// file if this process does not hold the lease. The caller must hold the stripe of the key.
     pub(crate) fn quarantine(&self, name: FileName, why: FormatError) {
         let path = self.files.path(name);
         self.file_index.lock().forget(name);
@@ -103,13 +105,14 @@ impl FileStore {
         }
     }
 
-    /// Records a body that was found damaged while it was read in pieces. The keeper checks it again.
+    /// Records a body that was found damaged while it was read in pieces. The maintenance thread checks it again and
+    /// quarantines it.
     pub(crate) fn suspect(&self, damage: DamagedBody) {
         self.quarantine.suspect(damage);
         self.pool.wake_maintenance();
     }
 
-    /// Quarantines files that were found damaged and still are.
+    /// Quarantines files that were found damaged and are still damaged, and drops their pages from memory.
     pub(crate) fn quarantine_suspected(&self) {
         for damage in self.quarantine.take_suspected() {
             let hash = damage.key_hash();
@@ -126,7 +129,7 @@ impl FileStore {
         }
     }
 
-    /// Applies the verdict of the purges up to `number` to a file, unless it was replaced since.
+    /// Applies the combined verdict of the purges up to `number` to a file, unless the file was replaced since.
     pub(crate) fn apply_verdict(&self, filed: &IndexedFile, verdict: PurgeVerdict, number: u64) {
         let is_same = |now: Option<IndexedFile>| now.is_some_and(|now| now.generation == filed.generation);
         let mut file_index = self.file_index.lock();
@@ -140,8 +143,8 @@ impl FileStore {
         }
     }
 
-    /// Records and reports a system error for a file. The file counts as removed, unless the system only lacks a
-    /// resource.
+    /// Counts and reports a system error while reading a file. The file is removed, unless the error is a temporary
+    /// lack of resources (such as too many open files).
     pub(crate) fn record_unreadable(&self, name: FileName, hash: u128, error: io::Error) {
         let passing = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::INTR, Errno::AGAIN];
         let passes = Errno::from_io_error(&error).is_some_and(|errno| passing.contains(&errno));
@@ -153,12 +156,14 @@ impl FileStore {
         }
     }
 
-    /// Returns the maximum size of a page in bytes. A larger page would evict all others.
+    /// Returns the maximum size of a file in bytes: half of the zone's `max_size`, because a larger page would evict
+    /// too many others.
     pub(crate) fn max_page_bytes(&self) -> u64 {
         self.limits.read().max_bytes / 2
     }
 
-    /// Reserves `blocks`, removing files if necessary. Returns false if too little space can be freed.
+    /// Reserves `blocks` for a new file, evicting files if necessary. Returns false if not enough space can be freed,
+    /// or if the file system has less free space than `min_free` (which is reported as a failure).
     pub(crate) fn make_room(&self, blocks: u32) -> bool {
         let limits = *self.limits.read();
         let wanted = u64::from(blocks);
@@ -189,7 +194,7 @@ impl FileStore {
         }
     }
 
-    /// Removes files until the limits are met, for example after a change of the limits.
+    /// Evicts up to `most` files until the limits are met, for example after the limits were reduced.
     pub(crate) fn enforce_limits(&self, most: u64) {
         let limits = *self.limits.read();
         for _ in 0..most {
@@ -205,7 +210,8 @@ impl FileStore {
         }
     }
 
-    /// Returns whether the file system retains its minimum of free space after `blocks` more.
+    /// Returns true if the file system would still have `min_free` free bytes after writing `blocks` more blocks, or if
+    /// its free space is unknown.
     pub(crate) fn leaves_free(&self, blocks: u64, limits: DiskLimits) -> bool {
         if limits.min_free_bytes == 0 {
             return true;
@@ -214,7 +220,8 @@ impl FileStore {
         free >= limits.min_free_bytes.saturating_add(blocks * BLOCK)
     }
 
-    /// Removes variants of a key beyond the maximum. `kept` is not removed. No stripe may be held.
+    /// Removes the least recently used variants of a key beyond the maximum. `excluded` is not removed. The caller must
+    /// hold no stripe.
     pub(crate) fn enforce_variant_limit(&self, hash: u128, excluded: Option<FileName>) {
         let Some(memory) = self.memory.upgrade() else { return };
         let most = memory.max_variants();
@@ -234,7 +241,8 @@ impl FileStore {
         }
     }
 
-    /// Removes a file. Returns false if none can be removed.
+    /// Deletes files to free space: some doomed files if there are any, otherwise the next file to evict. Returns false
+    /// if nothing was deleted.
     fn evict_one(&self) -> bool {
         if !self.lease.is_held() {
             // The file could not be removed, and memory would lose a page.
@@ -252,7 +260,7 @@ impl FileStore {
                 && let Some(used) = memory.last_used(hash).map(|used| (used / 1000) as u32)
                 && used > victim.used_s
             {
-                // Its hits were served from memory and are not recorded here.
+                // The hits were served from memory and are not recorded in the file index.
                 self.file_index.lock().touch(victim.name, used);
                 passed += 1;
                 continue;
@@ -260,7 +268,7 @@ impl FileStore {
             self.file_index.lock().evict(victim.name);
             self.counts.evictions.fetch_add(1, Relaxed);
             let buried = self.remove_doomed(victim.name, hash);
-            // Removing files clears pages: memory must not retain a page whose file is removed.
+            // Removing a file is how administrators clear a page, so memory must not retain a page without a file.
             if let Some(memory) = self.memory.upgrade() {
                 memory.forget(hash);
             }
@@ -268,8 +276,8 @@ impl FileStore {
         }
     }
 
-    /// Removes a doomed file, unless it was replaced since. Returns false on failure. While another process has the
-    /// lease the file remains doomed, because the other process may have written it.
+    /// Deletes a doomed file, unless it was replaced since. Returns false on failure, or if another process has the
+    /// lease: the file remains doomed then, because the other process may have written it.
     pub(crate) fn remove_doomed(&self, name: FileName, hash: u128) -> bool {
         let Some(_lease) = self.lease.hold() else { return false };
         let _stripe = self.stripe(hash);
@@ -289,22 +297,22 @@ impl FileStore {
         }
     }
 
-    /// Removes up to `count` doomed files and returns their number.
+    /// Deletes up to `count` doomed files and returns the number of deleted files.
     pub(crate) fn remove_some_doomed(&self, count: usize) -> usize {
         let doomed = self.file_index.lock().first_doomed(count);
         doomed.into_iter().filter(|(name, hash)| self.remove_doomed(*name, *hash)).count()
     }
 
-    /// Queues a job that removes all doomed files.
+    /// Queues a job that deletes all doomed files.
     pub(crate) fn queue_doomed_removal(self: &Arc<Self>) {
         let file_store = Arc::clone(self);
         let job = move || while file_store.remove_some_doomed(256) > 0 {};
-        // If the queue is full, the keeper removes them.
+        // If the queue is full, the maintenance thread deletes them.
         let _ = self.pool.write(0, Box::new(job));
     }
 
-    /// Checks whether a file still exists. If it was removed from outside, its page is dropped from memory too, and
-    /// fetches and writes of it are cancelled. Files removed by this tier have left the catalogue before.
+    /// Checks whether a file still exists. If another program removed it, its page is dropped from memory too, and
+    /// fetches and writes of it are cancelled. Files removed by this tier are not in the file index any more.
     pub(crate) fn check_presence(&self, name: FileName) {
         let Some(filed) = self.file_index.lock().get(name) else { return };
         let hash = filed.key_hash();
@@ -319,7 +327,7 @@ impl FileStore {
             let Some(memory) = self.memory.upgrade() else { return };
             let number = memory.sequence();
             memory.remove(hash);
-            // Last, because a page stored in memory before this is being written by now.
+            // This is the last step, because a page stored in memory before it is being written by now.
             self.file_index.lock().writes.cancel_before(&filed, number);
         }
     }

@@ -1,4 +1,4 @@
-//! Paths of a zone's files, their version, and the names of temporary files.
+//! Paths of a zone's files, and the version that their headers must have.
 
 use std::fs;
 use std::io;
@@ -11,20 +11,21 @@ use crate::index::{FileName, Seed};
 use crate::faults::Faults;
 use crate::folder_watch::FolderWatch;
 
-/// Files of a folder.
+/// Folder of a zone: its paths, seed and version, and its watch for removed files.
 pub(crate) struct FolderLayout {
     pub(crate) root: PathBuf,
     pub(crate) levels: Vec<u8>,
     /// Seed of the keys' hashes.
     pub(crate) seed: Seed,
-    /// Version of the files that this process writes: the caller's version of its metadata, and the tag of the seed.
+    /// Version in the headers of valid files: the caller's version of its metadata, and the tag of the seed in the
+    /// upper half.
     pub(crate) version: u32,
     pub(crate) watch: FolderWatch,
     pub(crate) faults: Faults,
-    /// Objects of fetches that began before this number are void, even if their files exist.
+    /// Pages whose fetch began before this number are not served, even if their files exist: they were cleared.
     pub(crate) barrier: AtomicU64,
-    /// Number of the next temporary file. Numbers are specific to this start, so that two processes on a folder share
-    /// no name.
+    /// Number of the next temporary file. It starts at the first sequence number of this start, so that two processes
+    /// on one folder use different names.
     next_temporary: AtomicU64,
 }
 
@@ -42,33 +43,33 @@ impl FolderLayout {
         }
     }
 
-    /// Returns the path of a file.
+    /// Returns the path of the file of a page or marker.
     pub(crate) fn path(&self, name: FileName) -> PathBuf {
         name.path(&self.root, &self.levels)
     }
 
-    /// Returns the folder of temporary files.
+    /// Returns the folder of temporary files, which are renamed once they are complete.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.root.join(".tmp")
     }
 
-    /// Returns a number that no other file of this start has.
+    /// Returns a unique number for the name of a temporary or quarantined file.
     pub(crate) fn next_number(&self) -> u64 {
         self.next_temporary.fetch_add(1, Relaxed)
     }
 
-    /// Numbers temporary files from the first number of a start on.
+    /// Makes the numbers of temporary files start at `first`, the first sequence number of this start.
     pub(crate) fn number_from(&self, first: u64) {
         self.next_temporary.fetch_max(first, Relaxed);
     }
 
-    /// Watches the folder of a file, and its parents.
+    /// Watches the folder of a file, and the parent folders, for removals by other programs.
     pub(crate) fn watch(&self, name: FileName) {
         self.watch.watch_parents(&self.root, &self.path(name));
     }
 }
 
-/// Creates a folder and its parents, with permissions only for this user.
+/// Creates a folder and its parents, accessible only to this user. Succeeds if the folder exists.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

@@ -1,4 +1,5 @@
-//! First step of a recovery. After it, all files of a small folder are known, and counts are exact.
+//! Waiting for the first step of the recovery. After it, all files of a small folder are known, so that the counts of
+//! purges are exact.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) struct FirstRecoveryStep {
     is_over: Mutex<bool>,
     finished: Condvar,
-    /// Common deadline of all waiters, so that the waits of consecutive purges do not add up.
+    /// Deadline of all waits, set by the first wait, so that the waits of consecutive purges do not add up.
     until: OnceLock<Instant>,
 }
 
@@ -23,8 +24,8 @@ impl FirstRecoveryStep {
         }
     }
 
-    /// Waits for the completion of the first step, at most `longest` from the first call on. Must not be called on
-    /// threads that serve clients.
+    /// Waits until the first step is complete, or until `longest` after the first call of this function. Must not be
+    /// called on threads that serve clients.
     pub(crate) fn wait(&self, longest: Duration) {
         let until = self.until(longest);
         let mut is_over = self.is_over.lock();
@@ -39,7 +40,7 @@ impl FirstRecoveryStep {
         *self.until.get_or_init(|| Instant::now() + longest)
     }
 
-    /// Returns whether a thread has waited.
+    /// Returns true if [`Self::wait`] has been called.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn was_waited_for(&self) -> bool {
         self.until.get().is_some()

@@ -1,4 +1,4 @@
-//! The folder itself, which an administrator may remove during operation to clear a cache.
+//! The zone's folder, which an administrator may remove while the zone is in use, to clear the cache.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -15,11 +15,11 @@ use crate::options::DiskEvent;
 use crate::purge_log;
 use crate::sequence;
 
-/// Folder in use, regardless of the folder that its name refers to by now.
+/// Open handle of the zone's folder. It detects that the path was removed or refers to another folder now.
 #[derive(Debug)]
 pub(crate) struct FolderHandle {
     file_store: Arc<FileStore>,
-    /// Its descriptor, and the first number of this start.
+    /// Descriptor of the folder, and the first sequence number of this start.
     open_folder: Mutex<Option<(File, u64)>>,
     /// Set once the removal of the folder has been reported.
     removal_reported: AtomicBool,
@@ -34,8 +34,8 @@ impl FolderHandle {
         }
     }
 
-    /// Uses the folder that has the name now. If it has already been removed, the former descriptor is retained, which
-    /// shows the removal.
+    /// Opens the folder that the path refers to now. If that folder has already been removed, the former descriptor
+    /// remains in use, so that [`Self::is_removed`] returns true.
     pub(crate) fn take(&self, epoch: u64) -> io::Result<()> {
         self.hold(self.open()?, epoch);
         Ok(())
@@ -51,10 +51,9 @@ impl FolderHandle {
         *self.open_folder.lock() = Some((file, epoch));
     }
 
-    /// Returns whether the folder was removed or replaced.
+    /// Returns true if the folder was removed, or replaced by another folder of the same file system.
     ///
-    /// Its contents cannot reappear in that case, unlike those of a folder that was only moved, or whose file system is
-    /// temporarily unmounted.
+    /// False for a folder that was only moved, or whose file system is temporarily unmounted: its files may reappear.
     pub(crate) fn is_removed(&self) -> bool {
         let held = self.open_folder.lock();
         let Some((file, _)) = &*held else { return false };
@@ -68,7 +67,8 @@ impl FolderHandle {
         is_replaced || rustix::fs::Dir::read_from(file).is_ok_and(|mut entries| entries.read().is_none())
     }
 
-    /// Writes the first number of this start into the folder, unless another process has written a newer number.
+    /// Writes the hash seed and the first sequence number of this start into the folder, unless the folder has a newer
+    /// number of another process.
     pub(crate) fn restore_sequence(&self, epoch: u64) -> io::Result<()> {
         let _locked = purge_log::lock(&self.file_store.files.root)?;
         self.file_store.lease.store_seed(&self.file_store.files, &self.file_store.health)?;
@@ -77,7 +77,7 @@ impl FolderHandle {
         sequence::write(&self.file_store.files.root, newest)
     }
 
-    /// Creates the folder again. Returns whether a folder exists now.
+    /// Creates the folder again after its removal. Returns true if the path refers to an existing folder now.
     fn recreate(&self) -> bool {
         let Some(epoch) = self.open_folder.lock().as_ref().map(|(_, epoch)| *epoch) else { return false };
         let made = create_folder(&self.file_store.files.root)
@@ -100,7 +100,8 @@ impl FolderHandle {
         !self.is_removed()
     }
 
-    /// Clears the zone if the folder was removed, and creates the folder again.
+    /// Clears the zone if the folder was removed, and creates the folder again. Repeats failed attempts once writing
+    /// may be attempted again.
     pub(crate) fn handle_removal(&self) {
         if !self.is_removed() {
             return;

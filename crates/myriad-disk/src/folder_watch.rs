@@ -1,7 +1,7 @@
-//! Detection of files removed from outside, which is how plugins and administrators clear caches.
+//! Detection of files removed by other programs, which is how plugins and administrators clear caches.
 //!
-//! Folders are watched by inotify, so that hits have no cost and other operations little. If the system permits no more
-//! watches, all files are checked in turn instead.
+//! Folders are watched by inotify, which costs nothing per hit. If the kernel permits no more watches, the maintenance
+//! thread checks all files in turn instead.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -14,12 +14,12 @@ use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-/// Files that may have been removed, from the events of a moment.
+/// Files that may have been removed, according to the events since the last read.
 #[derive(Debug, Default)]
 pub(crate) struct RemovedFiles {
     /// Names of the files.
     pub(crate) names: Vec<FileName>,
-    /// Set if any file may have been removed.
+    /// Set if any file may have been removed: events were lost, or a folder was moved away.
     pub(crate) any: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct RemovedFiles {
 pub(crate) struct FolderWatch {
     descriptor: Option<OwnedFd>,
     folders: Mutex<HashMap<PathBuf, i32>>,
-    /// Set if some folder is not watched.
+    /// Set if a folder could not be watched, so that all files must be checked in turn.
     pub(crate) has_unwatched: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ impl FolderWatch {
         Self { descriptor, folders: Mutex::default(), has_unwatched: blind }
     }
 
-    /// Watches the folder of a file, and its parents up to `root`.
+    /// Watches the folder of a file and its parents up to `root`, as far as they are not watched yet.
     pub(crate) fn watch_parents(&self, root: &Path, file: &Path) {
         let mut folder = file.parent();
         while let Some(next) = folder
@@ -49,7 +49,7 @@ impl FolderWatch {
         }
     }
 
-    /// Watches a folder. Returns false if it is already watched or cannot be watched.
+    /// Watches a folder. Returns false if it is already watched, does not exist or cannot be watched.
     pub(crate) fn folder(&self, path: &Path) -> bool {
         let Some(descriptor) = &self.descriptor else { return false };
         let mut folders = self.folders.lock();
@@ -74,7 +74,7 @@ impl FolderWatch {
         }
     }
 
-    /// Removes all watches, because the paths belong to other folders from now on.
+    /// Removes all watches. Called after the folder was created again, when the paths refer to other folders.
     pub(crate) fn forget(&self) {
         let Some(descriptor) = &self.descriptor else { return };
         for (_, number) in self.folders.lock().drain() {
@@ -83,7 +83,7 @@ impl FolderWatch {
         }
     }
 
-    /// Reads the events since the last call.
+    /// Returns the removals since the last call. Never blocks.
     pub(crate) fn read(&self) -> RemovedFiles {
         let mut gone = RemovedFiles::default();
         let Some(descriptor) = &self.descriptor else { return gone };
@@ -96,13 +96,13 @@ impl FolderWatch {
             } else if happened.intersects(ReadFlags::IGNORED) {
                 self.folders.lock().retain(|_, number| *number != event.wd());
             } else if happened.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF) {
-                // Another folder may get the path.
+                // Another folder may get the path later, and must be watched then.
                 self.folders.lock().retain(|_, number| *number != event.wd());
                 gone.any |= happened.contains(ReadFlags::MOVE_SELF);
             } else if let Some(text) = event.file_name() {
                 match FileName::parse(text.to_bytes()) {
                     Some(name) => gone.names.push(name),
-                    // The files in a folder that was moved away generate no events.
+                    // No events arrive for the files in a folder that was moved away.
                     None => gone.any |= happened.contains(ReadFlags::MOVED_FROM),
                 }
             }

@@ -1,4 +1,4 @@
-//! Format of a file.
+//! Binary format of a page file.
 //!
 //! ```text
 //! header, 152 bytes | body | a checksum for each piece of the body
@@ -9,9 +9,9 @@
 //! its own checksum. A file therefore verifies itself, and a body too large for memory is verified in pieces as it is
 //! read.
 //!
-//! The labels begin with a hash of the variant and have a separate checksum after them, so that a walk through the
-//! folder reads only headers and labels. The body precedes the other sections because a large body is written before
-//! its length is known. The header is written last.
+//! The labels begin with a hash of the variant and end with their own checksum, so that the recovery reads only headers
+//! and labels. The body precedes the other sections because a large body is written before its length is known. The
+//! header is written last.
 
 mod header;
 mod parse;
@@ -30,13 +30,13 @@ pub(crate) use write::{PieceSums, Sections};
 
 /// Length of a header, in bytes.
 pub(crate) const HEADER: usize = 152;
-/// Length of a piece of a body, the unit of checksums, in bytes.
+/// Length of the pieces into which bodies are divided; each piece has a checksum. In bytes.
 pub(crate) const PIECE: u64 = 256 << 10;
 
 /// Reason why a file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatError {
-    /// The file belongs to another program or version.
+    /// The file belongs to another program, another format version or another seed.
     Foreign,
     /// The file is too short or too long.
     Length,
@@ -59,13 +59,14 @@ impl std::error::Error for FormatError {}
 /// Kind of a file's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentKind {
-    /// Page.
+    /// A page: body, metadata and encodings.
     Object,
-    /// Selector of a key's variants. Each variant has a separate file.
+    /// A marker: the selector from which the variants of the key follow. Each variant has a separate file.
     Marker,
 }
 
-/// Returns a hash that distinguishes the variants of a key: 0 for a key without variants.
+/// Returns a hash that distinguishes the variants of a key: never 0 for a variant, and 0 for `None` (a key without
+/// variants).
 pub fn variant_hash(variant: Option<&[u8]>) -> u64 {
     variant.map_or(0, |variant| xxh3_64(variant) | 1)
 }

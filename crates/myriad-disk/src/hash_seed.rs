@@ -1,7 +1,8 @@
-//! Seed of the hashes of a folder's keys, in a file that only its owner can read. Headers, the snapshot and the log of
-//! purges contain the hashes, so all processes that use the folder share the seed.
+//! Seed with which the keys of a folder are hashed, in a file that only its owner can read. Page files, the snapshot
+//! and the purge log contain such hashes, so all processes that use the folder must share the seed.
 //!
-//! Files written under another seed are foreign ([`Seed::tag`]). A purge of keys under another seed covers nothing.
+//! Files written under another seed are invalid ([`Seed::tag`]). A purge of keys logged under another seed covers
+//! nothing.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,16 +14,16 @@ use crate::checked_number;
 use crate::files::create_folder;
 use crate::purge_log;
 
-/// Name of the file. `rm -rf cache/*` does not match it.
+/// Name of the file. It begins with a dot so that `rm -rf cache/*` does not match it.
 const NAME: &str = ".seed";
 
-/// Returns the path of the file.
+/// Returns the path of the seed file.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }
 
-/// Returns the seed of a folder. A folder without a seed gets `own`. If the folder cannot be used now, `own` is used,
-/// and written to the folder later unless it turns out to have another seed.
+/// Returns the seed of a folder. A folder without a seed gets `own`. If the folder cannot be used now, returns `own`,
+/// which is written to the folder later unless the folder has another seed then.
 pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     let shared = || {
         create_folder(root)?;
@@ -36,7 +37,7 @@ pub(crate) fn take(root: &Path, own: Seed) -> Seed {
     read(root).ok().flatten().or_else(|| shared().ok()).unwrap_or(own)
 }
 
-/// Reads the seed of a folder; `None` if it has none, or a damaged seed.
+/// Reads the seed of a folder; `None` if the file is missing or damaged. Other read errors are returned.
 pub(crate) fn read(root: &Path) -> io::Result<Option<Seed>> {
     match fs::read(path(root)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -44,7 +45,7 @@ pub(crate) fn read(root: &Path) -> io::Result<Option<Seed>> {
     }
 }
 
-/// Writes the seed of a folder.
+/// Writes the seed file of a folder.
 pub(crate) fn write(root: &Path, Seed(seed): Seed) -> io::Result<()> {
     checked_number::write(root, NAME, seed)
 }

@@ -1,4 +1,4 @@
-//! State of the disk: failures are reported once, and writing pauses after them.
+//! State of a zone's folder: pauses writing after failures, and reports each failure and recovery once.
 
 use std::io;
 use std::path::Path;
@@ -10,24 +10,24 @@ use crate::options::{Clock, ClockReferenceFn, DiskEvent, DiskEventHandler};
 
 /// Pause after a failed write, in milliseconds.
 const RETRY_MS: u64 = 1000;
-/// Time without a failure after which trouble is over, in milliseconds. A disk whose space is exhausted intermittently
-/// is therefore reported once.
+/// Time without a failure after which recovery is reported, in milliseconds. A disk that repeatedly runs full is
+/// therefore reported once.
 const RECOVERY_MS: u64 = 10_000;
 
-/// State of a folder.
+/// State of a zone's folder.
 pub(crate) struct FolderHealth {
     clock: Clock,
     reference: ClockReferenceFn,
     report: DiskEventHandler,
     /// Set once the folder exists and the sequence numbers of this start are known.
     pub(crate) begun: AtomicBool,
-    /// Set after the shutdown: nothing is written any more.
+    /// Set at shutdown: nothing is written any more.
     pub(crate) closed: AtomicBool,
-    /// Time of the next attempt to write, in milliseconds; 0 while writing works.
+    /// Time from which writing may be attempted again, in milliseconds; 0 while writing works.
     write_again_at: AtomicU64,
-    /// Time of the last failure, in milliseconds; 0 after the trouble is over.
+    /// Time of the last failure, in milliseconds; 0 if there was none or recovery has been reported.
     failed_at: AtomicU64,
-    /// Set if a write has succeeded since.
+    /// Set if a write has succeeded since the last failure.
     succeeded_since_failure: AtomicBool,
 }
 
@@ -45,12 +45,12 @@ impl FolderHealth {
         }
     }
 
-    /// Returns the time in milliseconds.
+    /// Returns the current time of the zone's clock, in milliseconds.
     pub(crate) fn now(&self) -> u64 {
         (self.clock)()
     }
 
-    /// Returns the reference points of the clock.
+    /// Returns the current reference points of the zone's clock.
     pub(crate) fn clock_reference(&self) -> ClockReference {
         (self.reference)()
     }
@@ -69,7 +69,7 @@ impl FolderHealth {
         (self.report)(event);
     }
 
-    /// Returns whether the folder has been available in this run, so that files may exist.
+    /// Returns true once the folder has been opened by this process, so that files may exist.
     pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Relaxed)
     }
@@ -78,7 +78,7 @@ impl FolderHealth {
         self.closed.load(Relaxed)
     }
 
-    /// Returns whether writing may be attempted.
+    /// Returns true if writing is neither paused after a failure nor closed.
     pub(crate) fn may_attempt_write(&self) -> bool {
         let at = self.write_again_at.load(Relaxed);
         (at == 0 || self.now() >= at) && !self.is_closed()
@@ -89,13 +89,13 @@ impl FolderHealth {
         self.write_again_at.store(self.now().saturating_add(RETRY_MS), Relaxed);
     }
 
-    /// Records a failed write: reports it once and pauses writing for [`RETRY_MS`].
+    /// Records a failed write: pauses writing for [`RETRY_MS`], and reports the failure like [`Self::record_failure`].
     pub(crate) fn record_write_failure(&self, what: &'static str, path: &Path, error: io::Error) {
         self.pause_writes();
         self.record_failure(what, path, error);
     }
 
-    /// Records a failure, and reports it unless the current trouble has already been reported.
+    /// Records a failed operation `what` on `path`. It is reported only if no earlier failure is unresolved.
     pub(crate) fn record_failure(&self, what: &'static str, path: &Path, error: io::Error) {
         self.succeeded_since_failure.store(false, Relaxed);
         if self.failed_at.swap(self.now().max(1), Relaxed) == 0 {
@@ -103,7 +103,7 @@ impl FolderHealth {
         }
     }
 
-    /// Records a successful write.
+    /// Records a successful write: ends the pause, and reports recovery if it is due.
     pub(crate) fn record_success(&self) {
         if self.write_again_at.load(Relaxed) != 0 {
             self.write_again_at.store(0, Relaxed);
@@ -114,7 +114,7 @@ impl FolderHealth {
         }
     }
 
-    /// Reports recovery after a successful write and [`RECOVERY_MS`] without a failure.
+    /// Reports recovery if a write has succeeded and [`RECOVERY_MS`] have passed since the last failure.
     pub(crate) fn report_recovery(&self) {
         let failed_at = self.failed_at.load(Relaxed);
         if failed_at != 0
@@ -125,7 +125,7 @@ impl FolderHealth {
         }
     }
 
-    /// Reports recovery at once, because the cause of the failures is known to be removed.
+    /// Ends the pause and reports recovery immediately, because the cause of the failures was removed.
     pub(crate) fn report_recovery_now(&self) {
         self.write_again_at.store(0, Relaxed);
         if self.failed_at.swap(0, Relaxed) != 0 {

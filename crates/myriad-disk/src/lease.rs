@@ -1,18 +1,19 @@
-//! Writer lease: determines which process writes to a folder that two processes use, as during an upgrade of the
+//! Writer lease: determines which of two processes writes to a folder that both use, as during an upgrade of the
 //! binary.
 //!
 //! ```text
 //!   starts --> waits --> writes --> a newer process starts: waits --> the newer process is gone: writes
 //! ```
 //!
-//! One process writes at a time. It holds a lock, and releases it to a newer process within a round. Only then the
-//! newer process walks the folder, so that it finds every file, and no purge is forgotten while a file that it covers
-//! exists. A process that waits serves from memory and reads files, but removes none: the other process may have
-//! replaced a file. Pages that it fetches meanwhile remain in its memory.
+//! One process writes at a time: the process that holds a lock on a file. It releases the lock to a newer process
+//! within one maintenance round. Only after that the newer process scans the folder, so that it finds every file, and
+//! no purge is forgotten while a file that it covers exists. A process without the lease serves from memory and reads
+//! files, but deletes none, because the other process may have replaced them. Pages that it fetches remain in its
+//! memory.
 //!
-//! If the newer process shuts down first, the older process takes the lease again. It removes the files that the newer
-//! process has written, which it does not know, and the files that it would have removed itself. It writes the pages
-//! that it has fetched, and continues.
+//! If the newer process exits first, the older process takes the lease again. It deletes the files that the newer
+//! process has written, which it does not know, and those that it would have deleted itself. Then it writes the pages
+//! that it has fetched meanwhile.
 
 use std::fs::{self, File};
 use std::io;
@@ -30,16 +31,16 @@ use crate::hash_seed;
 use crate::health::FolderHealth;
 use crate::sequence::{self, EPOCH};
 
-/// Maximum time until a newer process takes the lease. After that it counts as gone; if it requests the lease later, it
-/// waits.
+/// Maximum time that a free lease is left to a newer process. After that, the newer process counts as gone; if it wants
+/// the lease later, it must wait.
 const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the path of the lock file. `rm -rf cache/*` does not match it.
+/// Returns the path of the lock file, hidden so that `rm -rf cache/*` does not match it.
 fn path(root: &Path) -> PathBuf {
     root.join(".writer")
 }
 
-/// Takes the lock; `None` if another process has it.
+/// Locks the file; `None` if another process has locked it.
 fn take(root: &Path) -> io::Result<Option<File>> {
     let mut open = File::options();
     let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(path(root))?;
@@ -50,20 +51,20 @@ fn take(root: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Returns the first number of the start whose process had the lease last; zero if no process has had it.
+/// Returns the first sequence number of the start that held the lease last; 0 if none has.
 fn last_of(lock: &File) -> u64 {
     let mut number = [0; 8];
     lock.read_exact_at(&mut number, 0).map_or(0, |()| u64::from_le_bytes(number))
 }
 
-/// State of the lease in this process.
+/// State of the writer lease in this process.
 #[derive(Debug, Default)]
 pub(crate) struct WriterLease {
-    /// Lock file. It is locked for reading while a file is renamed to its name or removed.
+    /// Locked file; `None` without the lease. The field is read-locked while a page file is renamed or deleted.
     lock: RwLock<Option<File>>,
     is_held: AtomicBool,
     was_held: AtomicBool,
-    /// Set if the folder has another seed than this run, which then does not write into the folder.
+    /// Set if the folder has another hash seed than this run, which then must not write to it.
     is_foreign: AtomicBool,
     waiting: Mutex<LeaseWait>,
 }
@@ -71,11 +72,11 @@ pub(crate) struct WriterLease {
 #[derive(Debug, Default)]
 struct LeaseWait {
     since: Option<Instant>,
-    /// Set if the lock file was missing a round ago.
+    /// Set if the lock file was missing in the last round.
     missed: bool,
-    /// Newest start whose process is gone.
+    /// First sequence number of the newest start whose process is gone.
     gone: u64,
-    /// Number from which on files of fetches must be removed, because a process that is gone wrote them.
+    /// Sequence number from which the files of fetches must be deleted, because a process that is gone wrote them.
     void: Option<u64>,
 }
 
@@ -84,30 +85,30 @@ impl WriterLease {
         self.is_held.load(SeqCst)
     }
 
-    /// Returns whether a newer process has taken over.
+    /// Returns true if this process had the lease and does not have it now.
     pub(crate) fn is_lost(&self) -> bool {
         !self.is_held() && self.was_held.load(SeqCst)
     }
 
-    /// Retains the lease while the guard lives; `None` if another process has it or is about to take it. Never blocks,
-    /// so it may be called under any lock.
+    /// Returns a guard that keeps the lease from being released; `None` if this process does not have the lease or is
+    /// about to release it. Never blocks, so it may be called under any lock.
     pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, Option<File>>> {
         self.lock.try_read().filter(|lock| lock.is_some())
     }
 
-    /// Releases the lease, after files in progress have been renamed to their names.
+    /// Releases the lease, after page files that are being renamed or deleted.
     pub(crate) fn release(&self) {
         self.is_held.store(false, SeqCst);
         *self.lock.write() = None;
         self.waiting.lock().since = None;
     }
 
-    /// Returns, once, the number from which on files of another process must be removed.
+    /// Returns, only once, the sequence number from which the files of another process must be deleted.
     pub(crate) fn take_void_from(&self) -> Option<u64> {
         self.waiting.lock().void.take()
     }
 
-    /// Returns whether the path still refers to the locked file: the folder may have been removed.
+    /// Returns true if the path of the lock file still refers to the locked file. False if the folder was removed.
     fn is_there(&self, root: &Path) -> bool {
         let lock = self.lock.read();
         let own = lock.as_ref().and_then(|file| file.metadata().ok());
@@ -119,14 +120,14 @@ impl WriterLease {
         is_it
     }
 
-    /// Returns whether the file existed a round ago. The folder may be in the process of being removed, and a new file
-    /// in it would make this fail.
+    /// Returns true if the lock file was not missing in the last round. The folder may be about to be removed, and a
+    /// new file in it would make this fail, so one round is waited.
     fn is_news(&self) -> bool {
         !std::mem::replace(&mut self.waiting.lock().missed, true)
     }
 
-    /// Takes the lease if it is free, and releases it to a newer process. Returns whether this process may write. `own`
-    /// is the first number of its start.
+    /// Takes the lease if it is free, and releases it if a newer process has started. Returns true if this process may
+    /// write now. `own` is the first sequence number of its start.
     pub(crate) fn acquire_or_renew(&self, files: &FolderLayout, health: &FolderHealth, own: u64) -> bool {
         if self.is_foreign.load(SeqCst) && !self.has_own_seed(files) {
             return false;
@@ -169,7 +170,7 @@ impl WriterLease {
             }
         }
         if let Err(error) = lock.write_all_at(&own.to_le_bytes(), 0) {
-            // If this process shuts down, an older process only waits longer for the lease.
+            // The number is only needed if this process exits: an older process then waits longer for the lease.
             health.record_failure("write()", &path(root), error);
         }
         *self.lock.write() = Some(lock);
@@ -178,8 +179,9 @@ impl WriterLease {
         true
     }
 
-    /// Writes the seed of this run into a folder that has none. A folder with another or an unreadable seed is not
-    /// changed, because its files need that seed. Must be called under the lock of the log.
+    /// Writes the seed of this run into a folder that has none. Returns an error, and changes nothing, if the folder
+    /// has another or an unreadable seed, because its files need that seed. Must be called while the purge log is
+    /// locked.
     pub(crate) fn store_seed(&self, files: &FolderLayout, health: &FolderHealth) -> io::Result<()> {
         let error = match hash_seed::read(&files.root) {
             Ok(Some(seed)) if seed == files.seed => return Ok(()),
@@ -196,7 +198,7 @@ impl WriterLease {
         Err(kind.into())
     }
 
-    /// Returns whether the folder has the seed of this run.
+    /// Returns true if the folder has the seed of this run.
     pub(crate) fn has_own_seed(&self, files: &FolderLayout) -> bool {
         let is_own = hash_seed::read(&files.root).is_ok_and(|seed| seed == Some(files.seed));
         if is_own {

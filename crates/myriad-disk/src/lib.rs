@@ -1,5 +1,5 @@
-//! Disk tier of a zone: one checksummed file for each page, named as in nginx. It handles pages as keys and bytes;
-//! `myriad-store` makes objects of them.
+//! Disk tier of a zone: one checksummed file per page, named as in nginx. This crate handles pages as keys and bytes;
+//! `myriad-store` converts them to objects.
 //!
 //! | file | contents |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `page` | identity of a page, its parts for writing, and pages that were read |
 //! | `memory_tier` | interface of the memory tier for this crate |
 //! | `file_store` | the files of a zone: space management, removal |
-//! | `catalogue/`, `file_labels` | index of the files; index of their labels |
+//! | `file_index/`, `file_labels` | index of the files by name, key and use; index of the files by label |
 //! | `format`, `files`, `read`, `load` | contents of a file; paths of files; reading of files |
 //! | `staged_file`, `spill` | writing: to a temporary file, then renamed; bodies that are too long for memory |
 //! | `body_file`, `stored_body` | bodies that are read in pieces |
@@ -16,11 +16,11 @@
 //! | `quarantine` | invalid files |
 //! | `purge_log`, `purges/` | purges: logged before they complete, applied to every file |
 //! | `recover`, `first_recovery_step`, `snapshot`, `sequence`, `hash_seed` | recovery at start |
-//! | `folder_watch`, `keeper/` | files removed from outside; periodic maintenance |
+//! | `folder_watch`, `maintenance` | detection of files removed by other programs; periodic maintenance |
 //! | `pool`, `backlog` | disk threads; pages that arrive faster than they are written |
 //!
-//! Lock order: a stripe, then the memory tier, or the catalogue. The memory tier and the catalogue are never locked at
-//! once.
+//! Lock order: the stripe of a key before the memory tier or the file index. The memory tier and the file index are
+//! never locked at the same time.
 
 #![forbid(unsafe_code)]
 

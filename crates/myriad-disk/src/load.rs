@@ -1,4 +1,4 @@
-//! Reading of whole files into the parts of their pages.
+//! Loading of a whole page file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use crate::page::{PageBody, ReadPage};
 use crate::read::{MAX_AROUND_BODY, ReadFailure, header, open};
 use crate::stored_body::StoredBody;
 
-/// File that was read.
+/// Contents of a page file.
 #[derive(Debug)]
 pub(crate) struct LoadedFile {
     pub(crate) header: Header,
@@ -30,7 +30,7 @@ pub(crate) struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Returns the page of a file that is not a marker, with its times converted to the clock of this process.
+    /// Converts a file that is not a marker to a page, with times of this process's clock.
     pub(crate) fn into_page(self, health: &FolderHealth) -> ReadPage {
         let header = self.header;
         let times = health.times_of(&header);
@@ -48,12 +48,12 @@ impl LoadedFile {
     }
 }
 
-/// Returns whether a body remains on disk instead of being read at once.
+/// Returns true if a body of this length is left on disk and read in pieces.
 fn is_large(body_len: u64, most_in_memory: u64) -> bool {
     body_len > most_in_memory.max(PIECE)
 }
 
-/// Reads a file. A body of more than `most_in_memory` bytes remains on disk and is read in pieces.
+/// Reads and verifies a file. A body longer than `most_in_memory` and [`PIECE`] is left on disk, to be read in pieces.
 pub(crate) fn load(
     file_store: &Arc<FileStore>,
     name: FileName,
@@ -108,7 +108,7 @@ fn loaded(header: Header, tail: &TailSections<'_>, body: PageBody, len: u64) -> 
     }
 }
 
-/// Returns the selector and family of a key's marker, if it exists on disk.
+/// Returns the selector and family number in a key's marker file; `None` if the key has no readable marker file.
 pub(crate) fn marker(file_store: &Arc<FileStore>, main: FileName, key: &[u8]) -> Option<(Arc<[u8]>, u64)> {
     let loaded = load(file_store, main, 0).ok()?;
     (loaded.header.kind == ContentKind::Marker && *loaded.key == *key)

@@ -1,4 +1,4 @@
-//! Periodic maintenance of a folder: recovery, files removed from outside, inactive pages, the snapshot.
+//! Periodic maintenance of a folder: recovery, purges, removed files, limits, inactive pages, snapshots.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,50 +18,50 @@ use crate::recover::{Recovery, StartNumbers};
 use crate::sequence;
 use crate::snapshot::{self, Snapshot};
 
-/// Interval of checks of the folder without other work.
+/// Interval of maintenance rounds without other work, within which removed files are noticed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Interval while files are checked against purges.
+/// Interval of rounds while purges or the backlog have work left.
 const BUSY: Duration = Duration::from_millis(10);
-/// Interval of checks of the limits and other slow changes.
+/// Interval of checks of the limits and of other slow changes.
 const SLOW: Duration = Duration::from_secs(1);
-/// Interval of writes of the catalogue.
+/// Interval of snapshots of the file index.
 const SNAPSHOT: Duration = Duration::from_mins(5);
-/// Number of files checked in one step if folders cannot be watched.
+/// Number of files whose existence is checked per round if folders cannot be watched.
 const FILES_PER_STEP: u32 = 1000;
-/// Number of files removed in one step after the limits were reduced.
+/// Maximum number of files deleted per round after the limits were reduced.
 const REMOVALS_PER_STEP: u64 = 1000;
 
-/// Progress of each round.
+/// Progress of the tasks that take several rounds.
 #[derive(Debug, Default)]
 struct Rounds {
-    /// Next slot of the sweep for inactive pages, and the time of its next step.
+    /// Next slot of the search for inactive pages, and the time of its next step.
     sweep: u32,
     sweep_at: Option<Instant>,
-    /// Next slot of the round that checks whether files exist, while it is in progress.
+    /// Next slot of the check whether all files exist; `None` if no such check is in progress.
     presence: Option<u32>,
     slow_at: Option<Instant>,
     snapshot_at: Option<Instant>,
 }
 
-/// Maintenance of a folder.
+/// Periodic maintenance of a zone's folder.
 pub(crate) struct FolderMaintenance {
     file_store: Arc<FileStore>,
     folder: Arc<FolderHandle>,
     purges: Arc<Purges>,
     pub(crate) recovery: Recovery,
-    /// `None` while the folder cannot be written.
+    /// Sequence numbers of this start; `None` until the folder could be written.
     start: Mutex<Option<StartNumbers>>,
     rounds: Mutex<Rounds>,
 }
 
-/// Returns the number of slots per step of the sweep, so that it completes eight rounds within `inactive`. More rounds
-/// would cost a zone of a million files one twentieth of a core without benefit.
+/// Returns the number of slots per step of the search for inactive pages, so that the search passes all slots eight
+/// times per `inactive_ms`. More passes would cost a zone of a million files 5% of a core without benefit.
 fn sweep_step_len(slots: u32, inactive_ms: u64, pause: Duration) -> u32 {
     let stretches = inactive_ms / 8 / (pause.as_millis() as u64).max(1);
     (u64::from(slots) / stretches.max(1)).clamp(64, 50_000) as u32
 }
 
-/// Returns whether a time has come, and sets the next time to `after` from now.
+/// Returns true if the time `at` has passed or is unset, and sets it to `after` from now.
 fn is_due(at: &mut Option<Instant>, after: Duration) -> bool {
     let now = Instant::now();
     if at.is_some_and(|at| now < at) {
@@ -83,12 +83,13 @@ impl FolderMaintenance {
         }
     }
 
-    /// Returns the first number of this start; `None` while the folder cannot be written.
+    /// Returns the first sequence number of this start; `None` until the folder could be written.
     pub(crate) fn epoch(&self) -> Option<u64> {
         self.start.lock().map(|start| start.epoch)
     }
 
-    /// Creates the folder and takes the sequence numbers of this start. Returns false if the folder cannot be written.
+    /// Creates the folder, activates its logged purges and takes the sequence numbers of this start. Returns true if
+    /// that succeeds now or has succeeded before.
     pub(crate) fn begin(&self) -> bool {
         let mut start = self.start.lock();
         if start.is_some() {
@@ -108,7 +109,7 @@ impl FolderMaintenance {
                     &sequence::path(&self.file_store.files.root),
                     error,
                 );
-                // Pages covered by soft purges have no files here.
+                // Without a folder, no files need to be marked for soft-purged pages, so their list is emptied.
                 self.file_store.memory.upgrade().inspect(|memory| _ = memory.take_softened());
                 false
             }
@@ -116,9 +117,9 @@ impl FolderMaintenance {
     }
 
     fn begin_epoch(&self, start: &mut Option<StartNumbers>) -> std::io::Result<()> {
-        // The folder is opened first, because a start that has taken its number must not begin again.
+        // The folder is opened first: this must not fail after the start has taken its number.
         let folder = self.folder.open()?;
-        // A later purge of another process takes this start into account.
+        // Under this lock, a later purge by another process takes the number of this start into account.
         let locked = purge_log::lock(&self.file_store.files.root)?;
         self.file_store.lease.store_seed(&self.file_store.files, &self.file_store.health)?;
         let (mut log, is_lost) = self.purges.open()?;
@@ -168,20 +169,19 @@ impl FolderMaintenance {
             let file_index = self.file_store.file_index.lock();
             file_index.complete && file_index.len() == 0
         };
-        // Removing all files also clears pages that have not been written to disk yet.
+        // If all files were removed, pages that have not been written to disk yet are dropped too.
         if emptied && let Some(memory) = self.file_store.memory.upgrade() {
             memory.forget_all();
         }
     }
 
-    /// Maintains a folder while another process has the lease: applies its purges, and drops pages whose files were
-    /// removed.
+    /// Maintenance while another process has the lease: applies purges, and drops pages whose files were removed.
     fn maintain_without_lease(&self) {
         self.purges.maintain_without_lease();
         self.notice_removals(&mut self.rounds.lock());
     }
 
-    /// Removes pages without a request within `inactive`. Returns the pause before the next step.
+    /// Removes files of pages without a request within `inactive`. Returns the time until the next step.
     fn sweep_inactive(&self, rounds: &mut Rounds) -> Duration {
         let pace = self.file_store.limits.read().manager;
         let sleep = Duration::from_millis(pace.sleep_ms);
@@ -225,13 +225,13 @@ impl FolderMaintenance {
                 }
             }
         }
-        // If more remains than one step permits, the next step follows after the configured pause.
+        // If this step reached its limits, the next step follows after the configured pause.
         let pause = if rounds.sweep < end || removed >= pace.files { sleep } else { pause };
         rounds.sweep_at = Some(Instant::now() + pause);
         pause
     }
 
-    /// Writes the catalogue at shutdown, after the current round. `settled` is set if all pending pages have been
+    /// Writes a snapshot at shutdown, after the current round. `settled` is true if all pending pages have been
     /// written.
     pub(crate) fn write_last_snapshot(&self, settled: bool) {
         drop(self.rounds.lock());
@@ -239,8 +239,8 @@ impl FolderMaintenance {
         self.write_snapshot(epoch.unwrap_or(0));
     }
 
-    /// Writes the catalogue for the next start. `last_of` is the first number of this start at shutdown, else zero: the
-    /// last snapshot of a run is trusted completely.
+    /// Writes a snapshot of the file index, unless the recovery is incomplete. `last_of` is the first sequence number
+    /// of this start at shutdown, otherwise 0; the next start trusts only a snapshot written at shutdown.
     fn write_snapshot(&self, last_of: u64) {
         let (files, labels): (Vec<_>, _) = {
             let file_index = self.file_store.file_index.lock();
@@ -250,7 +250,7 @@ impl FolderMaintenance {
             let files = file_index.in_order().map(|(filed, standing)| (*filed, standing));
             (files.collect(), file_index.all_labels())
         };
-        // Hits in memory are not recorded here.
+        // Hits in memory are not recorded in the file index.
         let memory = self.file_store.memory.upgrade();
         let warm = |filed: &crate::file_index::IndexedFile| {
             let used = memory.as_ref().and_then(|memory| memory.last_used(filed.key_hash()));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::clock_reference::ClockReference;
 
-/// Pace of background work: steps of a number of files, none longer than the threshold, with pauses between them.
+/// Pace of background work: steps of limited size and duration, with pauses between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkPace {
-    /// Number of files per step.
+    /// Maximum number of files per step.
     pub files: u64,
     /// Pause between two steps, in milliseconds.
     pub sleep_ms: u64,
@@ -17,18 +17,19 @@ pub struct WorkPace {
     pub threshold_ms: u64,
 }
 
-/// Limits, which may change while the tier is open.
+/// Limits of a disk tier, which may be changed while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskLimits {
     /// Maximum number of bytes for files, accounted in blocks of 4 KB (`max_size=`).
     pub max_bytes: u64,
     /// Minimum number of free bytes in the file system (`min_free=`).
     pub min_free_bytes: u64,
-    /// Maximum number of files (`keys_zone=`), at 128 bytes each. Every four labels beyond two count as one more file.
+    /// Maximum number of files (`keys_zone=`, 128 bytes each). Every four labels beyond two of a file count as one more
+    /// file.
     pub max_files: usize,
-    /// Pace of the search for files at the start (`loader_*=`).
+    /// Pace of the recovery, which searches for files after a start (`loader_*=`).
     pub loader: WorkPace,
-    /// Pace of the removal of inactive files (`manager_*=`).
+    /// Pace of the removal of inactive pages (`manager_*=`).
     pub manager: WorkPace,
 }
 
@@ -44,60 +45,62 @@ impl Default for DiskLimits {
     }
 }
 
-/// Event for administrators, reported once for each change, not for each file.
+/// Event to log for administrators. Reported once per change of state, not per file.
 #[derive(Debug)]
 pub enum DiskEvent {
-    /// Reading or writing fails from now on. Pages come from memory and origin meanwhile.
+    /// Reading or writing fails from now on. Pages are served from memory and from the origin meanwhile.
     Failed {
         /// Failed operation, such as `rename()`.
         what: &'static str,
-        /// File or folder.
+        /// Affected file or folder.
         path: PathBuf,
         /// Cause of the failure.
         error: std::io::Error,
     },
     /// Reading and writing work again.
     Works,
-    /// A file was quarantined because it is damaged, truncated, or of another program or version. The first and each
-    /// thousandth are reported.
+    /// A file was quarantined because it is damaged, truncated, or of another program or version. Reported for the
+    /// first and every thousandth file.
     Quarantined {
         /// Path of the file.
         path: PathBuf,
-        /// Set if the file is retained. A long file, or a file without room in the quarantine, is removed.
+        /// True if the file is retained in quarantine; false if it was deleted, because it is too long or cannot be
+        /// moved.
         is_kept: bool,
         /// Reason why the file is invalid.
         why: crate::FormatError,
-        /// Number of such files.
+        /// Number of such files since the zone was opened.
         count: u64,
     },
-    /// The log of purges is damaged. The purges that could be read are in force, and a copy is stored in the folder.
+    /// The purge log is damaged. The purges that could be read are active, and a copy of the log is stored in the
+    /// folder.
     PurgesDamaged {
         /// Path of the log.
         path: PathBuf,
-        /// Set if completed purges may have been lost, so that everything was purged.
+        /// Set if completed purges may have been lost, so that all pages were purged.
         all: bool,
     },
-    /// The folder was removed from outside, with all pages in it.
+    /// The folder was removed by another program, and with it all pages.
     Removed {
         /// Path of the folder.
         path: PathBuf,
-        /// Set if the folder could be created again. Until then the event is repeated periodically.
+        /// Set if the folder was created again. Otherwise the event is repeated periodically until that succeeds.
         is_made: bool,
-        /// Set for the first report of the removal.
+        /// Set in the first report of this removal.
         is_news: bool,
     },
-    /// The recovery is complete: all files are known.
+    /// The recovery is complete: all files of the folder are known.
     Recovered {
         /// Number of files.
         files: usize,
-        /// Bytes that they occupy.
+        /// Disk space that the files occupy, in bytes.
         bytes: u64,
         /// Duration of the recovery, in milliseconds.
         took_ms: u64,
     },
 }
 
-/// Function that returns the milliseconds of a clock that never jumps.
+/// Function that returns the current time in milliseconds, of a clock that never jumps.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Function that returns the reference points of a [`Clock`].
 pub type ClockReferenceFn = Arc<dyn Fn() -> ClockReference + Send + Sync>;
@@ -107,17 +110,18 @@ pub type DiskEventHandler = Arc<dyn Fn(&DiskEvent) + Send + Sync>;
 /// Options of a disk tier.
 #[derive(Clone)]
 pub struct DiskOptions {
-    /// Path of its folder.
+    /// Path of the zone's folder.
     pub path: PathBuf,
-    /// Digits of the folders below it, at most three levels of one or two digits (`levels=`).
+    /// Number of digits in the names of each level of subfolders: at most three levels of one or two digits
+    /// (`levels=`).
     pub levels: Vec<u8>,
     /// Limits, which may change later.
     pub limits: DiskLimits,
     /// Clock for the times of pages, and for background work.
     pub clock: Clock,
-    /// Reference points of the clock, which are written to files with the times.
+    /// Returns the reference points of `clock`, which are stored in files together with times.
     pub reference: ClockReferenceFn,
-    /// Receiver of events.
+    /// Function that receives events.
     pub report: DiskEventHandler,
 }
 
@@ -131,31 +135,30 @@ impl fmt::Debug for DiskOptions {
     }
 }
 
-/// Snapshot of a disk tier's statistics. Counters start when it was opened unless stated otherwise.
+/// Statistics of a disk tier. Counters start when the tier was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskStats {
-    /// Number of known files.
+    /// Number of files in the index.
     pub files: usize,
-    /// Bytes accounted, in blocks of 4 KB, for files and for writes in progress.
+    /// Disk space of files and of writes in progress, in bytes (multiples of 4 KB).
     pub bytes: u64,
-    /// Set once all files are known.
+    /// Set once the recovery has found all files.
     pub recovered: bool,
     /// Number of pages read.
     pub reads: u64,
     /// Number of pages written.
     pub writes: u64,
-    /// Number of pages not written because too many were pending, memory dropped them before they could be written, no
-    /// space was left, or writing failed.
+    /// Number of pages not written because too many were pending, they were evicted from memory before, no space was
+    /// left, or writing failed.
     pub dropped: u64,
     /// Number of files removed to free space.
     pub evictions: u64,
-    /// Number of files removed because they were inactive.
+    /// Number of files removed because their pages had no request within `inactive`.
     pub expired: u64,
-    /// Number of files removed from outside.
+    /// Number of files that other programs removed.
     pub vanished: u64,
-    /// Number of files quarantined, or removed if they could not be retained, because they were damaged, truncated,
-    /// foreign or of another version.
+    /// Number of invalid files (damaged, truncated, foreign or of another version) that were quarantined or deleted.
     pub quarantined: u64,
-    /// Number of failures of the system to read a file.
+    /// Number of system errors while reading files.
     pub unreadable: u64,
 }

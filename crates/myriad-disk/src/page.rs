@@ -8,16 +8,16 @@ use bytes::Bytes;
 
 use crate::StoredBody;
 
-/// Identity of a page: its key, its variant, and its fetch.
+/// Identity of a page: key, variant and fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct PageId<'a> {
     /// Bytes of the key.
     pub key: &'a [u8],
     /// XXH3-128 of the key under the folder's seed.
     pub hash: u128,
-    /// Variant of the key; `None` if the key has no variants.
+    /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<&'a Selection>,
-    /// Sequence number at the start of its fetch.
+    /// Sequence number at the start of the page's fetch.
     pub generation: u64,
 }
 
@@ -27,20 +27,20 @@ impl<'a> PageId<'a> {
     }
 }
 
-/// Parts of a page to write in addition to its body.
+/// Parts of a page to write, except its body.
 #[derive(Clone, Copy, Debug)]
 pub struct PageParts<'a> {
-    /// Time of completion, in milliseconds.
+    /// Time at which the page was complete, in milliseconds.
     pub stored_at: u64,
-    /// Time until which it is fresh, in milliseconds.
+    /// Time until which the page is fresh, in milliseconds; 0 if it is stale.
     pub fresh_until: u64,
-    /// Time of its last use, in seconds since the epoch.
+    /// Time of the page's last use, in seconds since the epoch.
     pub used_s: u32,
-    /// Labels by which purges find it.
+    /// Labels by which purges find the page.
     pub labels: &'a [u64],
     /// Caller's metadata.
     pub meta: &'a [u8],
-    /// Alternative encodings, written by [`crate::write_encoding`].
+    /// Alternative encodings, each appended by [`crate::write_encoding`].
     pub encodings: &'a [u8],
 }
 
@@ -49,7 +49,7 @@ pub struct PageParts<'a> {
 pub enum PageBody {
     /// Complete body.
     Whole(Bytes),
-    /// Long body, which remains in its file and is read in pieces.
+    /// Long body, which is read from its file in pieces.
     Stored(Arc<StoredBody>),
 }
 
@@ -58,15 +58,15 @@ pub enum PageBody {
 pub struct ReadPage {
     /// Caller's metadata.
     pub meta: Box<[u8]>,
-    /// Variant of the key; `None` if the key has no variants.
+    /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<Selection>,
-    /// Sequence number at the start of its fetch.
+    /// Sequence number at the start of the page's fetch.
     pub generation: u64,
-    /// Time of completion, in milliseconds of the clock of this tier; never in the future.
+    /// Time at which the page was complete, in milliseconds of this tier's clock; never in the future.
     pub stored_at: u64,
-    /// Time until which it is fresh, in milliseconds of that clock; 0 after a soft purge.
+    /// Time until which the page is fresh, in milliseconds of this tier's clock; 0 after a soft purge.
     pub fresh_until: u64,
-    /// Milliseconds to add to times in the metadata, which are based on the clock of the process that wrote the file.
+    /// Milliseconds to add to times in the metadata, which are of the clock of the process that wrote the file.
     pub shift_ms: i64,
     /// Alternative encodings: index, metadata, bytes.
     pub encodings: Vec<(u8, Box<[u8]>, Bytes)>,
@@ -74,22 +74,22 @@ pub struct ReadPage {
     pub body: PageBody,
 }
 
-/// Description of a page in a file, without the bodies.
+/// Description of the page in a file, without body and bytes of encodings.
 #[derive(Debug)]
 pub struct PageHead {
     /// Key.
     pub key: Box<[u8]>,
     /// Caller's metadata.
     pub meta: Box<[u8]>,
-    /// Variant of the key; `None` if the key has no variants.
+    /// Variant of the page; `None` if the key has no variants.
     pub selection: Option<Selection>,
-    /// Sequence number at the start of its fetch.
+    /// Sequence number at the start of the page's fetch.
     pub generation: u64,
-    /// Time of completion, in milliseconds of the clock of this tier; never in the future.
+    /// Time at which the page was complete, in milliseconds of this tier's clock; never in the future.
     pub stored_at: u64,
-    /// Time until which it is fresh, in milliseconds of that clock; 0 after a soft purge.
+    /// Time until which the page is fresh, in milliseconds of this tier's clock; 0 after a soft purge.
     pub fresh_until: u64,
-    /// Milliseconds to add to times in the metadata, which are based on the clock of the process that wrote the file.
+    /// Milliseconds to add to times in the metadata, which are of the clock of the process that wrote the file.
     pub shift_ms: i64,
     /// Length of the body, in bytes.
     pub body_len: u64,

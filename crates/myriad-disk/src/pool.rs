@@ -1,4 +1,4 @@
-//! Disk threads: work that may block on a disk does not run on a worker's thread.
+//! Disk threads, so that disk operations do not block the workers' threads.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,29 +9,28 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// Maximum number of queued look-ups. A further look-up is a miss.
+/// Maximum number of queued reads. A look-up beyond it is a miss.
 const READS: usize = 4096;
-/// Maximum number of queued writes. A further write is deferred.
+/// Maximum number of queued writes. Pages beyond it are written later if possible.
 const WRITES: usize = 4096;
-/// Maximum number of bytes of pages that wait to be written.
+/// Maximum number of bytes of pages that are queued to be written.
 const WRITE_BYTES: usize = 64 << 20;
-/// Maximum pause of the keeper, within which a file removed from outside is noticed.
+/// Maximum pause between maintenance rounds, within which a file removed by another program is noticed.
 const KEEPER_PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) type DiskJob = Box<dyn FnOnce() + Send>;
 
-/// Folder that the keeper maintains periodically.
+/// Folder that the maintenance thread visits periodically.
 pub(crate) trait Maintain: Send + Sync {
     /// Does a bounded part of the pending work, and returns the pause before the next call.
     fn maintain(self: Arc<Self>) -> Duration;
 }
 
-/// Threads and queues of all disk tiers of a process. Cloning returns another handle.
+/// Threads and queues for all disk tiers of a process. Clones are handles of the same pool.
 #[derive(Clone)]
 pub struct DiskPool {
     shared: Arc<Shared>,
-    /// The threads reference the queues, but not this field: they stop with the last handle, when no more work can be
-    /// queued.
+    /// Stops the threads when the last handle is dropped. The threads themselves hold only `shared`.
     _ending: Arc<PoolShutdownGuard>,
 }
 
@@ -48,38 +47,38 @@ impl Drop for PoolShutdownGuard {
 struct Shared {
     queues: Mutex<Queues>,
     work: Condvar,
-    /// Wakes only the keeper, so that it never consumes the wake-up of a thread with work.
+    /// Wakes only the maintenance thread, so that it never consumes a wake-up meant for a thread with work.
     maintenance_wake: Condvar,
     idle: Condvar,
     maintained: Mutex<Vec<Weak<dyn Maintain>>>,
-    /// Set if the pool has threads; otherwise a test runs the jobs.
+    /// False in a pool without threads, whose jobs a test runs.
     threaded: bool,
 }
 
 #[derive(Default)]
 struct Queues {
-    /// Few short jobs whose callers wait for them.
+    /// Short jobs, run before all others.
     urgent: VecDeque<DiskJob>,
     reads: VecDeque<DiskJob>,
     writes: VecDeque<(usize, DiskJob)>,
     write_bytes: usize,
-    /// Reduction of [`WRITE_BYTES`] under memory pressure.
+    /// Number of bytes by which [`WRITE_BYTES`] is reduced, under memory pressure.
     write_bytes_reduction: usize,
-    /// Number of requests to the threads to collect memory freed by other threads.
+    /// Number of calls of [`DiskPool::collect_freed_memory`].
     memory_collections: u64,
     running: usize,
-    /// Set if the keeper must run now.
+    /// Set if the maintenance thread must run now.
     wake_requested: bool,
     stopped: bool,
 }
 
-/// Error for a full queue.
+/// Error: the queue is full, and the job was dropped.
 #[derive(Debug)]
 pub(crate) struct DiskQueueFull;
 
 impl DiskPool {
-    /// Starts `threads` threads for reading and writing (the first prefers to write, the others to read), and the
-    /// keeper thread for the folders.
+    /// Starts `threads` threads for reading and writing (at least one; the first prefers to write, the others to read),
+    /// and the maintenance thread.
     pub fn start(threads: usize) -> io::Result<Self> {
         let pool = Self::new(true);
         let spawn = |name: String, work: Box<dyn FnOnce(&Shared) + Send>| -> io::Result<JoinHandle<()>> {
@@ -93,7 +92,7 @@ impl DiskPool {
         Ok(pool)
     }
 
-    /// Creates a pool without threads, for tests that order its work themselves by [`Self::run_one`] and
+    /// Creates a pool without threads, for tests that run its work themselves with [`Self::run_one`] and
     /// [`Self::maintain`].
     pub fn without_threads() -> Self {
         Self::new(false)
@@ -112,7 +111,7 @@ impl DiskPool {
         Self { _ending: Arc::new(PoolShutdownGuard(Arc::clone(&shared))), shared }
     }
 
-    /// Runs the next job of a queue. Returns false if all queues are empty.
+    /// Runs the next queued job on this thread. Returns false if all queues are empty.
     pub fn run_one(&self, writes_first: bool) -> bool {
         let Some(job) = self.shared.queues.lock().next(writes_first) else { return false };
         job();
@@ -120,37 +119,39 @@ impl DiskPool {
         true
     }
 
-    /// Drops queued jobs, like the exit of a process: the jobs reference the zone that references this pool.
+    /// Drops all queued jobs, like the exit of a process. Needed because the jobs reference the zone, and the zone this
+    /// pool.
     #[cfg(any(test, feature = "testing"))]
     pub fn stop(&self) {
         let queues = std::mem::take(&mut *self.shared.queues.lock());
         drop(queues);
     }
 
-    /// Runs the maintenance of every folder once.
+    /// Runs the maintenance of every folder once, on this thread.
     pub fn maintain(&self) {
         self.shared.maintain();
     }
 
-    /// Returns the number of bytes of pages that wait to be written. A page that has left its zone meanwhile is only in
-    /// this queue.
+    /// Returns the number of bytes of pages that are queued to be written. Pages removed from their zone meanwhile are
+    /// included.
     pub fn write_bytes(&self) -> usize {
         self.shared.queues.lock().write_bytes
     }
 
-    /// Limits these bytes, to at most 64 MB. Writes beyond the limit are deferred: a page is written later if it is
-    /// still in memory then.
+    /// Limits the bytes of queued pages to `bytes`, at most 64 MB. Pages beyond the limit are written later, if they
+    /// are still in memory then.
     pub fn limit_write_bytes(&self, bytes: usize) {
         self.shared.queues.lock().write_bytes_reduction = WRITE_BYTES.saturating_sub(bytes);
     }
 
-    /// Makes the threads collect the memory freed by other threads ([`myriad_base::memory::take_in`]).
+    /// Makes each disk thread collect memory that other threads have freed
+    /// ([`myriad_base::memory::collect_freed_blocks`]).
     pub fn collect_freed_memory(&self) {
         self.shared.queues.lock().memory_collections += 1;
         self.shared.work.notify_all();
     }
 
-    /// Waits up to `patience` until no job is queued or running. Returns whether this was reached.
+    /// Waits up to `patience` until no job is queued or running. Returns false if the time was not sufficient.
     pub fn wait_until_idle(&self, patience: Duration) -> bool {
         if !self.shared.threaded {
             while self.run_one(true) {}
@@ -166,24 +167,24 @@ impl DiskPool {
         true
     }
 
-    /// Registers a folder with the keeper, for the lifetime of the folder.
+    /// Registers a folder with the maintenance thread, until the folder is dropped.
     pub(crate) fn register(&self, tended: Weak<dyn Maintain>) {
         self.shared.maintained.lock().push(tended);
         self.wake_maintenance();
     }
 
-    /// Wakes the keeper.
+    /// Makes the maintenance thread visit all folders now.
     pub(crate) fn wake_maintenance(&self) {
         self.shared.queues.lock().wake_requested = true;
         self.shared.maintenance_wake.notify_all();
     }
 
-    /// Returns whether a thread maintains the folders.
+    /// Returns true if the pool has threads, so that waiting for maintenance makes sense.
     pub(crate) fn has_maintenance_thread(&self) -> bool {
         self.shared.threaded
     }
 
-    /// Queues a look-up.
+    /// Queues a job that reads, for which a client waits.
     pub(crate) fn read(&self, job: DiskJob) -> Result<(), DiskQueueFull> {
         let mut queues = self.shared.queues.lock();
         if queues.reads.len() >= READS {
@@ -195,14 +196,14 @@ impl DiskPool {
         Ok(())
     }
 
-    /// Queues a job with priority over all others. The caller limits the number of such jobs.
+    /// Queues a job that runs before all others. The caller must limit the number of such jobs.
     pub(crate) fn urgent(&self, job: DiskJob) {
         self.shared.queues.lock().urgent.push_back(job);
         self.shared.work.notify_one();
     }
 
-    /// Returns how many more small writes may be queued: up to half of the maximum, so that new pages need not wait for
-    /// late pages.
+    /// Returns the number of writes of the backlog that may be queued now: at most half of the queue, so that new pages
+    /// need not wait for them; 0 if more than half of the permitted bytes are queued.
     pub(crate) fn free_write_slots(&self) -> usize {
         let queues = self.shared.queues.lock();
         if queues.write_bytes > queues.max_write_bytes() / 2 {
@@ -212,10 +213,11 @@ impl DiskPool {
         }
     }
 
-    /// Queues a write that occupies `bytes` of memory until it is done.
+    /// Queues a write that occupies `bytes` of memory until it is done. Fails if the number or the bytes of queued
+    /// writes would exceed their maximum.
     pub(crate) fn write(&self, bytes: usize, job: DiskJob) -> Result<(), DiskQueueFull> {
         let mut queues = self.shared.queues.lock();
-        // A single page may always be queued, regardless of its length.
+        // If no page is queued, the reduced limit does not apply, so that a page of any usual length can be written.
         let most = if queues.write_bytes == 0 { WRITE_BYTES } else { queues.max_write_bytes() };
         if queues.writes.len() >= WRITES || queues.write_bytes + bytes > most {
             return Err(DiskQueueFull);

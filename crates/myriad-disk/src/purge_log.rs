@@ -1,14 +1,13 @@
-//! Log of a zone's purges on disk, in the folder of its files.
+//! Purge log of a zone, in the folder of its files.
 //!
-//! Records are written into zeros at its end, so that syncing them changes no metadata of the file system: one
-//! `fdatasync` for all concurrent purges. When the zeros are used up, or most of the log is obsolete, the log is
-//! rewritten.
+//! Records are written into zeros at its end, so that syncing them changes no metadata of the file system. One
+//! `fdatasync` serves all concurrent purges. When the zeros are used up, the log is rewritten with the current purges.
 //!
-//! During an upgrade two processes write to one log. A process that writes holds a lock, and first reads the records
-//! that the other process has added. The older process gives its purges the last number of the newer process's start,
-//! because they cover the pages that the newer process fetched. This number therefore does not distinguish purges:
-//! records added by another process are new, whatever their number is. Only after a rewrite of the log, known purges
-//! are skipped; a purge that cannot be distinguished from a known purge is applied once more.
+//! During an upgrade two processes write to one log. A process locks the log to write, and first reads the records that
+//! the other process has added. The older process gives its purges the last number of the newer process's start,
+//! because they cover pages that the newer process fetched. Many purges therefore have this number, so records added by
+//! another process count as new regardless of their numbers. Only after the other process has rewritten the log, known
+//! purges are skipped; a purge that cannot be distinguished from a known one is applied again.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -22,49 +21,51 @@ use crate::sequence;
 
 /// Minimum length of a log including zeros, in bytes.
 const MIN_LEN: usize = 64 << 10;
-/// Maximum length of a log, in bytes. A longer log was not written by this program.
+/// Maximum length of a log that is read, in bytes. A longer log was not written by this program.
 const MAX_LEN: u64 = 1 << 30;
 
-/// Returns the path of the log. `rm -rf cache/*` does not match it.
+/// Returns the path of the log, hidden so that `rm -rf cache/*` does not match it.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".purges")
 }
 
-/// Defects of the log found at start.
+/// Damage of the log found at start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogDefects {
-    /// Some of it could not be read; a copy is stored.
+    /// Set if part of the log could not be read. A copy of the log is stored.
     pub(crate) is_damaged: bool,
-    /// Completed purges may have been lost.
+    /// Set if completed purges may have been lost.
     pub(crate) is_lost: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct PurgeLog {
     root: PathBuf,
-    /// `None` if the next purge rewrites the log.
+    /// Open log; `None` if the next purge must rewrite the log.
     file: Option<File>,
-    /// Set if the book has purges that are not on disk.
+    /// Set if `book` may contain purges that are not on disk, so that the log must be rewritten.
     has_unwritten: bool,
-    /// Offset of the next record.
+    /// Offset of the next record in the file.
     at: u64,
-    /// Length in bytes, including zeros.
+    /// Length of the file in bytes, including zeros.
     len: u64,
+    /// Purges of this process that must survive a restart.
     pub(crate) book: PurgeSet,
-    /// First number of this start; zero until it is known.
+    /// First sequence number of this start; 0 until it is known.
     pub(crate) epoch: u64,
-    /// Purges of another process that are not in force in this process yet, and those that are being put in force.
+    /// Purges of another process that [`Self::take_news`] has not returned yet (`news`), and those returned but not
+    /// passed to [`Self::adopt`] yet (`adopted`).
     news: PurgeSet,
     adopted: PurgeSet,
-    /// Keys and labels purged by another process, under its numbers, while they are in the log. They are not new after
-    /// a rewrite.
+    /// Keys and labels purged by another process, with the numbers in the log, as long as the log contains them. They
+    /// distinguish new purges from known ones after a rewrite.
     received: PurgeSet,
 }
 
-/// Lock on the log: no other process writes the log while this lives.
+/// Lock of the log: no other process writes the log until this is dropped.
 pub(crate) struct LogLock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
-/// Waits until no other process writes the log of a folder.
+/// Waits until no other process writes the log of a folder, and locks it.
 pub(crate) fn lock(root: &Path) -> io::Result<LogLock> {
     let mut open = File::options();
     let file = open.write(true).create(true).truncate(false).mode(0o600).open(root.join(".purges.lock"))?;
@@ -73,7 +74,8 @@ pub(crate) fn lock(root: &Path) -> io::Result<LogLock> {
 }
 
 impl PurgeLog {
-    /// Reads the log of former runs. Must be called under the lock.
+    /// Reads the log of former runs; an empty log if there is none. Stores a copy of a damaged log. The caller must
+    /// hold [`lock`].
     pub(crate) fn open(root: &Path) -> io::Result<(Self, LogDefects)> {
         let mut found = LogDefects::default();
         let mut log = Self {
@@ -106,9 +108,10 @@ impl PurgeLog {
         Ok((log, found))
     }
 
-    /// Adds purges, which are durable on success. After a failure they remain in the book for the next attempt.
+    /// Adds purges, which are durable on success. After a failure they remain in `book`, and are written with the next
+    /// attempt.
     pub(crate) fn append(&mut self, records: &[PurgeRecord]) -> io::Result<()> {
-        // Starts take the lock as well, so none can intervene.
+        // Starting processes take the lock as well, so the number of the newest start cannot change meanwhile.
         let locked = lock(&self.root);
         let number = self.newer_start().map(|first| first + sequence::EPOCH - 1);
         let records: Vec<PurgeRecord> = records
@@ -133,7 +136,7 @@ impl PurgeLog {
             return self.write_whole();
         };
         if let Err(error) = file.write_all_at(&bytes, self.at).and_then(|()| file.sync_data()) {
-            // Some of it may be on the disk.
+            // Part of the records may be on disk.
             (self.file, self.has_unwritten) = (None, true);
             return Err(error);
         }
@@ -141,12 +144,12 @@ impl PurgeLog {
         Ok(())
     }
 
-    /// Returns the first number of a later start, whose process uses the folder too.
+    /// Returns the first sequence number of a later start, if another process has started on this folder since.
     pub(crate) fn newer_start(&self) -> Option<u64> {
         sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
     }
 
-    /// Returns whether another process has added to the log, or has changed it in another way.
+    /// Returns true if another process has added records, or has rewritten or removed the log.
     fn has_news(&self) -> bool {
         let Some(file) = &self.file else { return path(&self.root).exists() };
         // A record begins with its length, which is never zero.
@@ -156,7 +159,7 @@ impl PurgeLog {
             || has_room && (file.read_exact_at(&mut next, self.at).is_err() || next != [0; 4])
     }
 
-    /// Returns the purges of another process since the last call. They remain in the log until [`Self::adopt`].
+    /// Reads the log and returns the purges that another process has added, until [`Self::adopt`] confirms them.
     pub(crate) fn take_news(&mut self) -> io::Result<PurgeSet> {
         // Checked without the lock first, because this is called many times a second.
         if self.has_news() {
@@ -167,15 +170,16 @@ impl PurgeLog {
         Ok(self.adopted.clone())
     }
 
-    /// Records that the new purges are in force in this process, under these numbers.
+    /// Records that the purges returned by [`Self::take_news`] are active in this process, with the numbers in
+    /// `numbered`.
     pub(crate) fn adopt(&mut self, numbered: &PurgeSet) {
         let adopted = std::mem::take(&mut self.adopted);
-        // A newer process needs the numbers that were made for it.
+        // A newer process needs the numbers that were given for it.
         self.book.merge(if self.newer_start().is_some() { &adopted } else { numbered });
     }
 
-    /// Reads the records of another process. Must be called under the lock. After a failure, the next attempt rewrites
-    /// the log.
+    /// Reads the records that another process has added. The caller must hold [`lock`]. After a failure, the next
+    /// attempt rewrites the log.
     fn catch_up(&mut self) -> io::Result<()> {
         if !self.has_news() {
             return Ok(());
@@ -189,7 +193,7 @@ impl PurgeLog {
         Ok(())
     }
 
-    /// Returns the purges that another process has added.
+    /// Returns the purges that another process has added, and updates the position in the log.
     fn read_news(&mut self) -> io::Result<PurgeSet> {
         let mut news = PurgeSet::default();
         if let Some(file) = self.file.as_ref().filter(|file| self.is_there(file)) {
@@ -221,19 +225,19 @@ impl PurgeLog {
         Ok(news)
     }
 
-    /// Returns whether the book has purges that are not on disk.
+    /// Returns true if purges could not be written yet.
     pub(crate) fn has_unwritten(&self) -> bool {
         self.has_unwritten
     }
 
-    /// Returns whether the path still refers to the open log: the folder may have been removed.
+    /// Returns true if the path of the log still refers to the open file. False if the folder was removed or the log
+    /// rewritten.
     fn is_there(&self, file: &File) -> bool {
         let same = |known: fs::Metadata| file.metadata().is_ok_and(|own| own.ino() == known.ino());
         fs::symlink_metadata(path(&self.root)).is_ok_and(same)
     }
 
-    /// Rewrites the log: writes all purges of the book, and those of other processes, to a new file that replaces the
-    /// old file.
+    /// Rewrites the log: writes the purges of this and of other processes to a new file, which replaces the log.
     pub(crate) fn rewrite(&mut self) -> io::Result<()> {
         let _locked = lock(&self.root)?;
         self.catch_up()?;
@@ -267,7 +271,7 @@ impl PurgeLog {
     }
 }
 
-/// Returns the bytes of the log; `None` if it does not exist.
+/// Returns the contents of the log; `None` if it does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -1,19 +1,19 @@
-//! Purges of files.
+//! Purges of a zone's files.
 //!
 //! ```text
 //!   requested: in force --> logged, counted in memory and on disk: complete
 //!     --> rules: every file checked --> files removed, or marked as stale --> synced: forgotten
 //! ```
 //!
-//! The files of a label or a key are found in the catalogue. The files covered by a rule are found by checking every
-//! file, a few at a time; reading a file before that checks its page as well. A purge is forgotten once no page that it
-//! covers can reappear, not even after a power loss.
+//! Files of a label or key are found in the file index. Files covered by a rule are found by checking every file, a few
+//! at a time; until then, reading a file checks its page. A purge is forgotten once no page that it covers can
+//! reappear, even after a power loss.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `exact` | search for the files of keys and labels |
-//! | `rules` | check of files against rules; marking of files as stale |
-//! | `forget`, `round` | removal of obsolete purges; its progress |
+//! | `exact` | purges of keys and labels |
+//! | `rules` | checks of all files against rules; marking of files as stale |
+//! | `forget`, `round` | removal of obsolete purges; progress of the periodic work |
 
 mod exact;
 mod forget;
@@ -43,36 +43,36 @@ use round::PurgeRound;
 /// Maximum number of keys in a record of the log.
 const MAX_KEYS_PER_RECORD: usize = 1024;
 
-/// Purge that waits to be logged.
+/// Purge that is waiting to be logged.
 struct PendingPurge {
     record: PurgeRecord,
     exact: Option<Arc<ExactPurge>>,
     end: ValueSender<Result<LoggedPurge, PurgeError>>,
 }
 
-/// Purges that wait to be logged, all with one `fdatasync`.
+/// Purges that are waiting to be logged, all with one `fdatasync`.
 #[derive(Default)]
 struct LogQueue {
     waiting: Vec<PendingPurge>,
-    /// Set if a writing job is queued or running.
+    /// Set if a logging job is queued or running.
     running: bool,
 }
 
-/// Purges of a folder.
+/// Purges of a zone's files.
 pub(crate) struct Purges {
     file_store: Arc<FileStore>,
     folder: Arc<FolderHandle>,
-    /// Signalled once the files of a small folder are known.
+    /// Signalled once all files of a small folder are known.
     pub(crate) first_stretch: FirstRecoveryStep,
-    /// `None` until the folder can be used.
+    /// Purge log; `None` until the folder can be used.
     log: Mutex<Option<PurgeLog>>,
     queue: Mutex<LogQueue>,
     round: Mutex<PurgeRound>,
-    /// All files were checked by the rules up to this number.
+    /// Number up to which rules have been checked against all files.
     checked_through: AtomicU64,
-    /// Purges up to this number are forgotten.
+    /// Number up to which purges have been forgotten.
     forgotten_through: AtomicU64,
-    /// Number of syncs that made all earlier writes durable.
+    /// Number of syncs of the file system before purges were forgotten.
     pub(crate) syncs: AtomicU64,
 }
 
@@ -91,12 +91,12 @@ impl Purges {
         }
     }
 
-    /// Returns the number up to which rules have checked all files.
+    /// Returns the number up to which rules have been checked against all files.
     pub(crate) fn checked_through(&self) -> u64 {
         self.checked_through.load(SeqCst)
     }
 
-    /// Returns the number up to which purges are forgotten.
+    /// Returns the number up to which purges have been forgotten.
     pub(crate) fn forgotten_through(&self) -> u64 {
         self.forgotten_through.load(SeqCst)
     }
@@ -113,8 +113,8 @@ impl Purges {
         self.log.try_lock().is_some()
     }
 
-    /// Reads the log of former runs, which must be in force before the first file is read. Also returns whether
-    /// completed purges may be lost.
+    /// Reads the log of former runs; its purges must be active before the first file is read. Also returns true if
+    /// completed purges may have been lost.
     pub(crate) fn open(&self) -> io::Result<(PurgeLog, bool)> {
         let (log, found) = PurgeLog::open(&self.file_store.files.root)?;
         if found.is_damaged {
@@ -126,7 +126,7 @@ impl Purges {
         Ok((log, found.is_lost))
     }
 
-    /// Puts the purges of the log in force, and adds those of this run to it.
+    /// Activates the purges of the log, and logs those that were made by this run before.
     pub(crate) fn begin(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
         let Some(memory) = self.file_store.memory.upgrade() else { return Ok(()) };
         let early = memory.begin_purges(&log.book, is_lost);
@@ -137,7 +137,8 @@ impl Purges {
         Ok(())
     }
 
-    /// Logs a purge that is already in force, and finds its files.
+    /// Queues an active purge for the log, after which its files are removed or marked. The future completes after
+    /// that.
     pub(crate) fn purge(
         self: &Arc<Self>,
         record: PurgeRecord,
@@ -156,7 +157,8 @@ impl Purges {
         PurgeFuture::waiting(ticket)
     }
 
-    /// Logs the waiting purges. Purges that arrive during a write share the next `fdatasync`.
+    /// Logs the waiting purges in batches, and applies them. Purges that arrive during a write share the next
+    /// `fdatasync`.
     fn log_waiting(&self) {
         loop {
             let batch = {
@@ -184,8 +186,8 @@ impl Purges {
         }
     }
 
-    /// Purges the keys of pages with outdated files, for the next start only, because this run is over. `late` are the
-    /// hashes of keys in the backlog.
+    /// Logs purges at shutdown, for the next start: of the keys of pages that were not written or removed in time, and
+    /// of the key hashes `late` from the backlog that have files.
     pub(crate) fn purge_outdated(&self, late: Vec<u128>) {
         let Some(memory) = self.file_store.memory.upgrade() else { return };
         let keys: Vec<u128> = {
@@ -202,7 +204,7 @@ impl Purges {
         };
         let records: Vec<PurgeRecord> = keys.chunks(MAX_KEYS_PER_RECORD).map(record).collect();
         if !records.is_empty() {
-            // A failure is reported by the callee.
+            // `log_records` has reported the failure.
             let _ = self.log_records(&records);
         }
     }
@@ -210,8 +212,8 @@ impl Purges {
     fn log_records(&self, records: &[PurgeRecord]) -> io::Result<()> {
         let mut logged = self.with_log(|log| log.append(records));
         if logged.is_err() && self.folder.is_removed() {
-            // Files of the removed folder cannot reappear, whether or not a log exists in the next folder. The log is
-            // not locked meanwhile, because the disk operation may be slow.
+            // Files of the removed folder cannot reappear, so the purge need not be in its log. The log is not locked
+            // meanwhile, because disk operations may be slow.
             self.folder.handle_removal();
             logged = if self.folder.is_removed() { Ok(()) } else { self.with_log(PurgeLog::rewrite) };
         }
@@ -226,7 +228,7 @@ impl Purges {
         logged
     }
 
-    /// Puts the purges of another process that uses the folder in force.
+    /// Activates purges that another process has logged, and applies them to the files.
     fn adopt(&self, memory: &Arc<dyn MemoryTier>) {
         let news = match self.log.lock().as_mut().map(PurgeLog::take_news) {
             None => return,
@@ -252,7 +254,7 @@ impl Purges {
         }
     }
 
-    /// Applies the purges of former runs to the files of a snapshot.
+    /// Applies the logged purges of former runs to the files of a snapshot.
     pub(crate) fn recall(&self) {
         let book = match &*self.log.lock() {
             Some(log) => log.book.clone(),
@@ -261,8 +263,8 @@ impl Purges {
         self.recall_book(&book);
     }
 
-    /// Applies purges while another process has the lease and removes files. Purged files count as removed here, so
-    /// that no purge has to be retained for them. Nothing may be written in their place meanwhile.
+    /// Maintenance of purges while another process has the lease. Covered files count as removed here and are not
+    /// deleted, so that this process need not retain a purge for them. Nothing may be written in their place meanwhile.
     pub(crate) fn maintain_without_lease(&self) {
         let Some(memory) = self.file_store.memory.upgrade() else { return };
         let mut round = self.round.lock();
@@ -274,7 +276,7 @@ impl Purges {
         self.settle_in_memory(&mut round, &*memory);
     }
 
-    /// Takes the numbers of a new start, after the process of a newer start is gone and its files are removed. Returns
+    /// Takes the sequence numbers of a new start, after the files of a newer process that is gone were deleted. Returns
     /// the first of these numbers, and the first number of the former start.
     pub(crate) fn renumber(&self) -> io::Result<(u64, Option<u64>)> {
         let mut log = self.log.lock();
@@ -288,7 +290,7 @@ impl Purges {
         Ok(numbers)
     }
 
-    /// Does a bounded part of the pending work for purges. Returns whether more remains.
+    /// Does a bounded part of the pending work for purges. Returns true if more remains.
     pub(crate) fn maintain(self: &Arc<Self>) -> bool {
         let Some(memory) = self.file_store.memory.upgrade() else { return false };
         let mut round = self.round.lock();
@@ -301,7 +303,7 @@ impl Purges {
         softened || asked
     }
 
-    /// Logs the purges that could not be logged before.
+    /// Rewrites the log if it lacks purges that could not be logged before.
     fn write_pending(&self) {
         let mut log = self.log.lock();
         let pending_log = log.as_mut().filter(|log| log.has_unwritten());

@@ -1,5 +1,5 @@
-//! Quarantine: damaged files of a zone, retained for analysis by administrators. Only a few are retained; the oldest
-//! are removed first.
+//! Quarantine: damaged files of a zone, moved to the folder `.damaged` for analysis by administrators. Only a few are
+//! retained; the oldest are deleted first.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -11,20 +11,22 @@ use parking_lot::Mutex;
 use crate::body_file::DamagedBody;
 use crate::files::{FolderLayout, create_folder};
 
-/// Maximum number of files.
+/// Maximum number of quarantined files.
 const MAX_FILES: usize = 100;
-/// Maximum number of bytes, or `max_size` divided by [`PART`] if that is less. They are not part of `max_size`.
+/// Maximum number of bytes of quarantined files, unless `max_size` divided by [`PART`] is less. They do not count
+/// towards `max_size`.
 const MAX_BYTES: u64 = 64 << 20;
 const PART: u64 = 16;
-/// Maximum number of files of former runs that are examined. Further files were not written by this program.
+/// Maximum number of existing files in the quarantine folder that are examined. Further files were not written by this
+/// program.
 const MAX_FORMER_FILES: usize = 1000;
 
-/// Retained files, and files found damaged that are checked again before they are quarantined.
+/// Quarantined files, and files to be checked again before they are quarantined.
 #[derive(Debug, Default)]
 pub(crate) struct Quarantine {
-    /// Retained files with their lengths, oldest first; `None` until those of former runs are known.
+    /// Quarantined files with their lengths in bytes, oldest first; `None` until the folder has been read.
     retained: Mutex<Option<VecDeque<(PathBuf, u64)>>>,
-    /// Bodies found damaged while they were read in pieces.
+    /// Bodies found damaged while they were read in pieces, to be checked again.
     suspected: Mutex<Vec<DamagedBody>>,
 }
 
@@ -37,8 +39,8 @@ impl Quarantine {
         std::mem::take(&mut *self.suspected.lock())
     }
 
-    /// Moves a file into quarantine; `None` if it cannot be retained or is too long. `max_bytes` is the limit for all
-    /// files of the zone.
+    /// Moves a file into quarantine, deleting the oldest quarantined files if necessary. Returns `None` if the file is
+    /// too long or cannot be moved. `max_bytes` is the zone's `max_size`.
     pub(crate) fn add(&self, files: &FolderLayout, path: &Path, max_bytes: u64) -> Option<()> {
         let most = MAX_BYTES.min(max_bytes / PART);
         let known = fs::symlink_metadata(path).ok().filter(|known| known.is_file() && known.len() <= most)?;
@@ -52,7 +54,7 @@ impl Quarantine {
             bytes -= freed;
         }
         let name = path.file_name()?.to_string_lossy();
-        // Files that had the same name at different times have different names here.
+        // Two files with the same name get different names in quarantine.
         let target = folder.join(format!("{name}-{:x}", files.next_number()));
         rename(path, &target, &folder).ok()?;
         retained.push_back((target, known.len()));
@@ -70,7 +72,7 @@ fn rename(path: &Path, target: &Path, folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the files retained by former runs with their lengths, oldest first.
+/// Returns the files in the quarantine folder with their lengths, oldest first.
 fn former_files(folder: &Path) -> VecDeque<(PathBuf, u64)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_FORMER_FILES);
     let known = entries.filter_map(|entry| {

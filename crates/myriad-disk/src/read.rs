@@ -1,4 +1,4 @@
-//! Reading of headers and other sections of files.
+//! Reading of the sections of page files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -10,17 +10,17 @@ use crate::faults::Operation;
 use crate::files::FolderLayout;
 use crate::format::{FormatError, HEADER, HeadSections, Header, read_labels};
 
-/// Maximum number of bytes around a body in a file written by this program.
+/// Maximum number of bytes around a body in a file that this program accepts.
 pub(super) const MAX_AROUND_BODY: u64 = 256 << 20;
 
-/// Reason why a file was not read.
+/// Reason why a file could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadFailure {
     /// The file does not exist.
     Missing,
-    /// The file is invalid.
+    /// The file is damaged, or of another program, version or seed.
     Invalid(FormatError),
-    /// The system reported an error.
+    /// A system error occurred.
     Failed(io::Error),
 }
 
@@ -34,14 +34,14 @@ impl From<io::Error> for ReadFailure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing,
-            // Truncated between the read of its length and the read of its bytes.
+            // The file was truncated after its length was read.
             ErrorKind::UnexpectedEof => Self::Invalid(FormatError::Length),
             _ => Self::Failed(error),
         }
     }
 }
 
-/// Opens a file without following a symbolic link in its place.
+/// Opens a file for reading. Fails if its path is a symbolic link.
 pub(crate) fn open(files: &FolderLayout, name: FileName) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
@@ -50,7 +50,7 @@ pub(crate) fn open(files: &FolderLayout, name: FileName) -> io::Result<File> {
     File::options().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
-/// Reads and checks a header.
+/// Reads and verifies the header of an open file. Returns the header and the length of the file in bytes.
 pub(crate) fn header(files: &FolderLayout, file: &File) -> Result<(Header, u64), ReadFailure> {
     let known = file.metadata()?;
     if !known.is_file() {
@@ -62,14 +62,15 @@ pub(crate) fn header(files: &FolderLayout, file: &File) -> Result<(Header, u64),
     Ok((Header::parse(&bytes, known.len(), files.version)?, known.len()))
 }
 
-/// Reads the hash of the variant and the labels that belong to a header.
+/// Reads and verifies the section of labels. Returns the hash of the variant and the labels.
 pub(crate) fn labels(file: &File, header: &Header) -> Result<(u64, Box<[u64]>), ReadFailure> {
     let mut bytes = vec![0; header.labels_len as usize];
     file.read_exact_at(&mut bytes, header.head_at())?;
     Ok(read_labels(&bytes)?)
 }
 
-/// Reads the sections of a file from the labels to the metadata, and passes them to `judge`.
+/// Reads and verifies the sections of a file from the labels to the metadata, and returns the result of `judge` on
+/// them.
 pub(crate) fn head<T>(
     files: &FolderLayout,
     name: FileName,

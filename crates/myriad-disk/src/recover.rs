@@ -1,4 +1,4 @@
-//! Search for the files of former processes, while pages are already served.
+//! Recovery after a start: search for the files of former processes, while pages are already served.
 
 use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
@@ -22,15 +22,15 @@ use crate::read::{self, ReadFailure};
 use crate::sequence::EPOCH;
 use crate::snapshot;
 
-/// Maximum number of pages loaded into memory without a request.
+/// Maximum number of pages that are loaded into memory without a request.
 const MAX_WARMED: usize = 4096;
 
-/// Sequence numbers of a start.
+/// Sequence numbers of a start of a process on a folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartNumbers {
     /// First number of this start.
     pub(crate) epoch: u64,
-    /// First number of the former start.
+    /// First sequence number of the former start; `None` if there was none.
     pub(crate) former: Option<u64>,
 }
 
@@ -40,19 +40,20 @@ struct RecoveryProgress {
     stage: RecoveryStage,
     /// Folders to read, with the depth of each.
     folders: Vec<(PathBuf, usize)>,
-    /// Files of the current folder.
+    /// Files of the current folder, still to be examined.
     files: VecDeque<PathBuf>,
-    /// Set if a snapshot provided the time of each file's last use.
+    /// Set if a snapshot provided the eviction order of the files.
     ordered: bool,
-    /// Pages to load, hottest first.
+    /// Frequently used pages to load into memory, in order.
     warm: VecDeque<(FileName, u128)>,
     began: Option<Instant>,
-    /// Number from which on files of fetches are removed, because another process that is gone wrote them.
+    /// Sequence number from which the files of fetches are deleted, because a process that is gone wrote them.
     void: Option<u64>,
 }
 
 impl RecoveryProgress {
-    /// Starts to walk the folder (again), and removes the files of newer processes: those with numbers from `from` on.
+    /// Starts to scan the folder (again), and to delete the files whose fetch has number `from` or a higher one: those
+    /// of newer processes that are gone.
     fn begin_voiding(&mut self, root: &Path, from: u64) {
         self.void = Some(from);
         self.files.clear();
@@ -71,7 +72,7 @@ enum RecoveryStage {
     Done,
 }
 
-/// Recovery of the files of a folder.
+/// Recovery of the file index from the snapshot and the files of a folder.
 pub(crate) struct Recovery {
     file_store: Arc<FileStore>,
     folder: Arc<FolderHandle>,
@@ -85,8 +86,8 @@ impl Recovery {
         Self { file_store: shelf, folder, purges, progress: Mutex::default() }
     }
 
-    /// Does a bounded part of the recovery. Returns the pause before the next part, or `None` at the end. `start` is
-    /// set to the numbers with which this process continues after it has removed the files of another process.
+    /// Does a bounded part of the recovery. Returns the pause before the next part, or `None` if the recovery is
+    /// complete. Writes new numbers to `start` after the files of a process that is gone have been deleted.
     pub(crate) fn step(&self, start: &Mutex<Option<StartNumbers>>) -> Option<Duration> {
         let mut progress = self.progress.lock();
         if let Some(from) = self.file_store.lease.take_void_from() {
@@ -101,7 +102,7 @@ impl Recovery {
                 self.recall(&mut progress, *start.lock());
                 progress.folders.push((self.file_store.files.root.clone(), 0));
                 progress.stage = RecoveryStage::Walk;
-                // The files of a small folder are known at once.
+                // All files of a small folder are found in the first step.
                 self.walk(&mut progress, pace, start);
             }
             RecoveryStage::Walk => self.walk(&mut progress, pace, start),
@@ -109,14 +110,14 @@ impl Recovery {
         Some(Duration::from_millis(if progress.stage == RecoveryStage::Done { 0 } else { pace.sleep_ms }))
     }
 
-    /// Runs a job as if a part of the recovery were in progress.
+    /// Runs `job` while the recovery is locked, as if a step were in progress.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn during(&self, job: impl FnOnce()) {
         let _progress = self.progress.lock();
         job();
     }
 
-    /// Removes temporary files of former starts, whose processes were killed or have released the lease.
+    /// Deletes temporary files of other starts. Their processes have exited or released the lease.
     fn clean_temporary(&self, start: Option<StartNumbers>) {
         let own = start.map(|start| start.epoch / EPOCH);
         for entry in fs::read_dir(self.file_store.files.temporary()).into_iter().flatten().flatten() {
@@ -181,7 +182,7 @@ impl Recovery {
                 return self.end(progress, start);
             }
         }
-        // The hottest pages are loaded between two steps.
+        // Frequently used pages are loaded between two steps.
         self.warm_up(progress);
     }
 
@@ -218,15 +219,15 @@ impl Recovery {
                 files.push((entry.ino(), entry.path()));
             }
         }
-        // In the order of their inodes, which is roughly the order on the disk.
+        // Sorted by inode, which is roughly the order on the disk.
         files.sort_unstable();
         progress.files.extend(files.into_iter().map(|(_, path)| path));
     }
 
-    /// Adds a file with a valid name to the catalogue, or quarantines it.
+    /// Adds a file with a valid name to the file index, or quarantines it if it is invalid.
     fn examine_file(&self, path: &Path, void: Option<u64>) {
         let name = path.file_name().and_then(|name| FileName::parse(name.as_bytes()));
-        // A file in the wrong folder cannot be found by its key.
+        // A file in the wrong folder cannot be found by its key, and is ignored.
         let Some(name) = name.filter(|name| self.file_store.files.path(*name) == path) else { return };
         if void.is_some_and(|from| self.remove_if_newer(name, from)) {
             return;
@@ -246,7 +247,7 @@ impl Recovery {
         match looked {
             Ok((header, variant, labels, len, used_s)) => {
                 let stripe = self.file_store.stripe(header.key_hash);
-                // The file may have been removed, or added to the catalogue, since it was opened.
+                // The file may have been removed, or added to the file index, since it was opened.
                 let still_there = fs::symlink_metadata(path).is_ok();
                 let mut file_index = self.file_store.file_index.lock();
                 if !still_there || file_index.mark_seen(name) || file_index.is_doomed(name) {
@@ -286,7 +287,7 @@ impl Recovery {
                 }
             }
             Err(ReadFailure::Invalid(why)) => {
-                // The key and therefore its stripe are unknown: the file is checked again under all stripes.
+                // The key, and thus the stripe, is unknown: the file is quarantined under all stripes.
                 let _stripes = self.file_store.all_stripes();
                 if self.file_store.file_index.lock().find(name).is_none() {
                     self.file_store.quarantine(name, why);
@@ -297,7 +298,7 @@ impl Recovery {
         }
     }
 
-    /// Removes a file of a fetch that began with number `from` or later. Returns whether the file was removed.
+    /// Deletes a file whose fetch has number `from` or a higher one. Returns true if the file was deleted.
     fn remove_if_newer(&self, name: FileName, from: u64) -> bool {
         let header = read::open(&self.file_store.files, name)
             .map_err(ReadFailure::from)
@@ -311,7 +312,7 @@ impl Recovery {
         true
     }
 
-    /// Checks a file that was just found against purges of keys and labels. Rules are checked later.
+    /// Applies the active purges of keys and labels to a file that was just found. Rules are checked later.
     fn judge_found(&self, filed: &IndexedFile, labels: &[u64]) {
         if let Some(memory) = self.file_store.memory.upgrade()
             && filed.role != FileRole::Marker
@@ -321,7 +322,8 @@ impl Recovery {
         }
     }
 
-    /// Continues with the numbers of a new start, after the files of a newer process that is gone have been removed.
+    /// Continues with the sequence numbers of a new start, after the files of a newer process that is gone were
+    /// deleted.
     fn end_voiding(&self, start: &Mutex<Option<StartNumbers>>) -> io::Result<()> {
         let (epoch, former) = self.purges.renumber()?;
         *start.lock() = Some(StartNumbers { epoch, former });
@@ -349,7 +351,7 @@ impl Recovery {
             if !progress.ordered {
                 file_index.sort_by_use();
             }
-            // No page could be requested while the process was stopped, so `inactive` counts from now.
+            // No page could be requested while the process was stopped, so the time `inactive` counts from now.
             file_index.set_all_used(now_s);
             file_index.complete();
         }

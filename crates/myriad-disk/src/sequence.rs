@@ -1,5 +1,5 @@
-//! First sequence number of a start. It is stored on disk, so that a page fetched after a restart counts as later than
-//! a page fetched before, independent of the clock.
+//! Sequence numbers of starts. The first number of the newest start is stored on disk, so that pages fetched after a
+//! restart count as later than pages fetched before, independent of clocks.
 
 use std::fs;
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use crate::checked_number;
 
-/// Quantity of numbers per start: 24 bits for starts, 40 for fetches.
+/// Quantity of sequence numbers per start: of 64 bits, 24 count starts and 40 count fetches and purges.
 pub(crate) const EPOCH: u64 = 1 << 40;
 
-/// Name of the file. `rm -rf cache/*` does not match it.
+/// Name of the file, hidden so that `rm -rf cache/*` does not match it.
 const NAME: &str = ".sequence";
 
-/// Returns the path of the file.
+/// Returns the path of the file with the first number of the newest start.
 pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(NAME)
 }
 
-/// Takes the next epoch, after the former epoch and after `known`. Returns the number of its first fetch, and that of
-/// the former epoch. The number is on disk before it is used.
+/// Reserves the numbers of a new start, above those of the former start and above `known`. Returns its first number,
+/// and the first number of the former start. The number is on disk on return.
 pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     let former = read(&path(root));
     let first = (former.unwrap_or(0).max(known) / EPOCH + 1).saturating_mul(EPOCH);
@@ -27,12 +27,12 @@ pub(crate) fn begin(root: &Path, known: u64) -> io::Result<(u64, Option<u64>)> {
     Ok((first, former))
 }
 
-/// Returns the first number of the newest start.
+/// Reads the first number of the newest start; `None` if the file is missing or damaged.
 pub(crate) fn read(path: &Path) -> Option<u64> {
     checked_number::parse(&fs::read(path).ok()?)
 }
 
-/// Writes the first number of a start, for example after the file was removed.
+/// Stores the first number of a start.
 pub(crate) fn write(root: &Path, number: u64) -> io::Result<()> {
     checked_number::write(root, NAME, number)
 }

@@ -1,9 +1,9 @@
-//! Catalogue on disk: the files in the order of their use, so that a restart can load hot pages and need not open every
-//! file.
+//! Snapshot of the file index on disk: the files in eviction order, so that a restart can load frequently used pages
+//! and need not open every file.
 //!
-//! It is a hint: a file in it counts only once it has been seen. Generation and labels of a file are trusted if the
-//! snapshot was written at the end of the former run ([`Snapshot::last_of`]), because no process has changed the file
-//! since.
+//! A file in it counts as present only after the recovery has found it. Its generation and labels are trusted only if
+//! the snapshot was written at the end of the former run ([`Snapshot::last_of`]), because no process can have changed
+//! the file since.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -17,17 +17,17 @@ use crate::file_index::{FileRole, IndexedFile};
 
 const MAGIC: [u8; 8] = *b"\x89Myrcat\n";
 const VERSION: u32 = 3;
-/// Bytes per file.
+/// Length of the record of a file, in bytes.
 const RECORD: usize = 56;
-/// Bytes per label.
+/// Length of the record of a label, in bytes.
 const LABEL: usize = 16;
-/// Bytes of the magic number, the version, version and seed of the files, and the digits of the levels.
+/// Length of magic number, snapshot version, version of the page files, and levels, in bytes.
 const HEAD: usize = 20;
-/// Bytes of the run and the number of files.
+/// Length of `last_of` and the number of files, in bytes.
 const COUNTS: usize = 16;
-/// Number of records per write.
+/// Number of file records per write.
 const BATCH: usize = 4096;
-/// Maximum average number of labels per page.
+/// Maximum average number of labels per file.
 const MOST_LABELS: usize = 64;
 
 /// Returns the path of the snapshot.
@@ -35,14 +35,14 @@ pub(crate) fn path(root: &Path) -> PathBuf {
     root.join(".catalogue")
 }
 
-/// Catalogue of a zone's files in its written form.
+/// Contents of a snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// First sequence number of the run that wrote this at shutdown; zero if it was written during a run.
+    /// First sequence number of the run that wrote the snapshot at shutdown; 0 if it was written earlier.
     pub(crate) last_of: u64,
-    /// Files, coldest first, with their standing in the queue.
+    /// Files, next to evict first, with their positions in the eviction queue.
     pub(crate) files: Vec<(IndexedFile, EvictionPosition)>,
-    /// Labels of pages, each with bits of the name of its file.
+    /// Labels of pages, each with [`FileName::table_hash`] of its file.
     pub(crate) labels: Vec<(u64, u64)>,
 }
 
@@ -55,7 +55,7 @@ fn head(version: u32, levels: &[u8]) -> [u8; HEAD] {
     head
 }
 
-/// Bit of a standing for a file in the main queue. The lower bits are its hits.
+/// Bit of the position byte for a file in the main queue. The lower bits are its hits.
 const IN_MAIN: u8 = 0x80;
 
 fn record(filed: &IndexedFile, standing: EvictionPosition) -> [u8; RECORD] {
@@ -103,7 +103,7 @@ fn parse(record: &[u8]) -> Option<(IndexedFile, EvictionPosition)> {
     Some((filed, EvictionPosition { lane, uses: standing & !IN_MAIN }))
 }
 
-/// Writes a snapshot.
+/// Replaces the snapshot in the folder `root`.
 pub(crate) fn write(root: &Path, version: u32, levels: &[u8], snapshot: &Snapshot) -> io::Result<()> {
     let unfinished = root.join(".catalogue.new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
@@ -134,11 +134,12 @@ pub(crate) fn write(root: &Path, version: u32, levels: &[u8], snapshot: &Snapsho
     fs::rename(&unfinished, path(root))
 }
 
-/// Reads a snapshot; `None` if it does not exist or is damaged.
+/// Reads a snapshot; `None` if it is missing, damaged, of another version or with other levels, or has more than `most`
+/// files.
 pub(crate) fn read(root: &Path, version: u32, levels: &[u8], most: usize) -> Option<Snapshot> {
     let mut file = File::open(path(root)).ok()?;
     let len = file.metadata().ok()?.len();
-    // A longer file was not written by this program, and must not occupy memory.
+    // A longer file was not written by this program, and must not be loaded into memory.
     let most_of_one = (RECORD + MOST_LABELS * LABEL) as u64;
     if len > (HEAD + COUNTS + 8) as u64 + (most as u64).saturating_mul(most_of_one) {
         return None;

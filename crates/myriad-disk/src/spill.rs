@@ -1,4 +1,4 @@
-//! Writing of a body too long for memory to disk, while it is sent to its readers.
+//! Writing of a body too long for memory to disk, while the body arrives and is sent to readers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::file_store::FileStore;
 use crate::format::HEADER;
 use crate::staged_file::StagedFile;
 
-/// Maximum number of bytes that wait to be written. Beyond that the fetch waits for the disk.
+/// Maximum number of bytes that wait to be written. If more wait, the fetch pauses.
 pub const MAX_PENDING_BYTES: usize = 4 << 20;
 
-/// Receiver of the finished file; it gets `None` if the file was discarded.
+/// Receives the complete temporary file, or `None` if it could not be written.
 type SpillCallback = Box<dyn FnOnce(Option<StagedFile>) + Send>;
 
-/// Writer of a file in progress. Dropping it discards the file.
+/// Writer of the file of an arriving body. Dropping it before [`Self::finish`] discards the file.
 pub struct SpillWriter(Arc<SpillShared>);
 
 struct SpillShared {
@@ -42,7 +42,7 @@ impl SpillWriter {
         Self(Arc::new(SpillShared { file_store: Arc::clone(file_store), state: Mutex::default() }))
     }
 
-    /// Appends to the body.
+    /// Appends a part of the body. Ignored if the file has been given up.
     pub fn push(&self, piece: Bytes) {
         let mut state = self.0.state.lock();
         if state.given_up {
@@ -53,20 +53,21 @@ impl SpillWriter {
         self.0.continue_writing(state);
     }
 
-    /// Returns whether the file is still being written.
+    /// Returns false if the file was given up because of a failure.
     pub fn is_alive(&self) -> bool {
         !self.0.state.lock().given_up
     }
 
-    /// Returns the number of bytes that wait to be written, zero if the file is discarded. The task is woken when the
-    /// number decreases.
+    /// Returns the number of bytes that wait to be written, 0 if the file was given up. The task of `cx` is woken when
+    /// the number decreases.
     pub fn watch(&self, cx: &Context<'_>) -> usize {
         let mut state = self.0.state.lock();
         state.waker = Some(cx.waker().clone());
         state.bytes
     }
 
-    /// Marks the body as complete. `end` receives the file, still under its temporary name, once all bytes are written.
+    /// Marks the body as complete. `end` is called once all bytes are written, with the file under its temporary name,
+    /// or with `None` if the file was given up.
     pub fn finish(self, end: impl FnOnce(Option<StagedFile>) + Send + 'static) {
         let mut state = self.0.state.lock();
         state.end = Some(Box::new(end));
@@ -115,7 +116,7 @@ impl SpillShared {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Writes pending data, and finishes the file if its body is complete.
+    /// Writes pending bytes, and calls `end` once the body is complete and written.
     fn write(&self) {
         loop {
             let (pieces, stage) = {

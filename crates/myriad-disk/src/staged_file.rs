@@ -1,4 +1,4 @@
-//! Writing of a file under a temporary name, which is then renamed.
+//! Writing of a page file under a temporary name, and its renaming to the final name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -17,18 +17,19 @@ use crate::format::{ContentKind, HEADER, PIECE, PieceSums, Sections, variant_has
 use crate::load;
 use crate::stored_body::StoredBody;
 
-/// Reason why a file was not written.
+/// Reason why a page was not written.
 #[derive(Debug)]
 pub enum WriteFailure {
-    /// A purge covers it, or a later write of the same object has begun.
+    /// A purge covers the page, or a later page of the same key and variant has been or is being written.
     Cancelled,
-    /// No space is left for it, or a section is too long.
+    /// Not enough space can be freed, or the page is too long.
     NoSpace,
-    /// A system error occurred, which has already been reported.
+    /// A system error occurred (already reported), or this process may not write now.
     Failed,
 }
 
-/// Temporary file with its reserved blocks. Dropping it releases both, unless it has been renamed.
+/// Temporary file with reserved disk space. Dropping it deletes the file and releases the space, unless it has been
+/// renamed.
 pub struct StagedFile {
     file_store: Arc<FileStore>,
     file: File,
@@ -39,20 +40,20 @@ pub struct StagedFile {
     is_renamed: bool,
 }
 
-/// Parts that complete a temporary file with a whole body.
+/// Parts that complete a temporary file after its body.
 pub(crate) struct FileCompletion<'a> {
-    /// Sections; `family` is set by [`StagedFile::commit`].
+    /// Sections of the file; [`StagedFile::commit`] sets their `family`.
     pub(crate) sections: Sections<'a>,
     /// Variant, if the page has a selector.
     pub(crate) variant: Option<&'a [u8]>,
-    /// Number of the write.
+    /// Number of the pending write.
     pub(crate) number: u64,
     /// Time of the page's last use, in seconds since the epoch.
     pub(crate) used_s: u32,
 }
 
 impl StagedFile {
-    /// Begins a file of about `len` bytes.
+    /// Creates a temporary file and reserves space for `len` bytes. More can be written later.
     pub(crate) fn begin(file_store: &Arc<FileStore>, len: u64) -> Result<Self, WriteFailure> {
         if !file_store.may_write() {
             return Err(WriteFailure::Failed);
@@ -64,12 +65,12 @@ impl StagedFile {
         Self::create(file_store, blocks)
     }
 
-    /// Creates a file with blocks that have been reserved for it.
+    /// Creates a temporary file, which takes over `blocks` that have been reserved.
     fn create(file_store: &Arc<FileStore>, blocks: u32) -> Result<Self, WriteFailure> {
         let (path, created) = loop {
             let path = file_store.files.temporary().join(format!("{:x}", file_store.files.next_number()));
             match file_store.files.faults.check(Operation::Create, &path).and_then(|()| create(&path)) {
-                // A file of a start whose number was lost.
+                // File of a former start, whose number was lost.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 created => break (path, created),
             }
@@ -92,7 +93,8 @@ impl StagedFile {
         }
     }
 
-    /// Reserves blocks until the file has enough for `len` bytes.
+    /// Reserves more space if the file has less than `len` bytes reserved. Fails if `len` is above the maximum for a
+    /// page.
     fn reserve(&mut self, len: u64) -> Result<(), WriteFailure> {
         let blocks = blocks_of(len);
         if len > self.file_store.max_page_bytes() {
@@ -115,7 +117,7 @@ impl StagedFile {
         })
     }
 
-    /// Appends to the body.
+    /// Appends to the body, reserving space as necessary.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), WriteFailure> {
         let at = HEADER as u64 + self.body_len;
         self.reserve(at + bytes.len() as u64)?;
@@ -125,7 +127,7 @@ impl StagedFile {
         Ok(())
     }
 
-    /// Appends a body from another file. Must be called on a disk thread.
+    /// Appends a body that is in another file. Must be called on a disk thread, because it blocks.
     pub fn append_stored(&mut self, stored: &StoredBody) -> Result<(), WriteFailure> {
         let open = stored.open_now().ok_or(WriteFailure::Failed)?;
         let mut at = 0;
@@ -137,7 +139,8 @@ impl StagedFile {
         Ok(())
     }
 
-    /// Writes the sections around the body, for which space must be reserved. Returns the length of the file.
+    /// Writes the sections around the body. Space for them must have been reserved. Returns the length of the file in
+    /// bytes.
     fn seal(&mut self, sections: &Sections<'_>) -> Result<u64, WriteFailure> {
         let sums = std::mem::take(&mut self.sums).finish();
         let (header, tail) = sections.around(self.body_len, &sums).ok_or(WriteFailure::NoSpace)?;
@@ -147,7 +150,8 @@ impl StagedFile {
         Ok(at + tail.len() as u64)
     }
 
-    /// Renames the file to its name, unless a purge or a later write of the same object has intervened.
+    /// Completes the file and renames it to its final name, which is returned. Returns `Cancelled` if a purge or a
+    /// later page of the same key and variant has intervened.
     pub(crate) fn commit(mut self, mut placing: FileCompletion<'_>) -> Result<FileName, WriteFailure> {
         let file_store = Arc::clone(&self.file_store);
         let (key, hash) = (placing.sections.key, placing.sections.key_hash);
@@ -166,7 +170,7 @@ impl StagedFile {
         let selection = placing.variant.map(|variant| (placing.sections.selector, variant));
         {
             let mut file_index = file_store.file_index.lock();
-            // Long bodies of a key may arrive concurrently, and a slow body may finish after a later body.
+            // Long bodies of a key may arrive concurrently, and an earlier fetch may complete after a later one.
             if !file_index.writes.end(hash, placing.variant, placing.number)
                 || file_index.is_superseded(main, hash, selection, placing.sections.generation)
             {
@@ -177,7 +181,7 @@ impl StagedFile {
             None => (main, FileRole::Plain),
             Some(variant) => {
                 let family = family(&file_store, main, &placing.sections, &mut for_marker);
-                // The key's own file is older, and varies by other fields.
+                // The key's own file is older, and its variants differ by other request fields.
                 let family = family.inspect_err(|_| file_store.file_index.lock().doom_unknown(main, hash))?;
                 placing.sections.family = family;
                 (FileName::of_variant(key, family, variant), FileRole::Variant)
@@ -187,7 +191,7 @@ impl StagedFile {
             let mut file_index = file_store.file_index.lock();
             match role {
                 FileRole::Plain => file_index.clear_marker(main, hash),
-                // The marker was removed with the last of the other variants.
+                // The marker has been removed together with the last other variant.
                 _ if file_index.find(main).is_none() => return Err(WriteFailure::Cancelled),
                 _ => {}
             }
@@ -205,7 +209,7 @@ impl StagedFile {
             };
             file_index.insert(filed, placing.sections.labels);
             drop(file_index);
-            // The catalogue accounts the blocks from now on.
+            // The file index accounts for the blocks from now on.
             self.blocks = 0;
             self.rename_to(name)
         });
@@ -238,7 +242,7 @@ impl StagedFile {
                 self.file_store.files.watch(name);
                 Ok(())
             }
-            // The temporary file was removed from outside.
+            // Another program removed the temporary file.
             Err(error) if error.kind() == ErrorKind::NotFound => Err(WriteFailure::Failed),
             Err(error) => {
                 self.file_store.health.record_write_failure("rename()", &path, error);
@@ -270,7 +274,7 @@ fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reserved space for a file that may turn out to exist already. Unused space is released.
+/// Space reserved for a marker file that may turn out to exist. Unused space is released on drop.
 struct SpaceReservation<'a> {
     file_store: &'a FileStore,
     blocks: u32,
@@ -318,7 +322,8 @@ fn marker_file(
     }
 }
 
-/// Returns the family of a key's variants from its marker. Creates a new marker if none names the selector.
+/// Returns the family number of a key's variants from its marker file. Writes a new marker file if there is none with
+/// the same selector.
 fn family(
     file_store: &Arc<FileStore>,
     main: FileName,
@@ -331,7 +336,7 @@ fn family(
         if file_index.is_doomed(main) { Some(None) } else { marker.map(Some) }
     };
     let known = known.unwrap_or_else(|| {
-        // Watched before it is read, because its removal removes all variants of its family.
+        // The folder is watched before the file is read, because removing the marker clears all variants of its family.
         file_store.files.watch(main);
         load::marker(file_store, main, sections.key)
     });
@@ -341,12 +346,12 @@ fn family(
         let mut file_index = file_store.file_index.lock();
         file_index.set_marker(main, sections.key_hash, sections.selector, family);
         if file_index.find(main).is_none() {
-            // The recovery has not reached it yet.
+            // The recovery has not found the marker file yet.
             let blocks = blocks_of((HEADER + sections.key.len() + sections.selector.len()) as u64);
             file_index.take_blocks(blocks);
             file_index.insert(marker_file(file_store, main, sections, family, blocks), &[]);
         } else {
-            // A file of a snapshot that exists: from now on it is watched like other files.
+            // The file is known from a snapshot, and now known to exist.
             file_index.mark_seen(main);
         }
         return Ok(family);
@@ -365,7 +370,7 @@ fn family(
     {
         let mut file_index = file_store.file_index.lock();
         let blocks = std::mem::take(&mut stage.blocks);
-        // Variants of a former family cannot be found any more.
+        // Variants of the former family are unreachable now.
         file_index.clear_marker(main, sections.key_hash);
         file_index.insert(marker_file(file_store, main, sections, sections.generation, blocks), &[]);
         file_index.set_marker(main, sections.key_hash, sections.selector, sections.generation);

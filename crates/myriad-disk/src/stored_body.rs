@@ -16,7 +16,7 @@ use crate::file_store::FileStore;
 use crate::format::{FormatError, Header, PIECE};
 use crate::read::ReadFailure;
 
-/// Body on disk. It has no open file: [`Self::open`] opens the file, and checks that it is the same body.
+/// Body on disk without an open file. [`Self::open`] opens the file and checks that it still contains this body.
 pub struct StoredBody {
     file_store: Arc<FileStore>,
     body_file: BodyFile,
@@ -44,13 +44,14 @@ impl StoredBody {
         self.len() == 0
     }
 
-    /// Returns whether both are the same bytes in the same file.
+    /// Returns true if both refer to the same bytes in the same file.
     pub fn is_same(&self, other: &StoredBody) -> bool {
         let is_it = |place: &BodyFile| (place.name, place.len, place.pieces_sum);
         is_it(&self.body_file) == is_it(&other.body_file)
     }
 
-    /// Opens the body on a disk thread. `None` if it was removed or replaced, or cannot be read.
+    /// Opens the body on a disk thread. The future returns `None` if the file was removed or replaced, cannot be read,
+    /// or the read queue is full.
     pub fn open(self: &Arc<Self>) -> OpeningBody {
         let (giver, opened) = value_channel();
         let body = Arc::clone(self);
@@ -62,7 +63,7 @@ impl StoredBody {
         OpeningBody(queued.ok().map(|()| opened))
     }
 
-    /// Opens the body on this thread, which must be a disk thread.
+    /// Opens the body on the current thread, which must be a disk thread because this blocks.
     pub(crate) fn open_now(&self) -> Option<OpenBody> {
         let Self { file_store: shelf, body_file: place } = self;
         match place.open(&shelf.files) {
@@ -98,7 +99,7 @@ impl fmt::Debug for StoredBody {
     }
 }
 
-/// Body that is being opened.
+/// Future of an opened body; `None` if it cannot be opened.
 pub struct OpeningBody(Option<ValueReceiver<OpenBody>>);
 
 impl Future for OpeningBody {
@@ -119,12 +120,12 @@ struct Opened {
     sums: Box<[u64]>,
 }
 
-/// Body with an open file, which can be read to its end even if the file is removed or replaced.
+/// Body with an open file. It can be read to its end even if the file is removed or replaced meanwhile.
 #[derive(Clone)]
 pub struct OpenBody(Arc<Opened>);
 
 impl OpenBody {
-    /// Returns a reader of a range.
+    /// Returns a reader of a byte range; the range is cut at the end of the body.
     pub fn read(&self, range: Range<u64>) -> BodyReader {
         let end = range.end.min(self.len());
         BodyReader { body: self.clone(), at: range.start.min(end), end, reading: None }
@@ -140,7 +141,7 @@ impl OpenBody {
         self.len() == 0
     }
 
-    /// Returns the verified bytes from `at` to the end of their piece, or to `end`.
+    /// Reads the verified bytes from `at` to the end of the piece that contains `at`, but not beyond `end`. Blocks.
     pub(crate) fn piece(&self, at: u64, end: u64) -> Result<Bytes, ReadError> {
         let Opened { file_store: shelf, body_file: place, file, sums } = &*self.0;
         let index = at / PIECE;
@@ -172,7 +173,7 @@ impl fmt::Debug for OpenBody {
     }
 }
 
-/// Reason why reading a body failed.
+/// Error message of a failed read of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(pub String);
 
@@ -184,7 +185,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reader of a range of a body, one piece at a time, on disk threads.
+/// Reader of a byte range of a body. Reads one piece at a time, on disk threads.
 pub struct BodyReader {
     body: OpenBody,
     at: u64,
@@ -204,7 +205,7 @@ impl BodyReader {
         self.reading = None;
     }
 
-    /// Polls for the next piece; `None` at the end.
+    /// Polls for the next piece; `None` at the end of the range. A full read queue is an error.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ReadError>>> {
         if self.at == self.end {
             return Poll::Ready(None);
@@ -212,7 +213,7 @@ impl BodyReader {
         let reading = self.reading.get_or_insert_with(|| {
             let (giver, reading) = value_channel();
             let (body, at, end) = (self.body.clone(), self.at, self.end);
-            // A full queue drops the giver, which completes the wait with an error.
+            // A full queue drops the sender, which completes the wait with an error.
             let _ = self.body.0.file_store.pool.read(Box::new(move || giver.send(body.piece(at, end))));
             reading
         });

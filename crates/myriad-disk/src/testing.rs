@@ -1,4 +1,4 @@
-//! Additional operations of a disk tier for tests, excluded from release builds.
+//! Operations of a disk tier for tests, excluded from release builds.
 
 use std::fs;
 use std::io;
@@ -16,16 +16,16 @@ use crate::pool::Maintain;
 use crate::purge_log::PurgeLog;
 use crate::{DiskPool, DiskStore, PageId, sequence};
 
-/// Maximum number of files that may be doomed without a check whether they exist.
+/// Maximum number of doomed files whose existence is not checked.
 pub const MAX_UNCHECKED_DOOMED: usize = crate::disk::MAX_UNCHECKED_DOOMED;
-/// Quantity of numbers per start.
+/// Quantity of sequence numbers per start.
 pub const EPOCH: u64 = sequence::EPOCH;
 
-/// Folder that is removed with its test.
+/// Temporary folder that is removed when it is dropped.
 pub struct TempFolder(PathBuf);
 
 impl TempFolder {
-    /// Creates a folder, in memory if possible, because thousands of starts sync their writes.
+    /// Creates a folder, in memory (`/dev/shm`) if possible, because the tests sync thousands of files.
     pub fn new() -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
@@ -36,12 +36,12 @@ impl TempFolder {
         Self(path)
     }
 
-    /// Returns its path.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Returns all files below it that are not hidden, in order.
+    /// Returns all files below the folder that are not hidden, sorted.
     pub fn files(&self) -> Vec<PathBuf> {
         fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -59,7 +59,7 @@ impl TempFolder {
         found
     }
 
-    /// Returns the number of bytes that the files occupy, in blocks of 4 KB.
+    /// Returns the disk space of these files in bytes, in multiples of 4 KB.
     pub fn bytes(&self) -> u64 {
         self.files().iter().map(|path| fs::metadata(path).unwrap().len().div_ceil(4096) * 4096).sum()
     }
@@ -77,17 +77,17 @@ impl Drop for TempFolder {
     }
 }
 
-/// Returns the purges in a folder's log.
+/// Returns the purges in the log of a folder.
 pub fn logged_purges(folder: &Path) -> PurgeSet {
     PurgeLog::open(folder).unwrap().0.book
 }
 
-/// Returns the first number of the newest start that used a folder.
+/// Returns the first sequence number of the newest start that used a folder.
 pub fn newest_start(folder: &Path) -> Option<u64> {
     sequence::read(&sequence::path(folder))
 }
 
-/// Records a start in a folder.
+/// Stores `number` as the first sequence number of the newest start.
 pub fn write_start(folder: &Path, number: u64) {
     sequence::write(folder, number).unwrap();
 }
@@ -103,17 +103,17 @@ impl DiskStore {
         self.file_store.files.faults.set_free_space(free);
     }
 
-    /// Pauses writing, as after a failure.
+    /// Pauses writing, as after a failed write.
     pub fn pause_writes(&self) {
         self.file_store.health.pause_writes();
     }
 
-    /// Resumes writing, and reports that it works.
+    /// Resumes writing, and reports recovery after failures.
     pub fn report_recovery(&self) {
         self.file_store.health.report_recovery_now();
     }
 
-    /// Returns the pages that soft purges have covered in memory and that the tier has not processed yet.
+    /// Removes and returns the pages in memory that soft purges have covered and that the tier has not processed yet.
     pub fn take_softened(&self) -> Vec<SoftPurgedPage> {
         self.file_store.memory.upgrade().map_or_else(Vec::new, |memory| memory.take_softened())
     }
@@ -128,68 +128,68 @@ impl DiskStore {
         self.file_store.file_index.lock().doom_unknown(name, hash);
     }
 
-    /// Returns the number of files for the limit, including the shares for their labels.
+    /// Returns the number of files plus their shares for labels, which is compared with the limit of files.
     pub fn weighted_len(&self) -> usize {
         self.file_store.file_index.lock().weighted_len()
     }
 
-    /// Cancels a write in progress, as if memory had dropped the page.
+    /// Cancels the pending write of a key, as a purge would do.
     pub fn cancel_write(&self, hash: u128) {
         self.file_store.file_index.lock().writes.cancel(hash, None);
     }
 
-    /// Finishes a write as failed.
+    /// Ends a pending write as failed.
     pub fn abandon_write(&self, page: &PageId<'_>, number: u64) {
         self.finish_failed_write(page, number);
     }
 
-    /// Runs the periodic maintenance. Returns the pause before the next run.
+    /// Runs a round of maintenance. Returns the pause before the next round.
     pub fn maintain(&self) -> Duration {
         Arc::clone(&self.maintenance).maintain()
     }
 
-    /// Returns the first number of this start.
+    /// Returns the first sequence number of this start; `None` until the folder could be written.
     pub fn epoch(&self) -> Option<u64> {
         self.maintenance.epoch()
     }
 
-    /// Runs a job as if a part of the recovery were in progress.
+    /// Runs `job` while the recovery is locked, as if a step were in progress.
     pub fn during_recovery(&self, job: impl FnOnce()) {
         self.maintenance.recovery.during(job);
     }
 
-    /// Returns whether no thread is writing to the log of purges.
+    /// Returns true if no thread is using the purge log.
     pub fn is_log_free(&self) -> bool {
         self.purges.is_log_free()
     }
 
-    /// Returns the number of syncs that made all earlier writes durable, so that purges could be forgotten.
+    /// Returns the number of syncs of the file system before purges were forgotten.
     pub fn syncs(&self) -> u64 {
         self.purges.syncs.load(Relaxed)
     }
 
-    /// Returns whether a purge has waited for the first step of the recovery.
+    /// Returns true if a purge has waited for the first step of the recovery.
     pub fn was_waited_for(&self) -> bool {
         self.purges.first_stretch.was_waited_for()
     }
 
-    /// Returns whether this tier has the writer lease.
+    /// Returns true if this process holds the writer lease.
     pub fn holds_lease(&self) -> bool {
         self.file_store.lease.is_held()
     }
 
-    /// Releases the writer lease, like the exit of a process.
+    /// Releases the writer lease, like the exit of the process.
     pub fn release_lease(&self) {
         self.file_store.lease.release();
     }
 
-    /// Checks files in turn, as if folders could not be watched.
+    /// Makes the maintenance check all files in turn, as if folders could not be watched.
     pub fn disable_watch(&self) {
         self.file_store.files.watch.has_unwatched.store(true, Relaxed);
     }
 }
 
-/// Folder whose maintenance runs a job of the test.
+/// Pseudo-folder whose maintenance runs a job of the test.
 struct Busy(Mutex<Box<dyn FnMut() + Send>>);
 
 impl Maintain for Busy {
@@ -200,7 +200,8 @@ impl Maintain for Busy {
 }
 
 impl DiskPool {
-    /// Runs `job` in the keeper each time before it maintains later folders, until the result is dropped.
+    /// Runs `job` on the maintenance thread in each round, before folders registered later, until the result is
+    /// dropped.
     pub fn keep_busy(&self, job: impl FnMut() + Send + 'static) -> Arc<dyn Send + Sync> {
         let busy = Arc::new(Busy(Mutex::new(Box::new(job))));
         let tended: Arc<dyn Maintain> = Arc::clone(&busy) as Arc<_>;

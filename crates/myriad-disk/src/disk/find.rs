@@ -1,4 +1,4 @@
-//! Search for the page of a key, and reading of the page.
+//! Finding and reading the file of a page.
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,8 +13,8 @@ use crate::page::{PageBody, PageId, ReadPage};
 use crate::read::{self, ReadFailure};
 
 impl DiskStore {
-    /// Returns the file that may contain the page for a request; `None` if no file can. `variant` derives the request's
-    /// variant from a selector.
+    /// Returns the name of the file that may contain the page for a request, or `None` if no file can. `variant`
+    /// receives the selector of the key's variants and derives the request's variant from it.
     pub fn seek(&self, key: HashedKeyRef<'_>, variant: &impl Fn(&[u8], &mut Vec<u8>)) -> Option<FileName> {
         if !self.file_store.health.has_begun() {
             return None;
@@ -22,13 +22,16 @@ impl DiskStore {
         self.file_store.file_index.lock().seek(key.bytes(), key.hash(), variant)
     }
 
-    /// Returns the key of the page in a file.
+    /// Reads the key of the page in a file. Returns `None` if the file cannot be read or is invalid.
     pub fn key_in(&self, name: FileName) -> Option<Box<[u8]>> {
         load::load(&self.file_store, name, 0).ok().map(|loaded| loaded.key)
     }
 
-    /// Reads the page of a key from a file. A body of more than `most_in_memory` bytes remains in the file. A file that
-    /// cannot be that page is forgotten, removed or quarantined.
+    /// Reads the page of `key` from a file. A body of more than `most_in_memory` bytes is not loaded; the result refers
+    /// to the file.
+    ///
+    /// Returns `None` if the file is missing, invalid (it is quarantined), unreadable, contains another key's page or
+    /// only a marker, or was removed by a purge. `now` is in milliseconds.
     pub fn read(
         &self,
         name: FileName,
@@ -46,7 +49,7 @@ impl DiskStore {
             }
             Err(ReadFailure::Invalid(why)) => {
                 let _stripe = file_store.stripe(hash);
-                // It may have been replaced by an intact file during the read.
+                // The file may have been replaced by an intact file during the read.
                 if load::load(file_store, name, most_in_memory).is_err() {
                     file_store.quarantine(name, why);
                 }
@@ -73,19 +76,20 @@ impl DiskStore {
         (loaded.header.kind != ContentKind::Marker).then(|| loaded.into_page(&self.file_store.health))
     }
 
-    /// Quarantines a file whose metadata the caller cannot read.
+    /// Quarantines a file whose metadata the caller cannot parse.
     pub fn quarantine_unreadable(&self, name: FileName, hash: u128) {
         let _stripe = self.file_store.stripe(hash);
         self.file_store.quarantine(name, FormatError::Foreign);
     }
 
-    /// Returns the body of the page in a file if it belongs to this fetch. A long body remains in the file.
+    /// Returns the body of the page in a file, without loading it, if the page has this `generation`; otherwise `None`.
     pub fn body_of(&self, name: FileName, generation: u64) -> Option<PageBody> {
         let loaded = load::load(&self.file_store, name, 0).ok()?;
         (loaded.header.generation == generation).then_some(loaded.body)
     }
 
-    /// Adds a file that was read to the catalogue, unless it has been removed meanwhile.
+    /// Adds a file that was just read to the file index, or records its use. Returns `None` if the file must not be
+    /// served, because it has been removed or its index entry belongs to another page.
     fn note_read(&self, name: FileName, key_hash: u128, loaded: &LoadedFile, now: u64) -> Option<()> {
         let file_store = &self.file_store;
         let main = FileName::of_key(&loaded.key);
@@ -95,7 +99,7 @@ impl DiskStore {
             ContentKind::Object => FileRole::Variant,
         };
         let stripe = file_store.stripe(key_hash);
-        // Watched first, then checked, so that a removal between the two is noticed.
+        // The folder is watched before the check, so that a removal between the two is noticed.
         file_store.files.watch(name);
         if fs::symlink_metadata(file_store.files.path(name)).is_err() {
             drop(stripe);
@@ -129,7 +133,8 @@ impl DiskStore {
         if role != FileRole::Marker
             && file_index.get(name).is_some_and(|filed| filed.generation != generation)
         {
-            // It was replaced during the read, or a power loss restored a former file, which no index has.
+            // Either the file was replaced during the read, or a power loss restored a former file, which no index
+            // contains.
             let is_replaced = read::open(&file_store.files, name).is_ok_and(|file| {
                 read::header(&file_store.files, &file)
                     .is_ok_and(|(header, _)| header.generation != generation)
@@ -146,13 +151,14 @@ impl DiskStore {
         Some(())
     }
 
-    /// Returns the number of the newest soft purge that has counted the page in a file. Purges up to this number do not
-    /// count it again.
+    /// Returns the number of the newest soft purge that has counted the page in a file, or 0. Purges up to this number
+    /// must not count the page again.
     pub fn counted_upto(&self, name: FileName) -> u64 {
         self.file_store.file_index.lock().softened.newest(name)
     }
 
-    /// Applies the verdict of the purges up to `number` to a file. Returns whether the page remains.
+    /// Applies the combined verdict of the purges up to `number` to a file, if it still contains `page`. Returns false
+    /// if the verdict is `Removed`.
     pub fn apply_verdict(
         &self,
         name: FileName,
@@ -170,27 +176,29 @@ impl DiskStore {
         verdict != PurgeVerdict::Removed
     }
 
-    /// Returns the verdict of `judge` on the page in a file, by its key and metadata. A page that cannot be checked is
-    /// removed.
+    /// Returns the verdict of `judge` on the page in a file. `judge` receives the page's key and metadata. A missing
+    /// file is `Unaffected`; a page that cannot be checked is `Removed`.
     pub fn judge_file_with(
         &self,
         filed: &IndexedFile,
         judge: impl FnOnce(&[u8], &[u8]) -> PurgeVerdict,
     ) -> PurgeVerdict {
         let asked = read::head(&self.file_store.files, filed.name, |header, head| {
-            // Another generation: replaced by a page that was checked when it was written, or different from its
-            // catalogue entry.
+            // A different generation: the file was replaced by a page that was checked when it was written, or it does
+            // not match its index entry.
             (header.generation == filed.generation).then(|| judge(head.key, head.meta))
         });
         match asked {
             Ok(Some(verdict)) => verdict,
             Err(ReadFailure::Missing) => PurgeVerdict::Unaffected,
-            // A page that has replaced it remains, because generations are compared when the verdict is applied.
+            // If another page has replaced the file, that page is not removed: the caller compares generations before
+            // it applies the verdict.
             Ok(None) | Err(ReadFailure::Invalid(_) | ReadFailure::Failed(_)) => PurgeVerdict::Removed,
         }
     }
 
-    /// Records a use of a key's page in memory, in seconds since the epoch.
+    /// Records that the page of a key was served from memory, so that its files are evicted later. `used_s` is in
+    /// seconds since the epoch.
     pub fn touch_key(&self, hash: u128, used_s: u32) {
         self.file_store.file_index.lock().touch_key(hash, used_s);
     }

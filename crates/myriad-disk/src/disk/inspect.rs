@@ -12,13 +12,14 @@ use crate::format::{ContentKind, TailSections};
 use crate::page::PageHead;
 use crate::read;
 
-/// Number of files searched under one lock.
+/// Number of files collected per lock of the file index.
 const FILES_PER_LOCK: usize = 64;
-/// Maximum number of bytes around a body that are read to inspect a page.
+/// Maximum length of the sections around a body (labels to encodings) that are read to inspect a page, in bytes.
 const MAX_AROUND_BODY: u64 = 64 << 20;
 
 impl DiskStore {
-    /// Returns the files of pages in some slots of the catalogue, and the next slot; `None` at the end.
+    /// Returns the files of pages in `count` slots of the file index from `slot` on, and the slot to continue at
+    /// (`None` at the end).
     pub fn files(&self, slot: u32, count: u32) -> (Vec<FileName>, Option<u32>) {
         let file_index = self.file_store.file_index.lock();
         let end = slot.saturating_add(count).min(file_index.slots());
@@ -27,14 +28,14 @@ impl DiskStore {
         (pages.map(|filed| filed.name).collect(), (end < file_index.slots()).then_some(end))
     }
 
-    /// Returns the known files of a key's pages.
+    /// Returns the files of a key's pages that the index contains.
     pub fn files_of(&self, key: HashedKeyRef<'_>) -> Vec<FileName> {
         let file_index = self.file_store.file_index.lock();
         let pages = file_index.files_of_hash(key.hash()).filter(|filed| filed.role != FileRole::Marker);
         pages.map(|filed| filed.name).collect()
     }
 
-    /// Returns the files of pages with a label.
+    /// Returns the files of pages with a label (hash of a URL or tag).
     pub fn files_with_label(&self, label: u64) -> Vec<FileName> {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
@@ -48,7 +49,8 @@ impl DiskStore {
         }
     }
 
-    /// Returns the file of a page, if it is known.
+    /// Returns the path of a page's file, or `None` if the index does not contain it. `variant` is `None` for a key
+    /// without variants.
     pub fn file_of(&self, key: HashedKeyRef<'_>, variant: Option<&[u8]>) -> Option<PathBuf> {
         let file_index = self.file_store.file_index.lock();
         let main = FileName::of_key(key.bytes());
@@ -59,7 +61,8 @@ impl DiskStore {
         file_index.find(name).map(|_| self.file_store.files.path(name))
     }
 
-    /// Reads the description of the page in a file; `None` if it cannot be read or has no page.
+    /// Reads everything except body and encodings of the page in a file. Returns `None` if the file is unreadable,
+    /// invalid, a marker or purged.
     pub fn read_head(&self, name: FileName) -> Option<PageHead> {
         let file = read::open(&self.file_store.files, name).ok()?;
         let (header, len) = read::header(&self.file_store.files, &file).ok()?;
@@ -72,7 +75,7 @@ impl DiskStore {
         let tail = TailSections::parse(&header, &bytes).ok()?;
         let encodings = tail.encodings.iter();
         let encodings = encodings.map(|(index, meta, bytes)| (*index, Box::from(*meta), bytes.len()));
-        // A soft purge is written into the file later.
+        // Soft purges are written into files later, so the file may still contain the former `fresh_until`.
         let is_softened = self.file_store.file_index.lock().softened.newest(name) > 0;
         let times = self.file_store.health.times_of(&header);
         Some(PageHead {

@@ -10,13 +10,13 @@ use crate::format::variant_hash;
 use crate::page::PageId;
 
 impl DiskStore {
-    /// Removes the file of a page purged from memory, and cancels its write.
+    /// Dooms the files of a page that was purged from memory, and cancels its pending write.
     pub fn discard(&self, page: &PageId<'_>) {
         let bits = variant_hash(page.variant()) as u32;
         let mut file_index = self.file_store.file_index.lock();
         file_index.writes.cancel(page.hash, page.variant());
         let is_it = |filed: &&IndexedFile| filed.role != FileRole::Marker && filed.variant == bits;
-        // Including files of the variant in a former family.
+        // Includes files of the variant that have an outdated family.
         let files: Vec<IndexedFile> = file_index.files_of_hash(page.hash).filter(is_it).copied().collect();
         for filed in &files {
             if !filed.is_trusted {
@@ -25,13 +25,13 @@ impl DiskStore {
                 file_index.doom(filed.name);
             }
         }
-        // A walk that finds the file of a variant later checks it against the purge.
+        // The file of a variant that a folder scan finds later is checked against the purge then.
         if files.is_empty() && !file_index.complete && page.selection.is_none() {
             file_index.doom_unknown(FileName::of_key(page.key), page.hash);
         }
     }
 
-    /// Removes all files of a key soon. Returns the number of pages.
+    /// Marks all files of a key as removed, and deletes them soon. Returns the number of pages.
     pub fn remove(&self, key: HashedKeyRef<'_>) -> usize {
         let (count, doomed) = {
             let mut file_index = self.file_store.file_index.lock();
@@ -43,8 +43,8 @@ impl DiskStore {
         count
     }
 
-    /// Like [`Self::remove`], but retains files of fetches that began at `generation` or later. `is_overtaken` is set
-    /// if memory has such a page.
+    /// Like [`Self::remove`], but retains pages whose fetch began at `generation` or later. `is_overtaken` must be true
+    /// if the memory tier has such a page.
     pub fn remove_older(&self, key: HashedKeyRef<'_>, generation: u64, is_overtaken: bool) -> usize {
         let (older, is_overtaken) = {
             let file_index = self.file_store.file_index.lock();
@@ -66,8 +66,8 @@ impl DiskStore {
         older.len()
     }
 
-    /// Removes all files soon. Returns the number of pages. A file that a recovery has not found yet counts as removed
-    /// if its fetch began before `sequence`.
+    /// Marks all files as removed, and deletes them soon. Returns the number of pages. Files that the recovery has not
+    /// found yet are ignored later if their fetch began before `sequence`.
     pub fn clear(&self, sequence: u64) -> usize {
         self.file_store.files.barrier.fetch_max(sequence, Relaxed);
         let count = self.file_store.file_index.lock().remove_all();

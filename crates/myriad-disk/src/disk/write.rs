@@ -11,40 +11,40 @@ use crate::format::{ContentKind, HEADER, Sections};
 use crate::page::{PageId, PageParts};
 use crate::staged_file::{FileCompletion, StagedFile, WriteFailure};
 
-/// Delay until a page with a new encoding is written again, in milliseconds.
+/// Delay before a page with a new encoding is written again, in milliseconds, so that several changes need one write.
 const REWRITE_DELAY_MS: u64 = 2000;
-/// Maximum number of pages that wait to be written again.
+/// Maximum number of pages waiting to be written again.
 const MAX_CHANGED: usize = 4096;
-/// Maximum number of files that are doomed without a check whether they exist. Beyond it the disk is checked first.
+/// Maximum number of doomed files whose existence is not checked. Beyond it, a missing file is not recorded as doomed.
 pub(crate) const MAX_UNCHECKED_DOOMED: usize = 1 << 14;
 
 impl DiskStore {
-    /// Returns whether this page, or a later page in its place, is in its file.
+    /// Returns true if the index has a file with this page or a later page of the same key and variant.
     pub fn has_file_of(&self, page: &PageId<'_>) -> bool {
         let file_index = self.file_store.file_index.lock();
         file_index.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
     }
 
-    /// Returns whether a later page is in its file, or is being written.
+    /// Returns true if a later page of the same key and variant is in a file or being written.
     pub fn has_or_writes_newer(&self, page: &PageId<'_>) -> bool {
         let file_index = self.file_store.file_index.lock();
         file_index.writes.has_newer(page.hash, page.variant(), page.generation)
             || file_index.has_page(page.hash, page.variant(), |generation| generation > page.generation)
     }
 
-    /// Registers the write of a page and returns its number. From now on its former file is not read, and a purge
-    /// cancels the write. `None` if a later page is being written in the same place.
+    /// Registers the write of a page and returns the number of the write. From now on the former file is not read, and
+    /// a purge cancels the write. Returns `None` if a later page of the same key and variant is being written.
     pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
         self.file_store.file_index.lock().writes.begin(page.hash, page.variant(), page.generation)
     }
 
-    /// Removes a write that turned out to be unnecessary.
+    /// Unregisters a write that turned out to be unnecessary.
     pub fn end_write(&self, page: &PageId<'_>, number: u64) {
         self.file_store.file_index.lock().writes.end(page.hash, page.variant(), number);
     }
 
-    /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If this is not possible, the page waits
-    /// in the backlog.
+    /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If the queue is full or the lease is not
+    /// held, the page is added to the backlog; in other cases it is only counted as dropped.
     pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
         let file_store = &self.file_store;
         let may_write = file_store.health.has_begun() && file_store.may_write();
@@ -59,7 +59,8 @@ impl DiskStore {
         }
     }
 
-    /// Begins the file of a page with a body of `body_len` bytes.
+    /// Creates a temporary file for a page with a body of `body_len` bytes. Returns `Cancelled` if a purge or a later
+    /// write has cancelled write `number`.
     pub fn begin_file(
         &self,
         page: &PageId<'_>,
@@ -72,7 +73,7 @@ impl DiskStore {
         StagedFile::begin(&self.file_store, HEADER as u64 + body_len)
     }
 
-    /// Completes a file whose body is written, and renames it to its name.
+    /// Writes the sections around the body of a temporary file, renames it to its final name and returns this name.
     pub fn commit_file(
         &self,
         file: StagedFile,
@@ -103,8 +104,9 @@ impl DiskStore {
         })
     }
 
-    /// Records that a page was not written. It waits in the backlog if another process has taken the lease meanwhile,
-    /// because the lease may return.
+    /// Records that a page could not be written, and counts it as dropped. If another process has taken the lease
+    /// meanwhile, the page is added to the backlog instead, because this process may get the lease back. Does nothing
+    /// for `Cancelled`.
     pub fn write_failed(&self, page: &PageId<'_>, number: u64, why: &WriteFailure) {
         if matches!(why, WriteFailure::Cancelled) {
             return;
@@ -115,7 +117,8 @@ impl DiskStore {
         }
     }
 
-    /// Like [`Self::write_failed`], for a page whose body is not in memory, so that it cannot be written later.
+    /// Like [`Self::write_failed`], for a page whose body is not in memory: it cannot be written later, so it is always
+    /// counted as dropped.
     pub fn spill_failed(&self, page: &PageId<'_>, number: u64, why: &WriteFailure) {
         if !matches!(why, WriteFailure::Cancelled) {
             self.file_store.counts.dropped.fetch_add(1, Relaxed);
@@ -123,7 +126,8 @@ impl DiskStore {
         }
     }
 
-    /// Finishes a failed write: the file that it was to replace is older than the page in memory, and is removed.
+    /// Unregisters a failed write and dooms the file that it should have replaced, because that file is older than the
+    /// page in memory.
     pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
         let file_store = &self.file_store;
         let main = FileName::of_key(page.key);
@@ -136,7 +140,7 @@ impl DiskStore {
                 (Some(own), Some(marker)) if own.selector == marker.selector => {
                     FileName::of_variant(page.key, marker.family, &own.variant)
                 }
-                // A marker that has not been read may have the same selector.
+                // A marker that is not in the index yet may have the same selector.
                 (Some(_), None) if file_index.get(main).is_none_or(|filed| filed.role != FileRole::Plain) => {
                     return;
                 }
@@ -146,14 +150,15 @@ impl DiskStore {
                 Some(filed) if filed.generation > page.generation => return,
                 Some(_) => return file_index.doom(name),
                 None if file_index.complete => return,
-                // A worker does not wait for an overloaded disk: the removal soon determines whether the file exists.
+                // A worker does not wait for an overloaded disk: the file is doomed unchecked, and its removal finds
+                // out whether it exists.
                 None if file_store.lease.is_held() && file_index.doomed() < MAX_UNCHECKED_DOOMED => {
                     return file_index.doom_unknown(name, page.hash);
                 }
                 None => name,
             }
         };
-        // A missing file need not be recorded: clients control the number of such files.
+        // A missing file is not recorded, because clients could create any number of such entries.
         if fs::symlink_metadata(file_store.files.path(name)).is_ok() {
             let mut file_index = file_store.file_index.lock();
             if file_index.get(name).is_none_or(|filed| filed.generation <= page.generation) {
@@ -162,8 +167,8 @@ impl DiskStore {
         }
     }
 
-    /// Records that a page in memory got an encoding or a validity that its file does not have. At most [`MAX_CHANGED`]
-    /// pages are recorded; others are not written again.
+    /// Records that a page in memory got an encoding or a validity that its file lacks, so that the file is written
+    /// again. Ignored if [`MAX_CHANGED`] pages wait already.
     pub fn note_changed(&self, page: &PageId<'_>, now: u64) {
         let mut changed = self.changed.lock();
         if changed.len() < MAX_CHANGED {
@@ -172,7 +177,7 @@ impl DiskStore {
         }
     }
 
-    /// Returns the changed pages that are due: hash of the key, generation.
+    /// Removes and returns the changed pages that are due: key hash and generation.
     pub fn take_changed(&self, now: u64) -> Vec<(u128, u64)> {
         let mut due = Vec::new();
         self.changed.lock().retain(|page, at| {
@@ -184,7 +189,8 @@ impl DiskStore {
         due
     }
 
-    /// Returns hashes of keys from the backlog, up to the current capacity of the write queue.
+    /// Removes and returns as many key hashes from the backlog as the write queue can take now; empty while writing is
+    /// not possible.
     pub fn take_backlog(&self) -> Vec<u128> {
         if !self.file_store.may_write() {
             return Vec::new();
@@ -192,9 +198,9 @@ impl DiskStore {
         self.backlog.take(self.file_store.pool.free_write_slots())
     }
 
-    /// Records that memory has dropped a page of the backlog before it could be written.
+    /// Counts a page of the backlog as dropped, because memory evicted it before it could be written.
     pub fn note_backlog_dropped(&self, hash: u128) {
-        // A key that was in the backlog twice already has a file.
+        // Not counted if the key has a file: it was in the backlog twice.
         if self.file_store.file_index.lock().files_of_hash(hash).next().is_none() {
             self.file_store.counts.dropped.fetch_add(1, Relaxed);
         }

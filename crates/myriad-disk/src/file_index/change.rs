@@ -1,38 +1,38 @@
-//! Addition and removal of files.
+//! Changes of the file index: addition, replacement and removal of files.
 
 use crate::index::{EvictionPosition, FileName};
 
 use super::{FileIndex, FileRole, IndexedFile, VariantMarker, split_hash};
 use crate::file_labels::mark_of;
 
-/// Number of pairs of label and file that each change examines, to remove stale pairs. A change with more labels
-/// examines twice the number of its labels, so that stale pairs remain few.
+/// Number of label entries that each change examines to remove stale entries. A change with more than half as many
+/// labels examines two entries per label, so that stale entries remain few.
 const LABEL_PAIRS_SCANNED: usize = 32;
 
-/// Number of labels included in the size of a file (`keys_zone`): those of its URL. [`LABELS_PER_SHARE`] further labels,
-/// of about 32 bytes each, count as one more file.
+/// Number of labels that the size of a file entry (in `keys_zone`) includes: the labels of its URL. Each further
+/// [`LABELS_PER_SHARE`] labels, of about 32 bytes each, count as one more file.
 const FREE_LABELS: usize = 2;
 const LABELS_PER_SHARE: usize = 4;
 
-/// Returns the number of additional files that a file with `labels` labels counts as.
+/// Returns the number of additional files that a file with this number of labels counts as.
 fn share_of(labels: usize) -> u8 {
     u8::try_from(labels.saturating_sub(FREE_LABELS).div_ceil(LABELS_PER_SHARE)).unwrap_or(u8::MAX)
 }
 
 impl FileIndex {
-    /// Reserves blocks for a file that is about to be written.
+    /// Adds blocks to the used space, for a file that is about to be written.
     pub(crate) fn take_blocks(&mut self, blocks: u32) {
         self.used_blocks += u64::from(blocks);
     }
 
-    /// Releases blocks that no file uses any more.
+    /// Subtracts blocks from the used space.
     pub(crate) fn return_blocks(&mut self, blocks: u32) {
         debug_assert!(self.used_blocks >= u64::from(blocks));
         self.used_blocks = self.used_blocks.saturating_sub(u64::from(blocks));
     }
 
-    /// Adds a file whose blocks are already reserved, with the labels of its page. The blocks of a former file with the
-    /// name are released, because it is about to be replaced.
+    /// Adds a file whose blocks are already reserved, with the labels of its page. Replaces a file of the same name,
+    /// whose blocks are released.
     pub(crate) fn insert(&mut self, filed: IndexedFile, labels: &[u64]) {
         self.insert_with(IndexedFile { share: share_of(labels.len()), ..filed }, labels, None);
     }
@@ -82,8 +82,8 @@ impl FileIndex {
         slot
     }
 
-    /// Moves a file to the hash of another key. Two keys can have the same file name, because keys with equal MD5 are
-    /// easy to create.
+    /// Moves a file to the hash of another key with the same file name. Clients can create such keys, because MD5
+    /// collisions are easy to find.
     fn rehash(&mut self, slot: u32, former: &IndexedFile, filed: &IndexedFile) {
         if let Ok(found) = self.by_hash.find_entry(former.hash[0], |&other| other == slot) {
             found.remove();
@@ -96,7 +96,7 @@ impl FileIndex {
         }
     }
 
-    /// Removes some stale pairs of label and file.
+    /// Examines `steps` label entries and removes stale ones.
     fn tidy_labels(&mut self, steps: usize) {
         let queue = &self.queue;
         let is_live =
@@ -104,7 +104,7 @@ impl FileIndex {
         self.labels.tidy(steps, is_live);
     }
 
-    /// Records the contents of a key's marker. The variants of other families are doomed.
+    /// Records the contents of a key's marker file. If selector or family changed, the known variants are doomed.
     pub(crate) fn set_marker(&mut self, name: FileName, hash: u128, selector: &[u8], family: u64) {
         let marker = VariantMarker { selector: selector.into(), family };
         let former = self.markers.insert(name, marker);
@@ -121,13 +121,13 @@ impl FileIndex {
         }
     }
 
-    /// Records that a key has no variants any more.
+    /// Removes the marker of a key and dooms its variants.
     pub(crate) fn clear_marker(&mut self, name: FileName, hash: u128) {
         self.markers.remove(&name);
         self.doom_variants(hash);
     }
 
-    /// Dooms a marker after its last variant has been removed.
+    /// Dooms the marker of a key that has no variants any more.
     pub(super) fn doom_idle_marker(&mut self, hash: u128) {
         if self.variants(hash).next().is_none()
             && let Some(marker) = self.key_file(hash).filter(|filed| filed.role == FileRole::Marker)
@@ -136,8 +136,8 @@ impl FileIndex {
         }
     }
 
-    /// Removes a file whose blocks remain accounted. The variants of a marker are removed with it, and a marker with
-    /// its last variant.
+    /// Removes a file from the index without releasing its blocks. Removing a marker dooms its variants; removing the
+    /// last variant dooms the marker.
     fn remove_entry(&mut self, name: FileName) -> Option<IndexedFile> {
         let slot = self.find(name)?;
         let filed = self.queue.remove(slot)?;
@@ -159,40 +159,42 @@ impl FileIndex {
         Some(filed)
     }
 
-    /// Dooms a file: it counts as removed from now on, although it still exists.
+    /// Dooms a file: it counts as removed, but its blocks remain accounted until it is deleted. No effect if the file
+    /// is unknown.
     pub(crate) fn doom(&mut self, name: FileName) {
         if let Some(filed) = self.remove_entry(name) {
             self.doomed.insert(name, (filed.hash, filed.blocks));
         }
     }
 
-    /// Like [`Self::doom`], for a file that may exist although it is not known.
+    /// Like [`Self::doom`], also for a file that is not in the index but may exist.
     pub(crate) fn doom_unknown(&mut self, name: FileName, hash: u128) {
         self.doom(name);
         self.doomed.entry(name).or_insert((split_hash(hash), 0));
     }
 
-    /// Removes a file that no longer exists.
+    /// Removes a file that no longer exists, and releases its blocks.
     pub(crate) fn forget(&mut self, name: FileName) -> Option<IndexedFile> {
         let filed = self.remove_entry(name)?;
         self.return_blocks(filed.blocks);
         Some(filed)
     }
 
-    /// Records that a doomed file has been removed.
+    /// Releases the blocks of a doomed file after it was deleted.
     pub(crate) fn forget_doomed(&mut self, name: FileName) {
         if let Some((_, blocks)) = self.doomed.remove(&name) {
             self.return_blocks(blocks);
         }
     }
 
-    /// Returns the next file to evict.
+    /// Returns the next file to evict, or `None` if the index is empty.
     pub(crate) fn next_victim(&mut self) -> Option<IndexedFile> {
         let slot = self.queue.victim(|filed| u64::from(filed.blocks), |_| 0)?;
         self.queue.at(slot).copied()
     }
 
-    /// Like [`Self::doom`], to free space.
+    /// Like [`Self::doom`], for an eviction: the queue remembers the file, and treats it as frequently used if it is
+    /// added again soon.
     pub(crate) fn evict(&mut self, name: FileName) {
         if let Some(slot) = self.find(name) {
             self.queue.remember(slot, name.table_hash());
@@ -200,7 +202,7 @@ impl FileIndex {
         self.doom(name);
     }
 
-    /// Records a use of a file.
+    /// Records a use of a file. `used_s` is in seconds since the epoch.
     pub(crate) fn touch(&mut self, name: FileName, used_s: u32) {
         if let Some(slot) = self.find(name)
             && let Some(filed) = self.queue.hit(slot, 1)
@@ -209,7 +211,7 @@ impl FileIndex {
         }
     }
 
-    /// Records a use of a key's page in memory.
+    /// Records a use of all files of a key, because its page was served from memory.
     pub(crate) fn touch_key(&mut self, hash: u128, used_s: u32) {
         let halves = split_hash(hash);
         let slots: Vec<u32> = self.by_hash.iter_hash(hash as u64).copied().collect();
@@ -222,7 +224,7 @@ impl FileIndex {
         }
     }
 
-    /// Dooms all files of a key and cancels its writes. Returns the number of objects.
+    /// Dooms all files of a key and cancels its writes. Returns the number of pages.
     pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
         self.writes.remove_key(hash);
         let count = match self.key_file(hash) {
@@ -236,7 +238,7 @@ impl FileIndex {
         count
     }
 
-    /// Dooms all files and cancels all writes. Returns the number of objects.
+    /// Dooms all files and cancels all writes. Returns the number of pages.
     pub(crate) fn remove_all(&mut self) -> usize {
         self.writes.clear();
         let slots = 0..self.queue.slots();
@@ -250,7 +252,8 @@ impl FileIndex {
         count
     }
 
-    /// Takes some files that are not marked as stale yet.
+    /// Returns up to `most` soft-purged files into which the purge has not been written yet, and regards them as
+    /// written.
     pub(crate) fn take_softened(&mut self, most: usize) -> Vec<IndexedFile> {
         let names = self.softened.take_unwritten(most);
         names.into_iter().filter_map(|name| self.get(name)).collect()

@@ -1,4 +1,4 @@
-//! Entry of a file in the catalogue.
+//! Entry of a file in the file index.
 
 use std::sync::Arc;
 
@@ -12,49 +12,48 @@ pub(crate) fn blocks_of(len: u64) -> u32 {
     u32::try_from(len.div_ceil(BLOCK)).unwrap_or(u32::MAX)
 }
 
-/// Kind of a file.
+/// Role of a file among the files of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileRole {
-    /// Only object of its key.
+    /// Only page of its key.
     Plain,
-    /// Selector of its key's variants.
+    /// Marker: contains the selector (the request fields in `Vary`) of its key's variants, and no page.
     Marker,
-    /// Variant of its key.
+    /// One variant of its key. Its name depends on the marker's family.
     Variant,
 }
 
-/// Entry of a file.
+/// Entry of a file in the file index.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedFile {
     pub(crate) name: FileName,
-    /// XXH3-128 of the key under the seed, in halves to avoid an alignment of 16.
+    /// Halves of the key's XXH3-128 under the folder's seed. A `u128` would need an alignment of 16.
     pub(crate) hash: [u64; 2],
-    /// Sequence number at the start of its page's fetch.
+    /// Sequence number at the start of the fetch of the file's page. Higher is later.
     pub(crate) generation: u64,
-    /// Number of blocks of [`BLOCK`] bytes that it occupies.
+    /// Number of blocks of [`BLOCK`] bytes that the file occupies.
     pub(crate) blocks: u32,
-    /// Low half of the hash that distinguishes the variants of a key.
+    /// Low half of [`crate::variant_hash`]; 0 for a key without variants.
     pub(crate) variant: u32,
-    /// Time of its page's last use, in seconds since the epoch.
+    /// Last use of the file's page, in seconds since the epoch.
     pub(crate) used_s: u32,
     pub(crate) role: FileRole,
-    /// Set if the file itself was seen, rather than only a snapshot that names it.
+    /// Set if the file itself was found in the folder; unset if only a snapshot names it.
     pub(crate) was_seen: bool,
-    /// Set if generation and labels are known from the file, or from a snapshot after which no process can have changed
-    /// it.
+    /// Set if generation and labels are certain: read from the file, or from a snapshot after which no process can have
+    /// changed the file.
     pub(crate) is_trusted: bool,
-    /// Number of additional files that its labels count as, once it is added.
+    /// Number of additional files that the entry counts as because of its labels. Set when the entry is added.
     pub(crate) share: u8,
 }
 
 impl IndexedFile {
-    /// Returns the sequence number at the start of its page's fetch.
+    /// Returns the sequence number at the start of the fetch of the file's page. Higher is later.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Returns the low half of the hash that distinguishes the variants of a key ([`crate::variant_hash`]); 0 for a key
-    /// without variants.
+    /// Returns the low half of [`crate::variant_hash`]; 0 for a key without variants.
     pub fn variant(&self) -> u32 {
         self.variant
     }
@@ -65,20 +64,20 @@ impl IndexedFile {
     }
 }
 
-/// Splits a key's hash into the halves stored in [`IndexedFile`].
+/// Splits a key hash into the halves stored in [`IndexedFile`].
 pub(crate) fn split_hash(hash: u128) -> [u64; 2] {
     [hash as u64, (hash >> 64) as u64]
 }
 
-/// Joins the result of [`split_hash`].
+/// Joins halves to a key hash; the inverse of [`split_hash`].
 pub(super) fn join_hash([low, high]: [u64; 2]) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-/// Marker of a key: the selector of its variants.
+/// Contents of a marker file.
 #[derive(Clone, Debug)]
 pub(crate) struct VariantMarker {
     pub(crate) selector: Arc<[u8]>,
-    /// Number that is part of the names of its variants' files. Variants of another family cannot be found any more.
+    /// Number that is part of the file names of the key's variants. Files with another family number are unreachable.
     pub(crate) family: u64,
 }

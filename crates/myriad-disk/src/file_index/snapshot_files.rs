@@ -1,4 +1,4 @@
-//! Files of a snapshot, until they are seen.
+//! File-index operations for snapshots: entries are restored at start, and later confirmed by the files themselves.
 
 use crate::index::{EvictionPosition, FileName};
 
@@ -6,18 +6,18 @@ use super::{FileIndex, FileRole, IndexedFile};
 use crate::file_labels::mark_of;
 
 impl FileIndex {
-    /// Returns the files with their standing in the queue, next to evict first.
+    /// Returns the files with their positions in the eviction queue, next to evict first.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = (&IndexedFile, EvictionPosition)> {
         self.queue.in_order()
     }
 
-    /// Sorts the files by their last use, which was unknown during the search for them.
+    /// Sorts the eviction queue by last use, which was unknown while the recovery added the files.
     pub(crate) fn sort_by_use(&mut self) {
         self.queue.sort_by_key(|filed| filed.used_s);
     }
 
-    /// Sets the time of the last use of every file, because the duration of the stop is unknown. Times of another clock
-    /// may be in the future.
+    /// Sets the last use of every file to `now_s`. Called after a restart: the duration of the stop is unknown, and
+    /// times of another clock may be in the future.
     pub(crate) fn set_all_used(&mut self, now_s: u32) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) = self.queue.at_mut(slot) {
@@ -26,7 +26,8 @@ impl FileIndex {
         }
     }
 
-    /// Records that a file was seen. Returns false if it is unknown, or its generation and labels are uncertain.
+    /// Records that a file was found in the folder. Returns false if its header must be read: it is not in the index,
+    /// or its generation and labels are uncertain.
     pub(crate) fn mark_seen(&mut self, name: FileName) -> bool {
         let Some(slot) = self.find(name) else { return false };
         self.queue.at_mut(slot).is_some_and(|filed| {
@@ -35,7 +36,8 @@ impl FileIndex {
         })
     }
 
-    /// Adds a file of a snapshot.
+    /// Adds a file of a snapshot at its position in the eviction queue, unless its name is already in the index or
+    /// doomed.
     pub(crate) fn restore(&mut self, filed: IndexedFile, standing: EvictionPosition) {
         if self.find(filed.name).is_some() || self.is_doomed(filed.name) {
             return;
@@ -44,11 +46,11 @@ impl FileIndex {
         self.insert_with(filed, &[], Some(standing));
     }
 
-    /// Adds a label of a snapshot, for the file whose name has these bits.
+    /// Adds a label of a snapshot to the file whose name has the hash `name`.
     pub(crate) fn restore_label(&mut self, label: u64, name: u64) {
         let is_it = |&slot: &u32| self.queue.at(slot).is_some_and(|filed| filed.name.table_hash() == name);
         let slot = self.by_name.find(name, is_it).copied();
-        // A file written since then is another page with other labels.
+        // A file found in the folder before this may contain another page, with other labels.
         if let Some((slot, filed)) = slot.and_then(|slot| Some((slot, self.queue.at(slot)?)))
             && !filed.was_seen
         {
@@ -56,7 +58,7 @@ impl FileIndex {
         }
     }
 
-    /// Returns all labels of files, each with bits of its file's name.
+    /// Returns all labels of current files as pairs of label and [`FileName::table_hash`].
     pub(crate) fn all_labels(&self) -> Vec<(u64, u64)> {
         let name = |slot: u32, low: u32| {
             let filed = self.queue.at(slot).filter(|filed| mark_of(filed.generation) == low);
@@ -66,7 +68,8 @@ impl FileIndex {
         live.collect()
     }
 
-    /// Records that all files have been seen: files known only from a snapshot are removed.
+    /// Records that the recovery has read the whole folder. Entries that are known only from a snapshot, or not
+    /// trusted, are removed.
     pub(crate) fn complete(&mut self) {
         for slot in 0..self.queue.slots() {
             if let Some(filed) =

@@ -1,20 +1,21 @@
-//! Pages on disk that soft purges cover.
+//! Pages on disk that are covered by soft purges.
 
 use std::collections::HashMap;
 
 use crate::index::FileName;
 
-/// Pages covered by soft purges, by their files, until no purge counts them any more.
+/// Soft-purged pages, by file. Entries exist while a running soft purge could still count the page.
 #[derive(Debug, Default)]
 pub(crate) struct SoftPurgedPages {
-    /// Newest soft purge that covers each.
+    /// Number of the newest soft purge that covers the page of a file.
     newest: HashMap<FileName, u64>,
-    /// Files that are not marked as stale yet.
+    /// Files into which the purge (`fresh_until` 0) has not been written yet.
     unwritten: Vec<FileName>,
 }
 
 impl SoftPurgedPages {
-    /// Records that a soft purge covers a page. Returns whether it is newer than the recorded purge.
+    /// Records that soft purge `number` covers the page in a file. Returns true if no purge with this or a higher
+    /// number was recorded for it.
     pub(crate) fn note(&mut self, name: FileName, number: u64) -> bool {
         let former = self.newest.insert(name, number).unwrap_or(0);
         if former == 0 {
@@ -26,12 +27,13 @@ impl SoftPurgedPages {
         former < number
     }
 
-    /// Returns the newest soft purge known to cover a page, or zero.
+    /// Returns the number of the newest soft purge known to cover the page in a file, or 0.
     pub(crate) fn newest(&self, name: FileName) -> u64 {
         self.newest.get(&name).copied().unwrap_or(0)
     }
 
-    /// Takes up to `most` files that are not marked as stale yet.
+    /// Removes up to `most` files from the list of files to mark as stale, and returns those that are still
+    /// soft-purged.
     pub(crate) fn take_unwritten(&mut self, most: usize) -> Vec<FileName> {
         let rest = self.unwritten.len().saturating_sub(most);
         let mut names = self.unwritten.split_off(rest);
@@ -44,12 +46,13 @@ impl SoftPurgedPages {
         !self.unwritten.is_empty()
     }
 
-    /// Removes a file that contains another page from now on, or none.
+    /// Removes a file that is removed or now contains another page.
     pub(crate) fn remove(&mut self, name: FileName) {
         self.newest.remove(&name);
     }
 
-    /// Removes pages that no purge after `number` covers, because no purge counts them any more.
+    /// Removes pages whose newest soft purge is `number` or older, because such purges are complete and count no page
+    /// any more.
     pub(crate) fn forget(&mut self, number: u64) {
         self.newest.retain(|_, newest| *newest > number);
     }

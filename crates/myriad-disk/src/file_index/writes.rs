@@ -1,21 +1,22 @@
-//! Writes in progress, so that purges and later pages can overtake them.
+//! Pending writes. They are registered so that purges and writes of later pages can cancel them.
 
 use std::collections::HashMap;
 
 use super::indexed_file::{FileRole, IndexedFile};
 use crate::format::variant_hash;
 
-/// Write in progress.
+/// Pending write of one page.
 #[derive(Clone, Copy, Debug)]
 struct PendingWrite {
     /// Hash of the variant ([`variant_hash`]); 0 for a key without variants.
     variant: u64,
+    /// Number by which the writer refers to the write.
     number: u64,
     /// Generation of the page.
     generation: u64,
 }
 
-/// Writes in progress in a zone, by the hash of their key. A page has at most one.
+/// Pending writes of a zone, by key hash. Each variant of a key has at most one.
 #[derive(Debug)]
 pub(crate) struct PendingWrites {
     by_key: HashMap<u128, Vec<PendingWrite>>,
@@ -30,8 +31,8 @@ impl Default for PendingWrites {
 }
 
 impl PendingWrites {
-    /// Registers a write and returns its number. It replaces an earlier write of the same page; `None` if that write
-    /// has a later generation.
+    /// Registers a write and returns its number. An earlier write of the same key and variant is cancelled; returns
+    /// `None` if that write has a later generation.
     pub(crate) fn begin(&mut self, hash: u128, variant: Option<&[u8]>, generation: u64) -> Option<u64> {
         let number = self.next;
         let write = PendingWrite { variant: variant_hash(variant), number, generation };
@@ -45,7 +46,7 @@ impl PendingWrites {
         Some(number)
     }
 
-    /// Returns whether a page later than `generation` is being written, or about to be.
+    /// Returns true if a page of this key and variant that is later than `generation` is pending.
     pub(crate) fn has_newer(&self, hash: u128, variant: Option<&[u8]>, generation: u64) -> bool {
         if self.by_key.is_empty() {
             return false;
@@ -55,34 +56,34 @@ impl PendingWrites {
         self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
     }
 
-    /// Returns whether a write may still take effect: no purge or later write has cancelled it.
+    /// Returns true if the write is registered: neither finished nor cancelled by a purge or a later write.
     pub(crate) fn is_current(&self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
         let variant = variant_hash(variant);
         let is_it = |write: &PendingWrite| write.variant == variant && write.number == number;
         self.by_key.get(&hash).is_some_and(|of_key| of_key.iter().any(is_it))
     }
 
-    /// Removes a finished write. Returns whether it may take effect.
+    /// Unregisters a finished write. Returns false if it had been cancelled.
     pub(crate) fn end(&mut self, hash: u128, variant: Option<&[u8]>, number: u64) -> bool {
         let variant = variant_hash(variant);
         self.retain(hash, |write| (write.variant, write.number) != (variant, number))
     }
 
-    /// Cancels the write of a page.
+    /// Cancels the pending write of a key's variant.
     pub(crate) fn cancel(&mut self, hash: u128, variant: Option<&[u8]>) {
         let variant = variant_hash(variant);
         self.retain(hash, |write| write.variant != variant);
     }
 
-    /// Cancels the writes in place of a file whose fetch began before `number`: of the file's variant, or of all pages
-    /// of the key if the file is not a variant.
+    /// Cancels pending writes whose fetch began before `number`: only those of the file's variant if the file is a
+    /// variant, otherwise all of its key.
     pub(crate) fn cancel_before(&mut self, filed: &IndexedFile, number: u64) {
         let is_other =
             |write: &PendingWrite| filed.role == FileRole::Variant && write.variant as u32 != filed.variant;
         self.retain(filed.key_hash(), |write| write.generation >= number || is_other(write));
     }
 
-    /// Retains some of a key's writes. Returns whether others were removed.
+    /// Cancels the writes of a key that do not satisfy `predicate`. Returns true if there were any.
     fn retain(&mut self, hash: u128, predicate: impl Fn(&PendingWrite) -> bool) -> bool {
         let Some(of_key) = self.by_key.get_mut(&hash) else { return false };
         let before = of_key.len();
@@ -104,23 +105,23 @@ impl PendingWrites {
         self.by_key.clear();
     }
 
-    /// Returns whether a page of a key is being written.
+    /// Returns true if a write of a key is pending.
     pub(crate) fn has_key(&self, hash: u128) -> bool {
         self.by_key.contains_key(&hash)
     }
 
-    /// Returns the keys with writes in progress.
+    /// Returns the key hashes with pending writes.
     pub(crate) fn keys(&self) -> impl Iterator<Item = u128> {
         self.by_key.keys().copied()
     }
 
-    /// Returns the number of the oldest write in progress, or of the next write.
+    /// Returns the number of the oldest pending write, or the next number if none is pending.
     pub(crate) fn oldest(&self) -> u64 {
         let numbers = self.by_key.values().flatten().map(|write| write.number);
         numbers.min().unwrap_or(self.next)
     }
 
-    /// Returns the number of the next write.
+    /// Returns the number that the next write will get.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }

@@ -1,4 +1,4 @@
-//! Header of a file.
+//! Header of a page file: lengths, checksums, times.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -7,44 +7,49 @@ use super::{ContentKind, FormatError, HEADER, PIECE};
 use crate::clock_reference::ClockReference;
 
 const MAGIC: [u8; 8] = *b"\x89Myriad\n";
-/// Version of the format, incremented by every change that an older reader would misread.
+/// Version of the file format, incremented by every change that an older program would misread.
 const FORMAT: u16 = 4;
-/// Maximum length of the labels, in bytes.
+/// Maximum length of the section of labels, in bytes.
 pub(super) const MAX_LABELS_LEN: u32 = 64 << 10;
 
-/// Header of a file.
+/// Header of a page file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: ContentKind,
-    /// Caller's version of its metadata, and the tag of the seed of the key's hash.
+    /// Caller's version of its metadata (lower half), and the tag of the seed under which the key was hashed (upper
+    /// half).
     pub(crate) version: u32,
-    /// Sequence number at the start of the fetch.
+    /// Sequence number at the start of the page's fetch.
     pub(crate) generation: u64,
-    /// Family of a marker, which is part of the names of its variants. A variant has the family of its marker.
+    /// Number that is part of the file names of a key's variants: in the marker and in each of its variants. 0 without
+    /// variants.
     pub(crate) family: u64,
+    /// Time of completion, in milliseconds of `clock`.
     pub(crate) stored_at: u64,
+    /// Time until which the page is fresh, in milliseconds of `clock`; 0 for a stale page.
     pub(crate) fresh_until: u64,
-    /// Clock of the times in this file.
+    /// Reference points of the clock of `stored_at` and `fresh_until`.
     pub(crate) clock: ClockReference,
     pub(crate) key_len: u32,
     pub(crate) selector_len: u32,
     pub(crate) variant_len: u32,
     pub(crate) meta_len: u32,
     pub(crate) encodings_len: u32,
-    /// Length of the labels, with the hash of the variant and their checksum, in bytes; 0 for a marker.
+    /// Length of the labels section (hash of the variant, labels, checksum) in bytes; 0 for a marker.
     pub(crate) labels_len: u32,
     pub(crate) body_len: u64,
-    /// Checksum of key, selector, variant and metadata.
+    /// Checksum of the sections key, selector, variant and metadata.
     pub(super) head_sum: u64,
     pub(super) encodings_sum: u64,
-    /// Checksum of the checksums of the body's pieces.
+    /// Checksum of the body pieces' checksums.
     pub(crate) pieces_sum: u64,
     /// XXH3-128 of the key under the folder's seed.
     pub(crate) key_hash: u128,
 }
 
 impl Header {
-    /// Parses a header and checks that it matches a file of `file_len` bytes.
+    /// Parses and verifies a header. Returns an error if the file has another `version`, or another length than the
+    /// header requires.
     pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u32) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         if reader.take(8) != Some(&MAGIC[..]) || reader.u16() != FORMAT {
@@ -125,12 +130,12 @@ impl Header {
         self.body_len.div_ceil(PIECE)
     }
 
-    /// Returns the offset of the checksums of the pieces.
+    /// Returns the offset of the checksums of the pieces, which follow the body.
     pub(crate) fn pieces_at(&self) -> u64 {
         HEADER as u64 + self.body_len
     }
 
-    /// Returns the offset of the labels, which precede the key.
+    /// Returns the offset of the labels, the first section after the checksums of the pieces.
     pub(crate) fn head_at(&self) -> u64 {
         self.pieces_at() + self.pieces() * 8
     }
@@ -146,7 +151,7 @@ impl Header {
         self.lengths().iter().map(|&length| u64::from(length)).sum()
     }
 
-    /// Returns the number of bytes from the labels to the end of the metadata.
+    /// Returns the number of bytes from the labels to the end of the metadata, thus without the encodings.
     pub(crate) fn head_len(&self) -> u64 {
         self.tail_len() - u64::from(self.encodings_len)
     }

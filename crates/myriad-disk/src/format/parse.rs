@@ -1,4 +1,4 @@
-//! Verified parsing of the parts of a file.
+//! Verified parsing of the sections of a page file.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -6,7 +6,7 @@ use super::header::Header;
 use super::reader::Reader;
 use super::{FormatError, HEADER, PIECE};
 
-/// Parses the section of labels: the hash of the variant, and the labels.
+/// Parses the section of labels. Returns the hash of the variant and the labels; 0 and no labels for an empty section.
 pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError> {
     let Some((numbers, sum)) = bytes.split_last_chunk::<8>() else { return Ok((0, Box::default())) };
     if xxh3_64(numbers).to_le_bytes() != *sum {
@@ -17,10 +17,10 @@ pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError
     Ok((numbers.next().unwrap_or(0), numbers.collect()))
 }
 
-/// Encoding: its index, the caller's metadata, its bytes.
+/// An alternative encoding: its index, the caller's metadata, its bytes.
 pub(crate) type EncodingParts<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Verified sections from the labels to the metadata.
+/// Sections from the labels to the metadata, borrowed from the bytes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct HeadSections<'a> {
     pub(crate) labels: Box<[u64]>,
@@ -31,7 +31,7 @@ pub(crate) struct HeadSections<'a> {
 }
 
 impl<'a> HeadSections<'a> {
-    /// Parses the bytes from the labels to the end of the metadata.
+    /// Parses and verifies the bytes from the labels to the end of the metadata.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         let mut section = |length: u32| reader.take(length as usize).ok_or(FormatError::Length);
@@ -50,7 +50,7 @@ impl<'a> HeadSections<'a> {
     }
 }
 
-/// Verified sections after the body.
+/// Sections from the labels to the end of the file, borrowed from its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TailSections<'a> {
     pub(crate) head: HeadSections<'a>,
@@ -58,7 +58,7 @@ pub(crate) struct TailSections<'a> {
 }
 
 impl<'a> TailSections<'a> {
-    /// Parses the bytes from the labels to the end of the file.
+    /// Parses and verifies the bytes from the labels to the end of the file.
     pub(crate) fn parse(header: &Header, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let head_len = usize::try_from(header.head_len()).unwrap_or(usize::MAX);
         let (head, encodings) = bytes.split_at_checked(head_len).ok_or(FormatError::Length)?;
@@ -87,7 +87,7 @@ fn read_encodings(bytes: &[u8]) -> Option<Vec<EncodingParts<'_>>> {
     Some(encodings)
 }
 
-/// Parses the checksums of pieces, and checks them against the header.
+/// Parses the checksums of the pieces, and verifies them with the checksum in the header.
 pub(crate) fn read_pieces(header: &Header, bytes: &[u8]) -> Result<Box<[u64]>, FormatError> {
     if bytes.len() as u64 != header.pieces() * 8 {
         return Err(FormatError::Length);
@@ -99,7 +99,7 @@ pub(crate) fn read_pieces(header: &Header, bytes: &[u8]) -> Result<Box<[u64]>, F
     Ok(bytes.chunks_exact(8).map(number).collect())
 }
 
-/// Verifies a range of the body whose boundaries are those of pieces, or the end of the body.
+/// Verifies consecutive whole pieces of a body with their checksums. Only the last piece may be shorter than [`PIECE`].
 pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError> {
     let pieces = bytes.chunks(PIECE as usize);
     if pieces.len() != sums.len() {
@@ -109,14 +109,13 @@ pub(crate) fn check_pieces(bytes: &[u8], sums: &[u64]) -> Result<(), FormatError
     if hold { Ok(()) } else { Err(FormatError::Damaged) }
 }
 
-/// Parses a whole file like a look-up, for tests with arbitrary bytes. Returns the length of the body, or an error if
-/// the parts are not exactly those that were written.
+/// Parses and verifies a whole file from arbitrary bytes, for fuzzing. Returns the length of the body.
 pub fn examine(bytes: &[u8], version: u32) -> Result<u64, FormatError> {
     let whole = WholeFile::parse(bytes, version)?;
     Ok(whole.body.len() as u64)
 }
 
-/// Verified file that is completely in memory.
+/// Parsed and verified file that is completely in memory.
 #[derive(Debug)]
 pub(crate) struct WholeFile<'a> {
     pub(crate) header: Header,

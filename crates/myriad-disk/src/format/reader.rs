@@ -1,6 +1,6 @@
-//! Reader that removes numbers and ranges from the front of bytes.
+//! Reader of numbers and byte ranges from the front of a slice.
 
-/// Reader with the remaining bytes.
+/// Reader; contains the bytes not read yet.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -11,7 +11,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> [u8; N] {
-        // Used only for headers, whose type has the right length.
+        // Used only for headers, which are long enough.
         self.take(N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
     }
 

@@ -1,4 +1,4 @@
-//! Writing of the parts of a file around its body.
+//! Writing of the sections of a page file around its body.
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -7,7 +7,7 @@ use crate::clock_reference::ClockReference;
 use super::header::{Header, MAX_LABELS_LEN};
 use super::{ContentKind, HEADER, PIECE, variant_hash};
 
-/// Sections of a file without its body.
+/// Contents of a page file except the body.
 #[derive(Debug)]
 pub(crate) struct Sections<'a> {
     pub(crate) kind: ContentKind,
@@ -23,12 +23,13 @@ pub(crate) struct Sections<'a> {
     pub(crate) selector: &'a [u8],
     pub(crate) variant: &'a [u8],
     pub(crate) meta: &'a [u8],
+    /// Alternative encodings, each appended by [`write_encoding`].
     /// Written by [`write_encoding`].
     pub(crate) encodings: &'a [u8],
 }
 
 impl Sections<'_> {
-    /// Returns the length of the sections, in bytes.
+    /// Returns the length of the sections from the labels on, in bytes.
     pub(crate) fn len(&self) -> u64 {
         let sections = [self.key, self.selector, self.variant, self.meta, self.encodings];
         self.labels_len() as u64 + sections.iter().map(|section| section.len() as u64).sum::<u64>()
@@ -51,8 +52,8 @@ impl Sections<'_> {
         out.extend_from_slice(&sum.to_le_bytes());
     }
 
-    /// Returns the bytes around a body of `body_len` bytes whose pieces have these checksums: the header, and the
-    /// sections after the body. `None` if a section is too long.
+    /// Returns the bytes before and after a body of `body_len` bytes whose pieces have the checksums `pieces`: the
+    /// header, and everything after the body. Returns `None` if a section is too long.
     pub(crate) fn around(&self, body_len: u64, pieces: &[u64]) -> Option<([u8; HEADER], Vec<u8>)> {
         let mut tail = Vec::with_capacity(pieces.len() * 8 + self.len() as usize);
         for sum in pieces {
@@ -91,7 +92,7 @@ impl Sections<'_> {
     }
 }
 
-/// Appends an encoding to the section of encodings.
+/// Appends an alternative encoding to `out`, in the format of the section of encodings.
 pub fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     out.push(index);
     out.extend_from_slice(&(meta.len() as u32).to_le_bytes());
@@ -100,7 +101,7 @@ pub fn write_encoding(index: u8, meta: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Splits a body that arrives in ranges of any length into pieces, and computes their checksums.
+/// Computes the checksums of a body's pieces, from parts of any length.
 #[derive(Default)]
 pub(crate) struct PieceSums {
     sums: Vec<u64>,

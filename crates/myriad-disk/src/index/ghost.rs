@@ -1,28 +1,29 @@
-//! Ghosts: hashes of values that left a queue recently, in a table of buckets.
+//! Ghost table: hashes of values that were evicted recently.
 //!
-//! The table is rarely wrong: a value that never left may appear in it (with the probability of equal 32 bits of hash),
-//! and a value that left may be removed early from a full bucket. Either only places a value in the wrong queue.
+//! The table is approximate: a value that was never evicted may be found in it (if 32 bits of the hashes are equal),
+//! and an evicted value may be forgotten early if its bucket is full. Either only puts a value into the wrong queue.
 
-/// Number of places in a bucket, which is a cache line.
+/// Number of entries in a bucket, which is one cache line.
 const WAYS: usize = 8;
 
-/// Part of a hash, and the sequence number of the value's insertion. A hash of zero marks a vacant place.
+/// Part of the value's hash (0 for an unused entry), and the count of evictions when it was added.
 type GhostEntry = (u32, u32);
 
 #[derive(Debug, Default)]
 pub(crate) struct GhostTable {
-    /// Places of a power of two of buckets, or none before the first value.
+    /// Entries of all buckets. The number of buckets is a power of two, or 0 before the first value.
     places: Vec<GhostEntry>,
     clock: u32,
 }
 
 impl GhostTable {
-    /// Maximum number of bytes per remembered value.
+    /// Maximum number of bytes of the table per remembered value.
     pub(crate) const BYTES: usize = 8 * size_of::<GhostEntry>() / 3;
 
-    /// Remembers a value that leaves the queue. `most` is the current maximum number of remembered values.
+    /// Adds a value that is being evicted. `most` is the number of values that must be remembered now; the table grows
+    /// for it.
     pub(crate) fn remember(&mut self, hash: u64, most: usize) {
-        // A quarter of the places is spare, so that few buckets overflow.
+        // The table has a third more entries than values, so that few buckets overflow.
         if self.places.len() * 3 < most * 4 {
             self.grow((most * 4 / 3 + 1).next_power_of_two().max(WAYS));
         }
@@ -30,7 +31,8 @@ impl GhostTable {
         self.put((part(hash), self.clock));
     }
 
-    /// Returns whether a value was among the last `most` that left, and removes it because it is back.
+    /// Returns true if the value is among the last `most` evicted values. Its entry is removed, because the value is
+    /// being inserted again.
     pub(crate) fn recall(&mut self, hash: u64, most: usize) -> bool {
         let (part, clock) = (part(hash), self.clock);
         let Some(place) = self.bucket(part).iter_mut().find(|place| place.0 == part) else { return false };
@@ -49,7 +51,7 @@ impl GhostTable {
 
     fn put(&mut self, place: GhostEntry) {
         let clock = self.clock;
-        // The place of the same value, a vacant place, or the oldest place.
+        // Replaces the entry of the same value, an unused entry, or the oldest entry.
         let age = |other: &GhostEntry| match other.0 {
             same if same == place.0 => u64::MAX,
             0 => u64::MAX - 1,
@@ -66,7 +68,7 @@ impl GhostTable {
     }
 }
 
-/// Returns the stored part of a hash, never zero. It also determines the bucket, so that the table can grow.
+/// Returns the stored part of a hash, never 0. The part also determines the bucket, so that the table can grow.
 fn part(hash: u64) -> u32 {
     ((hash >> 32) as u32).max(1)
 }

@@ -1,11 +1,11 @@
-//! Keys: opaque bytes, which a zone hashes with its seed.
+//! Keys of pages: opaque bytes, hashed with the seed of their zone.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-/// Borrowed key: any bytes, any length.
+/// Borrowed key: any bytes of any length.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRef<'a>(&'a [u8]);
 
@@ -48,7 +48,7 @@ impl Seed {
         HashedKeyRef { hash: self.hash(key), bytes: key }
     }
 
-    /// Returns a tag that distinguishes files whose keys were hashed with this seed from others; never zero.
+    /// Returns a tag, never 0, that is stored in files to detect that their keys were hashed with another seed.
     pub fn tag(self) -> u16 {
         (xxh3_64_with_seed(b"tag", self.0) as u16).max(1)
     }
@@ -73,7 +73,7 @@ impl HashedKey {
         HashedKeyRef { hash: self.hash, bytes: &self.bytes }
     }
 
-    /// Returns whether both are the same key.
+    /// Returns true if both are the same key, by hash and bytes.
     #[inline]
     pub fn matches(&self, key: HashedKeyRef<'_>) -> bool {
         self.hash == key.hash && *self.bytes == *key.bytes
@@ -105,8 +105,8 @@ impl<'a> HashedKeyRef<'a> {
         HashedKey { hash: self.hash, bytes: self.bytes.into() }
     }
 
-    /// Returns the half of the hash that determines the place of a key in its table. The other half selects the shard,
-    /// so that both are independent.
+    /// Returns the half of the hash that determines the position of a key in its shard's table. It is independent of
+    /// the half that selects the shard.
     #[inline]
     pub fn table_hash(self) -> u64 {
         self.hash as u64

@@ -1,8 +1,8 @@
-//! Small facts about keys that are not stored: the number of their requests, and the time until which they count as
-//! uncacheable.
+//! Notes about keys: the number of recent requests (`*_cache_min_uses`), and the time until which the key counts as
+//! uncacheable (hit-for-miss).
 //!
-//! Notes are in a table of fixed size, with eight in a set. A new note replaces the note that was used least recently.
-//! Losing a note costs at most one fetch, so 64 bits of a key's hash are sufficient to identify it.
+//! The table has a fixed size. A new note replaces the least recently used note of the eight in its set. A lost note
+//! costs at most one fetch, so 64 bits of a key's hash suffice to identify it.
 
 const WAYS: usize = 8;
 
@@ -14,26 +14,27 @@ struct KeyNote {
     uses: u32,
 }
 
-/// Fixed number of notes on keys.
+/// Table of notes about keys, of fixed size. Its methods take 64 bits of the key's hash as `tag`, and `now` in
+/// milliseconds.
 #[derive(Debug)]
 pub struct KeyNotes {
-    /// Empty until the first note.
+    /// Sets of [`WAYS`] notes; empty until the first note.
     table: Vec<KeyNote>,
     sets: usize,
-    /// Number of notes used at least once. The others occupy no memory yet.
+    /// Number of notes in use. Memory of unused notes has not been touched yet.
     taken: usize,
 }
 
 impl KeyNotes {
-    /// Size of a set, the unit of capacity, in bytes.
+    /// Size of a set in bytes, the unit of capacity.
     pub const SET_BYTES: usize = WAYS * size_of::<KeyNote>();
 
-    /// Creates a table of `sets` sets, at least one. It occupies no memory before its first note.
+    /// Creates a table of `sets` sets, at least one. It allocates no memory before the first note.
     pub fn new(sets: usize) -> Self {
         Self { table: Vec::new(), sets: sets.max(1), taken: 0 }
     }
 
-    /// Returns the number of bytes that are reserved for notes and unused.
+    /// Returns the number of bytes reserved for notes that have never been used.
     pub fn unused_bytes(&self) -> usize {
         (self.sets * WAYS).saturating_sub(self.taken) * size_of::<KeyNote>()
     }
@@ -64,7 +65,8 @@ impl KeyNotes {
         &mut set[index]
     }
 
-    /// Counts a use and returns the count, which restarts after `inactive_ms` without a use.
+    /// Counts a request for a key. Returns the count, which restarts at 1 if `inactive_ms` have passed since the last
+    /// note.
     pub fn count(&mut self, tag: u64, now: u64, inactive_ms: u64) -> u32 {
         let note = self.find_or_take(tag);
         if now.saturating_sub(note.touched) >= inactive_ms {
@@ -75,19 +77,20 @@ impl KeyNotes {
         note.uses
     }
 
-    /// Records that claims of a key pass until a time, in ms since the epoch.
+    /// Marks a key as uncacheable until `until` (milliseconds since the epoch): its requests do not wait for each
+    /// other.
     pub fn set_pass(&mut self, tag: u64, now: u64, until: u64) {
         let note = self.find_or_take(tag);
         note.touched = now.max(1);
         note.pass_until = until;
     }
 
-    /// Returns whether claims of a key pass.
+    /// Returns true if a key is marked as uncacheable at `now`.
     pub fn passes(&mut self, tag: u64, now: u64) -> bool {
         self.find(tag).is_some_and(|n| now < n.pass_until)
     }
 
-    /// Clears the mark by which claims of a key pass.
+    /// Removes the mark of [`Self::set_pass`].
     pub fn clear_pass(&mut self, tag: u64) {
         if let Some(note) = self.find(tag) {
             note.pass_until = 0;

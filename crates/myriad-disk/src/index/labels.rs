@@ -1,20 +1,20 @@
-//! Inverted index of the entries in a shard that have a label, for purges by URL and tag.
+//! Index from labels to the entries of a shard, for purges by URL and tag.
 
 use std::collections::BTreeSet;
 
-/// Ordered pairs of label and slot: the slots of a label are adjacent, and removing a slot costs the same for any
+/// Ordered pairs of label and slot: the slots of a label are adjacent, and removing a pair costs the same for any
 /// number of slots.
 #[derive(Debug, Default)]
 pub struct LabelIndex(BTreeSet<LabelSlot>);
 
-/// Halves of a label, and a slot: twelve bytes, where the alignment of a whole label would require sixteen.
+/// High and low half of a label, and a slot: 12 bytes. A whole `u64` would need an alignment that makes it 16.
 type LabelSlot = (u32, u32, u32);
 
 fn pair(label: u64, slot: u32) -> LabelSlot {
     ((label >> 32) as u32, label as u32, slot)
 }
 
-/// Progress of a walk over the slots of some labels.
+/// Progress of a search for the slots of several labels, in steps of bounded length.
 #[derive(Debug, Default)]
 pub struct LabelWalk {
     label: usize,
@@ -22,14 +22,14 @@ pub struct LabelWalk {
 }
 
 impl LabelWalk {
-    /// Returns whether the walk has finished all `labels`, which must be the same in each step.
+    /// Returns true if the search has finished all `labels`, which must be the same in each step.
     pub fn is_over(&self, labels: &[u64]) -> bool {
         self.label >= labels.len()
     }
 }
 
 impl LabelIndex {
-    /// Number of bytes per pair, including the overhead and the unused space of the tree.
+    /// Number of bytes per pair, including overhead and unused space of the tree.
     pub const BYTES: usize = 32;
 
     /// Records that the entry in a slot has a label.
@@ -42,8 +42,8 @@ impl LabelIndex {
         self.0.remove(&pair(label, slot));
     }
 
-    /// Returns up to `most` next slots whose entries have one of `labels`, after a search of up to `most` labels. It is
-    /// called until the walk is complete. Entries may be added and removed between the calls.
+    /// Returns up to `most` further slots whose entries have one of `labels`. A step examines at most `most` labels, so
+    /// it may return no slot before the search is over. Entries may be added and removed between steps.
     pub fn next(&self, labels: &[u64], walk: &mut LabelWalk, most: usize) -> Vec<u32> {
         let mut slots = Vec::new();
         for label in labels.iter().skip(walk.label).take(most) {

@@ -1,4 +1,4 @@
-//! Data structures by which both tiers of a zone find, purge and evict pages. This crate stores no pages, and is
+//! Data structures with which both tiers of a zone find, purge and evict pages. They contain no pages, and are
 //! independent of memory and disk.
 //!
 //! | file | contents |
@@ -7,11 +7,11 @@
 //! | `table` | look-up table: from the hash of a key to a slot |
 //! | `s3_fifo`, `ghost` | eviction order in both tiers; recently evicted values |
 //! | `labels` | index from labels (URL or tag) to slots |
-//! | `key_notes` | small facts about keys that are not stored |
-//! | `zone_budget` | the cap on bytes |
-//! | `metadata` | callers' metadata of a page, and its stored form |
+//! | `key_notes` | request counts and hit-for-miss marks of keys |
+//! | `zone_budget` | limit of the bytes in memory |
+//! | `metadata` | the caller's metadata of a page, and its stored form |
 //! | `purge/` | purges: requests, purges in force, records for a restart |
-//! | `oneshot` | waiting for a value from another thread |
+//! | `oneshot` | channel for one value from another thread |
 //!
 //! Time is a parameter everywhere: `now` is milliseconds since the Unix epoch. Waiting uses [`std::task`] wakers.
 

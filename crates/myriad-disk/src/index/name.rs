@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
 
-/// Name of a file in a zone's folder.
+/// Name of a page file or marker file in a zone's folder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileName(pub [u8; 16]);
 
 impl FileName {
-    /// Returns the name of a key's file, which cache-clearing plugins and administrators look for.
+    /// Returns the name of a key's own file, which cache-clearing plugins and administrators look for.
     pub fn of_key(key: &[u8]) -> Self {
         Self(Md5::digest(key).into())
     }
 
-    /// Returns the name of the file of a key's variant. It depends on the family as well, so that variants cannot be
-    /// found any more after the key's own file is removed.
+    /// Returns the name of the file of a key's variant. It depends on the family number in the key's own file, so that
+    /// the variants become unreachable when that file is removed.
     pub fn of_variant(key: &[u8], family: u64, variant: &[u8]) -> Self {
         let mut hash = Md5::new();
         hash.update(key);
@@ -26,7 +26,7 @@ impl FileName {
         Self(hash.finalize().into())
     }
 
-    /// Parses the name of a file; `None` if this program does not use such a name.
+    /// Parses a file name: 32 hexadecimal digits in lower case. Returns `None` for other names.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let digits: &[u8; 32] = text.try_into().ok()?;
         let mut bytes = [0; 16];
@@ -36,8 +36,8 @@ impl FileName {
         Some(Self(bytes))
     }
 
-    /// Returns the path of the file below `root`. Each of `levels` is a folder, named by that number of digits from the
-    /// end of the name.
+    /// Returns the path of the file below `root`. Each number in `levels` is a folder level, named by so many digits
+    /// from the end of the file name (nginx's `levels=`).
     pub fn path(self, root: &Path, levels: &[u8]) -> PathBuf {
         let text = self.text();
         let mut path = PathBuf::with_capacity(root.as_os_str().len() + 48);
@@ -61,7 +61,7 @@ impl FileName {
         text
     }
 
-    /// Returns the bits that determine the place of the name in a table. The bits of an MD5 are evenly distributed.
+    /// Returns the bits of the name that are used as its hash in tables. The bits of an MD5 are evenly distributed.
     pub fn table_hash(self) -> u64 {
         u64::from_le_bytes(self.0[..8].try_into().unwrap_or_default())
     }
@@ -73,7 +73,7 @@ impl std::fmt::Debug for FileName {
     }
 }
 
-/// Parses a digit in lower case; this program writes no upper case.
+/// Parses a hexadecimal digit in lower case; other digits are not part of valid names.
 fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),

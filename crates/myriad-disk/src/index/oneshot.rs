@@ -1,4 +1,4 @@
-//! Value that another thread will provide.
+//! Channel for one value that another thread provides.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,24 +10,24 @@ use parking_lot::Mutex;
 enum ValueState<T> {
     Waiting(Option<Waker>),
     Ready(T),
-    /// The giver was dropped, or the value was taken.
+    /// The sender was dropped without a value, or the value was received.
     Gone,
 }
 
-/// Provider of the value. Dropping it completes the wait without a value.
+/// Sending half. Dropping it without a value completes the receiver with `None`.
 pub struct ValueSender<T>(Arc<Mutex<ValueState<T>>>);
 
-/// Future of the value; `None` if the giver was dropped.
+/// Receiving half: a future of the value, or of `None` if the sender was dropped.
 pub struct ValueReceiver<T>(Arc<Mutex<ValueState<T>>>);
 
-/// Creates a giver of a value, and the ticket that waits for the value.
+/// Creates a channel for one value.
 pub fn value_channel<T>() -> (ValueSender<T>, ValueReceiver<T>) {
     let state = Arc::new(Mutex::new(ValueState::Waiting(None)));
     (ValueSender(Arc::clone(&state)), ValueReceiver(state))
 }
 
 impl<T> ValueSender<T> {
-    /// Provides the value and wakes the waiting task.
+    /// Sends the value and wakes the waiting task.
     pub fn send(self, value: T) {
         self.end(ValueState::Ready(value));
     }

@@ -7,24 +7,24 @@
 //!      '--- remembered as a ghost: to main at once
 //! ```
 //!
-//! A hit counts up to three and moves nothing. Values brought in by a scan are evicted first, and displace no value
-//! that was hit. A value that was evicted too early is recognized when it is inserted again. A value that is much
-//! heavier than others occupies the room of several, so it needs more hits to remain.
+//! A hit increments a counter (up to three) and moves nothing. Values that are used only once are evicted first, and
+//! displace no value with hits. A value that was evicted too early is recognised when it is inserted again. A value
+//! that is much heavier than the mean needs more hits to remain.
 //!
-//! The shares were selected by hit rates on eight traces, `bench/eviction`.
+//! The proportions were chosen by hit rates on eight traces; see `bench/eviction`.
 
 use crate::index::ghost::GhostTable;
 
-/// Number of slots in the first page; each further page has twice as many as its predecessor.
+/// Number of slots in the first page of the slab. Each further page has twice as many slots as the page before.
 ///
-/// Pages are never moved, so a growing queue copies no values while its shard is locked. Their number is small, so that
-/// the list of them remains in the processor's cache.
+/// Pages are never moved, so a growing queue copies no values while its shard is locked. There are few pages, so the
+/// list of pages stays in the processor's cache.
 const FIRST_PAGE: usize = 32;
-/// Divisor of the number of values: the share of new values while the main queue is not empty.
+/// The share of new values is one twentieth of all values, unless the main queue is empty.
 const NEW_SHARE_DIVISOR: usize = 20;
 /// Maximum number of counted hits.
 const MAX_USES: u8 = 3;
-/// Number of values in the mean weight, as a power of two.
+/// Binary logarithm of the number of values in the moving mean of weights.
 const MEAN_OVER: u32 = 6;
 
 const NIL: u32 = u32::MAX;
@@ -41,21 +41,21 @@ struct EvictionSlot<T> {
     value: Option<T>,
 }
 
-/// Queue of a value.
+/// Queue in which a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Values without a hit.
+    /// Values not hit since they were inserted.
     New,
-    /// Values that were hit, or inserted again.
+    /// Values that were hit while they were new, or inserted again soon after their eviction.
     Main,
 }
 
-/// Queue and hit count of a value. With the order of the values, a restart restores the queues from them.
+/// Queue and hit count of a value. Snapshots store them, so that a restart restores the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvictionPosition {
     /// Queue of the value.
     pub lane: Lane,
-    /// Number of counted hits.
+    /// Number of hits since the insertion or the last check, at most three.
     pub uses: u8,
 }
 
@@ -71,7 +71,7 @@ impl SlotList {
     const EMPTY: Self = Self { head: NIL, tail: NIL, len: 0 };
 }
 
-/// Returns the page of an index, and the position in it.
+/// Returns the page that contains a slot index, and the position in the page.
 #[inline]
 fn locate(index: u32) -> (usize, usize) {
     let above = index as usize + FIRST_PAGE;
@@ -79,14 +79,14 @@ fn locate(index: u32) -> (usize, usize) {
     (page as usize, above - (FIRST_PAGE << page))
 }
 
-/// Values in the order of their eviction, each at a fixed index.
+/// Values in eviction order. Each value has a fixed index until it is removed.
 #[derive(Debug)]
 pub struct S3Fifo<T> {
     pages: Vec<Vec<EvictionSlot<T>>>,
     vacant: u32,
     lists: [SlotList; 2],
     ghost: GhostTable,
-    /// Mean weight of the values that reached a tail recently, times 2 to the power of [`MEAN_OVER`].
+    /// Moving mean of the weights of values checked for eviction, times 2 to the power of [`MEAN_OVER`].
     mean: u64,
 }
 
@@ -103,7 +103,7 @@ impl<T> Default for S3Fifo<T> {
 }
 
 impl<T> S3Fifo<T> {
-    /// Number of bytes per value, including its size.
+    /// Number of bytes per value: its slot, and its share of the ghost table.
     pub const SLOT_BYTES: usize = size_of::<EvictionSlot<T>>() + GhostTable::BYTES * 7 / 10;
 
     /// Returns the number of values.
@@ -116,7 +116,7 @@ impl<T> S3Fifo<T> {
         self.len() == 0
     }
 
-    /// Returns the highest index ever used plus one.
+    /// Returns one more than the highest index used so far.
     pub fn slots(&self) -> u32 {
         let before = |pages: usize| (FIRST_PAGE << (pages - 1)) - FIRST_PAGE;
         self.pages.last().map_or(0, |last| before(self.pages.len()) + last.len()) as u32
@@ -138,32 +138,32 @@ impl<T> S3Fifo<T> {
         self.pages.get(page)?.get(at)?.value.as_ref()
     }
 
-    /// Like [`Self::at`], for changes.
+    /// Returns the value at an index for modification; `None` for a vacant or unused index.
     pub fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         let (page, at) = locate(index);
         self.pages.get_mut(page)?.get_mut(at)?.value.as_mut()
     }
 
-    /// Returns the value at an index after counting `times` hits on it.
+    /// Counts `times` hits on the value at an index, and returns the value; `None` for a vacant index.
     pub fn hit(&mut self, index: u32, times: u8) -> Option<&mut T> {
         let slot = self.slot_mut(index);
         slot.uses = slot.uses.saturating_add(times).min(MAX_USES);
         slot.value.as_mut()
     }
 
-    /// Returns the current number of evicted values to remember.
+    /// Returns the number of evicted values that are remembered at the current length.
     fn ghost_capacity(&self) -> usize {
         self.len() * 7 / 10
     }
 
-    /// Inserts a value. `hash` identifies it among the remembered values.
+    /// Inserts a value and returns its index. `hash` identifies the value in the ghost table.
     pub fn insert(&mut self, value: T, hash: u64) -> u32 {
         let most = self.ghost_capacity();
         let lane = if self.ghost.recall(hash, most) { Lane::Main } else { Lane::New };
         self.insert_as(value, EvictionPosition { lane, uses: 0 })
     }
 
-    /// Inserts a value at its former position.
+    /// Inserts a value as the newest of its former queue, with its former hit count. Returns its index.
     pub fn insert_as(&mut self, value: T, EvictionPosition { lane, uses }: EvictionPosition) -> u32 {
         let slot =
             EvictionSlot { newer: NIL, older: NIL, uses: uses.min(MAX_USES), lane, value: Some(value) };
@@ -187,7 +187,7 @@ impl<T> S3Fifo<T> {
         index
     }
 
-    /// Inserts a slot at the head of a queue.
+    /// Adds a slot at the head (newest end) of a queue.
     fn link(&mut self, index: u32, lane: Lane) {
         let list = &mut self.lists[lane as usize];
         let older = std::mem::replace(&mut list.head, index);
@@ -215,7 +215,7 @@ impl<T> S3Fifo<T> {
         self.lists[lane as usize].len -= 1;
     }
 
-    /// Removes the value at an index that was used; `None` for a vacant index.
+    /// Removes and returns the value at an index that has been used; `None` if it is vacant.
     pub fn remove(&mut self, index: u32) -> Option<T> {
         let value = self.slot_mut(index).value.take()?;
         self.unlink(index);
@@ -224,7 +224,8 @@ impl<T> S3Fifo<T> {
         Some(value)
     }
 
-    /// Remembers a new value that is about to be evicted: if it is inserted again soon, it goes to the main queue.
+    /// Records a value that is about to be evicted in the ghost table, unless it is in the main queue. If it is
+    /// inserted again soon, it enters the main queue.
     pub fn remember(&mut self, index: u32, hash: u64) {
         if self.slot(index).lane == Lane::New {
             let most = self.ghost_capacity();
@@ -232,7 +233,7 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// Returns the values, new values first and each queue from the oldest on.
+    /// Returns the values with their positions: the queue of new values, then the main queue, each oldest first.
     pub fn in_order(&self) -> impl Iterator<Item = (&T, EvictionPosition)> {
         let walk = |lane: Lane| {
             let mut next = self.lists[lane as usize].tail;
@@ -245,7 +246,7 @@ impl<T> S3Fifo<T> {
         walk(Lane::New).chain(walk(Lane::Main))
     }
 
-    /// Sorts the values by a key, with the least as the oldest. All become new values.
+    /// Sorts all values by a key, lowest first to evict, and moves them to the queue of new values.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
         let mut order: Vec<(K, u32)> =
             (0..self.slots()).filter_map(|index| Some((key(self.at(index)?), index))).collect();
@@ -256,9 +257,10 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// Returns the next value to evict. `unseen` takes the hits that a value has counted itself.
+    /// Returns the index of the next value to evict, which remains in the queue; `None` if the queue is empty. `unseen`
+    /// returns and resets the hits that a value has counted itself.
     ///
-    /// The loop terminates because every step decrements a count of hits or moves a new value to the main queue.
+    /// The loop terminates because each step decreases a hit count or moves a new value to the main queue.
     pub fn victim(&mut self, weight: impl Fn(&T) -> u64, unseen: impl Fn(&T) -> u8) -> Option<u32> {
         loop {
             let [newcomers, main] = self.lists;
@@ -286,7 +288,7 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// Returns whether a value is heavier than one and a half times the mean, and adds it to the mean.
+    /// Returns true if the weight of a value is above one and a half times the mean, and updates the mean.
     fn is_heavy(&mut self, index: u32, weight: &impl Fn(&T) -> u64) -> bool {
         let weight = self.at(index).map_or(0, weight);
         if self.mean == 0 {

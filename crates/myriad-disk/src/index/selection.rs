@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-/// Variant of a key that a page belongs to.
+/// Variant to which a page belongs, of a key with variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Opaque bytes from which the caller derives the variant of any request (the field names of `Vary`).
+    /// Opaque bytes from which the caller derives the variant of any request: the field names in `Vary`.
     pub selector: Arc<[u8]>,
-    /// Variant derived from the page's own request (its secondary key).
+    /// Variant that follows from the page's own request: its secondary key (the values of these fields).
     pub variant: Arc<[u8]>,
 }

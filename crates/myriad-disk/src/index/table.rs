@@ -1,18 +1,19 @@
-//! Look-up table from hashes to slots.
+//! Look-up table from key hashes to slots.
 //!
-//! Each place contains part of the hash, the slot, and the part of the slot's entry that a look-up reads, next to each
-//! other. A look-up therefore reads one cache line before the entry's own, where a usual hash table with entries in
-//! slots reads three: among a million pages that is most of its cost.
+//! Each table entry contains part of the hash, the slot, and the part of the slot's value that a look-up compares. A
+//! look-up therefore reads one cache line before the value itself, where a usual hash table of slot numbers reads
+//! three. Among a million pages, this is most of the cost of a look-up.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Maximum load of the table: four fifths of the places.
+/// Maximum load of the table: four fifths of its entries.
 const MAX_LOAD_NUMERATOR: usize = 4;
 const MAX_LOAD_DENOMINATOR: usize = 5;
-/// Share of a grown table that is new: a quarter. Doubling the table would leave half of it vacant for a long time.
+/// A growing table becomes larger by a third, so that a quarter is new. Doubling would leave half of it unused for a
+/// long time.
 const GROWTH_OF: usize = 4;
 
-/// Occupied place: half of a hash, a slot, and the visible part of its entry.
+/// Used table entry: half of a hash, a slot, and the visible part of the slot's value.
 #[derive(Debug)]
 struct TableEntry<T> {
     part: u32,
@@ -20,16 +21,15 @@ struct TableEntry<T> {
     visible: T,
 }
 
-/// Hash table with open addressing and linear probing. A removed entry leaves no mark: the entries after it close the
-/// gap.
+/// Hash table with open addressing and linear probing. A removal leaves no tombstone: later entries move into the gap.
 #[derive(Debug)]
 pub struct SlotTable<T> {
-    /// Places, of any number; none before the first entry. An entry's place is its part of the hash, scaled to their
-    /// number.
+    /// Entries; the number need not be a power of two, and is 0 before the first insertion. The preferred position of
+    /// an entry is its stored half of the hash, scaled to the length.
     places: Vec<Option<TableEntry<T>>>,
     len: usize,
-    /// Odd number specific to this table, so that entries close to each other in one table are not close in another.
-    /// The secret against crafted keys is the zone's seed.
+    /// Odd random number of this table, so that entries close to each other in one table are not close in another. It
+    /// is no protection against crafted keys; the zone's seed is.
     seed: u64,
 }
 
@@ -40,12 +40,12 @@ impl<T> Default for SlotTable<T> {
 }
 
 impl<T> SlotTable<T> {
-    /// Maximum number of bytes per entry in a table that is not small, reached just after the table has grown.
+    /// Maximum number of bytes per entry of a table that is not small, reached just after the table has grown.
     pub const BYTES: usize = (size_of::<Option<TableEntry<T>>>() * MAX_LOAD_DENOMINATOR * GROWTH_OF)
         .div_ceil(MAX_LOAD_NUMERATOR * (GROWTH_OF - 1));
 
-    /// Returns the stored half of a hash. It alone determines the place of an entry, so that a growing table needs no
-    /// hashes.
+    /// Returns the half of a hash that is stored. It determines the position of an entry, so a growing table does not
+    /// need the whole hashes.
     fn part_of(&self, hash: u64) -> u32 {
         let product = u128::from(hash ^ self.seed) * u128::from(self.seed);
         (product >> 32) as u32 ^ (product >> 80) as u32
@@ -61,13 +61,12 @@ impl<T> SlotTable<T> {
         if at + 1 == self.places.len() { 0 } else { at + 1 }
     }
 
-    /// Returns the number of steps from one place to another.
+    /// Returns the number of positions from one position forward to another.
     fn steps(&self, from: usize, to: usize) -> usize {
         if to >= from { to - from } else { to + self.places.len() - from }
     }
 
-    /// Returns the place of the entry that was inserted with `hash` and that `is_it` accepts, by its slot and its
-    /// visible part.
+    /// Returns the position of an entry with this hash that `is_it` accepts by slot and visible part.
     #[inline]
     fn position(&self, hash: u64, is_it: impl Fn(u32, &T) -> bool) -> Option<usize> {
         if self.places.is_empty() {
@@ -84,14 +83,14 @@ impl<T> SlotTable<T> {
         }
     }
 
-    /// Returns the slot that was inserted with `hash` and that `is_it` accepts.
+    /// Returns the slot and visible part of an entry with this hash that `is_it` accepts by its visible part.
     #[inline]
     pub fn find(&self, hash: u64, is_it: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
         let at = self.position(hash, |_, seen| is_it(seen))?;
         self.places[at].as_ref().map(|place| (place.slot, &place.visible))
     }
 
-    /// Inserts a slot that is not in the table.
+    /// Inserts a slot that is not in the table yet, with its visible part.
     pub fn insert(&mut self, hash: u64, slot: u32, seen: T) {
         if (self.len + 1) * MAX_LOAD_DENOMINATOR > self.places.len() * MAX_LOAD_NUMERATOR {
             self.grow();
@@ -115,7 +114,8 @@ impl<T> SlotTable<T> {
         former.into_iter().flatten().for_each(|place| self.put(place));
     }
 
-    /// Replaces the visible part of a slot that was inserted with `hash`, and returns the former part.
+    /// Replaces the visible part of a slot that was inserted with `hash`, and returns the former part; `None` if the
+    /// slot is not in the table.
     pub fn replace(&mut self, hash: u64, slot: u32, seen: T) -> Option<T> {
         let at = self.position(hash, |known, _| known == slot)?;
         self.places[at].as_mut().map(|place| std::mem::replace(&mut place.visible, seen))
@@ -130,7 +130,7 @@ impl<T> SlotTable<T> {
         }
     }
 
-    /// Closes a gap: moves the entries after it forward, but none before the place of its hash.
+    /// Closes the gap that a removal leaves: moves later entries into it, but none before its preferred position.
     fn close_gap(&mut self, mut gap: usize) {
         let mut at = gap;
         loop {
@@ -157,7 +157,7 @@ mod tests {
             let (mut index, mut model) = (SlotTable::<u32>::default(), HashMap::<u32, u64>::new());
             for _ in 0..20_000 {
                 let slot = random.u32(..500);
-                // With few bits most entries share their place.
+                // With few bits most entries have the same preferred position.
                 let hash = random.u64(..) >> (64 - bits);
                 if let Some(known) = model.remove(&slot) {
                     assert_eq!(index.find(known, |found| *found == slot), Some((slot, &slot)));

@@ -1,4 +1,4 @@
-//! Search for the files of keys and labels.
+//! Purges of keys and labels: search for their files.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,20 +12,21 @@ use crate::format::ContentKind;
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Number of files of a label taken in one hold of the catalogue's lock.
+/// Number of files of a label collected per lock of the file index.
 const FILES_PER_LOCK: usize = 1024;
-/// Maximum time that a purge waits for the first step of the recovery, so that its count is exact for a small folder.
+/// Maximum time that purges wait for the first step of the recovery, so that their counts are exact for a small folder.
 const MAX_RECOVERY_WAIT: Duration = Duration::from_millis(200);
 
 impl Purges {
-    /// Removes the pages of a purge's keys and labels from memory and folder, or makes them stale, and counts them.
+    /// Removes the pages of a purge's keys and labels from memory and disk, or makes them stale, and returns their
+    /// number.
     ///
-    /// `is_written` is set if the purge is in the log. If the folder cannot be written, waiting for the recovery has no
-    /// benefit.
+    /// `is_written` is true if the purge could be logged. Otherwise the folder cannot be written, and it is pointless
+    /// to wait for its recovery.
     pub(super) fn apply_exact(&self, exact: &ExactPurge, is_written: bool) -> PurgeCount {
         let Some(memory) = self.file_store.memory.upgrade() else { return PurgeCount::AtLeast(0) };
         Arc::clone(&memory).apply_exact(exact);
-        // Pages counted in memory are not counted again.
+        // Records soft purges in memory at the files first, so that pages counted in memory are not counted again.
         self.note_softened(&*memory);
         if is_written && !exact.labels.is_empty() && self.file_store.pool.has_maintenance_thread() {
             self.first_stretch.wait(MAX_RECOVERY_WAIT);
@@ -43,7 +44,7 @@ impl Purges {
         }
         exact.count.fetch_add(count, Relaxed);
         let count = memory.end_count(exact);
-        // The file of a key is known without a catalogue.
+        // The file of a key is found by its name, even if the file index is incomplete.
         if was_complete || exact.labels.is_empty() {
             PurgeCount::Exact(count)
         } else {
@@ -74,7 +75,8 @@ impl Purges {
         let mut count = 0;
         for filed in files {
             let is_page = !self.is_superseded(memory, filed);
-            // For this purge, a page covered by an earlier rule no longer exists, even if no sweep has found it yet.
+            // A page covered by an earlier rule does not exist for this purge, even if the check of all files has not
+            // removed it yet.
             let since = filed.generation.max(self.checked_through());
             if memory.newest_rule_before(number) > since {
                 let counted = self.file_store.file_index.lock().softened.newest(filed.name);
@@ -99,8 +101,8 @@ impl Purges {
         count
     }
 
-    /// Returns whether memory has a newer page that waits to be written in the place of a file. That page counts
-    /// instead of the file.
+    /// Returns true if memory has a newer page that will be written in the place of a file. Purges count that page
+    /// instead.
     pub(super) fn is_superseded(&self, memory: &dyn MemoryTier, filed: &IndexedFile) -> bool {
         let hash = filed.key_hash();
         if !self.file_store.file_index.lock().writes.has_key(hash) {
@@ -123,7 +125,7 @@ impl Purges {
                 file_index.complete || file_index.find(main).is_some() || file_index.is_doomed(main);
             (file_index.files_of_hash(key).copied().collect::<Vec<_>>(), !is_known)
         };
-        // A key's own file is known by its name before the recovery has reached it.
+        // A key's own file is found by its name, even if the recovery has not found it yet.
         let is_found = is_unknown
             && read::open(&self.file_store.files, main).is_ok_and(|file| {
                 read::header(&self.file_store.files, &file).is_ok_and(|(header, _)| {

@@ -1,4 +1,4 @@
-//! Removal of obsolete purges.
+//! Removal of purges that can no longer cover any page.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,11 +9,12 @@ use super::round::{PurgeRound, Settling, Syncing};
 use crate::memory_tier::MemoryTier;
 use crate::purge_log;
 
-/// Interval between two attempts to forget purges, in milliseconds.
+/// Interval between two attempts to remove purges, in milliseconds.
 const SETTLE_MS: u64 = 30_000;
 
 impl Purges {
-    /// Forgets purges, step by step, once no page that they cover can reappear.
+    /// Removes obsolete purges from log and memory, in several steps: determines them, waits for the removal of files
+    /// and for writes in progress, syncs the file system.
     pub(super) fn settle(self: &Arc<Self>, round: &mut PurgeRound, memory: &dyn MemoryTier) {
         match &mut round.settling {
             None => round.settling = self.begin_settling(round, memory),
@@ -38,7 +39,7 @@ impl Purges {
         let oldest = {
             let log = self.log.lock();
             let log = log.as_ref()?;
-            // Only a newer process knows its fetches.
+            // A newer process has fetches in progress that this process does not know.
             if log.newer_start().is_some() {
                 return None;
             }
@@ -53,31 +54,32 @@ impl Purges {
         Some(Settling { upto, doomed, writes: file_index.writes.next(), sync: None })
     }
 
-    /// Forgets purges only in memory, while another process has the lease: the log retains them until that process has
-    /// removed the files.
+    /// Removes obsolete purges only in memory, while another process has the lease: the log retains them until that
+    /// process has removed the files.
     pub(super) fn settle_in_memory(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) {
         if self.file_store.health.now() < round.settle_at {
             return;
         }
         let upto = self.forgettable_through(round, memory);
         let mut file_index = self.file_store.file_index.lock();
-        // A file that is not known yet would be read by its name.
+        // A file that the recovery has not found yet may still be read by its name.
         if file_index.complete && !file_index.softened.has_unwritten() {
             file_index.softened.forget(upto);
             self.forgotten_through.fetch_max(upto, SeqCst);
         }
     }
 
-    /// Returns the newest purge that has checked all pages in memory, in the catalogue or being written to disk.
+    /// Returns the number of the newest purge that all pages have been checked against: in memory, in the file index,
+    /// and those being fetched or written.
     fn forgettable_through(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> u64 {
         round.settle_at = self.file_store.health.now().saturating_add(SETTLE_MS);
         let asked = self.checked_through();
-        // A later purge gets a higher number.
+        // Purges from now on get higher numbers.
         let newest = memory.sequence().saturating_sub(1);
         let upto = if memory.newest_rule() > asked { asked } else { newest };
         let tried_at = std::mem::replace(&mut round.tried_at, newest);
         if memory.is_crowded() {
-            // A slow reader of a long body would prevent all purges from being forgotten.
+            // Otherwise, a client that reads a long body slowly would prevent purges from being removed.
             memory.prevent_storing_before(upto.min(tried_at));
         }
         let upto = upto.min(memory.oldest_flight().saturating_sub(1));
@@ -85,7 +87,7 @@ impl Purges {
         upto
     }
 
-    /// Starts to sync the file system, once the files are removed and earlier writes have finished.
+    /// Queues a sync of the file system once the covered files are deleted and earlier writes have finished.
     fn sync_when_gone(self: &Arc<Self>, settling: &mut Settling) {
         {
             let file_index = self.file_store.file_index.lock();
@@ -109,7 +111,7 @@ impl Purges {
         }
     }
 
-    /// Removes the purges up to a number from the log.
+    /// Removes the purges with numbers up to `upto` from the log.
     fn forget(&self, upto: u64) {
         {
             let mut log = self.log.lock();

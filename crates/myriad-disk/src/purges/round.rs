@@ -1,39 +1,39 @@
-//! Progress of the work for purges.
+//! Progress of the periodic work for purges.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::index::FileName;
 
-/// State of the periodic work for purges.
+/// Progress of the periodic work for purges.
 #[derive(Default)]
 pub(super) struct PurgeRound {
-    /// Check of files in progress: the newest rule at its start, and the next slot of the catalogue.
+    /// Check of all files against rules, if in progress: the number of the newest rule at its start, and the next slot.
     pub(super) file_check: Option<(u64, u32)>,
-    /// Removal of obsolete purges in progress.
+    /// Removal of obsolete purges, if in progress.
     pub(super) settling: Option<Settling>,
-    /// Time of the next removal of purges, in milliseconds.
+    /// Time of the next attempt to remove obsolete purges, in milliseconds.
     pub(super) settle_at: u64,
-    /// Newest number at the last attempt to forget purges.
+    /// Highest sequence number at the last attempt to remove purges.
     pub(super) tried_at: u64,
 }
 
-/// Purges that are about to be forgotten.
+/// Removal of obsolete purges in progress.
 pub(super) struct Settling {
-    /// Number of the newest of them.
+    /// Number up to which purges are removed.
     pub(super) upto: u64,
-    /// Files that must be removed before.
+    /// Files that must be deleted first.
     pub(super) doomed: Vec<FileName>,
-    /// Number below which writes must have finished before.
+    /// Number of a write; writes with lower numbers must finish first.
     pub(super) writes: u64,
-    /// Sync of the file system, the last step.
+    /// Sync of the file system, the last step; `None` before it.
     pub(super) sync: Option<Arc<Syncing>>,
 }
 
-/// Sync of the file system, on a disk thread.
+/// State of a sync of the file system, which runs on a disk thread.
 #[derive(Default)]
 pub(super) struct Syncing {
     pub(super) is_finished: AtomicBool,
-    /// Set if it succeeded.
+    /// Set if the sync succeeded.
     pub(super) done: AtomicBool,
 }

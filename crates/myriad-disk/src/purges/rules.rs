@@ -1,4 +1,4 @@
-//! Check of files against rules, and marking of files as stale.
+//! Checks of all files against purge rules, and marking of files as stale.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -13,20 +13,20 @@ use crate::file_index::{FileRole, IndexedFile};
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Number of files marked as stale in one step.
+/// Maximum number of files marked as stale per step.
 const SOFT_PURGED_PER_STEP: usize = 512;
-/// Maximum number of slots examined, maximum number of files read, and maximum duration of one step.
+/// Limits of one step of the check: slots examined, files read, duration.
 const SLOTS_PER_STEP: u32 = 1 << 16;
 const FILES_PER_STEP: usize = 4096;
 const STEP_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Purges {
-    /// Checks files against rules. Returns whether more remain.
+    /// Checks some files against the rules that have not been checked against all files. Returns true if more remain.
     pub(super) fn check_files(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) -> bool {
         let asked = self.checked_through();
         if round.file_check.is_none() {
             let newest = memory.newest_rule();
-            // Memory is checked first, so that pages in memory and on disk are counted there.
+            // Memory is checked first, so that a page that is both in memory and on disk is counted there.
             let may_begin = newest > asked
                 && memory.checked_in_memory() >= newest
                 && self.file_store.file_index.lock().complete;
@@ -44,7 +44,7 @@ impl Purges {
                 let file_index = self.file_store.file_index.lock();
                 let files = slots.filter_map(|slot| file_index.at(slot));
                 let old = files.filter(|filed| filed.role != FileRole::Marker && filed.generation < upto);
-                // A soft purge that has counted the page does not count it again.
+                // A soft purge that has counted the page must not count it again.
                 old.map(|filed| (*filed, file_index.softened.newest(filed.name))).collect()
             };
             read += files.len();
@@ -54,7 +54,8 @@ impl Purges {
                 let (verdict, newest) = memory.judge_file(&filed, since, count);
                 match verdict {
                     PurgeVerdict::Unaffected => {}
-                    // A purge that is counting at this moment must not count it again.
+                    // The mark is not written now, so that a purge that is still counting does not count the page
+                    // again.
                     PurgeVerdict::Stale if memory.is_counting() => {
                         self.file_store.apply_verdict(&filed, verdict, newest);
                     }
@@ -73,7 +74,7 @@ impl Purges {
         round.file_check.is_some()
     }
 
-    /// Records the pages that soft purges have covered in memory at their files, if these belong to the same fetch.
+    /// Records soft purges of pages in memory at their files, if the files contain the same pages.
     pub(super) fn note_softened(&self, memory: &dyn MemoryTier) {
         for softened in memory.take_softened() {
             let mut file_index = self.file_store.file_index.lock();
@@ -85,7 +86,7 @@ impl Purges {
         }
     }
 
-    /// Marks some files as stale. Returns whether more remain.
+    /// Marks some soft-purged files as stale. Returns true if more remain.
     pub(super) fn write_softened(&self) -> bool {
         let softened = self.file_store.file_index.lock().take_softened(SOFT_PURGED_PER_STEP);
         for filed in &softened {
@@ -94,7 +95,8 @@ impl Purges {
         self.file_store.file_index.lock().softened.has_unwritten()
     }
 
-    /// Marks the page in a file as stale. On failure, or if another process may write the file, the file is removed.
+    /// Writes into a file that its page is stale. On failure, or if another process has the lease, the file is removed
+    /// instead.
     fn expire(&self, filed: &IndexedFile) {
         let expired = self.file_store.lease.is_held() && {
             let _stripe = self.file_store.stripe(filed.key_hash());

@@ -1,4 +1,4 @@
-//! Purges in force as plain data, and their verdicts on pages.
+//! Active purges as plain data, and their verdicts on pages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::request::{FinishedPurge, PurgeKind};
 use super::verdict::{PurgeVerdict, Purgeable};
 use crate::index::{Metadata, PurgePredicate, Seed};
 
-/// Number of rules from which on a repeated rule replaces its former purge and takes over its count.
+/// Number of active rules from which a repeated rule always replaces its earlier purge and takes over its count.
 const MANY_RULES: usize = 64;
 
-/// Purge by rule, or of everything, in force.
+/// Active purge by rule, or of everything.
 pub(super) struct LiveRule<M: Metadata> {
     name: Arc<str>,
     pub(super) number: u64,
     pub(super) purge: PurgeKind,
-    /// Rule as given by the caller; `None` for everything.
+    /// Rule as given by the caller; `None` for a purge of everything.
     rule: Option<Box<[u8]>>,
-    /// Parsed rule; `None` covers everything.
+    /// Parsed rule; `None` covers every page.
     pub(super) covers: Option<PurgePredicate<M>>,
-    /// Number of pages that it has covered so far.
+    /// Number of pages covered so far.
     pub(super) count: AtomicUsize,
-    /// Set once its count has been reported.
+    /// Set once the count has been reported to the caller.
     pub(super) count_reported: bool,
 }
 
@@ -43,8 +43,8 @@ impl<M: Metadata> LiveRule<M> {
         }
     }
 
-    /// Creates a rule from a log. A rule that this build cannot parse may have covered any page, so it covers
-    /// everything.
+    /// Creates a rule from the log. A rule that this version cannot parse covers everything, because it may have
+    /// covered any page.
     pub(super) fn read(rule: &RulePurge) -> Self {
         Self::new(rule, rule.rule.as_deref().and_then(M::covers))
     }
@@ -63,28 +63,28 @@ impl<M: Metadata> LiveRule<M> {
     }
 }
 
-/// Purges in force.
+/// Active purges of a zone.
 pub(super) struct ActivePurges<M: Metadata> {
-    /// Seed of the zone.
+    /// Seed with which the keys of the zone are hashed.
     pub(super) seed: Seed,
-    /// Newest purges of each key, by its hash.
+    /// Numbers of the newest purges of each key, by key hash.
     pub(super) keys: HashMap<u128, PurgeNumbers>,
-    /// Newest purges of each label.
+    /// Numbers of the newest purges of each label.
     pub(super) labels: HashMap<u64, PurgeNumbers>,
-    /// Newest purge of a label that only responses have.
+    /// Number of the newest purge of labels that are known only from responses (tags).
     pub(super) newest_label: u64,
-    /// Newest purge of a label that claims have.
+    /// Number of the newest purge of labels that are known before the response (URLs).
     pub(super) newest_address: u64,
-    /// Newest purge of a key or label, or zero.
+    /// Number of the newest purge of a key or label, or 0.
     newest_exact: u64,
-    /// Lower bound of the numbers of purges of keys and labels; the maximum if none exists.
+    /// Lower bound of the numbers of purges of keys and labels; `u64::MAX` if there are none.
     oldest_exact: u64,
-    /// Rules in the order of their numbers.
+    /// Rules, ordered by number.
     pub(super) rules: Vec<LiveRule<M>>,
-    /// Purges of keys and labels whose pages are being counted.
+    /// Purges of keys and labels that are still counting the pages that they cover.
     pub(super) counting: Vec<Arc<ExactPurge>>,
-    /// Time from which on the pages of soft purges are stale, in ms since the epoch, by their numbers. It is not
-    /// logged: a missing purge counts as 0.
+    /// Times from which the pages of soft purges are stale, in milliseconds since the epoch, by purge number. The times
+    /// are not logged: a missing time counts as 0.
     pub(super) stale_from: BTreeMap<u64, u64>,
 }
 
@@ -104,13 +104,13 @@ impl<M: Metadata> ActivePurges<M> {
         }
     }
 
-    /// Records that a key or label was purged, later than all others.
+    /// Updates the newest and oldest number after a purge of keys or labels with a number above all others.
     pub(super) fn note_exact(&mut self, number: u64) {
         self.newest_exact = number;
         self.oldest_exact = self.oldest_exact.min(number);
     }
 
-    /// Determines the newest and the oldest purge of keys and labels.
+    /// Computes the newest and oldest number of purges of keys and labels.
     pub(super) fn measure(&mut self) {
         let numbers = || self.keys.values().chain(self.labels.values()).map(|numbers| numbers.newest());
         (self.newest_exact, self.oldest_exact) =
@@ -121,18 +121,18 @@ impl<M: Metadata> ActivePurges<M> {
         self.rules.first().is_none_or(|rule| rule.number >= number) && self.oldest_exact >= number
     }
 
-    /// Returns the newest purge by rule, or zero.
+    /// Returns the number of the newest purge by rule, or 0.
     pub(super) fn newest_rule(&self) -> u64 {
         self.rules.last().map_or(0, |rule| rule.number)
     }
 
-    /// Returns the newest purge, or zero.
+    /// Returns the number of the newest purge, or 0.
     pub(super) fn newest(&self) -> u64 {
         self.newest_exact.max(self.newest_rule())
     }
 
-    /// Removes former purges by a rule that is about to be added again, if retaining them would only check pages twice.
-    /// Returns the number of pages that they have counted and not reported.
+    /// Removes earlier purges by the same rule before it is added again, if their count was reported or there are many
+    /// rules. Returns the number of pages counted and not reported by the removed purges.
     pub(super) fn take_repeated(&mut self, purge: PurgeKind, rule: Option<&[u8]>) -> usize {
         let many = self.rules.len() >= MANY_RULES;
         let mut counted = 0;
@@ -147,7 +147,7 @@ impl<M: Metadata> ActivePurges<M> {
         counted
     }
 
-    /// Gives all purges of keys and labels the same number, and returns their records.
+    /// Gives all purges of keys and labels the number `number`, and returns their log records.
     pub(super) fn renumber(&mut self, number: u64) -> Vec<PurgeRecord> {
         let mut records = Vec::new();
         for purge in [PurgeKind::Hard, PurgeKind::Soft] {
@@ -168,8 +168,8 @@ impl<M: Metadata> ActivePurges<M> {
         records
     }
 
-    /// Returns the verdict of the purges of keys and labels after `since` on a page, and the counting purges that cover
-    /// it.
+    /// Returns the verdict of the purges of keys and labels with numbers above `since` on a page, and the purges among
+    /// them that are still counting and cover the page. With `count`, these purges count the page.
     pub(super) fn judge_exact(
         &self,
         since: u64,
@@ -204,7 +204,8 @@ impl<M: Metadata> ActivePurges<M> {
         (verdict, covering)
     }
 
-    /// Returns the time from which on the soft purges after `since` make an object stale: the earliest of their times.
+    /// Returns the time from which the soft purges with numbers above `since` make an object stale: the earliest of
+    /// their times, or 0 if any is unknown.
     pub(super) fn stale_from(&self, since: u64, object: &impl Purgeable<M>) -> u64 {
         let (key, meta) = (object.key(), object.meta());
         let mut soft = self.keys.get(&self.seed.hash(key)).map_or(0, |numbers| numbers.soft);
@@ -220,8 +221,8 @@ impl<M: Metadata> ActivePurges<M> {
         &self.rules[self.rules.partition_point(|rule| rule.number <= since)..]
     }
 
-    /// Returns the verdict of the purges after `since` on a page. With `count`, the purges that cover the page count
-    /// it.
+    /// Returns the verdict of all purges with numbers above `since` on a page. With `count`, the purges that cover the
+    /// page count it.
     pub(super) fn judge(&self, since: u64, key: &[u8], meta: M::MetaView<'_>, count: bool) -> PurgeVerdict {
         let key_hash = (!self.keys.is_empty()).then(|| self.seed.hash(key));
         let (exact, mut covering) = self.judge_exact(since, key_hash, |each| M::labels(meta, each), false);
@@ -242,8 +243,8 @@ impl<M: Metadata> ActivePurges<M> {
         }
     }
 
-    /// Returns the verdict of the purges after `since` on any page, if all of them are of everything; else `None`.
-    /// Purges after `count` count it.
+    /// Returns the verdict of the purges with numbers above `since` on any page, if all of them are purges of
+    /// everything; otherwise `None`. Of these purges, those with numbers above `count` count the page.
     pub(super) fn judge_any(&self, since: u64, count: Option<u64>) -> Option<PurgeVerdict> {
         let newer = self.rules_after(since);
         if self.newest_exact > since || newer.is_empty() || newer.iter().any(|rule| rule.covers.is_some()) {
@@ -258,10 +259,11 @@ impl<M: Metadata> ActivePurges<M> {
     }
 }
 
-/// Purge that covers a page: its number, its kind, its counter.
+/// Purge that covers a page: its number, kind and counter.
 pub(super) type Covering<'a> = (u64, PurgeKind, &'a AtomicUsize);
 
-/// Counts a page for the purges that cover it, up to the first hard purge, after which the page no longer exists.
+/// Counts a page for each purge that covers it, in the order of numbers, up to the first hard purge, which removes the
+/// page.
 fn count_page(covering: &mut [Covering<'_>]) {
     covering.sort_unstable_by_key(|(number, ..)| *number);
     let takes = covering.iter().position(|(_, purge, _)| *purge == PurgeKind::Hard);

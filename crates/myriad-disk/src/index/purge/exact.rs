@@ -1,11 +1,11 @@
-//! Purges of keys and labels, and their numbers.
+//! Purges of keys and labels.
 
 use std::sync::atomic::AtomicUsize;
 
 use super::request::PurgeKind;
 use crate::index::FileName;
 
-/// Newest purges of a key or label; zero for none.
+/// Numbers of the newest purges of one key or label; 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PurgeNumbers {
     /// Newest hard purge.
@@ -15,7 +15,7 @@ pub struct PurgeNumbers {
 }
 
 impl PurgeNumbers {
-    /// Adds a purge, which need not be the newest.
+    /// Updates the number of a kind of purge, unless a newer purge is recorded.
     pub fn note(&mut self, number: u64, purge: PurgeKind) {
         let newest = match purge {
             PurgeKind::Hard => &mut self.hard,
@@ -24,12 +24,12 @@ impl PurgeNumbers {
         *newest = (*newest).max(number);
     }
 
-    /// Returns the newest purge, hard or soft.
+    /// Returns the number of the newest purge of either kind, or 0.
     pub fn newest(self) -> u64 {
         self.hard.max(self.soft)
     }
 
-    /// Returns the newest purge of a kind.
+    /// Returns the number of the newest purge of a kind, or 0.
     pub fn of(self, purge: PurgeKind) -> u64 {
         match purge {
             PurgeKind::Hard => self.hard,
@@ -43,7 +43,7 @@ impl PurgeNumbers {
     }
 }
 
-/// Purge of keys and labels while the pages that it covers are counted.
+/// Purge of keys and labels that is still counting the pages that it covers.
 pub struct ExactPurge {
     /// Number in the zone's sequence.
     pub number: u64,
@@ -51,16 +51,16 @@ pub struct ExactPurge {
     pub purge: PurgeKind,
     /// Hashes of the keys under the zone's seed.
     pub keys: Box<[u128]>,
-    /// File of each key, in the order of `keys`; empty in a zone without a folder.
+    /// File name of each key, in the order of `keys`; empty in a zone without a folder.
     pub names: Box<[FileName]>,
-    /// Labels, including those of claims (addresses).
+    /// Labels: hashes of URLs and tags.
     pub labels: Box<[u64]>,
     /// Number of pages found so far, in memory and on disk.
     pub count: AtomicUsize,
 }
 
 impl ExactPurge {
-    /// Returns whether it names a page, regardless of the time of the page's fetch.
+    /// Returns true if the purge names a page by key or label, regardless of when the page was fetched.
     pub(super) fn covers(&self, key: Option<u128>, labels: &[u64]) -> bool {
         key.is_some_and(|key| self.keys.contains(&key))
             || labels.iter().any(|label| self.labels.contains(label))

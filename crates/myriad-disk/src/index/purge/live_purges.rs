@@ -1,4 +1,4 @@
-//! Purges in force in a zone, which look-ups, completed fetches and sweeps check.
+//! Active purges of a zone. Look-ups, completed fetches and background checks consult them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,20 +14,22 @@ use super::request::{FinishedPurge, PurgeError, PurgeKind};
 use super::verdict::{PurgeVerdict, Purgeable, SoftPurgedPage};
 use crate::index::{FileName, HashedKeyRef, KeyRef, Metadata, PurgePredicate, Seed};
 
-/// Maximum number of rules that wait until all pages are checked. Each look-up of an object checks all rules that are
-/// newer than its last check.
+/// Maximum number of active rules. Each look-up of an object evaluates all rules that are newer than the object's last
+/// check.
 const MAX_RULES: usize = 1024;
-/// Maximum number of stored keys and labels, about 50 bytes each.
+/// Maximum number of keys and labels with active purges, about 50 bytes each.
 const MAX_EXACT: usize = 1 << 18;
-/// Divisor of both maximums: from this share on, no fetch may prevent purges from being forgotten.
+/// Divisor of both maximums: from half of them on, slow fetches are prevented from storing, so that purges can be
+/// retired.
 const CROWDED_DIVISOR: usize = 2;
 
-/// Purges in force in a zone, until [`Self::retire`] removes them.
+/// Active purges of a zone. A purge is active until [`Self::retire`] removes it.
 pub struct LivePurges<M: Metadata> {
-    /// Number of the newest purge, or zero. Most look-ups read only this field.
+    /// Number of the newest purge, or 0. Most look-ups read only this field.
     newest: AtomicU64,
     in_force: RwLock<ActivePurges<M>>,
-    /// Pages covered by soft purges, if the disk tier must be notified of them. No lock is taken under this lock.
+    /// Pages in memory that soft purges covered since the last [`Self::take_softened`]. Remains empty without a disk
+    /// tier. No other lock is taken while this is locked.
     softened: Mutex<Vec<SoftPurgedPage>>,
     has_disk: AtomicBool,
 }
@@ -44,23 +46,23 @@ impl<M: Metadata> LivePurges<M> {
         }
     }
 
-    /// Sets the seed of the keys' hashes. Must be called before the first purge of a key.
+    /// Changes the seed of key hashes. Must be called before the first purge of a key.
     pub fn set_seed(&self, seed: Seed) {
         self.in_force.write().seed = seed;
     }
 
-    /// Starts to record the pages that soft purges cover, for the disk tier ([`Self::take_softened`]).
+    /// Enables the recording of pages covered by soft purges, for the disk tier ([`Self::take_softened`]).
     pub fn record_softened(&self) {
         self.has_disk.store(true, SeqCst);
     }
 
-    /// Returns the pages that soft purges have covered in memory since the last call.
+    /// Removes and returns the pages in memory that soft purges have covered since the last call.
     pub fn take_softened(&self) -> Vec<SoftPurgedPage> {
         std::mem::take(&mut self.softened.lock())
     }
 
-    /// Adds a purge by rule, or of everything, under a number from `sequence`. The number and the list are changed
-    /// under the same lock, so that the list is ordered.
+    /// Adds a purge by rule, or of everything if `rule` is `None`, with the next number of `sequence`. Returns its log
+    /// record, or `TooMany` if [`MAX_RULES`] are active.
     pub fn add_rule(
         &self,
         sequence: &AtomicU64,
@@ -84,8 +86,9 @@ impl<M: Metadata> LivePurges<M> {
         Ok(PurgeRecord::Rule(record))
     }
 
-    /// Adds a purge of keys, of labels that claims have (`addresses`), and of `labels` that only responses have. It
-    /// counts the covered pages until [`Self::end_count`].
+    /// Adds a purge of keys, of `addresses` (labels known before the response) and of other `labels`, with the next
+    /// number of `sequence`. It counts pages until [`Self::end_count`]. Returns `TooMany` if [`MAX_EXACT`] would be
+    /// exceeded.
     pub fn add_exact(
         &self,
         sequence: &AtomicU64,
@@ -124,8 +127,9 @@ impl<M: Metadata> LivePurges<M> {
         Ok(exact)
     }
 
-    /// Puts the purges of former runs in force. Those of this run get numbers above all numbers in the folder, because
-    /// they cover its pages too; they are returned for logging. With `is_lost`, everything is purged.
+    /// Activates the logged purges of former runs (`book`), or a purge of everything if some were lost (`is_lost`).
+    /// Purges made by this run before get new numbers, above all numbers in the folder, because they cover its pages
+    /// too. Returns the renumbered and new purges, which must be logged.
     pub fn begin(&self, sequence: &AtomicU64, book: &PurgeSet, is_lost: bool) -> Vec<PurgeRecord> {
         let mut in_force = self.in_force.write();
         let number = sequence.fetch_add(1, SeqCst);
@@ -153,8 +157,8 @@ impl<M: Metadata> LivePurges<M> {
         early
     }
 
-    /// Puts purges of another process in force, over all pages fetched before. Returns them under numbers of this
-    /// process. No pages are counted for them.
+    /// Activates purges that another process has logged, for all pages fetched before now, and returns them with the
+    /// numbers of this process. They count no pages.
     pub fn adopt(&self, sequence: &AtomicU64, news: &PurgeSet) -> PurgeSet {
         let mut in_force = self.in_force.write();
         let number = sequence.fetch_add(1, SeqCst);
@@ -188,8 +192,8 @@ impl<M: Metadata> LivePurges<M> {
         book
     }
 
-    /// Records the time from which on the pages of a soft purge are stale, in ms since the epoch. At most
-    /// [`MAX_EXACT`] times are stored; beyond that the oldest time counts as unknown.
+    /// Records the time from which the pages of soft purge `number` are stale, in milliseconds since the epoch. At most
+    /// [`MAX_EXACT`] times are stored; the oldest is dropped, and then counts as 0.
     pub fn note_stale_from(&self, number: u64, from: u64) {
         let mut in_force = self.in_force.write();
         in_force.stale_from.insert(number, from);
@@ -198,8 +202,8 @@ impl<M: Metadata> LivePurges<M> {
         }
     }
 
-    /// Removes the purges with numbers below `below`, and rules only after they have been reported: no older page can
-    /// appear any more.
+    /// Removes purges with numbers below `below`, because no page fetched earlier can appear any more. Rules remain
+    /// until their count has been reported.
     pub fn retire(&self, below: u64) {
         if self.in_force.read().oldest_is_at_least(below) {
             return;
@@ -216,13 +220,14 @@ impl<M: Metadata> LivePurges<M> {
 
 /// Counts of covered pages.
 impl<M: Metadata> LivePurges<M> {
-    /// Stops the count of a purge, and returns the number of covered pages.
+    /// Stops the count of a purge, and returns the number of pages that it covered.
     pub fn end_count(&self, exact: &ExactPurge) -> usize {
         self.in_force.write().counting.retain(|other| other.number != exact.number);
         exact.count.load(Relaxed)
     }
 
-    /// Adds pages of a key or a label to the oldest purge that is counting such pages, because it removed them.
+    /// Adds `count` pages, removed by their key or labels, to the oldest purge of this kind that names them and is
+    /// still counting.
     pub fn note_found(&self, key: Option<u128>, labels: &[u64], purge: PurgeKind, count: usize) {
         let in_force = self.in_force.read();
         let mut counting = in_force.counting.iter().filter(|exact| exact.purge == purge);
@@ -231,19 +236,19 @@ impl<M: Metadata> LivePurges<M> {
         }
     }
 
-    /// Returns whether pages are being counted for a purge of keys or labels.
+    /// Returns true if a purge of keys or labels is still counting pages.
     pub fn is_counting(&self) -> bool {
         !self.in_force.read().counting.is_empty()
     }
 
-    /// Returns the rules whose pages are being counted, in the order of their numbers, with the current counts.
+    /// Returns the rules whose counts have not been reported, ordered by number, with their current counts.
     pub fn unreported(&self) -> Vec<FinishedPurge> {
         let in_force = self.in_force.read();
         in_force.rules.iter().filter(|rule| !rule.count_reported).map(LiveRule::finished).collect()
     }
 
-    /// Returns the rules up to a number with their counts, each only once. Must be called when all older pages have
-    /// been checked.
+    /// Returns the rules with numbers up to `upto` whose counts have not been reported, and marks them as reported.
+    /// Must be called once all pages fetched before have been checked.
     pub fn take_finished(&self, upto: u64) -> Vec<FinishedPurge> {
         if self.in_force.read().rules.iter().all(|rule| rule.count_reported || rule.number > upto) {
             return Vec::new();
@@ -260,21 +265,21 @@ impl<M: Metadata> LivePurges<M> {
 
 /// Verdicts of the purges on pages.
 impl<M: Metadata> LivePurges<M> {
-    /// Returns whether a purge is newer than `number`.
+    /// Returns true if a purge with a number above `number` is active.
     #[inline]
     pub fn any_since(&self, number: u64) -> bool {
         self.newest.load(SeqCst) > number
     }
 
-    /// Applies the purges to a stored object: makes it stale, or returns that it must be removed, and counts it. Each
-    /// purge is applied to it once.
+    /// Applies the purges to a stored object that it has not been checked against. Makes the object stale or returns
+    /// `Removed`, on which the caller must remove it. Each purge that covers the object counts it once.
     #[cold]
     pub fn judge(&self, object: &impl Purgeable<M>) -> PurgeVerdict {
         self.judge_object(object, true)
     }
 
-    /// Like [`Self::judge`], for an object that is about to be stored. It is not counted, because it was not stored at
-    /// the purge.
+    /// Like [`Self::judge`], for an object that is about to be stored. Purges do not count it, because it was not
+    /// stored when they were requested.
     #[cold]
     pub fn judge_arriving(&self, object: &impl Purgeable<M>) -> PurgeVerdict {
         self.judge_object(object, false)
@@ -297,8 +302,9 @@ impl<M: Metadata> LivePurges<M> {
         verdict
     }
 
-    /// Returns the verdict of the purges since its fetch on a page that was in a file or has just been written, and the
-    /// newest of them. Those after `count` count it.
+    /// Returns the verdict of the purges since its fetch on a page that was read from or written to a file, and the
+    /// number of the newest purge. Makes the page stale if necessary. Purges with numbers above `count` count it; none
+    /// if `count` is `None`.
     pub fn judge_filed(&self, object: &impl Purgeable<M>, count: Option<u64>) -> (PurgeVerdict, u64) {
         let began = object.generation();
         let count = count.map(|count| began.max(count));
@@ -309,8 +315,8 @@ impl<M: Metadata> LivePurges<M> {
         (verdict, newest)
     }
 
-    /// Returns the verdict of the purges after `since` on a page on disk, and the newest of them. Those after `count`
-    /// count it.
+    /// Returns the verdict of the purges with numbers above `since` on a page on disk, and the number of the newest
+    /// purge. Purges with numbers above `count` count the page; none if `count` is `None`.
     pub fn judge_stored(
         &self,
         since: u64,
@@ -325,8 +331,8 @@ impl<M: Metadata> LivePurges<M> {
         (in_force.judge(since, key, meta, count == Some(since)), self.newest.load(SeqCst))
     }
 
-    /// Returns the verdict of the purges of keys and labels after `since` on a page of which only key and labels are
-    /// known. The page is counted.
+    /// Returns the verdict of the purges of keys and labels with numbers above `since` on a page of which only key hash
+    /// and labels are known. The purges count the page.
     pub fn judge_exact(&self, since: u64, key: u128, labels: &[u64]) -> PurgeVerdict {
         self.in_force
             .read()
@@ -334,14 +340,14 @@ impl<M: Metadata> LivePurges<M> {
             .0
     }
 
-    /// Returns the verdict of the purges after `since` on any page, and the newest of them, if all of them are of
-    /// everything; else `None`. Those after `count` count it.
+    /// Returns the verdict of the purges with numbers above `since` on any page, and the number of the newest, if all
+    /// of them are purges of everything; otherwise `None`. Purges with numbers above `count` count the page.
     pub fn judge_any(&self, since: u64, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let in_force = self.in_force.read();
         in_force.judge_any(since, count).map(|verdict| (verdict, self.newest.load(SeqCst)))
     }
 
-    /// Returns the verdict of the purges after `since` on a page without counting it.
+    /// Returns the verdict of the purges with numbers above `since` on a page, without counting it.
     pub fn peek_verdict(&self, since: u64, key: &[u8], meta: M::MetaView<'_>) -> PurgeVerdict {
         if !self.any_since(since) {
             return PurgeVerdict::Unaffected;
@@ -349,8 +355,8 @@ impl<M: Metadata> LivePurges<M> {
         self.in_force.read().judge(since, key, meta, false)
     }
 
-    /// Returns whether a flight that began at `generation` accepts no new waiters: a purge covers its page, or may
-    /// cover it before the head has arrived.
+    /// Returns true if a fetch that began at `generation` may not be joined by further requests: a purge since then
+    /// covers its page or, while the response head (`head`) is unknown, may cover it.
     #[cold]
     pub fn may_cover(
         &self,
@@ -365,7 +371,7 @@ impl<M: Metadata> LivePurges<M> {
             return in_force.newest_label > generation
                 || in_force.newest_rule() > generation
                 || since(in_force.keys.get(&key.hash()))
-                // A claim without an address may fetch any page.
+                // A fetch without an address may be for any URL.
                 || address.map_or(in_force.newest_address > generation, |address| {
                     address.iter().any(|label| since(in_force.labels.get(label)))
                 });
@@ -373,30 +379,30 @@ impl<M: Metadata> LivePurges<M> {
         in_force.judge(generation, key.bytes(), head, false) != PurgeVerdict::Unaffected
     }
 
-    /// Returns the newest purge by rule, or zero. Every object must be checked by it, because no index finds the
-    /// covered objects.
+    /// Returns the number of the newest active purge by rule or of everything, or 0. Every object must be checked
+    /// against rules, because no index finds the objects that they cover.
     pub fn newest_rule(&self) -> u64 {
         self.in_force.read().newest_rule()
     }
 
-    /// Returns the newest purge by rule below a number, or zero.
+    /// Returns the number of the newest rule with a number below `number`, or 0.
     pub fn newest_rule_before(&self, number: u64) -> u64 {
         let in_force = self.in_force.read();
         in_force.rules.iter().rfind(|rule| rule.number < number).map_or(0, |rule| rule.number)
     }
 
-    /// Returns whether no purge is in force.
+    /// Returns true if no purge is active.
     pub fn is_empty(&self) -> bool {
         self.newest.load(SeqCst) == 0
     }
 
-    /// Returns the number of keys, labels and rules in force.
+    /// Returns the number of keys, labels and rules with active purges.
     pub fn len(&self) -> usize {
         let in_force = self.in_force.read();
         in_force.rules.len() + in_force.keys.len() + in_force.labels.len()
     }
 
-    /// Returns whether the number of purges is so high that no fetch may prevent them from being forgotten.
+    /// Returns true if so many purges are active that slow fetches must not prevent their removal any more.
     pub fn is_crowded(&self) -> bool {
         let in_force = self.in_force.read();
         in_force.keys.len() + in_force.labels.len() >= MAX_EXACT / CROWDED_DIVISOR

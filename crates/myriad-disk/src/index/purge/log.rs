@@ -5,9 +5,9 @@
 //! record: length, its complement, checksum (XXH3-64) | kind | contents
 //! ```
 //!
-//! Numbers are little-endian. A record is written before its purge completes, into existing zeros. If a power loss
-//! tears the last record, the record therefore has a sector of zeros, and its purge was never reported as complete. Any
-//! other damage may have affected a complete purge: [`PurgeLogContents::is_lost`] is then set.
+//! Numbers are little-endian. A record is written into existing zeros, before its purge is reported as complete. If a
+//! power loss interrupts this, at least one sector of the last record is still zero, and its purge was not reported.
+//! Any other damage may have destroyed a completed purge: [`PurgeLogContents::is_lost`] is set then.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,24 +22,25 @@ const VERSION: u32 = 1;
 const HEAD: usize = 12;
 /// Number of bytes that a disk writes atomically.
 pub(super) const SECTOR: usize = 512;
-/// Maximum length of a payload, in bytes.
+/// Maximum length of a record's payload, in bytes.
 const MOST_PAYLOAD: usize = MAX_PER_RECORD * 48 + 2 * MAX_RULE_LEN + 64;
 
-/// Result of reading a log.
+/// Contents of a purge log that was read.
 #[derive(Debug)]
 pub struct PurgeLogContents {
-    /// Purges of the intact records.
+    /// Purges of the intact records before the first invalid bytes.
     pub book: PurgeSet,
-    /// Number of intact bytes.
+    /// Length of magic number, version and intact records, in bytes.
     pub len: usize,
-    /// Set if invalid bytes follow them.
+    /// Set if invalid bytes follow the intact records, or the log has no valid header.
     pub is_damaged: bool,
-    /// Set if these bytes may have been a complete purge.
+    /// Set if the invalid bytes may have contained a completed purge.
     pub is_lost: bool,
 }
 
 impl PurgeSet {
-    /// Adds the records at the start of the bytes, up to the first that is not intact. Returns their length in bytes.
+    /// Adds the records at the start of `bytes`, up to the first that is not intact. Returns the length of the added
+    /// records in bytes.
     pub fn read_records(&mut self, bytes: &[u8]) -> usize {
         let mut len = 0;
         while let Some(payload) = payload(&bytes[len..]) {
@@ -51,26 +52,26 @@ impl PurgeSet {
         len
     }
 
-    /// Returns the bytes of a log with all purges, without the zeros.
+    /// Returns the contents of a log with all purges, without the zeros at the end.
     pub fn write(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&VERSION.to_le_bytes());
-        // Rules are written first, the newest before the others: reading a purge of everything removes older numbers
-        // that were read before it, and a purge of another process may be older only by its number.
+        // Rules are written before keys and labels, newest first. Reading a purge of everything drops all purges with
+        // lower numbers read before it, and a purge by another process may have a lower number although it is later.
         self.rules.iter().rev().for_each(|rule| rule.write(&mut out));
         let keys = self.keys.iter().map(|(key, numbers)| (*key, *numbers));
         write_exact(keys, self.labels.iter().map(|(label, numbers)| (*label, *numbers)), &mut out);
         out
     }
 
-    /// Parses a log.
+    /// Parses the contents of a log file.
     pub fn read(bytes: &[u8]) -> PurgeLogContents {
         let mut reading =
             PurgeLogContents { book: Self::default(), len: 0, is_damaged: false, is_lost: false };
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&VERSION.to_le_bytes());
         if !bytes.starts_with(&head) {
-            // A log is complete before it is renamed to its name.
+            // A valid log is never incomplete at its start: it is renamed to its name after it was written.
             (reading.is_damaged, reading.is_lost) = (true, true);
             return reading;
         }
@@ -130,8 +131,8 @@ impl PurgeSet {
     }
 }
 
-/// Parses a log of purges like a start, for tests with arbitrary bytes. Returns the number of intact bytes, and whether
-/// the purges are the same after they are written and read again.
+/// Parses arbitrary bytes as a purge log, for fuzzing. Returns the number of intact bytes, and true if the purges are
+/// the same after they are written and read again.
 pub fn examine_purges(bytes: &[u8]) -> (usize, bool) {
     let reading = PurgeSet::read(bytes);
     let again = PurgeSet::read(&reading.book.write());
@@ -143,7 +144,7 @@ fn parse_numbers(bytes: &[u8]) -> Option<PurgeNumbers> {
     Some(PurgeNumbers { hard: u64::from_le_bytes(*hard), soft: u64::from_le_bytes(soft.try_into().ok()?) })
 }
 
-/// Returns the payload of the record at the start of the bytes, if it is intact.
+/// Returns the payload of the record at the start of `bytes`; `None` if the record is not intact.
 fn payload(bytes: &[u8]) -> Option<&[u8]> {
     let (frame, rest) = bytes.split_first_chunk::<FRAME>()?;
     let len = declared(frame)?;
@@ -151,22 +152,22 @@ fn payload(bytes: &[u8]) -> Option<&[u8]> {
     (xxh3_64(payload).to_le_bytes() == frame[8..]).then_some(payload)
 }
 
-/// Returns the length that a frame declares; `None` if it is invalid.
+/// Returns the payload length that a record's frame declares; `None` if the frame is invalid.
 fn declared(frame: &[u8; FRAME]) -> Option<usize> {
     let len = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]);
     let complement = u32::from_le_bytes([frame[4], frame[5], frame[6], frame[7]]);
     (len == !complement && len > 0 && len as usize <= MOST_PAYLOAD).then_some(len as usize)
 }
 
-/// Returns whether the bytes from `at` on are the result of a write during a power loss: some of its sectors, and zeros
-/// in place of the others.
+/// Returns true if the bytes from `at` on may be one record whose write was interrupted by a power loss: at least one
+/// of its sectors is still zero, or the file ends within it.
 fn is_torn(bytes: &[u8], at: usize) -> bool {
     let rest = &bytes[at..];
     let len = rest.first_chunk::<FRAME>().and_then(declared).map_or(FRAME, |len| FRAME + len);
     if rest.len() < len {
         return true;
     }
-    // The part of its first sector, then whole sectors.
+    // The record's part of its first sector, then whole sectors.
     let first = (SECTOR - at % SECTOR).min(len);
     let (first, others) = rest[..len].split_at(first);
     let is_zero = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);

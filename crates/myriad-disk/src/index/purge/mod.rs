@@ -1,22 +1,22 @@
-//! Purges: requests, purges in force, and records for a restart.
+//! Purges: requests, active purges, and their log.
 //!
 //! ```text
 //!   of keys and labels --> in force: checked at look-ups, when a fetch completes, when a file is read
 //!   by rule, of all    --> in force --> every stored page was checked: counted
 //!                             '---- no older fetch is in progress, every file was checked ---------'--> forgotten
-//! ```
-//!
-//! A purge has a number from the sequence that also numbers fetches. It covers pages whose fetch began before it,
+//! Each purge gets a number from the sequence that also numbers fetches. It covers pages whose fetch began before it,
+//! independent of clocks. An object that remains records the number of the newest purge applied to it, so each purge is
+//! applied once.
 //! independent of clocks. An object that no purge covers records the newest purge that was applied to it, so each purge
 //! is applied only once.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `request` | requests of callers, and their results |
-//! | `exact` | a purge of keys and labels while it is counted; numbers of purges |
+//! | `exact` | a purge of keys and labels while it counts pages; numbers of purges |
 //! | `verdict` | verdicts of purges on a page |
-//! | `live_purges`, `active_purges` | the purges in force: addition and removal; verdicts on a page |
-//! | `record` | a purge in its logged form |
+//! | `live_purges`, `active_purges` | the active purges: addition, removal, verdicts on pages |
+//! | `record` | a purge as a log record |
 //! | `purge_set`, `log` | all purges that must survive a restart, and the format of their log |
 
 mod active_purges;

@@ -1,4 +1,4 @@
-//! Purges that must survive a restart.
+//! Purges that must survive a restart: the contents of the purge log.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -7,19 +7,19 @@ use super::exact::{ExactPurge, PurgeNumbers};
 use super::record::{PurgeRecord, RulePurge};
 use super::request::PurgeKind;
 
-/// Purges that may still cover pages: keys and labels with the newest purges of each, and rules.
+/// Purges that may still cover pages: the newest numbers of each key and label, and rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PurgeSet {
-    /// Numbers by the hash of the key under the zone's seed.
+    /// Numbers by key hash under the zone's seed.
     pub keys: HashMap<u128, PurgeNumbers>,
     /// Numbers by label.
     pub labels: HashMap<u64, PurgeNumbers>,
-    /// Purges by rule and of everything, in the order of their numbers.
+    /// Purges by rule and of everything, ordered by number.
     pub rules: Vec<RulePurge>,
 }
 
 impl PurgeSet {
-    /// Adds a purge. A purge of everything removes the purges before it.
+    /// Adds a purge. A hard purge of everything removes all purges with lower numbers.
     pub fn note(&mut self, record: &PurgeRecord) {
         match record {
             PurgeRecord::Exact { number, purge, keys, labels } => {
@@ -39,7 +39,7 @@ impl PurgeSet {
             // All pages from before it are purged, regardless of other purges.
             self.drop_through(rule.number);
         }
-        // The later of two purges by the same rule covers all pages of the earlier purge.
+        // The later of two equal purges covers all pages of the earlier purge.
         self.rules.retain(|other| {
             other.number > rule.number || other.purge != rule.purge || other.rule != rule.rule
         });
@@ -47,13 +47,13 @@ impl PurgeSet {
         self.rules.insert(at, rule.clone());
     }
 
-    /// Adds all purges of another book, each under its number.
+    /// Adds all purges of another set, with their numbers.
     pub fn merge(&mut self, other: &Self) {
         self.merge_exact(other, u64::MAX);
         other.rules.iter().for_each(|rule| self.note_rule(rule));
     }
 
-    /// Adds the keys and labels of another book whose numbers are below `below`.
+    /// Adds the keys and labels of another set whose numbers are all below `below`.
     pub fn merge_exact(&mut self, other: &Self, below: u64) {
         for (key, numbers) in other.keys.iter().filter(|(_, numbers)| numbers.newest() < below) {
             self.keys.entry(*key).or_default().add(*numbers);
@@ -63,13 +63,14 @@ impl PurgeSet {
         }
     }
 
-    /// Removes the keys and labels that another book does not have.
+    /// Removes the keys and labels that are not in another set.
     pub fn retain_exact_of(&mut self, other: &Self) {
         self.keys.retain(|key, _| other.keys.contains_key(key));
         self.labels.retain(|label, _| other.labels.contains_key(label));
     }
 
-    /// Returns the purges of keys and labels as one soft and one hard purge. All of a kind must have the same number.
+    /// Returns all keys and labels as one soft and one hard purge. Requires that all purges of a kind have the same
+    /// number.
     pub fn exact(&self) -> Vec<ExactPurge> {
         let of = |purge: PurgeKind| {
             let keys = self.keys.iter().filter(|(_, numbers)| numbers.of(purge) > 0).map(|(key, _)| *key);
@@ -87,8 +88,8 @@ impl PurgeSet {
         [PurgeKind::Soft, PurgeKind::Hard].map(of).into()
     }
 
-    /// Removes known purges: numbers below `comparable` that are not greater than those of `ours`, and numbers in
-    /// `heard`.
+    /// Removes purges that are already known: keys and labels with numbers that are below `comparable` and not above
+    /// those in `ours`, or equal to those in `heard`; and rules that `ours` contains.
     pub fn drop_known(&mut self, ours: &Self, comparable: u64, heard: &Self) {
         let is_known = |number: u64, ours: u64, heard: u64| {
             number == 0 || number < comparable && number <= ours || number == heard
@@ -103,14 +104,14 @@ impl PurgeSet {
         self.rules.retain(|rule| !ours.rules.contains(rule));
     }
 
-    /// Removes the purges up to a number.
+    /// Removes the purges with numbers up to `number`.
     pub fn drop_through(&mut self, number: u64) {
         self.keys.retain(|_, numbers| numbers.newest() > number);
         self.labels.retain(|_, numbers| numbers.newest() > number);
         self.rules.retain(|rule| rule.number > number);
     }
 
-    /// Returns whether the book is empty.
+    /// Returns true if the set contains no purge.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -120,18 +121,18 @@ impl PurgeSet {
         self.keys.len() + self.labels.len() + self.rules.len()
     }
 
-    /// Returns the number of each key, label and rule.
+    /// Returns the newest number of each key and label, and the number of each rule.
     fn numbers(&self) -> impl Iterator<Item = u64> {
         let exact = self.keys.values().chain(self.labels.values());
         exact.map(|numbers| numbers.newest()).chain(self.rules.iter().map(|rule| rule.number))
     }
 
-    /// Returns the oldest number; `None` if the book is empty.
+    /// Returns the lowest of [`Self::numbers`]; `None` if the set is empty.
     pub fn oldest(&self) -> Option<u64> {
         self.numbers().min()
     }
 
-    /// Returns the newest number; zero if the book is empty.
+    /// Returns the highest number; 0 if the set is empty.
     pub fn newest(&self) -> u64 {
         self.numbers().max().unwrap_or(0)
     }

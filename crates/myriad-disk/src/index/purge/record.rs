@@ -1,13 +1,13 @@
-//! Purge in its logged form.
+//! Purges as log records.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::exact::PurgeNumbers;
 use super::request::PurgeKind;
 
-/// Number of bytes before the payload of a record: its length, the complement of the length, its checksum.
+/// Number of bytes before the payload of a record: its length, the complement of the length, and its checksum.
 pub(super) const FRAME: usize = 16;
-/// Maximum number of keys or labels in a record.
+/// Maximum number of keys and labels in one record.
 pub(super) const MAX_PER_RECORD: usize = 4096;
 
 /// First byte of a payload: the kind of the record.
@@ -22,13 +22,13 @@ pub struct RulePurge {
     pub number: u64,
     /// Kind of the purge.
     pub purge: PurgeKind,
-    /// Name in the report of its result.
+    /// Name shown with the result of the purge.
     pub name: Box<str>,
-    /// Rule as given by the caller; `None` covers everything.
+    /// Rule as given by the caller; `None` for a purge of everything.
     pub rule: Option<Box<[u8]>>,
 }
 
-/// Purge for the log.
+/// Purge as it is logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeRecord {
     /// Purge of keys and labels.
@@ -54,7 +54,7 @@ impl PurgeRecord {
         }
     }
 
-    /// Returns the purge with another number.
+    /// Returns the same purge with another number.
     #[must_use]
     pub fn numbered(mut self, new: u64) -> Self {
         match &mut self {
@@ -63,8 +63,8 @@ impl PurgeRecord {
         self
     }
 
-    /// Appends the purge to the bytes of a log. A purge with more keys and labels than one record permits becomes
-    /// several records.
+    /// Appends the purge to `out` in the log's format. A purge with more than [`MAX_PER_RECORD`] keys and labels
+    /// becomes several records.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Exact { number, purge, keys, labels } => {
@@ -91,7 +91,7 @@ impl RulePurge {
     }
 }
 
-/// Appends records of keys and labels, at most [`MAX_PER_RECORD`] in each.
+/// Appends records of keys and labels, at most [`MAX_PER_RECORD`] per record.
 pub(super) fn write_exact(
     keys: impl Iterator<Item = (u128, PurgeNumbers)>,
     labels: impl Iterator<Item = (u64, PurgeNumbers)>,
@@ -123,7 +123,7 @@ pub(super) fn write_exact(
     }
 }
 
-/// Appends a record: the frame, followed by the bytes that `payload` appends.
+/// Appends a record: a frame, and the payload that `payload` appends.
 pub(super) fn frame(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; FRAME]);

@@ -1,4 +1,4 @@
-//! Purge requests of callers, and their results.
+//! Purge requests of the caller, and their results.
 
 use std::fmt;
 use std::future::Future;
@@ -9,32 +9,34 @@ use std::task::{Context, Poll};
 
 use crate::index::{KeyRef, ValueReceiver};
 
-/// Effect of a purge on the covered pages.
+/// Effect of a purge on the pages that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PurgeKind {
-    /// Removes them.
+    /// Removes the pages.
     Hard,
-    /// Makes them stale from this moment on: the next request has them refreshed.
+    /// Makes the pages stale from now on: they remain stored, and the next request refreshes them.
     Soft,
 }
 
-/// Pages covered by a purge. Every purge covers all variants and encodings, in memory and on disk. Fetches in progress
-/// at its moment are covered too: their pages are not stored, or stale at once.
+/// Pages that a purge covers: always with all variants and encodings, in memory and on disk. Pages whose fetch is in
+/// progress are covered too: they are not stored, or are stale at once.
 #[derive(Clone, Copy, Debug)]
 pub enum PurgeScope<'a> {
-    /// All pages under one of the keys, and all pages with one of the labels. They are counted at once.
+    /// All pages under any of the keys, and all pages with any of the labels. The result of the purge contains their
+    /// number.
     Exact {
         /// Keys.
         keys: &'a [KeyRef<'a>],
-        /// Labels that a claim has before the response (its address). The purge has no effect on a fetch in progress
-        /// for another address.
+        /// Labels that are known before the response: hashes of URLs. Fetches in progress for other URLs are not
+        /// affected.
         addresses: &'a [u64],
-        /// Labels that only responses have.
+        /// Labels that are known only from responses: hashes of tags.
         labels: &'a [u64],
     },
-    /// All pages covered by a rule, which [`crate::index::Metadata::covers`] parses. They are counted in the background.
+    /// All pages covered by a rule, which [`crate::index::Metadata::covers`] parses. They are counted in the
+    /// background.
     Rule {
-        /// Name in the report of the purge's result ([`FinishedPurge`]).
+        /// Name reported with the result ([`FinishedPurge`]).
         name: &'a str,
         /// Rule, at most [`MAX_RULE_LEN`] bytes.
         rule: &'a [u8],
@@ -43,32 +45,32 @@ pub enum PurgeScope<'a> {
     All,
 }
 
-/// Maximum length of a rule, and of its name, in bytes.
+/// Maximum length of a rule in bytes, and of its name.
 pub const MAX_RULE_LEN: usize = 8 << 10;
 
-/// Purge in force, which is logged if its zone has a folder.
+/// Result of a purge that is active and, if its zone has a folder, logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedPurge {
     /// Number in the zone's sequence.
     pub number: u64,
-    /// Number of covered pages.
+    /// Number of pages that it covered, as far as known.
     pub count: PurgeCount,
 }
 
-/// Number of pages covered by a purge. Each stored object counts once, in memory, on disk or in both: every variant of
-/// a key counts, and no encoding does.
+/// Number of pages covered by a purge. Each variant of a key counts as one page, whether it is in memory, on disk or
+/// both; encodings do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeCount {
     /// Exact number.
     Exact(usize),
-    /// Minimum number: more files of a former process may be found. They are covered too.
+    /// Minimum: the recovery may still find files of a former process, which are covered too.
     AtLeast(usize),
-    /// Reported by `Zone::tend_purges` once all pages are checked.
+    /// Not known yet: `Zone::tend_purges` reports it once all pages are checked.
     Later,
 }
 
 impl PurgeCount {
-    /// Returns the number known so far.
+    /// Returns the number of pages known so far; 0 for `Later`.
     pub fn known(self) -> usize {
         match self {
             Self::Exact(count) | Self::AtLeast(count) => count,
@@ -77,14 +79,14 @@ impl PurgeCount {
     }
 }
 
-/// Reason why a purge is not in force, or not permanently.
+/// Reason why a purge was rejected, or is not durable.
 #[derive(Debug)]
 pub enum PurgeError {
-    /// [`crate::index::Metadata::covers`] cannot parse the rule, or the rule is too long. Nothing was purged.
+    /// The rule cannot be parsed by [`crate::index::Metadata::covers`], or is too long. Nothing was purged.
     Rule,
-    /// The maximum number of different purges is already in force. Nothing was purged.
+    /// The maximum number of purges is active already. Nothing was purged.
     TooMany,
-    /// The purge is in force, but could not be logged: a restart would lose it.
+    /// The purge is active, but could not be logged: a restart would lose it.
     Unlogged(io::Error),
 }
 
@@ -100,10 +102,10 @@ impl fmt::Display for PurgeError {
 
 impl std::error::Error for PurgeError {}
 
-/// Purge in progress.
+/// Future of a requested purge.
 ///
-/// It is in force from its request on, whether this is awaited or not. Its completion means that it survives a crash,
-/// and returns the number of covered pages.
+/// The purge is active from its request on, whether this future is polled or not. It completes once the purge survives
+/// a crash, with the number of covered pages.
 #[must_use = "a purge survives a crash once this has ended"]
 pub struct PurgeFuture(PurgeFutureState);
 
@@ -113,12 +115,12 @@ enum PurgeFutureState {
 }
 
 impl PurgeFuture {
-    /// Returns a purge that is complete.
+    /// Returns a future that is complete with `end`.
     pub fn done(end: Result<LoggedPurge, PurgeError>) -> Self {
         Self(PurgeFutureState::Done(Some(end)))
     }
 
-    /// Returns a purge whose result a ticket will provide.
+    /// Returns a future of the result that `ticket` will receive.
     pub fn waiting(ticket: ValueReceiver<Result<LoggedPurge, PurgeError>>) -> Self {
         Self(PurgeFutureState::Waiting(ticket))
     }
@@ -144,7 +146,7 @@ impl fmt::Debug for PurgeFuture {
     }
 }
 
-/// Purge whose pages were all found; see `Zone::tend_purges`.
+/// Completed purge by rule, whose pages have all been found; returned by `Zone::tend_purges`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedPurge {
     /// Name given by the caller.

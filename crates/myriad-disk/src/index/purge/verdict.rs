@@ -2,40 +2,41 @@
 
 use crate::index::Metadata;
 
-/// Verdict of the purges on a page. A greater verdict overrides a lesser verdict.
+/// Combined verdict of purges on a page. A greater verdict overrides a lesser one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PurgeVerdict {
-    /// No purge covers it.
+    /// No purge covers the page.
     Unaffected,
-    /// A soft purge covers it: it remains, but is no longer fresh.
+    /// A soft purge covers the page: it remains stored, but is not fresh any more.
     Stale,
-    /// A hard purge covers it: it is removed.
+    /// A hard purge covers the page: it must be removed.
     Removed,
 }
 
-/// Page in memory that a soft purge covers, for the notification of the disk tier.
+/// Page in memory that a soft purge covered, so that the disk tier marks its file as stale.
 #[derive(Clone, Copy, Debug)]
 pub struct SoftPurgedPage {
-    /// Hash of its key under the zone's seed.
+    /// Hash of the page's key under the zone's seed.
     pub key: u128,
-    /// Sequence number at the start of its fetch.
+    /// Sequence number at the start of the page's fetch.
     pub generation: u64,
-    /// Newest purge that was applied to the page.
+    /// Number of the newest purge at the time of the check.
     pub number: u64,
 }
 
-/// Stored object, to which purges are applied.
+/// Stored object to which purges are applied.
 pub trait Purgeable<M: Metadata> {
-    /// Returns the bytes of the key.
+    /// Returns the bytes of the object's key.
     fn key(&self) -> &[u8];
     /// Returns the caller's metadata.
     fn meta(&self) -> M::MetaView<'_>;
-    /// Returns the sequence number at the start of its fetch: later purges may cover it.
+    /// Returns the sequence number at the start of the object's fetch. Purges with higher numbers may cover it.
     fn generation(&self) -> u64;
-    /// Returns the number of the newest purge that was applied to it; initially its generation.
+    /// Returns the number of the newest purge that the object was checked against; initially its generation.
     fn last_purge_applied(&self) -> u64;
-    /// Records that all purges up to a number were applied to it.
+    /// Records that the object was checked against all purges up to `number`.
     fn note_purges_applied(&self, number: u64);
-    /// Makes it stale from a time on, in ms since the epoch, unless it became stale before; 0 if the time is unknown.
+    /// Makes the object stale from a time on (milliseconds since the epoch; 0 if unknown), unless it became stale
+    /// earlier.
     fn expire(&self, from: u64);
 }
