@@ -7,46 +7,47 @@ use crate::span::Span;
 pub enum Severity {
     /// Error: the configuration is rejected.
     Error,
-    /// Warning: the line works, but probably not as intended.
+    /// Warning: the directive is accepted, but probably does not have the intended effect.
     Warning,
-    /// Hint: the line may be intended, but deserves a check when the configuration is tested (`-t`).
+    /// Hint: the directive may be intended, but deserves a check; reported when the configuration is tested (`-t`).
     Hint,
 }
 
-/// Earlier error that may be the actual cause of an error.
+/// Kind of earlier error that would explain an error, so that the error may only be a consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PossibleCause {
-    /// The name is undefined, unless it is defined by a directive that could not be read.
+    /// The error is an undefined name. It is a consequence if the directive that defines the name could not be read.
     Name(String),
-    /// The directive is not allowed in this block, unless a brace is missing or extra.
+    /// The error is a directive that is not allowed in its block. It is a consequence if a brace is missing or extra.
     Context,
 }
 
-/// Diagnostic of a configuration.
+/// Error, warning or hint about a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Severity.
+    /// Severity of the diagnostic.
     pub severity: Severity,
     /// Message: one sentence without a full stop.
     pub message: String,
-    /// Position; the default span if the diagnostic has no source file.
+    /// Position in a source file; the default span if there is none.
     pub span: Span,
     /// Advice, one line per element.
     pub help: Vec<String>,
-    /// Related positions, such as the first of two duplicates.
+    /// Related positions with labels, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
-    /// Earlier error that may be the cause of this error. Boxed, because few diagnostics have it.
+    /// Earlier error of which this error may be a consequence. Boxed, because few diagnostics have it.
     pub doubt: Option<Box<PossibleCause>>,
-    /// Data shared with other diagnostics of the same cause. Boxed, because few diagnostics have it.
+    /// Cause and further positions shared by several diagnostics. Boxed, because few diagnostics have it.
     pub repeats: Option<Box<RepeatedDiagnostics>>,
 }
 
-/// Diagnostics with the same cause, of which only the first is reported.
+/// Cause of a diagnostic that occurs several times, of which only the first is reported in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepeatedDiagnostics {
-    /// Cause shared by diagnostics with different messages. If `None`, the message is the cause.
+    /// Cause of diagnostics that have different messages. If `None`, diagnostics with the same message have the same
+    /// cause.
     pub cause: Option<&'static str>,
-    /// Further positions with the same cause.
+    /// Positions of the further diagnostics with the same cause.
     pub also: Vec<Span>,
 }
 
@@ -74,21 +75,21 @@ impl Diagnostic {
         Self { severity: Severity::Hint, ..Self::error(span, message) }
     }
 
-    /// Marks the error as caused by the undefined `name` (of a variable, an upstream, a zone or a format).
+    /// Marks the error as a use of the undefined `name` (of a variable, an upstream, a zone or a format).
     #[must_use]
     pub fn undefined(mut self, name: impl Into<String>) -> Self {
         self.doubt = Some(Box::new(PossibleCause::Name(name.into())));
         self
     }
 
-    /// Marks the error as caused by a directive that is not allowed in its block.
+    /// Marks the error as a directive that is not allowed in its block.
     #[must_use]
     pub fn misplaced(mut self) -> Self {
         self.doubt = Some(Box::new(PossibleCause::Context));
         self
     }
 
-    /// Sets the cause that this error shares with others.
+    /// Sets the cause that this error shares with errors that have other messages.
     #[must_use]
     pub fn cause(mut self, cause: &'static str) -> Self {
         self.repeats.get_or_insert_default().cause = Some(cause);
@@ -102,7 +103,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a related position.
+    /// Adds a related position with a label.
     #[must_use]
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));

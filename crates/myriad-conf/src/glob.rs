@@ -9,12 +9,12 @@ use std::{
 
 use crate::source::Loader;
 
-/// Returns whether a path contains a pattern, by the same test as nginx.
+/// Returns whether a path contains a pattern character (`*`, `?` or `[`), the same test as in nginx.
 pub(crate) fn is_pattern(path: &[u8]) -> bool {
     path.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// Returns the paths that match a pattern, sorted; empty if no path matches.
+/// Returns the paths that match a pattern, sorted per folder; empty if no path matches or a folder does not exist.
 pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -32,7 +32,7 @@ pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<Path
         found = next;
     }
     if !pattern.components().next_back().is_some_and(|last| is_pattern(last.as_os_str().as_bytes())) {
-        // The last part is a plain name: only matched folders that contain this name remain.
+        // The last component is a plain name: only matched folders that contain this name remain.
         found.retain(|path| {
             let names = path.parent().and_then(|folder| loader.list(folder).ok()).unwrap_or_default();
             path.file_name().is_some_and(|name| names.iter().any(|listed| listed == name))
@@ -57,8 +57,8 @@ fn matching(loader: &dyn Loader, folder: &Path, pattern: &[u8]) -> io::Result<Ve
     Ok(names.iter().map(|name| folder.join(OsStr::new(name))).collect())
 }
 
-/// Returns whether a name matches a pattern. The run time is linear in the name for each `*`, so that no pattern can
-/// stall the matcher.
+/// Returns whether a file name matches a pattern. Takes at most `pattern × name` steps, so that no pattern can stall
+/// the matcher.
 pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -80,7 +80,7 @@ pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|&byte| byte == b'*')
 }
 
-/// Returns the number of pattern bytes that match this byte; `None` if it does not match.
+/// Returns the length in bytes of the first pattern element if it matches `byte`; `None` if it does not.
 fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     match *pattern.first()? {
         b'?' => Some(1),
@@ -93,7 +93,8 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// Parses `[…]` at the start of the pattern. Returns the content, whether it is negated, and the length in bytes.
+/// Parses `[…]` at the start of the pattern. Returns its members, true if it is negated, and its length in bytes;
+/// `None` if it is not closed.
 fn class(pattern: &[u8]) -> Option<(&[u8], bool, usize)> {
     let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let start = if negated { 2 } else { 1 };

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Word(Word),
-    /// Word in typographic quotes. This is an error; the word is read as if the quotes were straight.
+    /// Word in typographic quotes, which is reported as an error. It is parsed as if the quotes were straight.
     Curly(Word),
     /// `;`
     End(Span),
@@ -19,7 +19,7 @@ pub(crate) enum Token {
     Open(Span),
     /// `}`
     Close(Span),
-    /// Bytes that cannot be tokenized. The lexer continues after them.
+    /// Error for bytes that are not a token. The lexer continues after them.
     Bad(Diagnostic),
     Eof(Span),
 }
@@ -29,12 +29,13 @@ pub(crate) struct Lexer<'s> {
     bytes: &'s [u8],
     file: FileId,
     at: usize,
-    /// Set after a quoted word: a space, `;`, `{` or `)` must follow.
+    /// True after a quoted word, which must be followed by white space, `;`, `{` or `)`.
     after_quote: bool,
-    /// Set when an error at the end of the file has been reported, so that the enclosing blocks are not reported as
-    /// well.
+    /// True if an error at the end of the file has been reported, so that enclosing blocks are not reported as unclosed
+    /// as well.
     is_finished: bool,
-    /// Opening quote of the last quoted word and the typographic quote that was probably meant to close it.
+    /// Spans of the opening quote of the last quoted word, and of a typographic quote that was probably meant to close
+    /// it.
     suspect: Option<(Span, Span)>,
 }
 
@@ -64,7 +65,7 @@ impl<'s> Lexer<'s> {
         self.is_finished = true;
     }
 
-    /// Returns the next token. After the first [`Token::Eof`], every call returns [`Token::Eof`].
+    /// Returns the next token; at the end of the file, every call returns [`Token::Eof`].
     pub(crate) fn next(&mut self) -> Token {
         if std::mem::take(&mut self.after_quote)
             && let Some(byte) = self.peek()
@@ -175,7 +176,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Decodes `\"`, `\'`, `\\`, `\t`, `\r` and `\n`. All other backslashes are copied, so that a regex needs no doubled
+/// Decodes `\"`, `\'`, `\\`, `\t`, `\r` and `\n`. Other backslashes are copied, so that a regex needs no doubled
 /// backslashes.
 fn unescape(raw: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(raw.len());

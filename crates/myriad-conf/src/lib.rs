@@ -6,8 +6,7 @@
 //!                                        +--------- Diagnostic ---------+
 //! ```
 //!
-//! The registry ([`registry`]) is the single list of directives. Parsing, checks, suggestions and docs are driven by
-//! it.
+//! The registry ([`registry`]) is the single list of directives. Parsing, checks, suggestions and documentation use it.
 
 #![forbid(unsafe_code)]
 

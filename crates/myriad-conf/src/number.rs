@@ -1,13 +1,13 @@
-//! Parsers for sizes, times and counts, by nginx's rules.
+//! Parsers for numbers, sizes and times, by nginx's rules. No result exceeds `i64::MAX`.
 
 use std::{fmt, num::IntErrorKind};
 
 /// Reason why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
-    /// The text does not have the required form.
+    /// The text does not have the required syntax.
     Invalid,
-    /// The number is larger than the type can represent.
+    /// The number is larger than `i64::MAX`.
     TooLarge,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// Parses a plain decimal number.
+/// Parses a number that consists only of decimal digits.
 pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return Err(NumberError::Invalid);
@@ -34,7 +34,7 @@ pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     }
 }
 
-/// Parses a size in bytes: a number, optionally followed by `k`, `m` or `g`.
+/// Parses a size in bytes: a number, optionally followed by `k`, `m` or `g` in either case (powers of 1024).
 pub fn parse_size(text: &[u8]) -> Result<u64, NumberError> {
     let shift = match text.last() {
         Some(b'k' | b'K') => 10,
@@ -62,8 +62,8 @@ const UNITS: [(&[u8], u64); 8] = [
     (b"ms", 1),
 ];
 
-/// Parses a time and returns milliseconds: `30`, `1h30m`, `1h 30m`, `500ms`. Units must descend. A final number without
-/// a unit counts seconds.
+/// Parses a time such as `30`, `1h30m`, `1h 30m` or `500ms`, and returns milliseconds. Units must descend. A final
+/// number without a unit is in seconds.
 pub fn parse_millis(text: &[u8]) -> Result<u64, NumberError> {
     let mut rest = text;
     let mut total: u64 = 0;
@@ -97,13 +97,13 @@ fn unit_of(name: &[u8]) -> Option<(usize, u64)> {
     Some((index, UNITS[index].1))
 }
 
-/// Parses a time with the syntax of a directive from the value of a variable at run time, and returns milliseconds.
-/// Returns `None` if the text is not a time.
+/// Parses a time, in the syntax of [`parse_millis`], from the value of a variable at run time, and returns
+/// milliseconds; `None` if it is invalid.
 pub fn parse_time_ms(text: &str) -> Option<u64> {
     parse_millis(text.as_bytes()).ok()
 }
 
-/// Parses a time and returns whole seconds. The syntax is that of [`parse_millis`] without `ms`.
+/// Parses a time in the syntax of [`parse_millis`], but without the unit `ms`, and returns whole seconds.
 pub fn parse_seconds(text: &[u8]) -> Result<u64, NumberError> {
     if text.windows(2).any(|pair| pair == b"ms") {
         return Err(NumberError::Invalid);

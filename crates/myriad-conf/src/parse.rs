@@ -21,16 +21,17 @@ use crate::{
 
 /// Maximum nesting depth of blocks and includes. Deeper nesting is treated as a mistake or an attack.
 const MAX_DEPTH: usize = 64;
-/// Maximum number of directives in all files, as a bound for includes that multiply.
+/// Maximum number of directives in all files, so that files that include each other several times cannot exhaust
+/// memory.
 const MAX_NODES: usize = 1_000_000;
-/// Maximum size of a file, in bytes. Spans are 32 bits wide.
+/// Maximum size of a file, in bytes; spans have 32-bit offsets.
 const MAX_FILE: usize = 256 << 20;
-/// Maximum number of reported errors.
+/// Maximum number of errors that are collected; further errors are dropped.
 const MAX_ERRORS: usize = 100;
 
-/// Parses a configuration and all files that it includes. Relative includes are resolved against the folder of `path`.
-/// `globals` contains the directives of `-g`, or is empty. `files` replace files that the loader does not find. Never
-/// fails: errors are in [`ParsedConfiguration::errors`].
+/// Parses the configuration file `path` and all files that it includes, relative to the folder of `path`. `globals`
+/// contains the directives of `-g`, or is empty. `files` are used instead of included files that do not exist. Errors
+/// are returned in [`ParsedConfiguration::errors`].
 pub(crate) fn parse(
     loader: &dyn Loader,
     path: &Path,
@@ -67,7 +68,7 @@ struct Parser<'l> {
     folder: PathBuf,
     parsed: ParsedConfiguration,
     known: HashMap<PathBuf, FileId>,
-    /// Files being read, each included by the previous file.
+    /// Files that are being parsed, each included by the previous one.
     open: Vec<PathBuf>,
     depth: usize,
     nodes: usize,
@@ -87,7 +88,8 @@ impl Parser<'_> {
         file
     }
 
-    /// Reads a file on first use. A missing file with a built-in table is replaced by the table.
+    /// Reads a file on first use. A file that does not exist is replaced by the built-in file of its name, if there is
+    /// one.
     fn open_source(&mut self, path: &Path) -> io::Result<FileId> {
         if let Some(&file) = self.known.get(path) {
             return Ok(file);
@@ -140,12 +142,12 @@ impl Parser<'_> {
         self.block(&mut lexer, None)
     }
 
-    /// Parses directives up to the `}` of the block that `opened` refers to, or up to the end of the file if it is
-    /// `None`.
+    /// Parses directives up to the `}` of a block, where `opened` is the position of the block's directive, or up to
+    /// the end of the file if `opened` is `None`.
     fn block(&mut self, lexer: &mut Lexer<'_>, opened: Option<Span>) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut words: Vec<Word> = Vec::new();
-        // Set if a word of the current directive is damaged. Errors that follow from it are not reported.
+        // True if a word of the current directive is invalid. Later errors about the directive are then not reported.
         let mut damaged = false;
         loop {
             match lexer.next() {
@@ -226,8 +228,8 @@ impl Parser<'_> {
         inner
     }
 
-    /// Returns the directive made of `words`. If one of the words is damaged, the directive is listed in
-    /// `ParsedConfiguration::damaged`, so that its further errors count as consequences.
+    /// Creates the directive from `words`; `None` if there are none. If a word is damaged, adds the directive to
+    /// [`ParsedConfiguration::damaged`], so that further errors about it count as consequences.
     fn directive_of(&mut self, words: &mut Vec<Word>, damaged: &mut bool) -> Option<Node> {
         let node = Self::node(words)?;
         if std::mem::take(damaged) {
@@ -244,8 +246,8 @@ impl Parser<'_> {
         Some(Node { name, args, block: None, span })
     }
 
-    /// Reports a directive without a terminating `;` or `{` and adds it as if a `;` followed. Errors that follow from
-    /// the missing character are not reported.
+    /// Reports a directive without a terminating `;` or `{`, and adds it as if `;` followed. It is listed in
+    /// [`ParsedConfiguration::unfinished`], so that further errors about it are not reported.
     fn unfinished(&mut self, node: Node, nodes: &mut Vec<Node>, (at, message): (Span, &str)) {
         let name = String::from_utf8_lossy(&node.name.text).into_owned();
         self.error(
@@ -257,7 +259,7 @@ impl Parser<'_> {
         self.end(node, nodes);
     }
 
-    /// Adds a directive terminated by `;`, or the content of an `include`.
+    /// Adds a directive that `;` terminates; for an `include`, adds the directives of the included files instead.
     fn end(&mut self, node: Node, nodes: &mut Vec<Node>) {
         if is_include(&node) {
             self.include(&node, nodes);
@@ -310,7 +312,7 @@ fn is_include(node: &Node) -> bool {
     node.name.text == b"include" && !node.name.quoted
 }
 
-/// Skips to the `}` of a block that is not parsed.
+/// Skips tokens up to the `}` of a block that is nested too deep to be parsed.
 fn skip_block(lexer: &mut Lexer<'_>) {
     let mut depth = 1_usize;
     while depth > 0 {

@@ -1,4 +1,4 @@
-//! Parsed configuration: syntax tree and sources.
+//! Result of parsing: syntax tree, source files and syntax errors.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use crate::{
     text::Text,
 };
 
-/// One word of a directive.
+/// Word of a configuration: a directive's name or an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// The bytes, unescaped and unquoted.
+    /// Content, without quotes and with escapes decoded.
     pub text: Vec<u8>,
     /// True if the word was quoted.
     pub quoted: bool,
@@ -20,56 +20,57 @@ pub struct Word {
 }
 
 impl Word {
-    /// Converts the word to text that can be compiled.
+    /// Returns the word as text, which may contain variables.
     pub fn to_text(&self) -> Text {
         Text::new(self.text.clone(), self.span)
     }
 }
 
-/// Directive with its block, if any.
+/// Directive, with the content of its block if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Name of the directive.
     pub name: Word,
     /// Arguments of the directive.
     pub args: Vec<Word>,
-    /// Content between `{` and `}`. `include` directives are already replaced by the included directives.
+    /// Directives between `{` and `}`; `None` if the directive ends with `;`. `include` is already replaced by the
+    /// included directives.
     pub block: Option<Vec<Node>>,
-    /// Position from the name up to the `;` or `{`, which is not included.
+    /// Position from the name to the last argument, without the `;` or `{`.
     pub span: Span,
 }
 
-/// Source file that was read.
+/// Source file of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Path of the file; `-g` for directives of the command line.
+    /// Path of the file; `-g` for directives given on the command line.
     pub path: PathBuf,
     /// Content of the file.
     pub bytes: std::sync::Arc<[u8]>,
-    /// True if this is a built-in table used in place of a missing file.
+    /// True for a built-in file that is used because the file does not exist.
     pub builtin: bool,
 }
 
-/// Parsed configuration.
+/// Parsed configuration: all files as one syntax tree.
 #[derive(Clone, Debug, Default)]
 pub struct ParsedConfiguration {
-    /// The main context.
+    /// Directives of the main context.
     pub nodes: Vec<Node>,
-    /// All source files, each listed once, in the order of first reading. A `FileId` is an index into this list.
+    /// All source files, each once, in the order in which they were first read. A `FileId` is an index into this list.
     pub sources: Vec<SourceFile>,
     /// Syntax errors. [`crate::build`] reports them together with its own errors.
     pub errors: Vec<Diagnostic>,
-    /// Directives without a terminating `;` or `{`, each reported as an error. The syntax tree contains them as if a
-    /// `;` followed.
+    /// Directives without a terminating `;` or `{`, each of which is also in `errors`. The syntax tree contains them as
+    /// if `;` followed.
     pub unfinished: Vec<Span>,
-    /// Directives with a word that could not be read, or not as intended. Further errors in them are consequences.
+    /// Directives with an invalid word. Further errors about them are consequences.
     pub damaged: Vec<Span>,
-    /// Files with a missing or extra brace, so that the contents of blocks may differ from the intended contents.
+    /// Files with a missing or extra brace, where directives may be in another block than intended.
     pub unbalanced: Vec<FileId>,
 }
 
 impl ParsedConfiguration {
-    /// Returns the source file with this identifier, such as that of a span; `None` if it is not in the list.
+    /// Returns the source file with this identifier (as in a span); `None` if it does not exist.
     pub fn source(&self, file: FileId) -> Option<&SourceFile> {
         self.sources.get(file.0 as usize)
     }

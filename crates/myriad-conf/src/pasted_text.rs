@@ -1,4 +1,5 @@
-//! Detection of errors that pasting from a web page causes: typographic quotes, no-break spaces, HTML entities.
+//! Detection of errors caused by copying a configuration from a web page: typographic quotes, no-break spaces, HTML
+//! entities.
 
 use crate::{diagnostic::Diagnostic, parsed::Word, span::Span};
 
@@ -8,7 +9,7 @@ const DOUBLE: [&str; 8] =
 /// Typographic variants of `'`.
 const SINGLE: [&str; 7] = ["\u{2018}", "\u{2019}", "\u{201a}", "\u{201b}", "\u{2032}", "\u{b4}", "\u{ff07}"];
 const HARD_SPACE: &[u8] = "\u{a0}".as_bytes();
-/// Word endings that are HTML entities. The `;` of an entity terminates the directive.
+/// HTML entities (without `;`) at the end of a word, with their meaning. The `;` of an entity terminates the directive.
 const ENTITIES: [(&str, &str); 12] = [
     ("&quot", "\""),
     ("&#34", "\""),
@@ -23,13 +24,13 @@ const ENTITIES: [(&str, &str); 12] = [
     ("&gt", ">"),
     ("&nbsp", " "),
 ];
-/// Maximum length, in characters, of a text that a message repeats with straight quotes.
+/// Maximum length, in characters, of a word that an error repeats with straight quotes as advice.
 const LONGEST_REMEDY: usize = 80;
 
 /// Cause shared by all errors about typographic quotes.
 const QUOTES: &str = "typographic quotes";
 
-/// Returns the typographic quote at the start of `bytes`, and its family.
+/// Returns the typographic quote at the start of `bytes`, and the family ([`DOUBLE`] or [`SINGLE`]) that contains it.
 fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
     if bytes.first().is_none_or(u8::is_ascii) {
         return None;
@@ -40,8 +41,8 @@ fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
     })
 }
 
-/// Returns the length of a word that starts with a typographic quote and closes with a quote of the same family on the
-/// same line, and the lengths of both quotes; `None` if `bytes` do not start with such a word.
+/// Returns the length of a word in typographic quotes at the start of `bytes`, and the lengths of its opening and
+/// closing quote, all in bytes. Both quotes must be of the same family and on the same line; otherwise returns `None`.
 pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     let (opening, family) = mark(bytes)?;
     let mut at = opening.len();
@@ -58,13 +59,13 @@ pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     None
 }
 
-/// Returns whether a word may stop before these bytes.
+/// Returns whether a word may end before these bytes.
 fn ends_word(bytes: &[u8]) -> bool {
     matches!(bytes.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b')'))
 }
 
-/// Returns the position and length of the typographic quote that was meant to close a word with a straight opening
-/// quote. It must be the last character of a word on the first line.
+/// Returns the position and length of the typographic quote that was probably meant to close a word with a straight
+/// opening quote: the first at the end of a word on the same line. `None` if there is none.
 pub(crate) fn closing(bytes: &[u8]) -> Option<(usize, usize)> {
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     let marks = (0..line.len()).filter_map(|at| Some((at, mark(&line[at..])?.0.len())));
@@ -90,13 +91,13 @@ fn quotes(span: Span, remedy: Option<String>) -> Diagnostic {
     Diagnostic::error(span, "typographic quotes (“ ” ‘ ’) are not valid quotes").help(remedy).cause(QUOTES)
 }
 
-/// Returns the error for a straight quote that a typographic quote was meant to close.
+/// Returns the error for a straight opening quote that is followed by a typographic closing quote.
 pub(crate) fn unclosed(opening: Span, closing: Span) -> Diagnostic {
     quotes(closing, None).related(opening, "opening quote: the typographic quote does not close it")
 }
 
-/// Checks an unquoted word for typographic quotes, a trailing HTML entity and no-break spaces. In quoted words they are
-/// plain text.
+/// Returns the error for an unquoted word that contains typographic quotes or no-break spaces or ends with an HTML
+/// entity; `None` if it does not. In quoted words, these are plain text.
 pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
     if word.quoted {
         return None;
@@ -119,8 +120,8 @@ pub(crate) fn check(word: &Word) -> Option<Diagnostic> {
     })
 }
 
-/// Returns whether an unquoted word contains a variant of `"`, or starts or closes with a variant of `'`. Within a
-/// word, a variant of `'` is an apostrophe.
+/// Returns whether an unquoted word contains a variant of `"`, or a variant of `'` where a quoted text may start or
+/// end. Elsewhere, a variant of `'` is an apostrophe.
 fn has_quote(text: &[u8]) -> bool {
     let inner = text.strip_prefix(b"(").unwrap_or(text);
     let tail = inner.strip_suffix(b")").unwrap_or(inner);

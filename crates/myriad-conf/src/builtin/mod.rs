@@ -4,7 +4,7 @@ mod types;
 
 use std::{fmt::Write as _, path::Path};
 
-/// Built-in replacement for an included file that does not exist.
+/// Built-in file that is used instead of an included file of the same name that does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltinFile {
     /// File name, without a folder.
@@ -13,7 +13,8 @@ pub struct BuiltinFile {
     pub text: fn() -> String,
 }
 
-/// Returns the replacement for a missing file by its name: `mime.types` or one of `files`.
+/// Returns the built-in content for a missing file by its file name: `mime.types`, or one of `files`. `None` for
+/// others.
 pub(crate) fn file(path: &Path, files: &[BuiltinFile]) -> Option<String> {
     match path.file_name()?.to_str()? {
         "mime.types" => Some(mime_types()),
@@ -21,7 +22,7 @@ pub(crate) fn file(path: &Path, files: &[BuiltinFile]) -> Option<String> {
     }
 }
 
-/// Returns a `types` block with the built-in table.
+/// Returns a `types` block with the built-in media types.
 fn mime_types() -> String {
     let mut text = String::from("types {\n");
     for (media_type, extensions) in types::TYPES {

@@ -1,4 +1,5 @@
-//! Media types by file name extension, from the IANA registry and the common practice of web servers.
+//! Built-in `mime.types`: media types by file name extension, from the IANA registry and common practice of web
+//! servers.
 
 /// Media types with their extensions, separated by spaces. Each extension occurs once.
 pub(super) const TYPES: &[(&str, &str)] = &[

@@ -5,18 +5,18 @@ use std::net::IpAddr;
 
 use crate::{span::Span, text::Text};
 
-/// `challenge`: method that proves control of the names.
+/// `challenge`: method by which the authority verifies control of the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcmeChallenge {
-    /// `http-01`: by a response over plain HTTP on port 80 (RFC 8555 section 8.3).
+    /// `http-01`: a response over plain HTTP on port 80 (RFC 8555 section 8.3).
     #[default]
     Http01,
-    /// `tls-alpn-01`: by a certificate in a handshake on port 443 (RFC 8737).
+    /// `tls-alpn-01`: a certificate in a TLS handshake on port 443 (RFC 8737).
     TlsAlpn01,
 }
 
 impl AcmeChallenge {
-    /// Returns the name used in authorizations and in the configuration.
+    /// Returns the name that ACME and the configuration use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http01 => "http-01",
@@ -25,7 +25,7 @@ impl AcmeChallenge {
     }
 }
 
-/// Algorithm and size of a key, in the notation of `account_key` and `key=`.
+/// Algorithm and size of a private key, in the notation of `account_key` and `key=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AcmeKeyKind {
     /// `ecdsa:256`, the default: small, fast, supported by all clients.
@@ -44,7 +44,7 @@ pub enum AcmeKeyKind {
 }
 
 impl AcmeKeyKind {
-    /// Returns the name.
+    /// Returns the name, such as `ecdsa:256`.
     pub fn name(self) -> &'static str {
         match self {
             Self::P256 => "ecdsa:256",
@@ -56,7 +56,7 @@ impl AcmeKeyKind {
         }
     }
 
-    /// Parses a name. An algorithm without a size means its default size.
+    /// Parses a name; `None` if it is unknown. `ecdsa` and `rsa` mean `ecdsa:256` and `rsa:2048`.
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Self::P256, Self::P384, Self::P521, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
         match name {
@@ -67,16 +67,16 @@ impl AcmeKeyKind {
     }
 }
 
-/// `account_key`.
+/// `account_key`: key of the ACME account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountKeyConf {
-    /// Algorithm with its size: the key is generated.
+    /// Algorithm and size of a key that Myriad generates.
     Kind(AcmeKeyKind),
-    /// PEM file.
+    /// PEM file with the key.
     File(Text),
 }
 
-/// `external_account_key`.
+/// `external_account_key`: binding to an account that the authority created outside ACME.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalAccountConf {
     /// Identifier of the external account.
@@ -88,29 +88,29 @@ pub struct ExternalAccountConf {
 /// `acme_issuer` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcmeIssuerConf {
-    /// Name.
+    /// Name that `acme_certificate` refers to.
     pub name: String,
-    /// `uri`: URL of the directory; required.
+    /// `uri`: URL of the ACME directory; empty until set, and required.
     pub uri: Text,
     /// `account_key`.
     pub account_key: AccountKeyConf,
     /// `challenge`.
     pub challenge: AcmeChallenge,
-    /// `common_name_in_csr`.
+    /// `common_name_in_csr`: true if certificate requests contain the first identifier as subject.
     pub common_name_in_csr: bool,
-    /// `contact`.
+    /// `contact`: URLs of contacts of the account, such as `mailto:admin@example.com`.
     pub contacts: Vec<Text>,
     /// `external_account_key`.
     pub external_account: Option<ExternalAccountConf>,
-    /// `preferred_chain`.
+    /// `preferred_chain`: root certificate that the chain should lead to.
     pub preferred_chain: Option<Text>,
-    /// `profile`, and true if it is set to `require`.
+    /// `profile`: certificate profile, and true if the authority must support it (`require`).
     pub profile: Option<(Text, bool)>,
-    /// `ssl_trusted_certificate`; `None` for the system's authorities.
+    /// `ssl_trusted_certificate`: CA file for verifying the ACME server; `None` for the system's certificates.
     pub trusted_certificate: Option<Text>,
-    /// `ssl_verify`.
+    /// `ssl_verify`: true if the certificate of the ACME server is verified.
     pub verify: bool,
-    /// `state_path`; `None` for `off`.
+    /// `state_path`: folder for the account key and certificates; `None` for `off`.
     pub state_path: Option<Text>,
     /// `accept_terms_of_service`.
     pub accepts_terms: bool,
@@ -119,7 +119,7 @@ pub struct AcmeIssuerConf {
 }
 
 impl AcmeIssuerConf {
-    /// Creates an issuer before any directive is applied, including the defaults.
+    /// Creates an issuer without directives. The builder applies the defaults of the registry to it.
     pub(crate) fn new(name: String, span: Span) -> Self {
         let state_path = Text::new(format!("acme_{name}").as_bytes(), span);
         Self {
@@ -141,12 +141,12 @@ impl AcmeIssuerConf {
     }
 }
 
-/// Identifier that a certificate is ordered for.
+/// Identifier (name or address) in a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AcmeIdentifier {
     /// Host name in lower case.
     Dns(String),
-    /// IP address (RFC 8738); few authorities support it.
+    /// IP address (RFC 8738), which few authorities support.
     Ip(IpAddr),
 }
 
@@ -162,13 +162,13 @@ impl fmt::Display for AcmeIdentifier {
 /// `acme_certificate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcmeCertificateConf {
-    /// Name of the issuer; checked to exist.
+    /// Name of the issuer, which is checked to exist.
     pub issuer: Text,
-    /// Identifiers as written; empty if the names of the server are used.
+    /// Identifiers as written; empty to use the names of the server.
     pub written: Vec<Text>,
-    /// Resolved identifiers; not empty.
+    /// Resolved identifiers; at least one in a complete model.
     pub identifiers: Vec<AcmeIdentifier>,
-    /// `key=`.
+    /// `key=`: type of the certificate's key.
     pub key: AcmeKeyKind,
     /// Position of the directive.
     pub span: Span,

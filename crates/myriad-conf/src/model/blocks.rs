@@ -1,10 +1,11 @@
-//! `http` blocks without directives in them (`map`, `geo`, `split_clients`), and `log_format`.
+//! Blocks of `http` and `stream` that contain values instead of directives (`map`, `geo`, `split_clients`), and
+//! `log_format`.
 
 use std::net::IpAddr;
 
 use crate::{span::Span, text::Text};
 
-/// Key of a [`MapEntry`].
+/// Key of a [`MapEntry`], compared with the source value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapKey {
     /// The whole value, compared case-insensitively.
@@ -16,18 +17,18 @@ pub enum MapKey {
         /// True for `~*`.
         caseless: bool,
     },
-    /// `*.example.com` or `.example.com`, where `hostnames` is set.
+    /// `*.example.com` or `.example.com`, with `hostnames`.
     HostSuffix(Text),
-    /// `www.example.*`, where `hostnames` is set.
+    /// `www.example.*`, with `hostnames`.
     HostPrefix(Text),
 }
 
 /// Line of a `map`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
-    /// Value that the source must match.
+    /// Key that must match the source value.
     pub key: MapKey,
-    /// Value of the variable in this case; may contain variables.
+    /// Value of the variable if the key matches; may contain variables.
     pub value: Text,
 }
 
@@ -40,13 +41,13 @@ pub struct MapConf {
     pub variable: Text,
     /// `default`; empty if not set.
     pub default: Text,
-    /// `hostnames`.
+    /// `hostnames`: keys may be host names with a wildcard.
     pub hostnames: bool,
     /// `volatile`: the value is not cached within a request.
     pub volatile: bool,
-    /// Exact, host and regex lines, in source order. Regexes are tried last, in order.
+    /// Entries in source order, without `default`. Regexes are tried after all other keys, in order.
     pub entries: Vec<MapEntry>,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 
@@ -57,40 +58,39 @@ pub struct GeoEntry {
     pub first: IpAddr,
     /// Last address, of the same family.
     pub last: IpAddr,
-    /// Value of the variable: plain text without variables. `None` removes an earlier entry (`delete`).
+    /// Value of the variable, as plain text. `None` removes an earlier entry (`delete`).
     pub value: Option<Text>,
 }
 
 /// `geo [$address] $variable { … }` block. The narrowest entry that contains the address applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeoConf {
-    /// Variable with the address, without `$`; `None` for the address of the client.
+    /// Variable that contains the address, without `$`; `None` for the address of the client.
     pub source: Option<Text>,
     /// Variable that the block defines, without `$`.
     pub variable: Text,
     /// `default`; empty if not set.
     pub default: Text,
-    /// `ranges`: entries are written as first-last.
+    /// `ranges`: entries are written as `first-last` instead of networks.
     pub ranges: bool,
     /// `volatile`: the value is not cached within a request.
     pub volatile: bool,
-    /// `proxy`: trusted proxies, whose `X-Forwarded-For` is used. Each is an address and the number of significant
-    /// leading bits.
+    /// `proxy`: networks of trusted proxies, whose `X-Forwarded-For` is used: address and prefix length.
     pub proxies: Vec<(IpAddr, u8)>,
-    /// `proxy_recursive`.
+    /// `proxy_recursive`: true if the last address that is not a trusted proxy is used.
     pub proxy_recursive: bool,
     /// Entries in source order. A later entry replaces an earlier entry for the same addresses.
     pub entries: Vec<GeoEntry>,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 
 /// Line of `split_clients`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitShare {
-    /// Share in hundredths of a per cent; `None` for `*`, the rest.
+    /// Share in hundredths of a percent (1250 is 12.5%); `None` for `*`, the remaining share.
     pub share: Option<u32>,
-    /// Value of the variable in this case; may contain variables.
+    /// Value of the variable for this share; may contain variables.
     pub value: Text,
 }
 
@@ -101,16 +101,16 @@ pub struct SplitClientsConf {
     pub source: Text,
     /// Variable that the block defines, without `$`.
     pub variable: Text,
-    /// Shares in source order; at most 10,000 together.
+    /// Shares in source order; their sum is at most 10,000 (100%).
     pub shares: Vec<SplitShare>,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 
 /// `log_format … escape=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogEscape {
-    /// `default`: `"`, `\`, control characters and bytes above 126 are written as `\xXX`, missing values as `-`.
+    /// `default`: `"`, `\`, control characters and bytes above 126 are written as `\xXX`, a missing value as `-`.
     #[default]
     Default,
     /// `json`: escapes for JSON strings.

@@ -1,11 +1,10 @@
-//! Iteration over all levels of a configuration.
+//! Iteration over the settings of all levels (`http`, servers, locations, `if`, `limit_except`).
 
 use super::{HttpConf, IfBlock, LocationConf, RewriteStep, ServerConf};
 use crate::settings::Settings;
 
 impl HttpConf {
-    /// Returns the settings of `http` itself, then those of every server, location, `if` and `limit_except`, in source
-    /// order.
+    /// Returns the settings of `http` itself, then those of every server, location, `if` and `limit_except` in it.
     pub fn levels(&self) -> Vec<&Settings> {
         let servers = self.servers.iter().flat_map(ServerConf::levels);
         std::iter::once(&self.settings).chain(servers).collect()
@@ -13,8 +12,7 @@ impl HttpConf {
 }
 
 impl ServerConf {
-    /// Returns the settings of the server itself, then those of every location, `if` and `limit_except` in it, in
-    /// source order.
+    /// Returns the settings of the server itself, then those of every location, `if` and `limit_except` in it.
     pub fn levels(&self) -> Vec<&Settings> {
         let mut levels = vec![&self.settings];
         of_steps(&self.rewrite, &mut levels);

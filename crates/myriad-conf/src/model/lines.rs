@@ -1,4 +1,4 @@
-//! Converts blocks of variables to lines of words, the input of the script compiler.
+//! Converts `map`, `geo` and `split_clients` blocks to lines of words, the input of the compilers in `myriad-script`.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::{GeoConf, MapConf, MapKey, SplitClientsConf};
 use crate::span::Span;
 
 impl MapConf {
-    /// Returns the lines and their positions.
+    /// Returns the lines of the block, each as words, and the position of each line.
     pub fn lines(&self) -> (Vec<Vec<String>>, Vec<Span>) {
         let mut lines = vec![vec!["default".to_owned(), self.default.lossy().into_owned()]];
         let mut spans = vec![self.default.span];
@@ -35,14 +35,14 @@ impl MapConf {
     }
 }
 
-/// Adds a backslash to an exact value that would otherwise be read as a keyword of `map`.
+/// Adds a backslash to an exact key that would otherwise be read as a keyword or regex of `map`.
 fn escape_word(text: &str) -> String {
     let special = matches!(text, "default" | "include" | "hostnames" | "volatile");
     if special || text.starts_with(['~', '\\']) { format!("\\{text}") } else { text.to_owned() }
 }
 
 impl GeoConf {
-    /// Returns the lines.
+    /// Returns the lines of the block, each as words.
     pub fn lines(&self) -> Vec<Vec<String>> {
         let mut lines: Vec<Vec<String>> = Vec::with_capacity(self.entries.len() + 1);
         let flags =
@@ -65,7 +65,7 @@ impl GeoConf {
     }
 }
 
-/// Returns an address range in the notation of `geo`: a range, or the network that it was written as.
+/// Returns an address range in the notation of `geo`: `first-last` with `ranges`, otherwise the network.
 fn networks(first: IpAddr, last: IpAddr, ranges: bool) -> Vec<String> {
     if ranges {
         return vec![format!("{first}-{last}")];
@@ -82,7 +82,7 @@ fn networks(first: IpAddr, last: IpAddr, ranges: bool) -> Vec<String> {
 }
 
 impl SplitClientsConf {
-    /// Returns the lines.
+    /// Returns the lines of the block, each as words.
     pub fn lines(&self) -> Vec<Vec<String>> {
         self.shares
             .iter()

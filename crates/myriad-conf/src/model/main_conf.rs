@@ -3,7 +3,7 @@
 use crate::settings::{ErrorLog, Network};
 use crate::text::Text;
 
-/// `worker_processes`.
+/// `worker_processes`: number of workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkerProcesses {
     /// One worker per processor.
@@ -13,24 +13,24 @@ pub enum WorkerProcesses {
     Count(u32),
 }
 
-/// `memory_limit`.
+/// `memory_limit`: memory limit of the worker process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
     /// `off`.
     #[default]
     Off,
-    /// Bytes, at least [`MemoryLimit::MIN_LEN`].
+    /// Limit in bytes, at least [`MemoryLimit::LEAST`].
     Bytes(u64),
     /// Percentage of the memory of the machine, or of the control group if that has less.
     Percent(u8),
 }
 
 impl MemoryLimit {
-    /// Minimum limit, in bytes. Below it, the process would reject requests without having anything to evict.
+    /// Minimum limit, in bytes. Below it, the process would reject requests although it has nothing to evict.
     pub const LEAST: u64 = 64 << 20;
 
-    /// Returns the limit in bytes for a machine with `memory` bytes, or `None` for `off`. The limit is at most
-    /// `memory`, but at least [`MemoryLimit::MIN_LEN`].
+    /// Returns the limit in bytes for a machine with `memory` bytes; `None` for `off`. The limit is at most `memory`,
+    /// but at least [`MemoryLimit::LEAST`].
     pub fn of(self, memory: u64) -> Option<u64> {
         let wanted = match self {
             Self::Off => return None,
@@ -41,52 +41,52 @@ impl MemoryLimit {
     }
 }
 
-/// `control_socket`.
+/// `control_socket`: location of the control socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ControlSocket {
-    /// Not set: the socket is in the folder of the pid file.
+    /// Not set: in the folder of the pid file.
     #[default]
     BesidePid,
-    /// `off`.
+    /// `off`: no control socket.
     Off,
     /// Path relative to the prefix.
     At(Text),
 }
 
-/// `history`.
+/// `history`: location of the file with past statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HistoryFile {
-    /// Not set: the file is next to the folder of the first cache zone.
+    /// Not set: next to the folder of the first cache zone; no file if there is no zone.
     #[default]
     BesideZone,
-    /// `off`.
+    /// `off`: no file.
     Off,
     /// Path relative to the prefix.
     At(Text),
 }
 
-/// Main context, including `events`.
+/// Directives of the main context and of `events`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MainConf {
     /// `worker_processes`.
     pub worker_processes: WorkerProcesses,
-    /// `worker_connections`.
+    /// `worker_connections`: maximum number of connections per worker.
     pub worker_connections: u32,
-    /// `debug_connection`: clients whose requests are logged at `debug`, independent of the configured log levels.
+    /// `debug_connection`: networks of clients whose requests are logged at `debug`, whatever the configured log level.
     pub debug_connections: Vec<Network>,
-    /// `worker_rlimit_nofile`.
+    /// `worker_rlimit_nofile`: maximum number of open files; `None` if not set.
     pub worker_rlimit_nofile: Option<u64>,
-    /// `worker_rlimit_core`, bytes.
+    /// `worker_rlimit_core`: maximum size of a core file, in bytes; `None` if not set.
     pub worker_rlimit_core: Option<u64>,
     /// `memory_limit`.
     pub memory_limit: MemoryLimit,
-    /// `worker_shutdown_timeout`, ms.
+    /// `worker_shutdown_timeout`: maximum time for a graceful shutdown, in ms; `None` for no limit.
     pub worker_shutdown_timeout: Option<u64>,
     /// `working_directory`.
     pub working_directory: Option<Text>,
-    /// `user`.
+    /// `user`: user of the worker process; `None` if not set.
     pub user: Option<Text>,
-    /// Second argument of `user`.
+    /// Second argument of `user`: group of the worker process; `None` if not set.
     pub group: Option<Text>,
     /// `sandbox`: true if the worker process drops the privileges that it does not use.
     pub sandbox: bool,
@@ -96,13 +96,13 @@ pub struct MainConf {
     pub control_socket: ControlSocket,
     /// `history`.
     pub history: HistoryFile,
-    /// `daemon`.
+    /// `daemon`: true if the server runs in the background.
     pub daemon: bool,
-    /// `master_process`.
+    /// `master_process`; without effect.
     pub master_process: bool,
     /// `error_log` of the main context; empty if not set.
     pub error_logs: Vec<ErrorLog>,
-    /// `env`: `NAME` preserves a variable, `NAME=value` sets it.
+    /// `env`: `NAME` preserves an environment variable, `NAME=value` sets it.
     pub env: Vec<Text>,
     /// `pcre_jit`.
     pub pcre_jit: bool,

@@ -1,4 +1,4 @@
-//! Configuration model used by the server: typed, with inheritance applied, fully resolved.
+//! Configuration model that the server compiles: typed, with inheritance and defaults applied.
 
 mod acme;
 mod blocks;
@@ -32,22 +32,22 @@ pub use zone::CacheZoneConf;
 
 use crate::{diagnostic::Diagnostic, settings::Settings};
 
-/// Complete and valid configuration.
+/// Complete and valid configuration, the result of [`build`](crate::build).
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Directives outside `http`.
     pub main: MainConf,
     /// The `http` block, if any.
     pub http: Option<HttpConf>,
-    /// The `stream` block, if any. It has the same parts as `http`: servers (without locations), and separate blocks of
-    /// variables, groups and formats.
+    /// The `stream` block, if any. It has the same type as `http`, with its own servers (without locations), variables,
+    /// upstream groups and log formats.
     pub stream: Option<HttpConf>,
     /// Warnings and hints, shown at start and by `-t`.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Model {
-    /// Iterates over the `http` and `stream` blocks that exist.
+    /// Iterates over the `http` block and the `stream` block, if they exist.
     pub fn blocks(&self) -> impl Iterator<Item = &HttpConf> {
         self.http.iter().chain(&self.stream)
     }
@@ -58,14 +58,14 @@ impl Model {
     }
 }
 
-/// The `http` block, or the `stream` block.
+/// Content of the `http` block or the `stream` block.
 #[derive(Clone, Debug)]
 pub struct HttpConf {
     /// Settings that servers inherit.
     pub settings: Settings,
     /// `server` blocks, in source order.
     pub servers: Vec<ServerConf>,
-    /// `fastcgi_cache_path` and `proxy_cache_path`.
+    /// `fastcgi_cache_path`, `proxy_cache_path` and the same directive of other protocols.
     pub cache_zones: Vec<CacheZoneConf>,
     /// `acme_issuer` blocks.
     pub acme_issuers: Vec<AcmeIssuerConf>,
@@ -75,10 +75,10 @@ pub struct HttpConf {
     pub geos: Vec<GeoConf>,
     /// `split_clients` blocks.
     pub split_clients: Vec<SplitClientsConf>,
-    /// Rewrite steps at the level of `http`. They declare their variables, but never run.
+    /// Rewrite directives directly in `http`. They declare variables, but are never executed.
     pub idle_steps: Vec<RewriteStep>,
     /// `upstream` blocks.
     pub upstreams: Vec<UpstreamConf>,
-    /// `log_format`, with the built-in `combined` first.
+    /// `log_format` directives, with the built-in `combined` first.
     pub log_formats: Vec<LogFormat>,
 }

@@ -6,44 +6,44 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::{AcmeCertificateConf, LocationConf, RewriteStep};
 use crate::{settings::Settings, span::Span, text::Text};
 
-/// Address on which a server listens.
+/// Address of a `listen` directive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListenAddress {
     /// Literal address and port.
     Ip(SocketAddr),
-    /// Host name that is resolved at start, and port.
+    /// Host name (in lower case) that is resolved at start, and port.
     Host(String, u16),
-    /// `unix:PATH`.
+    /// `unix:PATH`: path of the socket.
     Unix(Vec<u8>),
 }
 
-/// `so_keepalive`. Times in seconds.
+/// `so_keepalive`: TCP keep-alive probes; `None` leaves a value to the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveProbe {
     /// False for `off`.
     pub on: bool,
-    /// Idle time before the first probe.
+    /// Idle time before the first probe, in seconds.
     pub idle_s: Option<u32>,
-    /// Interval between probes.
+    /// Time between probes, in seconds.
     pub interval_s: Option<u32>,
     /// Number of probes before the connection is closed.
     pub count: Option<u32>,
 }
 
-/// Address of a `listen`. A port range results in several addresses.
+/// One address of a `listen` directive. A port range results in one `ListenConf` per port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenConf {
-    /// Address.
+    /// Address to listen on.
     pub address: ListenAddress,
     /// `default_server` (or the older `default`).
     pub default_server: bool,
     /// `ssl`.
     pub ssl: bool,
-    /// `http2`.
+    /// `http2`: enables HTTP/2 (deprecated; see the `http2` directive).
     pub http2: bool,
-    /// `quic`: UDP datagrams instead of TCP connections.
+    /// `quic`: HTTP/3 over UDP instead of TCP connections.
     pub quic: bool,
-    /// `udp`, only in `stream`: datagrams of any protocol.
+    /// `udp`, only in `stream`: UDP instead of TCP connections.
     pub udp: bool,
     /// `proxy_protocol`.
     pub proxy_protocol: bool,
@@ -51,13 +51,13 @@ pub struct ListenConf {
     pub backlog: Option<u32>,
     /// `reuseport`.
     pub reuseport: bool,
-    /// `ipv6only=`; nginx's default is on.
+    /// `ipv6only=`: true if an IPv6 socket does not accept IPv4 connections; on by default, as in nginx.
     pub ipv6only: bool,
     /// `deferred`.
     pub deferred: bool,
     /// `bind`.
     pub bind: bool,
-    /// `fastopen=`.
+    /// `fastopen=`: length of the TCP Fast Open queue.
     pub fastopen: Option<u32>,
     /// `rcvbuf=`, bytes.
     pub rcvbuf: Option<u64>,
@@ -65,7 +65,7 @@ pub struct ListenConf {
     pub sndbuf: Option<u64>,
     /// `so_keepalive=`.
     pub so_keepalive: Option<KeepAliveProbe>,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }
 
@@ -95,7 +95,7 @@ impl ListenConf {
 }
 
 impl ListenConf {
-    /// Returns the name of the socket, which stays the same across reloads and processes: `127.0.0.1:80`, `[::1]:80`,
+    /// Returns the name that identifies the socket across reloads and processes: `127.0.0.1:80`, `[::1]:80`,
     /// `unix:/run/site.sock`, `quic:127.0.0.1:443`, `udp:127.0.0.1:53`.
     pub fn socket_name(&self) -> String {
         self.name_at(&self.address)
@@ -111,9 +111,9 @@ impl ListenConf {
         }
     }
 
-    /// Returns whether two addresses share a socket: they have the same transport, port and family, and are equal, or
-    /// one of them is the wildcard address. This is allowed if both belong to `http` or both to `stream`. Otherwise,
-    /// connections could not be assigned.
+    /// Returns whether two addresses use the same socket: both are IP addresses with the same transport, port and
+    /// family, and they are equal or one is the wildcard address. The caller must reject this between `http` and
+    /// `stream`, because a connection could then not be assigned to one of them.
     pub fn shares_socket(&self, other: &Self) -> bool {
         let (ListenAddress::Ip(here), ListenAddress::Ip(there)) = (&self.address, &other.address) else {
             return false;
@@ -125,9 +125,9 @@ impl ListenConf {
             && (here.ip() == there.ip() || here.ip().is_unspecified() || there.ip().is_unspecified())
     }
 
-    /// Returns the number of the socket that accepts connections for the address. `numbers` maps socket names to
-    /// numbers. An address that shares its port with a wildcard has no separate socket; its servers are selected by the
-    /// local address of the connection, which is returned too.
+    /// Returns the number of the socket that accepts connections for this address; `numbers` maps socket names to
+    /// numbers. If only a socket on the wildcard address covers it, also returns the local address by which the servers
+    /// of its connections are selected. Returns `None` if no socket covers the address.
     pub fn socket_among(&self, numbers: &HashMap<String, u32>) -> Option<(u32, Option<IpAddr>)> {
         if let Some(number) = numbers.get(&self.socket_name()) {
             return Some((*number, None));
@@ -142,10 +142,10 @@ impl ListenConf {
     }
 }
 
-/// Word of `server_name`, host parts in lower case.
+/// Argument of `server_name`; host names are in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ServerName {
-    /// Exact name; empty for `""`, requests without `Host`.
+    /// Exact name; empty for `""`, which matches requests without `Host`.
     Exact(String),
     /// `*.example.com`: the suffix with its dot, `.example.com`.
     WildcardPrefix(String),
@@ -162,15 +162,15 @@ pub enum ServerName {
 /// `server` block.
 #[derive(Clone, Debug)]
 pub struct ServerConf {
-    /// `listen`; empty if not set, which means `*:80`, or `*:8000` if the process may not bind port 80.
+    /// `listen` directives; empty if none, which means `*:80`, or `*:8000` if the process may not bind port 80.
     pub listens: Vec<ListenConf>,
-    /// `server_name`; `""` if not set.
+    /// `server_name`: names of the server; `""` if not set.
     pub names: Vec<ServerName>,
-    /// First `server_name` as written, for `$server_name` and redirects; empty if not set.
+    /// First argument of `server_name`, for `$server_name` and redirects; empty if not set.
     pub primary_name: Text,
     /// `acme_certificate`.
     pub acme: Option<AcmeCertificateConf>,
-    /// Settings that apply outside locations.
+    /// Settings of the server itself, which locations inherit.
     pub settings: Settings,
     /// Rewrite directives of the server itself, in source order.
     pub rewrite: Vec<RewriteStep>,

@@ -2,31 +2,31 @@
 
 use crate::text::Text;
 
-/// Method that identifies the server of a client.
+/// Method by which the server of a client's session is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sticky {
-    /// `sticky cookie NAME …`: by a cookie that Myriad sets.
+    /// `sticky cookie NAME …`: a cookie that Myriad sets contains the server.
     Cookie(Box<StickyCookie>),
-    /// `sticky route $variable …`: by the first non-empty variable, which contains the `route=` of a server.
+    /// `sticky route $variable …`: the first non-empty variable contains the `route=` of a server.
     Route(Vec<Text>),
-    /// `sticky learn …`: by a session whose server was learned from responses.
+    /// `sticky learn …`: sessions are learned from responses.
     Learn(Box<StickyLearn>),
 }
 
-/// Parameters of sessions learned from responses (`sticky learn`).
+/// Parameters of `sticky learn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StickyLearn {
-    /// `create=` variables: the first non-empty variable is the session of a response.
+    /// `create=`: variables of the response; the first non-empty value is the session.
     pub create: Vec<Text>,
-    /// `lookup=` variables: the first non-empty variable is the session of a request.
+    /// `lookup=`: variables of the request; the first non-empty value is the session.
     pub lookup: Vec<Text>,
-    /// Name of `zone=`.
+    /// Name of the zone that stores the sessions (`zone=`).
     pub zone: String,
-    /// Size of `zone=`, in bytes.
+    /// Size of the zone, in bytes.
     pub zone_size: u64,
     /// `timeout=`: time until an unused session expires, in ms.
     pub timeout: u64,
-    /// `header`: the session is learned after the response head, instead of after the whole response.
+    /// `header`: true if a session is learned when the response head arrives, instead of the whole response.
     pub at_head: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct StickyLearn {
 pub struct StickyCookie {
     /// Name of the cookie.
     pub name: String,
-    /// `expires=`; without it, the cookie lasts until the browser is closed.
+    /// `expires=`; `None` for a session cookie, which the browser deletes when it is closed.
     pub expires: Option<StickyExpiry>,
     /// `domain=`; may contain variables.
     pub domain: Option<Text>,
@@ -52,7 +52,7 @@ pub struct StickyCookie {
 /// Expiry of a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StickyExpiry {
-    /// Seconds after the cookie was set.
+    /// Lifetime in seconds.
     Seconds(u64),
     /// `max`: the latest possible date.
     Max,

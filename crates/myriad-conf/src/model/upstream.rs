@@ -5,48 +5,49 @@ use std::net::SocketAddr;
 use super::sticky::Sticky;
 use crate::{settings::Settings, span::Span, text::Text};
 
-/// Address of a server in a group.
+/// Address of a `server` in an upstream group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UpstreamAddress {
     /// Literal address and port.
     Ip(SocketAddr),
-    /// Host name to resolve, and port (80 if not set).
+    /// Host name to resolve, and port (in `http` 80 if not set).
     Host(String, u16),
-    /// `unix:PATH`.
+    /// `unix:PATH`: path of the socket.
     Unix(Vec<u8>),
 }
 
-/// `server` of an `upstream`.
+/// `server` directive of an `upstream` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamServer {
     /// Address.
     pub address: UpstreamAddress,
-    /// Address as written, for logs and for `$upstream_addr` of a host name.
+    /// Address as written, for logs, and for `$upstream_addr` if it is a host name.
     pub name: Text,
     /// `weight=`, at least 1.
     pub weight: u32,
-    /// `max_fails=`; 0 disables counting.
+    /// `max_fails=`: number of failures within `fail_timeout` after which the server is considered unavailable; 0
+    /// disables this.
     pub max_fails: u32,
-    /// `fail_timeout=`, in ms.
+    /// `fail_timeout=`, in ms: period in which failures are counted, and time for which the server is then not used.
     pub fail_timeout: u64,
-    /// `max_fail_timeout=`, in ms: maximum length of the growing pauses of a server that fails repeatedly; 0 for
+    /// `max_fail_timeout=`, in ms: maximum pause of a server that fails repeatedly, whose pauses grow up to it; 0 for
     /// constant pauses.
     pub max_fail_timeout: u64,
-    /// `max_conns=`; 0 means no limit.
+    /// `max_conns=`: maximum number of concurrent connections; 0 for no limit.
     pub max_conns: u32,
-    /// `backup`.
+    /// `backup`: true if the server is only used while all others are unavailable.
     pub backup: bool,
-    /// `down`.
+    /// `down`: true if the server is not used.
     pub down: bool,
-    /// `slow_start=`, in ms: time during which the share of a recovered server grows; 0 for immediately.
+    /// `slow_start=`, in ms: time in which the weight of a recovered server grows from 0; 0 for immediately.
     pub slow_start: u64,
-    /// `drain`: the server only receives requests that are bound to it by `sticky`.
+    /// `drain`: true if the server only receives requests of sessions that are bound to it (`sticky`).
     pub drain: bool,
     /// `route=`: name of the server for `sticky`.
     pub route: Option<String>,
-    /// `resolve`: the name is resolved periodically, and servers are added and removed accordingly.
+    /// `resolve`: true if the name is resolved periodically, and servers are added and removed accordingly.
     pub resolve: bool,
-    /// `service=`: the name is a service whose DNS records have ports and weights (RFC 2782).
+    /// `service=`: name of a service whose SRV records contain ports and weights (RFC 2782).
     pub service: Option<String>,
 }
 
@@ -56,50 +57,50 @@ pub enum Balance {
     /// Smooth weighted round robin.
     #[default]
     RoundRobin,
-    /// `least_conn`: the server with the fewest requests for its weight.
+    /// `least_conn`: the server with the fewest active requests relative to its weight.
     LeastConnections,
-    /// `ip_hash`: by the network of the client: the first three octets of IPv4, or the whole IPv6 address.
+    /// `ip_hash`: hash of the client's address: the first three octets of IPv4, or the whole IPv6 address.
     IpHash,
-    /// `hash key [consistent]`: by [`UpstreamConf::hash_key`].
+    /// `hash key [consistent]`: hash of [`UpstreamConf::hash_key`].
     Hash {
-        /// `consistent`: changes to the group move few keys.
+        /// `consistent`: true for consistent hashing, where a change of the group moves few keys.
         consistent: bool,
     },
-    /// `least_time`: the server that would finish first, by its average time up to a moment and its current load.
+    /// `least_time`: the server that is expected to finish first, by its average response time and its load.
     LeastTime {
-        /// Moment up to which the time of a request counts.
+        /// Event up to which response time is measured.
         moment: MeasuredUntil,
-        /// `inflight`: the elapsed time of requests in flight counts if it is larger.
+        /// `inflight`: true if the elapsed time of active requests is used where it exceeds the average.
         inflight: bool,
     },
-    /// `random [two [METHOD]]`: random selection by weight.
+    /// `random [two [METHOD]]`: a random server, by weight.
     Random {
-        /// `two`: the server with the smaller value of this measure among two random servers.
+        /// `two`: measure by which the better of two random servers is selected; `None` without `two`.
         two: Option<LeastMeasure>,
     },
 }
 
-/// Measure by which the smaller of two servers is selected.
+/// Measure of a server; the server with the smaller value is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeastMeasure {
-    /// Requests in flight relative to the weight (`least_conn`).
+    /// Active requests relative to the weight (`least_conn`).
     Connections,
-    /// Expected time to finish (`least_time`).
+    /// Expected time until a request is finished (`least_time`).
     Time(MeasuredUntil),
 }
 
-/// Moment up to which the time of a request or session counts (`least_time`).
+/// Event up to which the time of a request or session is measured (`least_time`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeasuredUntil {
     /// The connection is established (`connect`, only in `stream`).
     Connect,
-    /// The response head has arrived (`header`); in `stream`, the first byte (`first_byte`).
+    /// The response head has arrived (`header`), or in `stream` the first byte (`first_byte`).
     First,
     /// The whole response has arrived (`last_byte`).
     Last,
 }
 
-/// `queue NUMBER [timeout=TIME]`: queue of requests that wait while all servers are at their limit.
+/// `queue NUMBER [timeout=TIME]`: queue of requests that wait while all servers are at `max_conns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamQueue {
     /// Maximum number of waiting requests.
@@ -113,17 +114,17 @@ pub struct UpstreamQueue {
 pub struct UpstreamConf {
     /// Name as used by `*_pass`.
     pub name: String,
-    /// Servers in source order.
+    /// Servers, in source order.
     pub servers: Vec<UpstreamServer>,
     /// Balancing method.
     pub balance: Balance,
     /// Key of `hash`, if that is the balancing method; may contain variables.
     pub hash_key: Option<Text>,
-    /// `keepalive`: maximum number of idle connections per worker; `None` if not set.
+    /// `keepalive`: maximum number of idle connections kept per worker; `None` if not set.
     pub keepalive: Option<u32>,
-    /// `keepalive_requests` on one connection.
+    /// `keepalive_requests`: maximum number of requests per connection.
     pub keepalive_requests: u64,
-    /// `keepalive_timeout` of an idle connection.
+    /// `keepalive_timeout`: time after which an idle connection is closed.
     pub keepalive_timeout: u64,
     /// `keepalive_time`: a connection older than this is closed after its current response.
     pub keepalive_time: u64,
@@ -131,14 +132,15 @@ pub struct UpstreamConf {
     pub queue: Option<UpstreamQueue>,
     /// `sticky`: session affinity; `None` if not set.
     pub sticky: Option<Sticky>,
-    /// `zone`: its name. A group with a zone allows adding and removing servers at run time. `None` if not set.
+    /// `zone`: name of the zone. Servers of a group with a zone can be added and removed at run time. `None` if not
+    /// set.
     pub zone: Option<String>,
-    /// `state`: file with the servers, used instead of `server`; `None` if not set.
+    /// `state`: file from which the servers are read instead of `server` directives; `None` if not set.
     pub state: Option<Text>,
-    /// True if the group is in `stream`, where servers have no default port.
+    /// True if the group is in `stream`, where `server` requires a port.
     pub of_stream: bool,
-    /// Settings of the level: those of the outer block, and directives of features in this block.
+    /// Settings inherited from the outer block, with directives of features in this block.
     pub settings: Settings,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }

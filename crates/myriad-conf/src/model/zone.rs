@@ -1,27 +1,27 @@
-//! Cache zones: `fastcgi_cache_path`, `proxy_cache_path`.
+//! Cache zones: `fastcgi_cache_path`, `proxy_cache_path` and the same directive of other protocols.
 
 use crate::{settings::Protocol, span::Span, text::Text};
 
 /// Cache zone. Sizes are in bytes, times in ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheZoneConf {
-    /// `keys_zone=NAME:…`.
+    /// `keys_zone=NAME:SIZE`: name of the zone.
     pub name: String,
-    /// Protocol whose directive defines the zone. Unlike in nginx, every protocol may use the zone.
+    /// Protocol of the directive that defines the zone. Unlike in nginx, other protocols may use the zone too.
     pub protocol: Protocol,
     /// Folder of the disk tier, relative to the prefix.
     pub path: Text,
-    /// `levels=1:2`: one to three digits of 1 or 2; empty if not set.
+    /// `levels=1:2`: lengths of the names of nested folders, up to three, each 1 or 2; empty if not set.
     pub levels: Vec<u8>,
-    /// `keys_zone=…:SIZE`.
+    /// `keys_zone=NAME:SIZE`: size of the index.
     pub keys_zone_size: u64,
-    /// `memory=`: maximum size of the memory tier; specific to Myriad. `None` if not set.
+    /// `memory=` (only in Myriad): maximum size of the memory tier; `None` if not set.
     pub memory: Option<u64>,
-    /// `max_size=` of the disk tier.
+    /// `max_size=`: maximum size of the disk tier; `None` for no limit.
     pub max_size: Option<u64>,
-    /// `min_free=` of the disk.
+    /// `min_free=`: minimum free space on the disk.
     pub min_free: u64,
-    /// `inactive=`: entries are evicted after this time without use.
+    /// `inactive=`: pages are evicted after this time without use.
     pub inactive: u64,
     /// `use_temp_path=`.
     pub use_temp_path: bool,
@@ -37,10 +37,10 @@ pub struct CacheZoneConf {
     pub manager_sleep: u64,
     /// `manager_threshold=`.
     pub manager_threshold: u64,
-    /// `max_fetches=`: maximum number of concurrent fetches that fill the zone, at least 1; specific to Myriad.
+    /// `max_fetches=` (only in Myriad): maximum number of concurrent fetches for the zone, at least 1.
     pub max_fetches: u32,
-    /// `fetch_queue=`: maximum number of requests that wait for a fetch slot; specific to Myriad.
+    /// `fetch_queue=` (only in Myriad): maximum number of requests that wait because `max_fetches` is reached.
     pub fetch_queue: u32,
-    /// The directive.
+    /// Position of the directive.
     pub span: Span,
 }

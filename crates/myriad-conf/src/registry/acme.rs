@@ -15,7 +15,7 @@ use crate::{
 
 const ISSUER: Contexts = Contexts::ACME_ISSUER;
 
-/// Creates a row of a directive inside `acme_issuer`.
+/// Creates the row of a directive inside `acme_issuer`.
 const fn inside(
     name: &'static str,
     arity: Arity,
@@ -127,7 +127,8 @@ fn uri(issuer: &mut AcmeIssuerConf, args: &mut Arguments<'_>) -> SetterResult {
 const ECDSA: [&str; 3] = ["256", "384", "521"];
 const RSA: [&str; 3] = ["2048", "3072", "4096"];
 
-/// Parses `ecdsa`, `rsa:3072`, …; `None` for other words.
+/// Parses a key type such as `ecdsa` or `rsa:3072`; `None` if the word is another algorithm. An unsupported size is an
+/// error.
 fn key_kind(args: &Arguments<'_>, index: usize, word: &[u8]) -> Result<Option<AcmeKeyKind>, Diagnostic> {
     let word = String::from_utf8_lossy(word);
     let (algorithm, size) = word.split_once(':').map_or((&*word, None), |(name, size)| (name, Some(size)));

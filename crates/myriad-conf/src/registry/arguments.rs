@@ -1,4 +1,4 @@
-//! Typed access to the arguments of a directive, used by setters.
+//! Typed access to the arguments of a directive, for setters. Methods panic if `index` is out of range.
 
 use std::fmt::Display;
 
@@ -22,17 +22,17 @@ impl<'a> Arguments<'a> {
         self.node.args.is_empty()
     }
 
-    /// Returns the arguments as written in the file.
+    /// Returns the arguments with their positions and quoting.
     pub fn words(&self) -> &'a [Word] {
         &self.node.args
     }
 
-    /// Returns an argument, unquoted.
+    /// Returns the bytes of an argument, without quotes.
     pub fn bytes(&self, index: usize) -> &'a [u8] {
         &self.node.args[index].text
     }
 
-    /// Returns the protocol whose prefix the directive's name has.
+    /// Returns the protocol of the directive, whose prefix its name has: `proxy` of `proxy_bind`.
     ///
     /// # Panics
     /// Panics if the row is not a [`FamilyRow`](super::FamilyRow): only these have a protocol.
@@ -40,7 +40,7 @@ impl<'a> Arguments<'a> {
         self.directive.protocol.expect("only directives of origin protocols read their protocol")
     }
 
-    /// Clears an inherited list at the first directive of a level.
+    /// Clears `list`, which contains inherited values, at the first occurrence of the directive on its level.
     pub fn start<T>(&self, list: &mut Vec<T>) {
         if self.first {
             list.clear();
@@ -57,19 +57,19 @@ impl<'a> Arguments<'a> {
         self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
     }
 
-    /// Creates the error `invalid value "x"` with the name of the directive and the allowed values.
+    /// Creates the error `invalid value "x" in "name" directive`, with the allowed values `must_be` as help.
     pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
         let value = String::from_utf8_lossy(self.bytes(index));
         self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
             .help(format!("it must be {must_be}"))
     }
 
-    /// Returns an argument as text that may contain variables.
+    /// Returns an argument as text, which may contain variables.
     pub fn text(&self, index: usize) -> Result<Text, Diagnostic> {
         Ok(self.node.args[index].to_text())
     }
 
-    /// Returns an argument as a name: UTF-8, not empty.
+    /// Returns an argument as a name. Fails if it is empty or not UTF-8.
     pub fn name(&self, index: usize) -> Result<String, Diagnostic> {
         match std::str::from_utf8(self.bytes(index)) {
             Ok("") | Err(_) => Err(self.invalid(index, "a name")),
@@ -95,7 +95,7 @@ impl<'a> Arguments<'a> {
         self.choice(index, &[("on", true), ("off", false)])
     }
 
-    /// Parses one of a list of words, case-insensitively as in nginx.
+    /// Parses one of the words in `choices`, case-insensitively as in nginx, and returns its value.
     pub fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
         let word = self.bytes(index);
         let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
@@ -110,7 +110,7 @@ impl<'a> Arguments<'a> {
         self.read(index, 0, "a number", parse_number)
     }
 
-    /// Parses a number of at most 32 bits.
+    /// Parses a 32-bit number.
     pub fn count(&self, index: usize) -> Result<u32, Diagnostic> {
         self.small(index, 0)
     }
@@ -120,7 +120,7 @@ impl<'a> Arguments<'a> {
         self.read(index, 0, "a size: a number with an optional `k`, `m` or `g`", parse_size)
     }
 
-    /// Parses a time and returns milliseconds. A number without a unit counts seconds.
+    /// Parses a time and returns milliseconds. A number without a unit is in seconds.
     pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, TIME, parse_millis)
     }
@@ -131,22 +131,22 @@ impl<'a> Arguments<'a> {
         u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
     }
 
-    /// Parses the number after the first `skip` bytes.
+    /// Parses the number after the first `skip` bytes of the word, as in `max=5`.
     pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, "a number", parse_number)
     }
 
-    /// Parses the size after the first `skip` bytes, as in `size=10m`, and returns bytes.
+    /// Parses the size after the first `skip` bytes of the word, as in `size=10m`, and returns bytes.
     pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, "a size: a number with an optional `k`, `m` or `g`", parse_size)
     }
 
-    /// Parses the time after the first `skip` bytes, as in `inactive=60s`, and returns milliseconds.
+    /// Parses the time after the first `skip` bytes of the word, as in `inactive=60s`, and returns milliseconds.
     pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, TIME, parse_millis)
     }
 
-    /// Parses a number from `low` to `high`.
+    /// Parses a number from `low` to `high`, inclusive.
     pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
         let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
         number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))

@@ -1,13 +1,13 @@
 //! Number of arguments of a directive.
 
-/// Number of arguments of a directive, and the presence of a block.
+/// Number of arguments that a directive takes, and whether a block follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arity {
     /// Minimum number of arguments.
     pub min: usize,
     /// Maximum number of arguments; `usize::MAX` for no limit.
     pub max: usize,
-    /// True if the single argument is `on` or `off`.
+    /// True if the argument must be `on` or `off`.
     pub flag: bool,
     /// True if the directive is followed by a block instead of `;`.
     pub block: bool,

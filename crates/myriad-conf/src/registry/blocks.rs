@@ -48,7 +48,7 @@ fn lines<'a>(args: &Arguments<'a>) -> &'a [Node] {
     args.node.block.as_deref().unwrap_or_default()
 }
 
-/// Returns the value of a line. It is an error if the line has more or fewer than one value.
+/// Returns the value of a line, which must have exactly one value and no block.
 fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
     match line.args.as_slice() {
         [value] if line.block.is_none() => Ok(value),
@@ -67,7 +67,7 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
         entries: Vec::new(),
         span: args.node.span,
     };
-    // `hostnames` applies to all lines, independent of its position.
+    // `hostnames` applies to all lines, wherever it is in the block.
     for line in lines(args).iter().filter(|line| line.args.is_empty() && line.block.is_none()) {
         match line.name.text.as_slice() {
             b"hostnames" => map.hostnames = true,
@@ -76,7 +76,7 @@ fn map(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
         }
     }
     let mut has_default = false;
-    // Tables of a hundred thousand lines are in use.
+    // A set, because maps with a hundred thousand lines are in use.
     let mut seen = HashSet::new();
     for line in lines(args).iter().filter(|line| !line.args.is_empty() || line.block.is_some()) {
         let value = value_of(line, "map")?.to_text();
@@ -105,15 +105,15 @@ fn map_key(word: &Word, hostnames: bool) -> MapKey {
         [b'~', pattern @ ..] => MapKey::Regex { pattern: text(pattern), caseless: false },
         [b'*', b'.', _, ..] | [b'.', _, ..] if hostnames => MapKey::HostSuffix(text(&word.text)),
         [_, .., b'.', b'*'] if hostnames => MapKey::HostPrefix(text(&word.text)),
-        // `\` escapes a key that would otherwise be, or start with, a keyword of the map.
+        // `\` escapes a key that is a keyword of the map or starts like a regex.
         [b'\\', rest @ ..] => MapKey::Exact(text(rest)),
         plain => MapKey::Exact(text(plain)),
     }
 }
 
 impl MapKey {
-    /// Returns the identity of a key, which must be unique in the block: its kind and its text in lower case. Regexes
-    /// may be repeated.
+    /// Returns the kind and the text (in lower case) of a key, which together must be unique in the block; `None` for a
+    /// regex, which may be repeated.
     fn identity(&self) -> Option<(u8, Vec<u8>)> {
         let (kind, text) = match self {
             Self::Exact(text) => (0, text),
@@ -233,7 +233,7 @@ fn split_clients(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses a percentage: `12.5%` is 1250. It must be more than 0, with at most two digits after the point.
+/// Parses a percentage from 0.01% to 100% with at most two decimal places, in hundredths: `12.5%` is 1250.
 fn hundredths(text: &[u8]) -> Option<u32> {
     let number = std::str::from_utf8(text).ok()?.strip_suffix('%')?;
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));

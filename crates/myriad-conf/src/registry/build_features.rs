@@ -1,6 +1,6 @@
-//! Optional features of the binary (Cargo features), and the names that configurations cannot use without them.
+//! Optional features of the binary (Cargo features), and the directives and variables that require them.
 //!
-//! The names are listed here because the crate that defines them may not be part of the build.
+//! All names are listed here, because the crate that defines them may not be part of the build.
 
 /// Optional feature of the binary.
 #[derive(Clone, Copy, Debug)]
@@ -9,15 +9,16 @@ pub struct BuildFeature {
     pub name: &'static str,
     /// True if the feature is part of this binary.
     pub is_compiled: bool,
-    /// Reason of a refusal without the feature, with the remedy.
+    /// Error message if the feature is used but not part of the build, with the remedy.
     pub refusal: &'static str,
     /// Directives that only this feature defines, separated by spaces.
     directives: &'static str,
-    /// Variables that only this feature defines, without `$`, separated by spaces; prefixes end with `_`.
+    /// Variables that only this feature defines, without `$`, separated by spaces; a name that ends with `_` is a
+    /// prefix.
     variables: &'static str,
 }
 
-/// Creates the entry of a feature.
+/// Creates the entry of a feature from its name, directives and variables.
 macro_rules! feature {
     ($name:literal, $directives:expr, $variables:expr) => {
         BuildFeature {
@@ -30,7 +31,7 @@ macro_rules! feature {
     };
 }
 
-/// All optional features. Each is also a feature of the same name in `Cargo.toml` of `myriad`.
+/// All optional features. Each is also a Cargo feature of the same name in `Cargo.toml` of `myriad`.
 pub static BUILD_FEATURES: &[BuildFeature] = &[
     feature!(
         "image",
@@ -104,23 +105,23 @@ pub static BUILD_FEATURES: &[BuildFeature] = &[
 ];
 
 impl BuildFeature {
-    /// Returns the missing feature that defines a directive.
+    /// Returns the feature that defines a directive if it is not part of this binary; otherwise `None`.
     pub fn missing_for_directive(name: &str) -> Option<&'static Self> {
         missing().find(|feature| feature.directives.split_whitespace().any(|directive| directive == name))
     }
 
-    /// Returns the missing feature that defines a variable.
+    /// Returns the feature that defines a variable (without `$`) if it is not part of this binary; otherwise `None`.
     pub fn missing_for_variable(name: &str) -> Option<&'static Self> {
         let defines = |known: &str| name == known || known.ends_with('_') && name.starts_with(known);
         missing().find(|feature| feature.variables.split_whitespace().any(defines))
     }
 
-    /// Returns the feature with this name if it is not part of this binary.
+    /// Returns the feature with this name if it is not part of this binary; otherwise `None`.
     pub fn missing(name: &str) -> Option<&'static Self> {
         missing().find(|feature| feature.name == name)
     }
 
-    /// Iterates over the names of directives and then of variables that only this feature defines.
+    /// Returns the names of the directives and of the variables that only this feature defines.
     pub fn names(&self) -> (impl Iterator<Item = &'static str>, impl Iterator<Item = &'static str>) {
         (self.directives.split_whitespace(), self.variables.split_whitespace())
     }

@@ -1,11 +1,11 @@
-//! Directive families of the language itself.
+//! Families of directives that this crate defines.
 
 use super::{
     acme, blocks, client, content, control, family::DirectiveFamily, http2, log, origin, origin_tls, process,
     rewrite, server, tls, tuning, upstream, zone,
 };
 
-/// Families of directives with fixed names.
+/// Families of directives that exist once.
 pub(super) const FAMILIES: &[DirectiveFamily] = &[
     DirectiveFamily::new("process", process::ROWS),
     DirectiveFamily::new("control", control::ROWS),
@@ -24,7 +24,7 @@ pub(super) const FAMILIES: &[DirectiveFamily] = &[
     DirectiveFamily::new("tuning", tuning::ROWS),
 ];
 
-/// Families whose directives exist once per origin protocol.
+/// Families of directives that exist once per origin protocol, with the prefix of the protocol.
 pub(super) const OF_ORIGINS: [DirectiveFamily; 4] = [
     DirectiveFamily::of_origins("origin", origin::ROWS),
     DirectiveFamily::of_origins("origin_tls", origin_tls::ROWS),

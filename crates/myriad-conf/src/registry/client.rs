@@ -1,4 +1,4 @@
-//! Reading from and writing to the client: limits, timeouts, keep-alive.
+//! Directives for receiving requests from clients and sending responses: limits, timeouts, keep-alive.
 
 use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, between, set};
 use crate::settings::{BodyInFile, LargeBuffers, Lingering, MinRate, Settings, TempPath};

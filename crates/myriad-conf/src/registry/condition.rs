@@ -1,4 +1,4 @@
-//! Parser of the conditions of `if`.
+//! Parser for conditions of `if`.
 
 use crate::{
     diagnostic::Diagnostic,
@@ -8,7 +8,7 @@ use crate::{
     text::Text,
 };
 
-/// Parses the arguments of `if`. Spaces inside the parentheses separate words as usual.
+/// Parses the arguments of an `if` directive, which the lexer has split at spaces.
 pub(crate) fn parse_condition(node: &Node) -> Result<ConditionConf, Diagnostic> {
     let invalid = |span: Span| {
         Diagnostic::error(span, "invalid condition").help(
@@ -31,7 +31,7 @@ pub(crate) fn parse_condition(node: &Node) -> Result<ConditionConf, Diagnostic> 
     }
 }
 
-/// Removes `(` from the first word and `)` from the last, and drops words that become empty.
+/// Removes `(` from the first word and `)` from the last, and drops words that become empty; `None` if one is missing.
 fn strip_parentheses(words: &mut Vec<Text>) -> Option<()> {
     let first = words.first_mut()?;
     first.value.strip_prefix(b"(")?;

@@ -196,8 +196,7 @@ fn alias(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Rejects `$document_root` and `$realpath_root` in the paths that define them, as nginx does: this would be a circular
-/// definition.
+/// Rejects `$document_root` and `$realpath_root` in `root` and `alias`, which define these variables, as nginx does.
 fn forbid_roots(args: &Arguments<'_>) -> SetterResult {
     let text = args.bytes(0);
     for name in ["$document_root", "$realpath_root", "${document_root}", "${realpath_root}"] {
@@ -317,7 +316,7 @@ fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRe
     Ok(())
 }
 
-/// Returns a size, or text with variables that evaluates to a size.
+/// Returns the argument as text: variables that evaluate to a size, or the size in bytes.
 pub(super) fn size_text(args: &Arguments<'_>, index: usize) -> Result<Text, crate::diagnostic::Diagnostic> {
     let text = args.text(index)?;
     if text.has_variables() {

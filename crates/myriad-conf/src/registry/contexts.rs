@@ -1,13 +1,13 @@
-//! Set of contexts in which a directive is allowed.
+//! Sets of contexts, in which directives are allowed.
 
 use std::{fmt, ops::BitOr};
 
-/// Set of contexts.
+/// Set of contexts: blocks in which a directive is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Contexts(u16);
 
 impl Contexts {
-    /// Outside every block.
+    /// Main context: outside every block.
     pub const MAIN: Self = Self(1);
     /// `events`.
     pub const EVENTS: Self = Self(1 << 1);
@@ -23,7 +23,7 @@ impl Contexts {
     pub const LOCATION_IF: Self = Self(1 << 6);
     /// `limit_except`.
     pub const LIMIT_EXCEPT: Self = Self(1 << 7);
-    /// `upstream`.
+    /// `upstream` in `http`.
     pub const UPSTREAM: Self = Self(1 << 8);
     /// `acme_issuer`.
     pub const ACME_ISSUER: Self = Self(1 << 9);
@@ -61,7 +61,7 @@ impl Contexts {
         (Self::STREAM_UPSTREAM, "upstream in stream"),
     ];
 
-    /// Iterates over the individual contexts.
+    /// Iterates over all contexts, each as a set of one.
     pub fn each() -> impl Iterator<Item = Self> {
         Self::NAMES.into_iter().map(|(context, _)| context)
     }
@@ -87,7 +87,7 @@ impl BitOr for Contexts {
 }
 
 impl fmt::Display for Contexts {
-    /// Writes the names, separated by commas.
+    /// Writes the names of the contexts, separated by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names =
             Self::NAMES.iter().filter(|(context, _)| self.contains(*context)).map(|(_, name)| *name);

@@ -1,4 +1,4 @@
-//! Default values of the rows, parsed as directives.
+//! Parses the default values of directives.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{
     span::Span,
 };
 
-/// Parses the defaults given as text into directives. Returns them with the indexes of their rows.
+/// Parses the defaults that are given as text, and returns each as a directive with the index of its row.
 pub(super) fn written(directives: &[Directive]) -> Vec<(usize, Node)> {
     let mut file = String::new();
     let mut rows = Vec::new();

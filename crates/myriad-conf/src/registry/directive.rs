@@ -1,4 +1,4 @@
-//! Description of a directive: name, contexts, arity, and the setter with its arguments.
+//! Row of the registry: a directive with its contexts, arity, default, status and setter.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use crate::{
     settings::{OriginSettings, Protocol, Settings},
 };
 
-/// Support status of a directive.
+/// Support status of a directive, compared with nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveStatus {
     /// Behaves as documented by nginx.
     Same,
-    /// Supported, but different from nginx as described in the note.
+    /// Differs from nginx as described in the note.
     Differs(&'static str),
-    /// Accepted without effect, for the reason in the note.
+    /// Accepted without effect; the note gives the reason.
     NoEffect(&'static str),
-    /// Parsed and checked, but only implemented in a later version. The note describes the current behaviour.
+    /// Parsed and checked, but only implemented in a later version; the note describes the current behaviour.
     Later(&'static str),
-    /// The configuration is rejected, for this reason.
+    /// Rejected for this reason.
     Refused(&'static str),
     /// Specific to Myriad; nginx has no such directive.
     Own,
@@ -32,14 +32,14 @@ pub enum DirectiveStatus {
 pub enum DefaultValue {
     /// No default.
     None,
-    /// Default as text after the name of the directive, or inside its block. The outermost level of a configuration is
-    /// parsed from these texts, so that no default is written twice.
+    /// Arguments, or for a block its content, as they would be written. The defaults of a configuration are parsed from
+    /// these texts.
     Text(&'static str),
-    /// Default without a fixed text. The sentence, in Markdown, describes it in the docs.
+    /// Default that depends on other values; the text, in Markdown, describes it in the documentation.
     Computed(&'static str),
 }
 
-/// Block that the builder processes itself.
+/// Block whose directives are read by the builder (`resolve`) instead of a setter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// `events`.
@@ -65,57 +65,59 @@ pub enum BlockKind {
 /// Setter of a directive, by the part of the model that it changes.
 #[derive(Clone, Copy)]
 pub enum Set {
-    /// No setter: the directive is accepted without effect, or rejected.
+    /// No setter: the directive has no effect, or is rejected.
     Nothing,
-    /// Process settings: directives outside of `http`, or in `events`.
+    /// Changes process settings: directives of the main context or `events`.
     Main(fn(&mut MainConf, &mut Arguments<'_>) -> SetterResult),
-    /// Parts that exist once per `http`: zones, maps, formats.
+    /// Changes `http` or `stream`: zones, maps, formats.
     Http(fn(&mut HttpConf, &mut Arguments<'_>) -> SetterResult),
-    /// `server` block.
+    /// Changes a `server` block.
     Server(fn(&mut ServerConf, &mut Arguments<'_>) -> SetterResult),
-    /// Settings of a level, inherited by inner levels; also the settings of features ([`Settings::feature_mut`]).
+    /// Changes settings that inner levels inherit, including those of features ([`Settings::feature_mut`]).
     Settings(fn(&mut Settings, &mut Arguments<'_>) -> SetterResult),
-    /// Settings of origins, for the protocol whose prefix the name has.
+    /// Changes the origin settings of the protocol whose prefix the directive has.
     Origin(fn(&mut OriginSettings, &mut Arguments<'_>) -> SetterResult),
-    /// `acme_issuer` block.
+    /// Changes an `acme_issuer` block.
     AcmeIssuer(fn(&mut AcmeIssuerConf, &mut Arguments<'_>) -> SetterResult),
-    /// `upstream` block.
+    /// Changes an `upstream` block.
     Upstream(fn(&mut UpstreamConf, &mut Arguments<'_>) -> SetterResult),
-    /// Step of the rewrite module. The order of steps is preserved.
+    /// Adds a rewrite step. Steps are executed in source order.
     Rewrite(fn(&mut Arguments<'_>) -> Result<RewriteStep, Diagnostic>),
-    /// Block that the builder processes.
+    /// Block that the builder reads.
     Block(BlockKind),
 }
 
-/// Row of the registry: a directive.
+/// Row of the registry, which describes a directive.
 #[derive(Clone)]
 pub struct Directive {
     /// Name of the directive.
     pub name: Cow<'static, str>,
-    /// Family that contains the directive: `access`, `cache`, …
+    /// Name of the family that contains the directive: `access`, `cache`, …
     pub family: &'static str,
     /// Contexts in which the directive is allowed.
     pub contexts: Contexts,
-    /// Number of arguments.
+    /// Number of arguments, and whether a block follows.
     pub arity: Arity,
     /// True if the directive may occur more than once on a level.
     pub repeats: bool,
-    /// Group of directives that count as one for repetition and inheritance, such as `allow` and `deny`.
+    /// Group of directives that count as one for repetition and inheritance, such as `allow` and `deny`; `None` if the
+    /// directive is alone.
     pub group: Option<&'static str>,
     /// Default value.
     pub default: DefaultValue,
-    /// Support status.
+    /// Support status, compared with nginx.
     pub status: DirectiveStatus,
-    /// Description in one line.
+    /// Description in one line, for the documentation.
     pub doc: &'static str,
-    /// Protocol whose prefix the name has, for directives of origins.
+    /// Protocol of an origin directive, whose prefix its name has; otherwise `None`.
     pub protocol: Option<Protocol>,
-    /// Setter.
+    /// Function that applies the directive to the model.
     pub set: Set,
 }
 
 impl Directive {
-    /// Creates a directive that behaves as documented by nginx. The methods below change the other properties.
+    /// Creates a directive that behaves like in nginx, has no default and does not repeat. The methods below change
+    /// this.
     pub const fn new(
         name: &'static str,
         contexts: Contexts,
@@ -152,7 +154,7 @@ impl Directive {
         self
     }
 
-    /// Sets the default, as it would be written.
+    /// Sets the default: the arguments as they would be written, or the content of the block.
     #[must_use]
     pub const fn default(mut self, text: &'static str) -> Self {
         self.default = DefaultValue::Text(text);
@@ -180,7 +182,7 @@ impl Directive {
         self
     }
 
-    /// Sets [`DirectiveStatus::DeferredSection`].
+    /// Sets [`DirectiveStatus::Later`].
     #[must_use]
     pub const fn later(mut self, note: &'static str) -> Self {
         self.status = DirectiveStatus::Later(note);
@@ -201,19 +203,19 @@ impl Directive {
         self
     }
 
-    /// Returns the key by which repetitions are counted: the group, or else the name.
+    /// Returns the key by which repetition and inheritance are checked: the group, or else the name.
     pub(crate) fn group_or_name(&self) -> &str {
         self.group.unwrap_or(&self.name)
     }
 }
 
-/// Reason for directives that a later version will support.
+/// Reason in messages for directives that a later version may support.
 pub const NOT_YET: &str = "not supported yet by this version of Myriad";
 
 /// Result of a setter.
 pub type SetterResult = Result<(), Diagnostic>;
 
-/// Directive passed to its setter. Indexes count arguments from 0; the arity is already checked.
+/// Directive passed to its setter. The number of arguments is already checked; indexes start at 0.
 pub struct Arguments<'a> {
     /// Directive as written in the file.
     pub node: &'a Node,
@@ -221,7 +223,7 @@ pub struct Arguments<'a> {
     pub directive: &'a Directive,
     /// True if this is the first occurrence of the directive (or its group) on this level.
     pub first: bool,
-    /// Names that must be defined elsewhere. The setter adds the names that it reads.
+    /// Names used by the directive that another directive must define. The setter adds them.
     pub uses: &'a mut Vec<NameUse>,
     /// Warnings added by the setter.
     pub warnings: &'a mut Vec<Diagnostic>,

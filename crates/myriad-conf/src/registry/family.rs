@@ -1,4 +1,4 @@
-//! Families of directives, and the extensions of the language by an origin protocol.
+//! Families of directives, and the directives and files that an origin protocol adds to the language.
 
 use std::borrow::Cow;
 
@@ -13,32 +13,32 @@ use crate::{
     text::Text,
 };
 
-/// Family of directives: a group defined by this crate, by a feature or by a protocol.
+/// Family of directives that this crate, a feature or a protocol defines.
 #[derive(Clone, Copy)]
 pub struct DirectiveFamily {
-    /// Name of the family, used as a section of the docs.
+    /// Name of the family, also the section of the documentation.
     pub name: &'static str,
-    /// Directives with fixed names, in the order of the docs.
+    /// Directives with fixed names, in the order of the documentation.
     pub rows: &'static [Directive],
-    /// Directives whose names start with the prefix of a protocol. In the family of a feature, they exist for each
-    /// protocol that has them; in the family of a protocol, only for that protocol.
+    /// Directives whose names start with the prefix of a protocol. Those of a feature exist for each protocol that
+    /// supports them; those of a protocol only for that protocol.
     pub of_origins: &'static [FamilyRow],
-    /// Check of each complete location or `if`.
+    /// Check of each complete location or `if`, if any.
     pub(crate) examine_block: Option<ExamineBlock>,
-    /// Check of each complete location.
+    /// Check of each complete location, if any.
     pub(crate) examine_location: Option<ExamineLocation>,
-    /// Check of the complete configuration.
+    /// Check of the complete configuration, if any.
     pub(crate) examine_http: Option<ExamineHttp>,
 }
 
-/// Checks the settings of a location or an `if` after its directives have been read, and adds its findings. The span is
-/// the start of the block.
+/// Checks the settings of a location or `if` after its directives have been read, and adds diagnostics. The span is the
+/// start of the block.
 pub type ExamineBlock = fn(&Settings, Span, &mut Vec<Diagnostic>);
 
-/// Checks a location after its directives have been read, but not yet those of nested locations, and adds its findings.
+/// Checks a location after its directives have been read, but before those of nested locations, and adds diagnostics.
 pub type ExamineLocation = fn(&LocationConf, &mut Vec<Diagnostic>);
 
-/// Checks the whole configuration after everything has been read, and adds its findings.
+/// Checks the whole `http` block after all its directives have been read, and adds diagnostics.
 pub type ExamineHttp = fn(&HttpConf, &mut Vec<Diagnostic>);
 
 impl DirectiveFamily {
@@ -58,34 +58,34 @@ impl DirectiveFamily {
         Self { of_origins, ..self }
     }
 
-    /// Sets the function that checks each location and each `if`.
+    /// Sets the check of each location and `if`.
     #[must_use]
     pub const fn examining_blocks(self, examine: ExamineBlock) -> Self {
         Self { examine_block: Some(examine), ..self }
     }
 
-    /// Sets the function that checks each location.
+    /// Sets the check of each location.
     #[must_use]
     pub const fn examining_locations(self, examine: ExamineLocation) -> Self {
         Self { examine_location: Some(examine), ..self }
     }
 
-    /// Sets the function that checks the configuration.
+    /// Sets the check of the complete configuration.
     #[must_use]
     pub const fn examining_http(self, examine: ExamineHttp) -> Self {
         Self { examine_http: Some(examine), ..self }
     }
 }
 
-/// Row of an origin directive: the name after the prefix of a protocol, and the protocol features it requires.
+/// Row of an origin directive: its name is the part after the prefix of a protocol.
 pub struct FamilyRow {
     row: Directive,
     needs: RowRequirement,
-    /// Default that depends on the protocol, for the docs.
+    /// Function that returns a default that depends on the protocol, for the documentation.
     computed: Option<fn(Protocol) -> Option<&'static str>>,
 }
 
-/// Protocol feature that a row requires.
+/// Protocol feature without which a row does not exist for the protocol.
 #[derive(Clone, Copy)]
 enum RowRequirement {
     Nothing,
@@ -94,30 +94,31 @@ enum RowRequirement {
 }
 
 impl FamilyRow {
-    /// Creates a row for all protocols.
+    /// Creates a row that exists for all protocols.
     pub const fn new(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Nothing, computed: None }
     }
 
-    /// Creates a row for protocols that support TLS.
+    /// Creates a row that exists for protocols that support TLS.
     pub const fn secure(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Tls, computed: None }
     }
 
-    /// Creates a row for protocols whose requests have header fields instead of a CGI environment.
+    /// Creates a row that exists for protocols whose requests have header fields instead of a CGI environment.
     pub const fn with_fields(row: Directive) -> Self {
         Self { row, needs: RowRequirement::Fields, computed: None }
     }
 
-    /// Sets a [`DefaultValue::Computed`] that depends on the protocol. If `sentence` returns `None`, the default of the
-    /// row applies.
+    /// Sets a [`DefaultValue::Computed`] that depends on the protocol. Where `sentence` returns `None`, the default of
+    /// the row applies.
     #[must_use]
     pub const fn computed_by(mut self, sentence: fn(Protocol) -> Option<&'static str>) -> Self {
         self.computed = Some(sentence);
         self
     }
 
-    /// Returns the directive for a protocol, or `None` if the protocol lacks a required feature or the directive.
+    /// Returns the directive for a protocol; `None` if the protocol lacks the required feature or does not have the
+    /// directive.
     pub(super) fn named_for(&self, protocol: Protocol, family: &'static str) -> Option<Directive> {
         let has_it = match self.needs {
             RowRequirement::Nothing => true,
@@ -128,7 +129,7 @@ impl FamilyRow {
             return None;
         }
         let name = Cow::Owned(format!("{}{}", protocol.prefix(), self.row.name));
-        // TLS connections of `stream` to its peers are configured by the directives of HTTP origins.
+        // TLS connections of `stream` to upstream servers use the directives of HTTP origins.
         let of_streams = matches!(self.needs, RowRequirement::Tls) && protocol.serves_streams();
         let contexts = self.row.contexts;
         let contexts = if of_streams { contexts.or(Contexts::STREAM_LEVELS) } else { contexts };
@@ -138,7 +139,7 @@ impl FamilyRow {
     }
 }
 
-/// Extensions of the language by an origin protocol.
+/// Directives, files and hints that an origin protocol adds to the language.
 #[derive(Clone, Copy)]
 pub struct ProtocolLanguage {
     /// The protocol.
@@ -147,13 +148,13 @@ pub struct ProtocolLanguage {
     pub families: &'static [DirectiveFamily],
     /// Built-in files that configurations include and that may not exist on a machine: `fastcgi_params` and similar.
     pub files: &'static [BuiltinFile],
-    /// Returns a hint for a location that uses these origin settings and this target. Each hint is given once per
-    /// configuration.
+    /// Returns a hint about a location with these origin settings and this `*_pass` target; `None` without a hint. A
+    /// hint is reported once per configuration.
     pub hint: fn(&LocationConf, &OriginSettings, &Text) -> Option<Diagnostic>,
 }
 
 impl ProtocolLanguage {
-    /// Creates a protocol with specific directives, and nothing else.
+    /// Creates a protocol with these directives, without files and hints.
     pub const fn new(protocol: Protocol, families: &'static [DirectiveFamily]) -> Self {
         Self { protocol, families, files: &[], hint: |_, _, _| None }
     }

@@ -1,18 +1,20 @@
-//! Arguments of directives that change header fields, in the syntax of headers-more: lists of options, `Name: value`.
+//! Arguments of directives that change header fields, in the syntax of headers-more: lists after options, and `Name:
+//! value`.
 
 use super::directive::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// Fields that define message framing or belong to a single connection. Changing them would allow request splitting.
+/// Fields that define message framing or apply to a single connection. Changing them would allow request smuggling.
 const FRAMING: [&[u8]; 7] =
     [b"connection", b"content-length", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"];
 
 impl<'a> Arguments<'a> {
-    /// Returns the words of a list in a single argument, separated by blanks, commas or semicolons.
+    /// Returns the words of a list in a single argument, separated by white space, commas or semicolons.
     ///
     /// # Errors
-    /// Returns an error if the argument after an option is missing. `example` shows the expected form.
+    /// Returns an error if the argument at `index`, which follows an option, is missing. `example` shows the expected
+    /// form.
     pub fn list_of_option(&self, index: usize, example: &str) -> Result<Vec<&'a [u8]>, Diagnostic> {
         if index == self.len() {
             let option = self.bytes(index - 1).escape_ascii();
@@ -23,12 +25,11 @@ impl<'a> Arguments<'a> {
         Ok(words.filter(|word| !word.is_empty()).collect())
     }
 
-    /// Parses a field change `Name: value`. Returns the name, which may have a trailing `*`, and the value; `None` if
-    /// the field is removed.
+    /// Parses a field change `Name: value`. Returns the name, which may end with `*`, and the value; `None` for a
+    /// missing or empty value, which removes the field.
     ///
     /// # Errors
-    /// Returns an error if the name is invalid or belongs to a message framing field, or if a name with `*` has a
-    /// value.
+    /// Returns an error if the name is invalid or in [`FRAMING`], or if a name with `*` has a value.
     pub fn field(&self, index: usize) -> Result<(&'a [u8], Option<Text>), Diagnostic> {
         let written = self.bytes(index);
         let colon = written.iter().position(|byte| *byte == b':');

@@ -6,16 +6,16 @@ use crate::parsed::{Node, Word};
 use crate::settings::{GrpcHealth, HealthCheck};
 use crate::text::Text;
 
-/// Highest gRPC status: `UNAUTHENTICATED`.
+/// Maximum gRPC status, `UNAUTHENTICATED`.
 const MOST_GRPC_STATUS: u32 = 16;
 
-/// Returns whether an argument sets the HTTP request of a check or the conditions for its response.
+/// Returns whether an argument sets the HTTP request of a health check or the conditions for its response.
 fn is_of_http(word: &str) -> bool {
     word.starts_with("uri=") || word.starts_with("match=")
 }
 
 impl Arguments<'_> {
-    /// Parses `health_check` of `stream` or `http`.
+    /// Parses `health_check`; `of_stream` is true in `stream`, false in `http`.
     ///
     /// # Errors
     /// Returns an error for an unknown argument or an invalid value or combination.
@@ -51,7 +51,7 @@ impl Arguments<'_> {
         Ok(check)
     }
 
-    /// Parses `type=grpc` and the gRPC arguments after it.
+    /// Parses the argument `type=grpc`, or a `grpc_…` argument after it.
     fn word_of_grpc_health(&self, check: &mut HealthCheck, index: usize) -> Result<(), Diagnostic> {
         let word = self.bytes(index);
         if word == b"type=grpc" {
@@ -125,8 +125,7 @@ impl Arguments<'_> {
         Ok(())
     }
 
-    /// Returns the lines of a block. No line may have a nested block, and each must have at least `words` words after
-    /// its name.
+    /// Returns the lines of a block. Each must have at least `words` words after its name, and no nested block.
     ///
     /// # Errors
     /// Returns an error for an invalid line.
@@ -144,8 +143,8 @@ impl Arguments<'_> {
     }
 }
 
-/// Parses a pattern in a line of `match`. Returns true for `~ PATTERN` (must match) or false for `!~ PATTERN` (must not
-/// match), and the pattern.
+/// Parses the pattern of a line of `match`: true and the pattern for `~ PATTERN` (must match), false for `!~ PATTERN`
+/// (must not match).
 ///
 /// # Errors
 /// Returns an error if the words have another form.

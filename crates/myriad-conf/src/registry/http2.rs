@@ -1,4 +1,4 @@
-//! nginx's HTTP/2 module, including the directives that nginx has deprecated.
+//! Directives of nginx's HTTP/2 module, including deprecated ones.
 
 use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, set};
 use crate::settings::Settings;
@@ -7,11 +7,11 @@ const HTTP: Contexts = Contexts::HTTP;
 const HS: Contexts = Contexts::HTTP_SERVER;
 const HSL: Contexts = Contexts::HSL;
 
-/// Maximum window size (RFC 9113 section 6.9.1).
+/// Maximum flow-control window, in bytes (RFC 9113 section 6.9.1).
 const MAX_WINDOW: u64 = (1 << 31) - 1;
-/// Maximum frame payload (RFC 9113 section 4.2).
+/// Maximum frame payload, in bytes (RFC 9113 section 4.2).
 const MAX_FRAME: u64 = (1 << 24) - 1;
-/// Minimum read size, as in nginx.
+/// Minimum of `http2_recv_buffer_size`, in bytes, as in nginx.
 const LEAST_BUFFER: u64 = 32;
 
 const GONE: &str = "obsolete in nginx too, which logs a warning";

@@ -4,7 +4,8 @@ use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, set};
 use crate::settings::Settings;
 
 const HS: Contexts = Contexts::HTTP_SERVER;
-/// Upper limits for windows and stream counts. They bound the data that a client can cause to be buffered.
+/// Upper limits of the configured number of streams and buffer size, which bound the data that a client can cause to be
+/// buffered.
 const MOST_STREAMS: u32 = 65_535;
 const MOST_BUFFER: u64 = 1 << 30;
 

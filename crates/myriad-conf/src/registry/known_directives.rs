@@ -1,4 +1,5 @@
-//! Directives of nginx, its commercial version and well-known modules that are rejected by name instead of as typos.
+//! Directives of nginx, its forks and well-known modules that Myriad does not support; errors name the module and an
+//! alternative.
 
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -8,7 +9,7 @@ use super::directive::NOT_YET;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownDirective {
     pub(crate) name: &'static str,
-    /// Module or server that has the directive, in the form used by messages.
+    /// Module or server that has the directive, as named in messages.
     pub(crate) module: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -68,7 +69,7 @@ const NO_NTLS: &str = "Myriad does not support TLCP (NTLS)";
 const NO_HTTP3_ORIGINS: &str =
     "Myriad uses HTTP/1.1 and HTTP/2 for upstream connections: use proxy_http_version";
 
-/// Module, reason, names separated by spaces.
+/// Groups of unsupported directives: module, reason, and names separated by spaces.
 const GROUPS: &[(&str, &str, &str)] = &[
     ("nginx's module devpoll", OTHER_SYSTEM, "devpoll_changes devpoll_events"),
     ("nginx's module eventport", OTHER_SYSTEM, "eventport_events"),
@@ -256,8 +257,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("rds-json-nginx-module and xss-nginx-module", THIRD_PARTY, "rds_json xss_get"),
 ];
 
-/// Module, reason, and name prefixes separated by spaces, for modules with many directives and variables. No directive
-/// of Myriad starts with one of them.
+/// Prefixes of unsupported directives and variables, for modules with many of them: module, reason, and prefixes
+/// separated by spaces. No directive of Myriad has one of these prefixes.
 const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("lua-nginx-module", NO_SCRIPTS, "lua_"),
     ("njs", NO_SCRIPTS, "js_"),
@@ -283,29 +284,30 @@ const BEGINNINGS: &[(&str, &str, &str)] = &[
     ("Angie's module acme", OWN_ACME, "acme_cert_ acme_hook_"),
 ];
 
-/// Suffixes of Lua's many directives.
+/// Suffixes of lua-nginx-module's directives.
 const ENDS: &[&str] = &["_by_lua", "_by_lua_block", "_by_lua_file"];
 
-/// Iterates over all names of the table.
+/// Iterates over all directives of [`GROUPS`].
 pub(crate) fn all() -> impl Iterator<Item = KnownDirective> {
     GROUPS.iter().flat_map(|&(module, reason, names)| {
         names.split_whitespace().map(move |name| KnownDirective { name, module, reason })
     })
 }
 
-/// Returns the table entry of a directive with this name.
+/// Returns the entry of an unsupported directive by its name, or by its prefix or suffix; `None` if it is not known.
 pub(crate) fn known(name: &str) -> Option<KnownDirective> {
     static BY_NAME: OnceLock<HashMap<&'static str, KnownDirective>> = OnceLock::new();
     let by_name = BY_NAME.get_or_init(|| all().map(|directive| (directive.name, directive)).collect());
     by_name.get(name).copied().or_else(|| of_family(name))
 }
 
-/// Returns the module of a variable that does not belong to nginx, and the reason or alternative.
+/// Returns the module of an unsupported variable by its prefix, and the reason or alternative; `None` if it is not
+/// known.
 pub fn module_of_variable(name: &str) -> Option<(&'static str, &'static str)> {
     of_family(name).map(|known| (known.module, known.reason))
 }
 
-/// Returns the entry of a name that is not in the table, by its prefix or suffix.
+/// Returns the entry of a name that is not in [`GROUPS`] by its prefix or suffix; its `name` is empty.
 fn of_family(name: &str) -> Option<KnownDirective> {
     if !name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
         return None;

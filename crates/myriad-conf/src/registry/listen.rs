@@ -22,7 +22,7 @@ pub(super) fn listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> Sette
     Ok(())
 }
 
-/// Parses `listen` of a server in `stream`, which has no default port and no HTTP parameters.
+/// Setter of `listen` in `stream`, which requires a port and accepts no HTTP parameters.
 pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResult {
     let addresses = addresses(args)?;
     let word = String::from_utf8_lossy(args.bytes(0));
@@ -49,7 +49,7 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
     Ok(())
 }
 
-/// Rejects parameters that have no meaning for UDP, as nginx does.
+/// Rejects parameters that do not apply to UDP, as nginx does.
 fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     let incompatible = [
         ("backlog", conf.backlog.is_some()),
@@ -69,7 +69,7 @@ fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Rejects parameters that have no meaning for QUIC datagrams, as nginx does.
+/// Rejects parameters that do not apply to QUIC, as nginx does.
 fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     let incompatible = [
         ("fastopen", conf.fastopen.is_some()),
@@ -127,7 +127,7 @@ fn parameter(conf: &mut ListenConf, args: &mut Arguments<'_>, index: usize) -> S
                 args.error(index, format!("\"{word}\" in \"listen\" is not supported on this platform"))
             );
         }
-        // Only supported on another system; nginx ignores it as well.
+        // Only supported on FreeBSD; nginx ignores it elsewhere as well.
         ("accept_filter", Some(_)) => {
             args.warn(index, format!("\"{word}\" in \"listen\" is not supported on this platform, ignored"));
         }
@@ -185,16 +185,16 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
     Ok(probe)
 }
 
-/// Reason why a word is not a valid listen address.
+/// Reason why an argument is not a valid listen address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadListenAddress {
     /// `unix:` without a path.
     NoPath,
-    /// The port is not a number from 1 to 65535.
+    /// The port, or a port of the range, is not a number from 1 to 65535.
     Port,
     /// The host is neither an address nor a name.
     Host,
-    /// The word has a different form.
+    /// The argument has none of the supported forms.
     Shape,
 }
 
@@ -220,8 +220,8 @@ fn addresses(args: &Arguments<'_>) -> Result<Vec<ListenAddress>, Diagnostic> {
     })
 }
 
-/// Parses the first word of `listen` and returns its addresses, at least one. A port range results in an address for
-/// each port.
+/// Parses the first argument of `listen` and returns its addresses, at least one: one for each port of a range. The
+/// default port is 80.
 ///
 /// # Errors
 /// Returns an error if the word is not a valid address.
@@ -255,8 +255,8 @@ fn host_address(host: &str, port: u16) -> Option<ListenAddress> {
     is_host_name(host).then(|| ListenAddress::Host(host.to_ascii_lowercase(), port))
 }
 
-/// Returns whether a host name may be resolved: it contains only letters, digits, `-`, `_` and dots, and not only
-/// digits and dots.
+/// Returns whether a text is a host name that may be resolved: letters, digits, `-`, `_` and dots, with at least one
+/// letter or `_`.
 pub fn is_host_name(host: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !host.is_empty()
@@ -264,7 +264,8 @@ pub fn is_host_name(host: &str) -> bool {
         && host.bytes().any(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
-/// Splits `host:port`, `[v6]:port`, `host`, or a port alone into host and port, without checking them.
+/// Splits `host:port`, `[v6]:port`, a host or a port into host and port, without checking them; `None` if the form is
+/// invalid.
 pub(super) fn split_port(text: &str) -> Option<(Option<&str>, Option<&str>)> {
     if text.starts_with('[') {
         let end = text.find(']')? + 1;

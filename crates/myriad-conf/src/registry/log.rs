@@ -1,4 +1,4 @@
-//! nginx's log module, and switches for messages in the error log.
+//! Directives of nginx's log module, and switches for messages in the error log.
 
 use super::{
     Arguments, Contexts, Directive, FLAG, NameKind, NameUse, Set, SetterResult, at_least, between,
@@ -14,13 +14,13 @@ use crate::{
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Predefined format of nginx.
+/// Predefined log format of nginx.
 const COMBINED: &str = concat!(
     "combined '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent ",
     "\"$http_referer\" \"$http_user_agent\"'",
 );
 
-/// Log formats, as referenced by `access_log`.
+/// Kind of the name by which `access_log` refers to a format.
 static FORMATS: NameKind = NameKind {
     kind: "log format",
     defined: |http| http.log_formats.iter().map(|format| format.name.as_str()).collect(),
@@ -113,8 +113,8 @@ fn log_format(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Returns the format that Myriad adds to those of nginx: one JSON object per line, with the fields used by `myriad
-/// log`. A configuration may define another format with this name.
+/// Returns the predefined format `json` (only in Myriad): one JSON object per line, with the fields that `myriad log`
+/// uses. A configuration may replace it by its own format of this name.
 pub(crate) fn json_format() -> LogFormat {
     const MEMBERS: [(&str, &str); 16] = [
         ("time", "\"$time_iso8601\""),
@@ -139,7 +139,7 @@ pub(crate) fn json_format() -> LogFormat {
     LogFormat { name: JSON_FORMAT.to_owned(), escape: LogEscape::Json, format }
 }
 
-/// Name of that format.
+/// Name of the predefined JSON format.
 const JSON_FORMAT: &str = "json";
 
 /// Joins the words without separators, as nginx does.
@@ -188,7 +188,7 @@ fn access_log(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
     Ok(())
 }
 
-/// Default buffer size of a compressed log, as in nginx.
+/// Default buffer size of a compressed log, in bytes, as in nginx.
 const GZIP_BUFFER: u64 = 64 << 10;
 
 fn check_buffer(log: &AccessLog, args: &Arguments<'_>) -> SetterResult {

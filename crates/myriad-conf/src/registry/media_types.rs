@@ -1,8 +1,9 @@
-//! Lists of media types.
+//! Parser for lists of media types, such as those of `gzip_types`.
 
 use super::{Arguments, SetterResult};
 
-/// Adds media types to a list, in lower case, always including `text/html`. `*` matches every type.
+/// Adds the arguments to a list of media types, in lower case. The first directive of a level replaces an inherited
+/// list by `text/html`, which is always included. `*` matches every type and replaces the list.
 pub fn add_types(types: &mut Vec<String>, args: &Arguments<'_>) -> SetterResult {
     if args.first || types.is_empty() {
         *types = vec!["text/html".to_owned()];

@@ -1,6 +1,6 @@
 //! Registry of all directives: name, contexts, arity, default, status, description and setter.
 //!
-//! Each family has its file. To support a rejected directive, add a row to the file of its family.
+//! Each family of directives has a file. To support a rejected directive, add a row to the file of its family.
 
 #![allow(clippy::unnecessary_wraps, reason = "setters and readers share one signature each")]
 

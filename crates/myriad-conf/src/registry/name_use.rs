@@ -1,21 +1,21 @@
-//! Names that a directive uses and another directive defines.
+//! Names that one directive uses and another directive must define.
 
 use crate::{model::HttpConf, text::Text};
 
-/// Name that must be defined elsewhere; checked after the whole configuration has been read.
+/// Use of a name; checked to be defined after the whole configuration has been read.
 pub struct NameUse {
-    /// Name. Setters do not add names with variables.
+    /// Name without variables.
     pub name: Text,
-    /// Kind of the name.
+    /// Kind of the name, which provides the defined names.
     pub of: &'static NameKind,
 }
 
-/// Kind of names that are defined in `http`.
+/// Kind of names that directives of `http` or `stream` define.
 pub struct NameKind {
-    /// Kind in the form used by errors: `log format`.
+    /// Description in errors, such as `log format`.
     pub kind: &'static str,
-    /// Returns the defined names.
+    /// Returns the names that a configuration defines.
     pub defined: fn(&HttpConf) -> Vec<&str>,
-    /// Returns an example of a directive that defines the name, used as advice.
+    /// Returns a directive that defines the name, as an example in errors.
     pub example: fn(&str) -> String,
 }

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use super::directive::Arguments;
 use crate::{diagnostic::Diagnostic, settings::Network};
 
-/// Parses `all`, `unix:`, an address, or an address with `/prefix`.
+/// Parses `all`, `unix:`, an address, or an address with a prefix length or netmask. Bits beyond the prefix cause a
+/// warning.
 pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Network, Diagnostic> {
     match text {
         b"all" => return Ok(Network::All),
@@ -22,12 +23,13 @@ pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Ne
     Ok(Network::Cidr(masked, bits))
 }
 
-/// Parses an address, or an address with `/prefix`. Bits beyond the prefix are ignored. Returns `None` for other texts.
+/// Parses an address, or an address with a prefix length or netmask; `None` for other texts. Bits beyond the prefix are
+/// ignored.
 pub fn parse_network(text: &[u8]) -> Option<Network> {
     parse_cidr(text).map(|(ip, bits)| Network::Cidr(mask(ip, bits), bits))
 }
 
-/// Parses an address and returns it unmasked with the number of significant bits.
+/// Parses an address with an optional prefix length or netmask. Returns the address unmasked, and the prefix length.
 pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
     let text = std::str::from_utf8(text).ok()?;
     let (address, prefix) =
@@ -51,7 +53,7 @@ fn netmask_bits(netmask: std::net::Ipv4Addr) -> Option<u8> {
     (u32::from(netmask).count_ones() == ones).then_some(ones as u8)
 }
 
-/// Clears the bits after the first `bits` of the address.
+/// Clears all bits of the address after the first `bits`.
 pub(super) fn mask(ip: IpAddr, bits: u8) -> IpAddr {
     match ip {
         IpAddr::V4(v4) => {

@@ -1,4 +1,4 @@
-//! Origin directives that all protocols have, each defined once.
+//! Origin directives that all protocols have; each is defined once here.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -297,7 +297,7 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Sette
     let before = origin.next_upstream;
     let none = NextUpstream { tries: before.tries, timeout_ms: before.timeout_ms, ..NextUpstream::OFF };
     let mut next = if args.first { none } else { before };
-    // `off` excludes all other words, including those of later directives.
+    // `off` overrides all other arguments, including those of later directives on the level.
     let mut off = !args.first && before == none;
     let http = !origin.protocol.has_environment();
     for index in 0..args.len() {
@@ -305,7 +305,7 @@ fn next_upstream(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> Sette
             b"error" => &mut next.error,
             b"timeout" => &mut next.timeout,
             b"denied" => &mut next.denied,
-            // `invalid_response` and `not_found` are words of `memcached_next_upstream`.
+            // `invalid_response` and `not_found` are arguments of `memcached_next_upstream`.
             b"invalid_header" | b"invalid_response" => &mut next.invalid_header,
             b"non_idempotent" => &mut next.non_idempotent,
             b"http_500" => &mut next.http_500,

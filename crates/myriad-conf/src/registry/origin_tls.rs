@@ -1,4 +1,4 @@
-//! `proxy_ssl_*`, by rustls.
+//! TLS directives of origins (`proxy_ssl_*` and the same for other protocols), implemented with rustls.
 
 use super::tls::{cache_of_certificates, versions};
 use super::{
@@ -132,7 +132,7 @@ fn command(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResul
     Ok(())
 }
 
-/// Returns `None` for an empty name, which removes an inherited file.
+/// Returns the file name; `None` if it is empty, which removes an inherited file.
 fn named(text: Text) -> Option<Text> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Rows that protocols define separately, but with a common parser: `*_pass`, `*_param`.
+//! Rows of `*_pass` and `*_param`, which each protocol includes in its own family but which share a parser.
 
 use super::{Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, between};
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     text::Text,
 };
 
-/// Contexts of `*_pass` in nginx; `proxy_pass` is also allowed in `limit_except`.
+/// Contexts in which nginx allows `*_pass`.
 const WHERE: Contexts = Contexts::LOCATION.or(Contexts::LOCATION_IF);
 
-/// Creates the row of `*_pass`, which sets an origin as the handler of a location.
+/// Creates the row of a `*_pass`, which makes an origin the handler of a location.
 pub const fn pass(doc: &'static str) -> Directive {
     pass_in(WHERE, doc)
 }
 
-/// Creates the row of a `*_pass` that is also allowed in `limit_except`.
+/// Creates the row of a `*_pass` that is also allowed in `limit_except`, such as `proxy_pass`.
 pub const fn pass_with_methods(doc: &'static str) -> Directive {
     pass_in(WHERE.or(Contexts::LIMIT_EXCEPT), doc)
 }
@@ -52,7 +52,7 @@ fn set_pass(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
             return Err(args.error(0, format!("no host in \"{}\"", args.directive.name)));
         }
     }
-    // The prefix is not known here; the location that contains the directive sets it.
+    // The prefix is not known here. The builder sets it for the location that contains the directive.
     settings.handler = Some(Handler::Origin { protocol, target, prefix: Text::default() });
     Ok(())
 }

@@ -3,8 +3,7 @@
 use super::Arguments;
 use crate::diagnostic::Diagnostic;
 
-/// Converts `user:rw group:rw all:r` to the bits of a file mode. The user of the server may read and write, unless
-/// `user` is set.
+/// Converts arguments such as `user:rw group:rw all:r` to a file mode. Without `user:`, the owner may read and write.
 ///
 /// # Errors
 /// Returns an error if an argument has another form.
@@ -35,7 +34,7 @@ pub fn permissions(args: &mut Arguments<'_>) -> Result<u32, Diagnostic> {
     Ok(access | user)
 }
 
-/// Returns the mode of a folder for files with `mode`: each user that may read a file may also search the folder.
+/// Returns the mode of a folder for files with `mode`: whoever may read the files may also search the folder.
 pub const fn folder_permissions(mode: u32) -> u32 {
     mode | (mode & 0o444) >> 2
 }

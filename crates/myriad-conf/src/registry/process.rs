@@ -134,7 +134,7 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-/// Loadable modules of nginx and third parties whose directives are built in.
+/// Loadable modules whose directives are built in, so that `load_module` causes no warning.
 const BUILT_IN: [&str; 4] = [
     "ngx_http_brotli_filter_module",
     "ngx_http_brotli_static_module",
@@ -142,8 +142,8 @@ const BUILT_IN: [&str; 4] = [
     "ngx_http_zstd_static_module",
 ];
 
-/// Distributions load more modules than a site uses, so unknown modules are accepted here. Their directives are
-/// rejected where they are used.
+/// Setter of `load_module`. Distributions load more modules than a site uses, so an unknown module only causes a
+/// warning; its directives are rejected if they are used.
 fn load_module(_: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let path = String::from_utf8_lossy(args.bytes(0));
     let file = path.rsplit('/').next().unwrap_or_default();
@@ -249,7 +249,7 @@ fn error_log(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// `error_log` inside `http` or `stream`.
+/// Setter of `error_log` inside `http` or `stream`.
 pub(super) fn level_error_log(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     args.start(&mut settings.log.error);
     settings.log.error.push(read_error_log(args)?);

@@ -1,4 +1,4 @@
-//! nginx's rewrite module.
+//! Directives of nginx's rewrite module.
 
 use super::{Arguments, BlockKind, Contexts, Directive, FLAG, Set, TWO, between, block, exactly, set};
 use crate::{
@@ -69,8 +69,8 @@ fn set_variable(args: &mut Arguments<'_>) -> StepResult {
     Ok(RewriteStep::Set { variable: args.variable(0)?, value: args.text(1)? })
 }
 
-/// Creates a step that sets the variable of the first argument to the result of a function. The function receives the
-/// arguments from index `first` on; index 0 is the value of the variable itself.
+/// Creates a step that sets the variable in argument 0 to the result of a function of the arguments from index `first`
+/// on. If `first` is 0, the function also receives the variable itself.
 ///
 /// # Errors
 /// Returns an error if the first argument is not a variable.

@@ -1,8 +1,8 @@
-//! Macro for rows with one argument that sets one field.
+//! Macro that creates the setter of a directive with one argument that sets one field.
 
-/// `set!(Settings.flag => client.tcp_nodelay)`: assigns the argument, parsed by that method of [`Arguments`], to the
-/// field. `set!(Feature<Autoindex>.flag => on)`: the field belongs to the settings of a feature.
-/// `set!(Own<Environment>.text => index)`: the field belongs to the settings of a protocol, or to those that a feature
+/// Creates a setter that assigns the first argument to a field. `set!(Settings.flag => client.tcp_nodelay)` parses it
+/// by [`Arguments::flag`](crate::registry::Arguments::flag); `Some` before the field wraps the value. `Feature<T>` as
+/// part sets a field of a feature's settings; `Own<T>` a field of a protocol's settings, or of those that a feature
 /// stores per protocol.
 #[macro_export]
 macro_rules! set {
