@@ -5,7 +5,7 @@
 //! | `files` | files under a root, and their precompressed variants (`gzip_static`) |
 //! | `autoindex` | directory listings |
 //! | `fancyindex` | directory listings as sortable tables |
-//! | `folder` | reading of directories for both |
+//! | `folder` | reading of directories for `autoindex`, `fancyindex` and `random_index` |
 //! | `dav` | files that clients write, copy, move and delete |
 //! | `echo` | configured texts, delays and subrequests |
 //! | `empty_gif` | an image of one pixel |

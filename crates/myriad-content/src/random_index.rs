@@ -1,4 +1,4 @@
-//! `random_index`: a random file of the directory (nginx's random_index module).
+//! `random_index`: serves a random file of the directory (nginx's random_index module).
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
 use crate::folder::{ItemKind, ItemSelection, read};
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("random_index", ROWS).compiled_by(compile);
 
 static ROWS: &[Directive] = &[Directive::new(
@@ -39,15 +39,15 @@ fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut Pla
     }
 }
 
-/// Returns whether `random_index` is on at this place.
+/// Returns whether `random_index` is on in the request's location.
 pub(crate) fn is_on(request: &Request) -> bool {
     request.place().features.get::<RandomIndex>().is_some()
 }
 
-/// Directory from which a file is selected.
+/// Pending selection of a random file in a directory.
 pub(crate) struct RandomFile {
     pub(crate) folder: PathBuf,
-    /// Handler of a directory without files.
+    /// Response for a directory without files.
     pub(crate) fallback: fn(&mut Exchange) -> PhaseStep,
 }
 
@@ -72,7 +72,7 @@ impl PendingStep for RandomFile {
     }
 }
 
-/// Redirects to one of the files of a directory; `None` if it has none. Hidden files and directories are never
+/// Redirects internally to a random file of a directory; `None` if it has none. Hidden files and directories are never
 /// selected.
 async fn serve_random_file(exchange: &mut Exchange, folder: PathBuf) -> Option<PhaseStep> {
     let items = match read(exchange, folder, ItemSelection { hidden: false, links: true }).await {
@@ -82,7 +82,7 @@ async fn serve_random_file(exchange: &mut Exchange, folder: PathBuf) -> Option<P
     let files: Vec<_> = items.iter().filter(|item| item.kind == ItemKind::File).collect();
     let file = fastrand::choice(&files)?;
     let request = &mut exchange.request;
-    // The next request may receive another file.
+    // The next request may receive another file, so the shortcut must not be used.
     request.shortcut.depends_on_more.set(true);
     let target = [request.route.uri.as_slice(), &file.name].concat();
     let args = std::mem::take(&mut request.route.args);

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives `autoindex*`, and parsers of their arguments.
 
 use myriad_conf::registry::{Contexts, Directive, FLAG, ONE, Set};
 use myriad_conf::set;

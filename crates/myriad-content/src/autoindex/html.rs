@@ -1,4 +1,4 @@
-//! Directory listing as an HTML page, with nginx's layout.
+//! Directory listing as an HTML page, in nginx's layout.
 
 use std::io::Write;
 
@@ -10,19 +10,19 @@ use crate::folder::{DirectoryItem, ItemKind};
 
 use super::settings::AutoindexSettings;
 
-/// Maximum number of characters of a name.
+/// Width of the column of names, in characters; longer names are truncated.
 const WIDTH: usize = 50;
-/// Number of characters of a longer name, before `..>`.
+/// Number of characters that are shown of a longer name, before `..>`.
 const SHORTENED: usize = WIDTH - 3;
 
 /// Layout of the page.
 pub(super) struct AutoindexLayout {
-    /// Set if the page is in UTF-8: characters are counted instead of bytes.
+    /// Set if the page is in UTF-8: the width of a name is its number of characters instead of bytes.
     pub(super) utf8: bool,
     pub(super) rules: AutoindexSettings,
 }
 
-/// Returns the page of a directory.
+/// Returns the HTML page of a directory.
 pub(super) fn page(uri: &[u8], items: &[DirectoryItem], look: &AutoindexLayout) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + items.len() * 160);
     out.extend_from_slice(b"<html>\r\n<head><title>Index of ");
@@ -54,7 +54,7 @@ fn line(item: &DirectoryItem, look: &AutoindexLayout, out: &mut Vec<u8>) {
         out.resize(out.len() + WIDTH - width - slash.len(), b' ');
     }
     date(item.modified_s, look.rules.local_time, out);
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = match (item.kind, look.rules.exact_size) {
         (ItemKind::Directory, true) => write!(out, "{:>19}", '-'),
         (ItemKind::Directory, false) => write!(out, "{:>7}", '-'),
@@ -64,7 +64,7 @@ fn line(item: &DirectoryItem, look: &AutoindexLayout, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the displayed part of a name, and its width in columns.
+/// Returns the part of a name that is shown, and its width in columns.
 fn displayed_name(name: &[u8], utf8: bool) -> (&[u8], usize) {
     let text = if utf8 { std::str::from_utf8(name).ok() } else { None };
     let Some(text) = text else {
@@ -79,17 +79,17 @@ fn displayed_name(name: &[u8], utf8: bool) -> (&[u8], usize) {
     (&name[..end], SHORTENED)
 }
 
-/// Appends ` 28-Sep-1970 12:00 `.
+/// Appends the time as ` 28-Sep-1970 12:00 `, in local time if `local` is set, otherwise in UTC.
 fn date(seconds: u64, local: bool, out: &mut Vec<u8>) {
     let offset = if local { local_time::offset_minutes(seconds) } else { 0 };
-    // `28/Sep/1970:12:00:00 +0000`
+    // The formatted text is like `28/Sep/1970:12:00:00 +0000`.
     let text = format_time_local(seconds, offset);
     for part in [b" ", &text[..2], b"-", &text[3..6], b"-", &text[7..11], b" ", &text[12..17], b" "] {
         out.extend_from_slice(part);
     }
 }
 
-/// Formats a size in seven columns: bytes up to 9999, else K, M or G.
+/// Formats a size in seven columns: in bytes up to 9999, otherwise rounded to K, M or G.
 fn rounded(size: u64) -> String {
     let scales = [(1 << 30, 1 << 30, 'G'), (1 << 20, 1 << 20, 'M'), (10_000, 1 << 10, 'K')];
     match scales.into_iter().find(|(least, _, _)| size >= *least) {

@@ -1,4 +1,4 @@
-//! Directory listing as a JSON array, or as a function call with it.
+//! Directory listing as a JSON array, or as a JSONP call with this array.
 
 use std::io::Write;
 
@@ -8,11 +8,11 @@ use myriad_log::write_escaped;
 
 use crate::folder::{DirectoryItem, ItemKind};
 
-/// Returns the array, wrapped in a call of `callback` if given.
+/// Returns the array; with `callback`, a call of this function with the array.
 pub(super) fn array(items: &[DirectoryItem], callback: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + items.len() * 120);
     if let Some(callback) = callback {
-        // A script must not start with bytes that the client has chosen.
+        // The response must not start with bytes that the client has chosen.
         out.extend_from_slice(b"/* callback */\r\n");
         out.extend_from_slice(callback);
         out.push(b'(');
@@ -32,7 +32,7 @@ pub(super) fn array(items: &[DirectoryItem], callback: Option<&[u8]>) -> Vec<u8>
 fn object(item: &DirectoryItem, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{ \"name\":\"");
     write_escaped(LogEscape::Json, &item.name, out);
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = write!(out, "\", \"type\":\"{}\", \"mtime\":\"", item.kind.as_str());
     write_http_date(item.modified_s, out);
     out.push(b'"');

@@ -1,4 +1,4 @@
-//! Reading of a directory and creation of its listing.
+//! Reads a directory and creates its listing in the configured format.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ use myriad_exchange::exchange::{Exchange, PendingStep, StepFuture};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_output::{self};
 
-/// Maximum length of the name of a JSONP function, in bytes.
+/// Maximum length of the function name for JSONP, in bytes.
 const LONGEST_CALLBACK: usize = 128;
 
-/// Enables directory listings if `autoindex` is on.
+/// Stores the directory handler of a level in `features` if `autoindex` is on.
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let rules = *settings.feature::<AutoindexSettings>();
     if rules.on {
@@ -59,7 +59,7 @@ impl PendingStep for AutoindexListing {
     }
 }
 
-/// Lists a directory.
+/// Returns the response with the listing of a directory; 400 for an invalid JSONP function name.
 async fn list(exchange: &mut Exchange, rules: AutoindexSettings, folder: PathBuf) -> PhaseStep {
     let mut callback = None;
     if rules.format == AutoindexFormat::Jsonp {
@@ -111,7 +111,8 @@ fn answer(
     answer
 }
 
-/// Returns the argument `callback`; an error if it is not a harmless name in a script.
+/// Returns the JSONP function name in the argument `callback`; `None` if it is missing or empty. Returns an error
+/// unless it consists of at most 128 ASCII letters, digits, `_` and `.`.
 fn json_callback(args: &[u8]) -> Result<Option<&[u8]>, ()> {
     let Some(name) = uri::arg(args, b"callback").filter(|name| !name.is_empty()) else { return Ok(None) };
     let plain = name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));

@@ -1,4 +1,10 @@
 //! `autoindex`: listing of a directory without an index file (nginx's autoindex module).
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings` | directives and their settings |
+//! | `list` | reading of the directory, choice of the format |
+//! | `html`, `json`, `xml` | formats |
 
 mod directives;
 mod html;
@@ -11,5 +17,5 @@ mod xml;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("autoindex", directives::ROWS).compiled_by(list::compile);

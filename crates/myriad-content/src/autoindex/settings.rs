@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `autoindex*`.
 
 /// `autoindex_format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,20 +10,20 @@ pub(super) enum AutoindexFormat {
     Xml,
     /// JSON array.
     Json,
-    /// Call of the function in the argument `callback` with a JSON array.
+    /// JSONP: call of the function in the argument `callback` with a JSON array; without this argument, the JSON array.
     Jsonp,
 }
 
-/// `autoindex*`.
+/// `autoindex*` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AutoindexSettings {
     /// `autoindex`.
     pub on: bool,
     /// `autoindex_format`.
     pub format: AutoindexFormat,
-    /// `autoindex_exact_size`.
+    /// `autoindex_exact_size`: sizes in bytes instead of rounded ones.
     pub exact_size: bool,
-    /// `autoindex_localtime`.
+    /// `autoindex_localtime`: local time instead of UTC.
     pub local_time: bool,
 }
 

@@ -5,7 +5,8 @@ use super::settings::AutoindexSettings;
 use super::{json, xml};
 use myriad_serve::testing::{PhaseResult, TestFolder, TestSite, send_request};
 
-/// Returns the listing of a directory with these files, in a format. The target is appended to the directory's slash.
+/// Returns the listing of a directory with these files, in a format. `target` is appended to the URI of the directory,
+/// after its slash.
 fn listed(name: &str, files: &[&str], format: &str, target: &str) -> PhaseResult {
     let folder = TestFolder::new(&format!("autoindex-{name}"));
     let shown = folder.0.join("a<b>&");
@@ -45,7 +46,7 @@ fn link_leads_into_the_folder_and_to_no_other_place() {
         let link = page.split("<a href=\"").nth(2).expect("the second link");
         link.split('"').next().expect("an address").to_owned()
     };
-    // Unescaped, the first is a scheme, the second a query, the third a fragment, and the fourth a host in some
+    // Unescaped, the first would be a scheme, the second a query, the third a fragment, and the fourth a host in some
     // browsers.
     assert_eq!(href("javascript:alert(1)"), "javascript%3Aalert%281%29");
     assert_eq!(href("?a"), "%3Fa");
@@ -87,7 +88,7 @@ fn function_that_is_called_is_a_name_or_the_request_is_refused() {
     for callback in ["alert(1)", "a;b", "a%28b", "a%0ab", "<script>", "a b", "a,b", "a'", "\u{e4}"] {
         assert_eq!(status(&format!("?callback={callback}")), 400, "{callback}");
     }
-    // The first value is used, and therefore checked.
+    // Of several arguments `callback`, the first is used and checked.
     assert_eq!(status("?callback=alert(1)&callback=a"), 400);
     assert!(listed("first", &[], "jsonp", "?callback=a&callback=b").text.contains("\na("));
     assert_eq!(listed("none", &[], "json", "?callback=alert(1)").status, 200, "nothing is called");

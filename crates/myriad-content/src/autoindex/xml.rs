@@ -7,7 +7,7 @@ use myriad_http::uri::{EscapeKind, escape};
 
 use crate::folder::{DirectoryItem, ItemKind};
 
-/// Returns the document.
+/// Returns the document, in UTC and with sizes in bytes.
 pub(super) fn document(items: &[DirectoryItem]) -> Vec<u8> {
     let mut out = b"<?xml version=\"1.0\"?>\r\n<list>\r\n".to_vec();
     for item in items {
@@ -19,9 +19,9 @@ pub(super) fn document(items: &[DirectoryItem]) -> Vec<u8> {
 
 fn element(item: &DirectoryItem, out: &mut Vec<u8>) {
     let kind = item.kind.as_str();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = write!(out, "<{kind} mtime=\"");
-    // `1970-09-28T12:00:00+00:00`
+    // The formatted text is like `1970-09-28T12:00:00+00:00`.
     out.extend_from_slice(&format_time_iso8601(item.modified_s, 0)[..19]);
     out.extend_from_slice(b"Z\"");
     if item.kind == ItemKind::File {

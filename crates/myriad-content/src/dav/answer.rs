@@ -1,4 +1,4 @@
-//! Common parts of all methods: blocking work, its response, and `Depth`.
+//! Parts that the methods share: blocking work, the response after a change, and `Depth`.
 
 use bytes::Bytes;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
@@ -9,8 +9,8 @@ use myriad_net::ResponseBody;
 
 use super::failure::{DavFailure, DavResult};
 
-/// Runs blocking work on the blocking thread pool, then answers. Cached data about the changed paths is discarded in
-/// any case.
+/// Runs `work` on the blocking thread pool, then responds with its status. In any case, discards cached file data at
+/// and below the `changed` paths.
 pub(super) fn run_and_respond(
     changed: Vec<Vec<u8>>,
     work: impl FnOnce() -> DavResult + Send + 'static,
@@ -21,7 +21,7 @@ pub(super) fn run_and_respond(
     })
 }
 
-/// Runs blocking work on the blocking thread pool.
+/// Runs `work` on the blocking thread pool. Returns 500 if it panics.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> DavResult<T> + Send + 'static,
 ) -> DavResult<T> {
@@ -29,7 +29,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(DavFailure::new(500, "the file operation was aborted")))
 }
 
-/// Returns the response, and discards cached data about the changed paths.
+/// Returns the response for the result of a change, and discards cached file data at and below the `changed` paths.
 pub(super) fn respond_after_change(
     exchange: &mut Exchange,
     changed: Vec<Vec<u8>>,
@@ -44,7 +44,8 @@ pub(super) fn respond_after_change(
     }
 }
 
-/// A 201 contains the URL of the new resource, except after COPY and MOVE, whose client has specified it.
+/// Returns the response without content. After PUT and MKCOL, a 201 has the URL of the new resource in `Location`;
+/// after COPY and MOVE the client knows it.
 fn success_response(exchange: &Exchange, status: u16) -> ContentResponse {
     let request = &exchange.request;
     if status == 204 {
@@ -59,7 +60,7 @@ fn success_response(exchange: &Exchange, status: u16) -> ContentResponse {
     answer
 }
 
-/// Field `Depth` (RFC 4918 section 10.2).
+/// Value of `Depth` (RFC 4918 section 10.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     Zero,
@@ -67,7 +68,7 @@ pub(super) enum Depth {
     Infinity,
 }
 
-/// Parses `Depth`; `usual` is the default.
+/// Parses `Depth`; `usual` is its default. Returns 400 for an invalid value.
 pub(super) fn depth(request: &Request, usual: Depth) -> DavResult<Depth> {
     match request.received.head.known(Known::Depth) {
         None => Ok(usual),

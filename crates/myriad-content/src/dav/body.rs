@@ -1,4 +1,4 @@
-//! Request bodies.
+//! Request bodies of WebDAV methods.
 
 use std::future::poll_fn;
 
@@ -9,7 +9,7 @@ use myriad_net::RequestBody;
 
 use super::failure::{DavFailure, DavResult};
 
-/// Returns the body, which another place may have buffered already.
+/// Returns the request body, from memory or a file if another step has already buffered it.
 pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
     let upload = &mut exchange.request.upload;
     upload.body.send_continue();
@@ -23,7 +23,7 @@ pub(super) fn body(exchange: &mut Exchange) -> BoxBody {
 /// Maximum length of an XML body, in bytes.
 const MOST_XML: usize = 64 << 10;
 
-/// Reads a complete body, at most 64 KB.
+/// Reads a complete XML body. Returns 413 if it is longer than 64 KB.
 pub(super) async fn small_body(exchange: &mut Exchange) -> DavResult<Vec<u8>> {
     let mut body = body(exchange);
     let mut whole = Vec::new();

@@ -18,7 +18,7 @@ use super::settings::{DavAccess, DavSettings};
 use super::target::{DavTarget, NameInFolder};
 use super::tree::{self, CopyDepth};
 
-/// Requested operation.
+/// Operation that a request asks for.
 struct CopyRequest {
     source: DavTarget,
     destination: DavTarget,
@@ -66,7 +66,7 @@ fn extent(request: &Request, moves: bool) -> DavResult<CopyDepth> {
     }
 }
 
-/// Parses `Overwrite` (RFC 4918 section 10.6).
+/// Parses `Overwrite` (RFC 4918 section 10.6); the default is true.
 fn overwrites(request: &Request) -> DavResult<bool> {
     match request.received.head.known(Known::Overwrite) {
         None | Some(b"T" | b"t") => Ok(true),
@@ -79,7 +79,8 @@ fn overwrites(request: &Request) -> DavResult<bool> {
 }
 
 impl CopyRequest {
-    /// Rejects an operation whose source and destination contain each other, or that would replace or move the root.
+    /// Returns 403 if source and destination are equal or one contains the other, or if the root would be replaced or
+    /// moved.
     fn check(&self) -> DavResult<()> {
         let (source, destination) = (&self.source, &self.destination);
         let inside = |one: &DavTarget, other: &DavTarget| {
@@ -136,7 +137,7 @@ impl CopyRequest {
         Ok(if folder { 201 } else { 204 })
     }
 
-    /// Returns the destination. As in nginx, missing parent directories are created if a file is moved.
+    /// Opens the directory of the destination. As in nginx, missing directories are created if a file is moved.
     fn place_of_destination(&self, folder: bool) -> DavResult<NameInFolder<'_>> {
         if self.moves && !folder {
             self.destination.open_or_create_folder(self.access)
@@ -175,8 +176,8 @@ fn try_rename(from: &NameInFolder<'_>, to: &NameInFolder<'_>) -> io::Result<bool
     }
 }
 
-/// Copies a file with its permissions and its modification time. An existing file is replaced after the copy is
-/// complete.
+/// Copies the contents of a file, its permissions and its modification time. An existing file is replaced only after
+/// the copy is complete.
 fn copy_contents(source: &mut File, to: &NameInFolder<'_>) -> io::Result<()> {
     let found = rustix::fs::fstat(&*source)?;
     let mut draft = Draft::begin(&to.folder)?;

@@ -25,7 +25,7 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     if target.is_root {
         return DavFailure::new(403, "the root must not be deleted").into_step(&mut exchange.request);
     }
-    // The default of `Depth` depends on the kind of the resource.
+    // The default of `Depth` depends on whether the resource is a directory, which is not known yet.
     let depths = answer::depth(request, Depth::Infinity).and_then(|of_folder| {
         let of_file = answer::depth(request, Depth::Zero)?;
         Ok((of_folder, of_file))
@@ -38,8 +38,8 @@ pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<L
     })
 }
 
-/// Returns the depth of a URI that is below the minimum. As in nginx, it is the number of slashes that are followed by
-/// other characters.
+/// Returns the depth of a URI if it is below the minimum `least`, otherwise `None`. As in nginx, it is the number of
+/// slashes that are followed by other characters.
 fn too_shallow(uri: &[u8], least: u64) -> Option<u64> {
     if least == 0 {
         return None;
@@ -79,7 +79,7 @@ pub(super) fn is_folder(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode).is_dir()
 }
 
-/// Removes a directory with its contents, or a file. A link itself is removed.
+/// Removes a directory with its contents, or a file. A symbolic link itself is removed, not its target.
 pub(super) fn remove(place: &NameInFolder<'_>, is_folder: bool, path: &[u8]) -> DavResult<()> {
     let removed = if is_folder {
         tree::remove(&place.folder, place.name)

@@ -1,4 +1,4 @@
-//! Destination of a copy: the field `Destination` (RFC 4918 section 10.3).
+//! Destination of COPY and MOVE: the field `Destination` (RFC 4918 section 10.3).
 
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::Rooting;
@@ -7,7 +7,9 @@ use myriad_http::uri::{normalize_path, parse_host, split_target, unescape};
 
 use super::failure::{DavFailure, DavResult};
 
-/// Returns the decoded URI: a path, or the path of a URL with the same host and scheme.
+/// Returns the decoded and normalized path of `Destination`, which is a path or a URL. Returns an error if it is
+/// missing or invalid, names another host or scheme, is outside of an `alias`, or if only one of source and destination
+/// ends with a slash.
 pub(super) fn destination(request: &Request) -> DavResult<Vec<u8>> {
     let head = &request.received.head;
     let Some(value) = head.known(Known::Destination) else {
@@ -19,7 +21,7 @@ pub(super) fn destination(request: &Request) -> DavResult<Vec<u8>> {
     if let Some(authority) = target.authority {
         let scheme = if request.is_https_from_client() { "https" } else { "http" };
         let is_ours = target.scheme.is_some_and(|said| said.eq_ignore_ascii_case(scheme.as_bytes()));
-        // A URL without a path names no file.
+        // A URL without a path names no resource.
         if !is_ours || !value.ends_with(target.path) && target.query.is_none() {
             return Err(invalid());
         }
@@ -49,8 +51,8 @@ pub(super) fn destination(request: &Request) -> DavResult<Vec<u8>> {
     Ok(uri)
 }
 
-/// Checks that a destination is below the location prefix if `alias` is used, since the alias only replaces this
-/// prefix.
+/// Returns an error for a destination outside of the location prefix if `alias` is used, because the alias replaces
+/// only this prefix.
 fn within_alias(request: &Request, uri: &[u8], shown: &str) -> DavResult<()> {
     let Rooting::Alias(prefix) = request.place().files.rooting else { return Ok(()) };
     if uri.len() >= prefix && uri.get(..prefix) == request.route.uri.get(..prefix) {

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of nginx's dav module, and parsers of their arguments.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between, permissions,

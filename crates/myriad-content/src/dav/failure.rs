@@ -1,4 +1,4 @@
-//! Errors of file operations.
+//! Errors of WebDAV methods.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use rustix::io::Errno;
 
 use crate::files::method_not_allowed;
 
-/// Error of a file operation: a status and a message for the error log.
+/// Error of a method: the status of the response, and a message for the error log.
 #[derive(Debug)]
 pub(super) struct DavFailure {
     pub(super) status: u16,
     text: String,
 }
 
-/// Result of a method.
+/// Result of a method; on success usually the status of the response.
 pub(super) type DavResult<T = u16> = Result<T, DavFailure>;
 
 impl DavFailure {
@@ -24,14 +24,14 @@ impl DavFailure {
         Self { status, text: text.into() }
     }
 
-    /// Converts a system error; `absent` is the status for a missing file.
+    /// Converts a system error of the operation `what` on `path`; `absent` is the status for a missing file.
     pub(super) fn from_io_error(error: &io::Error, absent: u16, what: &str, path: &[u8]) -> Self {
         let shown = SystemError::of(error);
         let path = String::from_utf8_lossy(path);
         Self::new(status(Errno::from_io_error(error), absent), format!("{what} \"{path}\" failed ({shown})"))
     }
 
-    /// Logs the failure and returns the error to answer with.
+    /// Logs the message and returns the error response.
     pub(super) fn into_step(self, request: &mut Request) -> PhaseStep {
         let level = if matches!(self.status, 500 | 507) { LogLevel::Crit } else { LogLevel::Error };
         request.log(level, format_args!("{}", self.text));
@@ -39,8 +39,8 @@ impl DavFailure {
     }
 }
 
-/// Returns nginx's status for an error. Those of a full disk and of rejected links are defined by RFC 4918 and
-/// `disable_symlinks`.
+/// Returns the status for a system error, as in nginx. The statuses of a full disk (RFC 4918) and of a rejected
+/// symbolic link (`disable_symlinks`) are additions.
 fn status(error: Option<Errno>, absent: u16) -> u16 {
     match error {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => absent,

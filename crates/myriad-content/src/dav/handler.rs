@@ -1,4 +1,4 @@
-//! Dispatch and validation of requests before any file is changed.
+//! Dispatch of requests to the methods, after checks that precede any change.
 
 use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::{Exchange, MethodHandler, PhaseStep, Request};
@@ -12,15 +12,15 @@ use super::settings::DavSettings;
 use super::target::DavTarget;
 use super::{copy, delete, mkcol, put};
 
-/// Handler of a place.
+/// Handler of the WebDAV methods of a location.
 struct DavHandler {
     rules: DavSettings,
     ext: ExtSettings,
-    /// Zone of the locks, if any.
+    /// Zone of `dav_ext_lock`; `None` if not configured.
     zone: Option<LockZone>,
 }
 
-/// Enables the methods of `dav_methods` and `dav_ext_methods`, if any.
+/// Stores the handler of a level in `features` if it has methods (`dav_methods`, `dav_ext_methods`).
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let (rules, ext) = (*settings.feature::<DavSettings>(), settings.feature::<ExtSettings>().clone());
     if rules.methods.union(ext.methods).is_empty() {
@@ -77,7 +77,7 @@ impl MethodHandler for DavHandler {
 }
 
 impl DavHandler {
-    /// Rejects a change of resources that other clients have locked.
+    /// Returns an error if a changed resource is locked and the request does not contain the token.
     fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> DavResult<()> {
         if self.zone.is_none() {
             return Ok(());

@@ -2,15 +2,16 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `handler` | dispatch and validation of requests before any file is changed |
-//! | `answer` | blocking work, its response, `Depth` |
+//! | `directives`, `settings` | directives and their settings |
+//! | `handler` | dispatch of requests to the methods, after checks that precede any change |
+//! | `answer` | blocking work, the response after a change, `Depth` |
 //! | `body` | request bodies |
 //! | `target` | a path as a name in an open directory |
 //! | `destination` | the field `Destination` |
 //! | `put`, `delete`, `mkcol`, `copy` | the methods |
 //! | `tree` | copying and removing of directories with their contents |
 //! | `ext` | properties and locks (`dav_ext_methods`) |
-//! | `failure` | system errors as statuses |
+//! | `failure` | errors with their statuses |
 
 mod answer;
 mod body;
@@ -31,7 +32,7 @@ mod tree;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("dav", directives::ROWS).compiled_by(handler::compile);
-/// Feature entry of the extended methods: directive table only, since one handler serves all methods.
+/// Registration of `dav_ext_*`: directives only, because one handler serves all methods.
 pub const EXT: Feature = Feature::new("dav_ext", ext::ROWS);

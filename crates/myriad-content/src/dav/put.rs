@@ -1,4 +1,4 @@
-//! PUT: stores a request body as a file (RFC 9110 section 9.3.4).
+//! PUT: stores the request body as a file (RFC 9110 section 9.3.4).
 
 use std::future::poll_fn;
 use std::io::Write;
@@ -18,7 +18,7 @@ use super::failure::{DavFailure, DavResult};
 use super::settings::DavSettings;
 use super::target::{DavTarget, NameInFolder};
 
-/// Minimum size of a write, except the last, in bytes.
+/// Minimum number of bytes of each write except the last.
 const LEAST_WRITE: usize = 64 << 10;
 
 pub(super) fn begin(exchange: &mut Exchange, rules: &DavSettings, zone: Option<LockZone>) -> PhaseStep {
@@ -77,10 +77,10 @@ async fn write_body(
             break;
         }
     }
-    // Another client may have locked it while the body was received.
+    // Another client may have locked the file while the body was received.
     ext::check_locks(&exchange.request, zone.as_ref(), &[(&target.path, ChangeScope::Alone)])?;
     blocking(move || {
-        // Checked again: another request may have created it while the body was received.
+        // The status is determined again: another request may have created the file while the body was received.
         let place = target.open_folder(409)?;
         let status = status(&place, &target.path)?;
         draft.place(place.name, rules.access.0, modified).map_err(|error| failed(&error))?;
@@ -98,7 +98,7 @@ fn create_draft(place: &NameInFolder<'_>, path: &[u8]) -> DavResult<Draft> {
     Draft::begin(&place.folder).map_err(|error| DavFailure::from_io_error(&error, 409, "open()", path))
 }
 
-/// Returns 201 for a new file, 204 for a replaced one. A directory is not replaced.
+/// Returns 201 if the file does not exist, 204 if it is replaced, and an error for a directory.
 fn status(place: &NameInFolder<'_>, path: &[u8]) -> DavResult {
     match place.status()? {
         None => Ok(201),

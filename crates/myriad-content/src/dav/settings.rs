@@ -1,29 +1,29 @@
-//! Settings of the directives.
+//! Settings of the dav module.
 
 use myriad_conf::registry::folder_permissions;
 use myriad_http::MethodSet;
 
-/// `dav_*` and related directives.
+/// `dav_methods`, `dav_access` and related directives of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DavSettings {
-    /// `dav_methods`.
+    /// `dav_methods`; empty for `off`.
     pub methods: MethodSet,
-    /// `create_full_put_path`.
+    /// `create_full_put_path`: missing directories are created.
     pub full_path: bool,
-    /// `min_delete_depth`.
+    /// `min_delete_depth`: minimum number of path elements for DELETE.
     pub min_delete_depth: u64,
-    /// `dav_access`.
+    /// `dav_access`: permissions of new files.
     pub access: DavAccess,
 }
 
 myriad_conf::feature_settings!(DavSettings);
 
-/// Permissions of new files (`dav_access`), as the bits of a mode.
+/// `dav_access`: permissions of new files, as mode bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DavAccess(pub u32);
 
 impl DavAccess {
-    /// Returns the permissions of new directories.
+    /// Returns the permissions of new directories, as mode bits.
     pub(super) fn folder_mode(self) -> u32 {
         folder_permissions(self.0)
     }

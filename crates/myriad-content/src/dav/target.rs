@@ -1,4 +1,4 @@
-//! Path as a name in an open directory.
+//! Path of a resource, opened as a name in its directory.
 
 use std::os::fd::OwnedFd;
 
@@ -12,29 +12,30 @@ use rustix::io::Errno;
 use super::failure::{DavFailure, DavResult};
 use super::settings::DavAccess;
 
-/// Maximum number of directories created for one file.
+/// Maximum number of missing directories that are created for one file.
 const MAX_FOLDERS: usize = 32;
 
-/// Path of a request, and the rules for following links on it.
+/// Path of a resource, and the rules for following symbolic links on it.
 #[derive(Clone, Debug)]
 pub(super) struct DavTarget {
-    /// Path without trailing and repeated slashes.
+    /// Path in the file system, without trailing and repeated slashes.
     pub(super) path: Vec<u8>,
     walk: PathResolution,
-    /// Set if the URI has a trailing slash.
+    /// Set if the URI ends with a slash.
     pub(super) is_collection: bool,
-    /// Set if the path is the root, which is configured and cannot be changed by clients.
+    /// Set if the path is the root of the location, which clients must not change.
     pub(super) is_root: bool,
 }
 
-/// Name in an open directory.
+/// Name in an open directory, which need not exist.
 pub(super) struct NameInFolder<'a> {
     pub(super) folder: OwnedFd,
     pub(super) name: &'a [u8],
 }
 
 impl DavTarget {
-    /// Returns the target of `uri` at the place of the request.
+    /// Returns the target of `uri` by the settings of the request's location. Returns 404 if its last part is not a
+    /// valid file name.
     pub(super) fn of(exchange: &mut Exchange, uri: &[u8]) -> DavResult<Self> {
         let Exchange { request, frame } = exchange;
         let (mut path, mut root) = (Vec::new(), Vec::new());
@@ -44,7 +45,7 @@ impl DavTarget {
         let path = without_extra_slashes(&path);
         let is_root = request.place().files.rooting != Rooting::Whole && path == without_extra_slashes(&root);
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        // No file has such a name; `.` and `..` are directories themselves.
+        // No file has such a name: `.` and `..` are directories.
         if path.contains(&0) || matches!(name, b"" | b"." | b"..") {
             return Err(DavFailure::new(
                 404,
@@ -59,7 +60,8 @@ impl DavTarget {
         split(&self.path)
     }
 
-    /// Opens the directory. Blocks, like all file operations of this module.
+    /// Opens the directory that contains the target; `absent` is the status if it does not exist. Blocks, like all file
+    /// operations of this module.
     pub(super) fn open_folder(&self, absent: u16) -> DavResult<NameInFolder<'_>> {
         let (folder, name) = self.split();
         match self.walk.folder(folder) {
@@ -68,7 +70,7 @@ impl DavTarget {
         }
     }
 
-    /// Like [`DavTarget::open_folder`], but creates missing directories.
+    /// Like [`DavTarget::open_folder`], but creates missing directories, at most [`MAX_FOLDERS`].
     pub(super) fn open_or_create_folder(&self, access: DavAccess) -> DavResult<NameInFolder<'_>> {
         let (folder, name) = self.split();
         match self.walk.create_folders(folder, access.folder_mode(), MAX_FOLDERS) {
@@ -77,14 +79,14 @@ impl DavTarget {
         }
     }
 
-    /// Returns whether links on the path are followed without restrictions.
+    /// Returns whether symbolic links on the path are followed without restrictions (`disable_symlinks off`).
     pub(super) fn follows_links(&self) -> bool {
         self.walk == PathResolution::Free
     }
 }
 
 impl NameInFolder<'_> {
-    /// Returns the status of the entry, without following a link; `None` if it does not exist.
+    /// Returns the status of the entry, of a symbolic link itself; `None` if it does not exist.
     pub(super) fn status(&self) -> DavResult<Option<Stat>> {
         match statat(&self.folder, as_path(self.name), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),

@@ -8,7 +8,7 @@ use myriad_serve::testing::{
 
 const ALL: &str = "dav_methods PUT DELETE MKCOL COPY MOVE;";
 
-/// Returns a site whose root is the directory `html` of that folder.
+/// Returns a site with all methods, whose root is the directory `html` in `folder`.
 fn site(folder: &TestFolder, rules: &str) -> TestSite {
     std::fs::create_dir_all(folder.0.join("html")).expect("a root");
     TestSite::in_folder(&folder.0, "root html; absolute_redirect off;", &format!("{ALL} {rules}"))
@@ -218,7 +218,7 @@ fn folder_is_made_where_there_is_none() {
 
 const EXT: &str = "dav_ext_methods PROPFIND OPTIONS LOCK UNLOCK; dav_ext_lock zone=";
 
-/// Returns a site with a separate lock zone, since zones belong to the process.
+/// Returns a site with its own lock zone, because zones are shared by all sites of the process.
 fn locking(folder: &TestFolder, zone: &str) -> TestSite {
     std::fs::create_dir_all(folder.0.join("html/dir")).expect("a root");
     let http = format!("root html; dav_ext_lock_zone zone={zone}:1m timeout=5m;");

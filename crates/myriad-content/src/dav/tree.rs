@@ -1,4 +1,5 @@
-//! Directories with their contents. Each step starts at an open directory and follows no links.
+//! Copying and removing of directories with their contents. Each step starts at an open directory and follows no
+//! symbolic links.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +12,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Maximum nesting of directories: each open directory uses a descriptor.
+/// Maximum nesting of directories: each open directory occupies a descriptor.
 const DEEPEST: usize = 128;
 
-/// Extent of a directory copy (`Depth`).
+/// Extent of a directory copy, by `Depth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyDepth {
     /// The directory without its contents.
@@ -23,14 +24,14 @@ pub(super) enum CopyDepth {
     All,
 }
 
-/// Returns the modification time.
+/// Returns the modification time of a file.
 pub(super) fn modified(found: &Stat) -> Timespec {
     Timespec { tv_sec: found.st_mtime, tv_nsec: found.st_mtime_nsec as _ }
 }
 
-/// Opens a regular file for reading; a link only if links are followed.
+/// Opens a regular file for reading; a symbolic link only if `follow` is set. Other kinds of files are rejected.
 pub(super) fn open_file(folder: &OwnedFd, name: &[u8], follow: bool) -> io::Result<File> {
-    // Opening a pipe would block otherwise.
+    // Without `NONBLOCK`, opening a pipe would wait for a writer.
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     flags.set(OFlags::NOFOLLOW, !follow);
     let file = openat(folder, as_path(name), flags, Mode::empty())?;
@@ -40,7 +41,7 @@ pub(super) fn open_file(folder: &OwnedFd, name: &[u8], follow: bool) -> io::Resu
     Ok(File::from(file))
 }
 
-/// Removes a directory with its contents; links themselves are removed.
+/// Removes a directory with its contents. Symbolic links in it are removed, not their targets.
 pub(super) fn remove(folder: &OwnedFd, name: &[u8]) -> io::Result<()> {
     remove_within(folder, name, DEEPEST)
 }
@@ -58,13 +59,14 @@ fn remove_within(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> 
     Ok(unlinkat(around, as_path(name), AtFlags::REMOVEDIR)?)
 }
 
-/// Copies a directory to an unused name. As in nginx, neither links nor devices are copied.
+/// Copies a directory to a name that does not exist. As in nginx, neither symbolic links nor devices are copied.
 pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: CopyDepth) -> io::Result<()> {
     let depth = if extent == CopyDepth::All { DEEPEST } else { 0 };
     copy_within(from, to, (depth, extent), None)
 }
 
-/// Copies a level. `whole` identifies the copy itself, which is skipped if it is inside the source.
+/// Copies one level of a directory. `whole` is the device and inode of the target of the whole copy (`None` at the
+/// first level), which is skipped if it is found inside the source.
 fn copy_within(
     from: (&OwnedFd, &[u8]),
     to: (&OwnedFd, &[u8]),
@@ -115,7 +117,8 @@ fn open_folder(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<OwnedF
     Ok(openat(around, as_path(name), flags, Mode::empty())?)
 }
 
-/// Returns the names in a directory. They are read before any change, since a change may cause names to be read twice.
+/// Returns the names in a directory. They are read before any change, because a change may cause names to be read
+/// twice.
 fn names(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {

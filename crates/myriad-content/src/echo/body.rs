@@ -1,4 +1,4 @@
-//! Response that is generated while it is sent: lines, delays, responses to subrequests.
+//! Response body that is generated while it is sent: lines, delays, responses to subrequests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,29 +14,31 @@ use myriad_log::LogLevel;
 
 use super::command::{CommandFailed, EchoCommand, count, duration_ms, line, value};
 
-/// Number of bytes of repeated text that are generated at a time.
+/// Approximate number of bytes of repeated text that are generated at a time.
 const PIECE: usize = 16 << 10;
 
+/// State of an [`EchoBody`].
+///
 /// ```text
 /// Next --echo_sleep--> Wait --> Next
 /// Next --echo_duplicate--> Repeat --> Next
 /// Next --echo_location--> Wait --> Answered --> Next
 /// ```
 enum EchoState {
-    /// Execute the next command.
+    /// The next command is executed.
     Next,
-    /// Text that is sent for the remaining number of times.
+    /// Text that is sent, and the remaining number of times.
     Repeat(Bytes, u64),
-    /// Delay or subrequest, which may yield a body.
+    /// Delay (without a result), or subrequest (with its response body).
     Wait(Pin<Box<dyn Future<Output = Option<BoxBody>>>>),
-    /// Response to a subrequest.
+    /// Response body of a subrequest, which is forwarded.
     Answered(BoxBody),
     Over,
 }
 
-/// Commands that are executed while the response is read.
+/// Response body that executes the commands while it is read.
 pub(super) struct EchoBody {
-    /// Copy with the lifetime of the body.
+    /// Copy of the exchange that lives as long as the body.
     exchange: Box<Exchange>,
     commands: Arc<[EchoCommand]>,
     next: usize,
@@ -48,7 +50,7 @@ impl EchoBody {
         Self { exchange, commands, next: 0, state: EchoState::Next }
     }
 
-    /// Executes the next command. Output that is available at once is returned.
+    /// Executes the next command. Returns its text if it is available at once; otherwise sets the state.
     fn run(&mut self) -> Result<Option<Vec<u8>>, CommandFailed> {
         let commands = Arc::clone(&self.commands);
         let Some(command) = commands.get(self.next) else {
@@ -79,7 +81,7 @@ impl EchoBody {
                 let (uri, args) = (value(exchange, uri)?, value(exchange, args)?);
                 self.start_subrequest(&uri, &args)?;
             }
-            // Not reachable: such a command redirects before anything is sent.
+            // Not reachable: a location with `echo_exec` redirects before a body is created.
             EchoCommand::Exec(..) => return Err(CommandFailed),
         }
         Ok(None)
@@ -100,7 +102,7 @@ impl EchoBody {
     }
 }
 
-/// Returns a piece of repeated text, and the number of repetitions in it.
+/// Returns a piece of repeated text, and the number of repetitions in it, at most `left`.
 fn piece(text: &Bytes, left: u64) -> (Bytes, u64) {
     let fitting = (PIECE / text.len().max(1)).max(1) as u64;
     let times = fitting.min(left);

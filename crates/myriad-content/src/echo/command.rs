@@ -1,4 +1,4 @@
-//! Compiled content directives.
+//! Compiled `echo*` commands of a location.
 
 use myriad_conf::Text;
 use myriad_exchange::exchange::Exchange;
@@ -8,12 +8,12 @@ use myriad_script::Template;
 
 use super::settings::CommandConf;
 
-/// Maximum delay in milliseconds.
+/// Maximum delay, in milliseconds; a longer one is shortened.
 const LONGEST_MS: u64 = 600_000;
 
 /// [`CommandConf`] with compiled texts.
 pub(super) enum EchoCommand {
-    /// Words separated by blanks; the flag is set if a line feed follows.
+    /// Words, which are separated by blanks; the flag is set if a line feed follows.
     Line(Vec<Template>, bool),
     Duplicate(Template, Template),
     Sleep(Template),
@@ -22,7 +22,7 @@ pub(super) enum EchoCommand {
     Exec(Template, Template),
 }
 
-/// Error of a command that is invalid for this request; it has been logged.
+/// Error: a value is invalid for this request, which has been logged.
 pub(super) struct CommandFailed;
 
 impl EchoCommand {
@@ -39,7 +39,7 @@ impl EchoCommand {
     }
 }
 
-/// Evaluates a text for this request.
+/// Evaluates a text for this request. An error is logged.
 pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>, CommandFailed> {
     let mut value = Vec::new();
     let Exchange { request, frame } = exchange;
@@ -52,7 +52,7 @@ pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>,
     }
 }
 
-/// Appends words separated by blanks.
+/// Appends the words, separated by blanks, and a line feed if `newline` is set.
 pub(super) fn line(
     exchange: &mut Exchange,
     words: &[Template],
@@ -71,7 +71,7 @@ pub(super) fn line(
     Ok(())
 }
 
-/// Evaluates a delay in milliseconds.
+/// Evaluates a delay in seconds, and returns it in milliseconds, at most [`LONGEST_MS`].
 pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result<u64, CommandFailed> {
     let text = value(exchange, seconds)?;
     read_seconds(&text).map(|ms| ms.min(LONGEST_MS)).ok_or_else(|| {
@@ -81,7 +81,7 @@ pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result
     })
 }
 
-/// Evaluates a number of repetitions. Digits may be separated by `_`.
+/// Evaluates a number of repetitions, whose digits may be grouped by `_`.
 pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, CommandFailed> {
     let text = value(exchange, count)?;
     read_count(&text).ok_or_else(|| {
@@ -91,7 +91,7 @@ pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Co
     })
 }
 
-/// Parses seconds with at most three decimals, and returns milliseconds.
+/// Parses seconds with at most three decimals, and returns milliseconds; `None` if it is invalid.
 pub(super) fn read_seconds(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives `echo*`, and parsers of their arguments.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least, between, exactly,
@@ -87,7 +87,7 @@ pub(super) static ROWS: &[Directive] = &[
         .default("200"),
 ];
 
-/// Adds a command, and sets the commands so far as the content of the level.
+/// Adds a command, and sets the commands so far as the content handler of the level.
 fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> SetterResult {
     let echo = settings.feature_mut::<EchoSettings>();
     if matches!(command, CommandConf::Exec { .. }) && echo.commands.iter().any(CommandConf::answers) {
@@ -101,7 +101,7 @@ fn push(settings: &mut Settings, args: &Arguments<'_>, command: CommandConf) -> 
     Ok(())
 }
 
-/// Parses the words of a line after its options, and returns whether a line feed follows.
+/// Parses the arguments of `echo`: returns the words after the options, and whether a line feed follows (no `-n`).
 fn words(args: &Arguments<'_>) -> Result<(Vec<Text>, bool), Diagnostic> {
     let mut newline = true;
     let mut first = 0;
@@ -144,7 +144,7 @@ fn location(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     push(settings, args, CommandConf::Location { uri, args: args_of })
 }
 
-/// Parses a URI and its arguments.
+/// Parses a URI and its query arguments, which are empty if omitted.
 fn target(args: &Arguments<'_>) -> Result<(Text, Text), Diagnostic> {
     let given = if args.len() > 1 { args.text(1)? } else { Text::default() };
     Ok((args.text(0)?, given))

@@ -1,4 +1,4 @@
-//! Request handler of the directives.
+//! Content handler of a location with `echo*`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Handler for EchoHandler {
 }
 
 impl EchoHandler {
-    /// Returns the complete response if it only consists of lines.
+    /// Returns the complete text if all commands are lines, otherwise `None`.
     fn text(&self, exchange: &mut Exchange) -> Option<Result<Vec<u8>, CommandFailed>> {
         if !self.commands.iter().all(|command| matches!(command, EchoCommand::Line(..))) {
             return None;
@@ -71,7 +71,7 @@ impl EchoHandler {
     }
 }
 
-/// Executes delays, and redirects with `echo_exec`. No output precedes this command.
+/// Executes delays up to `echo_exec`, then redirects. Commands that produce output cannot precede it.
 async fn run_leading_commands(exchange: &mut Exchange, commands: &[EchoCommand]) -> PhaseStep {
     for command in commands {
         match command {

@@ -1,4 +1,12 @@
 //! `echo*`: configured texts, delays, subrequests and redirects in sequence (the echo module).
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings` | directives and their settings |
+//! | `command` | compiled commands, evaluation of their texts |
+//! | `handler` | content handler; redirects |
+//! | `body` | response body with delays and subrequests |
+//! | `variables` | `$echo_*` |
 
 mod body;
 mod command;
@@ -11,5 +19,5 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("echo", directives::ROWS).with_variables(variables::VARIABLES);

@@ -1,21 +1,21 @@
-//! Settings of the directives.
+//! Settings of `echo*`.
 
 use myriad_conf::Text;
 
-/// One `echo*` command of a location: it sends text, waits, resets the timer, or runs another location.
+/// One `echo*` command of a location, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandConf {
-    /// `echo`: texts separated by blanks, and a line feed.
+    /// `echo`: words, which are separated by blanks; `newline` is false with `-n`.
     Line { words: Vec<Text>, newline: bool },
-    /// `echo_duplicate`: a repeated text.
+    /// `echo_duplicate`: text that is sent `count` times.
     Duplicate { count: Text, text: Text },
-    /// `echo_sleep`, `echo_blocking_sleep`: a number of seconds.
+    /// `echo_sleep`, `echo_blocking_sleep`: delay in seconds.
     Sleep(Text),
     /// `echo_reset_timer`.
     ResetTimer,
-    /// `echo_location`: a URI of this server and its arguments.
+    /// `echo_location`, `echo_location_async`: URI of a subrequest and its query arguments.
     Location { uri: Text, args: Text },
-    /// `echo_exec`: a URI of this server and its arguments, or a named location.
+    /// `echo_exec`: URI of an internal redirect and its query arguments, or a named location.
     Exec { uri: Text, args: Text },
 }
 
@@ -26,7 +26,7 @@ impl CommandConf {
     }
 }
 
-/// `echo*` of a level. Nested levels inherit the status, but not the content.
+/// `echo*` of a level. Nested levels inherit the status, but not the commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EchoSettings {
     pub commands: Vec<CommandConf>,

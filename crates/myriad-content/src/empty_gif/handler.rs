@@ -1,4 +1,4 @@
-//! Directive table and request handler.
+//! Directive `empty_gif`, and its content handler.
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, exactly};
@@ -9,7 +9,7 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, Ph
 use myriad_exchange::feature::{PlannedHandler, plan_handler};
 use myriad_exchange::runtime::SettingsCompiler;
 
-/// Modification time of the image in nginx.
+/// Value of `Last-Modified`, as in nginx.
 const MODIFIED: &[u8] = b"Mon, 28 Sep 1970 06:00:00 GMT";
 
 pub(super) static ROWS: &[Directive] = &[Directive::new(
@@ -23,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     "Serves a transparent GIF of one pixel.",
 )];
 
-/// `empty_gif`.
+/// Content handler of `empty_gif`.
 #[derive(Debug)]
 struct EmptyGif;
 

@@ -1,6 +1,6 @@
-//! Image in the format of the GIF89a specification; two-byte numbers are little-endian.
+//! Image in GIF89a format; two-byte numbers are little-endian.
 
-/// Transparent pixel, 43 bytes.
+/// GIF with one transparent pixel, 43 bytes.
 #[rustfmt::skip]
 pub(super) const IMAGE: &[u8] = &[
     // Header, and the screen: width and height 1, a global table of two colours, background colour 1.

@@ -7,5 +7,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("empty_gif", handler::ROWS);

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives `fancyindex*`, and parsers of their arguments.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
@@ -11,7 +11,7 @@ use super::settings::{FancyindexSettings, PageInsert};
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Difference to the module in reading inserted files.
+/// Difference from the module: the time at which inserted files are read.
 const READ_EACH_TIME: &str = "a `local` file is read for each listing, so changes take effect without a reload; if the text cannot be read or \
      is longer than 1 MB, the default text is used";
 
@@ -161,7 +161,7 @@ fn default_sort(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResu
     Ok(())
 }
 
-/// Maximum length of a time format, in bytes: each file of a directory has a date.
+/// Maximum length of a time format, in bytes: each entry of a listing has a date.
 const LONGEST_FORMAT: usize = 256;
 
 fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
@@ -174,7 +174,7 @@ fn time_format(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResul
     Ok(())
 }
 
-/// Parses a path and its source; an empty path means none.
+/// Parses the arguments of `fancyindex_header` or `fancyindex_footer`; an empty path selects the default text.
 fn insert(args: &Arguments<'_>) -> Result<PageInsert, Diagnostic> {
     let path = args.text(0)?;
     let local = args.len() > 1 && args.choice(1, &[("subrequest", false), ("local", true)])?;

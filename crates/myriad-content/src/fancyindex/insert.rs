@@ -10,10 +10,11 @@ use myriad_log::LogLevel;
 
 use super::settings::PageInsert;
 
-/// Maximum size of a file or a response, in bytes. Longer texts are omitted, and the default header or footer is used.
+/// Maximum size of a file or a response, in bytes. For a longer one, the default header or footer is used.
 const MOST: usize = 1 << 20;
 
-/// Returns the configured text. `None` for the default text, and if the text cannot be read, which is logged.
+/// Returns the configured text. Returns `None` if the default text is to be used: none is configured, or it cannot be
+/// read, which is logged.
 pub(super) async fn text(exchange: &mut Exchange, insert: &PageInsert) -> Option<Vec<u8>> {
     let (shown, got) = match insert {
         PageInsert::BuiltIn => return None,

@@ -1,4 +1,4 @@
-//! Reading of a directory and creation of its page.
+//! Reads a directory and creates its page.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,13 +19,14 @@ use super::settings::{FancyindexSettings, PageInsert};
 use super::{insert, page};
 use crate::folder::{ItemSelection, read};
 
-/// Rules of a place.
+/// Compiled `fancyindex*` of a location.
 struct FancyindexRules {
     settings: FancyindexSettings,
     ignore: Vec<Regex>,
 }
 
-/// Enables directory listings if `fancyindex` is on.
+/// Stores the directory handler of a level in `features` if `fancyindex` is on. Reports `fancyindex_show_path off`
+/// without a configured header.
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let written = settings.feature::<FancyindexSettings>();
     if !written.on {
@@ -103,7 +104,7 @@ async fn list(exchange: &mut Exchange, rules: Arc<FancyindexRules>, folder: Path
 }
 
 impl FancyindexRules {
-    /// Returns whether a name is omitted, also if matching a regular expression fails.
+    /// Returns whether a name is omitted (`fancyindex_ignore`). A failed match also omits it.
     fn ignores(&self, name: &[u8]) -> bool {
         self.ignore.iter().any(|regex| regex.is_match(name).unwrap_or(true))
     }

@@ -1,4 +1,12 @@
 //! `fancyindex`: listing of a directory without an index file as a sortable table (the fancyindex module).
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings` | directives and their settings |
+//! | `list` | reading of the directory, assembly of the page |
+//! | `order` | sort order |
+//! | `page` | HTML of the page |
+//! | `insert` | configured header and footer |
 
 mod directives;
 mod insert;
@@ -11,5 +19,5 @@ mod tests;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("fancyindex", directives::ROWS).compiled_by(list::compile);

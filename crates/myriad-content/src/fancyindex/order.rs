@@ -1,4 +1,4 @@
-//! Order of a listing: configured, and requested by the client (`?C=S&O=D`).
+//! Sort order of a listing: the configured one, or one requested by the client (`?C=S&O=D`).
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ pub(super) enum SortKey {
     Date,
 }
 
-/// Sort order.
+/// Sort order of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SortOrder {
     pub by: SortKey,
@@ -25,7 +25,8 @@ impl SortOrder {
         Self { by, descending }
     }
 
-    /// Returns the order in the arguments, if any.
+    /// Parses the query arguments `C=KEY` or `C=KEY&O=DIRECTION`; `None` if they have another form. An unknown key
+    /// means the name, and any direction except `D` is ascending.
     pub(super) fn parse_arguments(args: &[u8]) -> Option<Self> {
         let (by, descending) = match args {
             [b'C', b'=', by] => (by, false),
@@ -40,7 +41,7 @@ impl SortOrder {
         Some(Self { by, descending })
     }
 
-    /// Returns the arguments of the order, escaped for an attribute.
+    /// Returns the query of a link that requests this order, escaped for an HTML attribute.
     pub(super) fn arguments(self) -> &'static str {
         match (self.by, self.descending) {
             (SortKey::Name, false) => "?C=N&amp;O=A",
@@ -52,7 +53,7 @@ impl SortOrder {
         }
     }
 
-    /// Sorts a listing; equal entries are ordered by name.
+    /// Sorts the entries of a listing. Entries with equal keys are ordered by name.
     pub(super) fn sort(self, items: &mut [DirectoryItem], case_sensitive: bool, directories_first: bool) {
         let by_name = |one: &DirectoryItem, two: &DirectoryItem| {
             let folded = |item: &DirectoryItem| item.name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Directory listing as a page with a table.
+//! HTML of a directory listing with a table.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use super::order::{SortKey, SortOrder};
 use super::settings::FancyindexSettings;
 use crate::folder::{DirectoryItem, ItemKind};
 
-/// Default style of the page without `fancyindex_css_href`. Names that do not fit are truncated with an ellipsis.
+/// Style sheet of the page; `fancyindex_css_href` adds another. Names that do not fit are truncated with an ellipsis.
 const STYLE: &str = "\
 body { margin: 1.5em; background: #fff; color: #222; font-family: system-ui, \"DejaVu Sans\", Verdana, sans-serif; }
 h1 { font-size: 1.4em; font-weight: 600; overflow-wrap: anywhere; }
@@ -25,7 +25,7 @@ a:hover { color: #e33; text-decoration: underline; }
 @media (max-width: 34em) { #list th:last-child, #list .date { display: none; } }
 ";
 
-/// Units of rounded sizes, in descending order.
+/// Units of rounded sizes, the largest first.
 const UNITS: [(&str, u64); 6] = [
     ("EiB", 1 << 60),
     ("PiB", 1 << 50),
@@ -35,7 +35,7 @@ const UNITS: [(&str, u64); 6] = [
     ("KiB", 1 << 10),
 ];
 
-/// Appends the page up to the directory path, which is inside its heading.
+/// Appends the default header: the page up to the position of the directory path in its heading.
 pub(super) fn head(uri: &[u8], css: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(
         b"<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n\
@@ -53,12 +53,12 @@ pub(super) fn head(uri: &[u8], css: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"</title>\n</head>\n<body>\n<h1>Index of ");
 }
 
-/// Appends the last part of the page.
+/// Appends the default footer: the end of the page.
 pub(super) fn foot(out: &mut Vec<u8>) {
     out.extend_from_slice(b"</body>\n</html>\n");
 }
 
-/// Appends the path and the table.
+/// Appends the directory path with the end of the heading (unless `fancyindex_show_path off`), and the table.
 pub(super) fn table(
     uri: &[u8],
     items: &[DirectoryItem],
@@ -82,7 +82,7 @@ pub(super) fn table(
         out.extend_from_slice(cell.as_bytes());
     }
     out.extend_from_slice(b"</tr>\n</thead>\n<tbody>\n");
-    // Links to directories contain the requested order.
+    // Links to directories keep the order that the client requested.
     let order_arguments = if order == rules.order { "" } else { order.arguments() };
     if uri.len() > 1 && !rules.hide_parent {
         let row = format!(
@@ -111,7 +111,7 @@ fn row(item: &DirectoryItem, rules: &FancyindexSettings, kept: &str, out: &mut V
     escape(&item.name, EscapeKind::Html, out);
     out.extend_from_slice(if is_folder { b"/" } else { b"" });
     out.extend_from_slice(b"</a></td><td class=\"size\">");
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = match (is_folder, rules.exact_size) {
         (true, _) => write!(out, "-"),
         (false, true) => write!(out, "{}", item.size),
@@ -130,7 +130,7 @@ fn date(modified_s: u64, rules: &FancyindexSettings, out: &mut Vec<u8>) {
     escape(&text, EscapeKind::Html, out);
 }
 
-/// Formats a size in the largest possible unit, with one decimal.
+/// Formats a size in the largest unit in which it is at least 1, with one decimal; below 1 KiB in bytes.
 fn rounded(size: u64) -> String {
     let Some((name, unit)) = UNITS.into_iter().find(|(_, unit)| size >= *unit) else {
         return format!("{size} B");

@@ -1,18 +1,18 @@
-//! Settings of the directives.
+//! Settings of `fancyindex*`.
 
 use myriad_conf::{Span, Text};
 
 use super::order::SortOrder;
 
-/// Header or footer of a listing.
+/// Source of the header or footer of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum PageInsert {
     /// Default text.
     #[default]
     BuiltIn,
-    /// Response of a URI of this server; without a leading slash it is relative to the directory.
+    /// Response to a subrequest for a URI of this server; a URI without a leading slash is relative to the directory.
     Subrequest(Text),
-    /// File; a relative path is below the server's prefix.
+    /// Contents of a file; a relative path is below the server's prefix.
     Local(Text),
 }
 
@@ -21,25 +21,25 @@ pub(super) enum PageInsert {
 pub(super) struct FancyindexSettings {
     /// `fancyindex`.
     pub on: bool,
-    /// `fancyindex_exact_size`.
+    /// `fancyindex_exact_size`: sizes in bytes instead of rounded ones.
     pub exact_size: bool,
-    /// `fancyindex_localtime`.
+    /// `fancyindex_localtime`: local time instead of UTC.
     pub local_time: bool,
-    /// `fancyindex_time_format`.
+    /// `fancyindex_time_format`, as for `strftime`.
     pub time_format: Text,
-    /// `fancyindex_default_sort`.
+    /// `fancyindex_default_sort`: order unless the client requests another.
     pub order: SortOrder,
     /// `fancyindex_case_sensitive`.
     pub case_sensitive: bool,
     /// `fancyindex_directories_first`.
     pub directories_first: bool,
-    /// `fancyindex_css_href`; empty for none.
+    /// `fancyindex_css_href`: URL of a style sheet; empty for none.
     pub css: Text,
     /// `fancyindex_header`.
     pub header: PageInsert,
     /// `fancyindex_footer`.
     pub footer: PageInsert,
-    /// `fancyindex_ignore`: regular expressions, case-insensitive.
+    /// `fancyindex_ignore`: regular expressions of names that are omitted, case-insensitive.
     pub ignore: Vec<Text>,
     /// `fancyindex_hide_symlinks`.
     pub hide_links: bool,
@@ -49,7 +49,7 @@ pub(super) struct FancyindexSettings {
     pub show_hidden: bool,
     /// `fancyindex_show_path`.
     pub show_path: bool,
-    /// Position of that directive.
+    /// Position of `fancyindex_show_path` in the configuration.
     pub show_path_at: Span,
 }
 

@@ -1,6 +1,7 @@
 use myriad_serve::testing::{PhaseResult, TestFolder, TestSite, send_request};
 
-/// Returns the listing of a directory with these files and directives. The target is appended to the directory's slash.
+/// Returns the listing of a directory with these files and directives. `target` is appended to the URI of the
+/// directory, after its slash.
 fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> PhaseResult {
     let folder = TestFolder::new(&format!("fancyindex-{name}"));
     let shown = folder.0.join("a<b>&");
@@ -12,7 +13,7 @@ fn listed(name: &str, files: &[&str], rules: &str, target: &str) -> PhaseResult 
     send_request(&site, &format!("GET /a%3Cb%3E%26/{target}"), &[])
 }
 
-/// Returns the names of a listing in their order.
+/// Returns the names of a listing, in order.
 fn names(page: &PhaseResult) -> Vec<&str> {
     page.text.split("title=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }

@@ -1,4 +1,4 @@
-//! Compilation of the file settings.
+//! Compilation of the directives for files.
 
 use myriad_conf::Text;
 use myriad_conf::settings::Settings;
@@ -9,12 +9,12 @@ use myriad_script::Template;
 use super::settings::{OpenFileSettings, PrecompressedSettings, StaticMode, SymlinkSettings};
 use myriad_exchange::runtime::{SettingsCompiler, Symlinks};
 
-/// Validity of file tests without `open_file_cache`, in milliseconds.
+/// Validity of cached file data without `open_file_cache`, in milliseconds.
 const FILE_TESTS_VALID_MS: u64 = 1000;
-/// Time after its last change during which a file is tested each time without `open_file_cache`, in milliseconds.
+/// Time after a change of a file during which each request checks it again, without `open_file_cache`, in milliseconds.
 const SETTLING_MS: u64 = 2000;
 
-/// Returns the validity of cached file data (`open_file_cache`).
+/// Returns the validity of cached file data on a level (`open_file_cache*`).
 pub fn validity(settings: &Settings) -> Validity {
     let open = settings.feature::<OpenFileSettings>();
     let both = |ms| Validity { found_ms: ms, missing_ms: ms, settling_ms: 0 };
@@ -29,8 +29,8 @@ pub fn validity(settings: &Settings) -> Validity {
     }
 }
 
-/// Compiles the rules for symbolic links; `None` if all are followed (`disable_symlinks off`). `root` is that of the
-/// level: with `from=$document_root` and a root without variables, requests can use the shortcut and evaluate nothing.
+/// Compiles `disable_symlinks`; `None` if it is off. `root` is the root of the level: with `from=$document_root` it is
+/// used directly if it has no variables, so that requests evaluate nothing and can use the shortcut.
 pub fn symlinks(
     settings: &Settings,
     root: &Template,
@@ -44,12 +44,13 @@ pub fn symlinks(
     })
 }
 
-/// Returns the leading part of paths whose links are not checked, if links are checked. It may contain variables.
+/// Returns `from=` of `disable_symlinks`: the leading part of paths whose links are not checked. `None` if
+/// `disable_symlinks` is off.
 pub fn trusted_part(settings: &Settings) -> Option<&Text> {
     settings.feature::<SymlinkSettings>().0.as_ref().map(|symlinks| &symlinks.from)
 }
 
-/// Returns the codings of precompressed files, in order of preference; the flag is `always`.
+/// Returns the codings of precompressed files that are enabled, in order of preference; the flag is set for `always`.
 pub fn precompressed(settings: &Settings) -> impl Iterator<Item = (Coding, bool)> {
     let PrecompressedSettings { gzip, brotli, zstd } = *settings.feature();
     let modes = [(Coding::Brotli, brotli), (Coding::Zstd, zstd), (Coding::Gzip, gzip)];

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives for files, and parsers of their arguments.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, between, exactly};
 use myriad_conf::settings::Settings;
@@ -10,7 +10,7 @@ use super::settings::{
 
 const HSL: Contexts = Contexts::HSL;
 
-/// Handling of videos that nginx would cut.
+/// Difference from nginx: videos are not cut.
 const WHOLE: &str = "complete videos and byte ranges are sent, with a warning; the arguments `start` and `end`, which players used \
      before byte ranges, are ignored";
 

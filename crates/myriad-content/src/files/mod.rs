@@ -1,4 +1,10 @@
-//! Files, and their lookup: `open_file_cache*`, `disable_symlinks`, `gzip_static` and similar directives.
+//! Static files: `open_file_cache*`, `disable_symlinks`, `gzip_static` and similar directives.
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `settings`, `compile` | directives, their settings and their compilation |
+//! | `static_file` | content handler |
+//! | `precompressed` | lookup of precompressed files |
 
 mod compile;
 mod directives;
@@ -14,11 +20,11 @@ pub use static_file::FileHandler;
 #[cfg(feature = "dav")]
 pub(crate) use static_file::method_not_allowed;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("content", directives::ROWS);
-/// Feature entry of `gzip_static`.
+/// Registration of `gzip_static`.
 pub const GZIP_STATIC: Feature = Feature::new("encoding", directives::GZIP_STATIC);
-/// Feature entry of `brotli_static`.
+/// Registration of `brotli_static`.
 pub const BROTLI_STATIC: Feature = Feature::new("encoding", directives::BROTLI_STATIC);
-/// Feature entry of `zstd_static`.
+/// Registration of `zstd_static`.
 pub const ZSTD_STATIC: Feature = Feature::new("encoding", directives::ZSTD_STATIC);

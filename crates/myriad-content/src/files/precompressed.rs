@@ -10,16 +10,17 @@ use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::paths::look_up;
 use myriad_store::page::ProxiedFacts;
 
-/// Result of the lookup.
+/// Result of the lookup of precompressed files.
 #[derive(Default)]
 pub(super) struct PrecompressedFile {
-    /// Best existing file that the client accepts.
+    /// First existing file, in order of preference, whose coding the client accepts (or any client gets, with
+    /// `always`); `None` to send the uncompressed file.
     pub file: Option<(Arc<PathEntry>, Coding)>,
-    /// Set if other clients may receive another file.
+    /// Set if clients that accept other codings may receive another file (`Vary`).
     pub varies: bool,
 }
 
-/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`; `path` becomes the path of the file found. The uncompressed file need
+/// Looks for `FILE.br`, `FILE.zst` and `FILE.gz`. If one is found, `path` becomes its path. The uncompressed file need
 /// not exist, as in nginx.
 pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> PrecompressedFile {
     let place = request.place();
@@ -37,7 +38,7 @@ pub(super) fn find(request: &Request, frame: &mut Frame, path: &mut Vec<u8>) -> 
     let bare = path.len();
     for (coding, always) in &place.files.precompressed {
         let taken = *always || accepted.contains(*coding);
-        // A coding that this client does not accept only matters for `Vary`.
+        // A file that this client does not accept matters only for `Vary`.
         if !taken && !place.offer.vary {
             continue;
         }

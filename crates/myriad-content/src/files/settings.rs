@@ -1,17 +1,17 @@
-//! Settings of the directives.
+//! Settings of the directives for files.
 
 use myriad_conf::Text;
 
-/// `open_file_cache`.
+/// Parameters of `open_file_cache`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenFileCache {
-    /// Maximum number of entries.
+    /// `max=`: maximum number of entries.
     pub max: u64,
-    /// Time without use after which an entry is removed, in milliseconds.
+    /// `inactive=`: time without use after which an entry is removed, in milliseconds.
     pub inactive: u64,
 }
 
-/// `open_file_cache*`.
+/// `open_file_cache*` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenFileSettings {
     /// `open_file_cache`: `None` if not configured; `Some(None)` for `off`.
@@ -38,19 +38,19 @@ pub(super) struct DisableSymlinks {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SymlinkSettings(pub Option<DisableSymlinks>);
 
-/// `gzip_static`, `brotli_static`, `zstd_static`.
+/// Value of `gzip_static`, `brotli_static` or `zstd_static`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StaticMode {
-    /// Files with the suffixes `.gz`, `.br`, `.zst` are not searched.
+    /// Precompressed files are not searched.
     #[default]
     Off,
-    /// They are sent to clients that accept the coding.
+    /// A precompressed file is sent to clients that accept its coding.
     On,
-    /// They are sent to every client.
+    /// A precompressed file is sent to every client.
     Always,
 }
 
-/// Kinds of precompressed files that are searched.
+/// `gzip_static`, `brotli_static` and `zstd_static` of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PrecompressedSettings {
     /// `gzip_static`.

@@ -1,4 +1,4 @@
-//! Files under the root.
+//! Content handler of static files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use myriad_exchange::exchange::{FolderHandler, GET_HEAD, MethodHandler, PhaseSte
 use myriad_exchange::responses::redirect;
 use myriad_store::page::ProxiedFacts;
 
-/// Handler of files under the root, the default of a place without another handler.
+/// Handler of files under the root, the default of a location without another handler.
 pub struct FileHandler {
-    /// Handler of methods other than GET, HEAD and POST.
+    /// Handler of purge requests and other methods, asked after those of the location (`dav_methods`).
     pub other_methods: &'static dyn MethodHandler,
 }
 
@@ -43,12 +43,12 @@ impl Handler for FileHandler {
     }
 }
 
-/// Serves the file of the URI, the index of a directory, or a redirect to it.
+/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected.
 fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseStep {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     let posts = request.received.head.method() == Method::Post;
-    // The result of `try_files` may have another form: it is empty for the root itself.
+    // A URI that `try_files` produced may have another form: it is empty for the root itself.
     let begins = match request.route.uri.first() {
         Some(first) => *first == b'/' || request.route.form.below_alias,
         None => true,
@@ -64,7 +64,7 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseSte
     }
     let request = &exchange.request;
     let is_taken = !reads && !posts && other_methods.takes(request);
-    // A form may be posted to a directory: its index may be a script, whose pages may be purged too.
+    // A form may be posted to a directory, whose index may be a script; the pages of a script may be purged too.
     if request.route.uri.ends_with(b"/") && (reads || posts || is_taken) {
         return index(exchange);
     }
@@ -75,7 +75,7 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseSte
         return method_not_allowed(&mut exchange.request);
     }
     match find(exchange) {
-        // POST is not supported for files; a missing file takes precedence, as in nginx.
+        // A file does not support POST (405), but a missing file is 404, as in nginx.
         Ok((found, _)) if !reads && found.entry.file().is_some() => method_not_allowed(&mut exchange.request),
         Ok((found, None)) => {
             if found.entry.file().is_some() {
@@ -91,20 +91,21 @@ fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseSte
     }
 }
 
-/// Answers 405 with the methods of files and those of the place's handler (`dav_methods`).
+/// Returns a 405 response; `Allow` lists the methods of files and those of the location (`dav_methods`).
 pub(crate) fn method_not_allowed(request: &mut Request) -> PhaseStep {
     let own = request.place().features.get::<Box<dyn MethodHandler>>().map(|handler| handler.methods());
     PhaseStep::method_not_allowed(request, GET_HEAD.union(own.unwrap_or_default()))
 }
 
-/// Runs the place's handler of other methods (`dav_methods`), if it supports the request.
+/// Runs the location's handler of other methods (`dav_methods`); `None` if it does not support the request.
 fn handle_write_method(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let writes = site.runtime.place(exchange.request.route.place).features.get::<Box<dyn MethodHandler>>()?;
     writes.takes(&exchange.request).then(|| writes.begin(exchange))
 }
 
-/// Serves the file of the URI if it is in memory. The place is the result of rules evaluated for an earlier request.
+/// Serves the file of the URI if it is in memory, otherwise returns `None`. The location is known from an earlier
+/// request.
 fn shortcut(exchange: &mut Exchange) -> Option<PhaseStep> {
     match find(exchange) {
         Ok((found, None)) if found.entry.file().is_some() => Some(serve(exchange, &found)),
@@ -112,7 +113,7 @@ fn shortcut(exchange: &mut Exchange) -> Option<PhaseStep> {
     }
 }
 
-/// Returns the entry of the URI's path, and the path if the file has to be loaded.
+/// Looks up the file of the URI or a precompressed variant. Also returns its path if it must be loaded first.
 fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_script::EvalError> {
     exchange_buffers::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
@@ -128,15 +129,15 @@ fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_
     })
 }
 
-/// Entry and its coding: identity, except for a precompressed file.
+/// Result of the lookup, with its coding: identity, except for a precompressed file.
 struct FoundFile {
     entry: Arc<PathEntry>,
     coding: Coding,
-    /// Set if other clients may receive another file.
+    /// Set if clients that accept other codings may receive another file (`Vary`).
     varies: bool,
 }
 
-/// File to load.
+/// Pending load of a file.
 struct FileLoad {
     found: FoundFile,
     path: PathBuf,
@@ -155,8 +156,8 @@ impl PendingStep for FileLoad {
     }
 }
 
-/// Reads a file on the blocking thread pool, then serves it. A file that was replaced meanwhile is looked up once
-/// again.
+/// Loads a file on the blocking thread pool, then serves it. If it was replaced since the lookup, looks it up once
+/// more.
 async fn load(exchange: &mut Exchange, mut found: FoundFile, path: PathBuf) -> PhaseStep {
     let mut loaded = read(exchange, &found, &path).await;
     if loaded.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Other) {
@@ -172,7 +173,7 @@ async fn load(exchange: &mut Exchange, mut found: FoundFile, path: PathBuf) -> P
     open_failure(&exchange.request, path.as_os_str().as_encoded_bytes(), SystemError::of(&error))
 }
 
-/// Opens the file, and reads it if it is small. If the process has no descriptors left, others are released first.
+/// Opens the file, and reads it if it is small. If the process has no free descriptors, closes some and tries again.
 async fn read(exchange: &Exchange, found: &FoundFile, path: &std::path::Path) -> std::io::Result<()> {
     let make_descriptors = || exchange.request.site.worker.make_descriptors();
     with_descriptor(async || read_once(found, path).await, make_descriptors).await
@@ -189,7 +190,7 @@ async fn read_once(found: &FoundFile, path: &std::path::Path) -> std::io::Result
     loaded.unwrap_or_else(|_| Err(std::io::Error::other("reading was aborted")))
 }
 
-/// Serves a directory: a random file (`random_index`), or the first existing file of `index`.
+/// Serves a directory: a random file (`random_index`), the first existing file of `index`, or a listing.
 fn index(exchange: &mut Exchange) -> PhaseStep {
     #[cfg(feature = "nginx-extras")]
     if random_index::is_on(&exchange.request) {
@@ -208,14 +209,15 @@ fn first_index(exchange: &mut Exchange) -> PhaseStep {
     if let Some(step) = find_index(exchange, look_up) {
         return step;
     }
-    // Absence is verified by a second lookup.
+    // Nothing was found in the cache of file data: the absence is verified by a second lookup.
     let again = rechecks_absence(&exchange.request).then(|| find_index(exchange, look_up_rechecking_absence));
     again.flatten().unwrap_or_else(|| directory_without_index(exchange))
 }
 
 type LookupFn = fn(&Request, &mut Frame, &[u8]) -> Arc<PathEntry>;
 
-/// Redirects to the first existing index of the directory.
+/// Finds the first existing file of `index`, and sets the URI to it. Returns an internal redirect, or `None` if there
+/// is none.
 fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);
@@ -235,7 +237,7 @@ fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
             of_uri(request, &request.route.uri, frame, file).ok()?;
             file.extend_from_slice(&target);
             let entry = look(request, frame, file);
-            // As in nginx, a directory of that name is accepted: the client is redirected to it.
+            // As in nginx, a directory with the name of an index is accepted: the client is redirected to it.
             (entry.file().is_some() || entry.is_directory()).then_some(())
         });
         if found.is_some() {
@@ -272,7 +274,7 @@ fn directory_without_index(exchange: &mut Exchange) -> PhaseStep {
     })
 }
 
-/// Returns the handler of directories for read requests.
+/// Returns the location's handler of directories (such as `autoindex`) for a GET or HEAD request.
 fn folders(request: &Request) -> Option<&dyn FolderHandler> {
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     request.place().features.get::<Box<dyn FolderHandler>>().map(|folders| &**folders).filter(|_| reads)
@@ -295,7 +297,7 @@ fn serve(exchange: &mut Exchange, found: &FoundFile) -> PhaseStep {
     }
 }
 
-/// Logs the error of a file, and returns its status.
+/// Logs the error of opening a file, and returns the response. Absent files are not logged with `log_not_found off`.
 fn open_failure(request: &Request, file: &[u8], error: SystemError) -> PhaseStep {
     if request.place().logs.not_found || !error.is_absence() {
         let level = if error.status() == 500 { LogLevel::Crit } else { LogLevel::Error };
@@ -310,7 +312,7 @@ fn answer(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -> Phase
     let entry = &found.entry;
     let media_type = media_type_of(request, &request.route.uri);
     let facts = ProxiedFacts { has_last_modified: true, has_etag: true, ..ProxiedFacts::default() };
-    // Filtered responses are compressed after the filters.
+    // If filters change the response, it is compressed after them.
     let filtered = request.place().filters.change(&media_type);
     let status = request.errors.forced_status.unwrap_or(200);
     let is_plain = !myriad_output::is_compressed(status);
@@ -333,7 +335,7 @@ fn answer(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -> Phase
         }
         None => match file.descriptor() {
             Some(descriptor) => {
-                // Too large to be cached in every encoding: compressed while it is sent.
+                // The file is too large to be cached in each encoding: it is compressed while it is sent.
                 answer.compressible = !whole;
                 answer.body =
                     ResponseBody::File { file: Arc::clone(descriptor), offset: 0, length: file.length };
@@ -344,7 +346,7 @@ fn answer(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -> Phase
     PhaseStep::Answer(answer)
 }
 
-/// Serves a precompressed file unchanged.
+/// Serves a precompressed file as it is.
 fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -> PhaseStep {
     let request = &exchange.request;
     let mut answer = ContentResponse::new(200, ResponseBody::None);
@@ -363,7 +365,8 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
     PhaseStep::Answer(answer)
 }
 
-/// Returns the best available encoding. A better permitted encoding is created once in the background.
+/// Returns the best encoding of a small file that the client accepts and that exists; `None` to send it uncompressed. A
+/// missing better encoding is created once in the background.
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,
@@ -393,7 +396,8 @@ fn best_encoding(
     }
     match encodings.best(available) {
         Some(coding) if coding != Coding::Identity => file.encoded(coding).map(|(_, bytes)| (coding, bytes)),
-        // If none is available, gzip at its fast level costs less than sending identity to a phone.
+        // If no encoding exists yet, compressing with gzip at its fast level costs less than sending the uncompressed
+        // file to a phone.
         _ if encodings.takes(Coding::Gzip) && contents.len() <= INLINE => {
             add_encoding(entry, Coding::Gzip, CompressionLevel::Fast);
             file.encoded(Coding::Gzip).map(|(_, bytes)| (Coding::Gzip, bytes))

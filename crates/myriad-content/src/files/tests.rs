@@ -1,7 +1,8 @@
 use myriad_serve::testing::{PhaseResult, send_request};
 use myriad_serve::testing::{TestFolder, TestSite};
 
-/// Returns a site whose root contains the file `page.txt`, a directory `with` an index and a directory `without`.
+/// Returns a site whose root contains the file `page.txt`, a directory `with` that has an index, and a directory
+/// `without`.
 fn site(name: &str, rules: &str) -> (TestFolder, TestSite) {
     let folder = TestFolder::new(name);
     for child in ["with", "without"] {

@@ -1,6 +1,6 @@
-//! Entry of a listing.
+//! Entries of a directory listing.
 
-/// Entry of a directory.
+/// Entry of a directory; size in bytes, modification time in seconds since the Unix epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DirectoryItem {
     pub kind: ItemKind,
@@ -13,7 +13,7 @@ pub(crate) struct DirectoryItem {
 pub(crate) enum ItemKind {
     Directory,
     File,
-    /// Socket, device or similar.
+    /// Socket, device, symbolic link that is not followed, or similar.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! Reading of directories for the features that list them: `autoindex`, `fancyindex`.
+//! Reading of directories for the features that list them: `autoindex`, `fancyindex`, `random_index`.
 
 mod item;
 mod read;

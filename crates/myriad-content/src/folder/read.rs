@@ -13,16 +13,16 @@ use rustix::io::Errno;
 
 use super::item::{DirectoryItem, ItemKind};
 
-/// Selection of entries.
+/// Selection of the entries to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ItemSelection {
     /// Set if names with a leading dot are included.
     pub(crate) hidden: bool,
-    /// Set if symbolic links are included; they are listed as their targets.
+    /// Set if symbolic links are included; a link is listed as its target if it may be followed.
     pub(crate) links: bool,
 }
 
-/// Reads the entries of a directory, unsorted. On failure the reason is logged and the error returned.
+/// Reads the entries of a directory, unsorted. On failure, logs the reason and returns the error response.
 pub(crate) async fn read(
     exchange: &mut Exchange,
     folder: PathBuf,
@@ -56,9 +56,8 @@ fn items(folder: &Path, walk: PathResolution, selection: ItemSelection) -> io::R
     Ok(items)
 }
 
-/// Returns an entry, as the target of a link. `None` for omitted entries: links that are not selected, entries without
-/// permission, and entries removed meanwhile. A link whose target is missing or may not be followed is listed as a
-/// link.
+/// Returns an entry; a symbolic link as its target, if it exists and may be followed, otherwise as a link. Returns
+/// `None` for links that are not selected, entries without permission, and entries removed meanwhile.
 fn item(
     folder: &OwnedFd,
     name: &[u8],

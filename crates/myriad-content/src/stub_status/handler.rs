@@ -1,4 +1,4 @@
-//! Directive table and request handler.
+//! Directive `stub_status`, and its content handler.
 
 use bytes::Bytes;
 use myriad_conf::registry::{Contexts, Directive, Set, between};
@@ -13,7 +13,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "stub_status",
     Contexts::SERVER.or(Contexts::LOCATION),
-    // An argument, as required by older versions of nginx, is ignored.
+    // Older versions of nginx required an argument; it is ignored.
     between(0, 1),
     Set::Settings(|settings, _| {
         settings.handler = Some(plan_handler(StubStatus));
@@ -23,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )
 .repeats()];
 
-/// `stub_status`.
+/// Content handler of `stub_status`.
 #[derive(Debug)]
 struct StubStatus;
 
@@ -39,7 +39,7 @@ impl Handler for StubStatus {
     }
 }
 
-/// Returns the connections of all workers.
+/// Returns the page with the connections and requests of all workers.
 fn begin(exchange: &mut Exchange) -> PhaseStep {
     if !GET_HEAD.contains(exchange.request.received.head.method()) {
         return PhaseStep::method_not_allowed(&mut exchange.request, GET_HEAD);

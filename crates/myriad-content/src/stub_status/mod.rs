@@ -5,7 +5,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of this feature.
 pub const FEATURE: Feature = Feature::new("stub_status", handler::ROWS).with_variables(variables::VARIABLES);
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! `$connections_*`: connections of all workers.
+//! Variables `$connections_*`.
 
 use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::exchange::variables::write::show;
 use myriad_exchange::runtime::Reads::Moment;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Numbers of connections, as on the page.
+/// Numbers of client connections of all workers, as shown by `stub_status`.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "stub_status",

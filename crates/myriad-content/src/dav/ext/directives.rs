@@ -1,4 +1,4 @@
-//! Directive table and settings.
+//! Directives `dav_ext_*`, their parsers and their settings.
 
 use myriad_conf::model::HttpConf;
 use myriad_conf::registry::{
@@ -16,29 +16,29 @@ const TIMEOUT_MS: u64 = 60_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::dav) struct ExtSettings {
     pub methods: MethodSet,
-    /// `dav_ext_lock`: zone of the locks.
+    /// `dav_ext_lock`: name of the zone of locks; `None` if not configured.
     pub zone: Option<Text>,
 }
 
 myriad_conf::feature_settings!(ExtSettings);
 
-/// Zone of locks.
+/// One `dav_ext_lock_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::dav) struct LockZone {
     pub name: Text,
-    /// Maximum size in bytes.
+    /// Maximum size of the locks, in bytes.
     pub size: u64,
-    /// Lifetime of a lock that is not renewed, in milliseconds.
+    /// `timeout=`: maximum lifetime of a lock that is not renewed, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// `dav_ext_lock_zone` of the configuration.
+/// All `dav_ext_lock_zone` of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::dav) struct LockZones(pub Vec<LockZone>);
 
 myriad_conf::feature_settings!(LockZones);
 
-/// Names of the zones, for the check of references.
+/// Names that `dav_ext_lock` may refer to.
 static ZONES: NameKind = NameKind {
     kind: "dav_ext_lock_zone",
     defined: |http: &HttpConf| {

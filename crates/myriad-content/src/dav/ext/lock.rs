@@ -20,7 +20,7 @@ use crate::dav::failure::{DavFailure, DavResult};
 use crate::dav::settings::DavAccess;
 use crate::dav::target::DavTarget;
 
-/// Extent of a change.
+/// Resources that a change affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dav) enum ChangeScope {
     /// The path itself.
@@ -38,7 +38,7 @@ fn tokens(request: &Request) -> Vec<&str> {
     words.map(|(token, _)| token).filter(|token| token.starts_with("urn:")).collect()
 }
 
-/// Rejects a change of paths with locks whose tokens the request does not contain.
+/// Returns 423 if a change requires a lock whose token the request does not contain. Does nothing without a zone.
 pub(in crate::dav) fn check_locks(
     request: &Request,
     zone: Option<&LockZone>,
@@ -58,15 +58,16 @@ pub(in crate::dav) fn check_locks(
     })
 }
 
-/// Removes the locks of a deleted or moved path; on failure it remains locked. This belongs to the change of the file,
-/// which continues if its client has disconnected.
+/// Removes the locks at and below a path that was deleted or moved. It runs as part of the change, which continues if
+/// its client disconnects; after a failed change the locks remain.
 pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) {
     if let Some(zone) = zone {
         locks::with_zone(zone.name.bytes(), now_ms, |locks| locks.forget(path));
     }
 }
 
-/// Returns the lifetime of a lock: that of the zone, or less if the client requests less (RFC 4918 section 10.7).
+/// Returns the lifetime of a lock, in milliseconds: that of the zone, or less if the client requests less (RFC 4918
+/// section 10.7).
 fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     let asked =
         request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));
@@ -75,7 +76,7 @@ fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     asked.map_or(zone.timeout_ms, |seconds| seconds.max(1).saturating_mul(1000).min(zone.timeout_ms))
 }
 
-/// Locks a file or a directory, or renews a lock.
+/// LOCK: locks a file or a directory, or renews a lock if the request has no body.
 pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: DavAccess) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let depth = match depth(&exchange.request, Depth::Infinity) {
@@ -116,7 +117,7 @@ async fn acquire_or_renew(
     let owner =
         xml::lock_info(&body).map_err(|why| DavFailure::new(400, format!("invalid body of LOCK: {why}")))?;
     let lock = Lock { token: new_token(), deep, owner, until_ms };
-    // Creating a file changes its directory.
+    // Creating a file changes its directory, which may be locked.
     let known = tokens(request);
     let (path, size, added) = (target.path.clone(), zone.size, lock.clone());
     locks::with_zone(zone.name.bytes(), now_ms, |locks| {
@@ -138,7 +139,7 @@ async fn acquire_or_renew(
     made.map(|made| (if made { 201 } else { 200 }, lock))
 }
 
-/// Creates an empty file if nothing exists (RFC 4918 section 7.3). Returns whether it did.
+/// Creates an empty file if nothing exists at the path (RFC 4918 section 7.3), and returns whether it did.
 fn create_if_missing(target: &DavTarget, access: DavAccess) -> DavResult<bool> {
     let place = target.open_folder(409)?;
     if place.status()?.is_some() {
@@ -155,7 +156,7 @@ fn create_if_missing(target: &DavTarget, access: DavAccess) -> DavResult<bool> {
     }
 }
 
-/// Creates an unpredictable token, as a UUID of random bits (RFC 9562 section 5.4).
+/// Returns a new unpredictable lock token, as a URN with a random UUID (RFC 9562 section 5.4).
 fn new_token() -> String {
     let bits = || RandomState::new().hash_one(0_u8);
     let (high, low) = (bits(), bits());
@@ -183,7 +184,7 @@ fn lock_response(exchange: &Exchange, status: u16, lock: &Lock) -> ContentRespon
     answer
 }
 
-/// Removes a lock.
+/// UNLOCK: removes a lock. Returns 409 if it does not exist.
 pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let target = match DavTarget::of(exchange, &uri) {

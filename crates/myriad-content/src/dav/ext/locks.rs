@@ -1,4 +1,4 @@
-//! Locks of all workers: a zone is a table of locks by file path (RFC 4918 section 6).
+//! Tables of locks, shared by all workers: a zone contains the locks by file path (RFC 4918 section 6).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 /// Exclusive write lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lock {
-    /// Unpredictable URI.
+    /// Token: an unpredictable URI.
     pub token: String,
-    /// Set if the lock includes the contents of the directory.
+    /// Set if the lock of a directory includes its contents (`Depth: infinity`).
     pub deep: bool,
-    /// Owner according to the client.
+    /// Owner, as stated by the client.
     pub owner: String,
-    /// Time of expiry, in milliseconds since the epoch.
+    /// Time of expiry, in milliseconds of the process clock.
     pub until_ms: u64,
 }
 
@@ -20,19 +20,19 @@ pub(super) struct Lock {
 #[derive(Debug, Default)]
 pub(super) struct Locks(BTreeMap<Vec<u8>, Lock>);
 
-/// Reason why a lock is not granted.
+/// Reason why a lock was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LockDenied {
-    /// The path is already locked.
+    /// The path, a directory that includes it, or (for a lock with contents) something below it is locked.
     AlreadyLocked,
     /// The zone is full.
     Full,
 }
 
-/// Zones by name. They persist across reloads, like the locked files.
+/// Zones by name, created on first use. They survive reloads.
 static ZONES: LazyLock<Mutex<HashMap<Vec<u8>, Locks>>> = LazyLock::new(Mutex::default);
 
-/// Runs a function with the locks of a zone that are valid at that time.
+/// Runs `work` with the locks of a zone, after removing those that have expired at `now_ms`.
 pub(super) fn with_zone<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Locks) -> T) -> T {
     let mut zones: MutexGuard<'_, _> = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
     let locks = zones.entry(zone.to_vec()).or_default();
@@ -40,19 +40,20 @@ pub(super) fn with_zone<T>(zone: &[u8], now_ms: u64, work: impl FnOnce(&mut Lock
     work(locks)
 }
 
-/// Size of a lock in addition to its texts, in bytes.
+/// Accounted size of a lock in addition to its path and owner, in bytes.
 const OVERHEAD: usize = 256;
 
 impl Locks {
-    /// Returns the lock that applies to a path: its lock, or that of a parent directory that includes its contents.
+    /// Returns the lock that applies to a path, and the locked path: a lock of the path itself, or one of a parent
+    /// directory that includes its contents.
     pub(super) fn covering_lock(&self, path: &[u8]) -> Option<(&[u8], &Lock)> {
         let own = self.0.get_key_value(path);
         let around = ancestors(path).filter_map(|folder| self.0.get_key_value(folder));
         own.or_else(|| around.into_iter().find(|(_, lock)| lock.deep)).map(|(path, lock)| (&path[..], lock))
     }
 
-    /// Returns the locks that a change of a path requires: that of the path, that of its parent directory, and, if
-    /// `deep`, all locks below it.
+    /// Returns the locks whose tokens a change of a path requires: the lock that applies to the path, that of its
+    /// parent directory, and, if `deep`, all locks below the path.
     pub(super) fn locks_required_by(&self, path: &[u8], deep: bool) -> Vec<&Lock> {
         let of_folder = ancestors(path).next().and_then(|folder| self.0.get(folder));
         let mut locks: Vec<&Lock> =
@@ -75,7 +76,7 @@ impl Locks {
         Self(above.chain(self.below(path)).map(|(path, lock)| (path.clone(), lock.clone())).collect())
     }
 
-    /// Adds a lock to a zone of `size` bytes.
+    /// Adds a lock, unless the path is locked or the zone of `size` bytes is full.
     pub(super) fn add(&mut self, path: &[u8], lock: Lock, size: u64) -> Result<(), LockDenied> {
         if self.covering_lock(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
             return Err(LockDenied::AlreadyLocked);
@@ -88,7 +89,8 @@ impl Locks {
         Ok(())
     }
 
-    /// Renews the lock that applies to a path; `None` if no token matches.
+    /// Renews the lock that applies to a path until `until_ms`, and returns it; `None` if there is no lock or its token
+    /// is not in `tokens`.
     pub(super) fn renew(&mut self, path: &[u8], tokens: &[&str], until_ms: u64) -> Option<Lock> {
         let at = self.covering_lock(path).filter(|(_, lock)| tokens.contains(&&*lock.token))?.0.to_vec();
         let lock = self.0.get_mut(&at)?;
@@ -96,7 +98,7 @@ impl Locks {
         Some(lock.clone())
     }
 
-    /// Removes the lock that applies to a path; false if the token does not match.
+    /// Removes the lock that applies to a path. Returns false if there is no lock or its token differs.
     pub(super) fn remove(&mut self, path: &[u8], token: &str) -> bool {
         let Some((at, _)) = self.covering_lock(path).filter(|(_, lock)| lock.token == token) else {
             return false;
@@ -105,14 +107,14 @@ impl Locks {
         self.0.remove(&at).is_some()
     }
 
-    /// Removes the locks of a path that no longer exists.
+    /// Removes the locks at and below a path that no longer exists.
     pub(super) fn forget(&mut self, path: &[u8]) {
         let beginning = [path, b"/"].concat();
         self.0.retain(|other, _| other != path && !other.starts_with(&beginning));
     }
 }
 
-/// Returns the parent directories of a path, the nearest first.
+/// Returns the parent directories of a path, without the root, the nearest first.
 fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().rev().filter(|(at, byte)| **byte == b'/' && *at > 0).map(|(at, _)| &path[..at])
 }

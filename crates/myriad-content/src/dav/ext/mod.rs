@@ -3,10 +3,11 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `directives` | directive table and settings |
+//! | `directives` | directives and their settings |
 //! | `xml` | parsing of the bodies of PROPFIND and LOCK, and escaping of texts |
 //! | `propfind` | properties of a file, and of the contents of a directory |
-//! | `locks` | locks of all workers |
+//! | `options` | supported methods |
+//! | `locks` | tables of locks |
 //! | `lock` | LOCK and UNLOCK, and the check of locks before a change |
 
 mod directives;

@@ -1,4 +1,4 @@
-//! OPTIONS: supported methods of a file (RFC 4918 section 10.1).
+//! OPTIONS: supported methods of the location (RFC 4918 section 10.1).
 
 use bytes::Bytes;
 use myriad_exchange::exchange::{ContentResponse, PhaseStep};
@@ -8,7 +8,7 @@ use myriad_net::ResponseBody;
 use super::directives::ExtSettings;
 use crate::dav::settings::DavSettings;
 
-/// Methods of files, in the order of output.
+/// Configurable methods, in the order of `Allow`.
 const ALL: [Method; 9] = [
     Method::Put,
     Method::Delete,
@@ -23,7 +23,7 @@ const ALL: [Method; 9] = [
 
 pub(in crate::dav) fn options(rules: &DavSettings, ext: &ExtSettings) -> PhaseStep {
     let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::new()));
-    // Class 2 is support of locks (RFC 4918 section 18.2).
+    // Class 2 means support of locks (RFC 4918 section 18.2).
     answer.field(b"DAV", if ext.methods.contains(Method::Lock) { b"1,2" } else { b"1" });
     let mut allow = b"GET,HEAD".to_vec();
     for method in ALL.into_iter().filter(|method| rules.methods.union(ext.methods).contains(*method)) {

@@ -19,13 +19,14 @@ use crate::dav::body::small_body;
 use crate::dav::failure::{DavFailure, DavResult};
 use crate::dav::target::DavTarget;
 
-/// Maximum number of names of a directory in a response.
+/// Maximum number of entries of a directory; a larger directory results in 507.
 const MOST_NAMES: usize = 65_536;
 
-/// Maximum length of a response, in bytes: with many properties per name it could be far longer than the request.
+/// Maximum length of a response, in bytes; beyond it the response is 507. With many properties per entry it could be
+/// far longer than the request.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Supported properties.
+/// Supported properties, all in the namespace `DAV:`.
 const KNOWN: [&str; 7] = [
     "displayname",
     "getcontentlength",
@@ -36,7 +37,7 @@ const KNOWN: [&str; 7] = [
     "supportedlock",
 ];
 
-/// File or directory in the response.
+/// File or directory in the response to PROPFIND.
 struct ListedResource {
     /// Escaped URI.
     href: String,
@@ -81,7 +82,7 @@ async fn find_properties(
     let now_ms = exchange.request.received.at_ms;
     blocking(move || {
         let members = members(&uri, &target, depth)?;
-        // The locks are copied, so that the table is not locked while the response is written.
+        // The locks are copied, so that the table is not locked while the response is created.
         let around = |zone: &Vec<u8>| locks::with_zone(zone, now_ms, |locks| locks.copy_near(&target.path));
         let locks = zone.as_ref().map(around).unwrap_or_default();
         multistatus_body(&members, &asked, &locks, now_ms)
@@ -104,7 +105,7 @@ fn members(uri: &[u8], target: &DavTarget, depth: Depth) -> DavResult<Vec<Listed
         for entry in Dir::read_from(&folder).map_err(|error| failed(error.into()))? {
             let entry = entry.map_err(|error| failed(error.into()))?;
             let name = entry.file_name().to_bytes();
-            // Incomplete files are hidden.
+            // Files that are being written are hidden.
             if matches!(name, b"." | b"..") || name.starts_with(b".myriad-") {
                 continue;
             }
@@ -136,7 +137,7 @@ impl ListedResource {
         FileType::from_raw_mode(self.found.st_mode).is_dir()
     }
 
-    /// Returns whether a file of this kind has the property.
+    /// Returns whether this file or directory has the property.
     fn has(&self, property: &str) -> bool {
         KNOWN.contains(&property) && !(self.is_folder() && matches!(property, "getcontentlength" | "getetag"))
     }
@@ -162,7 +163,8 @@ impl ListedResource {
     }
 }
 
-/// Writes a lock (RFC 4918 section 14.1).
+/// Appends the `activelock` element of a lock (RFC 4918 section 14.1). `root` is the escaped URI of the locked
+/// resource.
 pub(super) fn active_lock(lock: &Lock, now_ms: u64, root: &str, out: &mut String) {
     let depth = if lock.deep { "infinity" } else { "0" };
     let seconds = lock.until_ms.saturating_sub(now_ms).div_ceil(1000);
@@ -222,7 +224,7 @@ fn multistatus_body(
     Ok(out)
 }
 
-/// Writes the missing properties.
+/// Appends the requested properties that the resource does not have, with status 404.
 fn missing<'a>(names: impl Iterator<Item = &'a PropertyName>, out: &mut String) {
     let mut names = names.peekable();
     if names.peek().is_none() {

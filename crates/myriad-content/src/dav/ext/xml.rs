@@ -1,8 +1,8 @@
-//! Subset of XML for WebDAV: names with namespaces. Document types and entity declarations are rejected, processing
-//! instructions are skipped.
+//! Subset of XML for WebDAV: elements with namespaces, and texts. Document types and entity declarations are rejected,
+//! processing instructions are skipped.
 //!
 //! A client's body has at most 64 KB and 16 levels of elements; at most 256 different properties are answered. A
-//! namespace has at most 256 bytes, because a namespace declared once is repeated for each property of each file.
+//! namespace has at most 256 bytes, because it is repeated in the response for each property of each file.
 
 use std::collections::HashMap;
 
@@ -12,33 +12,33 @@ const DEEPEST: usize = 16;
 const MOST_NAMES: usize = 256;
 const LONGEST_SPACE: usize = 256;
 
-/// Name of a property: its namespace and its local part.
+/// Name of a property, with its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyName {
-    /// Namespace.
+    /// Namespace; empty for none.
     pub space: String,
     /// Local name.
     pub local: String,
 }
 
-/// Properties requested by PROPFIND (RFC 4918 section 9.1).
+/// Properties that a PROPFIND request asks for (RFC 4918 section 9.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedProperties {
     /// All properties with their values.
     All,
-    /// Names of all properties.
+    /// Names of all properties, without values.
     Names,
-    /// Listed properties.
+    /// Listed properties with their values.
     Listed(Vec<PropertyName>),
 }
 
-/// Error message of an invalid body.
+/// Description of the error in a body.
 type XmlError = &'static str;
 
 /// Parses the body of PROPFIND; an empty body requests all properties.
 ///
 /// # Errors
-/// The body is not XML, has too many levels, or contains unsupported constructs.
+/// The body is not XML, has too many levels, contains unsupported constructs, or is not a `propfind` element.
 pub fn parse_propfind(body: &[u8]) -> Result<RequestedProperties, XmlError> {
     if body.trim_ascii().is_empty() {
         return Ok(RequestedProperties::All);
@@ -49,7 +49,7 @@ pub fn parse_propfind(body: &[u8]) -> Result<RequestedProperties, XmlError> {
         [_, kind] if is(kind, "allprop") => asked = Some(RequestedProperties::All),
         [_, kind] if is(kind, "propname") => asked = Some(RequestedProperties::Names),
         [_, kind] if is(kind, "prop") => asked = Some(RequestedProperties::Listed(Vec::new())),
-        // An element is reported again with each of its texts.
+        // `elements` reports an element again with each of its texts.
         [_, kind, name] if is(kind, "prop") && names.len() < MOST_NAMES && !names.contains(name) => {
             names.push(name.clone());
         }
@@ -62,7 +62,7 @@ pub fn parse_propfind(body: &[u8]) -> Result<RequestedProperties, XmlError> {
     }
 }
 
-/// Parses the body of LOCK and returns the text of its `owner`, at most 1024 bytes.
+/// Parses the body of LOCK and returns the text of its `owner`, truncated to about 1024 bytes; empty if missing.
 ///
 /// # Errors
 /// Same as [`parse_propfind`], or the requested lock is not an exclusive write lock.
@@ -88,7 +88,8 @@ fn is(name: &PropertyName, local: &str) -> bool {
     name.space == DAV && name.local == local
 }
 
-/// Calls `found` with the path of each element at its start, without text, and with each non-blank text and its path.
+/// Parses a document. Calls `found` at the start of each element with the names of the element and its ancestors (the
+/// root first) and an empty text, and again with each text in it that is not blank.
 fn elements(body: &[u8], mut found: impl FnMut(&[PropertyName], &str)) -> Result<(), XmlError> {
     let mut rest = std::str::from_utf8(body).map_err(|_| "not UTF-8")?.trim_start_matches('\u{feff}');
     let mut path: Vec<PropertyName> = Vec::new();
@@ -135,7 +136,7 @@ fn elements(body: &[u8], mut found: impl FnMut(&[PropertyName], &str)) -> Result
     if is_root_closed && rest.trim().is_empty() { Ok(()) } else { Err("the document is incomplete") }
 }
 
-/// Returns a tag up to its `>`, ignoring `>` in quotes.
+/// Splits a tag from the rest of the document at its `>`, ignoring `>` in quotes.
 fn tag(rest: &str) -> Result<(&str, &str), XmlError> {
     let mut quote = None;
     for (at, char) in rest.char_indices() {
@@ -149,7 +150,7 @@ fn tag(rest: &str) -> Result<(&str, &str), XmlError> {
     Err("unterminated tag")
 }
 
-/// Returns the name of a tag, and its namespace declarations by prefix.
+/// Splits a tag into its name and its namespace declarations by prefix; the prefix of the default namespace is empty.
 fn attributes(tag: &str) -> Result<(&str, HashMap<String, String>), XmlError> {
     let (name, mut rest) = tag.split_once(|char: char| char.is_ascii_whitespace()).unwrap_or((tag, ""));
     let mut spaces = HashMap::new();
@@ -196,7 +197,8 @@ fn resolved(name: &str, spaces: &[HashMap<String, String>]) -> Result<PropertyNa
     }
 }
 
-/// Replaces the five predefined entities of XML and numeric character references in a text.
+/// Replaces the five predefined entities of XML in a text. Returns an error for other entities and for character
+/// references.
 fn unescaped(text: &str) -> Result<String, XmlError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -217,7 +219,7 @@ fn unescaped(text: &str) -> Result<String, XmlError> {
     Ok(out)
 }
 
-/// Appends an escaped text; characters that are invalid in XML 1.0 are omitted.
+/// Appends an escaped text, without characters that are invalid in XML 1.0.
 pub(super) fn escape(text: &str, out: &mut String) {
     for char in text.chars() {
         match char {

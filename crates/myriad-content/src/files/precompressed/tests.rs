@@ -2,7 +2,7 @@ use myriad_encode::Coding;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_serve::testing::{TestFolder, TestSite, immediate_answer, send_request};
 
-/// Site whose root contains these files, each with its name as contents.
+/// Site whose root contains files with these names; the contents of each file is its name.
 struct PrecompressedSite(TestSite, TestFolder);
 
 impl PrecompressedSite {
@@ -22,7 +22,7 @@ impl PrecompressedSite {
         (reached.status, sent)
     }
 
-    /// Returns the response, from memory.
+    /// Returns the response to a second request, for which the file is in memory.
     fn answer(&self, target: &str, accepted: &str) -> ContentResponse {
         self.sent(target, accepted);
         let fields = [("Accept-Encoding", accepted)];

@@ -65,7 +65,7 @@ fn name_that_no_file_can_have_is_not_found() {
 
 #[test]
 fn file_that_is_posted_to_as_the_page_of_an_error_is_sent() {
-    // nginx: `error_page 405 =200 $uri` and similar serve static files for form requests.
+    // In nginx, `error_page 405 =200 $uri` and similar serve static files for POST requests.
     let (folder, site) = site("post", "error_page 404 /sorry.html;");
     folder.write("sorry.html", "sorry");
     let reached = send_request(&site, "POST /none", &[]);
