@@ -1,4 +1,4 @@
-//! Types that every crate may use: dates, maps of bounded size, memory pressure.
+//! General types for all crates: dates, maps of bounded size, memory pressure.
 //!
 //! | module | purpose |
 //! |---|---|

@@ -3,18 +3,18 @@
 /// Number of slots of a map; a power of two.
 const SLOTS: usize = 1024;
 
-/// Map of values by the hashes of their keys, with one possible slot for each hash.
+/// Map from hashes of keys to values in which each hash has exactly one possible slot.
 ///
-/// Bound: 1024 values. They are created on the first insertion and reused from then on, including the memory that they
-/// own. Eviction: a slot is overwritten by a hash that claims it a second time without another claim in between. A scan
-/// over a million keys therefore neither evicts frequently used keys nor writes values. Cost: the hashes are stored
-/// separately from the values, so that an unsuccessful lookup reads only eight bytes. The map does not store keys: its
-/// owner must check that a value belongs to the key and not to another key with the same hash.
+/// Bound: 1024 values, which are created on the first insertion and then reused, including the memory that they own.
+/// Eviction: a hash gets an occupied slot with its second claim, unless another hash was refused there in between. A
+/// scan over a million keys therefore neither evicts frequently used keys nor writes values. Cost: hashes are stored
+/// separately, so that an unsuccessful lookup reads eight bytes. Keys are not stored: the caller must check that a
+/// value belongs to its key, because keys can have the same hash.
 #[derive(Debug)]
 pub struct DirectMapped<T> {
-    /// Hashes of the slots; zero for an empty slot. Empty before the first insertion.
+    /// Hash of each slot; 0 for a free slot. The vector is empty before the first claim.
     hashes: Vec<u64>,
-    /// Last hash that claimed each slot without success.
+    /// Hash that was refused last, for each slot.
     refused: Vec<u64>,
     values: Vec<T>,
 }
@@ -26,15 +26,16 @@ impl<T> Default for DirectMapped<T> {
 }
 
 impl<T: Default> DirectMapped<T> {
-    /// Returns the value stored for this hash.
+    /// Returns the value of a hash; `None` if there is none. The caller must check that it belongs to the key.
     #[inline]
     pub fn find(&self, hash: u64) -> Option<&T> {
         let at = hash as usize & (SLOTS - 1);
         if self.hashes.get(at) == Some(&hash.max(1)) { self.values.get(at) } else { None }
     }
 
-    /// Claims the slot of this hash. Returns its value, which contains the previous contents and must be overwritten,
-    /// if the claim succeeds. `is_over` returns whether a value is no longer valid, so that its slot is free.
+    /// Claims the slot of a hash. Returns the value to overwrite, which has the contents of an earlier key; `None` if
+    /// the slot is occupied by another hash and this is the first claim. `is_over` returns true for a value that is no
+    /// longer valid, whose slot counts as free.
     pub fn claim(&mut self, hash: u64, is_over: impl Fn(&T) -> bool) -> Option<&mut T> {
         if self.values.is_empty() {
             self.hashes.resize(SLOTS, 0);

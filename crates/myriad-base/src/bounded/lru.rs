@@ -9,18 +9,18 @@ use hashbrown::HashTable;
 
 const NONE: u32 = u32::MAX;
 
-/// Entries by key, in the order of their last use.
+/// Map with a maximum total weight, ordered by last use.
 ///
-/// Bound: the total weight of the entries is at most `most`. The owner defines the weight of an entry: bytes, or 1 to
-/// count entries. Eviction: the entry that was least recently inserted or accessed by [`Self::get_mut`]. Cost: one
-/// lookup, and a constant number of link updates per use. Hashes are seeded, so that clients cannot choose colliding
+/// Bound: the total weight of the entries is at most `most`. The caller defines the weight of an entry: its bytes, or 1
+/// to count entries. Eviction: the entry that was least recently inserted or accessed by [`Self::get_mut`]. Cost: one
+/// lookup and a constant number of link updates per use. Hashes are seeded, so that clients cannot choose colliding
 /// keys.
 pub struct Lru<K, V> {
-    /// Indexes in `slots`.
+    /// Indexes of `slots`, by the hash of their key.
     index: HashTable<u32>,
     hasher: RandomState,
     slots: Vec<LruSlot<K, V>>,
-    /// Slots without an entry.
+    /// Indexes of the slots without an entry.
     free: Vec<u32>,
     newest: u32,
     oldest: u32,
@@ -51,13 +51,13 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         }
     }
 
-    /// Changes the bound, and evicts the oldest entries beyond it.
+    /// Changes the maximum weight and evicts the oldest entries beyond it.
     pub fn set_max_weight(&mut self, most: u64) {
         self.most = most;
         self.make_room(0);
     }
 
-    /// Returns the entry of a key without changing its age.
+    /// Returns the value of a key without marking it as used.
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -65,7 +65,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.value_at(self.find_slot(self.hasher.hash_one(key), key)?)
     }
 
-    /// Returns the entry of a key and makes it the newest.
+    /// Returns the value of a key and marks it as the most recently used.
     pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -78,8 +78,8 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.slots[at as usize].entry.as_mut().map(|(_, value)| value)
     }
 
-    /// Inserts an entry as the newest, replacing that of its key and evicting the oldest entries. Returns false if the
-    /// entry exceeds the bound; only the previous entry of the key is removed then.
+    /// Inserts an entry as the most recently used. Replaces an entry of the same key and evicts the oldest entries as
+    /// necessary. Returns false if `weight` exceeds the maximum; an entry of the same key is removed even then.
     pub fn insert(&mut self, key: K, value: V, weight: u32) -> bool {
         let hash = self.hasher.hash_one(&key);
         if let Some(at) = self.find_slot(hash, &key) {
@@ -104,12 +104,12 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         true
     }
 
-    /// Returns whether an entry of this weight would fit without eviction.
+    /// Returns true if an entry of this weight fits without eviction.
     pub fn has_room(&self, weight: u32) -> bool {
         self.weight + u64::from(weight) <= self.most
     }
 
-    /// Removes and returns the entry of a key.
+    /// Removes the entry of a key and returns its value.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -118,7 +118,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.take_slot(at).map(|(_, value)| value)
     }
 
-    /// Removes the oldest entry if `may_go` returns true for it. Returns whether an entry was removed.
+    /// Removes the least recently used entry if `may_go` returns true for its value. Returns whether it was removed.
     pub fn remove_oldest_if(&mut self, may_go: impl FnOnce(&V) -> bool) -> bool {
         let goes = self.value_at(self.oldest).is_some_and(may_go);
         if goes {
@@ -137,7 +137,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.index.len()
     }
 
-    /// Returns whether the map is empty.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
@@ -147,7 +147,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.weight
     }
 
-    /// Returns the values, in no order.
+    /// Returns the values in unspecified order.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref()).map(|(_, value)| value)
     }
@@ -171,7 +171,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         self.index.find(hash, is_it).copied()
     }
 
-    /// Removes the entry of a slot.
+    /// Removes and returns the entry of a slot.
     fn take_slot(&mut self, at: u32) -> Option<(K, V)> {
         self.unlink(at);
         let slot = &mut self.slots[at as usize];
@@ -279,7 +279,7 @@ mod tests {
         for seed in 0..300 {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut map: Lru<u8, u32> = Lru::new(MOST);
-            // Oldest first: key, value, weight.
+            // Key, value and weight of each entry, oldest first.
             let mut model: Vec<(u8, u32, u32)> = Vec::new();
             for step in 0..400u32 {
                 let key = random.u8(0..32);

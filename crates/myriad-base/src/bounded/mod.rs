@@ -1,12 +1,12 @@
-//! Maps of bounded size for keys that clients can influence: a flood of keys evicts entries, but cannot exhaust the
+//! Maps of bounded size, for keys that clients can influence: many different keys evict entries, but cannot exhaust
 //! memory.
 //!
 //! | map | bound | eviction | cost |
 //! |---|---|---|---|
-//! | [`Lru`] | weight of all entries | least recently used entry | a lookup, an entry moved in a list; memory grows with the entries |
-//! | [`DirectMapped`] | 1024 slots | entry in the slot of a key that is claimed twice | eight bytes read for an unsuccessful lookup |
+//! | [`Lru`] | total weight of the entries | least recently used | a lookup and a list update; memory as needed |
+//! | [`DirectMapped`] | 1024 slots | entry whose slot is claimed twice | 8 bytes read per unsuccessful lookup |
 //!
-//! Pages, small files and other data with different bounds have separate structures in their crates.
+//! Stored pages and other data with different bounds have separate structures in their crates.
 
 mod direct_mapped;
 mod lru;

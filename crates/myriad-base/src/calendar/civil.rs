@@ -1,12 +1,12 @@
 //! Conversion between seconds since the epoch and dates of the Gregorian calendar, in UTC.
 
 pub(crate) const DAY_S: i64 = 86_400;
-/// Number of days after which the calendar repeats, including the days of the week: 400 years.
+/// Number of days after which the calendar repeats with the same weekdays: 400 years.
 const CYCLE_DAYS: i64 = 146_097;
 pub(crate) const CYCLE_S: i64 = CYCLE_DAYS * DAY_S;
-/// Days from 1 March of the year 0 to the epoch.
+/// Number of days from 1 March of the year 0 to the Unix epoch.
 const EPOCH: i64 = 719_468;
-/// First second of the year 0. `LAST` is the last second of the year 9999.
+/// First second of the year 0, in seconds since the Unix epoch. `LAST` is the last second of the year 9999.
 const FIRST: i64 = -62_167_219_200;
 const LAST: i64 = 253_402_300_799;
 
@@ -14,7 +14,7 @@ pub(crate) const DAYS: [&[u8; 3]; 7] = [b"Sun", b"Mon", b"Tue", b"Wed", b"Thu", 
 pub(crate) const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
-/// Second of the Gregorian calendar, in the years 0 to 9999.
+/// Date and time in the Gregorian calendar, in the years 0 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CivilTime {
     /// 0 to 9999.
@@ -34,21 +34,22 @@ pub struct CivilTime {
 }
 
 impl CivilTime {
-    /// Returns the date of `seconds` since the epoch. Times before the year 0 or after 9999 become its first or last
-    /// second.
+    /// Returns the UTC date and time of `seconds` since the Unix epoch. Earlier times than the year 0 and later times
+    /// than 9999 are clamped.
     ///
-    /// Years are counted from 1 March, so that the leap day is the last day of a year, and in cycles of 400 years.
+    /// The calculation starts years on 1 March, so that the leap day is the last day of a year, and uses cycles of 400
+    /// years.
     pub fn from_epoch_seconds(seconds: i64) -> Self {
         let seconds = seconds.clamp(FIRST, LAST);
         let (days, rest) = (seconds.div_euclid(DAY_S), seconds.rem_euclid(DAY_S) as usize);
-        // One additional cycle, so that January and February of the year 0 are not negative.
+        // Shifted by one cycle, so that January and February of the year 0 are not negative.
         let since_march_zero = (days + EPOCH + CYCLE_DAYS) as usize;
         let cycle_days = CYCLE_DAYS as usize;
         let (cycle, day_of_cycle) = (since_march_zero / cycle_days, since_march_zero % cycle_days);
         let leap_days = day_of_cycle / 1460 + day_of_cycle / 146_096;
         let year_of_cycle = (day_of_cycle + day_of_cycle / 36_524 - leap_days) / 365;
         let day_of_year = day_of_cycle - (year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100);
-        // Starting with March, every five months have 153 days.
+        // From March on, each five months have 153 days.
         let month_from_march = (day_of_year * 5 + 2) / 153;
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
         Self {
@@ -63,27 +64,26 @@ impl CivilTime {
         }
     }
 
-    /// Converts like [`Self::from_epoch_seconds`] seconds that are not before the epoch.
+    /// Same as [`Self::from_epoch_seconds`], for unsigned seconds.
     pub(crate) fn from_unsigned_seconds(seconds: u64) -> Self {
         Self::from_epoch_seconds(seconds.min(LAST as u64) as i64)
     }
 }
 
-/// Returns the days from the epoch to a date; `None` if the month has no such day, or after the year 9999.
+/// Returns the days from the Unix epoch to a date; `None` if the date is invalid or after the year 9999.
 #[inline]
 pub(crate) fn days_from_epoch(year: usize, month: usize, day: usize) -> Option<i64> {
     if year > 9999 || !(1..=12).contains(&month) || day == 0 || day > month_days(year, month) {
         return None;
     }
-    // One additional cycle, as above.
+    // Shifted by one cycle, as in `from_epoch_seconds`.
     let march_year = year + 400 - usize::from(month <= 2);
     let month_from_march = if month > 2 { month - 3 } else { month + 9 };
     let days_of_years = march_year * 365 + march_year / 4 - march_year / 100 + march_year / 400;
     Some((days_of_years + (month_from_march * 153 + 2) / 5 + day - 1) as i64 - EPOCH - CYCLE_DAYS)
 }
 
-/// Returns the seconds from the epoch to a time of that date in UTC; `None` if the date or the time is invalid. The
-/// second may be 60.
+/// Returns the seconds from the Unix epoch to a UTC date and time; `None` if it is invalid. The second may be 60.
 #[inline]
 pub(crate) fn seconds_from_epoch(
     [year, month, day]: [usize; 3],
@@ -107,7 +107,7 @@ pub(crate) fn month_days(year: usize, month: usize) -> usize {
     }
 }
 
-/// Parses a number of at most four digits; `None` if it contains anything but digits.
+/// Parses a decimal number of one to four digits; `None` if there are more or other characters.
 #[inline]
 pub(crate) fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 4 {
@@ -132,7 +132,7 @@ pub(crate) fn four_digits(number: usize) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// Returns the time as `08:49:37`.
+/// Formats the time of day as `08:49:37`.
 pub(crate) fn format_clock(time: CivilTime) -> [u8; 8] {
     let mut out = *b"08:49:37";
     overwrite_at(&mut out, 0, &two_digits(time.hour));

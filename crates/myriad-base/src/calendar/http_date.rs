@@ -1,4 +1,4 @@
-//! Dates of HTTP fields (RFC 9110 §5.6.7).
+//! Dates in HTTP fields (RFC 9110 §5.6.7).
 
 use crate::calendar::civil::{
     CivilTime, DAYS, MONTHS, format_clock, four_digits, overwrite_at, parse_number, seconds_from_epoch,
@@ -8,8 +8,8 @@ use crate::calendar::civil::{
 /// Length of an HTTP date, in bytes.
 pub const HTTP_DATE_LEN: usize = 29;
 
-/// Formats seconds since the epoch as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7). Times after the year 9999
-/// become its last second.
+/// Formats seconds since the Unix epoch as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7). Times after the year 9999
+/// are clamped to its last second.
 pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
     let time = CivilTime::from_unsigned_seconds(seconds);
     let mut out = *b"Sun, 06 Nov 1994 08:49:37 GMT";
@@ -21,12 +21,12 @@ pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
     out
 }
 
-/// Appends the result of [`format_http_date`].
+/// Appends the time in the format of [`format_http_date`].
 pub fn write_http_date(seconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&format_http_date(seconds));
 }
 
-/// Formats a date like nginx in cookies: `Thu, 31-Dec-37 23:55:55 GMT`, from 2038 on with four digits of the year.
+/// Formats a time as nginx does in cookies: `Thu, 31-Dec-37 23:55:55 GMT`; from 2038 on with a year of four digits.
 pub fn format_cookie_date(seconds: u64) -> String {
     let http = format_http_date(seconds);
     let http = String::from_utf8_lossy(&http);
@@ -36,12 +36,11 @@ pub fn format_cookie_date(seconds: u64) -> String {
     format!("{weekday} {day}-{month}-{year} {time} {zone}")
 }
 
-/// Parses an HTTP date in any of the three formats of RFC 9110 §5.6.7 and returns the seconds since the epoch. A
-/// two-digit year that would be more than 50 years after `now_s` is in the previous century. Returns `None` if it is
-/// not a date or is before 1970.
+/// Parses an HTTP date in one of the three formats of RFC 9110 §5.6.7. Returns seconds since the Unix epoch; `None` if
+/// it is not a date or is before 1970.
 ///
-/// Names of days and months are case-insensitive, the day of the week is not compared with the date, and a second of 60
-/// is a leap second.
+/// A year of two digits means the year that is at most 50 years after, or less than 50 years before, `now_s`. Names are
+/// case-insensitive, the day of the week is not checked against the date, and a second of 60 is accepted.
 pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
     let value = value.trim_ascii();
     let (first, rest) = value.split_at_checked(3)?;
@@ -55,20 +54,20 @@ pub fn parse_http_date(value: &[u8], now_s: u64) -> Option<u64> {
     }
 }
 
-/// Removes ` GMT`, case-insensitively (RFC 9110 §5.6.7 recommends lenient parsing).
+/// Removes the suffix ` GMT`, in any case, because RFC 9110 §5.6.7 recommends lenient parsing; `None` if it is missing.
 fn strip_gmt(time: &[u8]) -> Option<&[u8]> {
     let (time, zone) = time.split_last_chunk::<4>()?;
     zone.eq_ignore_ascii_case(b" GMT").then_some(time)
 }
 
-/// Parses `06 Nov 1994 08:49:37 GMT`, the current format.
+/// Parses `06 Nov 1994 08:49:37 GMT`: the current format, after the name of the day.
 fn parse_imf_fixdate(date: &[u8]) -> Option<u64> {
     let &[d1, d2, b' ', m1, m2, m3, b' ', y1, y2, y3, y4, b' ', ref time @ ..] = date else { return None };
     let year = parse_number(&[y1, y2, y3, y4])?;
     seconds_of(year, parse_month(&[m1, m2, m3])?, parse_number(&[d1, d2])?, strip_gmt(time)?)
 }
 
-/// Parses the obsolete format `day, 06-Nov-94 08:49:37 GMT`, after the first three letters of the day.
+/// Parses the obsolete format `Sunday, 06-Nov-94 08:49:37 GMT`, after the first three letters of the day.
 fn parse_rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     let comma = rest.iter().position(|&byte| byte == b',')?;
     if comma > 6 || !rest[..comma].iter().all(u8::is_ascii_alphabetic) {
@@ -88,7 +87,7 @@ fn parse_rfc850(rest: &[u8], now_s: u64) -> Option<u64> {
     seconds_of(year, parse_month(&[m1, m2, m3])?, parse_number(&[d1, d2])?, strip_gmt(time)?)
 }
 
-/// Parses `Nov  6 08:49:37 1994`, the obsolete format of C's `asctime()`.
+/// Parses `Nov  6 08:49:37 1994`: the obsolete format of C's `asctime()`, after the name of the day.
 fn parse_asctime(date: &[u8]) -> Option<u64> {
     let &[m1, m2, m3, b' ', d1, d2, b' ', ref rest @ ..] = date else { return None };
     let (time, year) = rest.split_at_checked(8)?;

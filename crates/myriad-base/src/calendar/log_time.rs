@@ -1,8 +1,9 @@
-//! Times in the formats of nginx's log lines.
+//! Times in the formats of nginx's logs.
 
 use crate::calendar::civil::{CivilTime, MONTHS, format_clock, four_digits, overwrite_at, two_digits};
 
-/// Formats `21/Nov/2026:01:02:03 +0000`, nginx's `$time_local`, at `offset_minutes` east of UTC.
+/// Formats seconds since the Unix epoch as `21/Nov/2026:01:02:03 +0000` (`$time_local`), at an offset in minutes east
+/// of UTC.
 pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
     let time = CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset_minutes));
     let mut out = *b"21/Nov/2026:01:02:03 +0000";
@@ -17,7 +18,8 @@ pub fn format_time_local(seconds: u64, offset_minutes: i32) -> [u8; 26] {
     out
 }
 
-/// Formats `2026-11-21T01:02:03+00:00`, nginx's `$time_iso8601`, at `offset_minutes` east of UTC.
+/// Formats seconds since the Unix epoch as `2026-11-21T01:02:03+00:00` (`$time_iso8601`), at an offset in minutes east
+/// of UTC.
 pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
     let time = CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset_minutes));
     let mut out = *b"2026-11-21T01:02:03+00:00";
@@ -32,7 +34,7 @@ pub fn format_time_iso8601(seconds: u64, offset_minutes: i32) -> [u8; 25] {
     out
 }
 
-/// Formats `2026/11/21 01:02:03`, the time in nginx's error log, at `offset_minutes` east of UTC.
+/// Formats seconds since the Unix epoch as `2026/11/21 01:02:03` (error log), at an offset in minutes east of UTC.
 pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
     let time = CivilTime::from_unsigned_seconds(to_local_seconds(seconds, offset_minutes));
     let mut out = *b"2026/11/21 01:02:03";
@@ -43,12 +45,12 @@ pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
     out
 }
 
-/// Returns the local time at `offset_minutes` east of UTC, in seconds; times before the epoch become 0.
+/// Adds an offset in minutes east of UTC. Times before the epoch become 0.
 pub(crate) fn to_local_seconds(seconds: u64, offset_minutes: i32) -> u64 {
     seconds.saturating_add_signed(i64::from(offset_minutes) * 60)
 }
 
-/// Returns sign, hours and minutes of an offset from UTC.
+/// Returns the sign, hours and minutes of an offset from UTC as ASCII digits.
 fn offset_parts(offset_minutes: i32) -> (u8, [u8; 2], [u8; 2]) {
     let minutes = offset_minutes.unsigned_abs() as usize;
     (if offset_minutes < 0 { b'-' } else { b'+' }, two_digits(minutes / 60), two_digits(minutes % 60))

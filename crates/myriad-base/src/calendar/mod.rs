@@ -1,18 +1,17 @@
-//! Calendar: conversion between seconds since the Unix epoch and dates, in every format that the server reads or
-//! writes.
+//! Conversion between seconds since the Unix epoch and dates, in all formats that the server reads or writes.
 //!
 //! | module | content |
 //! |---|---|
-//! | `civil` | dates of the Gregorian calendar, and days since the epoch |
+//! | `civil` | dates of the Gregorian calendar, and days since the Unix epoch |
 //! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one format written, three parsed |
 //! | `log_time` | times in log lines: `$time_local`, `$time_iso8601`, the error log |
-//! | `strftime` | dates in a format chosen by a page (`strftime` of C) |
+//! | `strftime` | dates in a format that a page chooses (`strftime` of C) |
 //! | `rfc3339` | dates in responses of ACME authorities |
 //! | `x509_time` | dates in certificates, and in the format of OpenSSL |
 //! | `zone` | time zones: POSIX rules, TZif files (RFC 9636) |
 //!
-//! All functions depend only on their arguments: no clock, no file, no environment. No input makes them panic, and the
-//! time that they take does not depend on the distance of a date.
+//! The functions use only their arguments: no clock, file or environment. They do not panic for any input, and their
+//! running time does not depend on how distant a date is.
 
 mod civil;
 mod http_date;

@@ -1,4 +1,4 @@
-//! Dates in custom formats: `strftime` of C, in the C locale.
+//! Dates in custom formats (`strftime` of C, in the C locale).
 
 use crate::calendar::civil::{CivilTime, DAYS, MONTHS, days_from_epoch};
 use crate::calendar::log_time::to_local_seconds;
@@ -19,16 +19,16 @@ const MONTH_NAMES: [&str; 12] = [
     "December",
 ];
 
-/// Offset and name of a time zone at one moment.
+/// Offset and name of a time zone at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct ZoneOffset<'a> {
     /// Minutes east of UTC.
     pub minutes: i32,
-    /// Name for `%Z`.
+    /// Name of the zone, for `%Z`.
     pub name: &'a str,
 }
 
-/// Returns the name of an offset without a zone name: `UTC`, `+0100`.
+/// Returns the name of an offset in minutes east of UTC whose zone has no name: `UTC` or such as `+0100`.
 pub fn offset_name(minutes: i32) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     match minutes.unsigned_abs() {
@@ -37,7 +37,7 @@ pub fn offset_name(minutes: i32) -> String {
     }
 }
 
-/// Appends `seconds` since the epoch in the given format. Text that is not a conversion is copied.
+/// Formats `seconds` since the Unix epoch and appends them to `out`. Unknown conversions and other text are copied.
 pub fn write_time(format: &[u8], seconds: u64, offset: ZoneOffset<'_>, out: &mut Vec<u8>) {
     let moment = FormattedTime {
         seconds,
@@ -47,7 +47,7 @@ pub fn write_time(format: &[u8], seconds: u64, offset: ZoneOffset<'_>, out: &mut
     let mut rest = format;
     while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
         out.extend_from_slice(&rest[..at]);
-        // `%E` and `%O` select another calendar or other digits, which the C locale does not have.
+        // The modifiers `%E` and `%O` have no effect in the C locale.
         let modified = matches!(rest.get(at + 1), Some(b'E' | b'O')) && rest.len() > at + 2;
         let length = if modified { 3 } else { 2 };
         let Some(&conversion) = rest.get(at + length - 1) else {
@@ -105,7 +105,7 @@ impl FormattedTime<'_> {
         true
     }
 
-    /// Appends conversions that consist of several others.
+    /// Appends a conversion that stands for several others, such as `%F`. Returns false if it is none.
     fn convert_composite(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let format: &[u8] = match conversion {
             b'c' => b"%a %b %e %H:%M:%S %Y",
@@ -121,7 +121,7 @@ impl FormattedTime<'_> {
         true
     }
 
-    /// Appends weeks, and the year to which a week belongs (ISO 8601).
+    /// Appends a number of a week, or the year of an ISO 8601 week. Returns false if the conversion is none of these.
     fn convert_week(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let day = self.day_of_year() - 1;
         let text = match conversion {
@@ -150,7 +150,7 @@ impl FormattedTime<'_> {
         (today - first) as usize + 1
     }
 
-    /// Returns year and week. The first week of a year contains its first Thursday.
+    /// Returns the ISO 8601 year and week. The first week of a year contains its first Thursday.
     fn iso_week(&self) -> (usize, usize) {
         let from_monday = (self.time.weekday + 6) % 7;
         let week = (self.day_of_year() + 9 - from_monday) / 7;
@@ -162,7 +162,7 @@ impl FormattedTime<'_> {
         }
     }
 
-    /// Returns the offset as `+0130`.
+    /// Formats the offset as `+0130`.
     fn numeric_offset(&self) -> String {
         let minutes = self.offset.minutes;
         let sign = if minutes < 0 { '-' } else { '+' };

@@ -1,9 +1,9 @@
-//! `UTCTime` and `GeneralizedTime` of certificates (RFC 5280 section 4.1.2.5).
+//! Times in certificates: `UTCTime` and `GeneralizedTime` (RFC 5280 section 4.1.2.5).
 
 use crate::calendar::civil::{CivilTime, MONTHS, format_clock, parse_number, seconds_from_epoch};
 use crate::calendar::log_time::format_time_iso8601;
 
-/// Number of digits of the year, determined by the tag of a time.
+/// Number of digits of the year, which the ASN.1 tag of a time determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum YearDigits {
     /// `UTCTime`: years 1950 to 2049.
@@ -12,8 +12,8 @@ pub enum YearDigits {
     Four,
 }
 
-/// Parses the contents of a time, such as `261121073600Z`, and returns the seconds since the epoch. Seconds are
-/// required, and the zone must be `Z`. Returns `None` if it is invalid.
+/// Parses a time such as `261121073600Z`, with seconds and the zone `Z`. Returns seconds since the Unix epoch; `None`
+/// if it is invalid.
 pub fn parse_x509_time(text: &[u8], year: YearDigits) -> Option<i64> {
     let digits = text.strip_suffix(b"Z")?;
     let (year, rest) = match year {
@@ -32,7 +32,7 @@ pub fn parse_x509_time(text: &[u8], year: YearDigits) -> Option<i64> {
     seconds_from_epoch([year, pair(0)?, pair(1)?], [pair(2)?, pair(3)?, pair(4)?])
 }
 
-/// Formats the contents of a `GeneralizedTime`: `20261121073600Z`.
+/// Formats seconds since the Unix epoch as a `GeneralizedTime`: `20261121073600Z`.
 pub fn format_generalized_time(seconds: u64) -> Vec<u8> {
     // `YYYY-MM-DDTHH:MM:SS+00:00`
     let text = format_time_iso8601(seconds, 0);
@@ -41,7 +41,7 @@ pub fn format_generalized_time(seconds: u64) -> Vec<u8> {
     out
 }
 
-/// Formats a time like OpenSSL: `Jan  2 03:04:05 2026 GMT`.
+/// Formats seconds since the Unix epoch as OpenSSL does: `Jan  2 03:04:05 2026 GMT`.
 pub fn show_x509_time(seconds: i64) -> String {
     let time = CivilTime::from_epoch_seconds(seconds);
     let (month, clock) = (MONTHS[time.month - 1], format_clock(time));

@@ -1,4 +1,4 @@
-//! Time zones: offsets from UTC over time.
+//! Time zones: offsets from UTC at given times.
 
 mod rule;
 mod table;
@@ -6,29 +6,29 @@ mod table;
 use rule::ZoneRule;
 use table::TransitionTable;
 
-/// Time zone; the default is UTC.
+/// Time zone: a table of offsets and a rule for the time after it. The default is UTC.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeZone {
     table: TransitionTable,
-    /// Rule that applies after the last entry of the table.
+    /// Rule that applies from the last entry of the table on.
     rule: Option<ZoneRule>,
 }
 
 impl TimeZone {
-    /// Parses a TZif file of version 2 or later (RFC 9636). An invalid rule is ignored. Returns `None` if it is not
-    /// such a file.
+    /// Parses a TZif file of version 2 or later (RFC 9636); `None` if the table is invalid. An invalid rule in it is
+    /// ignored.
     pub fn from_tzif(file: &[u8]) -> Option<Self> {
         let (table, footer) = TransitionTable::parse(file)?;
         let rule = std::str::from_utf8(footer).ok().and_then(ZoneRule::parse);
         Some(Self { table, rule })
     }
 
-    /// Parses a POSIX rule: `CET-1CEST,M3.5.0,M10.5.0/3`. Returns `None` if it is invalid.
+    /// Parses a POSIX rule such as `CET-1CEST,M3.5.0,M10.5.0/3`; `None` if it is invalid.
     pub fn from_posix_rule(text: &str) -> Option<Self> {
         ZoneRule::parse(text).map(|rule| Self { rule: Some(rule), ..Self::default() })
     }
 
-    /// Returns the offset in seconds east of UTC at `now_s`, in seconds since the epoch.
+    /// Returns the offset in seconds east of UTC at `now_s` (seconds since the Unix epoch).
     pub fn offset_s(&self, now_s: i64) -> i32 {
         match &self.rule {
             Some(rule) if self.table.ends_before(now_s) => rule.offset_s(now_s),
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(zone.offset_s(1_792_890_000), 3600);
     }
 
-    /// Returns a zone file: UTC until `at`, one hour more afterwards, then the rule.
+    /// Creates a zone: UTC until `at`, then one hour more until the last entry, then the rule.
     fn zone_file(at: i64, rule: &str) -> TimeZone {
         let mut file = b"TZif2".to_vec();
         file.resize(44, 0);

@@ -1,45 +1,46 @@
-//! Memory limits of zones under pressure.
+//! Memory limits of cache zones, which depend on the memory pressure.
 
 use crate::memory::PressureStage;
 
-/// Target while zones shrink, in percent of the limit; the stage is left at this value.
+/// Target memory of the process while zones shrink, in percent of the limit. At this value shrinking ends.
 const AIM: u64 = 80;
-/// Percentage of the limit up to which zones may grow: less than the percentage at which they must shrink.
+/// Memory of the process up to which zones may grow, in percent of the limit. Lower than the value at which they
+/// shrink.
 const FILLS_TO: u64 = 82;
 
-/// Memory of a zone, in bytes.
+/// Memory use and limits of a zone, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneMemory {
     /// Memory in use.
     pub used: u64,
     /// Configured limit (`memory=`).
     pub configured: u64,
-    /// Current limit.
+    /// Current limit, set by [`update_limits`].
     pub now: u64,
 }
 
 impl ZoneMemory {
-    /// Returns the minimum limit of a zone: a thirty-second of the configured limit, which covers its fixed structures
-    /// (a sixty-fourth), and 1 MB for a page being fetched.
+    /// Returns the minimum limit: 1 MB for a page being fetched, and 1/32 of the configured limit, which covers the
+    /// fixed structures (1/64). At most the configured limit.
     fn min_limit(self) -> u64 {
         (self.configured / 32 + (1 << 20)).min(self.configured)
     }
 
-    /// Returns the memory that it could free.
+    /// Returns the bytes in use above the minimum limit, which the zone could free.
     pub fn reclaimable(self) -> u64 {
         self.used.saturating_sub(self.min_limit())
     }
 }
 
-/// Updates the limits of zones for a process that uses `resident` bytes of `limit`.
+/// Updates the current limits of zones. The process uses `resident` bytes of `limit`; with a limit of 0, all zones get
+/// their configured limits.
 ///
-/// Without pressure, the limit of a zone is its current size and a share of the free memory, up to the configured
-/// limit: even if they grow quickly, zones do not exceed the process limit before the next call. As memory becomes
-/// free, they grow.
+/// Without pressure, the limit of a zone is its current size plus a share of the free memory, at most the configured
+/// limit. Even zones that grow quickly therefore do not exceed the limit of the process before the next call.
 ///
-/// Under pressure, they free the excess over the target, in proportion to their sizes above the minimum. One step frees
-/// at most an eighth of that size, or half of it above the process limit: the system gets freed memory only after some
-/// tenths of a second, and a zone must not be emptied meanwhile.
+/// Under pressure, zones must free the excess over the target, in proportion to their reclaimable memory. One call
+/// demands at most 1/8 of that memory, or 1/2 if the process exceeds its limit: freed memory reaches the system only
+/// after some tenths of a second, and zones must not be emptied meanwhile.
 pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u64, limit: u64) {
     if limit == 0 {
         return zones.iter_mut().for_each(|zone| zone.now = zone.configured);
@@ -56,7 +57,7 @@ pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u
     }
 }
 
-/// Distributes the free memory to zones, in proportion to their configured limits.
+/// Distributes `room` free bytes to zones in proportion to their configured limits.
 fn distribute_free_memory(zones: &mut [ZoneMemory], room: u64) {
     let all = zones.iter().map(|zone| zone.configured).sum();
     for zone in zones {
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn memory_under_a_limit_comes_to_rest_within_it() {
-        // The zone grows up to its limit; the other memory also grows, and finally shrinks.
+        // The zone grows up to its limit. The other memory grows as well and shrinks in the end.
         let (mut zones, mut ladder, limit) =
             ([zone(0, 512)], crate::memory::PressureTracker::default(), 256 * MIB);
         let (mut highest, mut least) = (0, u64::MAX);

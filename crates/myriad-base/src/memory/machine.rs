@@ -1,19 +1,19 @@
-//! Parsing of kernel information about memory.
+//! Parsing of the kernel's files about memory.
 
-/// Returns the resident memory of the process in bytes, including its program: `VmRSS` of `/proc/self/status`
-/// (proc(5)). The text may be truncated; `None` if it does not contain the figure.
+/// Returns the resident memory of the process in bytes: `VmRSS` in `status`, the text of `/proc/self/status` (proc(5)),
+/// which may be truncated. `None` if the value is missing or invalid.
 pub fn resident_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Returns the path of the process's control group (version 2) relative to the mount point, from `/proc/self/cgroup`
-/// (cgroups(7)).
+/// Returns the path of the process's control group (version 2) without the leading slash, from the text of
+/// `/proc/self/cgroup` (cgroups(7)); `None` if there is none.
 pub fn group_path(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::/"))
 }
 
-/// Returns the limit of a control group in bytes, from `memory.max`; `None` if it is `max` or not a number.
+/// Returns the limit of a control group in bytes, from the text of `memory.max`; `None` if it is `max` or invalid.
 pub fn group_limit(memory_max: &str) -> Option<u64> {
     memory_max.trim().parse().ok()
 }

@@ -1,13 +1,13 @@
-//! Memory limit of the process (`memory_limit`), and the measures taken near the limit.
+//! Memory limit of the process (`memory_limit`), and the measures taken near it.
 //!
 //! | file | content |
 //! |---|---|
 //! | `stage` | stages of pressure with their measures, and the transitions between them |
 //! | `caps` | memory limits of zones: growth into free memory, and reduction in steps under pressure |
-//! | `allocator` | return of memory that zones have freed to the system |
-//! | `machine` | parsing of kernel information about memory: of the process, of its control group |
+//! | `allocator` | return of freed memory to the system |
+//! | `machine` | parsing of the kernel's files about the memory of the process and its control group |
 //!
-//! The crate consists of calculations on texts and figures: it reads no files and no clock.
+//! Except for `allocator`, the module only calculates: it reads no files and no clock.
 
 mod allocator;
 mod caps;

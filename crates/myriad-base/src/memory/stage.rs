@@ -1,30 +1,31 @@
 //! Stages of memory pressure.
 
-/// Measures against memory pressure. Each stage includes the measures of the previous stages.
+/// Stage of memory pressure. Each stage also has the measures of the stages before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PressureStage {
     /// No measures.
     #[default]
     Normal,
-    /// Zones and the memory for small files shrink, idle buffers are freed.
+    /// Cache zones and the cache of small files shrink, and idle buffers are freed.
     Shrinking,
-    /// Idle connections are closed, oldest first, and background compression is suspended.
+    /// Idle connections are closed, the oldest first, and background compression is suspended.
     Closing,
-    /// Requests to origins get 503. Above a minimum number, a new connection is accepted only if another can be closed.
+    /// Requests that need an origin get status 503. Above a minimum number of connections, a new one requires the
+    /// eviction of another.
     Refusing,
 }
 
 /// Percentages of the limit at which the stages after [`PressureStage::Normal`] are entered.
 const BEGINS: [u64; 3] = [85, 95, 100];
-/// Percentages of the limit below which they are left. They are lower, so that a few pages do not toggle a stage.
+/// Percentages of the limit below which these stages are left. Lower, so that small changes do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];
 
 impl PressureStage {
     /// All stages, in order of increasing pressure.
     pub const ALL: [Self; 4] = [Self::Normal, Self::Shrinking, Self::Closing, Self::Refusing];
 
-    /// Returns the name for reports and logs.
+    /// Returns the name of the stage in reports and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -34,19 +35,20 @@ impl PressureStage {
         }
     }
 
-    /// Returns the stage of a number; the last stage for larger numbers.
+    /// Returns the stage with this number; [`Self::Refusing`] for larger numbers.
     pub fn from_number(number: u8) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Refusing)
     }
 }
 
-/// Current stage of a process.
+/// Current memory pressure stage of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PressureTracker(PressureStage);
 
 impl PressureTracker {
-    /// Returns the stage for a process that uses `resident` bytes of `limit`; 0 means no limit. `can_shrink` is true if
-    /// zones could free more memory: before they have, no request is rejected.
+    /// Updates and returns the stage of a process that uses `resident` bytes of `limit`; with a limit of 0 it is always
+    /// [`PressureStage::Normal`]. `can_shrink` is true if zones can still free memory; [`PressureStage::Refusing`] is
+    /// not entered before they have done so.
     ///
     /// ```text
     ///            85 %             95 %             100 %, zones have freed all memory
@@ -54,8 +56,8 @@ impl PressureTracker {
     ///         <---------          <-------          <--------
     ///            80 %             90 %              97 %
     /// ```
-    /// Each call advances by one stage at most, so that the measures of a stage take effect; it goes back by any
-    /// number.
+    /// A call advances by at most one stage, so that its measures can take effect, and goes back by any number of
+    /// stages.
     pub fn observe(&mut self, resident: u64, limit: u64, can_shrink: bool) -> PressureStage {
         let parts = u128::from(resident) * 100;
         let is_at_least = |percent: u64| limit > 0 && parts >= u128::from(limit) * u128::from(percent);
@@ -72,7 +74,7 @@ impl PressureTracker {
         self.0
     }
 
-    /// Returns the stage determined last.
+    /// Returns the stage of the last call of [`Self::observe`].
     pub fn stage(self) -> PressureStage {
         self.0
     }
@@ -82,7 +84,7 @@ impl PressureTracker {
 mod tests {
     use super::*;
 
-    /// Returns the stages of a process whose memory uses these percentages of the limit.
+    /// Returns the stages of a process that successively uses these percentages of its limit.
     fn through(parts: &[u64]) -> Vec<PressureStage> {
         let mut ladder = PressureTracker::default();
         parts.iter().map(|part| ladder.observe(part * 1000, 100_000, false)).collect()

@@ -1,8 +1,8 @@
-//! POSIX rule of a time zone: `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
+//! POSIX rule of a time zone, such as `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
 
 use crate::calendar::civil::{CYCLE_S, CivilTime, DAY_S, days_from_epoch, is_leap, month_days};
 
-/// Offset of a zone, and its summer time.
+/// Standard offset of a zone, and its summer time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ZoneRule {
     /// Seconds east of UTC.
@@ -17,7 +17,7 @@ struct SummerTime {
     ends: YearlyTransition,
 }
 
-/// Day of the year and second of the day, in local time.
+/// Day of each year and second of that day, in local time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct YearlyTransition {
     day: TransitionDay,
@@ -28,9 +28,9 @@ struct YearlyTransition {
 enum TransitionDay {
     /// `Mm.w.d`: the `w`th weekday `d` of the month; week 5 is the last.
     Weekday { month: usize, week: i64, weekday: i64 },
-    /// `Jn`: 1 to 365, without counting leap days.
+    /// `Jn`: day 1 to 365; 29 February is not counted.
     Julian(i64),
-    /// `n`: 0 to 365.
+    /// `n`: day 0 to 365; 29 February is counted.
     Ordinal(i64),
 }
 
@@ -50,11 +50,11 @@ impl ZoneRule {
         Some(Self { standard, summer: Some(SummerTime { offset, begins, ends }) })
     }
 
-    /// Returns the offset in seconds east of UTC at a second since the epoch.
+    /// Returns the offset in seconds east of UTC at `now_s` (seconds since the Unix epoch).
     pub(super) fn offset_s(&self, now_s: i64) -> i32 {
         let Some(summer) = &self.summer else { return self.standard };
-        // The calendar repeats, so a distant year is equivalent to a year from 1970 to 2369, and the calculation cannot
-        // overflow.
+        // The calendar repeats, so each time has an equivalent in the years 1970 to 2369, for which the calculation
+        // cannot overflow.
         let now_s = now_s.rem_euclid(CYCLE_S);
         let year = CivilTime::from_epoch_seconds(now_s + i64::from(self.standard)).year;
         let begins = summer.begins.second_in_year(year) - i64::from(self.standard);
@@ -65,7 +65,8 @@ impl ZoneRule {
     }
 }
 
-/// Returns the text after a zone's name: letters, or any text between angle brackets.
+/// Skips the name of a zone (at least three letters, or any text in angle brackets) and returns the rest; `None` if
+/// there is none.
 fn skip_zone_name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('<') {
         return quoted.split_once('>').map(|(_, rest)| rest);
@@ -74,7 +75,7 @@ fn skip_zone_name(text: &str) -> Option<&str> {
     (text.len() - rest.len() >= 3).then_some(rest)
 }
 
-/// Parses `[+-]hh[:mm[:ss]]` and returns seconds.
+/// Removes `[+-]hh[:mm[:ss]]` from the start of `text` and returns it in seconds; `None` if it is invalid.
 fn parse_time(text: &mut &str) -> Option<i32> {
     let end =
         text.find(|letter: char| !(letter.is_ascii_digit() || "+-:".contains(letter))).unwrap_or(text.len());
@@ -110,7 +111,7 @@ impl YearlyTransition {
         Some(Self { day, second: parse_time(&mut at)? })
     }
 
-    /// Returns the second since the epoch in `year`, as if local time were UTC.
+    /// Returns the time of the transition in `year`, in seconds since the Unix epoch, as if local time were UTC.
     fn second_in_year(self, year: usize) -> i64 {
         let first_of = |month| days_from_epoch(year, month, 1).unwrap_or_default();
         let day = match self.day {
@@ -176,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Asserts that the offset changes exactly at that second.
+    /// Asserts that the offset changes exactly at the second `at`.
     fn assert_changes(rule: &str, at: i64, from: i32, to: i32) {
         let rule = ZoneRule::parse(rule).expect("a rule");
         assert_eq!([at - 1, at].map(|at| rule.offset_s(at)), [from, to], "{rule:?} at {at}");
@@ -203,14 +204,14 @@ mod tests {
 
     #[test]
     fn winter_may_be_what_is_written_as_summer() {
-        // Ireland: the standard time is that of summer.
+        // In Ireland, summer time is the standard time.
         assert_changes("IST-1GMT0,M10.5.0,M3.5.0/1", 1_774_746_000, 0, 3600);
         assert_changes("IST-1GMT0,M10.5.0,M3.5.0/1", 1_792_890_000, 3600, 0);
     }
 
     #[test]
     fn a_change_may_be_hours_before_or_after_its_day() {
-        // Nuuk: one hour before the Sunday. Jerusalem: hour 26 of the Thursday.
+        // Nuuk: one hour before the start of the Sunday. Jerusalem: hour 26 of the Thursday.
         assert_changes("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1_774_746_000, -7200, -3600);
         assert_changes("<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1_792_890_000, -3600, -7200);
         assert_changes("IST-2IDT,M3.4.4/26,M10.5.0", 1_774_569_600, 7200, 10_800);

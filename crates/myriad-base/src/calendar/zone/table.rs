@@ -1,17 +1,17 @@
-//! Table of a TZif file (RFC 9636 section 3): offsets with their start times.
+//! Table of a TZif file (RFC 9636 section 3): offsets and the times from which they apply.
 
-/// Offsets by the second from which they apply.
+/// Offsets from UTC with the times from which they apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TransitionTable {
     /// Offset before the first entry, in seconds east of UTC.
     before: i32,
-    /// Second since the epoch and offset, ascending.
+    /// Time in seconds since the Unix epoch and the offset from then on, in ascending order.
     entries: Vec<(i64, i32)>,
 }
 
 impl TransitionTable {
-    /// Parses the 64-bit part of a file of version 2 or later. Also returns the following text, which is the zone's
-    /// rule.
+    /// Parses the 64-bit table of a file of version 2 or later. Also returns the text after the table: the rule of the
+    /// zone. `None` if the file is invalid.
     pub(super) fn parse(file: &[u8]) -> Option<(Self, &[u8])> {
         let first = TzifCounts::read(file)?;
         let second = file.get(HEADER + first.length(4)..)?;
@@ -32,7 +32,7 @@ impl TransitionTable {
         Some((Self { before: offset(0)?, entries }, footer.trim_ascii()))
     }
 
-    /// Returns whether `now_s` is not before the last entry, so that the rule applies.
+    /// Returns true if `now_s` is at or after the last entry, so that the rule applies.
     pub(super) fn ends_before(&self, now_s: i64) -> bool {
         self.entries.last().is_none_or(|(at, _)| *at <= now_s)
     }
@@ -75,7 +75,7 @@ impl TzifCounts {
         })
     }
 
-    /// Returns the size of the data after the header, in bytes.
+    /// Returns the length in bytes of the data after the header, with times of `time_bytes` bytes.
     fn length(&self, time_bytes: usize) -> usize {
         self.times * (time_bytes + 1)
             + self.types * 6
@@ -127,7 +127,7 @@ mod tests {
         assert!(TransitionTable::parse(&[file.clone(), file].concat()).is_none());
     }
 
-    /// Returns a file of version 2 with these entries, with offsets 0 and 3600, and this rule.
+    /// Creates a file of version 2 with these entries, the offsets 0 and 3600, and this rule.
     fn file(entries: &[(i64, u8)], rule: &str) -> Vec<u8> {
         let mut file = header(0, 0, 0);
         file.extend(header(entries.len() as u32, 2, 4));
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn an_entry_of_no_offset_is_refused() {
-        // The data after the two offsets (letters of the names and the rule) are too short for this index.
+        // The bytes after the two offsets (names and rule) are too short for this index.
         assert!(TransitionTable::parse(&file(&[(0, 200)], "")).is_none());
     }
 
