@@ -201,7 +201,7 @@ impl ConnectionLimiter {
 
     /// Records that a client could not be accepted because no slot was free and no connection could be evicted.
     pub(crate) fn record_refusal(&self) {
-        // A shortage of memory is not a shortage of seats.
+        // Lack of memory is not a lack of slots.
         if self.is_full() {
             self.record_shortage(|shortage| shortage.refused = true);
         }

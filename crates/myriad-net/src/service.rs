@@ -1,4 +1,4 @@
-//! Interface between the connection drivers and the site.
+//! Interface between the connection drivers and the web server (servers, locations, responses).
 
 use std::fmt::Display;
 use std::future::Future;
@@ -18,7 +18,7 @@ use crate::request_body::RequestBody;
 use crate::response::{Response, SentReport};
 use crate::timeouts::Timeouts;
 
-/// Result of the driver of a connection that does not use HTTP.
+/// Result of driving a connection without HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawEnd {
     /// The connection is closed.
@@ -27,43 +27,43 @@ pub enum RawEnd {
     Passed,
 }
 
-/// Driver of a connection that does not use HTTP.
+/// Future that drives a connection without HTTP.
 pub type RawDriver = Pin<Box<dyn Future<Output = RawEnd>>>;
 
-/// Site: maps request heads to responses.
+/// The web server as seen by the drivers: maps request heads to responses and is notified of connection events.
 ///
 /// All methods run on the worker's thread.
 pub trait Service: 'static {
-    /// State of an exchange that the service retains until it is finished (for the access log).
+    /// State of an exchange that is returned to the service in [`Service::finish`] (for the access log).
     type ExchangeState: 'static;
 
-    /// Returns the limits and time-outs of request heads on this connection, before its server is known.
+    /// Returns the limits and timeouts that apply before a request of this connection has been routed to a server.
     fn limits(&self, connection: &Connection) -> PreRoutingLimits;
 
-    /// Records a connection event, for counting.
+    /// Counts a connection event.
     fn count_event(&self, event: ConnectionEvent) {
         let _ = event;
     }
 
-    /// Returns whether clients of this listener send a PROXY protocol header. Called once per connection.
+    /// Returns true if clients of this listener send a PROXY protocol header. Called once per connection.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
     }
 
-    /// Returns the driver of a connection that does not use HTTP (`stream`); `None` for an HTTP connection. Called once
-    /// for each listener that serves the connection.
+    /// Returns the driver of a connection without HTTP (`stream`); `None` for an HTTP connection. Called for each
+    /// listener that the connection is accepted by or passed to.
     fn raw(&self, connection: &Rc<Connection>) -> Option<RawDriver> {
         let _ = connection;
         None
     }
 
-    /// Reports a connection without a valid PROXY protocol header; it is closed without a response.
+    /// Reports a connection without a valid PROXY protocol header. It is closed without a response.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
     }
 
-    /// Returns whether the listener uses TLS (`listen … ssl`).
+    /// Returns true if the listener uses TLS (`listen … ssl`).
     fn is_secure(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
@@ -75,52 +75,54 @@ pub trait Service: 'static {
         None
     }
 
-    /// Returns whether the offers of a client hello are stored, for variables.
+    /// Returns true if the offers of client hellos must be stored, because variables use them.
     fn stores_offers(&self) -> bool {
         false
     }
 
-    /// Returns the HTTP/2 limits of this connection; `None` if HTTP/2 is disabled (`http2`, `listen … http2`).
+    /// Returns the HTTP/2 limits of this connection; `None` if HTTP/2 is disabled (`http2 off`).
     fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         let _ = connection;
         None
     }
 
-    /// Reports an HTTP/2 client that exceeded a limit or closed the connection during a request; for the error log.
+    /// Reports an HTTP/2 client that violated the protocol, timed out, or closed the connection during a request, for
+    /// the error log.
     fn http2_failed(&self, connection: &Connection, reason: &str) {
         let _ = (connection, reason);
     }
 
-    /// Reports an HTTP/3 client that violated the protocol or exceeded a limit, so that its connection closes; for the
-    /// error log.
+    /// Reports an HTTP/3 client that violated the protocol or timed out, for the error log. The stream or connection is
+    /// closed.
     fn http3_failed(&self, connection: &Connection, reason: &dyn Display) {
         let _ = (connection, reason);
     }
 
-    /// Returns the settings for a new client of a QUIC listener; `None` rejects it.
+    /// Returns the settings of a new connection to a QUIC listener; `None` rejects it.
     fn quic(&self, connection: &Connection) -> Option<QuicSettings> {
         let _ = connection;
         None
     }
 
-    /// Reports a client that read a response slower than `client_min_rate` and whose connection was reset; for the
-    /// error log.
+    /// Reports a client that was slower than `client_min_rate` while reading a response, for the error log. The
+    /// response is aborted.
     fn client_too_slow(&self, connection: &Connection) {
         let _ = connection;
     }
 
-    /// Reports a panic that closed a connection and lost its requests in progress; for the error log.
+    /// Reports a panic that closed a connection and aborted its requests, for the error log.
     fn connection_lost(&self, connection: &Connection, panic: &str) {
         let _ = (connection, panic);
     }
 
-    /// Handles a panic that terminated a vital task of the worker: the process must exit so that another replaces it.
+    /// Handles a panic that ended a vital task of the worker. The process must exit, so that its supervisor starts
+    /// another.
     fn task_lost(&self, task: &'static str, panic: &str) {
         let _ = (task, panic);
         std::process::abort();
     }
 
-    /// Reports a completed handshake, for counting; the connection contains the parameters of a successful handshake.
+    /// Counts a finished handshake. `failure` is `None` after success; [`Connection::tls`] then returns its properties.
     fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
         let _ = (connection, failure);
     }
@@ -130,7 +132,7 @@ pub trait Service: 'static {
         let _ = (connection, why);
     }
 
-    /// Starts an exchange. A later response may take `head` with `mem::take`.
+    /// Starts an exchange. If the response is not immediate, the service may take `head` with `mem::take`.
     fn begin(
         &self,
         head: &mut RequestHead,
@@ -138,7 +140,7 @@ pub trait Service: 'static {
         body: RequestBody,
     ) -> ServiceOutcome<Self::ExchangeState>;
 
-    /// Returns the response to a request that could not be read. The driver closes the connection after it.
+    /// Returns the response to a request that could not be read. On HTTP/1 the connection closes after it.
     fn reject(
         &self,
         error: Rejection,
@@ -146,15 +148,15 @@ pub trait Service: 'static {
         connection: &Rc<Connection>,
     ) -> ServiceOutcome<Self::ExchangeState>;
 
-    /// Returns a future that is ready when the log lines of finished exchanges are written; `None` if no line is
-    /// pending. The server closes a connection only after that, or after the time limit of the future.
+    /// Returns a future that completes when the log lines of finished exchanges are written, or after a time limit;
+    /// `None` if no line is pending. The driver waits for it before it closes a connection.
     fn logged(&self) -> Option<PostResponseWork> {
         None
     }
 
-    /// Finishes an exchange: the response was sent or aborted. The returned future runs after the response. An HTTP/1
-    /// connection that closes after the response waits a short time for it, so that a client that reconnects at once
-    /// finds it completed.
+    /// Ends an exchange whose response was sent or aborted. Returns work that continues after the response, such as a
+    /// refresh, if any. An HTTP/1 connection that closes after this response waits for it for a short time, so that a
+    /// client that reconnects finds it completed.
     fn finish(
         &self,
         head: &RequestHead,
@@ -164,10 +166,10 @@ pub trait Service: 'static {
     ) -> Option<PostResponseWork>;
 }
 
-/// Work that continues after a response has been sent. Dropping it cancels only the wait for it.
+/// Future that completes when work after a response is done. Dropping it does not cancel the work.
 pub type PostResponseWork = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Event of a connection between requests.
+/// Connection event that the service counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// The connection was accepted.
@@ -176,11 +178,11 @@ pub enum ConnectionEvent {
     Closed,
     /// A part of a head has arrived.
     HeadBegan,
-    /// That head was read or abandoned.
+    /// That head was completed or abandoned.
     HeadEnded,
 }
 
-/// Reason of a failed TLS handshake, as far as it is counted separately.
+/// Reason for a failed TLS handshake, as counted in statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeFailure {
     /// Client and server have no TLS version in common.
@@ -195,47 +197,47 @@ pub enum HandshakeFailure {
     Other,
 }
 
-/// Reason why a request could not be read.
+/// Reason why a request head could not be read.
 #[derive(Debug)]
 pub enum Rejection {
-    /// The head violates RFC 9112.
+    /// The head is not valid HTTP.
     Malformed(ParseError),
     /// The head did not arrive within `client_header_timeout`.
     TimedOut,
 }
 
-/// Immediate response, or a future that returns it.
+/// Response of a service: immediate, or a future.
 pub enum ServiceOutcome<T> {
-    /// The complete response: one `writev`, no future.
+    /// Immediate response, which can be sent without a future.
     Ready(Response<T>),
-    /// The response requires waiting.
+    /// Future that returns the response.
     Later(Pin<Box<dyn Future<Output = Response<T>>>>),
 }
 
-/// Limits of a connection before its request has been routed.
+/// Limits of a connection before a request has been routed to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct PreRoutingLimits {
-    /// Limits of the request head.
+    /// Limits of HTTP/1 request heads.
     pub head: HeadLimits,
-    /// Limits in HTTP/2 and HTTP/3, which have no lines: the maximum size of a name or a value is one buffer of
+    /// Limits of HTTP/2 and HTTP/3 header blocks, which have no lines: a name or value may fill one buffer of
     /// `large_client_header_buffers`, regardless of `client_header_buffer_size`.
     pub block: HeadLimits,
-    /// `client_header_timeout`, milliseconds; 0 for none.
+    /// `client_header_timeout` in milliseconds; 0 for no limit.
     pub header_timeout_ms: u64,
-    /// Time-outs that apply until a request has been routed.
+    /// Timeouts that apply until a request has been routed.
     pub timeouts: Timeouts,
 }
 
-/// Limits of an HTTP/2 client.
+/// HTTP/2 limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Http2Limits {
-    /// `http2_max_concurrent_streams`: concurrent requests on one connection, at least 1.
+    /// `http2_max_concurrent_streams`: maximum number of concurrent requests on a connection; at least 1.
     pub streams: u32,
-    /// `http2_body_preread_size`: bytes of a body accepted before it is read, at most 2³¹-1.
+    /// `http2_body_preread_size`: maximum number of bytes of a request body sent before it is read; at most 2³¹-1.
     pub preread: u32,
-    /// `http2_recv_buffer_size`: maximum size of one read, in bytes; one buffer per worker.
+    /// `http2_recv_buffer_size`: size of the read buffer of each worker, in bytes.
     pub receive_buffer: usize,
-    /// `keepalive_time`, milliseconds.
+    /// `keepalive_time`: maximum age of a connection that accepts requests, in milliseconds.
     pub keepalive_time_ms: u64,
 }
 

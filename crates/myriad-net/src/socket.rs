@@ -1,4 +1,4 @@
-//! Stream socket with interior mutability, encrypted if it has a TLS session.
+//! Socket of a client connection, with TLS after a handshake.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IoSlice, Write};
@@ -10,18 +10,18 @@ use rustix::net::{SendFlags, send};
 use crate::tls::TlsSession;
 use crate::transport::Transport;
 
-/// Maximum number of file bytes encrypted at once.
+/// Maximum number of bytes of a file that are read and encrypted at once.
 const SECURED_PIECE: usize = 64 * 1024;
 
 thread_local! {
-    /// Buffer into which a file is read before it is encrypted.
+    /// Buffer for file bytes before their encryption.
     static FILE_PIECE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Socket of a connection: its transport, and the TLS session over it.
 pub(crate) struct ClientSocket {
     transport: Transport,
-    /// TLS session, set after the handshake.
+    /// TLS session; set once the handshake has finished.
     session: OnceCell<Box<RefCell<TlsSession>>>,
 }
 
@@ -31,18 +31,18 @@ impl ClientSocket {
         Self { transport: Transport::new(Some(descriptor)), session: OnceCell::new() }
     }
 
-    /// Creates a socket without a descriptor: all operations fail.
+    /// Creates a socket without a descriptor: all operations fail or do nothing.
     pub(crate) fn none() -> Self {
         Self { transport: Transport::new(None), session: OnceCell::new() }
     }
 
-    /// Sets the TLS session that encrypts all data from now on.
+    /// Sets the TLS session that encrypts all further data.
     pub(crate) fn set_tls_session(&self, session: TlsSession) {
         // A connection has one handshake, so the cell is empty.
         let _ = self.session.set(Box::new(RefCell::new(session)));
     }
 
-    /// Returns whether the socket has a session whose handshake is not complete.
+    /// Returns true if the TLS handshake is not complete, so that data being read is early data.
     pub(crate) fn is_early(&self) -> bool {
         self.session.get().is_some_and(|session| session.borrow().is_early())
     }
@@ -52,12 +52,12 @@ impl ClientSocket {
         &self.transport
     }
 
-    /// Calls `work` with the descriptor.
+    /// Calls `work` with the descriptor; `None` if there is none.
     pub(crate) fn with<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
         self.transport.with(work)
     }
 
-    /// Peeks at the pending bytes below TLS, like [`Transport::poll_peek`].
+    /// Peeks at pending bytes below TLS; see [`Transport::poll_peek`].
     pub(crate) fn poll_peek<R>(
         &self,
         cx: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl ClientSocket {
         self.transport.poll_peek(cx, buffer, judge)
     }
 
-    /// Reads once, through the TLS session if it exists.
+    /// Reads once, through the TLS session if there is one. Returns 0 if the client has closed its side.
     pub(crate) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         match self.session.get() {
             None => self.transport.poll_receive(cx, buffer),
@@ -75,8 +75,8 @@ impl ClientSocket {
         }
     }
 
-    /// Writes once, through the TLS session if it exists. With TLS, a pending write must be repeated with the same
-    /// leading bytes.
+    /// Writes once, through the TLS session if there is one. With TLS, a pending write must be repeated with the same
+    /// first bytes.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         match self.session.get() {
             None => self.transport.poll_send(cx, parts),
@@ -84,7 +84,7 @@ impl ClientSocket {
         }
     }
 
-    /// Sends up to `length` bytes of `file` from `offset`.
+    /// Sends up to `length` bytes of `file` from `offset`. Returns 0 if the file is shorter than `offset`.
     pub(crate) fn poll_send_file(
         &self,
         cx: &mut Context<'_>,
@@ -98,7 +98,7 @@ impl ClientSocket {
         self.transport.poll_send_file(cx, file, offset, length)
     }
 
-    /// Sends a part of a file with TLS, which requires a copy in memory.
+    /// Sends a part of a file through TLS, which reads it into memory.
     fn poll_send_file_secured(
         &self,
         session: &mut TlsSession,
@@ -120,7 +120,7 @@ impl ClientSocket {
         })
     }
 
-    /// Ready once the client has closed its side or the connection failed; pending otherwise, even if data arrives.
+    /// Ready once the client has closed its side or the connection has failed. Pending otherwise, even if data arrives.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(session) = self.session.get() {
             return session.borrow_mut().poll_closed(&self.transport, cx);
@@ -128,33 +128,33 @@ impl ClientSocket {
         self.transport.poll_closed(cx)
     }
 
-    /// Shuts down both sides. Errors are ignored, because the connection is finished.
+    /// Sends a TLS close notification and shuts down both sides. Errors are ignored.
     pub(crate) fn shutdown(&self) {
         self.send_close_notify();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Both));
     }
 
-    /// Shuts down the writing side. Errors are ignored, because the connection is finished.
+    /// Sends a TLS close notification and shuts down the writing side. Errors are ignored.
     pub(crate) fn shutdown_write(&self) {
         self.send_close_notify();
         let _ = self.with(|socket| rustix::net::shutdown(socket, rustix::net::Shutdown::Write));
     }
 
-    /// Sends the TLS close notification, so that the client can detect truncation.
+    /// Sends the TLS close notification, if there is a session, so that the client can detect truncation.
     pub(crate) fn send_close_notify(&self) {
         if let Some(session) = self.session.get() {
             session.borrow_mut().send_close_notify(&self.transport);
         }
     }
 
-    /// Makes the close send a reset: data queued for a silent client is dropped immediately.
+    /// Makes the close reset the connection, which drops the data queued for the client.
     pub(crate) fn reset_on_close(&self) {
         let _ = self
             .with(|socket| rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO)));
     }
 }
 
-/// Writes once without waiting, for interim responses.
+/// Writes once without waiting; for interim responses.
 impl Write for &ClientSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(session) = self.session.get() {

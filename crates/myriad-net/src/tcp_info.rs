@@ -1,5 +1,5 @@
-//! Kernel figures of a TCP connection (`$tcpinfo_*`), queried over `NETLINK_SOCK_DIAG`, because `getsockopt(TCP_INFO)`
-//! has no safe wrapper.
+//! Kernel statistics of a TCP connection (`$tcpinfo_*`). They are queried over `NETLINK_SOCK_DIAG`, because
+//! `getsockopt(TCP_INFO)` has no safe wrapper.
 //!
 //! The layouts are defined in `linux/netlink.h`, `linux/inet_diag.h` and `linux/tcp.h`.
 
@@ -12,18 +12,18 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
 
-/// Figures of a connection.
+/// Statistics of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Smoothed round-trip time, in microseconds.
     pub rtt: u32,
     /// Round-trip time variation, in microseconds.
     pub rttvar: u32,
-    /// Congestion window, in segments.
+    /// Congestion window in segments.
     pub snd_cwnd: u32,
-    /// Receive window, in bytes.
+    /// Receive window in bytes.
     pub rcv_space: u32,
-    /// Bytes acknowledged by the peer; `None` for kernels before 4.1.
+    /// Total number of bytes acknowledged by the peer; `None` for kernels before 4.1.
     pub bytes_acked: Option<u64>,
 }
 
@@ -31,26 +31,24 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST: u16 = 1;
 const INET_DIAG_INFO: u16 = 2;
 const TCP: u8 = 6;
-/// `nlmsghdr`.
+/// Size of `nlmsghdr`.
 const HEADER: usize = 16;
-/// `inet_diag_req_v2` and `inet_diag_msg`.
+/// Size of `inet_diag_req_v2`. `ANSWER` is the size of `inet_diag_msg`.
 const REQUEST: usize = 56;
 const ANSWER: usize = 72;
 
 thread_local! {
-    /// Socket for queries, opened by the first query and reused, so that each of many queries (of concurrent slow
-    /// readers) costs two system calls.
+    /// Socket for queries, opened on first use and reused, so that a query costs two system calls.
     static SOCKET: Cell<Option<OwnedFd>> = const { Cell::new(None) };
 }
 
 impl TcpInfo {
-    /// Queries the connection between two addresses; `None` if the kernel does not return it.
+    /// Returns the statistics of the connection between two addresses; `None` if the query fails or there is none.
     pub(crate) fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
         let socket = SOCKET.take().or_else(open)?;
         let mut answer = [0; 2048];
         let length = query(&socket, &request(local, peer), &mut answer).ok()?;
-        // After a failure the socket is dropped, so that pending data on it cannot be read as the response to a later
-        // query.
+        // The socket is reused only after success: a delayed response on it could be taken for that of a later query.
         SOCKET.set(Some(socket));
         let answer = answer.get(..length)?;
         // For a closed connection the kernel returns the listening socket.
@@ -66,7 +64,7 @@ fn open() -> Option<OwnedFd> {
     Some(socket)
 }
 
-/// Sends a query and returns the length of the response; the kernel has queued the response when `send` returns.
+/// Sends a query and returns the length of the response, which the kernel has queued before `send` returns.
 fn query(socket: &OwnedFd, question: &[u8], answer: &mut [u8]) -> rustix::io::Result<usize> {
     send(socket, question, SendFlags::empty())?;
     recv(socket, answer, RecvFlags::empty()).map(|(_, length)| length)
@@ -95,7 +93,7 @@ fn request(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
     text
 }
 
-/// Finds `tcp_info` among the attributes of a response.
+/// Returns the `tcp_info` attribute of a response; `None` if it is missing or malformed.
 fn parse_response(answer: &[u8]) -> Option<TcpInfo> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let mut attributes = answer.get(HEADER + ANSWER..).filter(|_| kind == SOCK_DIAG_BY_FAMILY)?;

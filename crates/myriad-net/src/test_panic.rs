@@ -1,8 +1,7 @@
-//! Panics triggered by tests of the panic handling.
+//! Panics on demand, for tests of the panic handling.
 
-/// Panics if a test requests it: in builds with debug assertions, if the environment contains the place and a file
-/// (`MYRIAD_TEST_PANIC=deadlines:/folder/file`, which `env` must pass), once the file contains the number of this
-/// process.
+/// Panics once, for tests, if `MYRIAD_TEST_PANIC=PLACE:FILE` is set, PLACE equals `place`, and FILE contains the ID of
+/// this process. Only in builds with debug assertions. The configuration must pass the variable with `env`.
 #[cfg(debug_assertions)]
 pub(crate) fn test_panic(place: &str) {
     use std::sync::OnceLock;

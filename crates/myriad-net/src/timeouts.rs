@@ -1,25 +1,25 @@
-//! Time-outs of a connection's driver.
+//! Timeouts of connections.
 
 use crate::client_timeouts::MinRate;
 
-/// Time-outs of the driver, in milliseconds; 0 for no limit unless specified otherwise.
+/// Timeouts of a connection, in milliseconds; 0 means no limit unless specified otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// `keepalive_timeout`: maximum idle time of a connection; 0 closes it after the response.
     pub keepalive_ms: u64,
     /// `keepalive_requests`: maximum number of requests per connection.
     pub keepalive_requests: u32,
-    /// `send_timeout`: maximum time between two writes that make progress.
+    /// `send_timeout`: maximum time in which the client accepts no bytes of a response.
     pub send_ms: u64,
-    /// `lingering_time`: maximum total time of reading from a client after an early response; 0 disables lingering.
+    /// `lingering_time`: maximum total time of discarding input before a close; 0 if `lingering_close` is off.
     pub lingering_ms: u64,
-    /// `lingering_timeout`: maximum silence while lingering.
+    /// `lingering_timeout`: maximum silence of the client while input is discarded.
     pub lingering_idle_ms: u64,
-    /// `lingering_close always`: lingers even if no more data is expected from the client.
+    /// True for `lingering_close always`: discards input even if none is expected.
     pub lingering_always: bool,
-    /// `client_min_rate`.
+    /// Minimum transfer rate (`client_min_rate`).
     pub min_rate: MinRate,
-    /// `reset_timedout_connection`: closes with a reset when a client times out, and on 444.
+    /// `reset_timedout_connection`: if true, a connection is closed with a reset after a timeout, and for status 444.
     pub reset_timed_out: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Stream socket below TLS, with interior mutability.
+//! Stream socket below TLS.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IoSlice};
@@ -11,19 +11,19 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// Transport of a connection: TCP or unix socket.
+/// TCP or unix socket of a connection.
 ///
-/// The socket is registered with the event loop when it first has to wait. A client that sends its request immediately
-/// and closes after the response never waits, which saves two system calls and a wake-up.
+/// The socket is registered with the event loop when an operation first has to wait. A client that sends its request
+/// immediately and closes after the response causes no registration, which saves two system calls and a wake-up.
 pub(crate) struct Transport {
     fresh: RefCell<Option<OwnedFd>>,
     registered: OnceCell<Registered>,
 }
 
-/// Descriptor registered with the event loop.
+/// Socket registered with the event loop.
 ///
-/// The runtime's stream types differ only in how they connect. The socket is already connected here, so one type serves
-/// for all kinds of sockets.
+/// Tokio's socket types differ only in how they connect. These sockets are connected or listening already, so one type
+/// is used for all kinds.
 pub(crate) struct Registered(UnixStream);
 
 impl Registered {
@@ -32,13 +32,13 @@ impl Registered {
         UnixStream::from_std(std::os::unix::net::UnixStream::from(socket)).map(Self)
     }
 
-    /// Returns whether the system reports data to read or a connection to accept now.
+    /// Returns true if there is data to read or a connection to accept now.
     pub(crate) fn has_input(&self) -> bool {
         let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
         poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
-    /// Runs `work` when the socket is readable; `EAGAIN` from it waits for the next event.
+    /// Calls `work` when the socket is readable. If `work` fails with `WouldBlock`, waits and calls it again.
     pub(crate) fn poll_input<R>(
         &self,
         cx: &mut Context<'_>,
@@ -53,7 +53,7 @@ impl Registered {
         }
     }
 
-    /// Runs `work` when the socket is writable; `EAGAIN` from it waits for the next event.
+    /// Calls `work` when the socket is writable. If `work` fails with `WouldBlock`, waits and calls it again.
     pub(crate) fn poll_output<R>(
         &self,
         cx: &mut Context<'_>,
@@ -70,7 +70,7 @@ impl Registered {
 }
 
 impl Transport {
-    /// Wraps a connected, non-blocking socket. Without a descriptor all operations fail.
+    /// Wraps a connected, non-blocking socket. If `descriptor` is `None`, all operations fail.
     pub(crate) fn new(descriptor: Option<OwnedFd>) -> Self {
         Self { fresh: RefCell::new(descriptor), registered: OnceCell::new() }
     }
@@ -80,11 +80,11 @@ impl Transport {
             let registered = Registered::new(descriptor)?;
             return Ok(self.registered.get_or_init(|| registered));
         }
-        // An earlier registration failed and closed the descriptor.
+        // `None` if an earlier registration failed, which closed the descriptor.
         self.registered.get().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Calls `work` with the descriptor.
+    /// Calls `work` with the descriptor; `None` if there is none.
     pub(crate) fn with<R>(&self, work: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
         if let Some(registered) = self.registered.get() {
             return Some(work(registered.0.as_fd()));
@@ -92,8 +92,7 @@ impl Transport {
         self.fresh.borrow().as_ref().map(|descriptor| work(descriptor.as_fd()))
     }
 
-    /// Tries an operation on a socket that is not registered yet; `None` if it is registered or the operation would
-    /// block.
+    /// Calls `work` with a socket that is not registered yet. `None` if the socket is registered or `work` would block.
     fn try_unregistered<R>(
         &self,
         work: impl FnOnce(BorrowedFd<'_>) -> io::Result<R>,
@@ -105,8 +104,8 @@ impl Transport {
         }
     }
 
-    /// Reads once. A read that does not fill `buffer` has drained the socket, so readiness is cleared immediately and
-    /// the next call waits for an event instead of spending a system call on `EAGAIN`.
+    /// Reads once; 0 if the client has closed its side. A read that does not fill `buffer` has emptied the socket:
+    /// readiness is cleared, so that the next call waits for an event instead of making a system call in vain.
     pub(crate) fn poll_receive(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         if let Some(outcome) = self.try_unregistered(|socket| receive(socket, buffer)) {
             return Poll::Ready(outcome);
@@ -132,8 +131,8 @@ impl Transport {
         }
     }
 
-    /// Passes the pending bytes to `judge` and consumes only the bytes that it takes. The bytes are empty if the client
-    /// has closed. While `judge` returns `None`, waits for more.
+    /// Calls `judge` with the pending bytes until it returns the number of bytes to consume and a result. The bytes are
+    /// empty if the client has closed its side. While `judge` returns `None`, waits for more bytes.
     pub(crate) fn poll_peek<R>(
         &self,
         cx: &mut Context<'_>,
@@ -146,7 +145,7 @@ impl Transport {
                 return Err(io::ErrorKind::WouldBlock.into());
             };
             if taken > 0 {
-                // The bytes are available: they were just peeked.
+                // Does not wait: the bytes were just peeked at.
                 recv(socket, &mut buffer[..taken], RecvFlags::empty()).map_err(io::Error::from)?;
             }
             Ok(verdict)
@@ -196,22 +195,21 @@ impl Transport {
         self.registered()?.poll_output(cx, again)
     }
 
-    /// Ready once the client has closed its side or the connection failed; pending otherwise, even if data arrives.
+    /// Ready once the client has closed its side or the connection has failed. Pending otherwise, even if data arrives.
     pub(crate) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let Ok(registered) = self.registered() else { return Poll::Ready(()) };
         let peeked = registered.poll_input(cx, |socket| {
             recv(socket, &mut [0u8; 1][..], RecvFlags::PEEK).map(|(_, count)| count).map_err(io::Error::from)
         });
         match peeked {
-            // A pipelined request is pending: a close after it is detected when that request has been read.
+            // A pipelined request is pending: a close after it is detected once the request has been read.
             Poll::Pending | Poll::Ready(Ok(1..)) => Poll::Pending,
             Poll::Ready(_) => Poll::Ready(()),
         }
     }
 }
 
-/// Reads with `recv` instead of `read`, as writes use `sendmsg` instead of `writev`: the same bytes without the file
-/// layer, some 50 ns less per call. A closed connection is an error, never a signal.
+/// Reads with `recv`, which is about 50 ns faster than `read`.
 fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match recv(socket, &mut *buffer, RecvFlags::empty()) {

@@ -1,4 +1,4 @@
-//! Bound UDP socket for datagrams other than QUIC; the server of the datagrams (`stream`) reads and writes them.
+//! UDP socket of the stream module.
 
 use std::future::poll_fn;
 use std::io::{self, IoSliceMut};
@@ -9,10 +9,11 @@ use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 
 use crate::transport::Registered;
 
-/// Buffer size of one read: the longest datagram, or several datagrams of one client joined by the kernel.
+/// Size of the receive buffer in bytes: a datagram of maximum length, or several of one client joined by the kernel
+/// (GRO).
 const LONGEST: usize = 65_536;
 
-/// Socket and its kernel capabilities.
+/// Bound UDP socket with its kernel capabilities.
 pub struct UdpSocket {
     socket: Registered,
     state: UdpSocketState,
@@ -31,7 +32,7 @@ pub struct ReceivedDatagram<'a> {
 }
 
 impl UdpSocket {
-    /// Wraps a bound socket.
+    /// Wraps a bound socket and sets it to non-blocking mode.
     pub fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         let name = rustix::net::getsockname(&socket)?;
@@ -40,7 +41,7 @@ impl UdpSocket {
         Ok(Self { socket: Registered::new(socket)?, state, local })
     }
 
-    /// Waits for datagrams and passes each to `take`. The caller reuses `buffer` from one call to the next.
+    /// Waits for datagrams and passes each to `take`. `buffer` should be reused for the next call.
     pub async fn receive(
         &self,
         buffer: &mut Vec<u8>,
@@ -65,8 +66,7 @@ impl UdpSocket {
         Ok(())
     }
 
-    /// Sends a datagram from the address `from`, to which its receiver has sent. A datagram refused by the kernel is
-    /// lost, as on any network.
+    /// Sends a datagram. `from` must be the local address to which the client has sent; it becomes the source address.
     pub async fn send(&self, bytes: &[u8], to: SocketAddr, from: SocketAddr) -> io::Result<()> {
         let src_ip = Some(from.ip()).filter(|_| self.local.ip().is_unspecified());
         let transmit = Transmit { destination: to, ecn: None, contents: bytes, segment_size: None, src_ip };

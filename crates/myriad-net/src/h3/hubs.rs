@@ -12,12 +12,13 @@ use super::worker_sockets::QuicWorkerSockets;
 use crate::connection_limiter::ConnectionLimiter;
 use crate::service::Service;
 
-/// QUIC listeners of one worker, by number.
+/// QUIC listeners of one worker, by listener number.
 #[derive(Clone, Default)]
 pub(crate) struct Hubs(Rc<RefCell<HashMap<u32, WeakAcceptorRefs>>>);
 
 impl Hubs {
-    /// Starts a listener with the sockets of one address. If a listener with that number is already active, joins it.
+    /// Starts a listener on sockets that share an address. If a listener with the same number is still active, reuses
+    /// it instead and drops `sockets`.
     pub(crate) fn listen<S: Service>(
         &self,
         service: &Rc<S>,

@@ -1,4 +1,6 @@
 //! QUIC listener of one worker: its sockets, its connections, and the task that drives them.
+//!
+//! `arrivals` handles received datagrams.
 
 mod arrivals;
 
@@ -34,7 +36,8 @@ use crate::service::Service;
 use crate::test_panic::test_panic;
 use crate::tls::Refusal;
 
-/// Maximum number of rounds (read a batch of datagrams, process connections) before other tasks of this thread run.
+/// Maximum number of rounds per poll, so that other tasks of the thread run. A round reads a batch of datagrams and
+/// processes the connections.
 const ROUNDS: usize = 8;
 /// Minimum interval between stateless resets (RFC 9000 section 10.3.3).
 const RESET_INTERVAL: Duration = Duration::from_millis(1);
@@ -52,26 +55,26 @@ pub(crate) struct QuicListener<S: Service> {
     clients: Vec<Option<Box<QuicClient<S>>>>,
     /// Number of connections.
     open: usize,
-    /// Connections with pending events.
+    /// Indexes of the connections with pending events.
     pending: VecDeque<usize>,
     wakes: Arc<StreamWakes>,
     timers: Timers,
     sleep: Pin<Box<Sleep>>,
     handshakes: HandshakeCounters,
-    /// Datagrams that wait for room in the socket.
+    /// Datagrams that the full socket has not accepted.
     stuck: Option<(Transmit, Vec<u8>)>,
     out: Vec<u8>,
     head: RequestHead,
     scratch: EncodeBuffers,
     users: WeakAcceptorRefs,
     leaving: bool,
-    /// Deadline that is never armed, but woken by reloads.
+    /// Deadline that is never set; its waker runs on reloads.
     renewed: Deadline,
-    /// Number of reloads announced to clients.
+    /// Value of [`deadline::epoch`] whose GOAWAY has been sent to clients.
     epoch: u32,
 }
 
-/// TLS settings for packets without a connection.
+/// TLS settings of the endpoint itself, which reject all clients; each connection gets its own settings.
 struct NoServer;
 
 impl ChooseTls for NoServer {
@@ -85,7 +88,7 @@ impl ChooseTls for NoServer {
 }
 
 impl<S: Service> QuicListener<S> {
-    /// Starts the task of the sockets, which all have the same address.
+    /// Starts the task of a listener on the given sockets, which must have the same address.
     pub(crate) fn start(
         service: Rc<S>,
         seats: ConnectionLimiter,
@@ -168,7 +171,7 @@ impl<S: Service> QuicListener<S> {
         Poll::Pending
     }
 
-    /// Sleeps until the next event or timer.
+    /// Sets the sleep to the next timer; wakes the task if that has expired already.
     fn poll_next_event(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(at) = self.timers.next() {
             self.sleep.as_mut().reset(at.into());
@@ -187,7 +190,7 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    /// Runs `work` on a client with the shared state, and contains panics.
+    /// Calls `work` with a client and the shared state. A panic closes only this client.
     fn with_client(
         &mut self,
         place: usize,
@@ -223,7 +226,7 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    /// Sends a GOAWAY to the selected clients, so that they reconnect with the current settings.
+    /// Sends a GOAWAY to the clients selected by `whom`, so that they reconnect.
     fn send_goaway(&mut self, now: Instant, whom: impl Fn(&QuicClient<S>) -> bool) {
         for place in 0..self.clients.len() {
             if self.clients[place].as_deref().is_some_and(&whom) {
@@ -232,7 +235,7 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    /// Processes the clients with pending events.
+    /// Processes the clients with pending events and sends their datagrams, until the socket is full.
     fn process_pending(&mut self, now: Instant, cx: &mut Context<'_>) {
         if !self.send_blocked(cx) {
             return;
@@ -292,7 +295,7 @@ impl<S: Service> QuicListener<S> {
         }
     }
 
-    /// Sends the waiting datagrams. Returns whether the socket has room.
+    /// Sends the datagrams that the socket did not accept before. Returns false if it is still full.
     fn send_blocked(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some((transmit, bytes)) = &self.stuck {
             if self.sockets[0].poll_send(cx, transmit, bytes).is_pending() {
@@ -303,7 +306,7 @@ impl<S: Service> QuicListener<S> {
         true
     }
 
-    /// Sends the pending datagrams of a client. Returns `false` if the socket is full.
+    /// Sends pending datagrams of a client. Returns false if the socket is full.
     fn flush(&mut self, place: usize, now: Instant, cx: &mut Context<'_>) -> bool {
         let Some(Some(client)) = self.clients.get_mut(place) else { return true };
         for _ in 0..ROUNDS {
@@ -320,7 +323,7 @@ impl<S: Service> QuicListener<S> {
                 return false;
             }
         }
-        // More datagrams are pending, but other clients are served first.
+        // More datagrams may be pending, but other clients are served first.
         self.mark_pending(place);
         true
     }

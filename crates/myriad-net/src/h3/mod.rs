@@ -1,20 +1,20 @@
-//! HTTP/3: QUIC connections over the datagrams of a listening socket; each stream is an exchange.
+//! HTTP/3: QUIC connections on the datagrams of listening sockets. Each request stream is an exchange.
 //!
 //! ```text
-//!   socket -> DatagramSocket -> route by connection ID -+-> Endpoint (quinn-proto) -> Client -> RequestStream -> Service
-//!        other worker <-Crossing, other process <-Relay-+                      |           |
-//!   socket <- DatagramSocket <-------------------- datagrams, segmented by kernel <-- streams <-- Sending <- Response
+//!   socket -> DatagramSocket -> owner by connection ID -+-> Endpoint (quinn) -> QuicClient -> RequestStream -> Service
+//!      other worker <- WorkerInboxes, other process <- QuicRelay           |           |
+//!   socket <- DatagramSocket <- datagrams, segmented by the kernel <-- streams <-- ResponseSender <- Response
 //! ```
 //!
-//! The protocol state machines are those of quinn, without its runtime: one task per listener and worker owns them all,
-//! so no state is locked or sent between threads except datagrams received by the wrong thread. TLS is rustls with the
-//! same settings as on TCP. Pending work (an origin, a slow body) adds a wake to [`stream_wakes::StreamWakes`]; the
-//! task processes the streams in it.
+//! The protocol state machines are those of `quinn-proto`. One task per listener and worker owns all of them, so that
+//! no state is locked or sent between threads, except for datagrams received by the wrong thread. TLS is rustls with
+//! the same settings as on TCP. Pending work (such as an upstream response) adds its stream to
+//! [`stream_wakes::StreamWakes`] when it is ready; the task processes the streams in this list.
 //!
-//! The memory that a client can use is limited: streams and their windows by the settings of the listener, unsent
-//! responses by `settings::SEND_WINDOW` per connection, concurrent handshakes per network and in total (above that,
-//! clients must validate their address with a Retry), unknown connection IDs by stateless resets. An address that has
-//! not been validated gets at most three times the bytes that it sent (RFC 9000 section 8.1).
+//! The memory of a client is limited: streams and their windows by the settings of the listener, and unsent responses
+//! by `settings::SEND_WINDOW` per connection. Above a number of concurrent handshakes, per network and in total,
+//! clients must validate their address with a Retry. Unknown connection IDs get a stateless reset. At most three times
+//! the received bytes are sent to an address that is not validated (RFC 9000 section 8.1).
 
 mod acceptor_refs;
 mod address_proof;

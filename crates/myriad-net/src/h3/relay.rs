@@ -1,20 +1,21 @@
-//! Datagrams received by another process than the owner of their connection, as happens during an upgrade of the
-//! binary.
+//! Relay of datagrams between processes during an upgrade of the binary: a process can receive datagrams of connections
+//! that belong to another.
 //!
-//! The processes have copies of the same sockets, and a datagram read by one process is lost for the others. So only
-//! one process, the reader, reads a listener's sockets: the newest serving process. Datagrams whose ID belongs to
-//! another process are put into the inbox of that process, which responds through its own copy of the socket.
+//! The processes share the sockets, and a datagram read by one process is lost for the others. Therefore only one
+//! process reads the sockets of a listener (the reader): the newest serving process. It sends datagrams whose
+//! connection ID belongs to another process to the inbox of that process, which responds through its own copy of the
+//! socket.
 //!
 //! ```text
-//!   sockets -> the reader's hub -> ID of another process? -> Relay -> inbox of that process -> its Crossing -> its hub
+//!   sockets -> reader's listener -> ID of another process? -> QuicRelay -> inbox of the owner -> its WorkerInboxes
 //! ```
 //!
-//! A reader with a successor stops reading and notifies the successor by a message. A new process does not read before
-//! that, so that its connections do not start before the earlier reader has registered it: the earlier reader would
-//! respond to their datagrams with resets. The datagrams wait in the sockets meanwhile.
+//! A reader that has a successor stops reading and sends the successor a permission message. A new process waits for
+//! this message before it reads: otherwise the earlier reader would not know its connections yet and would answer their
+//! datagrams with resets. The datagrams wait in the sockets meanwhile.
 //!
-//! The relay is limited by the size of the inbox; further datagrams are dropped, as on any network. A datagram is
-//! forwarded once, never back, and responses go only to its source address.
+//! A full inbox drops datagrams, as any network may. A datagram is forwarded at most once, and responses go only to its
+//! source address.
 
 mod message;
 
@@ -34,11 +35,11 @@ use crate::quic_process::{QuicProcess, Standing, listener_id};
 pub use message::examine as examine_relayed;
 use message::{LONGEST, RelayMessage};
 
-/// Maximum time that a new process waits for the permission to read; then it reads without it, because the earlier
+/// Maximum time that a new process waits for the permission to read. After that it reads anyway, because the earlier
 /// reader may hang.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// State of the processes that share the sockets, and the inbox of this process.
+/// Relay of this process: state of all processes that share the sockets, and the inbox of this process.
 #[derive(Debug)]
 pub struct QuicRelay {
     state: Mutex<State>,
@@ -53,12 +54,12 @@ impl Default for QuicRelay {
 
 #[derive(Debug, Default)]
 struct State {
-    /// This process; `None` if no other process exists.
+    /// This process; `None` until [`QuicRelay::set_processes`] is called.
     own: Option<QuicProcess>,
     others: Vec<OtherProcess>,
     /// Listeners of this process, by ID.
     listeners: HashMap<u64, RelayListener>,
-    /// The inbox, until its thread is started.
+    /// Inbox of this process; `None` if there is none, or once a thread reads it.
     inbox: Option<Arc<OwnedFd>>,
 }
 
@@ -73,31 +74,32 @@ struct RelayListener {
     crossing: Arc<WorkerInboxes>,
     /// Set while this process reads its sockets.
     reads: Arc<AtomicBool>,
-    /// Set if this process is the reader according to the state of all processes; `None` before the first check.
+    /// Set if this process should read according to the last known processes; `None` before the first selection.
     is_reader: Option<bool>,
-    /// Set if another process has accepted new connections since this process stopped to.
+    /// Set if this process is leaving and another process has accepted new connections since.
     had_successor: bool,
 }
 
-/// Result of a message to another process.
+/// Result of sending a message to the inbox of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InboxSendResult {
-    /// It is in the inbox, or was dropped because the inbox is full.
+    /// The message is in the inbox, or was dropped because the inbox is full.
     Done,
     /// The process has closed its inbox.
     Gone,
 }
 
 impl QuicRelay {
-    /// Creates a relay with this maximum waiting time for the permission to read.
+    /// Creates a relay whose wait for the permission to read is limited to `patience`.
     fn with_max_wait(patience: Duration) -> Self {
         Self { state: Mutex::default(), max_wait: patience }
     }
 
-    /// Sets the current processes: this process, and the others with the sockets that write to their inboxes.
+    /// Sets the processes that share the sockets: this process, and the others, each with the socket that writes to its
+    /// inbox.
     pub fn set_processes(self: &Arc<Self>, own: QuicProcess, others: Vec<(QuicProcess, OwnedFd)>) {
         let mut state = self.state();
-        // A process that leaves cannot return to another state.
+        // A process that is leaving never serves again.
         let leaves = state.own.as_ref().is_some_and(|known| known.standing == Standing::Leaving);
         let standing = if leaves { Standing::Leaving } else { own.standing };
         state.own = Some(QuicProcess { standing, ..own });
@@ -106,7 +108,8 @@ impl QuicRelay {
         self.select_readers(&mut state);
     }
 
-    /// Stops accepting new connections in this process; another process reads the sockets from now on, if it exists.
+    /// Marks this process as leaving: it accepts no new connections, and another process, if there is one, reads the
+    /// sockets.
     pub fn stop_accepting(self: &Arc<Self>) {
         let mut state = self.state();
         if let Some(own) = &mut state.own {
@@ -115,16 +118,15 @@ impl QuicRelay {
         self.select_readers(&mut state);
     }
 
-    /// Sets the inbox of this process, which [`QuicRelay::start_reading_inbox`] reads.
+    /// Sets the inbox of this process, to be read by [`QuicRelay::start_reading_inbox`].
     pub fn set_inbox(&self, inbox: OwnedFd) {
         self.state().inbox = Some(Arc::new(inbox));
     }
 
-    /// Starts a separate thread that reads the inbox, unless it is already being read.
+    /// Starts a thread that reads the inbox, unless one was started or no inbox is set.
     ///
-    /// # Errors
-    /// Fails if the thread cannot be started. The inbox stays open, because the other processes would otherwise treat
-    /// this process as dead; the next call tries again.
+    /// # Errors The thread cannot be started. The inbox stays open, because other processes would otherwise consider
+    /// this process dead, and the next call tries again.
     pub fn start_reading_inbox(self: &Arc<Self>) -> io::Result<()> {
         let Some(inbox) = self.state().inbox.clone() else { return Ok(()) };
         let relay = Arc::clone(self);
@@ -133,8 +135,8 @@ impl QuicRelay {
         Ok(())
     }
 
-    /// Registers a listener of this process, whose workers use `crossing`. Returns its ID, and a flag that is set while
-    /// this process reads its sockets.
+    /// Registers a listener of this process with the inboxes of its workers. Returns the ID of the listener, and a flag
+    /// that is true while this process reads its sockets.
     pub(super) fn listen(&self, name: &str, crossing: &Arc<WorkerInboxes>) -> (u64, Arc<AtomicBool>) {
         let id = listener_id(name);
         let mut state = self.state();
@@ -148,7 +150,7 @@ impl QuicRelay {
         (id, Arc::clone(&listener.reads))
     }
 
-    /// Forwards a datagram to the process of its connection. Returns `false` if that process does not exist.
+    /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist.
     pub(super) fn forward(self: &Arc<Self>, listener: u64, owner: CidOwner, datagram: &Datagram) -> bool {
         let other = |other: &&OtherProcess| other.process.number == owner.process;
         let Some(inbox) = self.state().others.iter().find(other).map(|other| Arc::clone(&other.inbox)) else {
@@ -164,15 +166,15 @@ impl QuicRelay {
         false
     }
 
-    /// Returns whether another process accepts new connections of a listener, or has accepted them since this process
-    /// left.
+    /// Returns true if another process accepts new connections of a listener, or has accepted them since this process
+    /// started to leave.
     pub(super) fn has_successor(&self, listener: u64) -> bool {
         let state = self.state();
         state.others.iter().any(|other| other.accepts_new(listener))
             || state.listeners.get(&listener).is_some_and(|listener| listener.had_successor)
     }
 
-    /// Reads the inbox until all writers have closed it.
+    /// Reads the inbox until all writers have closed it or an error occurs.
     fn read(self: &Arc<Self>, inbox: &OwnedFd) {
         let mut buffer = vec![0; LONGEST];
         loop {
@@ -183,7 +185,7 @@ impl QuicRelay {
         }
     }
 
-    /// Processes a message; malformed messages are dropped.
+    /// Processes a message of another process; ignores malformed messages and unknown listeners.
     fn process_message(&self, message: &[u8]) {
         let state = self.state();
         match RelayMessage::parse(message) {
@@ -201,14 +203,14 @@ impl QuicRelay {
         }
     }
 
-    /// Selects the reader of each listener according to the current state.
+    /// Determines for each listener whether this process reads its sockets, and sends the permission to a successor.
     fn select_readers(self: &Arc<Self>, state: &mut State) {
         let State { own: Some(own), others, listeners, .. } = state else { return };
         if own.standing == Standing::Starting {
             return;
         }
         for (id, listener) in listeners {
-            // A listener that is no longer configured is still read while it has connections.
+            // A leaving process still ranks for a listener that is no longer configured, which can have connections.
             let own_rank = (own.standing_for(*id).unwrap_or(Standing::Leaving), own.rank);
             listener.had_successor = own_rank.0 == Standing::Leaving
                 && (listener.had_successor || others.iter().any(|other| other.accepts_new(*id)));
@@ -222,7 +224,7 @@ impl QuicRelay {
                 Some(heir) if listener.reads.swap(false, Ordering::AcqRel) => {
                     send(&heir.inbox, &[IoSlice::new(&message::read(*id))]);
                 }
-                // A process that was the reader before is registered at all others.
+                // A process that was the reader before, or is the only process, needs no permission.
                 None if before == Some(false) || !others.iter().any(|other| other.process.may_read(*id)) => {
                     listener.begin_to_read();
                 }
@@ -232,8 +234,8 @@ impl QuicRelay {
         }
     }
 
-    /// Starts to read a listener's sockets after the maximum waiting time, even without permission. Returns `false` if
-    /// the thread cannot be started.
+    /// Starts to read a listener's sockets after the maximum wait, even without permission. Returns false if the thread
+    /// for the wait cannot be started.
     fn read_after_max_wait(self: &Arc<Self>, listener: u64) -> bool {
         let relay = Arc::downgrade(self);
         let patience = self.max_wait;
@@ -254,19 +256,19 @@ impl QuicRelay {
 }
 
 impl QuicProcess {
-    /// Returns the state regarding new connections of a listener; `None` if the process does not have that listener.
+    /// Returns the state of the process for a listener; `None` if the process does not have that listener.
     fn standing_for(&self, listener: u64) -> Option<Standing> {
         self.listeners.contains(&listener).then_some(self.standing)
     }
 
-    /// Returns whether the process may read a listener's sockets.
+    /// Returns true if the process may read a listener's sockets: it has the listener and has started.
     fn may_read(&self, listener: u64) -> bool {
         self.standing_for(listener).is_some_and(|standing| standing != Standing::Starting)
     }
 }
 
 impl OtherProcess {
-    /// Returns whether the process accepts new connections of a listener.
+    /// Returns true if the process accepts new connections of a listener.
     fn accepts_new(&self, listener: u64) -> bool {
         self.process.standing_for(listener) == Some(Standing::Serving)
     }

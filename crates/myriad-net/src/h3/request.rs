@@ -1,4 +1,4 @@
-//! Request stream: the received request and the handler of its response.
+//! State of one request stream: the received request and its response.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,6 +13,8 @@ use super::response_sender::ResponseSender;
 use crate::multiplex::BodyFeed;
 use crate::response::Response;
 
+/// State of a request on its stream.
+///
 /// ```text
 /// Reading -> Held -> Waiting -> Sending -> Over
 ///       \----------^---------^
@@ -20,31 +22,31 @@ use crate::response::Response;
 pub(super) enum RequestState<T> {
     /// The head is incomplete.
     Reading,
-    /// The head is complete, but the request waits for another event.
+    /// The head is complete, but the request is not passed to the service yet.
     Held(Box<DelayedRequest>),
-    /// The service prepares the response.
+    /// The service has the request and prepares the response.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),
-    /// The response is available.
+    /// The response is being sent.
     Sending(Box<ResponseSender<T>>),
-    /// The response is in the stream, or was aborted.
+    /// The response is completely in the stream, or was aborted.
     Over,
 }
 
-/// Request that has not been passed to the service.
+/// Request whose head is complete and that has not been passed to the service.
 pub(super) struct DelayedRequest {
     pub(super) head: RequestHead,
     pub(super) malformed: Option<ParseError>,
     pub(super) until: DelayReason,
 }
 
-/// Event that a request waits for.
+/// Event that a delayed request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DelayReason {
-    /// The end of the handshake: the request is 0-RTT data, and repeating it would be harmful, or the address of its
-    /// client is not validated yet.
+    /// The end of the handshake. The request is early data (0-RTT), which may be a replay, and its method is not safe
+    /// or the address of its client is not validated.
     Handshake,
-    /// The end of the stream, or a body: the method usually has no body, and many clients close the stream slightly
-    /// later.
+    /// The end of the stream, or a part of a body. The method usually has no body, and many clients end the stream
+    /// slightly after the head.
     End,
 }
 
@@ -53,34 +55,34 @@ pub(super) enum DelayReason {
 pub(super) enum ClientSide {
     /// More bytes may arrive or be available.
     Open,
-    /// All bytes were taken.
+    /// All bytes were taken, and the client has ended its side.
     Ended,
     /// The client reset the stream; bytes that were not taken are lost.
     Reset,
 }
 
-/// State of a stream.
+/// Request stream with its exchange.
 pub(super) struct RequestStream<T> {
     pub(super) reader: RequestReader,
     /// Bytes taken from the stream and not yet parsed.
     pub(super) rest: Bytes,
-    /// Last state of the client's side; QUIC reports its end only once.
+    /// Last known state of the client's side, because QUIC reports its end only once.
     pub(super) side: ClientSide,
-    /// Set while the client may send on the stream.
+    /// Set while the stream is read.
     pub(super) receiving: bool,
     /// Set if a part of a body has arrived.
     pub(super) has_body: bool,
-    /// Feed of the body.
+    /// Feed of the request body; `None` if there is none.
     pub(super) feed: Option<BodyFeed>,
-    /// Bytes in the feed that have not been read.
+    /// Number of body bytes in the feed that the service has not read.
     pub(super) fed: u64,
     pub(super) work: RequestState<T>,
-    /// Number of the request on its connection.
+    /// Number of the request on its connection, starting at 1; 0 before it is passed to the service.
     pub(super) number: u32,
     pub(super) head_only: bool,
-    /// Size of the request head and its frames in bytes.
+    /// Number of bytes of the request head with its frames.
     pub(super) head_bytes: u64,
-    /// Interim responses that wait for room in the stream.
+    /// Bytes of interim responses that the stream has not accepted yet.
     pub(super) ahead: Vec<u8>,
     /// Time at which the stream was opened.
     pub(super) opened: Instant,
@@ -89,7 +91,7 @@ pub(super) struct RequestStream<T> {
 }
 
 impl<T> RequestStream<T> {
-    /// Creates the stream `id`, opened at `opened`.
+    /// Creates the state of the stream with ID `id`.
     pub(super) fn new(id: u64, opened: Instant) -> Self {
         Self {
             reader: RequestReader::new(id),
@@ -109,12 +111,12 @@ impl<T> RequestStream<T> {
         }
     }
 
-    /// Returns whether the request waits for the end of the stream or a body.
+    /// Returns true if the request is delayed until the end of its stream or a body.
     pub(super) fn awaits_stream_end(&self) -> bool {
         matches!(&self.work, RequestState::Held(held) if held.until == DelayReason::End)
     }
 
-    /// Returns whether the stream is finished.
+    /// Returns true if the response is over and the stream is no longer read.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.work, RequestState::Over) && !self.receiving
     }

@@ -1,4 +1,4 @@
-//! Response that is being written into a stream.
+//! Writing of a response into an HTTP/3 stream.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -13,17 +13,17 @@ use crate::multiplex::OutgoingBody;
 use crate::request_buffers;
 use crate::response::{Response, ResponseBody, SentReport};
 
-/// Maximum number of bytes queued for the stream.
+/// Number of queued bytes at which no more pieces are pulled from the body.
 const GATHER: usize = 64 * 1024;
-/// Number of bytes up to which a postponed response is buffered, the default of nginx's `postpone_output`.
+/// Number of bytes up to which a postponed response is buffered: the default of nginx's `postpone_output`.
 const POSTPONED: usize = 1460;
 
-/// Result of a response.
+/// Reason why the sending of a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseEnd {
     /// The whole response is in the stream.
     Whole,
-    /// The source failed.
+    /// The source of the body failed.
     Broken,
     /// The client has cancelled the response.
     Cancelled,
@@ -33,24 +33,24 @@ pub(super) enum ResponseEnd {
     TooSlow,
 }
 
-/// Data to be sent, in order.
+/// Response with its queued bytes and the rest of its body.
 pub(super) struct ResponseSender<T> {
     pub(super) response: Response<T>,
     body: OutgoingBody,
     queue: VecDeque<Bytes>,
     queued: usize,
-    /// Set if the length of the body's frame was written with the head.
+    /// Set if the length is known, so that the whole body is one DATA frame whose header was queued with the head.
     sized: bool,
-    /// Set once the source is exhausted.
+    /// Set once the body is complete or has failed.
     is_exhausted: bool,
     broken: bool,
-    /// Set while no byte has been sent and the response is postponed until enough bytes are gathered.
+    /// Set while the first bytes are held back until enough are gathered (`postpone_output`).
     postponed: bool,
     head: u64,
-    /// Bytes of frame headers of the body.
+    /// Number of bytes of frame headers of the body, and of trailers.
     framing: u64,
     written: u64,
-    /// Time at which the stream accepted the first byte, in microseconds since the epoch; 0 before.
+    /// Time at which the stream accepted the first byte, in microseconds of the process clock; 0 before.
     first_us: u64,
     /// Time limits of waiting for the client; created at the first wait.
     patience: Option<Box<(Deadline, ClientTimeouts)>>,
@@ -58,7 +58,7 @@ pub(super) struct ResponseSender<T> {
 }
 
 impl<T> ResponseSender<T> {
-    /// Creates the state of a response; `head_only` is set for HEAD requests.
+    /// Creates the sender of a response and queues its head. `head_only` is true for HEAD requests.
     pub(super) fn new(mut response: Response<T>, head_only: bool, scratch: &mut EncodeBuffers) -> Self {
         let status = response.head.status();
         let bodiless = head_only || matches!(status, 100..=199 | 204 | 304);
@@ -94,7 +94,7 @@ impl<T> ResponseSender<T> {
         sending
     }
 
-    /// Puts the rest of an interim response in front.
+    /// Queues the rest of an interim response before the head.
     pub(super) fn push_front(&mut self, bytes: Bytes) {
         self.head += bytes.len() as u64;
         self.queued += bytes.len();
@@ -106,7 +106,7 @@ impl<T> ResponseSender<T> {
         self.queue.push_back(bytes);
     }
 
-    /// Writes as much as the stream accepts.
+    /// Writes as much as the stream accepts. Ready once the response has ended.
     pub(super) fn poll(&mut self, quic: &mut Quic, id: StreamId, cx: &mut Context<'_>) -> Poll<ResponseEnd> {
         loop {
             self.fill(cx);
@@ -146,8 +146,7 @@ impl<T> ResponseSender<T> {
         }
     }
 
-    /// Applies the time limits (`send_timeout`, `client_min_rate`) while the stream is full and the client reads
-    /// nothing.
+    /// Waits for a client that keeps the stream full. Ready if it exceeds `send_timeout` or `client_min_rate`.
     fn poll_timeouts(&mut self, cx: &mut Context<'_>) -> Poll<ResponseEnd> {
         let timeouts = &self.response.timeouts;
         let terms = ClientTimeLimits { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
@@ -158,7 +157,8 @@ impl<T> ResponseSender<T> {
         })
     }
 
-    /// Records `bytes` bytes written into the stream and stops waiting. Returns `true` if the client is too slow.
+    /// Records `bytes` bytes written into the stream and ends the wait for the client. Returns true if the client is
+    /// too slow.
     fn record_written(&mut self, bytes: u64) -> bool {
         let rate = self.response.timeouts.min_rate;
         let waited = self.patience.as_deref_mut();
@@ -175,7 +175,7 @@ impl<T> ResponseSender<T> {
         }
     }
 
-    /// Pulls the source until enough bytes are gathered or no more are available.
+    /// Pulls pieces of the body until enough bytes are queued or no piece is ready.
     fn fill(&mut self, cx: &mut Context<'_>) {
         while !self.is_exhausted && self.queued < GATHER {
             match self.body.poll_piece(GATHER - self.queued, cx) {
@@ -210,7 +210,7 @@ impl<T> ResponseSender<T> {
         }
     }
 
-    /// Returns the report for the log.
+    /// Creates the report of the response for the service.
     pub(super) fn sent_report(&self, ended: ResponseEnd) -> SentReport {
         let head = self.head.min(self.written);
         SentReport {
@@ -230,7 +230,7 @@ impl<T> ResponseSender<T> {
     }
 }
 
-/// Buffers for encoding heads.
+/// Buffers for encoding response heads, reused by all responses of a listener.
 #[derive(Default)]
 pub(super) struct EncodeBuffers {
     encoder: QpackEncoder,

@@ -1,12 +1,12 @@
-//! Keys of stateless resets and connection IDs.
+//! Keys of stateless resets and connection IDs of a listener.
 
 use std::sync::Arc;
 
 use aws_lc_rs::{hkdf, hmac};
 use zeroize::Zeroizing;
 
-/// Keys of a listener, derived from a secret. The same secret results in the same keys, so that resets remain valid
-/// over reloads and after a crash, and each worker can decode the IDs of all.
+/// Keys of a listener, derived from a secret. The same secret gives the same keys, so that resets remain valid over
+/// reloads and after a crash, and each worker can decode the connection IDs of all workers.
 #[derive(Clone)]
 pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,
@@ -14,9 +14,9 @@ pub struct QuicSecret {
 }
 
 impl QuicSecret {
-    /// Derives the keys from a secret of any length: `quic_host_key` or random bytes. The name of the listener is
-    /// included, because a listener that accepts an ID of another would send the reset token of that connection (RFC
-    /// 9000 section 21.11).
+    /// Derives the keys from a secret of any length: `quic_host_key`, or random bytes. The name of the listener is part
+    /// of the derivation: if a listener recognized the IDs of another, it would send the reset tokens of that
+    /// listener's connections (RFC 9000 section 21.11).
     pub fn new(secret: &[u8], listener: &str) -> Self {
         let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, b"myriad quic").extract(secret);
         let derived = |purpose: &[u8]| {

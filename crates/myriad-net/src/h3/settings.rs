@@ -10,18 +10,17 @@ use super::tls::{ChooseTls, QuicServerCrypto};
 use super::tokens::QuicTokens;
 use crate::client_timeouts::MinRate;
 
-/// Maximum number of unacknowledged response bytes per connection. Cached pages are not copied for it.
+/// Maximum number of unacknowledged response bytes per connection. Bytes of cached responses are shared, not copied.
 const SEND_WINDOW: u64 = 1 << 20;
-/// Number of unidirectional streams that a client may open: HTTP/3 needs three, and some clients test whether others
-/// are accepted.
+/// Maximum number of unidirectional streams of a client. HTTP/3 needs three, and some clients open others as a test.
 const ONE_WAY: u32 = 8;
-/// Maximum idle time of a client without a request, regardless of `keepalive_timeout`, in milliseconds: one day.
+/// Maximum idle time in milliseconds (one day), even if `keepalive_timeout` is longer.
 const LONGEST_SILENCE_MS: u64 = 86_400_000;
 
-/// Settings of new connections.
+/// QUIC settings for new connections.
 #[derive(Clone)]
 pub struct QuicSettings {
-    /// TLS settings by the requested server name.
+    /// Selection of TLS settings by the requested server name.
     pub tls: Arc<dyn ChooseTls>,
     /// `http3_max_concurrent_streams`.
     pub streams: u32,
@@ -31,7 +30,7 @@ pub struct QuicSettings {
     pub retry: bool,
     /// `quic_gso`.
     pub gso: bool,
-    /// `keepalive_timeout`: maximum idle time of a connection, in milliseconds.
+    /// `keepalive_timeout`: maximum idle time of a connection, in milliseconds; 0 closes it after the first response.
     pub idle_ms: u64,
     /// `client_min_rate`, for request heads.
     pub min_rate: MinRate,
@@ -40,21 +39,21 @@ pub struct QuicSettings {
 }
 
 impl QuicSettings {
-    /// Returns the time after which the rate of an incomplete head is checked; `None` if no rate is set.
+    /// Returns the interval at which the rate of an incomplete head is checked; `None` if there is no minimum rate.
     pub(super) fn head_grace(&self) -> Option<Duration> {
         let rate = self.min_rate;
         (rate.bytes_per_second > 0).then(|| Duration::from_millis(u64::from(rate.grace_ms)))
     }
 
-    /// Returns the maximum idle time of a connection. A connection that closes after its first response waits for the
-    /// request as long as for the handshake.
+    /// Returns the maximum idle time of a connection. With `keepalive_timeout 0` the client gets the time limit of the
+    /// handshake to send its first request.
     pub(super) fn idle(&self) -> Duration {
         let limits = [self.idle_ms, self.handshake_ms, LONGEST_SILENCE_MS];
         let idle_ms = limits.into_iter().find(|limit| *limit > 0).unwrap_or(LONGEST_SILENCE_MS);
         Duration::from_millis(idle_ms.min(LONGEST_SILENCE_MS))
     }
 
-    /// Converts the settings to quinn's configuration, for a connection whose client sets `proof`.
+    /// Converts the settings to quinn's configuration of one connection, whose handshake sets `proof`.
     pub(super) fn server_config(&self, tokens: &QuicTokens, proof: &AddressProof) -> Arc<ServerConfig> {
         let window = VarInt::from_u64(self.stream_buffer).unwrap_or(VarInt::MAX);
         // The receive window of the connection is sixteen stream windows.

@@ -1,29 +1,29 @@
-//! Wakes of streams: a list of the streams that the task of a listener must process.
+//! List of the streams that the task of a listener must process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
 use quinn_proto::StreamId;
 
-/// Stream or connection to process.
+/// Stream or connection that the task must process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamWake {
     /// Index of the connection in the table of its listener.
     pub(super) place: usize,
-    /// Number of the connection, because indexes are reused.
+    /// Serial number of the connection. Indexes are reused, so this detects wakes of an earlier connection.
     pub(super) connection: u64,
-    /// The stream; `None` for the connection as a whole.
+    /// The stream to process; `None` for the connection as a whole.
     pub(super) stream: Option<StreamId>,
 }
 
-/// Wakes that the task has not taken yet.
+/// Pending wakes of a listener, and the waker of its task.
 #[derive(Debug, Default)]
 pub(super) struct StreamWakes {
     state: Mutex<(Vec<StreamWake>, Option<Waker>)>,
 }
 
 impl StreamWakes {
-    /// Sets the task to wake.
+    /// Sets the task that the wakers wake.
     pub(super) fn set_task(&self, task: &Waker) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.1.as_ref().is_none_or(|known| !known.will_wake(task)) {
@@ -31,12 +31,12 @@ impl StreamWakes {
         }
     }
 
-    /// Takes the wakes.
+    /// Takes the pending wakes.
     pub(super) fn take(&self) -> Vec<StreamWake> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Returns a waker that adds `wake` to the list.
+    /// Creates a waker that adds `wake` to the list and wakes the task.
     pub(super) fn waker(self: &Arc<Self>, wake: StreamWake) -> Waker {
         Waker::from(Arc::new(StreamWaker { wakes: Arc::clone(self), wake }))
     }
@@ -54,7 +54,7 @@ impl Wake for StreamWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut state = self.wakes.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // A stream that is woken by many pieces is processed once.
+        // Repeated wakes of one stream are recorded once.
         if state.0.last() != Some(&self.wake) {
             state.0.push(self.wake);
         }

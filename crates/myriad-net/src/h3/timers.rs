@@ -1,13 +1,13 @@
-//! Timers of connections.
+//! Timers of the connections of a listener.
 //!
-//! The time of a connection changes with every datagram, nearly always to a later time. It is inserted only if it is
-//! earlier than the current entry, and computed again when that entry expires.
+//! The timer of a connection changes with every datagram, nearly always to a later time. Only an earlier time is
+//! inserted into the heap. When an entry expires, the connection computes its current timer again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Timers of all connections of a listener, by index.
+/// Heap of timers of all connections of a listener, by connection index.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, usize)>>,
@@ -16,7 +16,7 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Schedules `place` for processing, no later than `at`.
+    /// Schedules the connection at index `place` for processing at `at` or earlier.
     pub(super) fn set(&mut self, place: usize, at: Instant) {
         if self.set.len() <= place {
             self.set.resize(place + 1, None);
@@ -27,14 +27,14 @@ impl Timers {
         }
     }
 
-    /// Returns the next index whose time has expired.
+    /// Removes and returns the next index whose time has expired; `None` if there is none.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
         while let Some(Reverse((at, place))) = self.heap.peek().copied() {
             if at > now {
                 return None;
             }
             self.heap.pop();
-            // An entry superseded by an earlier time is ignored.
+            // Skips an entry that was replaced by an earlier time.
             if self.set[place] == Some(at) {
                 self.set[place] = None;
                 return Some(place);
@@ -43,7 +43,7 @@ impl Timers {
         None
     }
 
-    /// Returns the earliest time.
+    /// Returns the earliest time in the heap; `None` if it is empty.
     pub(super) fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }

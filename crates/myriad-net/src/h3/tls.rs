@@ -41,10 +41,9 @@ impl Refusal {
 
 /// Selection of the TLS settings for a client. Called once per handshake, on the thread of the connection.
 pub trait ChooseTls: Send + Sync {
-    /// Returns the settings of the requested server; their ALPN contains only `h3`.
+    /// Returns the TLS settings of the requested server. Their ALPN protocols must be `h3` only.
     ///
-    /// # Errors
-    /// Fails if the client is rejected.
+    /// # Errors The reason to reject the client.
     fn choose(&self, hello: &ClientHello<'_>) -> Result<Arc<rustls::ServerConfig>, Refusal>;
 
     /// Returns true if the offers of the client hello must be stored, because variables use them.
@@ -129,7 +128,7 @@ struct QuicHandshake {
     next: Option<Secrets>,
     /// Flag of the address validation, set by the first packet with the handshake keys.
     proof: AddressProof,
-    /// Offers of the client hello, if the service stores them.
+    /// Offers of the client hello; `None` if the service does not need them.
     offer: Option<Box<ClientOffer>>,
 }
 

@@ -64,8 +64,8 @@ struct BodyFeedState {
 }
 
 impl BodyFeed {
-    /// Creates a body of `announced` bytes, if the length is known (`Content-Length`). `expects_continue` is set if the
-    /// client waits for 100.
+    /// Creates a feed. `announced` is the length from `Content-Length`, if known; `expects_continue` is true if the
+    /// client waits for `100 Continue`.
     pub fn new(announced: Option<u64>, expects_continue: bool) -> Self {
         let state = BodyFeedState { announced, expects_continue, ..BodyFeedState::default() };
         Self {

@@ -1,19 +1,19 @@
-//! Offers of a client hello, for variables that use them.
+//! Contents of a client hello that variables use.
 
 use rustls::server::{Accepted, ClientHello};
 use rustls::{ServerConfig, ServerConnection, SignatureScheme};
 
 use super::ClientOffer;
 
-/// Length of a session number in bytes, the maximum of TLS.
+/// Length of a session ID in bytes: the maximum of TLS.
 const SESSION: usize = 32;
 
-/// Signature schemes that TLS 1.3 does not have (RFC 8446 section 4.2.3).
+/// Signature schemes that TLS 1.3 does not use (RFC 8446 section 4.2.3).
 const OLD: [SignatureScheme; 3] =
     [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::RSA_PKCS1_SHA384, SignatureScheme::RSA_PKCS1_SHA512];
 
-/// Returns whether the client supports TLS 1.3. rustls does not expose `supported_versions`, so the cipher suites are
-/// checked.
+/// Returns true if the client supports TLS 1.3. rustls does not expose `supported_versions`, so the cipher suites are
+/// checked instead.
 fn has_tls13(hello: &ClientHello<'_>) -> bool {
     hello.cipher_suites().iter().any(|suite| u16::from(*suite) >> 8 == 0x13)
 }
@@ -38,7 +38,7 @@ impl ClientOffer {
         }
     }
 
-    /// Assigns a number to the session, or restores the number of the resumed session.
+    /// Assigns an ID to the session: that of the resumed session, or a random one.
     pub(super) fn number_session(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
         self.session = match session.received_resumption_data() {
             Some(known) if known.len() == SESSION => known.to_vec(),
@@ -47,7 +47,7 @@ impl ClientOffer {
         session.set_resumption_data(&self.session);
     }
 
-    /// Assigns a new number to the session; QUIC sessions do not store it.
+    /// Assigns a random ID to the session. QUIC sessions do not store it, so a resumed session has another.
     #[cfg(feature = "http3")]
     pub(crate) fn number(&mut self, config: &ServerConfig) {
         self.session = number(config);

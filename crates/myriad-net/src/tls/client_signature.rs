@@ -1,5 +1,5 @@
-//! Signature scheme of a client, for `$ssl_client_sigalg`. rustls passes it only to the signature verifier, which has
-//! no reference to the session. Both are called within one call on one thread.
+//! Signature scheme of a client certificate (`$ssl_client_sigalg`). rustls passes the scheme only to the signature
+//! verifier, which does not know the session; a thread-local value passes it on within one call.
 
 use std::cell::Cell;
 
@@ -9,13 +9,13 @@ thread_local! {
     static SCHEME: Cell<Option<SignatureScheme>> = const { Cell::new(None) };
 }
 
-/// Records the scheme of a valid client signature; called by the verifier.
+/// Records the scheme of a valid client signature. Called by the signature verifier.
 pub fn client_has_signed(scheme: SignatureScheme) {
     SCHEME.set(Some(scheme));
 }
 
-/// Runs `take_in`, which processes received records, and returns the scheme of the client signature verified in it, if
-/// any.
+/// Runs `take_in`, which processes received TLS records, and returns its result and the scheme of the client signature
+/// verified during the call, if any.
 pub(crate) fn with_client_scheme<T>(take_in: impl FnOnce() -> T) -> (T, Option<SignatureScheme>) {
     SCHEME.set(None);
     let outcome = take_in();

@@ -1,4 +1,4 @@
-//! Results of a handshake, for `$ssl_*`.
+//! Properties of a TLS session, for the variables `$ssl_*`.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +10,7 @@ use rustls::{
 
 use super::names;
 
-/// Negotiated TLS parameters.
+/// Properties negotiated in a TLS handshake.
 #[derive(Debug)]
 pub struct TlsFacts {
     /// Server name requested by the client (`$ssl_server_name`).
@@ -27,38 +27,38 @@ pub struct TlsFacts {
     pub resumed: bool,
     /// The client's certificates, its own certificate first (`$ssl_client_cert`).
     pub certificates: Vec<CertificateDer<'static>>,
-    /// The service's verification result of these certificates.
+    /// Cached result of the service's verification of `certificates`.
     pub judged: Cell<Option<CachedVerifyResult>>,
-    /// Values that the service has read from the client's own certificate.
+    /// Values that the service has extracted from the client's certificate.
     pub readings: CertificateValues,
-    /// Offers of the client hello, if the service stores them.
+    /// Offers of the client hello; `None` if the service does not need them.
     pub offer: Option<Box<ClientOffer>>,
 }
 
-/// Result of a certificate verification: error number and text.
+/// Result of a certificate verification: `Err` contains OpenSSL's error number and text.
 pub type VerifyResult = Result<(), (u32, &'static str)>;
 
-/// Stored result of a certificate verification.
+/// Cached result of a certificate verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedVerifyResult {
-    /// Identifier of the rules used.
+    /// Identifier of the verification rules used.
     pub rules: u64,
-    /// Last second for which the result is valid, since the Unix epoch.
+    /// Last second at which the result is valid, in seconds since the Unix epoch.
     pub until_s: i64,
-    /// The result.
+    /// Result of the verification.
     pub judgement: VerifyResult,
 }
 
-/// Values that the service has read from a client's certificate, under its own names: a connection reads each value
-/// once. Values that are too long to be stored are read again.
+/// Cache of values extracted from a client's certificate, by names that the service chooses. Values beyond
+/// [`MAX_STORED_BYTES`] in total are not cached.
 #[derive(Debug, Default)]
 pub struct CertificateValues(RefCell<Vec<(&'static str, Box<str>)>>);
 
-/// Maximum number of bytes stored.
+/// Maximum total number of cached bytes.
 const MAX_STORED_BYTES: usize = 32 << 10;
 
 impl CertificateValues {
-    /// Passes a value to `show`, and reads it first if it is not stored.
+    /// Calls `show` with the value `name`; obtains it from `read` if it is not cached.
     pub fn with<T>(
         &self,
         name: &'static str,
@@ -78,7 +78,7 @@ impl CertificateValues {
     }
 }
 
-/// Offers of a client hello, and the choices made.
+/// Offers of a client hello, and the selected signature schemes.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOffer {
     /// Offered cipher suites (`$ssl_ciphers`).
@@ -87,16 +87,16 @@ pub struct ClientOffer {
     pub groups: Vec<NamedGroup>,
     /// Offered signature schemes (`$ssl_sigalgs`).
     pub schemes: Vec<SignatureScheme>,
-    /// Signature scheme of the server (`$ssl_sigalg`).
+    /// Signature scheme of the server's certificate (`$ssl_sigalg`); `None` if there is none in common.
     pub signed: Option<SignatureScheme>,
-    /// Signature scheme of the client (`$ssl_client_sigalg`).
+    /// Signature scheme of the client's certificate (`$ssl_client_sigalg`); `None` without a certificate.
     pub client_signed: Option<SignatureScheme>,
-    /// Number of the session, the same after each resumption (`$ssl_session_id`).
+    /// ID of the session (`$ssl_session_id`). A resumed TCP session keeps its ID.
     pub session: Vec<u8>,
 }
 
 impl TlsFacts {
-    /// Returns the parameters of a typical client, for a connection without a client: TLS 1.3.
+    /// Returns typical properties (TLS 1.3), for a connection without a client.
     pub fn typical() -> Self {
         Self {
             server_name: None,
@@ -116,7 +116,7 @@ impl TlsFacts {
         Self { offer, ..Self::of_common(session, session.server_name()) }
     }
 
-    /// Returns the parameters common to TCP and QUIC sessions.
+    /// Returns the properties that TCP and QUIC sessions have in common.
     pub(crate) fn of_common(session: &CommonState, server_name: Option<&str>) -> Self {
         let suite = session.negotiated_cipher_suite().map(|suite| suite.suite());
         let group = session.negotiated_key_exchange_group().map(SupportedKxGroup::name);

@@ -1,9 +1,8 @@
-//! Limit of the concurrent handshakes of a client.
+//! Limit of the concurrent TLS handshakes of a client network.
 //!
-//! A silent connection costs the worker a socket, as a plain HTTP connection does; a started handshake costs some
-//! kilobytes and perhaps a signature. The time-out limits the duration; this module limits the number per client
-//! network. Other clients of the same network must not be locked out by clients that start and do not continue, so the
-//! oldest handshake is aborted for a new one.
+//! A handshake costs some kilobytes and perhaps a signature. `client_header_timeout` limits its duration; this module
+//! limits the number per client network. At the limit, a new handshake aborts the oldest one, so that clients that
+//! start handshakes without finishing them do not lock out other clients of their network.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -15,7 +14,7 @@ use myriad_http::client_network;
 
 use crate::connection::Connection;
 
-/// Maximum number of concurrent handshakes of one client network per worker. Whole offices share one address, and a
+/// Maximum number of concurrent handshakes of one client network per worker. Many clients can share one address; a
 /// handshake takes one round trip.
 const MOST: usize = 256;
 
@@ -24,18 +23,18 @@ thread_local! {
     static UNDER_WAY: RefCell<HashMap<IpAddr, VecDeque<Rc<HandshakeEntry>>>> = RefCell::default();
 }
 
-/// Handshake in the list of its client network.
+/// Handshake in progress, in the list of its client network.
 #[derive(Default)]
 struct HandshakeEntry {
     is_aborted: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }
 
-/// Handshake in progress, until dropped; not counted if its client has no address.
+/// Registration of a handshake in progress; dropping it removes the handshake. `None` if the client has no IP address.
 pub(super) struct HalfOpenGuard(Option<(IpAddr, Rc<HandshakeEntry>)>);
 
 impl HalfOpenGuard {
-    /// Counts a client's handshake that has started. At the limit, aborts the oldest.
+    /// Registers a handshake that has started. At the limit, aborts the oldest handshake of the client network.
     pub(super) fn register(connection: &Connection) -> Self {
         let announced = connection.proxied.get().map(|header| header.source.ip());
         let Some(client) = announced.or_else(|| connection.peer.ip()).map(client_network) else {
@@ -57,7 +56,7 @@ impl HalfOpenGuard {
         Self(Some((client, place)))
     }
 
-    /// Returns whether the handshake must be aborted because of later handshakes; wakes the task when it must.
+    /// Returns true if the handshake must be aborted. Otherwise the task of `cx` is woken when it must.
     pub(super) fn must_abort(&self, cx: &Context<'_>) -> bool {
         let Some((_, place)) = &self.0 else { return false };
         if place.is_aborted.get() {

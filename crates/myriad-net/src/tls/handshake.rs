@@ -1,4 +1,4 @@
-//! Handshake: the greeter selects the TLS settings by the server name that the client requests.
+//! TLS handshake as a server. [`HandshakeCallbacks`] selects the TLS settings by the requested server name.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -17,44 +17,45 @@ use super::{ClientOffer, TlsFacts, TlsSession, with_client_scheme};
 use crate::connection::Connection;
 use crate::service::HandshakeFailure;
 
-/// First byte of a TLS record with a handshake message (RFC 8446 section 5.1).
+/// Type of a TLS record with a handshake message: its first byte (RFC 8446 section 5.1).
 const HANDSHAKE_RECORD: u8 = 22;
 
-/// Buffer size for a PROXY protocol header with all extensions of proxies; 4 KB as in nginx.
+/// Maximum size of a PROXY protocol header in bytes, as in nginx.
 const LONGEST_HEADER: usize = 4096;
 
-/// ALPN protocol of an authority that validates a challenge (RFC 8737 section 4): it needs only the handshake.
+/// ALPN protocol of an ACME server that validates a challenge (RFC 8737 section 4). It needs no data after the
+/// handshake.
 const CHALLENGE: &[u8] = b"acme-tls/1";
 
-/// Result of the handshake.
+/// Result of a TLS handshake.
 pub(crate) enum HandshakeResult {
-    /// The connection uses TLS.
+    /// The handshake succeeded; the connection uses TLS.
     Secure,
-    /// The client sent plain HTTP to a TLS port.
+    /// The client sent data that is not TLS, such as plain HTTP.
     Plain,
-    /// The handshake failed; the reason, unless the client sent nothing.
+    /// The handshake failed. `None` if the client sent nothing or no valid PROXY protocol header.
     Failed(Option<HandshakeError>),
 }
 
-/// Reason of a failed handshake, for the error log.
+/// Reason for a failed handshake.
 pub(crate) enum HandshakeError {
-    /// A malformed message, or no common parameters.
+    /// A protocol error: a malformed message, or no common parameters.
     Protocol(rustls::Error),
-    /// The client network has started too many other handshakes since.
+    /// The handshake was aborted because its client network has too many handshakes in progress.
     TooMany,
-    /// The handshake timed out.
+    /// The time limit of the handshake expired.
     TimedOut,
-    /// The client closed the connection, needed only the handshake, or requested a server that rejects it.
+    /// The client closed the connection, validated an ACME challenge, or requested a server that rejects handshakes.
     Aborted,
 }
 
 impl HandshakeError {
-    /// Returns whether the failure is logged: not if any client may cause it.
+    /// Returns true if the failure is logged. Timeouts and aborts are not, because any client can cause them.
     pub(crate) fn is_logged(&self) -> bool {
         matches!(self, Self::Protocol(_) | Self::TooMany)
     }
 
-    /// Returns the category for counting.
+    /// Returns the category for statistics.
     pub(crate) fn category(&self) -> HandshakeFailure {
         use rustls::AlertDescription::{
             BadCertificate, CertificateExpired, CertificateRevoked, CertificateUnknown, UnknownCA,
@@ -106,7 +107,7 @@ impl From<rustls::Error> for HandshakeResult {
     }
 }
 
-/// Performs the handshake with a client, within the time limit of the greeter.
+/// Performs the handshake with a client, within the time limit of `greeter`.
 pub(crate) async fn accept<G: HandshakeCallbacks>(greeter: &G, connection: &Connection) -> HandshakeResult {
     connection.deadline.set(greeter.timeout_ms(connection));
     let announced = greeter.expects_proxy_header(connection);
@@ -125,13 +126,13 @@ pub(crate) async fn accept<G: HandshakeCallbacks>(greeter: &G, connection: &Conn
 }
 
 enum HandshakeState {
-    /// A PROXY protocol header is expected.
+    /// A PROXY protocol header is awaited.
     Announced,
-    /// No byte of the client itself has been read.
+    /// No byte of the client itself has arrived.
     First,
-    /// The client hello is incomplete.
+    /// The client hello is awaited or incomplete.
     Hello(Box<Acceptor>, HalfOpenGuard),
-    /// A server is selected.
+    /// The server is selected; the handshake continues with its settings.
     Keys { session: Box<ServerConnection>, offer: Option<Box<ClientOffer>>, counted: HalfOpenGuard },
 }
 
@@ -197,13 +198,13 @@ impl HandshakeState {
     }
 }
 
-/// Closes a session cleanly, as far as the client accepts the data.
+/// Sends a TLS close notification without waiting.
 fn close_cleanly(mut session: Box<ServerConnection>, connection: &Connection) {
     session.send_close_notify();
     let _ = session.write_tls(&mut &connection.socket);
 }
 
-/// Reads exactly one PROXY protocol header. Returns whether it was valid.
+/// Reads exactly one PROXY protocol header into [`Connection::proxied`]. Returns false if it is invalid.
 pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll<bool> {
     let mut buffer = [0; LONGEST_HEADER];
     let judge = |bytes: &[u8]| match proxy_protocol::parse(bytes) {
@@ -220,7 +221,7 @@ pub(crate) fn poll_header(connection: &Connection, cx: &mut Context<'_>) -> Poll
     Poll::Ready(true)
 }
 
-/// Peeks at the first byte of the client; `None` if the client sends nothing.
+/// Peeks at the first byte of the client; `None` if the client closes the connection without sending any.
 fn poll_first(connection: &Connection, cx: &mut Context<'_>) -> Poll<Option<u8>> {
     let first =
         ready!(connection.socket.poll_peek(cx, &mut [0; 1], |bytes| Some((0, bytes.first().copied()))));
@@ -237,7 +238,7 @@ fn poll_hello(
             Ok(Some(accepted)) => return Poll::Ready(Ok(accepted)),
             Ok(None) => {}
             Err((error, mut alert)) => {
-                // The client may have closed the connection; the alert is optional.
+                // Errors are ignored: the client may have closed the connection, and the alert is optional.
                 let _ = alert.write_all(&mut TransportIo { transport: connection.socket.transport(), cx });
                 return Poll::Ready(Err(error.into()));
             }
@@ -251,14 +252,14 @@ fn poll_hello(
     }
 }
 
-/// Selects the TLS settings for the client.
+/// Selects the TLS settings for the client and creates the session. Sends an alert if the client is rejected.
 fn choose<G: HandshakeCallbacks>(
     greeter: &G,
     connection: &Connection,
     accepted: Accepted,
 ) -> Result<(ServerConnection, Option<Box<ClientOffer>>), HandshakeResult> {
     let Some(config): Option<Arc<ServerConfig>> = greeter.tls(connection, &accepted.client_hello()) else {
-        // Alert `unrecognized_name` of RFC 6066 section 3.
+        // Record with the alert `unrecognized_name` (RFC 6066 section 3).
         let unrecognized_name = [21, 3, 3, 0, 2, 2, 112];
         let _ = io::Write::write(&mut &connection.socket, &unrecognized_name);
         return Err(HandshakeResult::Failed(Some(HandshakeError::Aborted)));
@@ -295,7 +296,7 @@ fn poll_keys(
             return Poll::Ready(Ok(()));
         }
         if session.early_data().is_some() {
-            // A request may have arrived with the hello, in the same read.
+            // A request may have arrived together with the client hello.
             return Poll::Ready(match session.process_new_packets() {
                 Ok(_) => Ok(()),
                 Err(error) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! Interface between a handshake and the site.
+//! Interface between a TLS handshake and the configuration.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use rustls::server::ClientHello;
 use crate::connection::Connection;
 use crate::service::Service;
 
-/// Callbacks of a handshake.
+/// Callbacks of a TLS handshake.
 pub trait HandshakeCallbacks {
     /// Returns the time limit of the whole handshake in milliseconds; 0 for no limit.
     fn timeout_ms(&self, connection: &Connection) -> u64;
 
-    /// Returns whether a PROXY protocol header precedes the handshake.
+    /// Returns true if a PROXY protocol header precedes the handshake.
     fn expects_proxy_header(&self, connection: &Connection) -> bool {
         let _ = connection;
         false
     }
 
-    /// Reports a connection without a valid header; it is closed.
+    /// Reports a connection without a valid PROXY protocol header. It is closed.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
     }
@@ -27,13 +27,13 @@ pub trait HandshakeCallbacks {
     /// Returns the TLS settings for a client hello; `None` rejects the handshake (`ssl_reject_handshake`).
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>>;
 
-    /// Returns whether the offers of a client hello are stored, for variables.
+    /// Returns true if the offers of the client hello must be stored, because variables use them.
     fn stores_offers(&self) -> bool {
         false
     }
 }
 
-/// Greeter that uses a service.
+/// Callbacks of an HTTP connection, implemented by its service.
 pub(crate) struct ServiceCallbacks<'a, S>(pub(crate) &'a S);
 
 impl<S: Service> HandshakeCallbacks for ServiceCallbacks<'_, S> {

@@ -1,7 +1,7 @@
-//! TLS on a connection: the handshake, then the same reads and writes as on a plain socket.
+//! TLS on TCP connections: the handshake, then reads and writes through the session.
 //!
-//! rustls implements the protocol; this module moves its bytes. An idle connection holds the session's state and no
-//! record buffers except the few kilobytes of rustls.
+//! rustls implements the protocol; this module transfers the bytes. An idle connection holds the state of the session
+//! and a few kilobytes of buffers of rustls.
 
 mod client_offer;
 mod client_signature;

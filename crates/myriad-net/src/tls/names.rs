@@ -1,8 +1,9 @@
-//! OpenSSL's names of cipher suites, groups and signature schemes, which nginx's variables contain.
+//! OpenSSL's names of cipher suites, groups and signature schemes, as in nginx's variables.
 
 use rustls::{CipherSuite, NamedGroup, SignatureScheme};
 
-/// Returns the IANA name for TLS 1.3, OpenSSL's name for earlier versions, or a number if no name is known.
+/// Returns OpenSSL's name of a cipher suite (for TLS 1.3 the IANA name); `0x` and a hexadecimal number if it is
+/// unknown.
 pub fn cipher(suite: CipherSuite) -> Box<str> {
     let name = match suite {
         CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",
@@ -14,7 +15,7 @@ pub fn cipher(suite: CipherSuite) -> Box<str> {
         CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => "ECDHE-RSA-AES128-GCM-SHA256",
         CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => "ECDHE-RSA-AES256-GCM-SHA384",
         CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-RSA-CHACHA20-POLY1305",
-        // Offered by clients, but not supported by this server.
+        // Suites that clients offer and this server does not support.
         other => match u16::from(other) {
             0x002f => "AES128-SHA",
             0x0033 => "DHE-RSA-AES128-SHA",
@@ -43,7 +44,7 @@ pub fn cipher(suite: CipherSuite) -> Box<str> {
     name.into()
 }
 
-/// Same as [`cipher`], for groups.
+/// Returns OpenSSL's name of a key exchange group; `0x` and a hexadecimal number if it is unknown.
 pub fn group(group: NamedGroup) -> Box<str> {
     let name = match u16::from(group) {
         0x0017 => "prime256v1",
@@ -64,7 +65,7 @@ pub fn group(group: NamedGroup) -> Box<str> {
     name.into()
 }
 
-/// Same as [`cipher`], for signature schemes.
+/// Returns the name of a signature scheme; `0x` and a hexadecimal number if it is unknown.
 pub fn scheme(scheme: SignatureScheme) -> Box<str> {
     let name = match u16::from(scheme) {
         0x0201 => "rsa_pkcs1_sha1",

@@ -1,19 +1,19 @@
-//! Size of TLS records if `ssl_buffer_size` is not set.
+//! Sizes of TLS records, if `ssl_buffer_size` is not set.
 //!
-//! A client can use a record only after its last byte has arrived. While a connection is new, or after a silence in
-//! which the congestion window has shrunk, each record fits one packet, so that the first bytes of a page are usable on
-//! arrival. After that, records have the maximum size, which costs the least.
+//! A client can use the data of a record only after its last byte has arrived. On a new connection, and after a pause
+//! in which the congestion window shrinks, a record fits one packet, so that the first bytes of a response are usable
+//! on arrival. After that, records have the maximum size, which causes the least overhead.
 
-/// Plain bytes of a record that fits one packet, with room for TCP options and IPv6.
+/// Number of plain bytes of a record that fits one packet, with space for TCP options and IPv6.
 const SMALL: usize = 1369;
 
 /// Number of bytes after which records are large: more than the first congestion windows.
 const YOUNG: usize = 64 * 1024;
 
-/// Silence in milliseconds after which a connection counts as new again.
+/// Pause in milliseconds after which records are small again.
 const SILENCE_MS: u64 = 1000;
 
-/// Recently sent bytes.
+/// Bytes sent since the start of the connection or the last pause.
 #[derive(Debug, Default)]
 pub(super) struct RecordSizer {
     sent: usize,
@@ -21,7 +21,7 @@ pub(super) struct RecordSizer {
 }
 
 impl RecordSizer {
-    /// Returns the maximum number of plain bytes of the next record; `None` for the maximum size of TLS.
+    /// Returns the maximum number of plain bytes of the next record; `None` for the maximum of TLS.
     pub(super) fn max_record_bytes(&mut self, now_ms: u64) -> Option<usize> {
         if now_ms.saturating_sub(self.last_ms) > SILENCE_MS {
             self.sent = 0;

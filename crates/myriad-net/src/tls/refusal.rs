@@ -1,12 +1,12 @@
-//! Rejection of a QUIC client by its client hello.
+//! Reasons to reject a QUIC client during the handshake.
 
-/// Reason why a client is rejected.
+/// Reason to reject a QUIC client by its client hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No server has the requested name (`ssl_reject_handshake`).
+    /// The requested name has no server that accepts handshakes (`ssl_reject_handshake`).
     UnrecognizedName,
     /// HTTP/3 is disabled on the server (`http3 off`).
     NoApplicationProtocol,
-    /// The certificate named by variables cannot be loaded; the reason is in the error log.
+    /// The certificate, whose name contains variables, cannot be loaded; the error is logged.
     NoCertificate,
 }

@@ -1,4 +1,4 @@
-//! Session: reads and writes plain bytes over a socket of ciphertext.
+//! TLS session: reads and writes plain bytes over a transport of encrypted bytes.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::task::{Context, Poll, ready};
@@ -9,19 +9,19 @@ use super::records::RecordSizer;
 use crate::memory_counters::{CountedBytes, SESSIONS};
 use crate::transport::Transport;
 
-/// Maximum number of plain bytes encrypted at once: bytes that a slow client has not read stay unencrypted.
+/// Maximum number of plain bytes encrypted at once, so that little encrypted data waits for a slow client.
 const PIECE: usize = 64 * 1024;
 
-/// Maximum number of plain bytes encrypted at once while records are small: rustls buffers at most 64 KB of ciphertext,
-/// and record headers are a larger part of it.
+/// The same limit while records are small. rustls buffers at most 64 KB of encrypted bytes, and small records have more
+/// overhead.
 const YOUNG_PIECE: usize = 32 * 1024;
 
-/// TLS state of a connection after its handshake.
+/// TLS session of a connection after the handshake.
 pub(crate) struct TlsSession {
     tls: ServerConnection,
-    /// Plain bytes of a write that were encrypted but not completely sent; the write reports them when they are.
+    /// Number of plain bytes that are encrypted but not completely sent; [`Self::poll_write`] returns it once they are.
     in_flight: usize,
-    /// Record sizes, if the configuration does not set them.
+    /// Record sizes; `None` if `ssl_buffer_size` is set.
     records: Option<RecordSizer>,
     _counted: CountedBytes,
 }
@@ -36,13 +36,13 @@ impl TlsSession {
         }
     }
 
-    /// Returns whether the data being read may be a replay because the handshake is not complete (RFC 8446 section 8).
+    /// Returns true while the handshake is not complete, so that data being read can be a replay (RFC 8446 section 8).
     pub(crate) fn is_early(&self) -> bool {
         self.tls.is_handshaking()
     }
 
-    /// Reads decrypted bytes. Returns zero if the client has closed the session, with or without a notification: the
-    /// framing of HTTP detects truncation.
+    /// Reads decrypted bytes. Returns 0 if the client has closed the session, even without a notification, because HTTP
+    /// framing detects truncation.
     pub(crate) fn poll_read(
         &mut self,
         transport: &Transport,
@@ -65,10 +65,10 @@ impl TlsSession {
         }
     }
 
-    /// Reads and processes records.
+    /// Reads encrypted bytes once and decrypts the complete records.
     fn poll_records(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.tls.wants_write() {
-            // A reply to the last records; if the client does not read it yet, reading continues.
+            // Pending output is a reply to earlier records. If the client does not read it yet, reading continues.
             let _ = self.poll_flush(transport, cx)?;
         }
         match self.tls.read_tls(&mut TransportIo { transport, cx }) {
@@ -77,15 +77,15 @@ impl TlsSession {
             Err(error) => return Poll::Ready(Err(error)),
         }
         if let Err(error) = self.tls.process_new_packets() {
-            // Sends the alert.
+            // Sends the alert about the error.
             let _ = self.poll_flush(transport, cx);
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Writes once: ready when the reported bytes have been sent as ciphertext. While it is pending, the same bytes
-    /// must be passed again.
+    /// Encrypts and sends bytes once. Ready when the returned number of bytes has been sent. While it is pending, the
+    /// caller must pass the same bytes again.
     pub(crate) fn poll_write(
         &mut self,
         transport: &Transport,
@@ -100,20 +100,20 @@ impl TlsSession {
         Poll::Ready(Ok(std::mem::take(&mut self.in_flight)))
     }
 
-    /// Accepts bytes that are sent before the next write, now or with it. Fails with `WouldBlock` if a write is in
-    /// progress or ciphertext of an earlier write is left.
+    /// Encrypts `bytes` and sends them without waiting, or together with the next write. Fails with `WouldBlock` if
+    /// earlier encrypted bytes are not sent yet.
     pub(crate) fn write_ahead(&mut self, transport: &Transport, bytes: &[u8]) -> io::Result<usize> {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         if self.in_flight > 0 || self.poll_flush(transport, &mut cx)?.is_pending() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let taken = self.encrypt(&[IoSlice::new(bytes)])?;
-        // Unsent bytes are not part of the next write and must not be counted in it.
+        // Bytes that are not sent now are sent by the next write, whose result does not include them.
         let _ = self.poll_flush(transport, &mut cx)?;
         Ok(taken)
     }
 
-    /// Returns whether a write with encrypted bytes is in progress.
+    /// Returns true if a write is in progress: its bytes are encrypted but not completely sent.
     pub(crate) fn is_writing(&self) -> bool {
         self.in_flight > 0
     }
@@ -142,7 +142,7 @@ impl TlsSession {
         Ok(taken)
     }
 
-    /// Encrypts up to one piece in records of `most` bytes.
+    /// Encrypts up to [`YOUNG_PIECE`] bytes in records of `most` bytes. Returns the number of bytes taken.
     fn encrypt_small(&mut self, parts: &[IoSlice<'_>], most: usize) -> io::Result<usize> {
         let mut taken = 0;
         let mut record: Vec<u8> = Vec::with_capacity(most);
@@ -177,10 +177,10 @@ impl TlsSession {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready once the client has closed its side or the connection failed; pending otherwise, even if data arrives.
+    /// Ready once the client has closed its side or the connection has failed. Pending otherwise, even if data arrives.
     pub(crate) fn poll_closed(&mut self, transport: &Transport, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            // A pipelined request is pending: a close after it is detected when that request has been read.
+            // A pipelined request is pending: a close after it is detected once the request has been read.
             match self.tls.process_new_packets() {
                 Ok(state) if state.peer_has_closed() => return Poll::Ready(()),
                 Ok(state) if state.plaintext_bytes_to_read() > 0 => return Poll::Pending,
@@ -196,14 +196,14 @@ impl TlsSession {
         }
     }
 
-    /// Sends the close notification, if the client accepts it immediately.
+    /// Sends the close notification without waiting.
     pub(crate) fn send_close_notify(&mut self, transport: &Transport) {
         self.tls.send_close_notify();
         let _ = self.poll_flush(transport, &mut Context::from_waker(std::task::Waker::noop()));
     }
 }
 
-/// Transport as an I/O stream for rustls.
+/// Adapter of a transport for rustls: I/O that fails with `WouldBlock` and then wakes the task.
 pub(super) struct TransportIo<'a, 'b> {
     pub(super) transport: &'a Transport,
     pub(super) cx: &'a mut Context<'b>,

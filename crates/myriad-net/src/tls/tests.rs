@@ -1,4 +1,4 @@
-//! Session over a socket that accepts nothing for a while.
+//! Tests of a session over a socket that accepts no bytes for a while.
 
 use std::io::{IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +17,7 @@ use rustls::{
 use super::TlsSession;
 use crate::socket::ClientSocket;
 
-/// Ed25519 key in PKCS #8 (RFC 8410 section 7), up to its 32 bytes.
+/// Start of an Ed25519 key in PKCS #8 (RFC 8410 section 7), before the 32 bytes of the key.
 const KEY_BEGINS: [u8; 16] = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
 
 /// Accepts any certificate.
@@ -90,7 +90,7 @@ fn client(provider: &Arc<CryptoProvider>) -> ClientConnection {
     ClientConnection::new(Arc::new(config), "one.test".try_into().unwrap()).unwrap()
 }
 
-/// Returns both sides of a session, after a handshake in memory.
+/// Returns both ends of a session after a handshake in memory.
 fn session() -> (ServerConnection, ClientConnection) {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let (mut server, mut client) = (server(&provider), client(&provider));
@@ -117,7 +117,7 @@ fn session() -> (ServerConnection, ClientConnection) {
     (server, client)
 }
 
-/// Fills a socket with bytes that are not part of the session. Returns their number.
+/// Fills the buffer of a socket with bytes outside the session. Returns their number.
 fn fill(mut socket: &UnixStream) -> usize {
     let mut count = 0;
     for size in [4096, 1] {

@@ -1,5 +1,4 @@
-//! Received datagrams of a hub: those of its connections, of other workers and processes, and of clients that open a
-//! connection.
+//! Received datagrams of a listener: for its own connections, for other workers and processes, and from new clients.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -20,7 +19,7 @@ use crate::h3::settings::QuicSettings;
 use crate::h3::worker_inboxes::Datagram;
 use crate::service::{ConnectionEvent, Service};
 
-/// Recipient of a datagram.
+/// Destination of a datagram.
 enum DatagramRecipient {
     Own,
     /// Another worker of this process.
@@ -30,13 +29,13 @@ enum DatagramRecipient {
 }
 
 impl<S: Service> QuicListener<S> {
-    /// Reads datagrams. Returns whether more may be available.
+    /// Reads one batch from each socket and processes it. Returns true if more datagrams may be available.
     pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         let mut datagrams = Vec::new();
         let sockets = if self.place.relay.reads() { &self.sockets[..] } else { &[] };
         for socket in sockets {
-            // An error belongs to an earlier datagram that could not be delivered.
+            // An error belongs to a datagram sent earlier that could not be delivered.
             if let Poll::Ready(outcome) =
                 socket.poll_receive(cx, &mut self.buffers, |datagram| datagrams.push(datagram))
             {
@@ -48,7 +47,7 @@ impl<S: Service> QuicListener<S> {
                 DatagramRecipient::Own => self.handle(now, datagram, cx),
                 DatagramRecipient::Worker(worker) => self.place.crossing.enqueue(worker, datagram),
                 DatagramRecipient::Process(owner) => {
-                    // A datagram of a process that has exited gets a reset, which any worker can send.
+                    // If that process has exited, the client gets a stateless reset, which any worker can send.
                     if !self.place.relay.forward(owner, &datagram) {
                         self.handle(now, datagram, cx);
                     }
@@ -66,7 +65,8 @@ impl<S: Service> QuicListener<S> {
         let worker = match self.cids.owner(id) {
             Some(owner) if owner.process != self.place.process => return DatagramRecipient::Process(owner),
             Some(owner) => owner.worker,
-            // The ID was chosen by the client for its first datagrams: all of them go to one worker.
+            // The client has chosen this ID for its first datagrams. A hash of the ID selects the same worker for all
+            // of them.
             None if is_long && !self.place.alone => first_worker(id, self.place.crossing.workers()),
             None => return DatagramRecipient::Own,
         };
@@ -98,12 +98,12 @@ impl<S: Service> QuicListener<S> {
         self.out = out;
     }
 
-    /// Sends a datagram without a connection; it is lost if the socket is full.
+    /// Sends a datagram without a connection; drops it if the socket is full.
     fn send_once(&self, transmit: &Transmit, bytes: &[u8], cx: &mut Context<'_>) {
         let _ = self.sockets[0].poll_send(cx, transmit, bytes);
     }
 
-    /// Handles a client that opens a connection. Returns the datagram to send if no connection is created.
+    /// Accepts or refuses a new connection. Returns the datagram to send, such as a Retry, if no connection is created.
     fn incoming(
         &mut self,
         now: Instant,
@@ -113,8 +113,8 @@ impl<S: Service> QuicListener<S> {
     ) -> Option<Transmit> {
         let shown = incoming.remote_address_validated();
         if self.leaving && !shown && self.place.relay.has_successor() {
-            // The client retries without a response, and reaches the process that reads the sockets now. A client that
-            // returns after a Retry would reach this process again.
+            // The client sends its first datagram again and then reaches the process that reads the sockets by now. A
+            // Retry would bring the client back to this process.
             self.endpoint.ignore(incoming);
             return None;
         }
@@ -135,7 +135,7 @@ impl<S: Service> QuicListener<S> {
             self.seats.record_refusal();
             return Some(self.endpoint.refuse(incoming, out));
         }
-        // No connection is evicted for a forged address.
+        // No connection is evicted for a client whose address may be forged.
         let must_show = settings.retry || self.seats.is_short();
         match self.handshakes.decide(from.ip(), shown) {
             HandshakeDecision::Accept if must_show && !shown => return self.retry(incoming, out),
@@ -185,7 +185,7 @@ impl<S: Service> QuicListener<S> {
     }
 }
 
-/// Selects the worker for the first datagrams of a client.
+/// Selects the worker for the first datagrams of a client by a hash of the ID that the client chose.
 fn first_worker(id: &[u8], workers: usize) -> u8 {
     (xxhash_rust::xxh3::xxh3_64(&id[..id.len().min(2 * LENGTH)]) % workers as u64) as u8
 }

@@ -1,12 +1,13 @@
-//! Messages between processes: each read of an inbox returns one message.
+//! Messages of the relay between processes. Each read of an inbox returns one message.
 //!
 //! ```text
-//!   version | kind | listener (8)                                                                    the receiver reads it from now on
-//!                               | worker | ECN | family, address (16) sent to | family, address (16), port (2), scope (4) sent from | bytes
+//!   read:     version | kind | listener (8)
+//!   datagram: version | kind | listener (8) | worker | ECN | destination: family, address (16)
+//!             | source: family, address (16), port (2), scope (4) | bytes
 //! ```
 //!
-//! Numbers are big-endian. The family is 4 or 6, or 0 for no address; an IPv4 address is padded with zeros after its
-//! bytes.
+//! Numbers are big-endian; sizes other than one byte are in parentheses. The family is 4 or 6, or 0 for no address. An
+//! IPv4 address is padded with zeros.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
@@ -18,7 +19,7 @@ use crate::h3::worker_inboxes::Datagram;
 const VERSION: u8 = 1;
 const DATAGRAM: u8 = 1;
 const READ: u8 = 2;
-/// Number of bytes before the content of a datagram.
+/// Number of bytes of a datagram message before the datagram.
 const HEAD: usize = 52;
 /// Maximum size of a message in bytes: a UDP datagram with its header.
 pub(super) const LONGEST: usize = HEAD + 65_535;
@@ -28,7 +29,7 @@ pub(super) const LONGEST: usize = HEAD + 65_535;
 pub(super) enum RelayMessage {
     /// Datagram of a connection of the receiver.
     Datagram { listener: u64, worker: u8, datagram: Datagram },
-    /// The sender has stopped reading the listener's sockets; the receiver reads them.
+    /// The sender has stopped reading the listener's sockets, so the receiver may read them.
     Read { listener: u64 },
 }
 
@@ -49,7 +50,7 @@ pub(super) fn datagram_header(listener: u64, worker: u8, datagram: &Datagram) ->
     head
 }
 
-/// Returns the message that passes a listener's sockets to its receiver.
+/// Returns the message that permits its receiver to read a listener's sockets.
 pub(super) fn read(listener: u64) -> Vec<u8> {
     let mut message = vec![VERSION, READ];
     message.extend_from_slice(&listener.to_be_bytes());
@@ -99,7 +100,7 @@ impl RelayMessage {
     }
 }
 
-/// Returns whether a parsed message serializes to the same bytes; for fuzzing.
+/// Returns true if the bytes are malformed, or the parsed message serializes to the same bytes. For fuzzing.
 pub fn examine(bytes: &[u8]) -> bool {
     RelayMessage::parse(bytes).is_none_or(|message| message.write() == bytes)
 }
@@ -139,7 +140,7 @@ impl RelayMessageReader<'_> {
         }
     }
 
-    /// Returns whether an absent address follows, and skips it.
+    /// Skips an absent address. Returns false if there is an address.
     fn has_no_address(&mut self) -> bool {
         let rest = self.rest.strip_prefix(&[0; 17]);
         self.rest = rest.unwrap_or(self.rest);

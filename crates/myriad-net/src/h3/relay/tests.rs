@@ -17,7 +17,7 @@ fn process(number: u8, standing: Standing) -> QuicProcess {
     QuicProcess { number, rank: number.into(), standing, listeners: vec![listener_id(NAME)] }
 }
 
-/// Process with its inbox, and the socket that writes to it.
+/// Process under test, with the socket that writes to its inbox.
 struct Member {
     relay: Arc<QuicRelay>,
     crossing: Arc<WorkerInboxes>,
@@ -26,7 +26,7 @@ struct Member {
 }
 
 impl Member {
-    /// Creates a member that never reads without permission.
+    /// Creates a member that waits for the permission to read without a time limit.
     fn new() -> Self {
         Self::with_patience(Duration::MAX)
     }
@@ -49,7 +49,7 @@ impl Member {
         self.way_in.try_clone().expect("a descriptor")
     }
 
-    /// Processes the messages that are in the inbox now.
+    /// Processes the messages that are in the inbox at the moment.
     fn process_inbox(&self) {
         let mut buffer = vec![0; LONGEST];
         while let Ok((_, count)) = recv(&self.inbox, &mut buffer[..], RecvFlags::DONTWAIT) {
@@ -81,7 +81,7 @@ fn only_one_process_reads_and_successor_starts_once_notified() {
     assert!(!old_share.reads() && !new_share.reads(), "what comes now waits in the sockets");
     new.process_inbox();
     assert!(new_share.reads());
-    // And back: the new process leaves.
+    // In the other direction: the new process leaves.
     new.relay.stop_accepting();
     assert!(!new_share.reads());
     old.process_inbox();
@@ -110,7 +110,7 @@ fn process_that_left_still_has_successor_after_it_exits() {
     old.relay.set_processes(process(1, Standing::Serving), Vec::new());
     let share = old.share();
     let others = |standing| vec![(process(2, standing), new.way_in())];
-    // A process that came and went while this process served is not a successor.
+    // A process that started and exited while this process was serving is not a successor.
     old.relay.set_processes(process(1, Standing::Serving), others(Standing::Serving));
     old.relay.set_processes(process(1, Standing::Serving), Vec::new());
     old.relay.stop_accepting();
@@ -152,7 +152,7 @@ fn datagram_is_passed_to_its_worker_and_refused_for_missing_process() {
     old.crossing.set_waker(1, Waker::noop());
     assert!(old.crossing.take(0).is_empty());
     assert_eq!(&old.crossing.take(1)[0].bytes[..], b"bytes");
-    // Datagrams that exceed the inbox are dropped without waiting.
+    // Datagrams that do not fit the inbox are dropped without waiting.
     for _ in 0..20_000 {
         assert!(share.forward(CidOwner { worker: 0, process: 1 }, &datagram()));
     }
