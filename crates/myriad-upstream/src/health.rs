@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! checking --consecutive passes--> healthy --consecutive fails--> unhealthy
-//! '------consecutive fails---------------------------------^  '--consecutive passes--> healthy
+//!     '------consecutive fails---------------------------------^  '--consecutive passes--> healthy
 //! ```
 
 use myriad_conf::settings::HealthCheck;

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! get KEY                    -> VALUE KEY FLAGS LENGTH   200, and LENGTH bytes
-//! ...
-//! END
-//! -> END                      404
+//!                               ...
+//!                               END
+//!                            -> END                      404
 //! ```
 
 use std::future::poll_fn;

@@ -2,9 +2,9 @@
 //! connection, sent data is lost without an error.
 //!
 //! ```text
-//! reused connection, requests wait, silence ──1 s──▶ PING ──1 s of silence──▶ dead: repeatable requests are retried
-//! idle connection, silent for 5 s, new request ──▶ PING ──0.5 s of silence──▶ other connection; after 1 s: closed
-//! idle for the first time, connection reuse not configured ──▶ PING, as above
+//!   reused connection, requests wait, silence ──1 s──▶ PING ──1 s of silence──▶ dead: repeatable requests are retried
+//!   idle connection, silent for 5 s, new request ──▶ PING ──0.5 s of silence──▶ other connection; after 1 s: closed
+//!   idle for the first time, connection reuse not configured ──▶ PING, as above
 //! ```
 //! Any received frame counts as a sign of life. A connection without a response so far is not checked: `*_read_timeout`
 //! limits its silence. Times are in milliseconds and in the units of [`clock::now`](crate::clock::now).
