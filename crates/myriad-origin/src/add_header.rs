@@ -1,5 +1,5 @@
-//! `origin_add_header`: header fields that are added to an origin's responses before they are stored, so that cache
-//! hits do not compute them.
+//! `origin_add_header`: header fields that are added to an origin's responses before they are stored, so that their
+//! values are not computed again for cache hits.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
@@ -12,7 +12,7 @@ use myriad_exchange::exchange::{Exchange, exchange_buffers};
 use myriad_exchange::feature::Feature;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Values of `origin_add_header`, in configuration order.
+/// Fields of `origin_add_header`, in configuration order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct AddSettings(Vec<AddedField>);
 
@@ -20,7 +20,7 @@ struct AddSettings(Vec<AddedField>);
 struct AddedField {
     name: Box<[u8]>,
     value: Text,
-    /// Header fields that prevent the addition if the response contains one of them.
+    /// Names of other fields; if the response contains one of them, the field is not added.
     unless: Vec<Box<[u8]>>,
 }
 
@@ -56,7 +56,7 @@ fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Parses a field name. Names of fields that affect framing, coding or storing of the response are rejected.
+/// Parses the name of a field to add; rejects fields that affect framing, coding or storing of the response.
 fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     const NEVER: [&[u8]; 6] = [
         b"content-length",
@@ -78,7 +78,7 @@ fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8
     Ok(name.into())
 }
 
-/// Compiled fields of a place.
+/// Compiled `origin_add_header` fields of a location.
 struct CompiledAddedFields(Vec<CompiledField>);
 
 struct CompiledField {
@@ -100,8 +100,8 @@ fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &
     features.insert(CompiledAddedFields(compiled.collect()));
 }
 
-/// Adds the configured fields of the place to a response. A 304 is left unchanged, because the stored page already
-/// contains the fields.
+/// Adds the configured fields of the location to a response, unless the response has such a field already. Nothing is
+/// added to a 304, because the stored page already contains the fields.
 pub(crate) fn add_configured_fields(exchange: &mut Exchange, status: u16, fields: &mut Fields) {
     let Exchange { request, frame } = exchange;
     let Some(CompiledAddedFields(added)) = request.place().features.get::<CompiledAddedFields>() else {
@@ -116,7 +116,7 @@ pub(crate) fn add_configured_fields(exchange: &mut Exchange, status: u16, fields
             continue;
         }
         exchange_buffers::with_buffer(|value| {
-            // A field whose value cannot be evaluated is omitted; the response itself is valid.
+            // A field whose value cannot be computed is omitted; the rest of the response is valid.
             if field.value.eval(request, frame, value).is_ok() && !value.is_empty() {
                 value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
                 fields.push(&field.name, value);

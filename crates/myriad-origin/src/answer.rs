@@ -1,4 +1,4 @@
-//! Conversion of an origin's response head to the head that the client receives.
+//! Conversion of the head of an origin's response to the head that the client receives.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::connection_listed_fields::ConnectionListedFields;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 
-/// Builds the response head for the client. The body is empty and set later. `own` forwards fields that are private to
-/// this client.
+/// Builds the response for the client from the head of an origin's response. The caller sets the body, which is empty
+/// here. If `own` is false, fields that are private to one client, such as `Set-Cookie`, are omitted.
 pub fn client_response(head: &ResponseHead, origin: &OriginPlace, own: bool) -> ContentResponse {
     let mut answer = ContentResponse::new(head.status, ResponseBody::Full(Bytes::new()));
     answer.conditions_evaluated = true;
@@ -33,12 +33,12 @@ pub fn client_response(head: &ResponseHead, origin: &OriginPlace, own: bool) -> 
     answer.limit_rate = accel_rate(&origin.answer, &head.fields);
     answer.own_head = origin.answer.passes_head;
     let coding = head.known(Known::ContentEncoding);
-    // A response with any `Content-Encoding` of the origin is not compressed again.
+    // A response that already has a `Content-Encoding` is not compressed again.
     answer.compressible = coding.is_none_or(<[u8]>::is_empty);
     answer
 }
 
-/// Appends the charset of `X-Accel-Charset` to the media type, unless it has a charset.
+/// Appends the charset in `X-Accel-Charset` to the media type, unless it names a charset or the field is ignored.
 fn with_charset(media_type: &[u8], rules: &AnswerRules, fields: &Fields) -> Vec<u8> {
     let mut media_type = media_type.to_vec();
     let charset = fields.known(Known::XAccelCharset).filter(|_| !rules.ignore_accel.charset);
@@ -51,7 +51,8 @@ fn with_charset(media_type: &[u8], rules: &AnswerRules, fields: &Fields) -> Vec<
     media_type
 }
 
-/// Returns the rate of `X-Accel-Limit-Rate`, in bytes per second.
+/// Returns the rate in `X-Accel-Limit-Rate` in bytes per second; `None` without a valid rate or if the field is
+/// ignored.
 pub(super) fn accel_rate(rules: &AnswerRules, fields: &Fields) -> Option<u64> {
     let value = fields.known(Known::XAccelLimitRate).filter(|_| !rules.ignore_accel.limit_rate)?;
     myriad_exchange::exchange::size::parse_size(value)

@@ -1,11 +1,12 @@
-//! Limit of background requests of a worker. They are limited because each retains the data of its client request.
+//! Limit of background requests (`mirror`, `post_action`) of a worker: each keeps the data of its client request in
+//! memory.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use tokio::sync::Notify;
 
-/// Maximum number of concurrent background requests of one kind.
+/// Maximum number of concurrent background requests of one kind in a worker.
 pub(crate) const MAX_CONCURRENT: usize = 512;
 
 /// Counter of the background requests of one kind.
@@ -17,7 +18,7 @@ pub(crate) struct BackgroundRequests {
 }
 
 impl BackgroundRequests {
-    /// Counts another request; `None` if [`MAX_CONCURRENT`] are in progress.
+    /// Counts another request; `None` if [`MAX_CONCURRENT`] requests are in progress.
     pub(crate) fn begin(self: &Rc<Self>) -> Option<BackgroundGuard> {
         let others = self.count.get();
         (others < MAX_CONCURRENT).then(|| {

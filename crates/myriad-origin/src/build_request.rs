@@ -1,11 +1,12 @@
-//! Construction of origin requests.
+//! Creation of origin requests.
 
 use myriad_upstream::{Affinity, Attempts, OriginRequest, RequestPayload};
 
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 
-/// Builds the request of the current place in the protocol of its origin.
+/// Builds the request to the origin of the current location, in the protocol of the origin. The caller sets the peer
+/// selection, local address and observer.
 pub fn make(
     exchange: &mut Exchange,
     origin: &OriginPlace,

@@ -1,4 +1,4 @@
-//! Protocol definition used by the configuration compiler.
+//! Entry of the list of protocols, for the configuration compiler.
 
 use crate::OriginCompiler;
 use myriad_conf::Text;
@@ -8,15 +8,15 @@ use myriad_conf::settings::Settings;
 use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::{OriginProtocol, OriginTarget};
 
-/// Compilation result of a place: the target and the protocol used to reach it.
+/// Compiled `*_pass` of a location: the target, and the protocol with its settings.
 pub(crate) type CompiledTarget = (OriginTarget, Box<dyn OriginProtocol>);
 
-/// Protocol with its language, variables and compile function.
+/// Protocol with its directives, variables and compile function.
 pub(crate) struct CompiledProtocol {
-    /// Protocol with its directives.
+    /// Directives, settings and built-in files of the protocol.
     pub language: ProtocolLanguage,
     /// Variables of the protocol.
     pub variables: &'static [RequestVariable],
-    /// Compiles a place from its settings, the argument of `*_pass` and the prefix of the location.
+    /// Compiles a location from its settings, the argument of `*_pass` and the prefix of the location.
     pub compile: fn(&mut dyn OriginCompiler, &Settings, &Text, &Text) -> CompiledTarget,
 }

@@ -8,18 +8,18 @@ use myriad_upstream::{OriginError, OriginResponse, SentTracker};
 
 type Fetched = Result<Box<OriginResponse>, OriginError>;
 
-/// Fetch up to the head of its response. If it is dropped earlier and a peer has started to process the request, it
-/// continues as a separate task until the last byte of the response. If no peer has started, it is cancelled: it would
-/// only delay other requests.
+/// Fetch up to the response head. If it is dropped earlier and a connection to a peer has been established, a new task
+/// continues it up to the last byte of the response. Otherwise it is cancelled: no peer has received the request.
 ///
-/// While its client waits, it is not a task, which avoids the cost of spawning and waking one for each request.
+/// While the client waits, the fetch is not a task, which avoids the cost of spawning and waking a task for each
+/// request.
 pub(crate) struct CompletingFetch {
     fetching: Option<Pin<Box<dyn Future<Output = Fetched>>>>,
     sent: SentTracker,
 }
 
 impl CompletingFetch {
-    /// `sent` records the peers that `fetching` has sent the request to.
+    /// Creates the fetch; `sent` tracks the attempts of `fetching`.
     pub(crate) fn new(fetching: impl Future<Output = Fetched> + 'static, sent: SentTracker) -> Self {
         Self { fetching: Some(Box::pin(fetching)), sent }
     }
@@ -29,7 +29,7 @@ impl Future for CompletingFetch {
     type Output = Fetched;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Fetched> {
-        // A ready future is not polled again. A future that panics is not restored: it does not continue, and its
+        // Not polled again once it is ready. After a panic, the fetch is gone, so that it does not continue and its
         // connection is closed.
         let Some(mut fetching) = self.fetching.take() else { return Poll::Pending };
         let fetched = fetching.as_mut().poll(cx);
@@ -43,7 +43,7 @@ impl Future for CompletingFetch {
 impl Drop for CompletingFetch {
     fn drop(&mut self) {
         let Some(fetching) = self.fetching.take_if(|_| self.sent.has_begun()) else { return };
-        // This task is cancelled when its worker shuts down.
+        // The task is cancelled when its worker shuts down.
         tokio::task::spawn_local(async move {
             if let Ok(mut response) = fetching.await {
                 while let Some(Ok(_)) = poll_fn(|cx| response.body.as_mut().poll_data(cx)).await {}

@@ -1,15 +1,14 @@
-//! Header fields that `Connection` lists. They apply to this hop only (RFC 9110 section 7.6.1).
+//! Header fields that are listed in `Connection`: they apply to this hop only (RFC 9110 section 7.6.1).
 
 use std::cmp::Ordering;
 
 use myriad_http::{Fields, Known};
 
-/// Names listed in `Connection`, sorted, because a client may send one per header field.
+/// Field names listed in `Connection`, sorted for fast search: a client may list thousands.
 pub struct ConnectionListedFields<'a>(Vec<&'a [u8]>);
 
 impl<'a> ConnectionListedFields<'a> {
-    /// Collects the names of a head. The result is empty if `Connection` only contains common options such as
-    /// `keep-alive`.
+    /// Collects the names listed in a message's `Connection` fields, without common options such as `keep-alive`.
     pub fn of(fields: &'a Fields) -> Self {
         if fields.known(Known::Connection).is_none_or(is_usual) && !fields.is_repeated(Known::Connection) {
             return Self(Vec::new());
@@ -25,13 +24,13 @@ impl<'a> ConnectionListedFields<'a> {
         self.0.is_empty()
     }
 
-    /// Returns whether the list contains a field.
+    /// Returns whether the list contains a field name, compared case-insensitively.
     pub fn has(&self, name: &[u8]) -> bool {
         self.0.binary_search_by(|known| compare(known, name)).is_ok()
     }
 }
 
-/// Returns whether an option is common and names no field that would be forwarded.
+/// Returns whether an option is common and is not the name of a field that would be forwarded.
 fn is_usual(option: &[u8]) -> bool {
     [&b""[..], b"close", b"keep-alive", b"upgrade"].iter().any(|usual| option.eq_ignore_ascii_case(usual))
 }

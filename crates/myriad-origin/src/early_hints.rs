@@ -8,13 +8,13 @@ use myriad_script::Predicates;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Values of `early_hints`. 103 is forwarded if one of them is neither empty nor `0`.
+/// Values of `early_hints`. 103 responses are forwarded if one of them is neither empty nor `0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct EarlyHintSettings(Vec<Text>);
 
 myriad_conf::feature_settings!(EarlyHintSettings);
 
-/// Directive table.
+/// Directives of the feature.
 pub static ROWS: &[Directive] = &[Directive::new(
     "early_hints",
     Contexts::HSL,
@@ -42,7 +42,7 @@ pub fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, feature
     }
 }
 
-/// Returns whether 103 responses of an origin are forwarded to the client.
+/// Returns whether `early_hints` of the location enables forwarding of 103 responses to the client.
 pub(super) fn is_enabled(exchange: &mut Exchange) -> bool {
     let Exchange { request, frame } = exchange;
     let rules = request.place().features.get::<EarlyHints>();

@@ -1,4 +1,4 @@
-//! Sending a request to an origin.
+//! Sending of a request to an origin.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace};
 
-/// Like [`fetch`], but if the client disconnects before the response head is available, the fetch continues until the
-/// last byte of the response (`*_ignore_client_abort`), or until the worker shuts down. A request that no peer has
-/// started to process is cancelled.
+/// Sends a request like [`fetch`], but completes the fetch if the client disconnects before the response head is
+/// available (`*_ignore_client_abort`): it continues up to the last byte of the response or until the worker shuts
+/// down. It is cancelled if no connection to a peer was established yet.
 pub async fn fetch_to_completion(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -36,8 +36,8 @@ pub async fn fetch_to_completion(
     Ok(response)
 }
 
-/// Sends a request to a group and writes errors on the way to the error log of the exchange. `waits` is set if the
-/// client waits for the response head. `request` is passed by reference because it is large.
+/// Sends a request to a group. `waits` is true if the client waits for this response head. Failures before another
+/// attempt are written to the error log. `request` is passed by reference because it is large.
 pub async fn fetch(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -54,8 +54,7 @@ pub async fn fetch(
     Ok(response)
 }
 
-/// Records facts of a response (`sticky`) and adds configured fields (`origin_add_header`) before it is processed
-/// further.
+/// Records the peer of a response (`sticky`) and adds the configured fields (`origin_add_header`).
 fn record_response(
     exchange: &mut Exchange,
     group: &OriginGroup,
@@ -66,7 +65,7 @@ fn record_response(
     add_header::add_configured_fields(exchange, response.head.status, &mut response.head.fields);
 }
 
-/// Attaches the permit to the response; it is released when the origin has finished the response.
+/// Attaches the permit of `origin_queue` to the response; it is released when the origin has completed the response.
 fn attach_permit(
     fetched: Result<Box<OriginResponse>, OriginError>,
     permit: OriginPermit,
@@ -90,7 +89,7 @@ fn prepare(
     request.observer = Some(crate::observer::OriginObserver::of(exchange, origin, waits));
 }
 
-/// Handles a failed fetch: writes the error log and returns the error status for the client.
+/// Handles a failed fetch: writes the error log, and returns the error step with the status for the client.
 pub fn fail_request(exchange: &mut Exchange, error: &OriginError) -> PhaseStep {
     exchange.request.log(LogLevel::Error, format_args!("{error}"));
     if let ErrorKind::NotSent(status) = error.kind() {

@@ -1,4 +1,4 @@
-//! Selection of the upstream group that the configuration or a variable names.
+//! Choice of the upstream group for a request.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use myriad_upstream::{Affinity, Group, GroupConfig, KeepAlive, PeerAddress, Peer
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, UpstreamTarget};
 
-/// Maximum number of idle connections per worker to an HTTP origin without an `upstream` block.
+/// Maximum number of idle connections per worker to an HTTP peer without an `upstream` block.
 pub const HTTP_IDLE: usize = 32;
 
-/// Returns the group of the place's target. The error is the response status.
+/// Returns the group, or the name to resolve, of the location's target. The error is the status of the response.
 pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<UpstreamTarget, u16> {
     let template = match &origin.target {
         OriginTarget::Group(group) => return Ok(UpstreamTarget::Group(Arc::clone(group))),
@@ -24,7 +24,8 @@ pub fn target_of_place(exchange: &mut Exchange, origin: &OriginPlace) -> Result<
     origin.protocol.upstream_target(exchange, template)
 }
 
-/// Returns the group or address that a target with variables evaluates to. The error is the response status.
+/// Returns the group or address whose name a target with variables evaluates to. The error is the status of the
+/// response.
 pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16> {
     let mut name = Vec::new();
     let Exchange { request, frame } = exchange;
@@ -40,12 +41,12 @@ pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Resu
                      host and a port"
             ),
         );
-        // An empty name is a configuration error, as in nginx.
+        // As in nginx, an empty name is an error of the configuration.
         Err(if name.is_empty() { 500 } else { 502 })
     }
 }
 
-/// Resolves the name if the target is a host name. The error is the response status.
+/// Returns the group of a target; a host name is resolved first. The error is the status of the response.
 pub async fn resolve_target(
     exchange: &mut Exchange,
     chosen: UpstreamTarget,
@@ -65,7 +66,8 @@ pub async fn resolve_target(
     }
 }
 
-/// Returns the group of the resolved addresses of a name. `max_fails` is 0, because the addresses change.
+/// Returns a group of the addresses that a name resolved to. Failures do not exclude a peer (`max_fails` is 0), because
+/// the addresses change.
 fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAddr]) -> Arc<OriginGroup> {
     let identity = format!("{name}:{port} {addresses:?}");
     let site = &exchange.request.site;
@@ -92,7 +94,8 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     group
 }
 
-/// Returns an `upstream` block, else a group with a single address. Host names are not resolved here.
+/// Returns the `upstream` block with this name, otherwise a group for the address `name`. `None` for a host name, which
+/// is not resolved here.
 pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
     let site = &exchange.request.site;
     if let Some(group) = site.runtime.group(name) {
@@ -109,10 +112,10 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     Some(group)
 }
 
-/// Returns the key that `hash` and `ip_hash` select a peer by.
+/// Returns the client address or key by which `ip_hash` or `hash` selects a peer.
 pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Some(key) = &group.key else {
-        // All clients of unix sockets share one address and therefore one peer, as in nginx.
+        // Clients of unix sockets have no address: as in nginx, all are sent to the same peer.
         let client = exchange.request.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         return Affinity::Client(client);
     };
@@ -120,7 +123,7 @@ pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Exchange { request, frame } = exchange;
     match key.eval(request, frame, &mut text) {
         Ok(()) => Affinity::Key(Bytes::from(text)),
-        // Any peer is suitable if the key cannot be evaluated.
+        // Any peer is suitable if the key cannot be computed.
         Err(_) => Affinity::None,
     }
 }

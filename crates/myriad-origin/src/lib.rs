@@ -1,4 +1,4 @@
-//! Requests to origins, and the processing of their responses.
+//! Requests to origins and processing of their responses, with a folder for each protocol.
 
 pub mod add_header;
 pub mod answer;

@@ -1,4 +1,4 @@
-//! Observer of an origin request: error log entries and interim responses.
+//! Observer of a request to an origin: writes the error log and forwards interim responses.
 
 use std::fmt;
 use std::rc::Rc;
@@ -16,34 +16,35 @@ use myriad_exchange::exchange::{ErrorLogContext, Exchange};
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
 use myriad_exchange::worker::Generation;
 
-/// Observer that writes to the error log of its exchange.
+/// Observer of a request to an origin on behalf of an exchange.
 pub struct OriginObserver {
     site: Rc<Generation>,
     place: PlaceId,
     origin: Arc<OriginPlace>,
     connection: u64,
-    /// Description of the request for log lines.
+    /// Client and referrer for error log lines.
     context: ErrorLogContext,
-    /// Client that receives interim responses, if any.
+    /// Client connection that receives interim responses; `None` if none are forwarded.
     client: Option<InterimReceiver>,
 }
 
 /// Client connection that receives interim responses.
 struct InterimReceiver {
     connection: Rc<Connection>,
-    /// Number of its request on the connection.
+    /// Number of the request on the connection.
     number: u32,
-    /// Set if all interim responses are forwarded (required of proxies by RFC 9110 section 15.2), not only 103.
+    /// True if all interim responses are forwarded, as RFC 9110 section 15.2 requires of proxies; false if only 103 is.
     all: bool,
 }
 
-/// Maximum size of the fields of a forwarded interim response, in bytes.
+/// Maximum size of the fields of a forwarded interim response in bytes; a larger response is dropped.
 const INTERIM_MAX: usize = 8 << 10;
 
 impl OriginObserver {
-    /// Creates the observer of an origin request of `exchange`.
+    /// Creates the observer of a request to an origin.
     ///
-    /// `waits` is set if the client waits for the head of this response and for nothing else.
+    /// `waits` is true if the client waits for the head of this response; interim responses may be forwarded to it
+    /// then.
     pub fn of(
         exchange: &mut Exchange,
         origin: &Arc<OriginPlace>,
@@ -83,7 +84,7 @@ impl myriad_upstream::UpstreamObserver for OriginObserver {
     }
 
     fn interim(&self, head: &ResponseHead) {
-        // 100 is addressed to this server, which has not requested it.
+        // 100 would be a response to a request of this server, which does not send `Expect`.
         let is_forwarded = |client: &&InterimReceiver| head.status == 103 || client.all && head.status != 100;
         let Some(client) = self.client.as_ref().filter(is_forwarded) else { return };
         let mut lines = Vec::new();
@@ -109,8 +110,8 @@ impl myriad_upstream::UpstreamObserver for OriginObserver {
     }
 }
 
-/// Returns the client if `early_hints` or `cache_rfc9111` enables interim responses and its protocol supports them.
-/// HTTP/1.0 does not.
+/// Returns the client connection if interim responses are forwarded: `early_hints` or `cache_rfc9111` enables them, the
+/// origin's protocol has them, and the client uses HTTP/1.1 or above. `None` for a subrequest.
 fn interim_receiver(exchange: &mut Exchange, origin: &OriginPlace) -> Option<InterimReceiver> {
     if !origin.protocol.has_interim() {
         return None;

@@ -1,4 +1,4 @@
-//! List of protocols.
+//! List of origin protocols.
 
 use std::rc::Rc;
 
@@ -29,18 +29,19 @@ pub fn languages() -> impl Iterator<Item = ProtocolLanguage> {
     PROTOCOLS.iter().map(|listed| listed.language)
 }
 
-/// Starts background requests to origins other than [`crate::health_check`]: the status of PHP pools. Changes are
-/// reported to `tell`.
+/// Starts the polling of php-fpm's status, the only background requests to origins besides [`crate::health_check`].
+/// Calls `log_health` on changes.
 pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     crate::fastcgi::begin(site, log_health);
 }
 
-/// Returns the variables of origins as lists: first those of all protocols, then one list per protocol.
+/// Returns the variables of origins: first the list for all protocols, then one list per protocol.
 pub fn variables() -> impl Iterator<Item = &'static [RequestVariable]> {
     std::iter::once(VARIABLES).chain(PROTOCOLS.iter().map(|listed| listed.variables))
 }
 
-/// Compiles a place with an origin of `protocol`, from the argument of `*_pass` and the prefix of the location.
+/// Compiles a location with an origin of `protocol`, from the argument of `*_pass` and the prefix of the location.
+/// `None` if the protocol is unknown.
 pub fn compiled(
     protocol: Protocol,
     compile: &mut dyn OriginCompiler,

@@ -5,8 +5,8 @@
 //!            \---> file, while memory is full or the file is read --/
 //! ```
 //!
-//! Available data is sent to the client at once. The pump is a separate task. It stops when its reader is dropped,
-//! unless `*_ignore_client_abort` requires the response to be read completely.
+//! Available data is sent to the client immediately. The pump is a separate task. It stops when the client's reader is
+//! dropped, unless `*_ignore_client_abort` requires the response to be read completely.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -26,18 +26,18 @@ use crate::read_rate_limiter::ReadRateLimiter;
 /// Limits of reading a response ahead.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadAheadLimits {
-    /// Maximum size in memory, in bytes.
+    /// Maximum number of bytes in memory.
     pub memory: u64,
-    /// Maximum size in a file (`*_max_temp_file_size`), in bytes; 0 disables the file.
+    /// Maximum number of bytes in a temporary file (`*_max_temp_file_size`); 0 disables the file.
     pub file: u64,
-    /// Set if the response is read completely after the client has disconnected.
+    /// If true, the response is read completely even after the client has disconnected.
     pub to_the_end: bool,
     /// Maximum read rate in bytes per second; 0 for no limit.
     pub rate: u64,
 }
 
-/// Reads a body ahead of its reader. `length` is the length declared by the sender. A response that is already complete
-/// and fits into memory becomes a full body: it needs no task, and is compressed in one piece.
+/// Reads a body ahead of its reader. `length` is the length that the origin declared, if any. A body that is already
+/// complete and fits into memory is returned as a whole: it needs no task and can be compressed at once.
 pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: ReadAheadLimits) -> ResponseBody {
     let mut state = State::default();
     if ahead.rate == 0 {
@@ -49,25 +49,25 @@ pub fn read_ahead(mut body: BoxBody, length: Option<u64>, ahead: ReadAheadLimits
     ResponseBody::Stream(state.into_body(body, ahead), length)
 }
 
-/// Like [`read_ahead`], for a body that has already been started.
+/// Reads the rest of a body ahead of its reader; its start has already been read.
 pub fn read_started_ahead(body: BoxBody, ahead: ReadAheadLimits) -> BoxBody {
     State::default().into_body(body, ahead)
 }
 
-/// Data read and not yet taken. Memory is read before the file; while the file contains unread data, new data is
-/// written to it.
+/// Data that was read and not taken yet. The data in memory precedes that in the file; while the file contains unread
+/// data, new data is written to the file.
 #[derive(Default)]
 struct State {
-    /// First piece, until the state is shared with the pump. Most short responses consist of a single piece.
+    /// First piece, until the state is shared with the pump: most short responses consist of a single piece.
     first: Bytes,
     queue: VecDeque<Bytes>,
-    /// Number of bytes in the queue.
+    /// Number of bytes in `queue`.
     waiting: BufferedBodyBytes,
     file: Option<TempFile>,
     written: u64,
     read: u64,
     end: Option<Result<(), BodyError>>,
-    /// Set when the reader was dropped.
+    /// True once the reader was dropped.
     reader_dropped: bool,
     reader: Option<Waker>,
     pump: Option<Waker>,
@@ -76,7 +76,7 @@ struct State {
 type Shared = Rc<RefCell<State>>;
 
 impl State {
-    /// Takes the data that is already available, so that a short response is sent in one piece and needs no task.
+    /// Takes the data that is available without waiting, up to the memory limit.
     fn fill(&mut self, body: &mut BoxBody, memory: u64) {
         let mut cx = Context::from_waker(Waker::noop());
         while self.bytes_in_memory() < memory {
@@ -90,7 +90,7 @@ impl State {
         }
     }
 
-    /// Returns a body of the data read so far, followed by the rest.
+    /// Returns a body of the data read so far and of the rest, which a new task reads ahead.
     fn into_body(mut self, body: BoxBody, ahead: ReadAheadLimits) -> BoxBody {
         if !self.first.is_empty() {
             self.waiting.add(self.first.len());
@@ -104,7 +104,7 @@ impl State {
         Box::pin(Reader { shared, reading: None })
     }
 
-    /// Returns all data read as a single buffer.
+    /// Returns all data, which must be complete, as a single buffer.
     fn whole(self) -> ResponseBody {
         if self.queue.is_empty() {
             return ResponseBody::Full(self.first);
@@ -180,7 +180,8 @@ async fn wait_for_room(shared: &Shared, ahead: ReadAheadLimits) {
     .await;
 }
 
-/// Returns the next piece of the body; `None` if the reader was dropped and the rest is not needed.
+/// Returns the next piece, or `Some(None)` at the end of the body; `None` if the reader was dropped and the rest is not
+/// needed.
 async fn next(
     body: &mut BoxBody,
     ahead: ReadAheadLimits,
@@ -198,7 +199,7 @@ async fn next(
     .await
 }
 
-/// Adds a piece to the memory queue or to the file.
+/// Adds a piece to the memory queue, or to the file if memory is full or the file contains unread data.
 async fn store_piece(piece: Bytes, ahead: ReadAheadLimits, shared: &Shared) -> Result<(), BodyError> {
     let (file, at) = {
         let mut state = shared.borrow_mut();

@@ -1,10 +1,10 @@
-//! `*_limit_rate`: limit of the read rate from an origin.
+//! Limit of the rate of reading from an origin (`*_limit_rate`).
 
 use std::time::Duration;
 
 use myriad_net::clock::monotonic_ms;
 
-/// Rate limiter that counts bytes read and delays further reads above the limit.
+/// Rate limiter: the caller counts the bytes read and waits before each read.
 pub struct ReadRateLimiter {
     bytes_per_second: u64,
     began_ms: u64,
@@ -17,14 +17,14 @@ impl ReadRateLimiter {
         Self { bytes_per_second, began_ms: monotonic_ms(), bytes_read: 0 }
     }
 
-    /// Waits until more bytes may be read.
+    /// Waits until more bytes may be read; returns immediately without a limit.
     pub async fn wait(&self) {
         if self.bytes_per_second == 0 {
             return;
         }
         loop {
             let elapsed = monotonic_ms() - self.began_ms;
-            // As in nginx, the bytes of the first second may be read at once.
+            // As in nginx, the bytes of the first second may be read immediately.
             let allowed = self.bytes_per_second.saturating_mul(elapsed / 1000 + 1);
             if self.bytes_read < allowed {
                 return;

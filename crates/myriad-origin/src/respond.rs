@@ -1,4 +1,4 @@
-//! Processing of an origin's response for the client.
+//! Processing of an origin's response into the response to the client.
 
 use bytes::Bytes;
 use myriad_http::body::BoxBody;
@@ -21,15 +21,15 @@ use myriad_exchange::responses::redirect;
 use myriad_exchange::runtime::{AheadRules, OriginPlace};
 use myriad_exchange::subrequest;
 
-/// Forwards an origin's response: `X-Accel-Redirect`, intercepted errors, header fields, body.
+/// Forwards an origin's response to the client. Handles protocol switches, `X-Accel-Redirect` and intercepted errors.
 pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<OriginResponse>) -> PhaseStep {
     let OriginResponse { head, body, upgraded, trailers, .. } = *response;
-    // A body whose length HTTP/1 declares has no trailers. The same applies to a response that consists of its head
+    // Trailers are not possible after a body whose length HTTP/1 declares, nor in a response that consists of its head
     // only.
     let may_trail =
         trailers.as_ref().is_some_and(|fields| body.size_hint() != Some(0) || !fields.borrow().is_empty());
     exchange.request.origin_mut().trailers = trailers;
-    // Variables no longer refer to an earlier page of this request, such as an error page.
+    // From now on, variables refer to this response instead of a page served earlier for this request.
     exchange.request.cache.origin_fields = None;
     if let Some(upgraded) = upgraded {
         return upgrade::tunnel(exchange, origin, head, upgraded);
@@ -56,9 +56,9 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
             let (body, is_stored) = store::wrap_body(exchange, origin, &head, body);
             answer.length = if bodiless { length } else { None };
             let ahead = is_read_ahead(origin, &head);
-            // The following steps may read the head: `*_limit_rate` may contain `$upstream_http_*`.
+            // The head is read by the following steps: `*_limit_rate` may contain `$upstream_http_*`.
             exchange.request.origin_mut().head = Some(head);
-            // A response whose stream is closed by its head signals an error without messages to gRPC clients.
+            // A gRPC client must get a response whose stream ends with the head: it reports an error without messages.
             let is_all = origin.protocol.is_unbuffered() && length.is_none() && !may_trail;
             answer.body = if is_all && !bodiless {
                 ResponseBody::Full(Bytes::new())
@@ -79,7 +79,7 @@ pub fn respond(exchange: &mut Exchange, origin: &OriginPlace, response: Box<Orig
     step
 }
 
-/// Forwards the challenge of an intercepted 401 (`WWW-Authenticate`), as in nginx.
+/// Stores the challenge of a 401 (`WWW-Authenticate`) for the error page that replaces the response, as in nginx.
 fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     if head.status != 401 {
         return;
@@ -93,7 +93,7 @@ fn keep_challenge(exchange: &mut Exchange, head: &ResponseHead) {
     exchange.request.errors.carried = Some(Box::new(carried));
 }
 
-/// Returns whether the response is read ahead: `*_buffering`, unless `X-Accel-Buffering` overrides it.
+/// Returns whether the response is read ahead: by `*_buffering`, which `X-Accel-Buffering` overrides; never for gRPC.
 fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     let accel_buffering =
         head.fields.known(Known::XAccelBuffering).filter(|_| !origin.answer.ignore_accel.buffering);
@@ -105,7 +105,7 @@ fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     }
 }
 
-/// Returns the body for the client, read ahead or not. `*_limit_rate` only applies with read-ahead, as in nginx.
+/// Returns the body for the client, read ahead if `on`. As in nginx, `*_limit_rate` only applies with read-ahead.
 fn buffered(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -113,7 +113,7 @@ fn buffered(
     body: BoxBody,
     length: Option<u64>,
 ) -> ResponseBody {
-    // A response that is stored as a file is read completely, as in nginx.
+    // As in nginx, a response that is stored as a file is read completely.
     let to_the_end = origin.fetch.to_the_end || is_stored;
     if on {
         let ahead = ReadAheadLimits {
@@ -130,14 +130,14 @@ fn buffered(
     }
 }
 
-/// Returns the read-ahead limits of a page that is too large for the zone; `None` with `*_buffering off`.
-/// `*_limit_rate` and `*_ignore_client_abort` apply to the fetch itself.
+/// Returns the read-ahead limits for a response that is too large for the zone; `None` with `*_buffering off`.
+/// `*_limit_rate` and `*_ignore_client_abort` apply to its fetch instead.
 pub fn ahead(rules: &AheadRules) -> Option<ReadAheadLimits> {
     let ahead = ReadAheadLimits { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
     rules.on.then_some(ahead)
 }
 
-/// Evaluates `*_limit_rate`, in bytes per second; 0 for no limit.
+/// Returns `*_limit_rate` in bytes per second; 0 for no limit or an invalid value.
 pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
     let Some(template) = &rules.limit_rate else { return 0 };
     let Exchange { request, frame } = exchange;
@@ -148,7 +148,8 @@ pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
     }
 }
 
-/// Handles `X-Accel-Redirect`: another location of this server produces the response.
+/// Handles `X-Accel-Redirect`, by which another location of this server produces the response. `None` if the response
+/// has no such field or the field is ignored.
 pub fn accel_redirect(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -162,7 +163,7 @@ pub fn accel_redirect(
     if target.starts_with(b"@") {
         return Some(PhaseStep::Named(target.into()));
     }
-    // The path comes from the application; an unsafe path is rejected.
+    // The path comes from the application; a path that is unsafe, for instance because of `..`, is rejected.
     let Some((path, args)) = subrequest::target(target) else {
         exchange
             .request
@@ -171,7 +172,7 @@ pub fn accel_redirect(
     };
     let request = &mut exchange.request;
     redirect::local_redirect_to(request, &path, args);
-    // As in nginx: the application has consumed the request body, so the target location is requested with GET.
+    // As in nginx, the application has consumed the request body, so the location is requested with GET.
     request.route.as_get |= !matches!(request.received.head.method(), Method::Get | Method::Head);
     request.upload.body = RequestBody::empty();
     request.upload.buffered = None;
@@ -181,7 +182,7 @@ pub fn accel_redirect(
     Some(PhaseStep::Redirect)
 }
 
-/// Returns the fields that nginx forwards to the target location of `X-Accel-Redirect`.
+/// Returns the fields that nginx forwards with an `X-Accel-Redirect` to the response of the other location.
 fn carried(fields: &Fields) -> CarriedFields {
     let mut carried = CarriedFields::default();
     for (known, name, value) in fields.iter_known() {
@@ -198,7 +199,7 @@ fn carried(fields: &Fields) -> CarriedFields {
     carried
 }
 
-/// Parses `Content-Length` (RFC 9110 section 8.6); `None` if it is not a number.
+/// Parses `Content-Length` (RFC 9110 section 8.6); `None` unless it consists of digits and fits into 64 bits.
 pub fn parse_length(value: &[u8]) -> Option<u64> {
     parse_digits(value)
 }

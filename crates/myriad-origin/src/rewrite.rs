@@ -1,18 +1,18 @@
-//! Rewriting of origin URLs in responses to URLs of this server.
+//! Rewriting of an origin's redirects and cookies for clients.
 
 use myriad_exchange::exchange::{ContentResponse, Exchange, ResponseSource};
 use myriad_exchange::runtime::OriginPlace;
 use myriad_http::{Fields, Known};
 
-/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response, and adds fields that the protocol cannot
-/// transfer.
+/// Rewrites the `Location`, `Refresh` and `Set-Cookie` fields of a response, and adds fields that the protocol cannot
+/// transfer, such as the media type of a memcached value.
 pub fn rewrite(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut ContentResponse) {
     origin.protocol.rewrite(exchange, answer);
     origin.protocol.complete(exchange, answer);
 }
 
-/// Like [`rewrite`], for a response whose lines originate from a head with these fields. The lines are scanned only if
-/// the head contains a field that may be rewritten.
+/// Rewrites a response like [`rewrite`]. Its lines come from a head with these `fields`, so they are only scanned if
+/// `fields` contain one that may be rewritten.
 pub(crate) fn rewrite_head(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -25,8 +25,8 @@ pub(crate) fn rewrite_head(
     origin.protocol.complete(exchange, answer);
 }
 
-/// Like [`rewrite`], for a stored page. It is rewritten for each client, because rules may contain variables of the
-/// request.
+/// Rewrites a stored page like [`rewrite`], for each client again, because the rules may contain variables of the
+/// request. No effect on other responses.
 pub fn rewrite_page(exchange: &mut Exchange, origin: &OriginPlace, answer: &mut ContentResponse) {
     let ResponseSource::Page(page) = &answer.source else { return };
     let page = page.clone();

@@ -1,7 +1,7 @@
-//! Session affinity (`sticky`): requests of a client go to the same origin of a group.
+//! Session affinity (`sticky`): requests of a client go to the same peer of a group.
 //!
-//! The affinity cookie is private to the client. It is added to the response after the store, so that no page is stored
-//! with it and no stored page is delivered with it.
+//! The affinity cookie is private to the client. It is added to the response after the response was stored, so that
+//! neither a stored page nor a cache hit contains it.
 
 use bytes::Bytes;
 use myriad_base::calendar::format_cookie_date;
@@ -17,10 +17,11 @@ mod text;
 
 use text::{first, text};
 
-/// Maximum length of an origin name that a client may send, in bytes.
+/// Maximum length in bytes of a peer identifier in a request; a longer one is ignored.
 const MAX_SID_LEN: usize = 256;
 
-/// Returns the origin that the request names; `None` if it names none.
+/// Returns the identifier of the peer that the request selects; `None` if it selects none or `sticky` is not
+/// configured.
 pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Option<Bytes> {
     let sid = match group.sticky.as_ref()? {
         StickyPlace::Cookie(cookie) => {
@@ -33,7 +34,7 @@ pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Op
     sid.filter(|said| !said.is_empty() && said.len() <= MAX_SID_LEN)
 }
 
-/// Records the origin that has responded: in the cookie of the client, or as the origin of its session.
+/// Records the peer of a response: in a cookie for the client, or in the learned session.
 pub(crate) fn note(
     exchange: &mut Exchange,
     group: &OriginGroup,
@@ -51,7 +52,7 @@ pub(crate) fn note(
     attempts.set_cookie(value);
 }
 
-/// Adds the recorded cookie to the response of the client whose request was sent to the origin.
+/// Adds the cookie with the peer of the last attempt to the response for the client that caused it.
 pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
     let Some(facts) = &exchange.request.origin else { return };
     let attempts = facts.attempts.get();
@@ -60,7 +61,7 @@ pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
     }
 }
 
-/// Builds the value of `Set-Cookie`, with its attributes in nginx's order.
+/// Returns the value of `Set-Cookie`, with its attributes in nginx's order; `now_s` is the time in seconds.
 fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: u64) -> Vec<u8> {
     let mut out = format!("{}={sid}", cookie.name).into_bytes();
     match cookie.expires {
@@ -74,7 +75,7 @@ fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: 
         }
     }
     let domain = cookie.domain.as_ref().and_then(|domain| text(exchange, domain));
-    // The domain may contain client input, which must not terminate the attribute or the line.
+    // The domain may contain client input, so it must not end the attribute or the line.
     if let Some(domain) = domain.filter(|domain| domain.iter().copied().all(is_of_domain)) {
         out.extend_from_slice(b"; domain=");
         out.extend_from_slice(&domain);

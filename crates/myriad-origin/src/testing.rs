@@ -1,4 +1,5 @@
-//! Helpers for unit tests: the request that an origin would receive, and the response that a client would receive.
+//! Helpers for unit tests: build the request that an origin would receive, and the response that a client would
+//! receive.
 
 use std::sync::Arc;
 
@@ -12,18 +13,18 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginPlace};
 use myriad_serve::testing::{TestSite, immediate_answer};
 
-/// Request at a place with an origin, before it is sent.
+/// Client request in a location with an origin, before the request to the origin is sent.
 pub(crate) struct OriginTrial(pub Box<Exchange>);
 
-/// Head of a request to an HTTP origin, with its connection options.
+/// Head of a request to an HTTP origin, split into its parts.
 pub(crate) struct SentRequestHead {
     /// Request line, without its line break.
     pub line: String,
     /// Field lines, without the empty line.
     pub fields: String,
-    /// Set if the connection may be reused.
+    /// True if the connection may be reused.
     pub keep_alive: bool,
-    /// Protocols that the origin may switch to.
+    /// Protocols to which the origin may switch.
     pub upgrade: Bytes,
 }
 
@@ -37,12 +38,12 @@ impl SentRequestHead {
 }
 
 impl OriginTrial {
-    /// Creates a request `METHOD /target` with these fields, to a server with these directives.
+    /// Creates a request with this method and target and these fields, to a `server` block with these directives.
     pub(crate) fn of(server: &str, line: &str, fields: &[(&str, &str)]) -> Self {
         Self::of_version(HttpVersion::Http11, server, line, fields)
     }
 
-    /// Like [`of`](Self::of), with an HTTP version.
+    /// Creates a request like [`of`](Self::of), with an HTTP version.
     pub(crate) fn of_version(
         version: HttpVersion,
         server: &str,
@@ -58,17 +59,17 @@ impl OriginTrial {
         Self(exchange)
     }
 
-    /// Returns the origin of the place.
+    /// Returns the origin settings of the location.
     pub(crate) fn origin(&self) -> Arc<OriginPlace> {
         Arc::clone(self.0.request.place().handler.origin().expect("the place asks an origin"))
     }
 
-    /// Returns the origin request for a client request with this body.
+    /// Returns the request to the origin for a client request with this body.
     pub(crate) fn build_request(&mut self, payload: RequestPayload) -> Result<OriginRequest, MakeError> {
         self.build_request_for(FetchPurpose::Visitor, payload)
     }
 
-    /// Like [`build_request`](Self::build_request), for a purpose.
+    /// Returns a request like [`build_request`](Self::build_request), for another purpose.
     pub(crate) fn build_request_for(
         &mut self,
         purpose: FetchPurpose<'_>,
@@ -78,7 +79,7 @@ impl OriginTrial {
         build_request::make(&mut self.0, &origin, purpose, payload, Attempts::default())
     }
 
-    /// Returns the head of the request to an HTTP origin, with this body.
+    /// Returns the head of the request to an HTTP origin, for a client request with this body.
     pub(crate) fn sent_head(&mut self, payload: RequestPayload) -> SentRequestHead {
         let request = self.build_request(payload).expect("a request");
         let Protocol::Http { head, keep_alive, upgrade } = request.protocol else {
@@ -107,7 +108,7 @@ impl OriginTrial {
         pairs.map(|(name, value)| format!("{}={}", text(name), text(value))).collect()
     }
 
-    /// Returns the client's response, without its body, to this response of the origin.
+    /// Returns the response to the client for this response of the origin, without its body.
     pub(crate) fn client_response(&mut self, status: u16, fields: &[(&str, &str)]) -> ContentResponse {
         let origin = self.origin();
         let head = head(status, fields);
@@ -116,7 +117,7 @@ impl OriginTrial {
         answer
     }
 
-    /// Returns the field lines of [`client_response`](Self::client_response).
+    /// Returns the field lines of [`client_response`](Self::client_response) for status 200.
     pub(crate) fn lines(&mut self, fields: &[(&str, &str)]) -> String {
         text(&self.client_response(200, fields).lines)
     }

@@ -1,4 +1,4 @@
-//! TLS settings of a request to an origin: the expected server name and the client certificate.
+//! TLS parameters of a request to an origin: the expected server name and the client certificate.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{MakeError, NamedPair, OriginTlsPlace};
 
-/// Returns the TLS settings. The server name is `host` unless `*_ssl_name` sets another.
+/// Returns the TLS parameters. The server name is `host` unless `*_ssl_name` sets another.
 pub(crate) fn of_request(
     exchange: &mut Exchange,
     place: &OriginTlsPlace,
@@ -34,17 +34,17 @@ pub(crate) fn of_request(
         own.client_auth_cert_resolver = Arc::new(shown);
         config = Arc::new(own);
     }
-    // 0 is reserved for connections without TLS.
+    // 0 identifies connections without TLS.
     let identity = identity.digest() | 1;
     Ok(Rc::new(OriginTls { config, name, check: place.check.clone(), identity }))
 }
 
-/// Offers HTTP/2 by ALPN (RFC 7301).
+/// Offers only HTTP/2 by ALPN (RFC 7301).
 pub(crate) fn offer_http2(place: &mut OriginTlsPlace) {
     Arc::make_mut(&mut place.config).alpn_protocols = vec![b"h2".to_vec()];
 }
 
-/// Loads the certificate whose name contains variables; `None` if the name is empty.
+/// Loads the client certificate whose file name contains variables; `None` if the name is empty.
 fn load_certificate(exchange: &mut Exchange, pair: &NamedPair) -> Result<Option<OneCertificate>, MakeError> {
     let Exchange { request, frame } = exchange;
     let loaded = pair.load(request, frame).map_err(MakeError::Tls)?;
@@ -58,7 +58,7 @@ fn eval(exchange: &mut Exchange, template: &Template) -> Result<Vec<u8>, MakeErr
     Ok(value)
 }
 
-/// Returns a host without its port. The colons of an IPv6 address belong to the host.
+/// Returns a host without its port; colons within brackets belong to the host.
 fn without_port(name: &str) -> &str {
     let from = name.rfind(']').unwrap_or(0);
     name[from..].find(':').map_or(name, |at| &name[..from + at])

@@ -1,7 +1,7 @@
 //! Streaming of a request body to an origin (`*_request_buffering off`).
 //!
-//! Data received together with the head is taken at once. A body that is complete then is stored, so that it can be
-//! read and sent again.
+//! Data that has already been received is taken first. A body that is complete then is kept in memory, so that it can
+//! be read by variables and sent again to another peer.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -16,10 +16,10 @@ use myriad_upstream::RequestPayload;
 
 use myriad_exchange::exchange::{BufferedBody, Exchange};
 
-/// Maximum number of bytes that are taken before the request is sent.
+/// Number of bytes of the body after which no more are taken before the request is sent.
 const AT_ONCE: usize = 64 << 10;
 
-/// Returns the body for the origin. The error is the response status.
+/// Returns the body for the origin. The error is the status of the response.
 pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let length = body.length();
@@ -72,7 +72,7 @@ fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// Body whose first pieces have been taken.
+/// Body of which the first pieces have already been taken.
 struct StartedBody {
     first: VecDeque<Bytes>,
     body: RequestBody,

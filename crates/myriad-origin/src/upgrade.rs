@@ -1,4 +1,4 @@
-//! Protocol switches by a 101 of an origin, such as WebSocket (RFC 9110 section 7.8), and CONNECT.
+//! Switches to another protocol by an origin's 101 response, such as to WebSocket (RFC 9110 section 7.8), and CONNECT.
 
 use myriad_http::{Known, ResponseHead};
 use myriad_log::LogLevel;
@@ -10,13 +10,13 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::OriginPlace;
 
-/// Returns the protocols in a value of `Upgrade` (RFC 9110 section 7.8).
+/// Returns the protocols in the value of an `Upgrade` field (RFC 9110 section 7.8).
 pub fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty())
 }
 
-/// Filters a value of `Upgrade` by the protocols in `list`, which contains names with or without a version. `h2c` is
-/// always removed, since its requests would reach the origin without any rules applied.
+/// Returns the protocols in the value of an `Upgrade` field that `list` contains, with or without their version. `h2c`
+/// is never returned, because its requests would reach the origin without any access rules.
 pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     let is_listed = |name: &&[u8]| {
         let bare = name.split(|byte| *byte == b'/').next().unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     names(value).filter(is_listed).collect::<Vec<_>>().join(&b", "[..])
 }
 
-/// Returns the response that connects client and origin by a tunnel.
+/// Returns the step with the response that connects client and origin by a tunnel; an error for a subrequest.
 pub fn tunnel(
     exchange: &mut Exchange,
     place: &OriginPlace,
@@ -40,7 +40,7 @@ pub fn tunnel(
         return PhaseStep::Error(502);
     }
     let mut answer = answer::client_response(&head, place, true);
-    // The response to CONNECT is the connection alone (RFC 9110 section 9.3.6).
+    // A response to CONNECT has neither field (RFC 9110 section 9.3.6).
     if head.status == 101 {
         for protocol in head.fields.known_all(Known::Upgrade) {
             answer.field(b"Upgrade", protocol);

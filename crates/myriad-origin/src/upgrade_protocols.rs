@@ -1,15 +1,15 @@
-//! `upgrade_protocols`: protocols that a connection to an origin may switch to.
+//! `upgrade_protocols`: protocols to which a connection to an origin may switch.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
-/// Values of `upgrade_protocols`, in lower case.
+/// Values of `upgrade_protocols`, in lower case; empty for `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpgradeProtocols(pub Vec<Box<[u8]>>);
 
 myriad_conf::feature_settings!(UpgradeProtocols);
 
-/// Directive table.
+/// Directives of the feature.
 pub static ROWS: &[Directive] = &[Directive::new(
     "upgrade_protocols",
     Contexts::HSL,

@@ -1,8 +1,8 @@
 //! Buffering of a request body for an origin (`*_request_buffering`).
 //!
-//! A php-fpm child serves one request at a time. A child that reads the body of a slow client is not available to other
-//! requests meanwhile. The body is therefore received completely first, in memory up to `client_body_buffer_size`, then
-//! in a file.
+//! A php-fpm child serves one request at a time. While it reads the body of a slow client, it cannot serve other
+//! requests. The body is therefore received completely first: in memory up to `client_body_buffer_size`, then in a
+//! file.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -18,14 +18,14 @@ use crate::unbuffered_upload;
 use myriad_exchange::exchange::{BufferedBody, Exchange};
 use myriad_exchange::runtime::{BodyRules, OriginPlace};
 
-/// Minimum size of a write to the file, in bytes.
+/// Minimum size in bytes of a write to the file, except for the last write.
 const MIN_WRITE: u64 = 64 << 10;
 
-/// Pieces shorter than this, in bytes, are joined: otherwise a body in chunks of one byte would cost a hundred times
-/// its length.
+/// Size in bytes below which pieces are concatenated: otherwise a body in chunks of one byte would need a hundred times
+/// its length in memory.
 const JOINED_BELOW: usize = 1024;
 
-/// Returns the body for the origin. The error is the response status.
+/// Returns the body for the origin, empty with `*_pass_request_body off`. The error is the status of the response.
 pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<RequestPayload, u16> {
     let request = &mut exchange.request;
     request.upload.body.send_continue();
@@ -41,7 +41,7 @@ pub async fn payload(exchange: &mut Exchange, origin: &OriginPlace) -> Result<Re
     }
 }
 
-/// Reads the complete body. The error is the response status.
+/// Reads the complete body and stores it in the request. The error is the status of the response.
 pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());
     let request = &exchange.request;
@@ -76,11 +76,11 @@ pub async fn gather(exchange: &mut Exchange) -> Result<(), u16> {
     }
 }
 
-/// Reason why a body was not read.
+/// Reason why a body was not read completely.
 enum BodyFailure {
-    /// The body was aborted or could not be stored.
+    /// The body was aborted, or could not be written to a file.
     Failed(BodyError),
-    /// Bodies in files have reached their total limit (`client_body_temp_max_size`).
+    /// Bodies in files have reached the limit of their total size (`client_body_temp_max_size`).
     NoRoom,
 }
 
@@ -90,7 +90,7 @@ impl From<BodyError> for BodyFailure {
     }
 }
 
-/// Reads a complete body. At most `rules.in_memory` bytes, or one write, are buffered in memory.
+/// Reads a complete body. Up to `rules.in_memory` bytes remain in memory; a longer body is written to a file.
 async fn read(
     body: &mut RequestBody,
     rules: &BodyRules,
@@ -133,11 +133,11 @@ async fn read(
     })
 }
 
-/// Part of a body that is in memory.
+/// Pieces of a body that are in memory.
 #[derive(Default)]
 struct BufferedPieces {
     pieces: Vec<Bytes>,
-    /// Short pieces after the queue, joined.
+    /// Short pieces after those in `pieces`, concatenated.
     tail: BytesMut,
     length: u64,
 }

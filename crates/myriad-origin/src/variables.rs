@@ -1,4 +1,4 @@
-//! Variables of origin requests and responses.
+//! Variables of requests to origins and of their responses.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ const COOKIE: DirectiveStatus = DirectiveStatus::Differs(
     "empty in responses from the cache: cookies belong to a single client and are never stored",
 );
 
-/// Variables of all protocols; those of a single protocol are defined in its module.
+/// Variables for all protocols; those of a single protocol are defined in its folder.
 pub(crate) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new(
         "upstream",
@@ -93,12 +93,12 @@ pub(crate) const VARIABLES: &[RequestVariable] = &[
     .with_status(LENGTH),
 ];
 
-/// Writes a figure of each attempt. Returns false if no origin was contacted.
+/// Writes a value for each attempt, in nginx's list format. Returns `false` if no origin was contacted.
 fn list(request: &Request, out: &mut Vec<u8>, figure: impl FnMut(&Attempt, &mut String)) -> bool {
     request.origin.as_ref().is_some_and(|origin| origin.list(out, figure))
 }
 
-/// Formats milliseconds as nginx does: seconds with three decimals, `-` if absent.
+/// Formats milliseconds like nginx: seconds with three decimals, `-` for `None`.
 fn seconds(ms: Option<u64>, text: &mut String) {
     let _ = match ms {
         Some(ms) => write!(text, "{}.{:03}", ms / 1000, ms % 1000),
@@ -113,8 +113,7 @@ fn number(value: u64, text: &mut String) {
 
 fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     let Some(origin) = &request.origin else { return false };
-    // While the response head is built, the last response counts as in progress, even if all of it was received with
-    // its head.
+    // While the response head is built, the last response counts as incomplete, even if its body has already arrived.
     let last = origin.attempts.get().len().saturating_sub(1);
     let under_way = request.outcome.finished_ms == 0 && request.errors.status.is_none();
     let mut index = 0;
@@ -125,13 +124,13 @@ fn response_time(request: &Request, out: &mut Vec<u8>) -> bool {
     })
 }
 
-/// Returns the head of the forwarded response; `None` if that is a stored page.
+/// Returns the fields of the origin's response to this request; `None` if a stored page is served.
 fn head(request: &Request) -> Option<&Fields> {
     let is_stored = request.cache.origin_fields.is_some();
     Some(&request.origin.as_ref().filter(|_| !is_stored)?.head.as_ref()?.fields)
 }
 
-/// Returns the values of a field of the forwarded response, from the origin or from a stored page.
+/// Returns the values of a field in the origin's response, or in the stored page that is served.
 fn values<'a>(request: &'a Request, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let stored = request.cache.origin_fields.iter().flat_map(move |stored| stored.get_all(name));
     stored.chain(head(request).into_iter().flat_map(move |head| head.get_all(name)))
@@ -154,7 +153,7 @@ fn trailer(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     out.len() > before
 }
 
-/// Writes the value that the origin sets a cookie to.
+/// Writes the value of a cookie that the origin sets. Returns `false` if the origin does not set it.
 fn cookie(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let name = rest.as_text().as_bytes();
     let cookies = head(request).into_iter().flat_map(|head| head.known_all(Known::SetCookie));

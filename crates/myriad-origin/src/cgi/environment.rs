@@ -8,7 +8,7 @@ use super::pairs::{Pairs, push_name};
 use myriad_exchange::exchange::{Exchange, FetchPurpose, exchange_buffers};
 use myriad_exchange::runtime::RequestRules;
 
-/// Writes the environment of the current place.
+/// Writes the CGI environment of the request to `params`.
 ///
 /// Configured parameters come first and replace the client's fields of the same name, so that a client cannot set a
 /// parameter.
@@ -35,7 +35,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Pushes the configured parameters. Each is evaluated in `value`.
+/// Pushes the configured parameters; `value` is a buffer.
 fn push_params(
     exchange: &mut Exchange,
     place: &CgiPlace,
@@ -46,7 +46,7 @@ fn push_params(
     let Exchange { request, frame } = exchange;
     for param in &**place.params {
         if let Some(value) = param.value.as_static() {
-            // As in nginx, `fastcgi_param HTTP_PROXY "";` removes the field without a replacement.
+            // As in nginx, `fastcgi_param HTTP_PROXY "";` only prevents that the client's field is forwarded.
             let hides = value.is_empty() && param.name.starts_with(b"HTTP_");
             if !(hides || value.is_empty() && param.if_not_empty) {
                 params.push(&param.name, value);
@@ -65,8 +65,8 @@ fn push_params(
     Ok(())
 }
 
-/// Returns whether a parameter describes a body that a shared fetch does not have (RFC 3875 sections 4.1.2 and 4.1.3).
-/// Its value originates from a single client and would affect the page of all clients.
+/// Returns whether a parameter describes the client's request body although a shared fetch sends none (RFC 3875
+/// sections 4.1.2 and 4.1.3). The value comes from a single client and would affect the page of all clients.
 fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bool {
     let FetchPurpose::Store { replacement_fields: Some(sent), .. } = purpose else { return false };
     match name {
@@ -76,7 +76,8 @@ fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bo
     }
 }
 
-/// Returns the request method of the environment. A page to be stored is fetched with GET.
+/// Returns the method of the request to the origin: that of the client, but GET for HEAD if the response is to be
+/// stored.
 pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     match (purpose, exchange.request.received.head.method()) {
         (FetchPurpose::Store { .. }, Method::Head) => Method::Get,
@@ -84,19 +85,19 @@ pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     }
 }
 
-/// Pushes the client's fields as `HTTP_*` (RFC 3875 section 4.1.18). `Proxy` is never forwarded: applications interpret
-/// `HTTP_PROXY` as a setting.
+/// Pushes the client's fields as `HTTP_*` (RFC 3875 section 4.1.18), except those that a parameter replaces. `Proxy` is
+/// never forwarded: applications interpret `HTTP_PROXY` as a proxy setting.
 fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>, params: &mut impl Pairs) {
     let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);
     let mut seen: Vec<Known> = Vec::new();
     let mut others: Vec<(Vec<u8>, &[u8])> = Vec::new();
-    // Most requests have at most one unregistered field; with more, names may be repeated.
+    // With at most one unregistered field, as in most requests, no unregistered name can be repeated.
     let singular = fields.iter_known().filter(|(known, ..)| known.is_none()).nth(1).is_none();
     for (known, field, value) in fields.iter_known() {
         if let Some(known) = known {
-            // The transfer coding has been removed from the body. `HTTP_CONTENT_LENGTH` and `HTTP_CONTENT_TYPE` are
-            // forwarded, as in nginx.
+            // The transfer coding has been removed from the body. As in nginx, `HTTP_CONTENT_LENGTH` and
+            // `HTTP_CONTENT_TYPE` are forwarded.
             let coding = known == Known::TransferEncoding;
             if coding || purpose.omits(Some(known)) || seen.contains(&known) {
                 continue;
@@ -110,8 +111,8 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>,
         }
         match known {
             Some(known) if fields.is_repeated(known) => {
-                // Repeated fields form one list (RFC 9110 section 5.3); cookies are joined as in RFC 9113 section
-                // 8.2.3.
+                // Values of a repeated field form one list (RFC 9110 section 5.3); cookies are joined as in RFC 9113
+                // section 8.2.3.
                 let separator: &[u8] = if known == Known::Cookie { b"; " } else { b", " };
                 let values: Vec<&[u8]> = fields.known_all(known).collect();
                 params.push(&name, &values.join(separator));
@@ -124,7 +125,7 @@ fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>,
     push_joined(others, params);
 }
 
-/// Pushes fields whose names may be repeated, each name once; its values form one list (RFC 9110 section 5.3).
+/// Pushes fields whose names may be repeated: each name once, with a list of its values (RFC 9110 section 5.3).
 fn push_joined(mut fields: Vec<(Vec<u8>, &[u8])>, params: &mut impl Pairs) {
     // The sort is stable: the values of a name remain in order.
     fields.sort_by(|(left, _), (right, _)| left.cmp(right));

@@ -1,4 +1,4 @@
-//! Common code of protocols that send a CGI environment (RFC 3875).
+//! Common code of protocols that send a CGI environment (RFC 3875): FastCGI, SCGI and uwsgi.
 
 pub(super) mod environment;
 mod pairs;

@@ -1,6 +1,6 @@
 //! Encoding of the environment's name-value pairs.
 
-/// Sink for the pairs of an environment, in their order.
+/// Sink for the name-value pairs of an environment, which retains their order.
 pub(crate) trait Pairs {
     /// Appends a pair.
     fn push(&mut self, name: &[u8], value: &[u8]);
@@ -8,12 +8,12 @@ pub(crate) trait Pairs {
 
 impl Pairs for myriad_upstream::fastcgi_protocol::Params {
     fn push(&mut self, name: &[u8], value: &[u8]) {
-        // A pair of more than two gigabytes cannot be encoded and is omitted.
+        // A name or value of 2 GiB or more cannot be encoded: the pair is omitted.
         myriad_upstream::fastcgi_protocol::Params::push(self, name, value);
     }
 }
 
-/// Appends the environment form of a field name.
+/// Appends a field name in its environment form: upper case, `_` instead of `-`.
 pub(super) fn push_name(field: &[u8], name: &mut Vec<u8>) {
     name.extend(field.iter().map(|byte| match byte {
         b'-' => b'_',

@@ -1,8 +1,8 @@
-//! Length of a body for the environment.
+//! Length of a request body for the environment.
 
 use myriad_upstream::RequestPayload;
 
-/// Returns the length of a body in bytes; `None` if it is not known in advance.
+/// Returns the length of a request body in bytes; `None` if it is not known in advance.
 pub(crate) fn length(payload: &RequestPayload) -> Option<u64> {
     match payload {
         RequestPayload::Empty => Some(0),

@@ -1,4 +1,4 @@
-//! Configured environment (`fastcgi_param` and similar directives).
+//! Configured CGI environment (`fastcgi_param` and similar directives).
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use myriad_script::Template;
 
 use super::pairs::push_name;
 
-/// Parameters of a place, in order.
+/// Environment parameters of a location, in configuration order.
 pub(crate) struct CgiPlace {
-    /// Parameters; a name may occur more than once. Places with equal parameters share them, such as servers that
-    /// include the same parameter file.
+    /// Parameters; a name may occur several times. Locations with equal parameters share the memory, for instance if
+    /// several servers include the same file.
     pub params: Arc<Box<[Param]>>,
 }
 
@@ -34,13 +34,13 @@ impl CgiPlace {
         self.params.iter().any(|param| *param.name == *name)
     }
 
-    /// Returns the `SCRIPT_FILENAME` parameters: the files that the origin executes.
+    /// Returns the values of the `SCRIPT_FILENAME` parameters: the files that the origin executes.
     pub(crate) fn scripts(&self) -> Vec<&Template> {
         let named = self.params.iter().filter(|param| *param.name == *b"SCRIPT_FILENAME");
         named.map(|param| &param.value).collect()
     }
 
-    /// Returns whether a parameter replaces the client's field.
+    /// Returns whether a parameter `HTTP_*` replaces this field of the client.
     pub(crate) fn replaces(&self, field: Known) -> bool {
         let mut name = b"HTTP_".to_vec();
         push_name(field.as_str().as_bytes(), &mut name);

@@ -1,4 +1,4 @@
-//! Common implementation of protocols that send a CGI environment followed by the body.
+//! Common implementation of SCGI and uwsgi: a request is a CGI environment followed by the body.
 
 use myriad_http::Known;
 use myriad_net::RequestBody;
@@ -10,15 +10,15 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// Protocol-specific part of such a protocol.
+/// Differences between the protocols.
 pub(crate) trait CgiProtocol: Send + Sync {
     /// Returns the configured environment.
     fn environment(&self) -> &CgiPlace;
 
-    /// Returns the scheme shown before the peer in the error log, without `://`.
+    /// Returns the scheme of the peer in the error log, without `://`.
     fn scheme(&self) -> &'static str;
 
-    /// Builds the request of the current place.
+    /// Builds the request to the origin of the current location.
     fn request(
         &self,
         exchange: &mut Exchange,
@@ -28,7 +28,7 @@ pub(crate) trait CgiProtocol: Send + Sync {
     ) -> Result<ProtocolRequest, MakeError>;
 }
 
-/// Place whose origin uses such a protocol.
+/// Protocol of an origin, with its settings in a location.
 pub(crate) struct CgiOrigin<P>(pub P);
 
 impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
@@ -50,7 +50,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         group::target_by_name(exchange, target)
     }
 
-    /// The environment contains the length of the body, which must be known in advance.
+    /// Requires a body of known length, because the environment contains the length.
     fn takes_stream(&self, body: &RequestBody) -> bool {
         body.length().is_some()
     }
@@ -59,7 +59,7 @@ impl<P: CgiProtocol + 'static> OriginProtocol for CgiOrigin<P> {
         self.0.environment().replaces(field)
     }
 
-    /// `Status` becomes the status line.
+    /// Consumes `Status`, which sets the status of the response.
     fn consumes_field(&self, known: Known) -> bool {
         known == Known::Status
     }

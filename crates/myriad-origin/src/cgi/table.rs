@@ -1,8 +1,8 @@
-//! Built-in parameter files (`fastcgi_params` and similar) for machines that lack them.
+//! Text of built-in parameter files (`scgi_params` and similar), used if the machine has no such file.
 
 use std::fmt::Write as _;
 
-/// Returns the text of such a file: the directive, repeated for each name and value.
+/// Returns the text of a parameter file: one line with `directive` for each name and value.
 pub(crate) fn table(directive: &str, params: &[(&str, &str)]) -> String {
     params.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{directive} {name} {value};");

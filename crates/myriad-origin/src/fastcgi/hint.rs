@@ -8,7 +8,8 @@ use super::settings::FastCgiSettings;
 
 const NO_SCRIPT: &str = "PHP does not receive the name of the script: no \"fastcgi_param SCRIPT_FILENAME\" applies to this \"fastcgi_pass\"";
 
-/// Reports a PHP location without `SCRIPT_FILENAME`: PHP answers such requests with an empty page or "File not found.".
+/// Returns a hint for a PHP location without `SCRIPT_FILENAME`: php-fpm would respond with an empty page or "File not
+/// found.". `None` for other locations.
 pub(super) fn without_script(
     location: &LocationConf,
     origin: &OriginSettings,
@@ -22,7 +23,7 @@ pub(super) fn without_script(
     Some(Diagnostic::hint(target.span, NO_SCRIPT).help(help))
 }
 
-/// Returns whether the pattern, index or address of a location indicates PHP.
+/// Returns whether the pattern, index file or target of a location indicates PHP.
 fn is_php(location: &LocationConf, own: &FastCgiSettings, target: &Text) -> bool {
     let names_php = |text: &Text| text.lossy().to_ascii_lowercase().contains("php");
     names_php(&location.pattern)

@@ -28,7 +28,7 @@ fn params() -> String {
     table("fastcgi_param", PARAMS)
 }
 
-/// CGI meta-variables that PHP expects (RFC 3875 section 4.1, and those of PHP), with nginx's names of their values.
+/// CGI meta-variables that PHP expects (RFC 3875 section 4.1, and PHP's own), with nginx's variables for their values.
 const PARAMS: &[(&str, &str)] = &[
     ("QUERY_STRING", "$query_string"),
     ("REQUEST_METHOD", "$request_method"),
@@ -49,6 +49,6 @@ const PARAMS: &[(&str, &str)] = &[
     ("SERVER_ADDR", "$server_addr"),
     ("SERVER_PORT", "$server_port"),
     ("SERVER_NAME", "$server_name"),
-    // php-cgi refuses to execute a script without it.
+    // php-cgi refuses to execute a script without this parameter.
     ("REDIRECT_STATUS", "200"),
 ];

@@ -1,4 +1,4 @@
-//! FastCGI requests.
+//! Requests to FastCGI origins.
 
 use std::cell::RefCell;
 
@@ -13,17 +13,17 @@ use crate::group;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// `fastcgi_*` of a place that is not common to all protocols.
+/// Compiled `fastcgi_*` settings of a location that other protocols do not have.
 pub(super) struct FastCgiPlace {
-    /// `fastcgi_param`.
+    /// Parameters (`fastcgi_param`).
     pub environment: CgiPlace,
-    /// `fastcgi_index`.
+    /// File name that is appended to a script name ending with `/` (`fastcgi_index`); empty for none.
     pub index: Box<[u8]>,
-    /// `fastcgi_split_path_info`.
+    /// Pattern whose groups are script name and path info (`fastcgi_split_path_info`).
     pub split_path_info: Option<Regex>,
-    /// `fastcgi_keep_conn`.
+    /// Requests persistent connections (`fastcgi_keep_conn`).
     pub keep_conn: bool,
-    /// `fastcgi_catch_stderr`.
+    /// Texts that make a response invalid if they occur on stderr (`fastcgi_catch_stderr`).
     pub catch_stderr: Vec<Box<[u8]>>,
 }
 
@@ -55,7 +55,7 @@ impl OriginProtocol for FastCgiPlace {
         self.environment.replaces(field)
     }
 
-    /// `Status` becomes the status line.
+    /// Consumes `Status`, which sets the status of the response.
     fn consumes_field(&self, known: Known) -> bool {
         known == Known::Status
     }
@@ -74,11 +74,11 @@ thread_local! {
     static SPLIT: RefCell<Split> = RefCell::new(Split::default());
 }
 
-/// URI that this thread split last; several parameters of a request read its parts. It is matched with a separate
-/// frame, because the captures of the location must be preserved: other parameters may contain them.
+/// Last URI that this thread split, cached because several parameters of a request use its parts. The pattern is
+/// matched with a separate frame: the captures of the location must remain available to other parameters.
 #[derive(Default)]
 struct Split {
-    /// Regex of the last split; `None` if there was no split or it failed.
+    /// Pattern of the last split; `None` if there was no split or it failed.
     by: Option<Regex>,
     uri: Vec<u8>,
     matched: bool,
@@ -86,7 +86,7 @@ struct Split {
 }
 
 impl Split {
-    /// Splits a URI unless it is the same as before. Returns whether it matched.
+    /// Splits a URI unless it is that of the last split with the same pattern. Returns whether it matched.
     fn split(&mut self, by: &Regex, uri: &[u8]) -> Result<bool, EvalError> {
         if self.by.as_ref() != Some(by) || self.uri != uri {
             self.by = None;
@@ -100,7 +100,7 @@ impl Split {
 }
 
 impl FastCgiPlace {
-    /// Appends the script part of the URI, or the URI with its index.
+    /// Appends the script part of the URI, or the whole URI if it does not match, and `index` after a final `/`.
     pub(super) fn script_name(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         if !self.split_uri(request, 1, out)? {
             out.extend_from_slice(&request.route.uri);
@@ -111,12 +111,12 @@ impl FastCgiPlace {
         Ok(())
     }
 
-    /// Appends the part of the URI after the script.
+    /// Appends the part of the URI after the script name; nothing if the URI does not match.
     pub(super) fn path_info(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         self.split_uri(request, 2, out).map(drop)
     }
 
-    /// Appends a group of `fastcgi_split_path_info`, applied to the URI. Returns whether it matched.
+    /// Appends a group of `fastcgi_split_path_info`, matched with the URI. Returns whether it matched.
     fn split_uri(&self, request: &Request, group: usize, out: &mut Vec<u8>) -> Result<bool, EvalError> {
         let Some(regex) = &self.split_path_info else { return Ok(false) };
         SPLIT.with_borrow_mut(|split| {

@@ -1,7 +1,7 @@
-//! Polling of the php-fpm status, independent of client requests: `origin_queue ... status=`.
+//! Polling of php-fpm's status, independent of client requests: `origin_queue ... status=`.
 //!
-//! A single worker polls each server of the zone's places on a separate connection. The poll only contains configured
-//! values, no data of client requests.
+//! One worker polls each FastCGI server of a queue's zone, with a new connection for each poll. A poll only contains
+//! configured values, no data of client requests.
 
 use std::collections::HashSet;
 use std::future::poll_fn;
@@ -23,17 +23,17 @@ use myriad_upstream::{
 
 use super::place::FastCgiPlace;
 
-/// Maximum size of the head before the status, in bytes.
+/// Maximum size of the response head of a poll, in bytes.
 const MAX_HEAD: usize = 4 << 10;
 
-/// Starts polling the pools of all zones with `status=` that no other worker polls. `tell` is called when a status
-/// becomes unreadable, and when it is readable again.
+/// Starts polling for all zones with `status=` that no other worker polls. Calls `log_health` when a status becomes
+/// unreadable, and when it is readable again.
 pub(crate) fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     let runtime = &site.runtime;
     let mut zones = HashSet::new();
     for place in 0..runtime.places.len() as PlaceId {
         let Some(status) = WatchedLocation::of(runtime.place(place)) else { continue };
-        // The first place represents its zone, in all workers.
+        // The first location represents its zone, in all workers.
         if !zones.insert(status.zone().to_owned()) {
             continue;
         }
@@ -44,7 +44,7 @@ pub(crate) fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     }
 }
 
-/// Returns the groups that places of a zone reach by FastCGI, without duplicates.
+/// Returns the groups of FastCGI servers in the locations of a zone, without duplicates.
 fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     let mut groups: Vec<&Arc<OriginGroup>> = Vec::new();
     for place in &site.runtime.places {
@@ -62,7 +62,7 @@ fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     groups.into_iter().map(Arc::downgrade).collect()
 }
 
-/// Polls repeatedly until a newer configuration takes over.
+/// Polls the groups repeatedly until a newer configuration takes over.
 async fn poll_zone(
     site: Weak<Generation>,
     groups: Vec<Shared<OriginGroup>>,
@@ -70,7 +70,8 @@ async fn poll_zone(
     log_health: HealthLogger,
 ) {
     while !watch.is_replaced() {
-        // Weak references between two polls, so that a former configuration can be freed.
+        // The configuration and its groups are only referenced weakly between two polls, so that an old configuration
+        // can be freed.
         let Some(pool) = site.upgrade().map(|site| HttpPool::of(site.worker.origins.clone())) else { return };
         let groups: Vec<_> = groups.iter().filter_map(Shared::upgrade).collect();
         let (found, ours) = poll_all(&groups, &pool, &watch).await;
@@ -82,8 +83,9 @@ async fn poll_zone(
     }
 }
 
-/// Returns the status of all pools, and the number of our requests in them meanwhile. Servers without a listener count
-/// as having no children; any other server without a valid status is an error.
+/// Returns the status of each pool by address, and the number of children that our own requests may occupy meanwhile. A
+/// server that refuses connections is omitted, unless no server is left; any other server without a valid status is an
+/// error.
 async fn poll_all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,
@@ -123,7 +125,7 @@ async fn poll_all(
             Err(_) => wrong = Some(format!("{address}: the status request was cancelled")),
         }
     }
-    // Requests that started or finished meanwhile count as ours, so that they are never attributed to other clients of
+    // Requests that started or finished meanwhile are included, so that they are never attributed to other clients of
     // the pool.
     let ours = before.max(watch.active()).saturating_add(u32::try_from(kept).unwrap_or(u32::MAX));
     let found = match (wrong, gone) {
@@ -134,11 +136,11 @@ async fn poll_all(
     (found, ours)
 }
 
-/// Reason why a pool has no status.
+/// Reason why a poll returned no status.
 enum StatusFailure {
-    /// The connection failed.
+    /// The connection could not be established.
     Unreachable(String),
-    /// The response is invalid or missing.
+    /// The response is invalid or has not arrived in time.
     Invalid(String),
 }
 
@@ -156,7 +158,7 @@ async fn poll_one(
         return Err(StatusFailure::Invalid(format!("it responded with status {}", response.head.status)));
     }
     let (mut body, mut text) = (response.body, Vec::new());
-    // One byte more than the limit detects a response that is too long.
+    // A response longer than the limit is detected by reading beyond it.
     while text.len() <= MAX_BYTES {
         match poll_fn(|cx| body.as_mut().poll_data(cx)).await {
             None => break,
@@ -167,7 +169,7 @@ async fn poll_one(
     PoolStatus::parse(&text).map_err(|error| StatusFailure::Invalid(error.to_string()))
 }
 
-/// Builds a status request that php-fpm recognizes: the script name is the status path.
+/// Builds a status request for php-fpm, which recognizes it by its script name.
 fn request(watch: &PoolWatch) -> OriginRequest {
     let mut params = Params::with_capacity(256);
     for (name, value) in [
@@ -180,7 +182,7 @@ fn request(watch: &PoolWatch) -> OriginRequest {
     ] {
         params.push(name.as_bytes(), value);
     }
-    // The complete response is awaited at most that long.
+    // Timeouts of the steps; `poll_all` limits the whole poll.
     let longest_ms = 2 * watch.timeout().as_millis() as u64;
     OriginRequest {
         protocol: Protocol::FastCgi { params: Bytes::from(params.into_bytes()), keep_conn: false },

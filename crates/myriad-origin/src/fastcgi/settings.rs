@@ -2,16 +2,16 @@
 
 use myriad_conf::Text;
 
-/// `fastcgi_*` of a level that is not common to all protocols.
+/// Configured `fastcgi_*` values that other protocols do not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FastCgiSettings {
-    /// `fastcgi_keep_conn`.
+    /// Requests persistent connections (`fastcgi_keep_conn`).
     pub keep_conn: bool,
-    /// `fastcgi_index`.
+    /// File name that is appended to a script name ending with `/` (`fastcgi_index`).
     pub index: Option<Text>,
-    /// `fastcgi_split_path_info`: a regular expression with two captures.
+    /// Regular expression with two groups (`fastcgi_split_path_info`).
     pub split_path_info: Option<Text>,
-    /// `fastcgi_catch_stderr`: words that turn a response into an error.
+    /// Texts that make a response invalid if they occur on stderr (`fastcgi_catch_stderr`).
     pub catch_stderr: Vec<Text>,
 }
 

@@ -14,7 +14,7 @@ pub(super) const GRPC: Protocol = Protocol::new(&ProtocolFacts {
     is_url: false,
     has_environment: false,
     key: DefaultKey::FULL,
-    // As in nginx: messages are neither buffered nor stored.
+    // Directives that gRPC does not have, as in nginx: messages are neither buffered nor stored.
     lacks: &[
         "buffering",
         "buffers",

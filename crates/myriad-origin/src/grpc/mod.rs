@@ -1,7 +1,7 @@
 //! gRPC origins (`grpc_*`): <https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>.
 //!
-//! They are HTTP origins that use HTTP/2 only. Messages are forwarded at once in both directions, and trailers are
-//! forwarded.
+//! They are HTTP origins with HTTP/2 only. Messages are forwarded without buffering in both directions, and trailers
+//! are forwarded.
 
 mod compile;
 mod language;

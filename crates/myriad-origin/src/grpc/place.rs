@@ -1,4 +1,4 @@
-//! gRPC requests.
+//! Requests to gRPC origins.
 
 use myriad_exchange::exchange::{Exchange, FetchPurpose, PhaseStep, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
@@ -8,7 +8,7 @@ use myriad_upstream::RequestPayload;
 
 use crate::http::{HttpPlace, PassUrl, url};
 
-/// `grpc_*` of a place that is not common to all protocols: an HTTP origin with the differences of gRPC.
+/// Compiled `grpc_*` settings of a location: an HTTP origin with the differences of gRPC.
 pub(super) struct GrpcPlace(pub HttpPlace);
 
 impl OriginProtocol for GrpcPlace {
@@ -23,7 +23,7 @@ impl OriginProtocol for GrpcPlace {
     }
 
     fn show(&self, request: &Request, peer: &str) -> String {
-        // `HttpPlace` uses the schemes `http` and `https`.
+        // `HttpPlace` returns the schemes `http` and `https`.
         self.0.show(request, peer).replacen("http", "grpc", 1)
     }
 

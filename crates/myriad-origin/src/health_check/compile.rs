@@ -12,21 +12,22 @@ use super::conditions::{FieldRule, HealthConditions, HealthRule};
 use super::grpc::GrpcRule;
 use super::settings::{FieldTest, HealthCheckSettings, MatchCondition, MatchSettings};
 
-/// Directive prefix of the protocol whose servers are checked by a gRPC call.
+/// Directive prefix of gRPC, whose servers are checked by a call instead of a URI.
 const CALLED: &str = "grpc_";
 
-/// Directive prefix of the protocol that has no URIs.
+/// Directive prefix of memcached, which has no URIs to check.
 const WITHOUT_URI: &str = "memcached_";
 
-/// Check of a place.
+/// Compiled health check of a location.
 pub(super) struct HealthCheckPlace {
     pub rules: CheckRules,
-    /// Path of the request.
+    /// Path of the request, without arguments.
     pub uri: Box<[u8]>,
     pub args: Box<[u8]>,
-    /// Name of the location's server; `None` if it has no exact name.
+    /// Host name of the request: the first exact name of the `server` block. `None` if it has none: the name of the
+    /// group is used.
     pub host: Option<Box<str>>,
-    /// Maximum use of a connection, in milliseconds; 0 for one connection per check.
+    /// Time in milliseconds for which connections of the check are reused; 0 for a new connection for each check.
     pub keepalive_ms: u64,
     pub judge: HealthConditions,
     /// gRPC call that replaces `uri` and `judge`; `None` for a GET request.
@@ -58,8 +59,8 @@ pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, f
     });
 }
 
-/// Returns the location, which identifies the check after a reload. If it has no fixed group or another protocol than
-/// the check, the error is the message and a help text.
+/// Returns the name of the location, which identifies the check after a reload. The error is a message and a help text:
+/// the location has no fixed group, or its protocol does not support the check.
 fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'static str, &'static str)> {
     const NO_SERVERS: &str = "\"health_check\" has no servers to check";
     const USE_WITH: &str = "use it with proxy_pass, fastcgi_pass, uwsgi_pass or scgi_pass that names a group without variables, or with \
@@ -78,7 +79,7 @@ fn place_of(settings: &Settings, check: &HealthCheck) -> Result<String, (&'stati
     }
 }
 
-/// Returns the conditions of responses; `None` after an error, which has been reported.
+/// Returns the conditions of `match=`; without it, the default conditions. `None` after an error, which is reported.
 fn judge(
     compile: &mut dyn SettingsCompiler,
     settings: &Settings,

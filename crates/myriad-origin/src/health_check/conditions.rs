@@ -4,18 +4,18 @@ use myriad_exchange::exchange::Exchange;
 use myriad_http::ResponseHead;
 use myriad_script::{Regex, Template};
 
-/// Conditions of a healthy response. Without rules any status from 200 to 399 is healthy.
+/// Conditions of a healthy response. Without `match`, any status from 200 to 399 is healthy.
 #[derive(Default)]
 pub(super) struct HealthConditions {
-    /// `None` without `match`.
+    /// Conditions, all of which are required; `None` without `match`.
     rules: Option<Vec<HealthRule>>,
 }
 
-/// Single condition.
+/// Single condition. The bool in each variant is false for the negated condition.
 pub(super) enum HealthRule {
     /// The status is in one of these ranges, or in none.
     Status(bool, Vec<(u16, u16)>),
-    /// Condition of a header field, by name.
+    /// Condition of the header field with this name.
     Field(Box<[u8]>, FieldRule),
     /// The start of the body matches, or does not match.
     Body(bool, Regex),
@@ -23,7 +23,7 @@ pub(super) enum HealthRule {
     Required(Vec<(Box<str>, Template)>),
 }
 
-/// Condition of a header field.
+/// Condition of a header field. The bool in each variant is false for the negated condition.
 pub(super) enum FieldRule {
     /// The field is present, or absent.
     Present(bool),
@@ -42,12 +42,12 @@ impl HealthConditions {
         self.rules.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether the body has to be read.
+    /// Returns whether a condition requires the body.
     pub(super) fn reads_body(&self) -> bool {
         self.rules().iter().any(|rule| matches!(rule, HealthRule::Body(..)))
     }
 
-    /// Evaluates the head; the error explains why the server is unhealthy.
+    /// Evaluates the conditions of status and fields; the error explains why the server is unhealthy.
     pub(super) fn check_head(&self, head: &ResponseHead) -> Result<(), String> {
         let status = head.status;
         if self.rules.is_none() && !(200..400).contains(&status) {
@@ -70,7 +70,8 @@ impl HealthConditions {
         Ok(())
     }
 
-    /// Evaluates the start of the body.
+    /// Evaluates the conditions of the body, of which only the start may be given; the error explains why the server is
+    /// unhealthy.
     pub(super) fn check_body(&self, body: &[u8]) -> Result<(), String> {
         for rule in self.rules() {
             if let HealthRule::Body(fits, pattern) = rule
@@ -82,7 +83,8 @@ impl HealthConditions {
         Ok(())
     }
 
-    /// Evaluates the variables, after the response is stored in the exchange.
+    /// Evaluates the conditions of variables. The response head must be stored in the exchange. The error explains why
+    /// the server is unhealthy.
     pub(super) fn check_variables(&self, exchange: &mut Exchange) -> Result<(), String> {
         for rule in self.rules() {
             let HealthRule::Required(required) = rule else { continue };
@@ -100,7 +102,7 @@ impl HealthConditions {
 }
 
 impl FieldRule {
-    /// Returns whether the field satisfies the condition. Of a repeated field, a single matching value is enough.
+    /// Returns whether the field satisfies the condition. One matching value of a repeated field is sufficient.
     fn is_satisfied(&self, name: &[u8], head: &ResponseHead) -> bool {
         let mut values = head.fields.get_all(name);
         match self {

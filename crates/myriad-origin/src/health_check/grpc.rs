@@ -1,14 +1,14 @@
-//! Checks by gRPC's health checking protocol: the call and its response.
+//! Health checks by the gRPC health checking protocol: the call and the evaluation of its response.
 
 use bytes::Bytes;
 use myriad_conf::settings::GrpcHealth;
 use myriad_http::{Fields, Known, ResponseHead, grpc_health};
 
-/// Check of a gRPC server.
+/// Parameters of a gRPC health check.
 pub(super) struct GrpcRule {
-    /// Service to check; empty for the whole server.
+    /// Name of the service to check; empty for the whole server.
     service: Box<[u8]>,
-    /// gRPC status that also counts as healthy; 0 for none.
+    /// gRPC status that is healthy too; 0 for none.
     status: u32,
 }
 
@@ -17,13 +17,13 @@ impl GrpcRule {
         Self { service: check.service.bytes().into(), status: check.status }
     }
 
-    /// Returns the request message.
+    /// Returns the encoded request message.
     pub(super) fn message(&self) -> Bytes {
         grpc_health::encode_request(&self.service).into()
     }
 
-    /// Evaluates a response; the error explains why the server is unhealthy. `trailers` are empty if the response
-    /// consists of a head only.
+    /// Evaluates a response; the error explains why the server is unhealthy. `trailers` is empty if the response
+    /// consists of a head only, which then contains the gRPC status.
     pub(super) fn judge(&self, head: &ResponseHead, body: &[u8], trailers: &Fields) -> Result<(), String> {
         if head.status != 200 {
             return Err(format!("it responded with status {}", head.status));

@@ -1,8 +1,8 @@
 //! Active health checks of servers in groups: `health_check` and `match`, as in NGINX Plus.
 //!
-//! A check is a request with the fields, protocol and TLS settings of the location, sent to a single peer: a GET
-//! request, or a call of gRPC's health checking protocol. The health of a peer is stored in `myriad-upstream` for all
-//! workers; a single worker runs the checks.
+//! A check sends a request to a single peer, with the fields, protocol and TLS settings of the location: a GET request,
+//! or a call of the gRPC health checking protocol. The results are stored in the peer state of `myriad-upstream`, which
+//! all workers share; a single worker runs the checks.
 
 mod compile;
 mod conditions;
@@ -17,5 +17,5 @@ use myriad_exchange::feature::Feature;
 
 pub use probe::begin;
 
-/// Feature entry for the list of features.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("health_check", directives::ROWS).compiled_by(compile::compile);

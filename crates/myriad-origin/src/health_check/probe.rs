@@ -26,8 +26,8 @@ use crate::{bind, build_request};
 /// Maximum number of body bytes that are evaluated, as in nginx.
 const MAX_BODY: usize = 256 << 10;
 
-/// Starts the configured checks of all groups that no other worker runs. `tell` is called on changes. The results of
-/// groups that are no longer checked are discarded.
+/// Starts the configured checks of all groups that no other worker checks. Calls `log_health` on changes of health.
+/// Results of checks that are no longer configured are discarded.
 pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     let planned: Vec<_> =
         (0..site.runtime.places.len() as PlaceId).filter_map(|place| checked_group(site, place)).collect();
@@ -36,7 +36,7 @@ pub fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
         let mut rules: Vec<CheckRules> = Vec::with_capacity(own.len());
         for (_, place) in &own {
             let Some(check) = check_of(site, *place) else { continue };
-            // Two locations may have equal checks.
+            // Two locations may have equal checks: a number distinguishes their names.
             let same = rules.iter().filter(|other| other.name.starts_with(&check.rules.name)).count();
             let name = format!("{}#{same}", check.rules.name);
             rules.push(CheckRules { name, ..check.rules.clone() });
@@ -56,7 +56,7 @@ fn check_of(site: &Generation, place: PlaceId) -> Option<&HealthCheckPlace> {
     site.runtime.place(place).features.get()
 }
 
-/// Returns the group that a place checks.
+/// Returns the group that the check of a location refers to; `None` if the location has no check or no fixed group.
 fn checked_group(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>, PlaceId)> {
     check_of(site, place)?;
     match &site.runtime.place(place).handler.origin()?.target {
@@ -65,12 +65,12 @@ fn checked_group(site: &Generation, place: PlaceId) -> Option<(Arc<OriginGroup>,
     }
 }
 
-/// Check of a place in one worker.
+/// Probe of a location's health check, run by one worker.
 struct HttpProbe {
-    /// Weak reference, so that a former configuration can be freed.
+    /// Weak reference, so that an old configuration can be freed.
     site: Weak<Generation>,
     place: PlaceId,
-    /// Reusable connections by address (`keepalive_time`), with their time of expiry.
+    /// Pools with a reusable connection (`keepalive_time`), by address, each with the time when it is dropped.
     idle_pools: RefCell<Vec<(String, HttpPool, Instant)>>,
 }
 
@@ -99,7 +99,7 @@ impl Probe for HttpProbe {
 }
 
 impl HttpProbe {
-    /// Returns the connections for checks of a peer, which are not shared with other requests.
+    /// Returns the connection pool for checks of a peer; client requests do not use it.
     fn pool(&self, site: &Generation, check: &HealthCheckPlace, peer: &ProbeTarget) -> HttpPool {
         let fresh = || HttpPool::of(site.worker.origins.clone());
         if check.keepalive_ms == 0 {
@@ -117,7 +117,7 @@ impl HttpProbe {
     }
 }
 
-/// Creates an artificial request at the place of a check.
+/// Creates the request that a check sends, as if it had arrived at the location.
 fn exchange(
     site: &Rc<Generation>,
     place: PlaceId,
@@ -131,7 +131,7 @@ fn exchange(
     let (method, fields): (&[u8], _) =
         if check.grpc.is_some() { (b"POST", &own[..]) } else { (b"GET", &own[..1]) };
     let mut head = RequestHead::from_parts(method, &target, HttpVersion::Http11, fields.iter().copied());
-    // An invalid host name is the name of the group, which is only sent if the configuration requires it.
+    // An invalid host name is the name of the group, which is only sent if the configuration says so.
     let _ = head.normalize_host();
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let connection = Connection::for_internal_request(0, local, None);
@@ -140,7 +140,7 @@ fn exchange(
     let route = &mut exchange.request.route;
     (route.server, route.place) = (server.unwrap_or_default() as ServerId, place);
     (route.uri, route.args, route.host) = (check.uri.to_vec(), check.args.to_vec(), host.into());
-    // The URI is that of the check: the path of `proxy_pass` does not replace a part of it.
+    // The URI is used as configured: the path of `proxy_pass` must not replace a part of it.
     (route.form.off_location, route.form.changed) = (true, true);
     exchange
 }
@@ -174,7 +174,7 @@ async fn send_probe(
     let reads_body = check.grpc.is_some() || check.judge.reads_body();
     let mut body = response.body;
     let mut text = Vec::new();
-    // A connection with unread data cannot be reused for the next check.
+    // A connection with unread data could not be reused for the next check.
     if judged.is_ok() && (reads_body || check.keepalive_ms > 0) {
         while text.len() < MAX_BODY {
             match poll_fn(|cx| body.as_mut().poll_data(cx)).await {

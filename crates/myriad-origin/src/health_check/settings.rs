@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `health_check` and `match`.
 
 use myriad_conf::settings::HealthCheck;
 use myriad_conf::{Span, Text, feature_settings};
@@ -11,7 +11,7 @@ pub(super) struct HealthCheckSettings {
 
 feature_settings!(HealthCheckSettings, |_| Some(HealthCheckSettings::default()));
 
-/// `match` blocks.
+/// All `match` blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MatchSettings {
     pub blocks: Vec<Match>,
@@ -19,7 +19,7 @@ pub(super) struct MatchSettings {
 
 feature_settings!(MatchSettings);
 
-/// `match` block; all its conditions are required.
+/// `match` block; all its conditions must be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub name: String,
@@ -27,7 +27,7 @@ pub(super) struct Match {
     pub tests: Vec<MatchCondition>,
 }
 
-/// Line of a `match` block.
+/// Condition in a `match` block. The bool in the variants is false for the negated condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MatchCondition {
     /// `status`: one of these ranges, or none of them.
@@ -40,7 +40,7 @@ pub(super) enum MatchCondition {
     Required(Vec<Text>),
 }
 
-/// Condition of a field.
+/// Condition of a header field. The bool in the variants is false for the negated condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FieldTest {
     /// The field is present, or absent.

@@ -9,7 +9,8 @@ use super::conditions::{FieldRule, HealthConditions, HealthRule};
 
 const GROUP: &str = "upstream g { server 127.0.0.1:1; }";
 
-/// Returns the error of a configuration with these directives in `http` and in a location with an upstream group.
+/// Returns the error message of a configuration with these directives in `http` and in a location with an upstream
+/// group.
 fn refused(http: &str, location: &str) -> String {
     let file = Path::new("/nowhere/nginx.conf");
     let text = format!("events {{}} http {{ {GROUP} {http} server {{ location / {{ {location} }} }} }}");
@@ -66,7 +67,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(refused("match m { status 200-299 304; }", "proxy_pass http://g; health_check match=m;"), "");
 }
 
-/// Returns whether a response is healthy by these rules.
+/// Returns whether a response is healthy by these conditions.
 fn passes(rules: Vec<HealthRule>, status: u16, fields: &[(&str, &str)], body: &str) -> bool {
     let mut head = ResponseHead::new(status);
     for (name, value) in fields {

@@ -20,7 +20,7 @@ use crate::upgrade;
 use crate::upgrade_protocols::UpgradeProtocols;
 use myriad_exchange::runtime::OriginTarget;
 
-/// Client fields that concern the client's connection, or that are rewritten.
+/// Client fields that are not forwarded: they describe the client's connection, or are written by this server.
 const NOT_FORWARDED: [Known; 9] = [
     Known::Host,
     Known::Connection,
@@ -74,7 +74,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     place
 }
 
-/// Compiles the fields of requests (`proxy_set_header`).
+/// Compiles the header fields of requests (`proxy_set_header`).
 pub(crate) fn sent_fields(
     compile: &mut dyn OriginCompiler,
     settings: &Settings,
@@ -100,7 +100,7 @@ pub(crate) fn sent_fields(
             Some(Known::ContentLength) => sent.no_length |= value.as_static() == Some(b""),
             Some(Known::TransferEncoding) => {}
             Some(Known::Upgrade) => {
-                // Protocols that the configuration itself requests are added to the list.
+                // Protocols that the configuration requests without variables are allowed too.
                 let named = value.as_static().map(upgrade::names).into_iter().flatten();
                 sent.upgrade_protocols.extend(named.map(|name| name.to_ascii_lowercase().into()));
                 sent.upgrade = Some(value);
@@ -111,7 +111,7 @@ pub(crate) fn sent_fields(
     sent
 }
 
-/// Returns the URL if it is the same for every request.
+/// Returns the URL; `None` if it contains variables or is invalid, which is reported.
 fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
     if url.has_variables() {
         return None;
@@ -129,14 +129,14 @@ fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
     }
 }
 
-/// Returns the target of a URL: the `upstream` of that name, else the host.
+/// Returns the target of a URL: the `upstream` block with the name of the host, otherwise the host itself.
 pub(crate) fn compile_target(
     compile: &mut dyn OriginCompiler,
     url: &Text,
     place: &HttpPlace,
 ) -> OriginTarget {
     let Some(parsed) = &place.url else {
-        // The key of a stored page contains the server name, so its variables are compiled as rules.
+        // The cache key contains the name of the server, so its variables must be available to rules.
         return OriginTarget::Variable(compile.rule_template(url));
     };
     if let Some(group) = parsed.group_name().and_then(|name| compile.named_upstream(&name)) {
@@ -145,7 +145,7 @@ pub(crate) fn compile_target(
     compile.address(&parsed.address(), url)
 }
 
-/// Returns whether a name is a token (RFC 9110 section 5.1).
+/// Returns whether a field name is a token (RFC 9110 section 5.1).
 fn is_token(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().copied().all(is_tchar)
 }

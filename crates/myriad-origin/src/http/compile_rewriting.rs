@@ -37,7 +37,7 @@ pub(super) fn cookies(compile: &mut dyn OriginCompiler, own: &HttpSettings) -> O
                 (compile.origin_template(&without_dot(from)), compile.origin_template(&without_dot(to)));
             Some(Rewriting::Domain { from, to })
         }
-        // Domains are compared case-insensitively, therefore patterns are too.
+        // Domains are compared case-insensitively, so patterns are too.
         Redirect::Regex { pattern, to, .. } => regex_rewriting(compile, pattern, true, to),
         Redirect::Default => None,
     });
@@ -74,7 +74,8 @@ fn regex_rewriting(
     Some(Rewriting::Regex { regex, to: compile.origin_template(to) })
 }
 
-/// Returns the rule that maps the URL back to the location; `None` if the URL contains variables.
+/// Returns the rule of `proxy_redirect default`, which maps the URL of `proxy_pass` to the location. `None` if the URL
+/// contains variables.
 fn default_redirect(url: &Text, place: &HttpPlace) -> Option<Rewriting> {
     let parsed = place.url.as_ref()?;
     let constant = |text: &[u8]| Template::constant(text);

@@ -7,10 +7,10 @@ use myriad_script::{EvalError, Frame};
 use super::rewriting::{CookieName, CookieRewrites, FlagRule, apply};
 use myriad_exchange::exchange::Request;
 
-/// Name and value of an attribute.
+/// Name of an attribute of a cookie, and its value if it has one.
 type Attribute<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
 
-/// Returns the rewritten cookie; `None` if no rule matches.
+/// Returns the rewritten value of a `Set-Cookie` field; `None` if no rule changes it.
 pub(crate) fn rewrite(
     request: &Request,
     frame: &mut Frame,
@@ -18,7 +18,7 @@ pub(crate) fn rewrite(
     cookie: &[u8],
 ) -> Result<Option<Vec<u8>>, EvalError> {
     let mut attributes: Vec<Attribute<'_>> = cookie.split(|byte| *byte == b';').map(attribute).collect();
-    // The first attribute is the cookie itself; without a value it is not a cookie.
+    // The first part is the cookie itself, which must have a value.
     if attributes.first().is_none_or(|(_, value)| value.is_none()) {
         return Ok(None);
     }
@@ -68,7 +68,7 @@ fn joined(attributes: &[Attribute<'_>]) -> Vec<u8> {
     out
 }
 
-/// Result of `proxy_cookie_flags` for a cookie; a flag of `None` is left unchanged.
+/// Flags to change for a cookie; `None` leaves a flag unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Flags {
     secure: Option<bool>,
@@ -82,7 +82,7 @@ enum SameSite {
     Absent,
 }
 
-/// Returns the flags of the first rule that matches the cookie.
+/// Returns the flags of the first rule that applies to the cookie; `None` if there is none or it changes nothing.
 fn flags_of(
     request: &Request,
     frame: &mut Frame,
@@ -112,8 +112,8 @@ fn flags_of(
 }
 
 impl Flags {
-    /// Applies a word; unknown words are ignored. As in nginx, setting a flag overrides clearing it, and the strictest
-    /// `SameSite` takes precedence.
+    /// Applies a word such as `secure` to the flags; unknown words are ignored. As in nginx, `secure` overrides
+    /// `nosecure`, and the strictest `samesite` applies.
     fn take(&mut self, word: &[u8]) {
         let strictness = |same_site: Option<SameSite>| match same_site {
             None => 0,
@@ -171,7 +171,7 @@ fn set_flag(attributes: &mut Vec<Attribute<'_>>, flag: &'static str, wanted: Opt
     }
 }
 
-/// Filters the attributes; the cookie itself is always retained.
+/// Removes attributes for which `keep` is false; the cookie itself is always retained.
 fn retain_rest(attributes: &mut Vec<Attribute<'_>>, keep: impl Fn(&Attribute<'_>) -> bool) {
     let mut first = true;
     attributes.retain(|attribute| std::mem::take(&mut first) || keep(attribute));

@@ -1,4 +1,4 @@
-//! Directives specific to HTTP.
+//! Directives of `proxy_*` that other protocols do not have.
 
 use myriad_conf::registry::{
     Arguments, Arity, Contexts, Directive, FLAG, FamilyRow, ONE, Set, SetterResult, TWO, between,
@@ -71,7 +71,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
     ),
 ];
 
-/// Returns the row of `*_set_header`, with the default fields.
+/// Returns the row of `*_set_header`; `unless` documents the default fields.
 pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
     let row =
         row("set_header", TWO, Set::Origin(set_header), "Sets a header field of requests to the origin.");
@@ -81,7 +81,7 @@ pub(crate) const fn set_header_row(unless: &'static str) -> FamilyRow {
     ))
 }
 
-/// Directives that tune internals of nginx.
+/// Directives without effect, which tune internals of nginx.
 pub(super) static TUNING: &[FamilyRow] = &[hash("headers_hash_max_size"), hash("headers_hash_bucket_size")];
 
 const fn hash(name: &'static str) -> FamilyRow {
@@ -124,7 +124,7 @@ fn redirect(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResu
     Ok(())
 }
 
-/// Parses a pattern (a `~` precedes a regular expression) and its replacement.
+/// Parses a rule: a prefix, or a pattern after `~` or `~*`, and its replacement.
 fn rewriting(args: &Arguments<'_>) -> Result<Redirect, Diagnostic> {
     let (from, to) = (args.text(0)?, args.text(1)?);
     let (pattern, caseless) = match from.value.as_slice() {

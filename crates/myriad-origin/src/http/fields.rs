@@ -1,4 +1,4 @@
-//! Rewriting of an origin's redirects and cookies (`proxy_redirect`, `proxy_cookie_*`).
+//! Rewriting of fields of an origin's response (`proxy_redirect`, `proxy_cookie_*`).
 
 use myriad_http::lines::{each_line, is_field_line};
 use myriad_log::LogLevel;
@@ -11,7 +11,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::responses::redirect;
 
-/// Rewrites the `Location`, `Refresh` and `Set-Cookie` lines of a response.
+/// Rewrites the `Location`, `Refresh` and `Set-Cookie` fields of a response. A field whose rule fails is forwarded
+/// unchanged, with an error log entry.
 pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut ContentResponse) {
     if http.redirects.is_empty() && http.cookies.is_none() {
         return;
@@ -38,7 +39,7 @@ pub(super) fn rewrite(exchange: &mut Exchange, http: &HttpPlace, answer: &mut Co
     answer.lines = rewritten;
 }
 
-/// Returns whether a line may be rewritten.
+/// Returns whether a field line is one that rules may rewrite.
 fn may_change(line: &[u8]) -> bool {
     [&b"location"[..], b"refresh", b"set-cookie"].iter().any(|name| is_field_line(line, name))
 }
@@ -67,14 +68,14 @@ fn rewritten_line<'a>(
     Ok(value.map(|value| (name, one_line(value))))
 }
 
-/// Removes line breaks and NUL, which a variable may contain.
+/// Removes line breaks and NUL, which may come from a variable.
 fn one_line(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     value
 }
 
-/// Rewrites `Location`. With `absolute_redirect` a rewritten path becomes a URL; paths of the origin that no rule
-/// matches are unchanged.
+/// Returns the rewritten `Location`; `None` if no rule matches. With `absolute_redirect`, a path that a rule returns
+/// becomes a URL of this server; a path of the origin is unchanged if no rule matches.
 fn location(
     request: &Request,
     frame: &mut Frame,
@@ -93,7 +94,7 @@ fn location(
     }))
 }
 
-/// Rewrites the text after `url=`.
+/// Returns `Refresh` with its URL (after `url=`) rewritten; `None` if no rule matches.
 fn refresh(
     request: &Request,
     frame: &mut Frame,

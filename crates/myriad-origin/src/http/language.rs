@@ -13,7 +13,7 @@ pub(super) const HTTP: Protocol = Protocol::new(&ProtocolFacts {
     ],
     is_url: true,
     has_environment: false,
-    // nginx builds the key from another text than documented: from the URI of the origin request.
+    // As in nginx, the actual default key differs from the documented one: it contains the URI of the origin request.
     key: DefaultKey {
         text: "$proxy_internal_scheme://$proxy_internal_host$proxy_internal_uri",
         documented: "`$scheme$proxy_host$request_uri`",

@@ -3,24 +3,24 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// `http://` or `https://` URL: the server, and the path that replaces the location's prefix.
+/// Parsed URL of `proxy_pass` or `grpc_pass`: the server, and the path that replaces the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassUrl {
-    /// Host as written, with `[…]` around IPv6; the path of a `unix:` socket.
+    /// Host as written, with brackets around an IPv6 address; for a unix socket, its path.
     host: String,
-    /// Port as written.
+    /// Port as written; `None` for the default port.
     port: Option<String>,
     unix: bool,
-    /// `https://`.
+    /// True for `https://` or `grpcs://`.
     secure: bool,
-    /// Path and query as written, possibly empty; a bare query is preceded by `/`.
+    /// Path and query as written, possibly empty; a query without a path gets a `/` before it.
     pub uri: Vec<u8>,
 }
 
-/// Error of parsing a URL, with nginx's messages.
+/// Parse error of a URL; displayed with nginx's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassUrlError {
-    /// The text does not start with `http://` or `https://`.
+    /// The text starts with another scheme than the supported ones.
     Prefix,
     /// The host is missing.
     NoHost,
@@ -56,7 +56,7 @@ impl PassUrl {
         let (authority, uri) = rest.split_at(end);
         let authority = std::str::from_utf8(authority).map_err(|_| PassUrlError::NoHost)?;
         let (host, port) = split_authority(authority);
-        // The host is written to `Host` and to logs: blanks and line breaks are rejected.
+        // The host is written to the `Host` field and to logs, so blanks and control characters are rejected.
         if host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(PassUrlError::NoHost);
         }
@@ -67,7 +67,7 @@ impl PassUrl {
         Ok(Self { host: host.to_owned(), port, unix: false, secure, uri: rooted(uri) })
     }
 
-    /// Parses `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, or the same with `grpcs`.
+    /// Parses `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, or the same with `grpcs`. A path is accepted here.
     pub(crate) fn of_grpc(text: &[u8]) -> Result<Self, PassUrlError> {
         let at = text.windows(3).position(|part| part == b"://");
         let (scheme, rest) = match at {
@@ -90,12 +90,12 @@ impl PassUrl {
         }
     }
 
-    /// Returns whether the origin is reached by TLS.
+    /// Returns whether connections use TLS.
     pub(crate) fn is_secure(&self) -> bool {
         self.secure
     }
 
-    /// Returns `http` or `https`.
+    /// Returns the scheme, `http` or `https`.
     pub(super) fn scheme(&self) -> &'static str {
         if self.secure { "https" } else { "http" }
     }
@@ -105,7 +105,8 @@ impl PassUrl {
         if self.secure { "443" } else { "80" }
     }
 
-    /// Returns the name of the `upstream` block that the URL refers to: the host in lower case, if it has no port.
+    /// Returns the name that an `upstream` block would have: the host in lower case. `None` for a unix socket or with a
+    /// port.
     pub(super) fn group_name(&self) -> Option<String> {
         (!self.unix && self.port.is_none()).then(|| self.host.to_ascii_lowercase())
     }
@@ -118,7 +119,7 @@ impl PassUrl {
         format!("{}:{}", self.host, self.port.as_deref().unwrap_or(self.usual_port()))
     }
 
-    /// Returns the name and port to resolve if the host may be a name.
+    /// Returns the host and port for name resolution; `None` for a unix socket or an IPv6 address in brackets.
     pub(super) fn name(&self) -> Option<(&str, u16)> {
         let port = self.port.as_deref().unwrap_or(self.usual_port()).parse().ok()?;
         (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
@@ -139,7 +140,7 @@ impl PassUrl {
     }
 }
 
-/// Splits host and port. The colons of a bracketed IPv6 address belong to the host.
+/// Splits host and port; colons within brackets belong to the host.
 fn split_authority(authority: &str) -> (&str, Option<&str>) {
     let from = authority.rfind(']').unwrap_or(0);
     match authority[from..].find(':') {

@@ -1,4 +1,4 @@
-//! Compiled `proxy_*` that is not common to all protocols.
+//! Compiled `proxy_*` settings of a location that other protocols do not have.
 
 use crate::param::Param;
 use myriad_http::Known;
@@ -8,39 +8,39 @@ use super::pass_url::PassUrl;
 use super::rewriting::{CookieRewrites, Rewriting};
 use myriad_exchange::runtime::{OriginTlsPlace, ResolverPlace};
 
-/// `proxy_pass` and related directives of a place.
+/// Compiled `proxy_pass` and related directives of a location.
 pub(crate) struct HttpPlace {
-    /// URL, if it contains no variables; otherwise it is built for each request.
+    /// URL of `proxy_pass`; `None` if it contains variables: each request then has its own URL.
     pub url: Option<PassUrl>,
-    /// TLS settings, if the URL is `https://` or may be.
+    /// TLS settings; `None` if the URL is always `http://`.
     pub tls: Option<Box<OriginTlsPlace>>,
-    /// Resolver of hosts in URLs with variables.
+    /// Resolver for host names in a URL with variables; `None` without `resolver`.
     pub resolver: Option<ResolverPlace>,
-    /// Prefix of the location, which the path of the URL replaces in the URI.
+    /// Prefix of the location, which is replaced by the path of the URL.
     pub prefix: Box<[u8]>,
-    /// Set with `proxy_http_version 1.1` or above.
+    /// True with `proxy_http_version 1.1` or above.
     pub http_1_1: bool,
-    /// Set with `proxy_http_version 2`.
+    /// True with `proxy_http_version 2`.
     pub http_2: bool,
     /// Header fields of the request.
     pub fields: SentFields,
-    /// `proxy_pass_trailers`.
+    /// Forwards trailers of the response to the client (`proxy_pass_trailers`).
     pub passes_trailers: bool,
-    /// `proxy_method`.
+    /// Method of the request instead of the client's (`proxy_method`).
     pub method: Option<Template>,
-    /// `proxy_set_body`.
+    /// Body of the request instead of the client's (`proxy_set_body`).
     pub body: Option<Template>,
-    /// `proxy_redirect`.
+    /// Rules that rewrite `Location` and `Refresh` (`proxy_redirect`).
     pub redirects: Vec<Rewriting>,
-    /// Set if [`HttpPlace::redirects`] read no results of rules, so that the rules may have been evaluated for an
-    /// earlier request.
+    /// True if [`HttpPlace::redirects`] contain no results of rewrite rules. They are then valid for a request whose
+    /// routing was taken from an earlier request.
     pub plain_redirects: bool,
-    /// `proxy_cookie_*`.
+    /// Rules that rewrite cookies (`proxy_cookie_*`).
     pub cookies: Option<Box<CookieRewrites>>,
 }
 
 impl HttpPlace {
-    /// Creates a place with a URL and a prefix, defaults otherwise, and HTTP/1.0.
+    /// Creates settings for HTTP/1.0 with a URL and a location prefix, and defaults otherwise.
     pub(crate) fn new(url: Option<PassUrl>, prefix: &[u8]) -> Self {
         Self {
             url,
@@ -60,26 +60,28 @@ impl HttpPlace {
     }
 }
 
-/// Header fields sent to an origin.
+/// Header fields of requests to an origin.
 #[derive(Default)]
 pub(crate) struct SentFields {
-    /// `proxy_set_header Host`; defaults to `$proxy_host`.
+    /// Value of `Host` (`proxy_set_header Host`); `None` for the default, `$proxy_host`.
     pub host: Option<Template>,
-    /// `proxy_set_header`, except `Host`, `Upgrade` and the fields that frame the body, which this server determines.
+    /// Fields of `proxy_set_header`, except `Host`, `Upgrade` and the fields that frame the body, which this server
+    /// sets.
     pub written: Vec<Param>,
-    /// Set if `proxy_set_header Content-Length ""` omits the length of requests without a body.
+    /// True if `proxy_set_header Content-Length ""` omits the length for requests without a body.
     pub no_length: bool,
-    /// Set if trailers are requested from the origin when they are forwarded to the client (`TE: trailers`).
+    /// True if `TE: trailers` is sent when the client sent it.
     pub requests_trailers: bool,
     /// Client fields that are not forwarded.
     pub replaced: ReplacedFields,
-    /// `proxy_set_header Upgrade`.
+    /// Value of `Upgrade` (`proxy_set_header Upgrade`).
     pub upgrade: Option<Template>,
-    /// `upgrade_protocols`, in lower case.
+    /// Protocols allowed in `Upgrade` (`upgrade_protocols` and fixed values of `proxy_set_header Upgrade`), in lower
+    /// case.
     pub upgrade_protocols: Vec<Box<[u8]>>,
 }
 
-/// Names that `proxy_set_header` writes, and connection-specific names.
+/// Names of client fields that are not forwarded: those that `proxy_set_header` sets, and connection-specific fields.
 #[derive(Default)]
 pub(crate) struct ReplacedFields {
     /// Registered names.
@@ -97,7 +99,7 @@ impl ReplacedFields {
         }
     }
 
-    /// Returns whether the client's field of that name is not forwarded.
+    /// Returns whether the client's field with this name is not forwarded.
     pub(crate) fn has(&self, known: Option<Known>, name: &[u8]) -> bool {
         match known {
             Some(known) => self.known.contains(&known),

@@ -1,4 +1,4 @@
-//! HTTP as an origin protocol.
+//! Implementation of [`OriginProtocol`] for HTTP origins.
 
 use myriad_http::Known;
 use myriad_net::RequestBody;
@@ -13,7 +13,7 @@ use crate::tls;
 use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 use myriad_exchange::runtime::{MakeError, OriginProtocol, ProtocolRequest, RequestRules, UpstreamTarget};
 
-/// Maximum length of a URI in the error log, in bytes.
+/// Maximum length in bytes of the URI in the error log.
 const SHOWN_URI: usize = 2048;
 
 impl OriginProtocol for HttpPlace {
@@ -37,7 +37,7 @@ impl OriginProtocol for HttpPlace {
 
     fn show(&self, request: &Request, peer: &str) -> String {
         let mut shown = Vec::new();
-        // As in nginx, a colon separates a unix socket from the URI.
+        // As in nginx, a colon separates the path of a unix socket from the URI.
         if peer.starts_with("unix:") {
             shown.push(b':');
         }
@@ -59,7 +59,8 @@ impl OriginProtocol for HttpPlace {
         self.url.is_some()
     }
 
-    /// A body is not streamed if `proxy_set_body` replaces it, or if HTTP/1.0 would need a coding it lacks.
+    /// Requires a buffered body if `proxy_set_body` replaces it anyway, or if HTTP/1.0 needs a length that is not
+    /// known.
     fn takes_stream(&self, body: &RequestBody) -> bool {
         self.body.is_none() && (self.http_1_1 || body.length().is_some())
     }

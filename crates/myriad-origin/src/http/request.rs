@@ -1,7 +1,7 @@
-//! Construction of a request to an HTTP origin (`proxy_*`).
+//! Creation of a request to an HTTP origin (`proxy_*`).
 //!
-//! The head is unambiguous for any configuration: this server determines the framing of the body, and variables cannot
-//! contain line breaks.
+//! No configuration can make the head ambiguous: this server sets the framing of the body, and line breaks in values of
+//! variables are removed.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -20,7 +20,8 @@ use crate::upgrade;
 use myriad_exchange::exchange::{Exchange, FetchPurpose, Request, exchange_buffers};
 use myriad_exchange::runtime::RequestRules;
 
-/// Builds the HTTP request of the current place: its head, method and body.
+/// Builds the HTTP request to the origin of the current location. Returns the encoded head in its protocol, the method
+/// and the body.
 pub(crate) fn make(
     exchange: &mut Exchange,
     rules: RequestRules,
@@ -33,7 +34,7 @@ pub(crate) fn make(
     write_host(exchange, http, &mut head)?;
     let options = write_fields(exchange, http, &mut head)?;
     let asked = write_upgrade(exchange, http, &mut head)?;
-    // 101 is a valid response only for a client that can switch protocols.
+    // A 101 response is only valid for a client that can switch protocols.
     let fields = exchange.request.received.head.fields();
     let can_take =
         fields.has(Known::Upgrade) && exchange.request.received.head.version() == HttpVersion::Http11;
@@ -85,7 +86,8 @@ fn write_line(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     Ok(method)
 }
 
-/// Writes `Host`. It is required in HTTP/1.1 (RFC 9112 section 3.2): an empty value is replaced by the host of the URL.
+/// Writes `Host`. HTTP/1.1 requires it (RFC 9112 section 3.2), so an empty configured value is replaced by the host of
+/// the URL.
 fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     let before = head.len();
@@ -106,7 +108,7 @@ fn write_host(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Writes a value without line breaks and NUL (RFC 9110 section 5.5).
+/// Writes a value, with line breaks and NUL replaced by spaces (RFC 9110 section 5.5).
 fn write_value(
     template: &Template,
     request: &Request,
@@ -123,7 +125,7 @@ fn write_value(
     Ok(())
 }
 
-/// Options in the configured `Connection`.
+/// Options in the `Connection` field that the configuration sets.
 #[derive(Default)]
 struct Options {
     close: bool,
@@ -155,7 +157,7 @@ fn write_fields(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -
     Ok(options)
 }
 
-/// Writes `Upgrade` with its allowed protocols (`upgrade_protocols`), and returns them.
+/// Writes `Upgrade` with the configured protocols that `upgrade_protocols` allows, and returns them; empty for none.
 fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) -> Result<Bytes, EvalError> {
     let Some(template) = &http.fields.upgrade else { return Ok(Bytes::new()) };
     let Exchange { request, frame } = exchange;
@@ -170,14 +172,14 @@ fn write_upgrade(exchange: &mut Exchange, http: &HttpPlace, head: &mut Vec<u8>) 
     Ok(Bytes::from(allowed))
 }
 
-/// Returns whether the client accepts trailers (RFC 9110 section 10.1.4).
+/// Returns whether the client accepts trailers (`TE: trailers`, RFC 9110 section 10.1.4).
 fn wants_trailers(request: &Request) -> bool {
     let lists = request.received.head.fields().known_all(Known::Te);
     let mut codings = lists.flat_map(|list| list.split(|byte| *byte == b','));
     codings.any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Returns the body of `proxy_set_body`, else that of the client.
+/// Returns the body of `proxy_set_body`, otherwise `payload`.
 fn request_body(
     exchange: &mut Exchange,
     http: &HttpPlace,
@@ -190,7 +192,7 @@ fn request_body(
     Ok(RequestPayload::Bytes(Bytes::from(body)))
 }
 
-/// Writes the framing, which only depends on the body that is sent.
+/// Writes `Content-Length` or `Transfer-Encoding`, which only depend on the body that is sent.
 fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload, head: &mut Vec<u8>) {
     let fields = exchange.request.received.head.fields();
     let sent_empty = fields.has(Known::ContentLength)
@@ -211,7 +213,8 @@ fn write_framing(exchange: &Exchange, http: &HttpPlace, payload: &RequestPayload
     }
 }
 
-/// Writes the client's fields, except configured and hop-by-hop fields.
+/// Writes the client's fields, except fields that the configuration sets, hop-by-hop fields, and fields that the
+/// purpose omits.
 fn write_client_fields(request: &Request, http: &HttpPlace, purpose: FetchPurpose<'_>, head: &mut Vec<u8>) {
     let fields = purpose.fields(request);
     let nominated = ConnectionListedFields::of(fields);
@@ -225,7 +228,7 @@ fn write_client_fields(request: &Request, http: &HttpPlace, purpose: FetchPurpos
     }
 }
 
-/// Writes conditions for revalidation; `proxy_set_header` of the same name takes precedence, as in nginx.
+/// Writes conditional fields for revalidation. As in nginx, `proxy_set_header` with the same name takes precedence.
 fn write_conditions(http: &HttpPlace, purpose: FetchPurpose<'_>, head: &mut Vec<u8>) {
     for (condition, value) in purpose.conditions() {
         let name = condition.field();

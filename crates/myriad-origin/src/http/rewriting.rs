@@ -4,23 +4,23 @@ use myriad_script::{EvalError, Frame, Regex, Template};
 
 use myriad_exchange::exchange::Request;
 
-/// Rewriting rule; the first that matches rewrites the value.
+/// Rule that rewrites a value. Of several rules, only the first that matches applies.
 pub(crate) enum Rewriting {
-    /// Prefix and its replacement.
+    /// Replaces a prefix of the value.
     Prefix {
         /// Prefix.
         from: Template,
         /// Replacement.
         to: Template,
     },
-    /// Domain, case-insensitive, with or without a leading dot.
+    /// Replaces a domain, compared case-insensitively. A leading dot of the value is retained.
     Domain {
-        /// Domain without its dot.
+        /// Domain without a leading dot.
         from: Template,
         /// Replacement.
         to: Template,
     },
-    /// Regular expression; the replacement of the whole value may contain its captures.
+    /// Replaces the whole value if a regular expression matches. The replacement may contain its captures.
     Regex {
         /// Regular expression.
         regex: Regex,
@@ -30,8 +30,8 @@ pub(crate) enum Rewriting {
 }
 
 impl Rewriting {
-    /// Returns whether the rule only reads variables of the embedder. A regular expression has separate captures, which
-    /// cannot be distinguished from those of rules.
+    /// Returns whether the rule reads no results of rewrite rules. Always false for a regular expression, whose
+    /// captures cannot be distinguished from those of rewrite rules.
     pub(crate) fn is_plain(&self) -> bool {
         let plain = |template: &Template| template.reads_only(|_| true);
         match self {
@@ -41,7 +41,7 @@ impl Rewriting {
     }
 }
 
-/// `proxy_cookie_domain`, `_path`, `_flags`.
+/// Rules of `proxy_cookie_domain`, `proxy_cookie_path` and `proxy_cookie_flags`.
 #[derive(Default)]
 pub(crate) struct CookieRewrites {
     /// Rules for `Domain`.
@@ -52,23 +52,23 @@ pub(crate) struct CookieRewrites {
     pub flags: Vec<FlagRule>,
 }
 
-/// Single `proxy_cookie_flags`.
+/// Rule of one `proxy_cookie_flags` directive.
 pub(crate) struct FlagRule {
     /// Cookies that the rule applies to.
     pub cookie: CookieName,
-    /// Flags as words; each may evaluate to an empty text.
+    /// Flags as words, such as `secure`; each may evaluate to an empty text.
     pub flags: Vec<Template>,
 }
 
-/// Cookie selection of a rule.
+/// Cookies to which a flag rule applies.
 pub(crate) enum CookieName {
-    /// Cookie of that name, case-insensitive.
+    /// Cookie with this name, compared case-insensitively.
     Exact(Template),
     /// Cookies whose name matches.
     Regex(Regex),
 }
 
-/// Applies the first rule that matches a value.
+/// Returns the value rewritten by the first rule that matches; `None` if no rule matches.
 pub(crate) fn apply(
     request: &Request,
     frame: &mut Frame,

@@ -1,31 +1,31 @@
-//! Settings specific to HTTP.
+//! Settings of `proxy_*` that other protocols do not have.
 
 use myriad_conf::Text;
 
-/// `proxy_redirect`; the first that matches rewrites `Location` and `Refresh`.
+/// Rule of `proxy_redirect` or `proxy_cookie_*`; of several, the first that matches applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// Derived from `proxy_pass` and the location's prefix.
+    /// Rule derived from the URL of `proxy_pass` and the location's prefix.
     Default,
-    /// Prefix and its replacement.
+    /// Replacement of a prefix.
     Prefix {
         /// Prefix; may contain variables.
         from: Text,
         /// Replacement; may contain variables.
         to: Text,
     },
-    /// Regular expression and the replacement of the match.
+    /// Replacement of the whole value if a regular expression matches.
     Regex {
-        /// Pattern without its `~`.
+        /// Pattern without `~` or `~*`.
         pattern: Text,
-        /// Set with `~*`.
+        /// True with `~*`: case-insensitive.
         caseless: bool,
         /// Replacement; may contain captures and variables.
         to: Text,
     },
 }
 
-/// Single `proxy_cookie_flags`.
+/// Rule of one `proxy_cookie_flags` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CookieFlags {
     /// Name of the cookie, which may contain variables, or `~` and a regular expression.
@@ -46,7 +46,7 @@ pub(super) enum HttpVersion {
     Http2,
 }
 
-/// `proxy_*` of a level that is not common to all protocols.
+/// Configured `proxy_*` values that other protocols do not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpSettings {
     /// `proxy_http_version`.

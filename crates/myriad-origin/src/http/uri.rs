@@ -1,4 +1,4 @@
-//! URI of a request to an HTTP origin.
+//! URL and URI of a request to an HTTP origin.
 
 use std::io::Write;
 
@@ -8,21 +8,22 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use myriad_exchange::exchange::Request;
 
-/// Returns the URL of the request: that of the place, or the URL that its variables evaluate to.
+/// Returns the URL of the request: that of the location, or the one to which its variables evaluated. `None` before
+/// that.
 pub(super) fn url<'a>(request: &'a Request, http: &'a HttpPlace) -> Option<&'a PassUrl> {
     http.url.as_ref().or_else(|| prepared(request))
 }
 
-/// Returns the URL that the variables of `proxy_pass` evaluate to; `None` before they were evaluated.
+/// Returns the URL to which the variables of `proxy_pass` evaluated; `None` before the evaluation or without variables.
 pub(super) fn prepared(request: &Request) -> Option<&PassUrl> {
     request.origin.as_ref()?.prepared.as_ref()?.downcast_ref()
 }
 
 /// Writes the URI of the origin request.
 ///
-/// If the URL has no path, it is the client's URI, byte for byte, unless a rewrite or an internal redirect has changed
-/// it. Otherwise the path of the URL replaces the location's prefix. A path that contains variables is the complete
-/// URI.
+/// If the URL has no path, the client's URI is sent byte for byte, or the current URI if a rewrite or an internal
+/// redirect has changed it. Otherwise, the path of the URL replaces the location's prefix; but the path of a URL with
+/// variables is the complete URI.
 pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) {
     let path = url(request, http).map_or(&b""[..], |url| &url.uri);
     if http.url.is_none() && !path.is_empty() {
@@ -46,7 +47,7 @@ pub(super) fn write_uri(request: &Request, http: &HttpPlace, out: &mut Vec<u8>) 
     }
 }
 
-/// Writes text with blanks and control bytes escaped, which would terminate the URI or the line.
+/// Writes text with blanks and control characters escaped, because they would end the URI or the line.
 pub(super) fn write_visible(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte <= b' ' || byte == 0x7f {

@@ -1,4 +1,4 @@
-//! URL of `proxy_pass` with variables, which is evaluated once per request before its first use.
+//! URL of `proxy_pass` with variables. It is evaluated once per request, before its first use.
 
 use myriad_log::LogLevel;
 use myriad_script::Template;
@@ -11,7 +11,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::UpstreamTarget;
 
-/// Evaluates the URL and parses it with `parse`. The error step is the response to an invalid URL.
+/// Evaluates the URL, parses it with `parse` and stores it in the request. Returns the error step if that fails,
+/// otherwise `None`.
 pub(crate) fn prepare(
     exchange: &mut Exchange,
     template: &Template,
@@ -36,7 +37,8 @@ pub(crate) fn prepare(
     }
 }
 
-/// Returns the `upstream` block that the URL names, else its address, else a name to resolve.
+/// Returns the target of the evaluated URL: an `upstream` block, otherwise an address or a name to resolve. The error
+/// is the status of the response.
 pub(crate) fn upstream_target(exchange: &Exchange, http: &HttpPlace) -> Result<UpstreamTarget, u16> {
     let Some(url) = prepared(&exchange.request) else {
         return Err(500);

@@ -1,4 +1,4 @@
-//! `$proxy_*`: the URL of `proxy_pass`, and the list of client addresses.
+//! `$proxy_*` variables: parts of the origin's URL, and the list of client addresses.
 
 use myriad_conf::registry::DirectiveStatus;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,8 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use super::uri;
 
-/// Parts of the origin URL, at places with an HTTP origin; the list of addresses at all places.
+/// Variables of parts of the origin's URL, which are only set in locations with an HTTP origin, and of the list of
+/// addresses.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     RequestVariable::new("proxy", "proxy_add_x_forwarded_for", &[Connection], Made(forwarded_for)),
     RequestVariable::new("proxy", "proxy_host", &[RequestLine], Made(write_host)).yielding(),
@@ -22,10 +23,10 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
         Made(|request, out| of_url(request, |_, url| out.extend_from_slice(url.proxy_port().as_bytes()))),
     )
     .yielding(),
-    // `$proxy_host` of the default key, independent of the configured `Host`.
+    // `$proxy_host` for the default cache key, independent of a configured `Host` field.
     RequestVariable::new("proxy", "proxy_internal_host", &[RequestLine], Made(write_host))
         .with_status(DirectiveStatus::Own),
-    // URI of the origin request, for the default key.
+    // URI of the origin request for the default cache key.
     RequestVariable::new(
         "proxy",
         "proxy_internal_uri",
@@ -33,7 +34,7 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
         Made(|request, out| of_url(request, |place, _| uri::write_uri(request, place, out))),
     )
     .with_status(DirectiveStatus::Own),
-    // Scheme of the origin request, for the default key.
+    // Scheme of the origin request for the default cache key.
     RequestVariable::new(
         "proxy",
         "proxy_internal_scheme",
@@ -47,7 +48,7 @@ fn write_host(request: &Request, out: &mut Vec<u8>) -> bool {
     of_url(request, |_, url| out.extend_from_slice(url.proxy_host().as_bytes()))
 }
 
-/// Writes a part of the origin URL. Returns false without a URL.
+/// Writes a part of the origin's URL with `write`. Returns `false` if the request has no such URL.
 fn of_url(request: &Request, write: impl FnOnce(&HttpPlace, &PassUrl)) -> bool {
     let place = request.place().handler.origin().and_then(|origin| origin.protocol_as::<HttpPlace>());
     let Some((place, url)) = place.and_then(|place| Some((place, uri::url(request, place)?))) else {

@@ -11,7 +11,7 @@ pub(super) const MEMCACHED: Protocol =
 
 pub(super) const LANGUAGE: ProtocolLanguage = ProtocolLanguage::new(MEMCACHED, FAMILIES);
 
-/// `memcached_gzip_flag`; 0 if no value is compressed.
+/// Flag of compressed values (`memcached_gzip_flag`); 0 if no value is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct GzipFlag(pub u32);
 

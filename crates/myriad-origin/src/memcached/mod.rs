@@ -1,7 +1,7 @@
-//! Values of memcached as responses (`memcached_*`): pages that an application stores under the key `$memcached_key`.
+//! Responses read from memcached (`memcached_*`): an application stores responses under the key `$memcached_key`.
 //!
-//! A missing value is a 404 of this server: `error_page 404 = @application;` redirects to the application that creates
-//! the page.
+//! A missing value is a 404, for which `error_page 404 = @application;` can redirect to the application that creates
+//! the value.
 
 mod compile;
 mod language;

@@ -1,4 +1,4 @@
-//! memcached requests.
+//! Requests to memcached.
 
 use myriad_exchange::exchange::media_type_of;
 use myriad_exchange::exchange::{ContentResponse, Exchange, FetchPurpose, GET_HEAD, Request};
@@ -9,11 +9,11 @@ use myriad_upstream::{MemcachedGet, Protocol, RequestPayload};
 
 use crate::group;
 
-/// `memcached_*` of a place that is not common to all protocols.
+/// Compiled `memcached_*` settings of a location that other protocols do not have.
 pub(super) struct MemcachedPlace {
-    /// `$memcached_key`.
+    /// Key of the value (`$memcached_key`).
     pub key: Template,
-    /// `memcached_gzip_flag`.
+    /// Flag of compressed values (`memcached_gzip_flag`); 0 for none.
     pub gzip_flag: u32,
 }
 
@@ -56,7 +56,7 @@ impl OriginProtocol for MemcachedPlace {
         false
     }
 
-    /// Sets the media type by the file extension of the URI, since a value has none.
+    /// Sets the media type by the file extension of the URI, because memcached stores none.
     fn complete(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         if answer.media_type.is_none() {
             answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));

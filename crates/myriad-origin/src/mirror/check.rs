@@ -1,4 +1,5 @@
-//! Sending of mirrored requests, as the last check of a place.
+//! Sending of mirrored requests. It is the last access check of a location, so that only admitted requests are
+//! mirrored.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -13,17 +14,17 @@ use crate::background_requests::{BackgroundRequests, MAX_CONCURRENT};
 use crate::upload;
 
 thread_local! {
-    /// Counter of mirrored requests of this worker.
+    /// Counter of the mirrored requests of this worker.
     static MIRRORED: Rc<BackgroundRequests> = Rc::default();
 }
 
-/// `mirror` of a place.
+/// Compiled `mirror` of a location.
 struct Mirror {
     uris: Box<[Box<[u8]>]>,
     body: bool,
 }
 
-/// Returns the check of a place; `None` if nothing is mirrored.
+/// Returns the check of a location; `None` without `mirror`.
 pub fn check(settings: &Settings) -> Option<Box<dyn Check>> {
     let settings = settings.feature::<MirrorSettings>();
     if settings.uris.is_empty() {

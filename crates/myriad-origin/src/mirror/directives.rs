@@ -1,4 +1,4 @@
-//! Directive table and settings.
+//! Directives and settings of `mirror`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
@@ -7,11 +7,11 @@ use myriad_conf::{Diagnostic, Text, set};
 /// `mirror` and `mirror_request_body`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MirrorSettings {
-    /// URIs in source order; empty for `off`.
+    /// URIs in configuration order; empty for `off`.
     pub uris: Vec<Text>,
-    /// Set if `off` is written on this level.
+    /// True if `off` is written on this configuration level.
     is_off: bool,
-    /// Set if the body is mirrored too.
+    /// True if the request body is mirrored too.
     pub body: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Request that follows a response.
+//! Subrequest that is started after a response.
 
 use std::rc::Rc;
 
@@ -12,19 +12,19 @@ use super::directives::PostActionSettings;
 use crate::background_requests::{BackgroundRequests, MAX_CONCURRENT};
 
 thread_local! {
-    /// Counter of actions of this worker.
+    /// Counter of the post actions of this worker.
     static ACTIONS: Rc<BackgroundRequests> = Rc::default();
 }
 
-/// Waits until no action of this worker is in progress: a graceful shutdown waits for them as for responses.
+/// Waits until no post action of this worker is in progress. A graceful shutdown calls this.
 pub async fn wait_until_idle() {
     ACTIONS.with(Rc::clone).wait_until_idle().await;
 }
 
-/// `post_action` of a place: a path, or a named location with its `@`.
+/// Compiled `post_action` of a location: a path, or a named location with its `@`.
 struct PostAction(Box<[u8]>);
 
-/// Stores the action of a place that has one.
+/// Stores the `post_action` of a location, if it has one.
 pub(super) fn compile_action(
     _: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -60,8 +60,8 @@ impl AfterSent for PostAction {
 }
 
 impl PostAction {
-    /// Returns the subrequest: for a path without the arguments, or in the named location with the current URI and
-    /// arguments.
+    /// Returns the subrequest and its start: for a path, without arguments; for a named location, with the current URI
+    /// and arguments. `None` if the subrequest cannot be created.
     fn child(&self, exchange: &mut Exchange) -> Option<(Box<Exchange>, SubrequestStart)> {
         if self.0.starts_with(b"/") {
             return Some((subrequest::begin(exchange, &self.0, b"").ok()?, SubrequestStart::Server));

@@ -1,9 +1,9 @@
-//! Directive table and settings.
+//! Directive and settings of `post_action`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
 
-/// `post_action`: a path or a named location; empty for none.
+/// Value of `post_action`: a path or a named location; empty for none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PostActionSettings(pub Vec<u8>);
 
@@ -23,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
          response",
 )];
 
-/// Sets the path verbatim: arguments and escapes are not parsed, as in nginx.
+/// Sets the target as written: arguments and escapes in it are not parsed, as in nginx.
 fn set(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let target = args.bytes(0);
     if !matches!(target, [b'/', ..] | [b'@', _, ..]) {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// Body that yields pieces, waits one turn of the runtime before each, and counts the bytes read.
+/// Body that yields pieces and counts the bytes read; it is pending once before each piece.
 struct PacedBody {
     pieces: VecDeque<Bytes>,
     pulled: Rc<RefCell<u64>>,

@@ -4,18 +4,18 @@ use std::io::Write;
 
 use crate::cgi::Pairs;
 
-/// Encoded pairs.
+/// Encoded pairs of names and values.
 pub(super) struct Netstring(Vec<u8>);
 
 impl Netstring {
-    /// Starts with the two pairs that the protocol requires; the length of the body is first.
+    /// Creates the netstring with the two pairs that the protocol requires, first the length of the body in bytes.
     pub(super) fn new(length: u64) -> Self {
         let mut pairs = Vec::with_capacity(2048);
         let _ = write!(pairs, "CONTENT_LENGTH\0{length}\0SCGI\x001\0");
         Self(pairs)
     }
 
-    /// Returns the head: the length of the pairs, a colon, the pairs, a comma.
+    /// Returns the head of the request: the length of the pairs, a colon, the pairs and a comma.
     pub(super) fn finish(self) -> Vec<u8> {
         let mut head = Vec::with_capacity(self.0.len() + 16);
         let _ = write!(head, "{}:", self.0.len());
@@ -26,8 +26,8 @@ impl Netstring {
 }
 
 impl Pairs for Netstring {
-    /// Appends a pair, except the required pairs, which are already written. NUL bytes are removed, since they would
-    /// terminate the text.
+    /// Appends a pair without its NUL bytes, which would end the text. The two required pairs are already present and
+    /// are ignored.
     fn push(&mut self, name: &[u8], value: &[u8]) {
         if name == b"CONTENT_LENGTH" || name == b"SCGI" {
             return;
@@ -50,7 +50,7 @@ mod tests {
         pairs.push(b"CONTENT_LENGTH", b"1");
         pairs.push(b"SCGI", b"2");
         pairs.push(b"REQUEST_URI", b"/deepthought");
-        // Example of the protocol specification.
+        // Example in the protocol specification.
         let expected =
             b"70:CONTENT_LENGTH\x0027\0SCGI\x001\0REQUEST_METHOD\0POST\0REQUEST_URI\0/deepthought\0,";
         assert_eq!(pairs.finish(), expected);

@@ -1,4 +1,4 @@
-//! SCGI requests.
+//! Requests to SCGI origins.
 
 use bytes::Bytes;
 use myriad_upstream::{Protocol, RequestPayload};
@@ -8,9 +8,9 @@ use crate::cgi::{CgiPlace, CgiProtocol, environment, length};
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, ProtocolRequest, RequestRules};
 
-/// `scgi_*` of a place that is not common to all protocols.
+/// Compiled `scgi_*` settings of a location that other protocols do not have.
 pub(super) struct ScgiPlace {
-    /// `scgi_param`.
+    /// Parameters (`scgi_param`).
     pub environment: CgiPlace,
 }
 

@@ -1,4 +1,4 @@
-//! `sticky learn`: a response creates a session; later requests with that session go to the same origin.
+//! `sticky learn`: a response creates a session, and later requests with its identifier go to the same peer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use myriad_exchange::runtime::StickyLearnPlace;
 
 use super::text::first;
 
-/// Returns the origin of the request's session; `None` if the request has no session or an unknown one.
+/// Returns the identifier of the peer of the request's session; `None` if the request has no session or an unknown one.
 pub(crate) fn session_peer(exchange: &mut Exchange, learn: &StickyLearnPlace) -> Option<Bytes> {
     let id = first(exchange, &learn.lookup)?;
     let sid = learn.sessions.find(&id, learn.timeout_ms)?;
     Some(Bytes::copy_from_slice(sid.as_bytes()))
 }
 
-/// Learns the session of a response: at once (`header`), or when its body is complete.
+/// Learns the session of a response: immediately with `header`, otherwise when the body is complete or dropped.
 pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: &mut OriginResponse) {
     let Some(sid) = response.sid.clone() else { return };
     let Some((id, creates)) = session(exchange, learn, response) else { return };
@@ -40,14 +40,14 @@ pub(crate) fn note(exchange: &mut Exchange, learn: &StickyLearnPlace, response: 
     response.body = Box::pin(learning);
 }
 
-/// Returns the session of a response and whether it may be new: the session that the response creates, else that of the
-/// request.
+/// Returns the identifier of the session and whether it may be created: that in the response with `true`, otherwise
+/// that in the request with `false`. `None` without either.
 fn session(
     exchange: &mut Exchange,
     learn: &StickyLearnPlace,
     response: &OriginResponse,
 ) -> Option<(Vec<u8>, bool)> {
-    // `$upstream_cookie_*` read the head of this response, which is not yet stored in the exchange.
+    // `$upstream_cookie_*` refer to the head in the exchange, which is not that of this response yet.
     let before = exchange.request.origin_mut().head.replace(response.head.clone());
     let created = first(exchange, &learn.create);
     exchange.request.origin_mut().head = before;
@@ -57,7 +57,7 @@ fn session(
     }
 }
 
-/// Session data to be learned.
+/// Session that is learned later.
 struct PendingSession {
     sessions: Arc<Sessions>,
     id: Vec<u8>,
@@ -72,15 +72,15 @@ impl PendingSession {
     }
 }
 
-/// Body that learns a session when it is complete or dropped.
+/// Body that learns a session when it is complete, fails or is dropped.
 struct LearningBody {
     body: BoxBody,
-    /// `None` after the session was learned.
+    /// Session to learn; `None` once it was learned.
     pending: Option<PendingSession>,
 }
 
 impl LearningBody {
-    /// Learns as soon as the body has no further data: a client with the complete response may send its next request.
+    /// Learns the session if no data is left: the client then has the whole response and may send its next request.
     fn learn_if_complete(&mut self) {
         if self.body.size_hint() == Some(0) {
             self.learn();

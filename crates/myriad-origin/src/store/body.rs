@@ -20,45 +20,45 @@ use myriad_upstream::Attempts;
 use rustix::fs::Timespec;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Minimum size of a write, except the last, in bytes.
+/// Minimum size in bytes of a write to the file, except for the last write.
 const MIN_WRITE: usize = 64 << 10;
-/// Maximum number of bytes waiting to be written; at this limit the origin is not read further.
+/// Maximum number of unwritten bytes; at this limit, the origin is not read further.
 const MAX_UNWRITTEN: usize = 1 << 20;
 
-/// Maximum number of folders made for one file.
+/// Maximum number of directories created for a file.
 const MAX_FOLDERS: usize = 64;
 
-/// Body that is written to a file while it is read. Its last bytes (if recognizable) and its completion are delivered
-/// after the file has been renamed, so that a client that has read the response finds the file.
+/// Body that is written to a file while it is read. Its end, with the last piece if it is known to be the last, is
+/// delivered after the file was renamed, so that a client with the whole response finds the file.
 pub(super) struct StoringBody {
     body: BoxBody,
     state: State,
-    /// Data read and not yet written.
+    /// Data that was read and is not written yet.
     unwritten: Vec<Bytes>,
     unwritten_bytes: usize,
-    /// Last bytes, until the file is in place.
+    /// Last piece, held back until the file is complete.
     last: Option<Bytes>,
-    /// Set when the body is complete.
+    /// True once the body is complete.
     is_complete: bool,
     plan: FilePlan,
     report: StoreErrorLog,
-    /// Attempts of the request: after completion of the body they show fatal errors.
+    /// Attempts of the request, which report a fatal error of the application at the end of the body.
     attempts: Attempts,
 }
 
 /// State of the file.
 enum State {
-    /// Waiting for data.
+    /// Open; waits for more data.
     Ready(Draft),
     /// Being created or written.
     Busy(JoinHandle<io::Result<Draft>>),
-    /// Being moved to its place.
+    /// Being renamed to its path.
     Placed(JoinHandle<io::Result<()>>),
-    /// In place, or abandoned.
+    /// Complete, or abandoned.
     Over,
 }
 
-/// Path and attributes of the file.
+/// Path and attributes of the final file.
 #[derive(Clone)]
 struct FilePlan {
     path: Rc<Path>,
@@ -66,7 +66,7 @@ struct FilePlan {
     modified: Option<Timespec>,
 }
 
-/// Data for error log entries.
+/// Context of error log entries.
 struct StoreErrorLog {
     site: Rc<Generation>,
     place: PlaceId,
@@ -88,7 +88,7 @@ impl StoreErrorLog {
 }
 
 impl StoringBody {
-    /// Starts to create the file and its parent directories.
+    /// Wraps `body` and starts to create the temporary file and the parent directories.
     pub(super) fn new(
         exchange: &Exchange,
         head: &ResponseHead,
@@ -123,7 +123,7 @@ impl StoringBody {
         }
     }
 
-    /// Abandons the file; the response to the client continues.
+    /// Abandons the file after an error, which is logged; the client still gets the response.
     fn fail(&mut self, error: &io::Error) {
         self.report.log_error(&self.plan.path, error);
         self.give_up();
@@ -135,7 +135,7 @@ impl StoringBody {
         self.unwritten_bytes = 0;
     }
 
-    /// Advances the file without waiting.
+    /// Advances the work on the file. Ready if it waits for data or is finished.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             self.state = match std::mem::replace(&mut self.state, State::Over) {
@@ -239,8 +239,7 @@ fn flat<T>(done: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T>
     done.unwrap_or_else(|_| Err(io::Error::other("the operation was cancelled")))
 }
 
-/// Creates the parent directories, and the file without its name. Links are followed according to the rules of the
-/// place.
+/// Creates the parent directories and a temporary file. Symbolic links are followed by the rules of the location.
 fn create_draft(path: &Path, walk: PathResolution, mode: u32) -> io::Result<Draft> {
     let (folder, _) = split(path.as_os_str().as_encoded_bytes());
     Draft::begin(&walk.create_folders(folder, folder_permissions(mode), MAX_FOLDERS)?)

@@ -1,4 +1,4 @@
-//! Directive table and settings.
+//! Directives and settings of `*_store`.
 
 use myriad_conf::Text;
 use myriad_conf::registry::{
@@ -9,12 +9,12 @@ use myriad_exchange::runtime::StoreRules;
 
 use crate::OriginCompiler;
 
-/// `*_store` and `*_store_access` of a protocol.
+/// Settings of `*_store` and `*_store_access` for one protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StoreSettings {
-    /// Path of the file, with variables; `None` if nothing is stored.
+    /// Path of the file, which may contain variables; `None` if nothing is stored.
     pub path: Option<Text>,
-    /// Mode of new files.
+    /// Permissions of new files.
     pub mode: u32,
 }
 
@@ -54,7 +54,7 @@ fn access(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult
     Ok(())
 }
 
-/// Returns the store rules of a place; `None` if it stores nothing.
+/// Returns the rules for storing responses of a location; `None` if nothing is stored.
 pub fn rules(compile: &mut dyn OriginCompiler, origin: &OriginSettings) -> Option<StoreRules> {
     let StoreSettings { path, mode } = origin.own();
     let path = path.as_ref()?;

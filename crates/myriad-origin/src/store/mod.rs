@@ -5,16 +5,16 @@
 //!    \--> temporary file --response is complete--> renamed
 //! ```
 //!
-//! This is not a cache: files are never removed or renewed, and are only distinguished by their path. Therefore only
-//! 200 responses to GET are stored. Responses for a single client (`Set-Cookie`; `private`, `no-store` in
+//! This is not a cache: files are neither removed nor renewed, and only their path distinguishes them. Only 200
+//! responses to GET are stored. Responses for a single client (`Set-Cookie`; `private` or `no-store` in
 //! `Cache-Control`) are not stored, nor responses that depend on the request (`Authorization`, RFC 9111 section 3.5; a
-//! coding that other clients may not accept).
+//! content coding that other clients may not accept).
 //!
 //! | file | content |
 //! |---|---|
-//! | `directives` | directive table and settings |
+//! | `directives` | directives and settings |
 //! | `path` | path of the file |
-//! | `body` | response body, written to the client and to the file |
+//! | `body` | response body that is sent to the client and written to the file |
 
 mod body;
 mod directives;
@@ -30,11 +30,10 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_http::body::BoxBody;
 use myriad_http::{Known, Method, ResponseHead};
 
-/// Feature entry for the list of features.
+/// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("origin", &[]).and_of_origins(ROWS);
 
-/// Returns the body of a response, wrapped so that it is written to a file if the place stores it; and whether it is
-/// stored.
+/// Returns the body of a response and whether it is stored; if so, reading the body also writes it to a file.
 pub(crate) fn wrap_body(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -50,7 +49,7 @@ pub(crate) fn wrap_body(
     }
 }
 
-/// Returns whether a response may be stored as a file that is served to any client.
+/// Returns whether a response may be stored as a file that any client gets.
 fn is_shareable(exchange: &Exchange, head: &ResponseHead) -> bool {
     let asked = &exchange.request.received.head;
     let has_directive = |name: &[u8]| {
@@ -69,8 +68,8 @@ fn is_shareable(exchange: &Exchange, head: &ResponseHead) -> bool {
     matches!(asked.method(), Method::Get) && head.status == 200 && !is_personal
 }
 
-/// Returns whether the file extension matches the content coding: it is the only information that is available when the
-/// file is served.
+/// Returns whether the file extension matches the content coding: when the file is served, only the extension tells the
+/// coding.
 fn is_coded_as_named(head: &ResponseHead, path: &Path) -> bool {
     let mut codings = head.fields.known_all(Known::ContentEncoding).map(<[u8]>::trim_ascii);
     let ending: &[u8] = path.extension().unwrap_or_default().as_encoded_bytes();

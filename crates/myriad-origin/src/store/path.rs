@@ -1,4 +1,4 @@
-//! Path of the file of a response.
+//! Path of the file for a response.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use myriad_exchange::runtime::StoreRules;
 use myriad_files::{PathResolution, as_path};
 use myriad_log::LogLevel;
 
-/// Returns the path of the file and the rules for following links; `None` if it is not a file name or leaves its
-/// folder, which is reported in the error log.
+/// Returns the path of the file and the rules for following symbolic links. `None`, with an error log entry, if the
+/// path does not name a file or contains `..`.
 pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf, PathResolution)> {
     let Exchange { request, frame } = exchange;
     let mut path = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn of(exchange: &mut Exchange, rules: &StoreRules) -> Option<(PathBuf
     None
 }
 
-/// Returns whether a path names a file and contains no `..`: a variable may contain client input.
+/// Returns whether a path names a file and contains neither `..` nor NUL, since a variable may contain client input.
 fn is_safe(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     let names_a_file = !matches!(parts.clone().next_back(), None | Some(b"" | b"." | b".."));

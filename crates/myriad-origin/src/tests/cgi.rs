@@ -4,7 +4,7 @@ use myriad_exchange::runtime::MakeError;
 use myriad_http::Method;
 use myriad_upstream::{Protocol, RequestPayload};
 
-/// Returns a request to a FastCGI origin whose place has these additional directives.
+/// Returns a request to a FastCGI origin whose location has these additional directives.
 fn trial(rules: &str, line: &str, fields: &[(&str, &str)]) -> OriginTrial {
     OriginTrial::of(&format!("location / {{ fastcgi_pass 127.0.0.1:1; {rules} }}"), line, fields)
 }
@@ -145,7 +145,7 @@ fn script_is_the_uri_up_to_where_the_pattern_parts_it() {
             "{target}"
         );
     }
-    // Another place splits the same URI differently.
+    // Another location splits the same URI differently.
     let other = rules.replace("^(.+?\\.php)(/.*)$", "^(/app)(/.*)$");
     let environment = OriginTrial::of(&other, "GET /app/a%2ephp%2fb", &[]).environment();
     assert_eq!(environment[..2], ["S=/app", "P=/a.php/b"]);

@@ -1,4 +1,4 @@
-//! Fetches that continue without their client.
+//! Tests of fetches that continue without their client.
 
 use std::future::poll_fn;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,7 +13,8 @@ use crate::fetch::fetch_to_completion;
 use crate::group::{resolve_target, target_of_place};
 use crate::testing::OriginTrial;
 
-/// Size beyond the buffers of two sockets, in bytes: a sender that sends all of it had a reader until the last byte.
+/// Length of the response in bytes. It exceeds the buffers of two sockets, so it can only be sent completely if it is
+/// read.
 const LONG: usize = 64 << 20;
 
 /// Answers one request after its client has disconnected.

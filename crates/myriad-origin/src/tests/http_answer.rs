@@ -1,6 +1,6 @@
 use crate::testing::{OriginTrial, text};
 
-/// Returns the field lines of a response of the origin at `/in/`, at the place `/out/`.
+/// Returns the field lines of the response in the location `/out/` for a response of an origin at `/in/`.
 fn lines(rules: &str, target: &str, fields: &[(&str, &str)]) -> String {
     let server = format!(
         "absolute_redirect off; location /out/ {{ proxy_pass http://127.0.0.1:81/in/; {rules} }} \

@@ -5,7 +5,7 @@ use myriad_upstream::{Protocol, RequestPayload};
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// Returns a request to an HTTP origin whose place has these additional directives.
+/// Returns a request to an HTTP origin whose location has these additional directives.
 fn trial(rules: &str, line: &str, fields: &[(&str, &str)]) -> OriginTrial {
     OriginTrial::of(&format!("location / {{ {PASS} {rules} }}"), line, fields)
 }

@@ -1,4 +1,4 @@
-//! Tests of origin requests and responses with complete places.
+//! Tests of origin requests and responses with complete configurations.
 
 mod answer;
 mod cgi;

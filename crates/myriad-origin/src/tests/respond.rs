@@ -8,7 +8,7 @@ use crate::testing::{OriginTrial, head, text};
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// Returns the step after a response with this body of six bytes.
+/// Returns the step after a response of the origin with a body of six bytes.
 fn step(trial: &mut OriginTrial, status: u16, fields: &[(&str, &str)]) -> PhaseStep {
     let origin = trial.origin();
     let body: BoxBody = Box::pin(FullBody::new("a body"));

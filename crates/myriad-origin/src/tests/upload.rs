@@ -12,7 +12,7 @@ use myriad_serve::testing::block_on;
 
 const PASS: &str = "proxy_pass http://127.0.0.1:1;";
 
-/// Returns a request whose complete body consists of these pieces.
+/// Returns a request whose body consists of these pieces and is complete.
 fn trial(rules: &str, pieces: &[&[u8]]) -> OriginTrial {
     let mut trial = OriginTrial::of(&format!("location / {{ {PASS} {rules} }}"), "POST /", &[]);
     let feed = BodyFeed::new(None, false);

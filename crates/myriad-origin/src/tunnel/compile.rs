@@ -20,8 +20,8 @@ fn compile(compile: &mut dyn OriginCompiler, _: &Settings, target: &Text, _: &Te
     (compile.target(target), Box::new(TunnelPlace { named }))
 }
 
-/// Returns the group of each value of a variable. Requests can reach only these groups, independent of the source of
-/// the variable's value.
+/// Returns the groups by the values of the variable. Requests can only reach these groups, whatever the variable
+/// depends on.
 fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, Arc<OriginGroup>> {
     let values = match values(compile, target) {
         Ok(values) => values,
@@ -39,7 +39,8 @@ fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, 
     named
 }
 
-/// Returns the possible non-empty values of a target with a variable. The error explains why they are not known.
+/// Returns the possible non-empty values of a target that is a `map` variable. The error explains why they are not
+/// known.
 fn values(compile: &dyn OriginCompiler, target: &Text) -> Result<Vec<Text>, String> {
     let shown = target.lossy();
     let variable = shown.strip_prefix('$').unwrap_or_default();

@@ -12,7 +12,7 @@ pub(super) const TUNNEL: Protocol = Protocol::new(&ProtocolFacts {
     is_url: false,
     has_environment: true,
     key: DefaultKey::FULL,
-    // As in nginx: the tunnelled data is not inspected.
+    // Directives that tunnels do not have, as in nginx: the tunnelled data is not inspected.
     lacks: &[
         "buffering",
         "buffers",
@@ -53,7 +53,7 @@ static ROWS: &[FamilyRow] = &[FamilyRow::new(
     ),
 )];
 
-/// Suggested replacement of a target that would let requests select the address.
+/// Help text for a target by which requests could choose the address.
 pub(super) const REMEDY: &str = "write tunnel_pass HOST:PORT; or the name of an upstream block; or a variable of a map with such values, such as \
      map $host:$request_port $to { shop.test:443 10.0.0.2:443; }";
 

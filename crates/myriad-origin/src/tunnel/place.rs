@@ -1,4 +1,4 @@
-//! Tunnel connections.
+//! Connections for tunnels.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use myriad_log::LogLevel;
 use myriad_script::Template;
 use myriad_upstream::{Protocol, RequestPayload};
 
-/// `tunnel_pass` of a place.
+/// Compiled `tunnel_pass` of a location.
 pub(super) struct TunnelPlace {
-    /// Groups by value of the target's variable; empty without a variable.
+    /// Groups by value of the target's variable; empty if the target has no variable.
     pub named: HashMap<Box<[u8]>, Arc<OriginGroup>>,
 }
 

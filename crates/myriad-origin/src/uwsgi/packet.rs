@@ -1,23 +1,23 @@
-//! Head of a uwsgi request: four bytes, then names and values, each preceded by its length.
+//! Head of a uwsgi request: four bytes, then names and values, each preceded by its length in two bytes.
 
 use super::settings::Modifiers;
 use crate::cgi::Pairs;
 
-/// Size of the packet header in bytes: the first modifier, the size of the data, the second modifier.
+/// Size of the packet header in bytes: modifier 1, the size of the data in two bytes, modifier 2.
 const HEAD: usize = 4;
 
-/// Encoded pairs.
+/// Encoded packet: the header, then the pairs.
 pub(super) struct Packet(Vec<u8>);
 
 impl Packet {
-    /// Creates an empty packet.
+    /// Creates a packet without pairs.
     pub(super) fn new(modifiers: Modifiers) -> Self {
         let mut packet = Vec::with_capacity(2048);
         packet.extend_from_slice(&[modifiers.first, 0, 0, modifiers.second]);
         Self(packet)
     }
 
-    /// Returns the packet with its size, or an error if the size does not fit into two bytes.
+    /// Returns the packet with its size. Fails if the pairs have more than 65,535 bytes.
     pub(super) fn finish(mut self) -> Result<Vec<u8>, String> {
         let size = self.0.len() - HEAD;
         match u16::try_from(size) {
@@ -33,7 +33,7 @@ impl Packet {
 impl Pairs for Packet {
     fn push(&mut self, name: &[u8], value: &[u8]) {
         for text in [name, value] {
-            // A longer text makes the packet too large, which `finish` reports.
+            // A text that is too long makes the packet too large, which `finish` reports.
             self.0.extend_from_slice(&(text.len() as u16).to_le_bytes());
             self.0.extend_from_slice(text);
         }

@@ -1,4 +1,4 @@
-//! uwsgi requests.
+//! Requests to uwsgi origins.
 
 use bytes::Bytes;
 use myriad_script::Template;
@@ -11,15 +11,15 @@ use crate::tls;
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
 use myriad_exchange::runtime::{MakeError, OriginTlsPlace, ProtocolRequest, RequestRules};
 
-/// `uwsgi_*` of a place that is not common to all protocols.
+/// Compiled `uwsgi_*` settings of a location that other protocols do not have.
 pub(super) struct UwsgiPlace {
-    /// `uwsgi_param`.
+    /// Parameters (`uwsgi_param`).
     pub environment: CgiPlace,
-    /// `uwsgi_modifier1`, `uwsgi_modifier2`.
+    /// Values of `uwsgi_modifier1` and `uwsgi_modifier2`.
     pub modifiers: Modifiers,
-    /// TLS settings, with a `suwsgi://` target.
+    /// TLS settings; `None` unless the target is `suwsgi://`.
     pub tls: Option<Box<OriginTlsPlace>>,
-    /// Target without its scheme: the expected server name unless `uwsgi_ssl_name` sets another.
+    /// Target without its scheme: the server name for TLS unless `uwsgi_ssl_name` sets another.
     pub host: Template,
 }
 

@@ -1,8 +1,8 @@
-//! `uwsgi_modifier1`, `uwsgi_modifier2`: kind of the packet, and plugin of the server that receives it.
+//! `uwsgi_modifier1` and `uwsgi_modifier2`: kind of a packet, and the plugin of the uwsgi server that processes it.
 
 use myriad_conf::registry::{Contexts, Directive, ONE, Set};
 
-/// Modifier bytes; 0 and 0 are a WSGI request.
+/// Modifier bytes of a packet; both are 0 for a WSGI request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Modifiers {
     /// `uwsgi_modifier1`.
