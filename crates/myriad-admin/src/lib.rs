@@ -1,13 +1,14 @@
-//! Control and monitoring of a running site: purges, administration, and the HTTP API.
+//! Control and monitoring of a running site: purges, control socket, HTTP API, metrics.
 //!
 //! | module | content |
 //! |---|---|
 //! | `purge` | purges by requests, by responses of origins, and by administrators |
+//! | `protocol` | messages of the control socket and the HTTP API, and their output on a terminal |
 //! | `admin` | inspection and administration, for all interfaces |
 //! | `api` | administration over HTTP |
 //! | `metrics` | all counts, in the format of Prometheus |
 //! | `status_zone` | names under which requests are counted |
-//! | `monitoring` | monitoring: live events, ranked pages, history, purges, tags |
+//! | `monitoring` | live events, ranked pages, history, purges, tags |
 //! | `dashboard` | dashboard page, and the API below it |
 //! | `traffic_status` | counts of traffic, in the format of nginx-module-vts |
 

@@ -75,7 +75,7 @@ fn mutate(random: &mut fastrand::Rng, text: &mut Vec<u8>) {
     }
 }
 
-/// Parses, checks, compiles and prints a text. Returns true if it is a valid configuration.
+/// Parses a text, builds its model, and renders all errors and warnings. Returns true if the model is valid.
 fn exercise(text: &[u8]) -> bool {
     let loader = MemoryLoader::with("/conf/nginx.conf", text);
     let parsed = myriad_serve::registry().parse(&loader, Path::new("/conf/nginx.conf"), b"");

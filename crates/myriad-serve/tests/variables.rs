@@ -16,7 +16,7 @@ fn no_name_has_two_rows() {
     assert_eq!(twice, []);
 }
 
-/// Adds the contents of all source files below a folder.
+/// Adds the contents of all source files below a folder that use `testing::variables`.
 fn add_tests(folder: &Path, sources: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the project") {
         let path = entry.expect("an entry").path();

@@ -1,4 +1,4 @@
-//! Access of administrators to the zones and groups of a site.
+//! [`Administrator`]: access to the zones and upstream groups of a site.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use myriad_exchange::runtime::Runtime;
 use myriad_store::page::PageZone;
 use myriad_upstream::GroupControl;
 
-/// Number of slot batches that a request over HTTP scans.
+/// Maximum number of batches of store slots that one HTTP request scans.
 const HTTP_BATCHES: u64 = 2000;
 
-/// Access to the zones and groups of a site. It is created for each request, so that reloads take effect.
+/// Access to the zones and upstream groups of a site. It is created for each request, so that reloads take effect.
 pub struct Administrator {
     /// Zones, ordered by name.
     pub(crate) zones: Vec<Arc<PageZone>>,
-    /// Maximum number of batches that a list scans before it returns a continuation position.
+    /// Maximum number of batches that a list scans before it ends with a continuation position.
     pub(super) max_batches: u64,
     pub(super) log: ErrorLog,
-    /// Set if values of arguments are hidden.
+    /// True if the values of query arguments in URLs and keys are hidden from the client.
     pub(super) hides_values: bool,
-    /// Groups of origins with their configuration block, ordered by name.
+    /// Upstream groups with their configuration block (`http` or `stream`), ordered by name.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
-    /// Memory of the process.
+    /// Sources of the memory figures of the process.
     pub(crate) memory: MemorySources,
-    /// Observations of the running server; `None` if not recorded.
+    /// Observations of the running server, for monitoring; `None` if this interface does not have them.
     sight: Option<Arc<SiteObservation>>,
 }
 
-/// Receives a line of the response; returns false if no further lines are wanted.
+/// Function that receives a line of the response; returns false if no further lines are wanted.
 pub(crate) type ReplySink<'a> = dyn FnMut(AdminReply) -> bool + 'a;
 
 impl Administrator {
-    /// Creates the access to a runtime.
+    /// Creates the access to the zones and groups of a configuration, without limits.
     pub fn new(runtime: &Runtime) -> Self {
         let mut zones: Vec<_> = runtime.zones.values().cloned().collect();
         zones.sort_by(|one, other| one.zone.name().cmp(other.zone.name()));
@@ -54,30 +54,31 @@ impl Administrator {
         }
     }
 
-    /// Creates the access for requests over HTTP, whose responses are limited: a list returns a continuation position.
+    /// Creates the access for HTTP requests: a list that takes too long ends with a continuation position.
     pub fn with_batches(runtime: &Runtime) -> Self {
         Self { max_batches: HTTP_BATCHES, ..Self::new(runtime) }
     }
 
-    /// Hides the values of arguments unless the client has sent a valid secret: URLs may contain keys that reset a
-    /// password.
+    /// Hides the values of query arguments unless `proven` (the client has sent a valid secret): URLs may contain keys
+    /// that reset a password.
     #[must_use]
     pub(crate) fn hide_values_unless(self, proven: bool) -> Self {
         Self { hides_values: !proven, ..self }
     }
 
-    /// Adds the observations of the running server.
+    /// Adds the observations of the running server, which monitoring requests need.
     #[must_use]
     pub fn with_sight(self, sight: &Arc<SiteObservation>) -> Self {
         Self { sight: Some(Arc::clone(sight)), ..self }
     }
 
-    /// Returns the observations of the running server.
+    /// Returns the observations of the running server; an error text for the client if there are none.
     pub(crate) fn sight(&self) -> Result<&SiteObservation, String> {
         self.sight.as_deref().ok_or_else(|| "this server does not record observations".to_owned())
     }
 
-    /// Returns the zone of that name, or all zones.
+    /// Returns the zone named `name`, or all zones for `None`. Returns an error text for the client if no such zone
+    /// exists.
     pub(crate) fn zones_named(&self, name: Option<&str>) -> Result<Vec<&Arc<PageZone>>, String> {
         let Some(name) = name else { return Ok(self.zones.iter().collect()) };
         let zone = self.zones.iter().find(|zone| zone.zone.name() == name);
@@ -93,5 +94,5 @@ impl Administrator {
     }
 }
 
-/// Result of a response: complete, or an error.
+/// End of a response: complete, or an error text for the client.
 pub(crate) type ReplyResult = Result<ReplyEnd, String>;

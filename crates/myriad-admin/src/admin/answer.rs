@@ -5,8 +5,8 @@ use crate::protocol::{AdminReply, AdminRequest, ReplyEnd};
 use super::administrator::{Administrator, ReplySink};
 
 impl Administrator {
-    /// Answers a request: `tell` receives each line of the response. The last line is [`AdminReply::ReplyResult`] or
-    /// [`AdminReply::Error`], unless `tell` returns false before.
+    /// Answers a request: `tell` receives each line of the response. The last line is [`AdminReply::End`] or
+    /// [`AdminReply::Error`], unless `tell` has returned false before.
     pub fn answer(&self, request: &AdminRequest, tell: &mut ReplySink<'_>) {
         if self.hides_values {
             self.answer_to(request, &mut |mut reply| {

@@ -11,7 +11,7 @@ use myriad_store::page::{Page, PageMeta, PageView, PageZone, STRONG_GZIP, encodi
 /// Page found in memory or on disk.
 pub(crate) enum FoundPage {
     Memory(Page),
-    /// On disk only.
+    /// Page that is on disk only.
     Disk(Box<DiskPage<PageMeta>>),
 }
 
@@ -23,7 +23,7 @@ impl FoundPage {
         }
     }
 
-    /// Returns the size of the body in identity coding, in bytes.
+    /// Returns the size of the uncompressed body, in bytes.
     pub(crate) fn body_bytes(&self) -> u64 {
         match self {
             Self::Memory(page) => page.body_len(),
@@ -38,14 +38,14 @@ impl FoundPage {
         }
     }
 
-    /// Returns the URL that the page was fetched for, with a non-default port.
+    /// Returns the URL for which the page was fetched; a port other than the default one is included.
     pub(super) fn url(&self) -> Vec<u8> {
         let marks = &self.meta().marks();
         let port = marks.port().map(|port| format!(":{port}")).unwrap_or_default();
         [marks.subject().scheme, b"://", marks.host(), port.as_bytes(), marks.target()].concat()
     }
 
-    /// Returns the URL without the port.
+    /// Returns the URL for which the page was fetched, without the port.
     pub(super) fn url_of_any_port(&self) -> Vec<u8> {
         let marks = &self.meta().marks();
         [marks.subject().scheme, b"://", marks.host(), marks.target()].concat()
@@ -67,7 +67,7 @@ impl FoundPage {
     }
 }
 
-/// Converts the times of a report from the process clock to the system clock. 0 means no time.
+/// Converts the times of a report from the process clock to the system clock. Times that are 0 (none) are unchanged.
 fn in_system_time(mut report: PageReport) -> PageReport {
     let times = [
         &mut report.now_ms,
@@ -88,7 +88,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         let alternative = page.alternative(index)?;
         Some(encoding(index, alternative.bytes.len(), alternative.meta))
     });
-    // A soft purge has made the page stale before its time.
+    // A soft purge makes a page stale before its own time.
     let softly = page.fresh_until() < page.meta().lifetime().fresh_until || zone.zone.is_made_stale(page);
     PageReport {
         variant: page.selection().map(variant),
@@ -138,7 +138,8 @@ fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     }
 }
 
-/// Describes the ESI fragments of a page of `length` bytes, and the reason why there are no more.
+/// Describes the ESI fragments of a page of `length` bytes, and the reason why known visitors may not read it, if any.
+/// Returns `None` for a page without ESI.
 fn esi(meta: PageView<'_>, length: u64) -> Option<EsiReport> {
     let cut = PageHoles::decode(meta.cut(), length)?;
     let part = |Hole { at, inline, include }: &Hole| PartReport {
@@ -159,7 +160,7 @@ fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
     EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
 }
 
-/// Returns the coding of an index of encodings.
+/// Returns the coding for an index of encodings in the store.
 pub(crate) fn coding_of(index: u8) -> Coding {
     match index {
         STRONG_GZIP => Coding::Gzip,
@@ -170,7 +171,7 @@ pub(crate) fn coding_of(index: u8) -> Coding {
     }
 }
 
-/// Sorts encodings by name and level, since their indices in the store have no meaning for readers.
+/// Sorts encodings by coding, then by level, highest first: their indices in the store have no meaning for readers.
 fn in_order(mut encodings: Vec<EncodingReport>) -> Vec<EncodingReport> {
     encodings.sort_by(|one, other| (&other.coding, one.level).cmp(&(&one.coding, other.level)));
     encodings

@@ -9,12 +9,12 @@ use super::administrator::{Administrator, ReplyResult, ReplySink};
 use super::describe::FoundPage;
 use myriad_store::page::PageZone;
 
-/// Continuation position of a list: `ZONE:m:SHARD:SLOT:SKIPPED` or `ZONE:d:SLOT:SKIPPED` as text.
+/// Continuation position of a list. Its text is `ZONE:m:SHARD:SLOT:SKIPPED` in memory or `ZONE:d:SLOT:SKIPPED` on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListPosition {
     zone: usize,
     at: TierCursor,
-    /// Pages of the batch that were returned before.
+    /// Number of pages of the batch that an earlier response has returned.
     skip: usize,
 }
 
@@ -62,11 +62,12 @@ impl Administrator {
     }
 }
 
-/// Selection of pages.
+/// Filter of a list, by host and pattern.
 struct PageFilter {
     host: Option<String>,
     pattern: Option<GlobPattern>,
-    /// Set if the pattern is matched against URLs and keys without values: otherwise it could be used to guess them.
+    /// True if the pattern is matched against URLs and keys whose argument values are hidden: otherwise a client could
+    /// guess the values by trying patterns.
     hides_values: bool,
 }
 
@@ -97,7 +98,7 @@ impl PageFilter {
 impl ListPosition {
     const FIRST: Self = Self { zone: 0, at: TierCursor::Memory(Cursor { shard: 0, slot: 0 }), skip: 0 };
 
-    /// Returns the pages at this position, and the next position.
+    /// Returns the batch of pages at this position, and the next position.
     fn batch(self, zone: &PageZone) -> (Vec<FoundPage>, Self) {
         let go_on = |at| Self { at, skip: 0, ..self };
         match self.at {

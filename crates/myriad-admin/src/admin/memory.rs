@@ -1,4 +1,4 @@
-//! Memory of the process.
+//! Memory figures of the process.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub(crate) struct MemorySources {
 }
 
 impl MemorySources {
-    /// Returns the sources for the process of a runtime.
+    /// Returns the sources for the process that runs a configuration.
     pub(crate) fn of(runtime: &Runtime) -> Self {
         Self { pressure: Arc::clone(&runtime.pressure), workers: Arc::clone(&runtime.traffic.workers) }
     }
 
-    /// Returns the current figures, with these zones as parts.
+    /// Returns the current figures; `zones` are listed as parts.
     pub(crate) fn report<'a>(&self, zones: impl Iterator<Item = &'a Arc<PageZone>>) -> ProcessMemoryReport {
         let sums = self.pressure.sums(self.pressure.resident());
         let part =
@@ -48,7 +48,7 @@ impl MemorySources {
         }
     }
 
-    /// Returns the figures for a tick.
+    /// Returns the current figures for a live event.
     pub(crate) fn tick(&self) -> MemoryTick {
         let sums = self.pressure.sums(self.pressure.resident());
         let stage = sums.stage.as_str().to_owned();

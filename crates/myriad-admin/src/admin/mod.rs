@@ -1,7 +1,7 @@
-//! Inspection and administration of the running site, for all interfaces.
+//! Inspection and administration of the running site, used by the control socket and the HTTP API.
 //!
 //! All functions may wait for a disk and take time proportional to the number of pages. They run on threads of the
-//! interface, never on a worker's, and do not acquire a lock for longer than a lookup.
+//! interface, never on a worker thread, and do not hold a lock for longer than a lookup.
 
 mod administrator;
 mod answer;

@@ -15,12 +15,13 @@ use super::administrator::{Administrator, ReplyResult, ReplySink};
 use crate::purge::{self, PurgeResult};
 use myriad_store::page::{PageZone, PurgeSource};
 
-/// Maximum time that `wait` waits for the pages of a pattern: a fetch from before the purge may delay its completion.
+/// Maximum time that a purge with `wait` waits until the pages of a pattern are counted: a fetch that began before the
+/// purge may delay this.
 const PATIENCE: Duration = Duration::from_mins(4);
-/// Interval of checks for completion.
+/// Interval at which the completion is checked.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Single purge, with its name for the report of its completion.
+/// Single purge, with the kind and text of its report.
 struct NamedPurge {
     kind: &'static str,
     what: String,
@@ -28,7 +29,7 @@ struct NamedPurge {
 }
 
 impl Administrator {
-    /// Executes the purges one after the other. If one of them is invalid, none is executed.
+    /// Executes the purges of a request one after the other. If one of them is invalid, none is executed.
     pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let zones = self.zones_named(request.zone.as_deref())?;
         for order in named_purges(request)? {
@@ -65,7 +66,7 @@ impl Administrator {
             PurgeResult::AtLeast(count) => (Some(count as u64), true),
             PurgeResult::Accepted => (None, false),
         };
-        // The count of a pattern is reported where it is determined.
+        // The number of pages of a pattern purge is logged where it is determined.
         if let Some(count) = purged.filter(|_| command.what.is_exact()) {
             let plural = if count == 1 { "" } else { "s" };
             let mut what = command.what.to_string();
@@ -76,7 +77,8 @@ impl Administrator {
         Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
     }
 
-    /// Waits until all pages were checked against a purge, and returns the number of covered pages.
+    /// Waits until all pages have been checked against the purge `number`. Returns the number of purged pages; `None`
+    /// after [`PATIENCE`].
     fn wait_for(&self, zone: &PageZone, number: u64) -> Option<usize> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -92,7 +94,7 @@ impl Administrator {
     }
 }
 
-/// Returns the requested purges separately, so that each has a count.
+/// Returns the purges of a request separately, so that each has a count. Returns an error text if one is invalid.
 fn named_purges(request: &PurgeRequest) -> Result<Vec<NamedPurge>, String> {
     let mut orders = Vec::with_capacity(request.len());
     let mut add = |kind, what: &str, covered| {
@@ -141,7 +143,7 @@ fn named_purges(request: &PurgeRequest) -> Result<Vec<NamedPurge>, String> {
     Ok(orders)
 }
 
-/// Wakes a thread that waits for a future.
+/// Waker that resumes a thread blocked in [`block_on`].
 struct ThreadWaker(Thread);
 
 impl Wake for ThreadWaker {
@@ -150,7 +152,7 @@ impl Wake for ThreadWaker {
     }
 }
 
-/// Runs a future on this thread, which has no other work.
+/// Runs a future to completion on the calling thread.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut cx = Context::from_waker(&waker);

@@ -28,7 +28,7 @@ impl Administrator {
     }
 }
 
-/// Returns all variants of a key.
+/// Returns all variants of a cache key, in memory and on disk.
 fn pages_of_key(zone: &PageZone, key: &[u8]) -> Vec<FoundPage> {
     let key = KeyRef::new(key);
     let in_memory = zone.zone.peek(key).into_iter().map(FoundPage::Memory);
@@ -37,13 +37,13 @@ fn pages_of_key(zone: &PageZone, key: &[u8]) -> Vec<FoundPage> {
         .collect()
 }
 
-/// Returns all pages fetched for a URL, found by its label in memory and on disk.
+/// Returns all pages that were fetched for a URL, in memory and on disk.
 pub(crate) fn pages_of_url(zone: &PageZone, url: &PurgeSubject<'_>) -> Vec<FoundPage> {
     let label = url.label_to_purge();
     let in_memory = zone.zone.objects_with_label(label).into_iter().map(FoundPage::Memory);
     let on_disk =
         zone.zone.disk_pages_with_label(label).into_iter().map(|page| FoundPage::Disk(Box::new(page)));
-    // The label of a path is shared by all its queries, which are other pages.
+    // The label of a path is shared by all query strings, so other pages must be excluded.
     in_memory
         .chain(on_disk)
         .filter(|found| found.meta().marks().subject().address() == url.address())

@@ -52,7 +52,7 @@ pub(crate) fn report(zone: &PageZone) -> ZoneReport {
     }
 }
 
-/// Returns requests by cache status.
+/// Returns the counts that `of` returns for each cache status.
 pub(crate) fn request_counts(of: impl Fn(CacheStatus) -> u64) -> RequestCounts {
     RequestCounts {
         hit: of(CacheStatus::Hit),

@@ -9,7 +9,7 @@ use super::Administrator;
 use crate::purge::testing::{ZONE, is_stale, is_stored, store, zone_of};
 use myriad_serve::testing::TestSite;
 
-/// Returns a site of two zones, `y` and `z`; `z` contains three pages of two hosts.
+/// Returns a site with two zones, `y` and `z`; `z` contains three pages of two hosts.
 fn site() -> (Administrator, Arc<PageZone>) {
     let cached =
         |name: &str| format!("location /{name} {{ proxy_pass http://127.0.0.1:1; proxy_cache {name}; }}");

@@ -1,4 +1,4 @@
-//! Status of the servers of groups, and commands to change it.
+//! Status of servers in upstream groups, and commands to change it.
 
 use crate::protocol::{
     AdminReply, PeerReport, ReplyEnd, UpstreamChange, UpstreamsRequest, WantedState, escape_bytes,
@@ -24,7 +24,7 @@ impl Administrator {
         Ok(ReplyEnd::default())
     }
 
-    /// Changes the state of servers and logs it; if no server has that name, nothing is changed.
+    /// Changes the state of servers of a group, and logs it. Returns an error text if no server matches.
     pub(super) fn change_upstream(&self, request: &UpstreamChange, tell: &mut ReplySink<'_>) -> ReplyResult {
         let server = request.server.as_deref();
         let groups = self.groups_named(&request.group)?;
@@ -44,14 +44,15 @@ impl Administrator {
                     peer.address
                 );
                 self.log.write(LogLevel::Notice, None, line);
-                // All servers are changed, even if the output is no longer read.
+                // All servers are changed, even if the client no longer reads the response.
                 tell(AdminReply::Peer(Box::new(report(block, group, peer))));
             }
         }
         Ok(ReplyEnd::default())
     }
 
-    /// Returns the groups of that name, at most one per block.
+    /// Returns the upstream groups named `name`: at most one per block (`http`, `stream`). Returns an error text if
+    /// there is none.
     fn groups_named(&self, name: &str) -> Result<Vec<&(&'static str, GroupControl)>, String> {
         let found: Vec<_> = self.groups.iter().filter(|(_, group)| group.name() == name).collect();
         if found.is_empty() {
@@ -71,7 +72,7 @@ fn no_server(groups: &[&(&'static str, GroupControl)], server: &str) -> String {
     format!("the upstream has no server \"{}\"; its servers: {there}", escape_bytes(server.as_bytes()))
 }
 
-/// Lists names for a message, at most twenty.
+/// Joins names for a message; after twenty, only the number of the others is given.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let mut names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
@@ -85,7 +86,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Returns the status of a server of a group.
+/// Returns the status of a server of an upstream group.
 pub(crate) fn report(block: &str, group: &GroupControl, peer: PeerSnapshot) -> PeerReport {
     PeerReport {
         block: block.to_owned(),

@@ -1,4 +1,4 @@
-//! Access control and concurrency limit of `api` and other administrative pages over HTTP.
+//! Access control of `api` and other administrative pages over HTTP, and a limit of their concurrency.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -10,20 +10,19 @@ use super::scope::ApiScope;
 use crate::purge::own_host;
 use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 
-/// Maximum number of concurrent requests of all workers that inspect the site; further requests are rejected with a
-/// retry message.
+/// Maximum number of inspections that all workers perform at the same time. Further requests are rejected.
 const MAX_INSPECTIONS: usize = 4;
 
-/// Access rights of a client.
+/// Access rights of an admitted client.
 pub(crate) struct ClientRights {
-    /// Set if the configuration restricts access by address or password.
+    /// True if the configuration restricts the location by address or password.
     pub has_access_rules: bool,
-    /// Set if the client has sent a secret: that of the directive, or a password.
+    /// True if the client has sent a secret: that of the directive, or a password.
     pub is_authenticated: bool,
 }
 
-/// Admits clients that [`check_access`] admits and that send the secret. `directive` is named in the error log. The error is
-/// the response for the client.
+/// Admits clients that [`check_access`] admits and that send the secret of `scope`, if it has one. `directive` is named
+/// in the error log. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Result<ClientRights, PhaseStep> {
     let admitted = check_access(request, directive)?;
@@ -41,12 +40,12 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
     Ok(ClientRights { is_authenticated: admitted.is_authenticated || scope.secret.is_some(), ..admitted })
 }
 
-/// Admits clients by `allow`, `deny` or a password. Without such rules only loopback and the server's addresses are
-/// admitted, for requests without a proxy. Without a password, the request must name a host of the server. Used for
-/// pages that the secret does not protect.
+/// Admits clients by `allow`, `deny` or a password of the location. Without such rules, only loopback and the addresses
+/// of this server are admitted, for requests not forwarded by a proxy. Without a password, the request must name a host
+/// of the server. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
-    // Configured rules for addresses and passwords have been evaluated before.
+    // Rules of the location for addresses and passwords have already been evaluated.
     let gate = request.place().entry.gate.as_ref();
     let identifies_clients = gate.is_some_and(|gate| gate.identifies());
     let has_access_rules = identifies_clients || gate.is_some_and(|gate| gate.rules_addresses());
@@ -54,16 +53,17 @@ pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientR
         request.log(LogLevel::Error, format_args!("{directive} forbidden: {why}"));
         return Err(PhaseStep::Error(403));
     }
-    // A browser sends no password to a foreign name that resolves to this server.
+    // With a password this is not necessary: a browser does not send it to a foreign name that resolves to this server
+    // (DNS rebinding).
     if !identifies_clients && !own_host::is_known(request) {
         return Err(unknown_host(request, directive).answer());
     }
-    // Subrequests, such as those of `mirror` and `post_action`, are not authenticated.
+    // Subrequests, such as those of `mirror` and `post_action`, do not pass the checks of passwords.
     let proven = !request.is_subrequest() && gate.is_some_and(|gate| gate.identifies_all());
     Ok(ClientRights { has_access_rules, is_authenticated: proven })
 }
 
-/// Describes the request for `-t --explain`.
+/// Returns an empty response and reports `text` as decision of `-t --explain`, without any other effect.
 pub(crate) fn explained_answer(request: &Request, directive: &'static str, text: &str) -> PhaseStep {
     if let Some(sink) = &request.received.sink {
         sink.note(directive, text.to_owned(), String::new(), None);
@@ -71,16 +71,16 @@ pub(crate) fn explained_answer(request: &Request, directive: &'static str, text:
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
 
-/// Guard of an inspection in progress; dropping it decrements the count.
+/// Permit for an inspection; dropping it frees its share of [`MAX_INSPECTIONS`].
 pub(crate) struct InspectionPermit;
 
 static INSPECTIONS: AtomicUsize = AtomicUsize::new(0);
 
 impl InspectionPermit {
-    /// Returns a guard; `None` if the limit is reached.
+    /// Returns a permit; `None` if [`MAX_INSPECTIONS`] are in use.
     pub(crate) fn try_acquire() -> Option<Self> {
         let turn = Self;
-        // A guard above the limit is dropped at once.
+        // If the limit is exceeded, the permit is dropped at once, which decrements the count again.
         (INSPECTIONS.fetch_add(1, SeqCst) < MAX_INSPECTIONS).then_some(turn)
     }
 }

@@ -1,4 +1,4 @@
-//! Responses of the API.
+//! Responses of the API, in JSON.
 
 use crate::protocol::AdminReply;
 use crate::protocol::monitoring::InspectReport;
@@ -11,13 +11,13 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 
-/// Returns all replies as an object: `{"pages":[…],"next":"…"}`.
+/// Returns replies as an object whose member `name` is the list: `{"pages":[…],"next":"…"}`.
 pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     let (mut items, mut next) = (Vec::new(), None);
     for reply in replies {
         match reply {
             AdminReply::End(end) => next = end.next,
-            // Previous results are included: an executed purge is not undone.
+            // The results before the error are included: a purge that was executed is not undone.
             AdminReply::Error(why) => return list_error(&why, name, &items),
             item => items.push(item.json()),
         }
@@ -26,7 +26,7 @@ pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     json_answer(200, format!("{{\"{name}\":[{}]{next}}}\n", items.join(",")))
 }
 
-/// Returns the single reply.
+/// Returns the first reply, of which there is only one.
 pub(crate) fn single_answer(replies: Vec<AdminReply>) -> PhaseStep {
     match replies.into_iter().next() {
         Some(AdminReply::Error(why)) => ApiRejection::new(400, &why).answer(),
@@ -35,12 +35,12 @@ pub(crate) fn single_answer(replies: Vec<AdminReply>) -> PhaseStep {
     }
 }
 
-/// Returns a report of an inspection.
+/// Returns the report of an inspection.
 pub(crate) fn inspection_answer(report: &InspectReport) -> PhaseStep {
     json_answer(200, serde_json::to_string(report).unwrap_or_default() + "\n")
 }
 
-/// Returns the meanings of reasons, by keyword.
+/// Returns an object with the meaning of each cache reason, by keyword.
 pub(crate) fn reasons_answer() -> PhaseStep {
     let each = REASONS.iter().map(|(word, text)| {
         let [word, text] = [word, text].map(|text| AdminReply::Error((*text).to_owned()).json());
@@ -57,11 +57,11 @@ fn list_error(why: &str, name: &str, items: &[String]) -> PhaseStep {
     json_answer(500, format!("{{\"error\":{why},\"{name}\":[{}]}}\n", items.join(",")))
 }
 
-/// Rejection of a request.
+/// Rejection of an API request: status and error text.
 pub(crate) struct ApiRejection {
     status: u16,
     why: String,
-    /// Permitted methods.
+    /// Value of `Allow`; `None` unless the method was rejected.
     allowed: Option<&'static str>,
 }
 
@@ -71,7 +71,7 @@ impl ApiRejection {
         Self { status, why: why.to_owned(), allowed: None }
     }
 
-    /// Creates a rejection of the method.
+    /// Creates a rejection of the method with status 405; `allowed` lists the permitted methods.
     pub(crate) fn method(allowed: &'static str) -> Self {
         Self { allowed: Some(allowed), ..Self::new(405, &format!("use {allowed}")) }
     }
@@ -92,7 +92,7 @@ impl ApiRejection {
     }
 }
 
-/// Rejects a request whose host is not a name of the server.
+/// Logs and returns the rejection of a request whose host is not a name of this server.
 pub(crate) fn unknown_host(request: &Request, directive: &str) -> ApiRejection {
     request.log(
         LogLevel::Error,
@@ -103,11 +103,11 @@ pub(crate) fn unknown_host(request: &Request, directive: &str) -> ApiRejection {
     ApiRejection::new(403, "the host is neither a loopback address nor a name of the server")
 }
 
-/// Returns a response with a status and a JSON text; no body if the text is empty.
+/// Returns a response with a status and a JSON text as body, which may be empty.
 pub(super) fn json_answer(status: u16, text: String) -> PhaseStep {
     let mut answer = ContentResponse::new(status, ResponseBody::Full(Bytes::from(text)));
     answer.media_type = Some(b"application/json"[..].into());
-    // The response is only valid now, and scripts of other sites cannot use it.
+    // The response is valid only at this moment, and must not be used by scripts of other sites.
     answer.field(b"Cache-Control", b"no-store");
     answer.field(b"X-Content-Type-Options", b"nosniff");
     PhaseStep::Answer(answer)

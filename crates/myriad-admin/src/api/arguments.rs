@@ -1,12 +1,12 @@
-//! Arguments of a request to the API.
+//! Query arguments of an API request.
 
 use myriad_http::uri;
 
-/// Decoded query arguments; each name occurs once.
+/// Decoded query arguments. Each name occurs at most once.
 pub(crate) struct Arguments(Vec<(String, String)>);
 
 impl Arguments {
-    /// Parses arguments; only these names are permitted. The error is for the client.
+    /// Parses query arguments. Returns an error text for the client if a name is not in `names` or is repeated.
     pub(crate) fn parse(text: &[u8], names: &[&str]) -> Result<Self, String> {
         let mut arguments: Vec<(String, String)> = Vec::new();
         for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
@@ -26,20 +26,20 @@ impl Arguments {
         Ok(Self(arguments))
     }
 
-    /// Removes and parses a number.
+    /// Removes the argument `name` and parses it as a number; `None` if it is missing.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
         let number = self.take(name).map(|text| text.parse::<u64>());
         number.transpose().map_err(|_| format!("\"{name}\" must be a number"))
     }
 
-    /// Removes a value.
+    /// Removes and returns the value of the argument `name`; `None` if it is missing.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.swap_remove(at).1)
     }
 }
 
-/// Decodes a value. `+` is a blank, as in forms and most programs.
+/// Percent-decodes a value; `+` is a space, as in HTML forms. Returns `None` if the result is not UTF-8.
 fn decoded(text: &[u8]) -> Option<String> {
     let text: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     let mut out = Vec::with_capacity(text.len());

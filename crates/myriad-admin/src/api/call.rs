@@ -1,22 +1,22 @@
-//! Calls of the API.
+//! Parsed calls of the API.
 
 use super::plus::PlusRequest as Plus;
 use crate::protocol::AdminRequest as Asked;
 use myriad_exchange::exchange::ExplainedRequest;
 
-/// Call of an admitted request.
+/// Call of the API by an admitted client.
 pub(crate) enum ApiCall {
-    /// Request without further input.
+    /// Request of the common protocol, complete without a body.
     Known(Asked),
-    /// Live events.
+    /// Stream of live events.
     Live,
-    /// Routing of a request, and the pages stored for it.
+    /// Inspection: the request to be explained, and its URL as sent by the client.
     Inspect(ExplainedRequest, String),
-    /// Meanings of reasons.
+    /// Meanings of cache reasons.
     Reasons,
-    /// Purge with a request body.
+    /// Purge, described by the request body.
     Purge,
-    /// Change of servers of a group, with a request body.
+    /// Change of servers of an upstream group, described by the request body.
     ChangeUpstream,
     /// Call of NGINX Plus's API.
     Plus(Plus),

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directive `api`.
 
 use myriad_access::identifies_client;
 use myriad_conf::model::LocationConf;
@@ -65,11 +65,12 @@ fn api(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Reports a location whose `write=on` has no effect because no secret or password is configured.
+/// Reports `api write=on` if it has no effect: neither `secret_sha256=` nor a password is configured, so that every
+/// change is rejected.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let Some(span) = location.settings.feature::<ApiSettings>().without_secret else { return };
     let is_reported = findings.iter().any(|finding| finding.span == span);
-    // `limit_except GET { auth_basic ... }` authenticates clients that change data.
+    // A password for changes only, as with `limit_except GET { auth_basic ... }`, is sufficient.
     let limited = location.limit_except.as_ref().is_some_and(|limit| identifies_client(&limit.settings));
     if !is_reported && !limited && !identifies_client(&location.settings) {
         let message = "\"api write=on\" without a secret rejects every change";
@@ -79,14 +80,14 @@ pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Settings of an `api` that are checked for the complete location.
+/// Properties of an `api` that are checked once the complete location is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ApiSettings {
-    /// Position of `write=on` without `secret_sha256=`.
+    /// Position of a `write=on` without `secret_sha256=`; `None` otherwise.
     without_secret: Option<Span>,
 }
 
-// A nested location does not inherit the `api`.
+// A nested location does not inherit `api`, and therefore not its settings.
 myriad_conf::feature_settings!(ApiSettings, |_| Some(ApiSettings::default()));
 
 #[derive(Debug, Default)]

@@ -27,7 +27,7 @@ use crate::purge::own_host;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
-/// Paths of Myriad's API, each described in the OpenAPI document. Other paths are rejected.
+/// Paths of Myriad's API below the location, each described in `openapi.json`. Other paths are rejected.
 const PATHS: [&str; 13] = [
     "cache",
     "cache/pages",
@@ -43,23 +43,23 @@ const PATHS: [&str; 13] = [
     "tops",
     "upstreams",
 ];
-/// Error for a change if the location requires no secret.
+/// Error for a change if the location has neither a secret nor a password.
 const NO_SECRET: &str = "changes require a secret: add secret_sha256=HASH to \"api write=on\", where HASH is the output of \"printf %s \
      SECRET | sha256sum\", or require a password in the location (auth_basic, auth_request)";
-/// Default and maximum of `limit`, in pages.
+/// Default and maximum value of `limit`, in pages.
 const PAGES: (u64, u64) = (100, 1000);
 
-/// Description of the complete API in OpenAPI 3.0.
+/// Description of the API in OpenAPI 3.0.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// `api`.
+/// Content handler of `api`.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiHandler {
-    /// Set if changes are permitted.
+    /// `write=on`: changes are permitted.
     pub(crate) write: bool,
     /// Secret and zone of the API.
     pub(crate) scope: ApiScope,
-    /// Prefix of its paths.
+    /// Prefix of the location, which precedes the paths of the API.
     pub(crate) prefix: Box<[u8]>,
 }
 
@@ -69,7 +69,7 @@ impl Handler for ApiHandler {
     }
 }
 
-/// Parses a request and checks access.
+/// Checks access and starts the response to an API request.
 fn begin(exchange: &mut Exchange, rules: &ApiHandler) -> PhaseStep {
     let request = &exchange.request;
     if request.received.sink.is_some() {
@@ -105,13 +105,13 @@ fn wait_for(call: ApiCall, rules: &ApiHandler, admitted: &ClientRights) -> Phase
     PhaseStep::wait(async move |exchange| execute_call(exchange, call, scope, proven).await)
 }
 
-/// Returns the path after that of the location.
+/// Returns the part of the URI after the location's prefix and a slash.
 fn path_of<'a>(request: &'a Request, rules: &ApiHandler) -> &'a [u8] {
     let path = request.route.uri.strip_prefix(&*rules.prefix).unwrap_or(&request.route.uri);
     path.strip_prefix(b"/").unwrap_or(path)
 }
 
-/// Returns the versions of NGINX Plus's API, which its clients request first.
+/// Returns the supported versions of NGINX Plus's API, which its clients request first.
 fn versions(request: &Request, rules: &ApiHandler) -> PhaseStep {
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return ApiRejection::method("GET, HEAD").answer();
@@ -211,7 +211,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
     }
 }
 
-/// Returns the live events, for clients with access to all zones.
+/// Returns the stream of live events. An API that is restricted to one zone rejects the request.
 fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> PhaseStep {
     if let Some(zone) = &rules.scope.zone {
         return ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();
@@ -222,8 +222,8 @@ fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Phase
     }
 }
 
-/// Checks access of a change. JSON is required, since a page of another site may send a form, but JSON only after a
-/// preflight `OPTIONS`, which is not answered.
+/// Checks whether a client may make this change: writing must be enabled and [`may_change`]. The body must be JSON: a
+/// page of another site may send a form, but JSON only after a preflight `OPTIONS`, which is not answered.
 fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Result<(), ApiRejection> {
     if !rules.write {
         return Err(ApiRejection::new(
@@ -235,12 +235,12 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> 
     is_json(request)
 }
 
-/// Checks whether a client may change data. It requires a secret or a password, so that a shared address does not grant
-/// access. Without access rules in the location only loopback is permitted. The host must be a name of this server, and
-/// the request must not originate from a page of another site.
+/// Checks whether a client may change data. It must have sent a secret or a password, because several clients may share
+/// an address. Without access rules in the location, only loopback is permitted. The host must be a name of this
+/// server, and the request must not originate from a page of another site.
 fn may_change(request: &Request, admitted: &ClientRights) -> Result<(), ApiRejection> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
-    // With containers, all clients may have an address of the container network.
+    // Without this check, a server in a container would accept changes from all clients of the container network.
     if !admitted.has_access_rules && peer.is_some_and(|peer| !peer.is_loopback()) {
         request.log(
             LogLevel::Error,
@@ -300,7 +300,8 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
     Ok(Asked::Pages(request))
 }
 
-/// Executes a call on a separate thread. Values of arguments are hidden unless the client is `proven`.
+/// Executes a call on a separate thread. Values of query arguments are hidden unless the client is `proven` (has sent a
+/// secret).
 async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, proven: bool) -> PhaseStep {
     let mut asked = match call {
         ApiCall::Plus(asked) => return execute_plus(exchange, asked).await,
@@ -387,7 +388,7 @@ async fn change_upstream(exchange: &mut Exchange) -> Result<Asked, ApiRejection>
     Ok(Asked::ChangeUpstream(change))
 }
 
-/// Reads the body of a request, whose length is limited.
+/// Reads the request body, whose length the server limits. Returns a rejection if it is incomplete.
 async fn body(exchange: &mut Exchange) -> Result<Vec<u8>, ApiRejection> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());

@@ -1,4 +1,4 @@
-//! Routing of a request through the current configuration, and the pages stored for it.
+//! `inspect`: explains how a request is routed through the running configuration, and lists the pages stored for it.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use super::call::ApiCall;
 use super::scope::ApiScope;
 use crate::admin::Administrator;
 
-/// Methods that may be inspected; the inspection has no side effects.
+/// Methods of an inspected request. The request is not executed, so methods that change data are permitted too.
 const METHODS: [&str; 5] = ["GET", "HEAD", "POST", "PUT", "DELETE"];
-/// Arguments that set header fields of the request.
+/// Query arguments that set headers of the inspected request: argument and header.
 const FIELDS: [(&str, &str); 4] = [
     ("cookie", "Cookie"),
     ("accept_encoding", "Accept-Encoding"),
@@ -24,7 +24,7 @@ const FIELDS: [(&str, &str); 4] = [
     ("user_agent", "User-Agent"),
 ];
 
-/// Parses the arguments.
+/// Parses the query arguments. Returns an error text for the client.
 pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
     let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
     let mut arguments = Arguments::parse(arguments, &names)?;
@@ -44,14 +44,15 @@ pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
     let host = question.host.iter().map(String::as_str);
     let texts =
         host.chain([&*question.target]).chain(question.fields.iter().map(|(_, value)| value.as_str()));
-    // Characters that are invalid in a request line or a field are rejected.
+    // Control characters are rejected, as in a received request.
     if texts.into_iter().any(|text| text.bytes().any(|byte| byte < b' ' || byte == 0x7f)) {
         return Err("URLs and headers must not contain control characters".to_owned());
     }
     Ok(ApiCall::Inspect(question, url))
 }
 
-/// Inspects on a separate thread. Values of arguments of stored pages are hidden unless the client is `proven`.
+/// Performs an inspection on a separate thread. Values of query arguments of stored pages are hidden unless the client
+/// is `proven` (has sent a secret).
 pub(super) async fn inspect(
     exchange: &mut Exchange,
     question: ExplainedRequest,
@@ -91,7 +92,8 @@ pub(super) async fn inspect(
     }
 }
 
-/// Returns the URL that pages are found by; a path is completed by the server found.
+/// Returns the URL by which stored pages are found. If the inspected URL is only a path, the host is the name of the
+/// server that was selected.
 fn stored_url(url: &str, question: &ExplainedRequest, report: &InspectReport) -> String {
     match (&question.host, &report.server) {
         (None, Some(server)) => format!("http://{server}{}", question.target),

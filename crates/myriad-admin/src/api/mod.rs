@@ -34,6 +34,6 @@ pub(crate) use handler::ApiHandler;
 use myriad_exchange::feature::Feature;
 pub(crate) use scope::ApiScope;
 
-/// Feature entry for the list of features.
+/// Registration of the feature.
 pub const FEATURE: Feature =
     Feature::new("control", directives::ROWS).examining_locations(directives::examine);

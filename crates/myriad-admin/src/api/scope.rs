@@ -1,21 +1,22 @@
-//! Secret and zone of an `api`: `secret_sha256=`, `zone=`.
+//! Access limits of an `api`: `secret_sha256=`, `zone=`.
 
 use crate::protocol::AdminRequest as Asked;
 use myriad_exchange::exchange::Request;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Access limits of an `api`. The configuration contains a hash, so that its readers do not learn the secret.
+/// Access limits of an `api`. The configuration contains only a hash of the secret, so that its readers do not learn
+/// the secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApiScope {
-    /// SHA-256 of the secret that every request must send.
+    /// SHA-256 of the secret that every request must send; `None` if none is required.
     pub(crate) secret: Option<[u8; 32]>,
-    /// Zone that all requests are limited to; `None` for all zones and the groups of servers.
+    /// Zone to which all requests are limited; `None` for all zones and upstream groups.
     pub(crate) zone: Option<String>,
 }
 
 impl ApiScope {
-    /// Parses a hash of 64 hexadecimal digits.
+    /// Parses a hash of 64 hexadecimal digits; `None` if it is invalid.
     pub(crate) fn hash(text: &[u8]) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
         if text.len() != 2 * hash.len() {
@@ -34,12 +35,14 @@ impl ApiScope {
         let mut fields = request.received.head.fields().get_all(b"authorization");
         let (Some(field), None) = (fields.next(), fields.next()) else { return false };
         let Some((scheme, secret)) = field.split_at_checked(b"Bearer ".len()) else { return false };
-        // The comparison of hashes takes constant time and reveals nothing about the secret or its length.
+        // The comparison of the hashes takes constant time, so that its duration does not reveal anything about the
+        // secret.
         scheme.eq_ignore_ascii_case(b"Bearer ")
             && bool::from(Sha256::digest(secret.trim_ascii())[..].ct_eq(&hash))
     }
 
-    /// Limits a request to the zone; the error is for the client.
+    /// Restricts a request to the permitted zone. Returns an error text for the client if the request is for something
+    /// else.
     pub(super) fn restrict_to_zone(&self, asked: &mut Asked) -> Result<(), String> {
         let Some(own) = &self.zone else { return Ok(()) };
         let zone = match asked {

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directive `dashboard`.
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, between};
 use myriad_conf::settings::Settings;

@@ -1,4 +1,4 @@
-//! Request handler of the dashboard: the page, or the API below it.
+//! Content handler of the dashboard: the page, or the API below it.
 
 use myriad_http::uri;
 use myriad_http::{Known, Method};
@@ -8,7 +8,7 @@ use super::page;
 use crate::api::{ApiHandler, ApiRejection, check_access};
 use myriad_exchange::exchange::{ContentResponse, Exchange, Handler, PhaseStep, Request};
 
-/// `dashboard`: read-only API for the page.
+/// Content handler of `dashboard`, with the read-only API that the page uses.
 #[derive(Debug)]
 pub(super) struct DashboardHandler(pub(super) ApiHandler);
 
@@ -26,7 +26,7 @@ impl Handler for DashboardHandler {
             sink.note("dashboard", "the dashboard page".to_owned(), String::new(), None);
             return PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None));
         }
-        // The page itself contains no figures: the secret is only required by the API.
+        // The page itself contains no data: only the API requires the secret.
         if let Err(refused) = check_access(request, "dashboard") {
             return refused;
         }

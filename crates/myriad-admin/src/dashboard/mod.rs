@@ -5,7 +5,7 @@
 //! GET …/PATH      the response of `api` at PATH; read-only
 //! ```
 //!
-//! The page sends purges to `api/purge` below it, which may be a location with `api write=on`.
+//! The page sends purges to `api/purge` below it, which works if that path is a location with `api write=on`.
 
 mod directives;
 mod handler;
@@ -13,5 +13,5 @@ mod page;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of the feature.
 pub const FEATURE: Feature = Feature::new("dashboard", directives::ROWS);

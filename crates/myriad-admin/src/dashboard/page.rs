@@ -1,4 +1,4 @@
-//! The page: a single file built from the repository's `dashboard/`, also cached in gzip.
+//! The dashboard page: a single file built from `dashboard/` of the repository.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,13 @@ use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 
 const PAGE: &str = include_str!("../../../../dashboard/built/dashboard.html");
 
-/// Page in gzip, a quarter of its length. It is compressed at the first request, in about 5 ms.
+/// Page compressed with gzip, a quarter of its size. It is compressed at the first request, which takes about 5 ms.
+/// `None` if that failed.
 static SMALL: LazyLock<Option<Bytes>> =
     LazyLock::new(|| compress(Coding::Gzip, CompressionLevel::Strong, PAGE.as_bytes()).ok().map(Bytes::from));
 
-/// Content security policy of the page: its script and style, identified by their hashes, and requests to this server.
-/// It cannot be shown in a frame, and text cannot become markup (Trusted Types).
+/// Content security policy of the page. It permits the page's own script and style, identified by their hashes, and
+/// requests to this server; forbids display in a frame; and prevents text from being used as markup (Trusted Types).
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = |begin: &str, end: &str| {
         let text =
@@ -34,7 +35,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the page in a coding that `Accept-Encoding` permits.
+/// Returns the page, with gzip if `accepted` (the value of `Accept-Encoding`) permits it.
 pub(super) fn answer(accepted: &[u8]) -> PhaseStep {
     let wanted = AcceptEncoding::parse(accepted)
         .best(Coding::Gzip.bit() | Coding::Identity.bit(), &[Coding::Gzip, Coding::Identity]);
@@ -69,7 +70,7 @@ mod tests {
         assert_eq!((PAGE.matches("<script").count(), PAGE.matches("<style").count()), (1, 1));
         let licence = PAGE.split_once("-->").map_or("", |(licence, _)| licence);
         for word in ["http://", "https://", "//#", "@import"] {
-            // The logo contains the SVG namespace, and examples contain example.org.
+            // Allowed occurrences: the logo names the SVG namespace, and examples name example.org.
             let named = PAGE[licence.len()..].split(word).skip(1).filter(|rest| {
                 !["www.w3.org/2000/svg", "example.org/"].iter().any(|known| rest.starts_with(known))
             });

@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directive `metrics`.
 
 use myriad_conf::registry::{Contexts, Directive, Set, exactly};
 

@@ -1,4 +1,4 @@
-//! Access control, content negotiation, and the response.
+//! Content handler of `metrics`: access control and content negotiation.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, Ph
 use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::TrafficSnapshot;
 
-/// `metrics`.
+/// Content handler of `metrics`.
 #[derive(Debug)]
 pub(super) struct MetricsHandler;
 
@@ -35,8 +35,8 @@ impl Handler for MetricsHandler {
     }
 }
 
-/// Returns the format for a client: OpenMetrics if `Accept` names it. Weights are ignored, as every client that names
-/// it can parse it.
+/// Returns the format for a client: OpenMetrics if `Accept` lists a supported version with a weight above 0, otherwise
+/// Prometheus text. Other weights are ignored, because a client that lists OpenMetrics can parse it.
 fn form(accept: &[u8]) -> MetricsFormat {
     let named = |range: &[u8]| {
         let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
@@ -64,9 +64,10 @@ fn form(accept: &[u8]) -> MetricsFormat {
     }
 }
 
-/// Collects and formats the page on a separate thread: with thousands of servers this takes some milliseconds.
+/// Generates the page on a separate thread: with thousands of servers this takes some milliseconds. Returns 503 if too
+/// many pages are being generated.
 async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
-    // The number of concurrent requests is limited, since each buffers its page.
+    // The number of concurrent requests is limited, because each holds its page in memory.
     let Some(turn) = InspectionPermit::try_acquire() else { return PhaseStep::Error(503) };
     let runtime = Arc::clone(runtime);
     let written = tokio::task::spawn_blocking(move || {
@@ -81,7 +82,7 @@ async fn wait(runtime: &Arc<Runtime>, form: MetricsFormat) -> PhaseStep {
     PhaseStep::Answer(answer)
 }
 
-/// Returns the page of a site.
+/// Returns the metrics page of a site.
 pub(super) fn text(runtime: &Runtime, form: MetricsFormat) -> String {
     let now = TrafficSnapshot::read(runtime);
     let mut page = MetricsPage::new(form);

@@ -4,10 +4,10 @@ use super::text::MetricsPage;
 use crate::admin::MemorySources;
 use myriad_exchange::runtime::Runtime;
 
-/// Stages after the first, whose starts are counted.
+/// Stages of memory pressure whose starts are counted: all but `normal`.
 const STAGES: [&str; 3] = ["shrinking", "closing", "refusing"];
 
-/// Writes the metrics.
+/// Appends the metrics.
 pub(super) fn write(runtime: &Runtime, page: &mut MetricsPage) {
     let report = MemorySources::of(runtime).report(runtime.zones.values());
     page.gauge("memory_resident_bytes", "Memory of the worker process").line(&[], report.resident_bytes);

@@ -1,10 +1,11 @@
-//! `metrics`: all counts, in the format of Prometheus and compatible readers.
+//! `metrics`: all counts, in the format of Prometheus.
 //!
 //! | file | content |
 //! |---|---|
-//! | `directives`, `handler` | directive table; access control, content negotiation, and the response |
+//! | `directives`, `handler` | directive; access control and content negotiation |
 //! | `text` | both formats: OpenMetrics 1.0, and Prometheus text 0.0.4 |
-//! | `site`, `zones`, `origins` | metrics of all requests; of servers, locations and cache zones; of origins |
+//! | `site`, `memory` | metrics of all requests; of the memory of the process |
+//! | `zones`, `origins` | metrics of servers, locations and cache zones; of upstream servers |
 
 mod directives;
 mod handler;
@@ -18,5 +19,5 @@ mod zones;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of the feature.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);

@@ -1,4 +1,4 @@
-//! Metrics of origins.
+//! Metrics of upstream servers, of queues and of PHP pools.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::text::MetricsPage;
 use myriad_exchange::traffic::{QUEUE_ENDS, TrafficSnapshot};
 use myriad_upstream::{PeerSnapshot, PeerStatus};
 
-/// Server of a group; servers with equal name and address are counted together.
+/// Servers of an upstream group with equal name and address, whose counts are added.
 struct PeerMetrics<'a> {
     labels: [(&'static str, String); 3],
     of: Vec<&'a PeerSnapshot>,
@@ -18,7 +18,7 @@ impl PeerMetrics<'_> {
     }
 }
 
-/// Writes the metrics.
+/// Appends the metrics.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let peers = peers(now);
     let mut family =
@@ -43,7 +43,7 @@ pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     queues(now, page);
 }
 
-/// Writes the queues of origins.
+/// Appends the metrics of queues (`origin_queue`).
 fn queues(now: &TrafficSnapshot, page: &mut MetricsPage) {
     let mut family = page.gauge("origin_queue_waiting", "Requests waiting in the queue of an origin");
     for queue in &now.queues {
@@ -63,7 +63,7 @@ fn queues(now: &TrafficSnapshot, page: &mut MetricsPage) {
     }
 }
 
-/// Writes the status that PHP pools report.
+/// Appends the status that PHP-FPM pools report.
 fn pools(peers: &[PeerMetrics<'_>], page: &mut MetricsPage) {
     let pools: Vec<_> = peers.iter().filter_map(|peer| Some((peer, peer.of.first()?.pool?))).collect();
     let mut family = page.gauge("php_children", "Processes of a PHP-FPM pool, by state");

@@ -3,7 +3,7 @@
 use super::text::MetricsPage;
 use myriad_exchange::traffic::{CACHE_NAMES, TrafficSnapshot, VERSION_NAMES};
 
-/// Writes the metrics.
+/// Appends the metrics.
 pub(super) fn write(now: &TrafficSnapshot, page: &mut MetricsPage) {
     process(now, page);
     connections(now, page);

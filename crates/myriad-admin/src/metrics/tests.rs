@@ -29,7 +29,7 @@ fn page(site: &TestSite, form: MetricsFormat) -> String {
     super::handler::text(&exchange.request.site.runtime, form)
 }
 
-/// Parses the values of a page by series, strictly.
+/// Parses a page and returns its values by series. Asserts that the page follows the format strictly.
 fn read(text: &str, form: MetricsFormat) -> HashMap<String, f64> {
     let (mut values, mut family, mut kinds) = (HashMap::new(), String::new(), HashSet::new());
     for line in text.lines() {

@@ -1,14 +1,14 @@
 //! Both formats of a metrics page.
 //!
-//! They only differ in the name in the head of a counter's family, and in the final line of OpenMetrics. The lines of a
-//! family are consecutive, label values are escaped, and each series occurs once, for which the caller is responsible.
+//! The formats differ only in the family name of counters in `HELP` and `TYPE`, and in the final line of OpenMetrics.
+//! The lines of a family are consecutive and label values are escaped. The caller must write each series only once.
 
 use std::fmt::{Display, Write};
 
 use myriad_exchange::traffic::TimeHistogram;
 
-/// Bounds of histograms in microseconds, each a number of two significant digits, which [`TimeHistogram::within`] represents
-/// exactly.
+/// Upper bounds of histogram buckets, in microseconds. Each has at most two significant digits, so that
+/// [`TimeHistogram::within`] is exact.
 const BOUNDS_US: [u64; 18] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000, 30_000_000,
@@ -32,19 +32,19 @@ impl MetricsFormat {
     }
 }
 
-/// Page being written.
+/// Metrics page being written.
 pub(super) struct MetricsPage {
     text: String,
     form: MetricsFormat,
 }
 
-/// Family of metrics with consecutive lines.
+/// Family of metrics. Its lines must be written before the next family starts.
 pub(super) struct MetricFamily<'a> {
     page: &'a mut MetricsPage,
     name: &'static str,
 }
 
-/// Label: its name and unescaped value.
+/// Name and unescaped value of a label.
 pub(super) type MetricLabel<'a> = (&'static str, &'a str);
 
 impl MetricsPage {
@@ -52,7 +52,7 @@ impl MetricsPage {
         Self { text: String::with_capacity(64 * 1024), form }
     }
 
-    /// Starts a family of counters, whose name has the suffix `_total`.
+    /// Starts a family of counters. `name` must end in `_total`.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> MetricFamily<'_> {
         debug_assert!(name.ends_with("_total"), "{name}");
         let family = match self.form {
@@ -69,7 +69,7 @@ impl MetricsPage {
         MetricFamily { page: self, name }
     }
 
-    /// Starts a family of histograms, in seconds.
+    /// Starts a family of histograms with values in seconds.
     pub(super) fn histogram(&mut self, name: &'static str, help: &str) -> MetricFamily<'_> {
         self.head(name, "histogram", help);
         MetricFamily { page: self, name }
@@ -80,11 +80,11 @@ impl MetricsPage {
     }
 
     fn push(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.text.write_fmt(text);
     }
 
-    /// Returns the page.
+    /// Returns the complete page.
     pub(super) fn end(mut self) -> String {
         if self.form == MetricsFormat::OpenMetrics {
             self.text.push_str("# EOF\n");
@@ -94,18 +94,18 @@ impl MetricsPage {
 }
 
 impl MetricFamily<'_> {
-    /// Writes a line of the family.
+    /// Appends a line with a value.
     pub(super) fn line(&mut self, labels: &[MetricLabel<'_>], value: impl Display) -> &mut Self {
         self.series("", labels, None, value);
         self
     }
 
-    /// Writes a line with a duration in microseconds.
+    /// Appends a line with a duration, given in microseconds and written in seconds.
     pub(super) fn seconds(&mut self, labels: &[MetricLabel<'_>], us: u64) -> &mut Self {
         self.line(labels, SecondsValue(us))
     }
 
-    /// Writes the lines of a histogram.
+    /// Appends the buckets, the sum and the count of a histogram.
     pub(super) fn times(&mut self, labels: &[MetricLabel<'_>], times: &TimeHistogram) {
         for bound in BOUNDS_US {
             self.series("_bucket", labels, Some(&SecondsValue(bound)), times.within(bound));
@@ -135,7 +135,7 @@ impl MetricFamily<'_> {
             escape(value, text);
             text.push('"');
         }
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         if let Some(bound) = bound {
             let _ = write!(text, "{before}le=\"{bound}\"");
             before = ',';
@@ -147,7 +147,7 @@ impl MetricFamily<'_> {
     }
 }
 
-/// Microseconds, formatted as fractional seconds, as an OpenMetrics number.
+/// Duration in microseconds, displayed as seconds with a fraction.
 struct SecondsValue(u64);
 
 impl Display for SecondsValue {
@@ -159,7 +159,7 @@ impl Display for SecondsValue {
     }
 }
 
-/// Appends an escaped label value, which may be any text of the configuration.
+/// Appends a label value, escaped.
 fn escape(value: &str, out: &mut String) {
     for letter in value.chars() {
         match letter {

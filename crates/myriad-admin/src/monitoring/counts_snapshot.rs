@@ -1,4 +1,4 @@
-//! Snapshot of all counts, and differences of snapshots.
+//! Snapshot of all counters, and differences between snapshots.
 
 use crate::admin::request_counts;
 use crate::protocol::monitoring::{FirstByteTimes, Percentiles, TickCounts};
@@ -7,10 +7,10 @@ use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::{CacheSums, TimeHistogram, TrafficSnapshot};
 use myriad_policy::CacheStatus;
 
-/// Number of kinds of requests: by cache status in the order of its discriminants, then those without a status.
+/// Number of kinds of requests: one per cache status, in the order of the enum, then requests without a cache status.
 pub(super) const KINDS: usize = CacheStatus::ALL.len() + 1;
 
-/// All counts since the start of the worker process.
+/// All counters since the start of the worker process, at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CountsSnapshot {
     pub at_ms: u64,
@@ -18,9 +18,10 @@ pub(super) struct CountsSnapshot {
     pub workers: Vec<Snapshot>,
     /// Responses by the first digit of their status, 1 to 5.
     pub classes: [u64; 5],
-    /// Requests by kind.
+    /// Requests by kind ([`KINDS`]).
     pub kinds: [u64; KINDS],
-    /// Times to the first byte of cache hits, of origin fetches, and of requests without a cache.
+    /// Times to the first byte of requests served from the cache, of those that waited for an origin, and of those
+    /// without a cache.
     pub first_byte: [TimeHistogram; 3],
 }
 
@@ -40,7 +41,7 @@ impl CountsSnapshot {
         Self { at_ms: traffic.at_ms, total, workers: traffic.workers, classes, kinds, first_byte }
     }
 
-    /// Returns the percentiles of the times to the first byte.
+    /// Returns percentiles of the times to the first byte.
     pub(super) fn percentiles(&self) -> FirstByteTimes {
         let [hit, miss, other] = &self.first_byte;
         FirstByteTimes {
@@ -51,12 +52,12 @@ impl CountsSnapshot {
         }
     }
 
-    /// Returns the times of all requests.
+    /// Returns the times to the first byte of all requests.
     pub(super) fn all(&self) -> TimeHistogram {
         self.first_byte.iter().fold(TimeHistogram::default(), TimeHistogram::plus)
     }
 
-    /// Returns the counts in the format of events.
+    /// Returns the counts as a part of a live event.
     pub(super) fn counts(&self) -> TickCounts {
         let [status_1xx, status_2xx, status_3xx, status_4xx, status_5xx] = self.classes;
         TickCounts {
@@ -74,7 +75,7 @@ impl CountsSnapshot {
         }
     }
 
-    /// Returns the difference to an earlier snapshot.
+    /// Returns the counts since an earlier snapshot.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let minus = |now: u64, before: u64| now.saturating_sub(before);
         let total = Snapshot {
@@ -95,7 +96,7 @@ impl CountsSnapshot {
     }
 }
 
-/// Returns the times by cache handling.
+/// Returns the times to the first byte for hits, for other cache statuses, and for requests without a cache.
 fn first_byte(by_cache: &[CacheSums; KINDS]) -> [TimeHistogram; 3] {
     let mut times: [TimeHistogram; 3] = Default::default();
     for (kind, sums) in by_cache.iter().enumerate() {
@@ -109,7 +110,7 @@ fn first_byte(by_cache: &[CacheSums; KINDS]) -> [TimeHistogram; 3] {
     times
 }
 
-/// Returns percentiles in milliseconds; `None` without counts.
+/// Returns percentiles in milliseconds; `None` if there were no requests.
 fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
     let count = times.count();
     let of = |part| times.quantile(part).unwrap_or_default() as f64 / 1000.0;

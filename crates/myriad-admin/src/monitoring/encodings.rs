@@ -1,4 +1,5 @@
-//! Codings of a zone's pages, counted incrementally: a zone of a million pages cannot be scanned at once.
+//! Numbers of a zone's stored bodies by coding. They are counted incrementally, because scanning a zone of a million
+//! pages takes too long.
 
 use std::collections::HashMap;
 
@@ -9,17 +10,17 @@ use myriad_store::{ALTERNATIVES, Cursor};
 
 use crate::admin::coding_of;
 
-/// Batches of 64 pages that a step scans, which takes some milliseconds.
+/// Number of batches (of 64 pages each) that one step scans, which takes some milliseconds.
 const BATCHES: usize = 64;
-/// Pause after a complete scan, in milliseconds.
+/// Pause between two complete scans, in milliseconds.
 const PAUSE_MS: u64 = 5_000;
-/// Codings in their order of output.
+/// Codings in the order of output.
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Pages and bytes of each coding.
+/// Number of bodies and their total bytes, for each of [`CODINGS`].
 type CodingTotals = [(u64, u64); CODINGS.len()];
 
-/// Scans of all zones, by zone name.
+/// State of the scans, by zone name.
 #[derive(Debug, Default)]
 pub(super) struct ZoneScans(HashMap<String, ZoneScan>);
 
@@ -31,7 +32,8 @@ struct ZoneScan {
 }
 
 impl ZoneScans {
-    /// Continues the scan of a zone. Returns the result of the last complete scan and its time.
+    /// Continues the scan of a zone. Returns the result of the last complete scan and its time; an empty list and
+    /// `None` before the first.
     pub(super) fn step(&mut self, zone: &PageZone, now_ms: u64) -> (Vec<EncodingTotal>, Option<u64>) {
         let round = self.0.entry(zone.zone.name().to_owned()).or_default();
         round.step(zone, now_ms);
@@ -49,7 +51,7 @@ impl ZoneScans {
         (encodings.collect(), Some(ended_ms))
     }
 
-    /// Removes zones that no longer exist.
+    /// Removes the state of zones that no longer exist.
     pub(super) fn retain_zones(&mut self, is_there: impl Fn(&str) -> bool) {
         self.0.retain(|name, _| is_there(name));
     }

@@ -1,4 +1,4 @@
-//! History of figures.
+//! Response with the history of figures.
 
 use crate::protocol::monitoring::{HistoryReport, HistoryRequest, HistorySeries};
 use crate::protocol::{AdminReply, ReplyEnd};
@@ -9,7 +9,7 @@ use super::counts_snapshot::KINDS;
 use super::top_pages::ms;
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Default and maximum of `range`, in seconds.
+/// Default and maximum value of `range`, in seconds.
 const RANGE_S: (u64, u64) = (3600, 14 * 86_400);
 
 impl Administrator {
@@ -36,7 +36,8 @@ impl Administrator {
     }
 }
 
-/// Returns the ring of a step, or the finest ring with that range.
+/// Returns the index of the ring with the step `step_s`, or without it of the finest ring that covers the range.
+/// Returns an error text if there is none.
 fn ring(range_s: u64, step_s: Option<u64>) -> Result<usize, String> {
     let found = match step_s {
         Some(step_s) => LENGTHS.iter().position(|(length, _)| *length == step_s * 1000),
@@ -67,7 +68,7 @@ fn push(series: &mut HistorySeries, figures: Option<&Figures>) {
     count(&mut series.origin_active, |figures| figures.load[0]);
     count(&mut series.listen_queue, |figures| figures.load[1]);
     count(&mut series.waiting, |figures| figures.load[2]);
-    // 0 means that the step has no such requests.
+    // 0 means that there were no such requests during the step.
     let time = |list: &mut Vec<Option<f64>>, of: fn(&Figures) -> u64| {
         list.push(figures.map(of).filter(|us| *us > 0).map(ms));
     };

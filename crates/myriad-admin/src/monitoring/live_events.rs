@@ -1,4 +1,4 @@
-//! Events over the control socket.
+//! Live events over the control socket.
 
 use crate::protocol::monitoring::LiveRequest;
 use crate::protocol::{AdminReply, ReplyEnd};
@@ -6,8 +6,8 @@ use crate::protocol::{AdminReply, ReplyEnd};
 use crate::admin::{Administrator, ReplyResult, ReplySink, block_on};
 
 impl Administrator {
-    /// Sends ticks and purges as they happen, until the requested number of ticks is sent, the reader stops, or the
-    /// configuration is reloaded.
+    /// Sends ticks and purges as they happen, until the requested number of ticks has been sent (0 for no limit), the
+    /// client stops reading, or the configuration is reloaded.
     pub(crate) fn live(&self, request: &LiveRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
         let mut ticks = 0;

@@ -2,12 +2,12 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `counts_snapshot` | snapshots of all counts, and their differences |
-//! | `observer` | work of the observer's thread: ticks for readers, steps of the history |
+//! | `counts_snapshot` | snapshots of all counters, and their differences |
+//! | `observer` | work of the observer thread: ticks for live events, steps of the history |
 //! | `recorder` | current steps of the history |
-//! | `encodings` | codings of a zone's pages, counted incrementally |
-//! | `stream` | events as `text/event-stream` |
-//! | `live_events` | events over the control socket |
+//! | `encodings` | stored bodies of a zone by coding, counted incrementally |
+//! | `stream` | live events over HTTP (`text/event-stream`) |
+//! | `live_events` | live events over the control socket |
 //! | `top_pages`, `history`, `purges`, `tags`, `senders` | responses to single requests |
 
 mod counts_snapshot;

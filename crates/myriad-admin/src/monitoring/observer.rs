@@ -1,4 +1,4 @@
-//! Work of the observer's thread.
+//! Work of the observer thread.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use super::purges::event;
 use super::recorder::{Gauges, Recorder};
 use crate::admin::{Administrator, zone_report};
 
-/// Maximum number of group servers in a tick.
+/// Maximum number of upstream servers in a tick.
 const MOST_ORIGINS: usize = 200;
-/// Interval since the last tick, in milliseconds, above which a tick omits previous purges.
+/// Interval since the last tick, in milliseconds, above which a tick does not include the purges in between.
 const MAX_PURGE_GAP_MS: u64 = 3_000;
-/// Number of purges that are retained for slow readers.
+/// Number of purges that are kept for slow readers of live events.
 const LAST_PURGES: usize = 100;
 
-/// State of the observations. It belongs to a separate thread that no request waits for.
+/// State of the observer thread. No request waits for this thread.
 pub struct SightObserver {
     sight: Arc<SiteObservation>,
-    /// Counts at the last tick.
+    /// Snapshot at the last tick.
     last: CountsSnapshot,
     recorder: Recorder,
     rounds: ZoneScans,
-    /// Number of purges already sent of each zone's log, by zone name.
+    /// Number of entries of each zone's purge log that have already been published, by zone name.
     purges_sent: HashMap<String, u64>,
-    /// Last purges, each with its sequence number.
+    /// Last purges as JSON, each with its sequence number.
     purges: VecDeque<(u64, Bytes)>,
     numbered: u64,
 }
 
 impl SightObserver {
-    /// Creates an observer that counts from now on.
+    /// Creates an observer whose first tick counts from now on.
     pub fn new(sight: Arc<SiteObservation>, runtime: &Runtime) -> Self {
         let last = CountsSnapshot::of(runtime);
         let recorder = Recorder::new(&last);
@@ -59,14 +59,14 @@ impl SightObserver {
         observer
     }
 
-    /// Creates a tick and sends it to all readers.
+    /// Creates a tick and publishes it to all readers of live events.
     pub fn tick(&mut self, runtime: &Runtime) {
         let look = CountsSnapshot::of(runtime);
         let administrator = Administrator::new(runtime);
         let tick = self.new_tick(runtime, &administrator, &look);
         self.take_purges(runtime);
         if tick.interval_ms > MAX_PURGE_GAP_MS {
-            // No reader was connected for a while: purges of this time are available from `purges`.
+            // There was no reader for a while. Purges of that time can be requested with `purges`.
             self.purges.clear();
         }
         let json = Bytes::from(serde_json::to_vec(&tick).unwrap_or_default());
@@ -76,7 +76,8 @@ impl SightObserver {
             .publish(observation::Tick { at_ms: tick.at_ms, json }, self.purges.iter().cloned().collect());
     }
 
-    /// Completes or updates the current steps of the history. Returns the bytes to write to the file.
+    /// Updates the current steps of the history, and starts new ones. Returns the bytes to write to the history file;
+    /// empty without history.
     pub fn record(&mut self, runtime: &Runtime) -> Vec<HistoryWrite> {
         let look = CountsSnapshot::of(runtime);
         self.recorder.gauge(&gauges(runtime, &look));
@@ -156,7 +157,7 @@ impl SightObserver {
         }
     }
 
-    /// Reads new purges from the zones' logs.
+    /// Adds new entries of the zones' purge logs to `purges`.
     fn take_purges(&mut self, runtime: &Runtime) {
         self.purges_sent.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
         let mut news = Vec::new();

@@ -1,4 +1,4 @@
-//! Last purges of the zones.
+//! Response with the last purges of the zones.
 
 use crate::protocol::monitoring::{PurgeEvent, PurgesRequest};
 use crate::protocol::{AdminReply, ReplyEnd};
@@ -6,7 +6,7 @@ use myriad_store::page::PurgeLogEntry;
 
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Default and maximum of `limit`, in purges.
+/// Default and maximum value of `limit`, in purges.
 const PURGES: (u64, u64) = (100, 1000);
 
 impl Administrator {
@@ -17,7 +17,7 @@ impl Administrator {
             let (_, notes) = zone.purges.after(0);
             events.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
         }
-        // The sort is stable: purges of a zone with equal times remain in order.
+        // The sort is stable: purges of a zone with equal times keep their order.
         events.reverse();
         events.sort_by_key(|event| std::cmp::Reverse(event.at_ms));
         for event in events.into_iter().take(limit) {
@@ -29,8 +29,8 @@ impl Administrator {
     }
 }
 
-/// Returns the requested `limit`, or the default `usual` if none was requested. The error is a sentence, if the limit
-/// is 0 or above `most`.
+/// Returns the requested limit, or the default `usual` if none was requested. Returns an error text if it is 0 or above
+/// `most`.
 pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usize, String> {
     let limit = asked.unwrap_or(usual);
     if limit == 0 || limit > most {
@@ -39,7 +39,7 @@ pub(super) fn limit(asked: Option<u64>, (usual, most): (u64, u64)) -> Result<usi
     Ok(limit as usize)
 }
 
-/// Returns the event of a purge.
+/// Converts an entry of a zone's purge log.
 pub(super) fn event(zone: &str, note: PurgeLogEntry) -> PurgeEvent {
     PurgeEvent {
         at_ms: note.at_ms,

@@ -1,11 +1,11 @@
-//! Current steps of the history.
+//! Current steps of the history, one per ring (10 seconds, 1 minute, 10 minutes).
 
 use crate::protocol::monitoring::TickCounts;
 use myriad_exchange::ranking::history::{Figures, History, HistoryWrite, LENGTHS};
 
 use super::counts_snapshot::CountsSnapshot;
 
-/// Figures that are gauges, not counters.
+/// Current values, which unlike counters may decrease.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gauges {
     pub connections: u64,
@@ -15,7 +15,7 @@ pub(super) struct Gauges {
     pub load: [u64; 3],
 }
 
-/// Current step of each ring.
+/// Recorder of the current step of each ring.
 #[derive(Debug)]
 pub(super) struct Recorder {
     steps: [OpenStep; LENGTHS.len()],
@@ -31,13 +31,13 @@ struct OpenStep {
 }
 
 impl Recorder {
-    /// Creates a recorder that counts from this snapshot on.
+    /// Creates a recorder whose first steps count from this snapshot on.
     pub(super) fn new(look: &CountsSnapshot) -> Self {
         let steps = std::array::from_fn(|ring| OpenStep::new(ring, look));
         Self { steps }
     }
 
-    /// Records gauges.
+    /// Records current values: their maximum in the step for connections and load, the last value for memory and disk.
     pub(super) fn gauge(&mut self, now: &Gauges) {
         for step in &mut self.steps {
             step.maximum.connections = step.maximum.connections.max(now.connections);
@@ -48,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Updates the current steps in the history, and starts new steps when they are complete. Returns the bytes to
-    /// write to the file.
+    /// Updates the current steps in the history, and starts new steps for those that are complete. Returns the bytes to
+    /// write to the history file.
     pub(super) fn record(&mut self, history: &mut History, look: &CountsSnapshot) -> Vec<HistoryWrite> {
         let mut written = Vec::with_capacity(self.steps.len());
         for (ring, step) in self.steps.iter_mut().enumerate() {

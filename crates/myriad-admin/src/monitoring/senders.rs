@@ -1,4 +1,4 @@
-//! Untrusted senders of `X-Forwarded-For`.
+//! Response with the senders of `X-Forwarded-For` that are not trusted proxies.
 
 use crate::protocol::monitoring::{SenderReport, SendersReport};
 use crate::protocol::{AdminReply, ReplyEnd};

@@ -1,4 +1,4 @@
-//! Events as `text/event-stream` (WHATWG HTML, section 9.2).
+//! Live events over HTTP, as `text/event-stream` (WHATWG HTML, section 9.2).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,10 +12,11 @@ use myriad_http::Method;
 use myriad_http::body::{Body, BodyError};
 use myriad_net::ResponseBody;
 
-/// Time until a browser reconnects, in milliseconds.
+/// Instruction to reconnect after 2,000 milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
 
-/// Returns the events as a response. With `hides_values` the values of arguments are hidden.
+/// Returns the response with the event stream. With `hides_values`, the values of query arguments are hidden. Returns
+/// an error if there are too many readers.
 pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<ContentResponse, TooMany> {
     let body = if request.received.head.method() == Method::Head {
         ResponseBody::None
@@ -44,7 +45,7 @@ fn next_event(mut reader: EventReader) -> NextEvent {
     })
 }
 
-/// Body of events, which is closed when the readers are disconnected.
+/// Body that sends events until the readers are disconnected, for example by a reload.
 struct EventStream {
     has_begun: bool,
     hides_values: bool,
@@ -58,7 +59,7 @@ impl Body for EventStream {
         }
         let (reader, told) = ready!(self.wait.as_mut().poll(cx));
         let Some(told) = told else {
-            // Not polled again.
+            // The body is not polled again after its end.
             return Poll::Ready(None);
         };
         self.wait = next_event(reader);
@@ -70,7 +71,7 @@ impl Body for EventStream {
     }
 }
 
-/// Formats purges, then the tick. JSON contains no line feeds.
+/// Formats the purges, then the tick, as events. JSON contains no line feeds.
 fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
     let mut out = Vec::with_capacity(event.tick.json.len() + 64);
     for purge in &event.purges {
@@ -85,7 +86,7 @@ fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
     Bytes::from(out)
 }
 
-/// Returns the JSON of a purge with hidden values of arguments; empty if it cannot be parsed.
+/// Returns the JSON of a purge with hidden argument values; empty if it cannot be parsed.
 fn without_values(purge: &[u8]) -> Vec<u8> {
     let Ok(event) = serde_json::from_slice(purge) else { return Vec::new() };
     let mut reply = AdminReply::PurgeEvent(Box::new(event));

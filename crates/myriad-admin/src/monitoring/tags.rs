@@ -1,4 +1,4 @@
-//! Tags of stored pages.
+//! Response with the tags of stored pages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use myriad_store::page::PageZone;
 use super::purges::limit;
 use crate::admin::{Administrator, FoundPage, ReplyResult, ReplySink, pages_of_url};
 
-/// Default and maximum of `limit`, in tags.
+/// Default and maximum value of `limit`, in tags.
 const TAGS: (u64, u64) = (100, 1000);
-/// Maximum number of pages scanned, and of different tags counted.
+/// Maximum number of pages that a request scans.
 const MOST_PAGES: u64 = 200_000;
 const MOST_TAGS: usize = 100_000;
 
@@ -43,7 +43,7 @@ impl Administrator {
 
 struct TagCounter {
     pattern: Option<GlobPattern>,
-    /// Pages and bytes by tag.
+    /// Number of pages and their total bytes, by tag.
     tags: HashMap<Box<[u8]>, (u64, u64)>,
     looked_at: u64,
     complete: bool,

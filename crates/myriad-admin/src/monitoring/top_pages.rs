@@ -1,4 +1,4 @@
-//! Pages ranked by cost.
+//! Response with the pages that are ranked by cost.
 
 use crate::protocol::monitoring::{ReasonCount, TopPage, TopsReport, TopsRequest};
 use crate::protocol::{AdminReply, ReplyEnd};
@@ -9,7 +9,7 @@ use myriad_net::clock::{now_ms, to_wall_ms};
 use super::purges::limit;
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Default and maximum of `limit`, in pages.
+/// Default and maximum value of `limit`, in pages.
 const PAGES: (u64, u64) = (20, 200);
 
 impl Administrator {
@@ -24,7 +24,7 @@ impl Administrator {
 
 fn ranked(sight: &SiteObservation, ranking: Ranking, most: usize) -> TopsReport {
     let now_ms = now_ms();
-    // Workers may wait for the locks while some hundred pages are merged.
+    // Workers may wait for these locks while some hundred pages are merged.
     let mut workers: Vec<_> = sight.tops.iter().map(|tops| tops.lock()).collect();
     for tops in &mut workers {
         tops.rotate(now_ms);

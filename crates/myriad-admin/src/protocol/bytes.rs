@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-/// Returns bytes as text: UTF-8 without control characters is unchanged, every other byte becomes `\xNN`. Therefore
-/// client input in a URL can neither break a line nor control a terminal.
+/// Returns bytes as text: valid UTF-8 is unchanged except for control characters and invisible characters; each byte of
+/// these, and each invalid byte, becomes `\xNN`. Therefore a URL sent by a client can neither break a line nor control
+/// a terminal.
 pub fn escape_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -20,7 +21,7 @@ pub fn escape_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the bytes of a text of [`escape_bytes`].
+/// Reverts [`escape_bytes`].
 pub fn unescape_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -46,7 +47,7 @@ fn is_invisible(letter: char) -> bool {
 }
 
 fn push_escape(text: &mut String, byte: u8) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "\\x{byte:02x}");
 }
 

@@ -1,19 +1,18 @@
-//! Messages of the administration interfaces: a common language of the control socket, the HTTP API and the command
-//! line.
+//! Messages of the control socket, the HTTP API and the command line.
 //!
 //! | file | content |
 //! |---|---|
-//! | `request` | requests: one line of JSON on the socket, a body of the API |
+//! | `request` | requests: one line of JSON on the socket, or a body of the API |
 //! | `reply` | replies: one line of JSON each |
-//! | `report` | reports: about a zone, a page, a purge, a server of a group |
+//! | `report` | reports about a zone, a page, a purge, or a server of an upstream group |
 //! | `process_memory` | memory of the process, its limit, and actions on low memory |
-//! | `sight/` | monitoring of the running server: ticks, ranked pages, history, purges, tags |
+//! | `monitoring/` | live events, ranked pages, history, purges, tags |
 //! | `pattern` | `--match`: a wildcard for URLs and keys |
 //! | `redaction` | hiding of argument values from clients without a secret |
 //! | `bytes` | keys and URLs, which may contain any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
 //!
-//! The crate uses no sockets, files or clocks: the server supplies zones, the command line a terminal.
+//! This module uses no sockets, files or clocks.
 
 mod bytes;
 pub mod monitoring;

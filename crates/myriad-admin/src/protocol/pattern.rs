@@ -1,7 +1,7 @@
-//! `--match`: selection of pages.
+//! `--match`: pattern by which pages are selected.
 
-/// Pattern for a URL or a key. With `*` it must match the whole text, and each `*` matches any sequence of bytes;
-/// without, it matches any part of the text.
+/// Pattern for a URL or a key. A pattern with `*` must match the whole text, and each `*` matches any sequence of
+/// bytes; a pattern without `*` matches any part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobPattern(Vec<u8>);
 
@@ -18,7 +18,8 @@ impl GlobPattern {
     pub fn matches_text(&self, text: &[u8]) -> bool {
         let pattern = &self.0;
         let (mut at, mut in_text) = (0, 0);
-        // Backtracking position: after the last `*` of the pattern, and after the text that it matches.
+        // Backtracking position: after the last `*` in the pattern, and the end of the text that this `*` matches so
+        // far.
         let mut star: Option<(usize, usize)> = None;
         while in_text < text.len() {
             match pattern.get(at) {
@@ -28,7 +29,7 @@ impl GlobPattern {
                 }
                 Some(byte) if *byte == text[in_text] => (at, in_text) = (at + 1, in_text + 1),
                 _ => match star {
-                    // The `*` matches another byte.
+                    // Extends the match of the last `*` by one byte.
                     Some((behind, end)) => {
                         star = Some((behind, end + 1));
                         (at, in_text) = (behind, end + 1);

@@ -2,66 +2,66 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Memory of the worker process at one moment; counts since its start.
+/// Memory of the worker process at one moment. Counts are since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessMemoryReport {
     /// Resident memory in bytes, as in `ps` (`RSS`).
     pub resident_bytes: u64,
-    /// `memory_limit`, in bytes, if any.
+    /// Effective `memory_limit`, in bytes; `None` without a limit.
     pub limit_bytes: Option<u64>,
-    /// Current action on low memory: `normal` for none, `shrinking`, `closing`, `refusing`.
+    /// Current stage of memory pressure: `normal`, `shrinking`, `closing` or `refusing`.
     pub stage: String,
-    /// Number of starts of each stage.
+    /// Number of times that each stage was entered.
     pub begun: BegunStages,
-    /// Pages that zones have evicted; they remain on disk.
+    /// Number of pages that zones evicted from memory; they remain on disk.
     pub evicted_pages: u64,
-    /// Idle connections that were closed.
+    /// Number of idle connections that were closed.
     pub closed_idle: u64,
-    /// Connections that were closed because their clients stalled.
+    /// Number of connections that were closed because their clients stalled.
     pub closed_stalled: u64,
-    /// Requests for origins that were rejected with 503.
+    /// Number of requests for origins that were rejected with 503.
     pub refused_requests: u64,
-    /// Parts of the memory; the last part is the remainder.
+    /// Parts of the memory; the last one is the remainder of the resident memory.
     pub parts: Vec<MemoryPart>,
 }
 
-/// Number of starts of each stage.
+/// Number of times that each stage of memory pressure was entered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BegunStages {
-    /// Zones are reduced.
+    /// Stage in which zones are reduced.
     pub shrinking: u64,
-    /// Idle connections are closed.
+    /// Stage in which idle connections are closed.
     pub closing: u64,
-    /// Requests for origins are rejected.
+    /// Stage in which requests for origins are rejected.
     pub refusing: u64,
 }
 
-/// Part of the memory.
+/// Part of the memory of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryPart {
-    /// `zone`, `connections`, `buffers`, `bodies`, `files`, `disk_writes`, `tls_sessions`, `other`.
+    /// Kind: `zone`, `connections`, `buffers`, `bodies`, `files`, `disk_writes`, `tls_sessions`, `other`.
     pub part: String,
-    /// Name of the zone; `None` for other parts.
+    /// Name of the zone if the kind is `zone`, otherwise `None`.
     pub zone: Option<String>,
     /// Size of the part, in bytes.
     pub bytes: u64,
-    /// Current limit in bytes; `None` without a separate limit.
+    /// Current limit in bytes; `None` if the part has no limit of its own.
     pub limit_bytes: Option<u64>,
-    /// Configured limit in bytes; it differs from the current limit if a zone was reduced.
+    /// Configured limit in bytes; higher than the current limit if the zone has been reduced.
     pub configured_bytes: Option<u64>,
 }
 
-/// Memory of the process in a tick.
+/// Memory of the process, in a live event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryTick {
     /// Resident memory, in bytes.
     pub resident_bytes: u64,
-    /// `memory_limit`, in bytes, if any.
+    /// Effective `memory_limit`, in bytes; `None` without a limit.
     pub limit_bytes: Option<u64>,
-    /// Current action on low memory, as in [`ProcessMemoryReport::stage`].
+    /// Current stage of memory pressure, as in [`ProcessMemoryReport::stage`].
     pub stage: String,
 }

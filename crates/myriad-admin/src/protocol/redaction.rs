@@ -1,15 +1,14 @@
-//! Hiding of argument values from clients without a valid secret: URLs may contain keys that reset a password and
-//! secrets of APIs.
+//! Hiding of argument values from clients without a valid secret: URLs may contain API secrets and keys that reset a
+//! password.
 
 use crate::protocol::monitoring::{InspectReport, TopsReport};
 use crate::protocol::{AdminReply, PageReport};
 
-/// Replacement of a value.
+/// Replacement of a hidden value.
 const HIDDEN: char = '*';
 
-/// Returns a URL, a key or a pattern with `*` instead of each value: `/x?key=*&id=*`. A value starts after any `=` and
-/// extends to the next `&`, `;`, a space or the last byte, since cache keys may contain arguments without a preceding
-/// `?`.
+/// Returns a URL, a key or a pattern with `*` instead of each argument value: `/x?key=*&id=*`. A value starts after any
+/// `=` (cache keys may contain arguments without `?`) and ends before the next `&`, `;` or space, or at the end.
 pub fn without_values(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -33,7 +32,7 @@ fn hide(text: &mut String) {
 }
 
 impl AdminReply {
-    /// Hides the values of arguments in all URLs, keys and patterns ([`without_values`]).
+    /// Hides the values of query arguments in all URLs, keys and patterns ([`without_values`]).
     pub fn hide_values(&mut self) {
         match self {
             Self::Page(page) => page.hide_values(),
@@ -65,7 +64,7 @@ impl PageReport {
 }
 
 impl InspectReport {
-    /// Hides the values of arguments in the stored pages.
+    /// Hides the values of query arguments in the stored pages.
     pub fn hide_values(&mut self) {
         self.stored.iter_mut().for_each(PageReport::hide_values);
     }

@@ -1,4 +1,4 @@
-//! Replies: lines of JSON, the last of which is marked as such.
+//! Replies: lines of JSON; the last line of a response is [`AdminReply::End`] or [`AdminReply::Error`].
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::protocol::monitoring::{
 };
 use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
-/// Line of a response over the control socket.
+/// Line of a response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdminReply {
@@ -19,11 +19,11 @@ pub enum AdminReply {
     Page(Box<PageReport>),
     /// Result of a purge.
     Purge(Box<PurgeReport>),
-    /// Status of a server of a group.
+    /// Status of a server of an upstream group.
     Peer(Box<PeerReport>),
-    /// Events of a second.
+    /// Live event, sent every second.
     Tick(Box<LiveTick>),
-    /// Executed purge, at any time.
+    /// Executed purge; as a live event, sent when it happens.
     PurgeEvent(Box<PurgeEvent>),
     /// Pages ranked by cost.
     Tops(Box<TopsReport>),
@@ -31,36 +31,37 @@ pub enum AdminReply {
     History(Box<HistoryReport>),
     /// Tags of stored pages.
     Tags(Box<TagsReport>),
-    /// Untrusted senders of `X-Forwarded-For`.
+    /// Senders of `X-Forwarded-For` that are not trusted proxies.
     Senders(Box<SendersReport>),
-    /// The response is complete.
+    /// Last line of a complete response.
     End(ReplyEnd),
-    /// The request failed or was aborted; also the last line.
+    /// Last line of a response that failed or was aborted, with a message for the user.
     Error(String),
 }
 
-/// Last line of a complete response.
+/// Content of the last line of a complete response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReplyEnd {
-    /// Position for the next request if further results may exist ([`crate::protocol::PagesRequest::after`]).
+    /// Position for the next request, if there may be more results ([`crate::protocol::PagesRequest::after`]);
+    /// otherwise `None`.
     pub next: Option<String>,
 }
 
 impl AdminReply {
-    /// Parses a line; the error is a message for users.
+    /// Parses a line. Returns an error message for the user if it is invalid.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }
 
-    /// Appends the line with its line feed.
+    /// Appends the line as JSON, with a line feed.
     pub fn write(&self, out: &mut Vec<u8>) {
-        // Writing to memory does not fail, and strings, numbers and lists are always valid JSON.
+        // Writing to memory cannot fail, and all contents can be represented as JSON.
         let _ = serde_json::to_writer(&mut *out, self);
         out.push(b'\n');
     }
 
-    /// Returns the JSON of the content without its type name, for programs that already know the type.
+    /// Returns the JSON of the content without the name of its kind, for clients that know which kind they requested.
     pub fn json(&self) -> String {
         let json = match self {
             Self::Zone(zone) => serde_json::to_string(zone),

@@ -1,34 +1,34 @@
-//! Reports: about a zone, a page, a purge, a server of a group.
+//! Reports about a zone, a page, a purge, or a server of an upstream group.
 
 use serde::{Deserialize, Serialize};
 
-/// Statistics of a zone at one moment; counts since the start of the worker process unless stated otherwise.
+/// Statistics of a zone at one moment. Counts are since the start of the worker process, unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZoneReport {
-    /// Name.
+    /// Name of the zone.
     pub zone: String,
-    /// Folder of its files.
+    /// Folder of the zone's files.
     pub path: String,
     /// Memory tier.
     pub memory: MemoryReport,
-    /// Disk tier; `None` if the folder was not opened.
+    /// Disk tier; `None` if it is not open.
     pub disk: Option<DiskReport>,
     /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Fetches in progress.
+    /// Number of fetches in progress.
     pub fetching: usize,
-    /// Pages stored.
+    /// Number of pages stored.
     pub stored: u64,
-    /// Pages that were too large or arrived when the zone was full.
+    /// Number of pages that were not stored because they were too large or the zone was full.
     pub rejected: u64,
-    /// Pages removed from memory by purges.
+    /// Number of pages that purges removed from memory.
     pub purged: u64,
     /// Pattern purges in progress.
     pub running_purges: Vec<RunningPurgeReport>,
 }
 
-/// Memory tier.
+/// Memory tier of a zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryReport {
@@ -40,13 +40,13 @@ pub struct MemoryReport {
     pub bytes: u64,
     /// Maximum size in bytes (`memory=`).
     pub limit_bytes: u64,
-    /// Keys evicted to stay within the limit.
+    /// Number of keys that were evicted to stay within the limit.
     pub evicted: u64,
-    /// Keys removed because they were not requested (`inactive=`).
+    /// Number of keys that were removed because they were not requested for the time `inactive=`.
     pub inactive: u64,
 }
 
-/// Disk tier.
+/// Disk tier of a zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskReport {
@@ -54,27 +54,28 @@ pub struct DiskReport {
     pub files: usize,
     /// Current size in bytes, in blocks of 4 KB.
     pub bytes: u64,
-    /// Maximum size in bytes (`max_size=`), if any.
+    /// Maximum size in bytes (`max_size=`); `None` for no limit.
     pub limit_bytes: Option<u64>,
-    /// Set if every file of the folder is known; false while the folder is being scanned after a start.
+    /// True if all files of the folder are known; false while the folder is being scanned after a start.
     pub recovered: bool,
-    /// Pages read.
+    /// Number of pages read.
     pub reads: u64,
-    /// Pages written.
+    /// Number of pages written.
     pub writes: u64,
-    /// Pages not written because of a full queue, a lack of space, or a disk error.
+    /// Number of pages that were not written, because of a full queue, a lack of space, or a disk error.
     pub dropped: u64,
-    /// Files evicted to stay within the limit.
+    /// Number of files that were evicted to stay within the limit.
     pub evicted: u64,
-    /// Files removed because they were not requested (`inactive=`).
+    /// Number of files that were removed because they were not requested for the time `inactive=`.
     pub inactive: u64,
-    /// Files removed by other programs.
+    /// Number of files that other programs removed.
     pub vanished: u64,
-    /// Files removed because they were damaged, truncated, foreign or of another version.
+    /// Number of files that were moved to the quarantine because they were damaged, truncated, foreign or of another
+    /// version.
     pub quarantined: u64,
 }
 
-/// Requests by `$upstream_cache_status`.
+/// Number of requests by `$upstream_cache_status`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestCounts {
@@ -95,22 +96,23 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
-    /// Returns the share of cache requests answered without waiting for an origin; `None` without requests.
+    /// Returns the fraction of requests (0 to 1) that were served from the cache without waiting for an origin;
+    /// `BYPASS` is not included. Returns `None` without requests.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.total() > 0).then(|| self.served() as f64 / self.total() as f64)
     }
 
-    /// Returns the number of requests answered by the cache without waiting for an origin.
+    /// Returns the number of requests that were served from the cache without waiting for an origin.
     pub fn served(&self) -> u64 {
         self.hit + self.stale + self.updating
     }
 
-    /// Returns the number of requests to the cache.
+    /// Returns the number of requests that could have been served from the cache, which excludes `BYPASS`.
     pub fn total(&self) -> u64 {
         self.served() + self.miss + self.expired + self.revalidated
     }
 
-    /// Returns the sum of two zones.
+    /// Returns the sums of both counts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -125,15 +127,15 @@ impl RequestCounts {
     }
 }
 
-/// Pattern purge in progress.
+/// Purge by pattern that is in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunningPurgeReport {
-    /// Sequence number in the zone.
+    /// Sequence number of the purge in its zone.
     pub number: u64,
     /// Description of the purge.
     pub name: String,
-    /// Pages found so far.
+    /// Number of pages found so far.
     pub count: usize,
 }
 
@@ -158,78 +160,78 @@ pub struct PageReport {
     pub zone: String,
     /// Cache key.
     pub key: String,
-    /// URL that the page was fetched for, if known.
+    /// URL for which the page was fetched, if known.
     pub url: Option<String>,
-    /// Values of the fields in `Vary`, which identify the variant of the key; `None` without `Vary`.
+    /// Values of the headers that `Vary` lists, which identify the variant; `None` without `Vary`.
     pub variant: Option<String>,
     /// Status code.
     pub status: u16,
     /// Media type.
     pub media_type: String,
-    /// Time of the report, for ages.
+    /// Time of the report.
     pub now_ms: u64,
-    /// Time of storing.
+    /// Time at which the page was stored.
     pub stored_ms: u64,
     /// Time until which the page is fresh; 0 after a soft purge.
     pub fresh_until_ms: u64,
-    /// Time until which the stale page may be served during an update; [`u64::MAX`] for no limit.
+    /// Time until which the stale page may be served during a refresh; [`u64::MAX`] for no limit.
     pub stale_updating_until_ms: u64,
-    /// Time until which the stale page may be served instead of an error; [`u64::MAX`] for no limit.
+    /// Time until which the stale page may be served if the refresh fails; [`u64::MAX`] for no limit.
     pub stale_error_until_ms: u64,
-    /// Set if an update is in progress.
+    /// True if a refresh is in progress.
     pub updating: bool,
-    /// Number of hits since the page is in memory.
+    /// Number of hits since the page was loaded into memory.
     pub hits: u64,
     /// Tags of the page.
     pub tags: Vec<String>,
     /// Tiers that contain the page.
     pub tier: Tier,
-    /// Size of the body in bytes.
+    /// Size of the uncompressed body, in bytes.
     pub bytes: u64,
     /// Size of the page in memory, in bytes.
     pub memory_bytes: u64,
-    /// Body in other codings.
+    /// Compressed versions of the body.
     pub encodings: Vec<EncodingReport>,
-    /// `ETag`.
+    /// Value of `ETag`.
     pub etag: Option<String>,
-    /// `Last-Modified`.
+    /// Value of `Last-Modified`.
     pub last_modified: Option<String>,
-    /// File of the page.
+    /// File of the page; `None` if it is in memory only.
     pub file: Option<String>,
-    /// Fragments that the origin has declared (`esi`); `None` if it has declared none.
+    /// ESI fragments of the page (`esi`); `None` if it has none.
     pub esi: Option<EsiReport>,
 }
 
-/// Fragments of a page that are fetched separately.
+/// ESI fragments of a page, which are fetched separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EsiReport {
-    /// Set if known visitors may read the page; its fragments are then private, otherwise shared.
+    /// True if known visitors may receive the page; its fragments are then private to each visitor, otherwise shared.
     pub known: bool,
-    /// Reason of the origin why known visitors may not read the page.
+    /// Reason given by the origin why known visitors may not receive the page.
     pub why: Option<String>,
-    /// Fragments in the order of the page.
+    /// Fragments in the order of their positions.
     pub parts: Vec<PartReport>,
 }
 
-/// Fragment of a page.
+/// ESI fragment of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PartReport {
     /// Path and query of the fragment.
     pub src: String,
-    /// Alternative path if the fragment cannot be fetched.
+    /// Path and query that is used if `src` cannot be fetched.
     pub alt: Option<String>,
     /// Position in the page, in bytes.
     pub at: u64,
-    /// Number of bytes of the page that replace the fragment if it is not inserted.
+    /// Number of bytes of the page at this position that the fragment replaces; they are sent if it is not inserted.
     pub instead: u32,
-    /// Set if the fragment is private, otherwise it is shared.
+    /// True if the fragment is private to each visitor; false if it is shared.
     pub private: bool,
 }
 
 impl PageReport {
-    /// Returns the age in milliseconds.
+    /// Returns the time since the page was stored, in milliseconds.
     pub fn age_ms(&self) -> u64 {
         self.now_ms.saturating_sub(self.stored_ms)
     }
@@ -239,19 +241,19 @@ impl PageReport {
         self.now_ms < self.fresh_until_ms
     }
 
-    /// Returns the size of the body in all its codings, in bytes.
+    /// Returns the total size of the body in all its codings, in bytes.
     pub fn all_bytes(&self) -> u64 {
         self.bytes + self.encodings.iter().map(|encoding| encoding.bytes).sum::<u64>()
     }
 }
 
-/// Body in another coding.
+/// Compressed version of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EncodingReport {
     /// `gzip`, `br`, `zstd`.
     pub coding: String,
-    /// Size in bytes.
+    /// Compressed size, in bytes.
     pub bytes: u64,
     /// Compression level.
     pub level: u8,
@@ -265,32 +267,34 @@ pub struct PurgeReport {
     pub kind: String,
     /// URL, tag, host or pattern; empty for `all`.
     pub what: String,
-    /// Number of purged pages; `None` if a pattern purge is in progress.
+    /// Number of purged pages; `None` if a pattern purge is still in progress.
     pub purged: Option<u64>,
-    /// Set if further pages may exist, because the files of a previous start are still being scanned. The purge covers
-    /// them too.
+    /// True if `purged` is a lower bound: files of a previous process are still being scanned. The purge covers them
+    /// too.
     pub at_least: bool,
 }
 
-/// Server of an `upstream` group, or one of its addresses, at one moment; counts since the start of the worker process.
+/// Server of an upstream group, or one of its addresses, at one moment. Counts are since the start of the worker
+/// process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeerReport {
-    /// Configuration block of its group: `http` or `stream`.
+    /// Configuration block of the group: `http` or `stream`.
     pub block: String,
     /// Name of the group.
     pub group: String,
-    /// Name in the configuration.
+    /// Name of the server in the configuration.
     pub server: String,
-    /// Address of the server.
+    /// Address to which connections are made.
     pub address: String,
-    /// `up`, `draining`, `down`, `unavail` after too many failures, `checking` and `unhealthy` by health checks.
+    /// `up`, `draining`, `down`, `unavail` after too many failures, `checking` or `unhealthy` according to health
+    /// checks.
     pub state: String,
-    /// Set if an administrator has set the state, not the configuration.
+    /// True if an administrator has set the state, which overrides the configuration.
     pub ordered: bool,
     /// Weight in load balancing.
     pub weight: u32,
-    /// Set if the server is used only when the others are unavailable.
+    /// True if the server is used only when all others are unavailable.
     pub backup: bool,
     /// Maximum number of concurrent requests (`max_conns`), 0 for no limit.
     pub max_conns: u32,
@@ -300,13 +304,14 @@ pub struct PeerReport {
     pub requests: u64,
     /// Number of failed requests or connections.
     pub failures: u64,
-    /// Children of its PHP pool at the last poll; `None` if it is not polled (`origin_queue ... status=`).
+    /// Number of processes of its PHP-FPM pool at the last poll; `None` if the pool is not polled (`origin_queue ...
+    /// status=`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children: Option<u32>,
-    /// Idle children.
+    /// Number of idle processes of the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub children_idle: Option<u32>,
-    /// Connections that no child had accepted.
+    /// Number of connections that wait for a process of the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listen_queue: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Requests.
+//! Requests of the control socket and the HTTP API.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub const MOST_REQUEST_BYTES: usize = 1 << 20;
 /// Maximum number of URLs, tags and patterns in a purge request.
 pub const MOST_PURGES: usize = 10_000;
 
-/// Maximum length of `match`, in bytes.
+/// Maximum length of a `match` pattern, in bytes.
 const MOST_PATTERN_BYTES: usize = 1024;
 
 /// Request over the control socket: a line of JSON such as `{"pages":{"zone":"pages"}}`.
@@ -30,11 +30,11 @@ pub enum AdminRequest {
     Page(PageRequest),
     /// Purge of pages.
     Purge(PurgeRequest),
-    /// Status of servers of `upstream` groups.
+    /// Status of servers of upstream groups.
     Upstreams(UpstreamsRequest),
-    /// Change of the state of servers.
+    /// Change of the state of servers of an upstream group.
     ChangeUpstream(UpstreamChange),
-    /// Events, each second.
+    /// Live events.
     Live(LiveRequest),
     /// Pages ranked by cost.
     Tops(TopsRequest),
@@ -44,11 +44,11 @@ pub enum AdminRequest {
     Purges(PurgesRequest),
     /// Tags of stored pages.
     Tags(TagsRequest),
-    /// Untrusted senders of `X-Forwarded-For`.
+    /// Senders of `X-Forwarded-For` that are not trusted proxies.
     Senders(SendersRequest),
 }
 
-/// Selection of servers of groups.
+/// Selection of servers of upstream groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamsRequest {
@@ -58,13 +58,13 @@ pub struct UpstreamsRequest {
     pub server: Option<String>,
 }
 
-/// Change of the state of servers.
+/// Change of the state of servers of an upstream group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamChange {
     /// Name of the group.
     pub group: String,
-    /// Name of the server in the configuration, or its address; `None` for all of the group.
+    /// Name of the server in the configuration, or its address; `None` for all servers of the group.
     #[serde(default)]
     pub server: Option<String>,
     /// New state.
@@ -77,14 +77,14 @@ pub struct UpstreamChange {
 pub enum WantedState {
     /// In service.
     Up,
-    /// Only for clients bound to the server (`sticky`).
+    /// Only for clients that are bound to the server (`sticky`).
     Drain,
     /// Out of service.
     Down,
 }
 
 impl WantedState {
-    /// Returns the keyword.
+    /// Returns the keyword of the state, as in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -107,18 +107,18 @@ pub struct StatsRequest {
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryRequest {}
 
-/// Selection of pages.
+/// Selection of pages; all conditions are combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesRequest {
     /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Host of the pages.
+    /// Host of the pages; `None` for any.
     pub host: Option<String>,
-    /// Pattern for the URL or key of the pages ([`crate::protocol::GlobPattern`]).
+    /// Pattern that the URL or key of the pages must match ([`crate::protocol::GlobPattern`]); `None` for any.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// Maximum number of pages.
+    /// Maximum number of pages; `None` for no limit.
     pub limit: Option<u64>,
     /// Continuation position of an earlier response ([`crate::protocol::ReplyEnd::next`]).
     pub after: Option<String>,
@@ -128,40 +128,39 @@ pub struct PagesRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageRequest {
-    /// URL, or key in its text form.
+    /// URL of the page, or its key as printed in reports.
     pub page: String,
     /// Name of the zone; `None` for all.
     pub zone: Option<String>,
 }
 
-/// Purge: the union of all selected pages.
+/// Purge of all pages that match any of the conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PurgeRequest {
-    /// URLs, `http://host/path?query`, with all variants.
+    /// URLs of the form `http://host/path?query`; all variants are purged.
     pub urls: Vec<String>,
     /// Tags.
     pub tags: Vec<String>,
-    /// URLs with `*`.
+    /// URLs with `*` as wildcard.
     pub wildcards: Vec<String>,
-    /// Regular expressions over URLs.
+    /// Regular expressions that are matched against URLs.
     pub regexes: Vec<String>,
-    /// Hosts whose pages are purged.
+    /// Hosts, all of whose pages are purged.
     pub hosts: Vec<String>,
-    /// Set if all pages are purged.
+    /// True if all pages are purged.
     pub all: bool,
-    /// Set if the pages are retained and become stale; the next request refreshes them.
+    /// True if the pages become stale instead of being removed; the next request refreshes them.
     pub soft: bool,
-    /// Set if the pages are retained for use when their origin fails; otherwise they are fetched before they are used
-    /// again.
+    /// True if the pages are kept, but used only if the origin fails: the next request fetches them first.
     pub invalidate: bool,
     /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Set if the response waits until the pages of a pattern have been found and counted.
+    /// True if the response waits until the pages of patterns have been found and counted.
     pub wait: bool,
 }
 
-/// Error of an invalid request; the text is for the client.
+/// Reason why a request is invalid, as a text for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError(String);
 
@@ -174,7 +173,7 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 impl AdminRequest {
-    /// Parses a line.
+    /// Parses and validates a line.
     pub fn parse(line: &[u8]) -> Result<Self, RequestError> {
         let request: Self = read(line)?;
         match &request {
@@ -189,23 +188,23 @@ impl AdminRequest {
         Ok(request)
     }
 
-    /// Returns the line with its line feed.
+    /// Returns the request as JSON, with a line feed.
     pub fn line(&self) -> String {
-        // Strings, numbers and lists are always valid JSON.
+        // All contents can be represented as JSON.
         let mut line = serde_json::to_string(self).unwrap_or_default();
         line.push('\n');
         line
     }
 }
 
-/// Parses a purge of the HTTP API.
+/// Parses and validates a purge in the body of an HTTP API request.
 pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
     let purge: PurgeRequest = read(body)?;
     purge.check()?;
     Ok(purge)
 }
 
-/// Parses a change of a group of the HTTP API.
+/// Parses and validates a change of an upstream group in the body of an HTTP API request.
 pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError> {
     let change: UpstreamChange = read(body)?;
     change.check()?;
@@ -222,7 +221,7 @@ impl UpstreamChange {
 }
 
 impl PagesRequest {
-    /// Validates the request.
+    /// Returns an error if the pattern is too long.
     pub fn check(&self) -> Result<(), RequestError> {
         match &self.matching {
             Some(pattern) if pattern.len() > MOST_PATTERN_BYTES => {
@@ -234,7 +233,7 @@ impl PagesRequest {
 }
 
 impl PurgeRequest {
-    /// Returns the number of purges.
+    /// Returns the number of purges: each URL, tag, pattern and host counts, and so does `all`.
     pub fn len(&self) -> usize {
         let lists = [&self.urls, &self.tags, &self.wildcards, &self.regexes, &self.hosts];
         lists.iter().map(|list| list.len()).sum::<usize>() + usize::from(self.all)
@@ -377,7 +376,7 @@ mod tests {
                     _ => line.insert(at, b"{}[]\",:\\0e"[rng.usize(..10)]),
                 }
             }
-            // The serialization of a parsed request is parsed to the same request.
+            // A parsed request that is serialized and parsed again must be equal.
             if let Ok(request) = AdminRequest::parse(&line) {
                 assert_eq!(AdminRequest::parse(request.line().as_bytes()), Ok(request));
             }

@@ -1,4 +1,4 @@
-//! Access control of purges.
+//! Access control of purge requests.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,16 +11,16 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{AdminDenied, Request};
 use myriad_exchange::runtime::Network;
 
-/// Maximum number of log lines per second and worker about rejected purges.
+/// Maximum number of log lines about denied purges, per second and worker.
 const MOST_LINES: u32 = 5;
 
 /// Reason why a request may not purge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PurgeDenied {
     NotAllowed(AdminDenied),
-    /// A browser sends the request for a page of another site.
+    /// A browser sent the request on behalf of a page of another site.
     ForeignPage,
-    /// The request is a GET, which any page can make a browser send, and names a host that is not a name of the server.
+    /// The requested host is not a name of this server. Any page can make a browser send such a request.
     UnknownHost,
 }
 
@@ -36,15 +36,17 @@ impl fmt::Display for PurgeDenied {
     }
 }
 
-/// Scope of a purge request.
+/// Pages that a purge request can affect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PurgeReach {
-    /// Single URL of the requested host. A foreign name that resolves to this server has no pages here.
+    /// Only a URL of the requested host. Such a request is permitted for any host: a foreign name that resolves to this
+    /// server has no pages here.
     OwnUrl,
     Any,
 }
 
-/// Returns whether the request may purge, according to `from` if configured.
+/// Checks whether the request may purge. `from` are the permitted networks; `None` for loopback and the addresses of
+/// this server.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,
@@ -55,7 +57,7 @@ pub(crate) fn check_purge_access(
     if from.is_some() || !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return Ok(());
     }
-    // Some browsers only send `Referer` with a GET caused by another page.
+    // With a GET caused by another page, some browsers send only `Referer`.
     if foreign_page::has_foreign_referer(request) {
         return Err(PurgeDenied::ForeignPage);
     }
@@ -66,13 +68,13 @@ pub(crate) fn check_purge_access(
     }
 }
 
-/// Checks a request whose address has already been accepted. `behind_proxy` is set if the address may be that of a
-/// proxy.
+/// Checks that a request, whose address has already been accepted, was not caused by a page of another site.
+/// `behind_proxy` is true if the request may have come through a proxy.
 pub(crate) fn check_not_foreign_page(request: &Request, behind_proxy: bool) -> Result<(), PurgeDenied> {
     if foreign_page::is_foreign_page(request, behind_proxy) { Err(PurgeDenied::ForeignPage) } else { Ok(()) }
 }
 
-/// Answers with 403. Log lines are limited to five per second, since any client can cause them.
+/// Logs the denial and returns 403. At most [`MOST_LINES`] are logged per second, because any client can cause them.
 pub(crate) fn deny_purge(request: &Request, why: PurgeDenied) -> PhaseStep {
     thread_local! {
         static REFUSALS: DenialCounter = const { DenialCounter { second: Cell::new(0), count: Cell::new(0) } };
@@ -90,17 +92,17 @@ pub(crate) fn deny_purge(request: &Request, why: PurgeDenied) -> PhaseStep {
     PhaseStep::Error(403)
 }
 
-/// Counter of rejections per second.
+/// Number of denials in the current second.
 struct DenialCounter {
     second: Cell<u64>,
     count: Cell<u32>,
 }
 
-/// Log line of a rejection.
+/// Log line for a denial.
 #[derive(Debug, PartialEq, Eq)]
 enum DenialLog {
     Plain,
-    /// Line with the number of previous rejections that were not logged.
+    /// Line that also gives the number of denials since the last line that were not logged.
     After(u32),
     None,
 }

@@ -1,4 +1,4 @@
-//! Responses to purges, in the formats of the servers that plugins support.
+//! Responses to purges, in the formats that plugins of other caches expect.
 
 use bytes::Bytes;
 use myriad_http::Known;
@@ -11,21 +11,22 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 
-/// Format of a response; each of the servers that plugins support has a different one.
+/// Format of a response, which depends on the server that the purging plugin supports.
 #[derive(Clone, Copy)]
 pub(crate) enum PurgeAnswerFormat {
-    /// Purge module, for a location with a key or a URL: 404 if no page was found.
+    /// As nginx's purge module for a location that purges: 404 if no page was found.
     Location,
-    /// Purge module, for a method: 412 if no page was found.
+    /// As nginx's purge module for a purge by method: 412 if no page was found.
     Method,
-    /// Plugins for Varnish: 404 if no page was found.
+    /// As Varnish: 404 if no page was found.
     Plugin,
-    /// NGINX Plus: 204, or 404 if no page was found.
+    /// As NGINX Plus: 204, or 404 if no page was found.
     Plus,
 }
 
 impl PurgeAnswerFormat {
-    /// Returns the format for a request that purges by its method.
+    /// Returns the format for a purge by method: that of Varnish if the request has `X-Purge-Method`, otherwise that of
+    /// nginx's purge module.
     pub(crate) fn of_method(request: &Request) -> PurgeAnswerFormat {
         if request.received.head.fields().has(Known::XPurgeMethod) {
             PurgeAnswerFormat::Plugin
@@ -35,7 +36,7 @@ impl PurgeAnswerFormat {
     }
 }
 
-/// Returns the response to an executed purge of `key`.
+/// Returns the response to a purge of `key` that was executed.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,
@@ -47,7 +48,8 @@ pub(crate) fn purge_answer(
             return PhaseStep::Error(not_found_status(form));
         }
         PurgeResult::Done(count) => format!("{kind}; count={count}"),
-        // Further pages may be found in the files of a previous process; the purge covers them too.
+        // More pages may be found in files of a previous process, which are still being scanned; the purge covers them
+        // too.
         PurgeResult::AtLeast(count) => format!("{kind}; count={count}; recovering"),
         PurgeResult::Accepted => format!("{kind}; accepted"),
     };
@@ -67,12 +69,12 @@ fn not_found_status(form: PurgeAnswerFormat) -> u16 {
     }
 }
 
-/// Returns a 400 with the reason why a purge is invalid.
+/// Returns status 400 with the reason why a purge is invalid.
 pub(crate) fn invalid_purge(why: &str) -> PhaseStep {
     PhaseStep::Answer(text(400, &format!("{why}\n")))
 }
 
-/// Returns the response to a purge that is only explained.
+/// Returns the response to a purge that `-t --explain` only describes.
 pub(crate) fn explained_purge() -> PhaseStep {
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }
@@ -84,7 +86,7 @@ fn text(status: u16, text: &str) -> ContentResponse {
     answer
 }
 
-/// Returns a page that describes the purge (`cache_purge_response_type`).
+/// Returns a response whose body describes the purge, in the format of `cache_purge_response_type`.
 fn page(style: PurgeStyle, key: &[u8]) -> ContentResponse {
     let mut page = Vec::new();
     let media_type: &[u8] = match style {

@@ -1,4 +1,4 @@
-//! Compilation of the purge directives of a place.
+//! Compilation of `*_cache_purge`.
 
 use myriad_conf::settings::Settings;
 use myriad_script::Predicates;
@@ -6,7 +6,7 @@ use myriad_script::Predicates;
 use super::settings::{PurgeCondition, PurgeSettings};
 use myriad_exchange::runtime::{PurgeRules, PurgeWhen, SettingsCompiler};
 
-/// Returns the rules of a place; `None` if no request purges.
+/// Returns the purge rules of a level; `None` if its requests cannot purge.
 pub fn rules(compile: &mut dyn SettingsCompiler, settings: &Settings) -> Option<Box<PurgeRules>> {
     let purge = settings.feature::<PurgeSettings>();
     let when = match &purge.when {

@@ -1,4 +1,5 @@
-//! `*_cache_purge`: the syntax of the purge module and of NGINX Plus; and the format of responses.
+//! Directives `*_cache_purge`, with the syntax of nginx's purge module and of NGINX Plus, and
+//! `cache_purge_response_type`.
 
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, at_least, network, use_cache_zone,
@@ -10,7 +11,7 @@ use super::place::PurgeLocation;
 use super::settings::{PurgeCondition, PurgeSettings, PurgeStyle};
 use myriad_exchange::feature::plan_handler;
 
-/// Directives that are the same for every protocol.
+/// Directives without a protocol prefix.
 pub(super) static ROWS: &[Directive] = &[Directive::new(
     "cache_purge_response_type",
     Contexts::HSL,
@@ -21,7 +22,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 .default("html")
 .differs("directive of the purge module; the response uses that module's names, but is not identical byte for byte")];
 
-/// Directives of each origin protocol.
+/// Directives with the prefix of each origin protocol, such as `proxy_`.
 pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     FamilyRow::new(
         Directive::new(
@@ -40,9 +41,9 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     ),
 ];
 
-/// Parses `*_cache_purge`. `ZONE KEY`, `ZONE url TARGET`: the whole location purges. `off`, `on` or a method, each with
-/// `purge_all` and `from`: requests with that method purge. Otherwise conditions: a request purges if one of them is
-/// true (NGINX Plus).
+/// Parses `*_cache_purge`. With `ZONE KEY` or `ZONE url TARGET`, every request to the location purges. With `off`, `on`
+/// or a method, each optionally with `purge_all` and `from`, requests with that method purge. With other texts, a
+/// request purges if one of them is true (NGINX Plus).
 fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let first = args.bytes(0).to_vec();
     if first == b"off" && args.len() == 1 {
@@ -68,7 +69,7 @@ fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResul
     Ok(())
 }
 
-/// `cache_purge_response_type`.
+/// Parses `cache_purge_response_type`.
 fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let styles = [
         ("html", PurgeStyle::Html),
@@ -80,8 +81,8 @@ fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
     Ok(())
 }
 
-/// Returns the methods of purge requests; `None` if the first argument is not a method. `on` includes `BAN`, which some
-/// plugins send.
+/// Returns the methods of purge requests; `None` if the first argument is not a method. `on` means `PURGE`, and `BAN`,
+/// which some plugins send.
 fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     if first == b"on" {
         return Some(vec!["PURGE".to_owned(), "BAN".to_owned()]);
@@ -91,7 +92,7 @@ fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     is_method.then(|| vec![String::from_utf8_lossy(first).into_owned()])
 }
 
-/// Parses `from` with its addresses and networks, or `all`.
+/// Parses `from` and its addresses, networks or `all`, from argument `at` on; `None` if there are no more arguments.
 fn from(args: &mut Arguments<'_>, at: usize) -> Result<Option<Vec<Network>>, Diagnostic> {
     if args.len() == at {
         return Ok(None);

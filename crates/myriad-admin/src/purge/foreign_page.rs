@@ -1,4 +1,5 @@
-//! Detection of requests that a browser sends for a page of another site, with the IP address of its user.
+//! Detection of requests that a browser sends on behalf of a page of another site: they have the IP address of the
+//! browser's user, who may be permitted.
 
 use std::borrow::Cow;
 
@@ -9,10 +10,11 @@ use crate::purge::own_host;
 use myriad_exchange::exchange::Request;
 use myriad_http::uri::after_scheme;
 
-/// Returns whether a browser sends the request for a page that is not of this server: either its fields show it (Fetch
-/// Metadata, RFC 6454), or the page's name is not a name of the server, as with a foreign name that resolves to this
-/// machine (DNS rebinding). Programs, such as an application that purges, send no such fields. `behind_proxy` is set if
-/// the client may have used TLS and another port with a trusted proxy, so that only the host of an origin is compared.
+/// Returns whether a browser sent the request on behalf of a page of another site. Either the request's headers show
+/// this (`Sec-Fetch-Site`, `Origin`), or the host of the page is not a name of this server, as with a foreign name that
+/// resolves to this machine (DNS rebinding). Programs, such as an application that purges, send no such headers. With
+/// `behind_proxy`, only the host of `Origin` is compared, because the client may have used another scheme and port with
+/// the proxy.
 pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     let fields = request.received.head.fields();
     let is_foreign =
@@ -33,14 +35,15 @@ pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     !origins.all(is_own) || !own_host::is_known(request)
 }
 
-/// Returns whether the request was caused by a page of another host (`Referer`). Browsers without Fetch Metadata send
-/// this field, unless the page disables it.
+/// Returns whether the `Referer` of the request has another host. Browsers without `Sec-Fetch-Site` send `Referer`,
+/// unless the page disables it.
 pub fn has_foreign_referer(request: &Request) -> bool {
     let mut pages = request.received.head.fields().get_all(b"referer");
     pages.any(|page| host_of(page).is_none_or(|host| *host != *request.route.host))
 }
 
-/// Returns the host of an `http` or `https` URL without user and port, normalized as in requests.
+/// Returns the host of an `http` or `https` URL without user and port, normalized as in requests; `None` if it is
+/// invalid.
 fn host_of(url: &[u8]) -> Option<Cow<'_, [u8]>> {
     let rest = after_scheme(url)?;
     // Browsers treat `\` as `/`.

@@ -22,7 +22,7 @@ pub use compile::rules;
 pub use run::{PurgeFailure, PurgeResult};
 pub use run::{advance_purges, check, invalidate, invalidate_in, run, run_all, run_in, shorten_name};
 
-/// Feature entry for the list of features.
+/// Registration of the feature.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)
     .and_of_origins(directives::OF_ORIGINS)
     .compiled_by(style::keep_style);

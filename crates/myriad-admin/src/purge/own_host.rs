@@ -1,6 +1,6 @@
 //! Check of the requested host against the names of this server. A foreign name may resolve to this machine (DNS
-//! rebinding): a browser then sends requests with that name, from loopback, and treats this server as the origin of the
-//! page.
+//! rebinding): a browser on this machine then sends requests for that name from loopback, and treats this server as the
+//! origin of the foreign page.
 
 use std::net::IpAddr;
 
@@ -8,14 +8,14 @@ use myriad_script::Frame;
 
 use myriad_exchange::exchange::Request;
 
-/// Returns whether the request names loopback, its local address, or the server. A request without `Host` is not from a
-/// browser and is accepted.
+/// Returns whether the requested host is a loopback address, the connection's local address, or a name of the server. A
+/// request without `Host` does not come from a browser and is accepted.
 pub fn is_known(request: &Request) -> bool {
     let host = request.route.host.as_slice();
     if host.is_empty() || host == b"localhost" || is_one_of_the_server(request, host) {
         return true;
     }
-    // An address cannot be redirected elsewhere, unlike a name.
+    // A numeric address is safe: unlike a name, nobody can make it resolve to another machine.
     let own = request.received.connection.local().map(|local| local.ip().to_canonical());
     address(host).is_some_and(|ip| ip.is_loopback() || own == Some(ip))
 }

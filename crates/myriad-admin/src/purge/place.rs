@@ -1,4 +1,4 @@
-//! Locations that only purge: `*_cache_purge ZONE KEY`, `ZONE url TARGET`.
+//! Locations whose requests only purge: `*_cache_purge ZONE KEY`, `*_cache_purge ZONE url TARGET`.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use myriad_exchange::feature::PlannedHandler;
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_store::page::PageZone;
 
-/// Settings of the directive.
+/// Parsed directive.
 #[derive(Debug)]
 pub(super) struct PurgeLocation {
     /// Name of the zone.
     pub zone: Text,
-    /// Key, or path and query; may contain variables.
+    /// Key, or path and query, of the page to purge; may contain variables.
     pub text: Text,
-    /// Set with `ZONE url TARGET`: the text is a path and query.
+    /// True for `ZONE url TARGET`: `text` is a path and query.
     pub by_url: bool,
 }
 
 impl PlannedHandler for PurgeLocation {
     fn make(&self, compile: &mut dyn SettingsCompiler, _: &[u8]) -> Option<Box<dyn Handler>> {
-        // An undefined zone has been reported.
+        // `None` for an undefined zone, which has been reported.
         let zone = compile.cache_zone(&self.zone.lossy())?;
         let template = compile.origin_template(&self.text);
         let by = if self.by_url { PurgeBy::Url(template) } else { PurgeBy::Key(template) };
@@ -31,18 +31,18 @@ impl PlannedHandler for PurgeLocation {
     }
 }
 
-/// Purge rules of a location.
+/// Content handler of a location that purges.
 pub(super) struct PurgePlace {
-    /// Zone.
+    /// Zone in which pages are purged.
     pub zone: Arc<PageZone>,
-    /// Page to purge.
+    /// Pages to purge.
     pub by: PurgeBy,
 }
 
-/// Selection of pages that a location purges.
+/// Pages that a location purges.
 pub(super) enum PurgeBy {
-    /// Pages with this key, or with this prefix if it has a trailing `*`.
+    /// Pages with this key, or whose key has this prefix if the text ends in `*`.
     Key(Template),
-    /// Pages fetched for this path and query, of the requested host.
+    /// Pages that were fetched for this path and query of the requested host.
     Url(Template),
 }

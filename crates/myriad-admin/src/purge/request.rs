@@ -1,4 +1,5 @@
-//! Purges by a location (`*_cache_purge ZONE KEY`), and by purge requests to a cached place or its server.
+//! Purges by HTTP requests: to a location that only purges (`*_cache_purge ZONE KEY`), or with a purge method to a
+//! cached location or its server.
 
 use std::sync::Arc;
 
@@ -21,17 +22,17 @@ use myriad_exchange::runtime::{CachePlace, PurgeRules, PurgeWhen};
 use myriad_store::page::key;
 use myriad_store::page::{PageZone, PurgeSource};
 
-/// Purge that is permitted and not yet executed.
+/// Purge that has been permitted but not executed.
 pub struct RequestedPurge {
     zones: Vec<Arc<PageZone>>,
     commands: Vec<PurgeCommand>,
     keys: Vec<Vec<u8>>,
     form: PurgeAnswerFormat,
-    /// Description in the response; if empty, that of the commands.
+    /// Text of the response; if empty, the description of the commands.
     shown: Vec<u8>,
 }
 
-/// Returns whether a request is a purge request.
+/// Returns whether `rules` make a request a purge request: by its method, or by a true condition.
 pub fn is_purge_request(request: &Request, frame: &mut Frame, rules: &PurgeRules) -> Result<bool, EvalError> {
     match &rules.when {
         PurgeWhen::Methods(methods) => Ok(has_listed_method(request, methods)),
@@ -44,7 +45,7 @@ fn has_listed_method(request: &Request, methods: &[Box<[u8]>]) -> bool {
     methods.iter().any(|method| request.received.head.method_bytes() == &**method)
 }
 
-/// Returns whether the method purges at some place of the request's server.
+/// Returns whether the request's method is a purge method of its server.
 fn is_purge(request: &Request) -> bool {
     request
         .site
@@ -55,15 +56,15 @@ fn is_purge(request: &Request) -> bool {
         .any(|purge| has_listed_method(request, &purge.methods))
 }
 
-/// Requested purge; the error explains why it is invalid.
+/// Purge that a request asks for, or the reason why it is invalid.
 pub type PurgeRequestResult = Result<PurgeCommand, &'static str>;
 
 fn requested_purge(request: &Request) -> PurgeRequestResult {
     parse_purge(request.sent_uri().unwrap_or(b"/"), &request.route.host, request.received.head.fields())
 }
 
-/// Returns the requested purge if it is more than a single URL. It is then not routed to a location: rules against
-/// paths that start with a dot would reject `PURGE /.*`.
+/// Returns the purge that the request asks for, unless it is none or only for a single URL. Such a purge is not routed
+/// to a location, because location rules against paths that start with a dot would reject `PURGE /.*`.
 pub fn multiple_purge(request: &Request) -> Option<PurgeRequestResult> {
     let is_url = |wanted: &PurgeRequestResult| {
         matches!(wanted, Ok(PurgeCommand { what: PurgeTarget::Url { .. }, .. }))
@@ -71,7 +72,8 @@ pub fn multiple_purge(request: &Request) -> Option<PurgeRequestResult> {
     is_purge(request).then(|| requested_purge(request)).filter(|wanted| !is_url(wanted))
 }
 
-/// Handler of URL purges whose place has no cache, e.g. for a file: another place may have fetched the page.
+/// Handler of purge methods in locations without a cache, such as those of files: another location may have cached the
+/// URL.
 pub struct ServerPurges;
 
 impl MethodHandler for ServerPurges {
@@ -85,7 +87,7 @@ impl MethodHandler for ServerPurges {
     }
 }
 
-/// Purges all zones of the server that the request has access to.
+/// Executes a purge in all zones of the server in which the client may purge. Returns 403 if there are none.
 pub fn purge_server_zones(exchange: &mut Exchange, wanted: PurgeRequestResult) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let request = &exchange.request;
@@ -112,7 +114,7 @@ pub fn purge_server_zones(exchange: &mut Exchange, wanted: PurgeRequestResult) -
     }
 }
 
-/// Answers a purge request to a cached place.
+/// Executes a purge request to a location with a cache.
 pub fn purge_page(
     exchange: &mut Exchange,
     cache: &CachePlace,
@@ -140,7 +142,8 @@ pub fn purge_page(
         Ok(command) => command,
         Err(why) => return Ok(answer::invalid_purge(why)),
     };
-    // The page for a GET of this URL is purged too, even if it was fetched for another URL with the same key.
+    // The key is evaluated as for a GET, so that the page stored under it is purged even if it was fetched for another
+    // URL.
     exchange.request.route.as_get = true;
     let (mut keys, mut commands) = (Vec::new(), Vec::new());
     match &command.what {
@@ -155,7 +158,7 @@ pub fn purge_page(
     Ok(execute_or_explain(exchange, RequestedPurge { zones, commands, keys, form, shown }))
 }
 
-/// Returns the purge by key prefix for a key with a trailing `*`.
+/// Returns a purge by prefix for a key that ends in `*`; `None` for other keys.
 fn prefix_purge(key: &[u8], soft: bool) -> Option<PurgeCommand> {
     let prefix = key.strip_suffix(b"*").filter(|prefix| !prefix.is_empty())?;
     Some(PurgeCommand { what: PurgeTarget::KeyPrefix(prefix.into()), soft })
@@ -167,11 +170,11 @@ impl Handler for PurgePlace {
     }
 }
 
-/// Purges the key or URL of a location, and reports whether a page was found. All variants and encodings are purged,
-/// and pages being fetched at this moment are not stored.
+/// Purges the key or URL of a location, and responds whether a page was found. All variants and encodings are purged,
+/// and pages that are being fetched at this moment are not stored.
 fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> PhaseStep {
     let request = &exchange.request;
-    // `allow` and `deny` have been evaluated before.
+    // `allow` and `deny` of the location have already been evaluated.
     let ruled = request.place().entry.gate.as_ref().is_some_and(|gate| gate.rules_addresses());
     let reach = if matches!(rules.by, PurgeBy::Url(_)) { PurgeReach::OwnUrl } else { PurgeReach::Any };
     let may = if ruled {
@@ -195,13 +198,13 @@ fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> PhaseStep {
 
 fn purge_location(exchange: &mut Exchange, rules: &PurgePlace) -> Result<PhaseStep, EvalError> {
     let Exchange { request, frame } = exchange;
-    // HEAD and GET have the same page.
+    // HEAD and GET share a page.
     request.route.as_get |= request.received.head.method() == Method::Head;
     let mut text = Vec::new();
     let (PurgeBy::Key(template) | PurgeBy::Url(template)) = &rules.by;
     template.eval(request, frame, &mut text)?;
     let command = match &rules.by {
-        // A GET is limited to a single URL, since it may be a link that an attacker makes the application follow.
+        // A GET purges only a single URL, because it may be a link of an attacker that the application follows.
         PurgeBy::Url(_) if matches!(request.received.head.method(), Method::Get | Method::Head) => {
             PurgeCommand::hard(PurgeTarget::Url {
                 host: request.route.host.as_slice().into(),
@@ -234,7 +237,7 @@ fn purge_location(exchange: &mut Exchange, rules: &PurgePlace) -> Result<PhaseSt
     ))
 }
 
-/// Returns the keys of a page that is purged by its key: requests with an explicit port have separate pages.
+/// Returns the keys of a page that is purged by its key: without the port, and with the port if the request names one.
 fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     let mut key_with_port = key.clone();
     page_key::append_host(request, &mut key_with_port);
@@ -245,7 +248,7 @@ fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     keys
 }
 
-/// Executes a purge, or only explains it, which changes nothing.
+/// Executes a purge; for `-t --explain`, only describes it.
 fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let Some(sink) = &exchange.request.received.sink else {
         return PhaseStep::wait(async move |exchange| execute_purge(exchange, ordered).await);
@@ -258,7 +261,7 @@ fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> Phase
     answer::explained_purge()
 }
 
-/// Executes the purge in all its zones and returns the response.
+/// Executes the purge in all its zones, and returns the response.
 async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let mut outcome = PurgeResult::Done(0);
     let RequestedPurge { zones, commands, keys, form, mut shown } = ordered;
@@ -276,8 +279,8 @@ async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> Phas
     answer::purge_answer(form, style_of(&exchange.request), (kind, &shown), outcome)
 }
 
-/// Executes the purges that an origin's response requests (`X-LiteSpeed-Purge`), if its place accepts purge requests.
-/// They are effective before the response is sent.
+/// Executes the purges that the response of an origin requests (`X-LiteSpeed-Purge`), if its location permits purge
+/// requests (`*_cache_purge`). They take effect before the response is sent.
 pub async fn purge_for_origin(exchange: &Exchange, cache: Option<&CachePlace>, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(cache) = cache.filter(|cache| cache.purge.is_some()) else { return };

@@ -1,4 +1,4 @@
-//! Execution of purges in zones: for requests, the control socket, and responses of origins.
+//! Execution of purges in zones.
 
 use std::fmt;
 use std::io;
@@ -13,11 +13,10 @@ use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
 use myriad_store::page::{PageZone, PurgeLogEntry, PurgeSource, purge_predicate};
 
-/// Maximum length of the name of a purge in the log, in bytes.
+/// Maximum length of the description of a purge in the log, in bytes.
 const LONGEST_NAME: usize = 500;
 
-/// Pages per batch that are checked against pattern purges, maximum number of batches per call, and maximum time of a
-/// call.
+/// Number of pages that one batch checks against pattern purges.
 const TEND_BATCH: usize = 1024;
 const TEND_BATCHES: usize = 64;
 const TEND_TIME: Duration = Duration::from_millis(10);
@@ -25,16 +24,17 @@ const TEND_TIME: Duration = Duration::from_millis(10);
 /// Result of a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeResult {
-    /// Complete: this many pages were removed or made stale.
+    /// The purge is complete: this many pages were removed or made stale.
     Done(usize),
-    /// Complete, with at least this many pages: the files of a previous process are still being scanned.
+    /// The purge is complete for all known pages, at least this many. It also applies to files of a previous process,
+    /// which are still being scanned.
     AtLeast(usize),
-    /// In effect; its pages are counted in the background, and the count is logged.
+    /// The purge is in effect. Its pages are removed and counted in the background; the count is logged.
     Accepted,
 }
 
 impl PurgeResult {
-    /// Combines the results of several zones.
+    /// Returns the combined result of purges in two zones.
     #[must_use]
     pub fn and(self, other: PurgeResult) -> PurgeResult {
         match (self, other) {
@@ -45,16 +45,16 @@ impl PurgeResult {
     }
 }
 
-/// Error of a purge.
+/// Reason why a purge failed.
 #[derive(Debug)]
 pub enum PurgeFailure {
-    /// The pattern is invalid, with the reason.
+    /// The pattern is invalid, for this reason.
     Pattern(String),
     /// No zone has this name.
     NoZone(String),
-    /// The maximum number of purges is waiting until all pages are checked.
+    /// Too many pattern purges are still in progress.
     TooMany,
-    /// The purge is in effect, but could not be logged: it is lost at a restart.
+    /// The purge is in effect, but could not be written to disk: a restart would lose it.
     Unlogged(io::Error),
 }
 
@@ -83,8 +83,8 @@ impl From<PurgeError> for PurgeFailure {
     }
 }
 
-/// Purges in all `zones`. `keys` are purged in addition to the command if it selects pages by labels. The purge is
-/// effective when this returns, and after a crash.
+/// Executes a purge in all `zones`. If the command selects pages by URL or tag, the pages under `keys` are purged too.
+/// When this returns, the purge is in effect, also after a crash.
 pub async fn run(
     zones: &[Arc<PageZone>],
     command: &PurgeCommand,
@@ -98,7 +98,7 @@ pub async fn run(
     Ok(outcome)
 }
 
-/// Executes the purges that a response of an origin requests. Exact purges are combined into one.
+/// Executes the purges that the response of an origin requests. Purges by URL or tag are combined into one.
 pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), PurgeFailure> {
     for soft in [false, true] {
         let of_kind = || commands.iter().filter(|command| command.soft == soft);
@@ -120,21 +120,21 @@ pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), P
     Ok(())
 }
 
-/// Purge that is in effect in a zone.
+/// Purge that has taken effect in a zone.
 #[derive(Clone, Copy, Debug)]
 pub struct AppliedPurge {
     /// Result.
     pub outcome: PurgeResult,
-    /// Sequence number in the zone ([`myriad_store::page::PurgeResults`]).
+    /// Sequence number of the purge in the zone ([`myriad_store::page::PurgeResults`]).
     pub number: u64,
 }
 
-/// Checks that the pattern of a purge is valid.
+/// Returns an error text if the pattern of a purge is invalid.
 pub fn check(what: &PurgeTarget) -> Result<(), String> {
     if what.is_exact() || *what == PurgeTarget::All { Ok(()) } else { purge_predicate(what).map(drop) }
 }
 
-/// Purges in one zone, like [`run`].
+/// Executes a purge in one zone, like [`run`].
 pub async fn run_in(
     zone: &PageZone,
     command: &PurgeCommand,
@@ -144,7 +144,7 @@ pub async fn run_in(
     run_with_stale_time(zone, command, keys, stale_from(), by).await
 }
 
-/// Requires validation of the covered pages before they are used again; they may be used if the fetch fails.
+/// Invalidates pages: they are fetched before they are used again, but may be used if that fetch fails.
 pub async fn invalidate_in(
     zone: &PageZone,
     what: &PurgeTarget,
@@ -153,7 +153,8 @@ pub async fn invalidate_in(
     run_with_stale_time(zone, &PurgeCommand { what: what.clone(), soft: true }, &[], 0, by).await
 }
 
-/// Purges in one zone. Pages of a soft purge are stale from that time on, or must be fetched at once if it is 0.
+/// Executes a purge in one zone. A soft purge makes pages stale since the time `from`; 0 means that they must be
+/// fetched before they are used again.
 async fn run_with_stale_time(
     zone: &PageZone,
     command: &PurgeCommand,
@@ -197,7 +198,7 @@ fn applied_purge(purged: &LoggedPurge) -> AppliedPurge {
     AppliedPurge { outcome, number: purged.number }
 }
 
-/// Records a purge in the log of its zone.
+/// Adds a purge to the purge log of its zone, for monitoring.
 fn log_purge(
     zone: &PageZone,
     (kind, what): (&'static str, String),
@@ -214,13 +215,13 @@ fn log_purge(
     zone.purges.note(PurgeLogEntry { at_ms: wall_ms(), kind, what, soft, by, number, pages, at_least });
 }
 
-/// Requires validation of the pages of URLs before they are used again; they may be used if the fetch fails (RFC 9111
-/// section 4.4).
+/// Invalidates the pages of URLs, for example after an unsafe method (RFC 9111 section 4.4): they are fetched before
+/// they are used again, but may be used if that fetch fails.
 pub async fn invalidate(zone: &PageZone, urls: &[PurgeTarget]) -> Result<(), PurgeFailure> {
     let addresses: Vec<u64> = urls.iter().flat_map(PurgeTarget::addresses).collect();
     let covered = PurgeScope::Exact { keys: &[], addresses: &addresses, labels: &[] };
     let made = applied_purge(&zone.zone.purge(covered, PurgeKind::Soft).await?);
-    // Any client may cause this: a purge without effect is not logged.
+    // Any client can cause this, so it is not logged if no page was affected.
     if made.outcome != PurgeResult::Done(0) {
         let what = urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         log_purge(zone, ("url", what), true, PurgeSource::Request, made);
@@ -228,8 +229,8 @@ pub async fn invalidate(zone: &PageZone, urls: &[PurgeTarget]) -> Result<(), Pur
     Ok(())
 }
 
-/// Returns the time from which the pages of a soft purge are stale, in milliseconds of the process clock. It is one
-/// second ago, because a busy worker evaluates pages by the time at which it received a request.
+/// Returns the time since which a soft purge makes pages stale, in milliseconds of the process clock. It is one second
+/// ago, because a busy worker evaluates freshness at the time at which it received a request.
 fn stale_from() -> u64 {
     now_ms().saturating_sub(1000)
 }
@@ -238,10 +239,11 @@ fn purge_kind(soft: bool) -> PurgeKind {
     if soft { PurgeKind::Soft } else { PurgeKind::Hard }
 }
 
-/// Continues to check pages against pattern purges, and logs completed purges.
+/// Continues to check pages against pattern purges, for at most `TEND_TIME`, and logs completed purges. It is called
+/// periodically.
 pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     let began = Instant::now();
-    // A pattern may take long for each page, so that the time per call is limited for other work of this thread.
+    // Matching a pattern may take long for each page, so the time per call is limited for other work of this thread.
     for _ in 0..TEND_BATCHES {
         if zone.zone.live_purges() == 0 || began.elapsed() >= TEND_TIME {
             return;
@@ -257,7 +259,7 @@ pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     }
 }
 
-/// Shortens the name of a purge for the log.
+/// Truncates the description of a purge to `LONGEST_NAME` bytes for the log.
 pub fn shorten_name(name: &mut String) {
     if name.len() > LONGEST_NAME {
         let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);

@@ -20,14 +20,15 @@ pub(crate) enum PurgeStyle {
 
 feature_settings!(PurgeStyle);
 
-/// `*_cache_purge` without a zone: conditions of purge requests at a place, and permitted clients.
+/// `*_cache_purge` without a zone: which requests purge, and from which clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PurgeSettings {
     /// Condition of purge requests.
     pub when: PurgeCondition,
-    /// Set with `purge_all`: the whole zone is purged.
+    /// `purge_all`: the whole zone is purged.
     pub everything: bool,
-    /// `from`: permitted networks. `None`: loopback and the server's addresses, for requests without a proxy.
+    /// `from`: permitted networks. `None`: loopback and the addresses of this server, for requests not forwarded by a
+    /// proxy.
     pub from: Option<Vec<Network>>,
 }
 
@@ -36,11 +37,11 @@ feature_settings!(PurgeSettings);
 /// Condition that makes a request a purge request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum PurgeCondition {
-    /// Never.
+    /// No request.
     #[default]
     Off,
-    /// One of these methods.
+    /// Requests with one of these methods.
     Methods(Vec<String>),
-    /// One of the texts is neither empty nor `0`.
+    /// Requests for which one of these texts is neither empty nor `0`.
     Texts(Vec<Text>),
 }

@@ -1,4 +1,4 @@
-//! `cache_purge_response_type` of a place.
+//! Storage of `cache_purge_response_type` in a compiled level.
 
 use myriad_conf::settings::Settings;
 
@@ -6,7 +6,7 @@ use super::settings::PurgeStyle;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Stores the response format of a place if it is not the default.
+/// Stores the response format of a level in `features`, if it is not the default.
 pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let style = *settings.feature::<PurgeStyle>();
     if style != PurgeStyle::default() {
@@ -14,7 +14,7 @@ pub(super) fn keep_style(_: &mut dyn SettingsCompiler, settings: &Settings, feat
     }
 }
 
-/// Returns the response format of a place.
+/// Returns the response format for a request.
 pub(crate) fn style_of(request: &Request) -> PurgeStyle {
     request.place().features.get().copied().unwrap_or_default()
 }

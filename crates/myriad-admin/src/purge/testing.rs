@@ -1,4 +1,4 @@
-//! Helpers for unit tests: pages in a zone without an origin.
+//! Helpers for unit tests: store pages in a zone without an origin, and check them.
 
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ pub fn store(zone: &PageZone, key: &str, (host, target): (&str, &str), tags: &st
     assert!(is_stored(zone, key), "{key}");
 }
 
-/// Returns whether a page is stored under a key and not purged.
+/// Returns whether a page is stored under a key, after all purges in progress have been completed.
 pub fn is_stored(zone: &PageZone, key: &str) -> bool {
-    // Pattern purges remove pages when all pages have been checked.
+    // Pattern purges remove pages only after all pages have been checked.
     while zone.zone.live_purges() > 0 {
         zone.zone.maintain_purges(100);
     }

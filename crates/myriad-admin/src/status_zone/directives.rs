@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directive `status_zone`.
 
 use myriad_conf::Diagnostic;
 use myriad_conf::model::ServerConf;
@@ -7,7 +7,7 @@ use myriad_conf::settings::Settings;
 
 use super::settings::StatusZone;
 
-/// Maximum length of a name, in bytes: it is part of each line of a metrics page.
+/// Maximum length of a name, in bytes: each line of a metrics page contains it.
 const LONGEST: usize = 256;
 
 pub(super) static ROWS: &[Directive] = &[

@@ -10,15 +10,16 @@ use myriad_exchange::feature::Feature;
 
 use settings::StatusZone;
 
-/// Feature entry for the list of features.
+/// Registration of the feature.
 pub const FEATURE: Feature = Feature::new("control", directives::ROWS);
 
-/// Returns the zone of a server, if any.
+/// Returns the name of a server's zone; `None` without `status_zone`.
 pub fn of_server(settings: &Settings) -> Option<&str> {
     settings.feature::<StatusZone>().of_server.as_deref()
 }
 
-/// Returns the zone of a location; `None` if neither it nor an enclosing location has one, or with `off`.
+/// Returns the name of a location's zone; `None` if neither the location nor an enclosing one has `status_zone`, or
+/// with `off`.
 pub fn of_location(settings: &Settings) -> Option<&str> {
     settings.feature::<StatusZone>().of_location.as_deref()
 }

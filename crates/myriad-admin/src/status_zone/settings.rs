@@ -1,9 +1,9 @@
-//! Settings of the directive.
+//! Settings of `status_zone`.
 
-/// `status_zone`, by the enclosing block.
+/// `status_zone` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StatusZone {
-    /// Zone of a server; nested locations inherit the value but do not count for it.
+    /// Zone of the server. Locations inherit the value, but only the server uses it.
     pub of_server: Option<String>,
     /// Zone of a location and its nested locations.
     pub of_location: Option<String>,

@@ -1,7 +1,7 @@
-//! `…/control?cmd=…&group=…&zone=…`: returning, resetting and deleting parts of the counts.
+//! `…/control?cmd=…&group=…&zone=…`: returns, resets or deletes parts of the counts.
 //!
-//! The names of zones are those of the module: `GROUP@NAME` for filters and peers, `@NAME` for origins without a group,
-//! in which an `@` that is part of a name is written `[:alpha:]`; `*` means all of a group.
+//! Zones have the names of nginx-module-vts: `GROUP@NAME` for filters and peers, `@NAME` for origins without a group;
+//! an `@` within a name is written `[:alpha:]`, and `*` means all of a group.
 
 use myriad_conf::number::parse_millis;
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ enum CountSelection {
     All,
     Kind(TrafficKind),
     One(TrafficKind, Vec<u8>, Vec<u8>),
-    /// `group=server&zone=::main`: general data without counts.
+    /// `group=server&zone=::main`: general data, without counts.
     Main,
 }
 
@@ -31,11 +31,11 @@ enum CountSelection {
 struct ControlRequest {
     command: ControlCommand,
     selection: CountSelection,
-    /// Minimum time without use of zones to delete, in milliseconds.
+    /// Minimum time since the last use of a zone for it to be deleted, in milliseconds; 0 for any.
     expire_ms: u64,
 }
 
-/// Executes the command and returns its result.
+/// Executes the command and returns its result as JSON.
 pub(super) fn answer(report: &TrafficReport<'_>, arguments: &[u8]) -> String {
     let argument = |name| argument(arguments, name);
     let (command, group, zone) = (argument("cmd"), argument("group"), argument("zone"));
@@ -57,7 +57,7 @@ pub(super) fn answer(report: &TrafficReport<'_>, arguments: &[u8]) -> String {
     response.to_string()
 }
 
-/// Returns the decoded value of an argument; empty if it is missing or not UTF-8.
+/// Returns the decoded value of the argument `name`; empty if it is missing or not UTF-8.
 fn argument(arguments: &[u8], name: &str) -> String {
     let mut pairs = arguments.split(|byte| *byte == b'&');
     let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
@@ -99,12 +99,12 @@ fn parse_request(command: &str, group: &str, zone: &str, expire: &str) -> Option
             }
         }
     };
-    // An invalid value does nothing, instead of deleting everything that the other arguments select.
+    // With an invalid value nothing is done: ignoring it would delete everything that the other arguments select.
     let expire_ms = if expire.is_empty() { 0 } else { parse_millis(expire.as_bytes()).ok()? };
     Some(ControlRequest { command, selection: meant, expire_ms })
 }
 
-/// Returns a part of the counts in the format of the complete page.
+/// Returns the selected part of the counts, in the format of the complete page.
 fn status(report: &TrafficReport<'_>, meant: &CountSelection) -> Value {
     let group = |name: &str, zones| Value::Object(Map::from_iter([(name.to_owned(), zones)]));
     match meant {
@@ -147,7 +147,7 @@ fn one(report: &TrafficReport<'_>, kind: TrafficKind, zone: &[u8], name: &[u8]) 
     }
 }
 
-/// Resets or deletes counts of all workers. Returns the number of keys.
+/// Resets or deletes the selected counts of all workers. Returns the number of affected keys.
 fn change(report: &TrafficReport<'_>, asked: &ControlRequest) -> usize {
     let is_meant = |key: &TrafficKey| match &asked.selection {
         CountSelection::All => true,

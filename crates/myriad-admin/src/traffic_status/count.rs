@@ -18,7 +18,7 @@ use myriad_exchange::traffic::{KeyClass, Sample, TrafficCounts, TrafficKey, Traf
 /// Maximum length of a key or a group, in bytes; longer names are truncated.
 const LONGEST: usize = 1024;
 
-/// Counting rules of a place.
+/// Counting rules of a location.
 struct TrafficCount {
     by_host: bool,
     filters: Box<[TrafficFilter]>,
@@ -27,10 +27,10 @@ struct TrafficCount {
     all: Arc<TrafficRules>,
 }
 
-/// Rules common to all places of a configuration.
+/// Counting rules common to all locations of a configuration.
 #[derive(Default)]
 struct TrafficRules {
-    /// Maximum number of bytes of keys that clients choose.
+    /// Maximum total size of the keys that clients can choose, in bytes per worker.
     size: u64,
     most_nodes: MaxNodes,
     buckets: Arc<[u64]>,
@@ -38,7 +38,7 @@ struct TrafficRules {
     upstreams: HashSet<String>,
 }
 
-/// Filter of a place.
+/// Compiled filter: its requests are counted under the value of `key`.
 struct TrafficFilter {
     key: Template,
     group: Option<Template>,
@@ -55,7 +55,7 @@ impl TrafficRules {
         }
     }
 
-    /// Returns the limit that a filter's key is counted against.
+    /// Returns the limit that applies to the keys of filters in `group`.
     fn key_limit(&self, group: &[u8]) -> KeyClass {
         let MaxNodes { number, beginnings } = &self.most_nodes;
         let is_meant =
@@ -64,7 +64,7 @@ impl TrafficRules {
     }
 }
 
-/// Compiles the counting rules of a level and the format of its pages.
+/// Compiles the counting rules of a level, and the settings of its pages.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -91,7 +91,7 @@ pub(super) fn compile(
     }));
 }
 
-/// Returns the filters of `http`, then those of the level, without duplicates unless they are enabled.
+/// Returns the filters of `http`, then those of the level. Duplicates are removed if the configuration says so.
 fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[TrafficFilter]> {
     let outer = &compiler.model().settings.feature::<TrafficStatusSettings>().filters;
     let own: &[TrafficFilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };
@@ -106,7 +106,7 @@ fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) ->
             texts.push(filter.clone());
         }
     }
-    // They are evaluated when a response has been sent, like log lines, also for pages delivered by the shortcut.
+    // Like log lines, the keys are evaluated after the response, also for requests that used the shortcut.
     let compiled = texts.iter().map(|filter| TrafficFilter {
         key: compiler.answer_template(&filter.key),
         group: filter.group.as_ref().map(|group| compiler.answer_template(group)),
@@ -133,13 +133,13 @@ impl Counting for TrafficCount {
     }
 }
 
-/// Returns the name that a request's server is counted by.
+/// Returns the name under which requests of a server are counted; `_` for a server without name.
 pub(super) fn server_name(request: &Request) -> &[u8] {
     let name = &*request.server().name;
     if name.is_empty() { b"_" } else { name }
 }
 
-/// Collects the figures of a request.
+/// Returns the figures of a finished request.
 fn sample(request: &Request) -> Sample {
     let (outcome, sent) = (&request.outcome, &request.outcome.sent);
     Sample {
@@ -177,12 +177,13 @@ impl TrafficCount {
         }
         let Some(Some(zone)) = site.runtime.zone_list.get(number) else { return };
         let find = || self.find(board, TrafficKind::Cache, b"", zone.zone.name().as_bytes(), KeyClass::Fixed);
-        // After the indices of the servers.
+        // Indices of cache zones follow those of servers.
         let number = site.runtime.servers.len() + number;
         site.traffic.with(board, number, find, |counts| counts.add(sample));
     }
 
-    /// Counts each attempt; the bytes are attributed to the origin that answered.
+    /// Counts each attempt to contact an origin. The status, bytes and other figures of the response are counted for
+    /// the last attempt.
     fn count_origins(&self, request: &Request, sample: &Sample) {
         let Some(origin) = &request.origin else { return };
         let board = &request.site.worker.counters.traffic;
@@ -216,7 +217,7 @@ impl TrafficCount {
                 if let Some(template) = &filter.group {
                     template.eval(request, frame, group)?;
                 }
-                // An empty key is not counted, as in the module.
+                // As in the module, a request with an empty key is not counted by the filter.
                 if !key.is_empty() {
                     let kind = if filter.group.is_some() { TrafficKind::Filter } else { TrafficKind::Server };
                     let board = &request.site.worker.counters.traffic;

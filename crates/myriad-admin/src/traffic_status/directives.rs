@@ -1,4 +1,4 @@
-//! Directive table.
+//! Directives of nginx-module-vts.
 
 use myriad_conf::number::{parse_millis, parse_size};
 use myriad_conf::registry::{
@@ -20,7 +20,7 @@ const NO_LIMITS: &str = "traffic limits of the module are not supported, so the 
 
 type VtsSettings = TrafficStatusSettings;
 
-/// Directives of nginx-module-vts.
+/// Directives of nginx-module-vts, including those without effect.
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("vhost_traffic_status", HSL, FLAG, set!(Feature<VtsSettings>.flag => on), "Enables counting of requests.")
         .default("on"),
@@ -193,7 +193,8 @@ fn zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Parses the name of a function: it is part of a script, so it only consists of letters, digits, `_`, `$` and `.`.
+/// Parses the name of a JavaScript function. Only letters, digits, `_`, `$` and `.` are permitted, because the name
+/// becomes part of a script.
 fn callback(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let name = args.name(0)?;
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.')) {

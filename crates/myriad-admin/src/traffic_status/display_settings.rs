@@ -1,9 +1,9 @@
-//! Output settings of a place.
+//! Output settings of a location with `vhost_traffic_status_display`.
 
 use super::settings::{DisplayFormat, TrafficStatusSettings, TrafficZoneConf};
 use myriad_exchange::traffic::Average;
 
-/// Output settings of a place.
+/// Output settings of a location with `vhost_traffic_status_display`.
 pub(super) struct DisplaySettings {
     pub(super) zone: TrafficZoneConf,
     pub(super) format: DisplayFormat,

@@ -1,4 +1,4 @@
-//! Request handler of the pages.
+//! Content handler of `vhost_traffic_status_display`.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use myriad_exchange::runtime::SettingsCompiler;
 
 const PAGE: &[u8] = include_bytes!("page.html");
 
-/// `vhost_traffic_status_display`.
+/// Content handler of `vhost_traffic_status_display`.
 #[derive(Debug)]
 pub(super) struct DisplayHandler;
 
@@ -32,7 +32,7 @@ impl Handler for DisplayHandler {
             return PhaseStep::method_not_allowed(&mut exchange.request, GET_HEAD);
         }
         let request = &exchange.request;
-        // Without a zone nothing is counted, and the status is that of the module.
+        // Without `vhost_traffic_status_zone` nothing is counted; the status is that of the module.
         let Some(shown) = request.place().features.get::<DisplaySettings>() else {
             return PhaseStep::Error(501);
         };
@@ -44,7 +44,7 @@ impl Handler for DisplayHandler {
                 .known(Known::SecFetchSite)
                 .is_some_and(|site| site != b"same-origin" && site != b"none")
             {
-                // A page of another site may use the browser of a permitted client.
+                // Otherwise a page of another site could reset counts through the browser of a permitted client.
                 return PhaseStep::Error(403);
             }
             let text = control::answer(&report, &request.route.args);
@@ -62,7 +62,7 @@ impl Handler for DisplayHandler {
                 page(json::all(&report).to_string().into_bytes(), &b"application/json"[..])
             }
             DisplayFormat::Jsonp => {
-                // The script does not start with text that others choose.
+                // The comment at the start prevents a chosen function name from being the first bytes of the script.
                 let script = format!("/**/{}({});", shown.callback, json::all(&report));
                 page(script.into_bytes(), &b"application/javascript"[..])
             }

@@ -6,7 +6,7 @@ use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
-/// Returns all counts.
+/// Returns the complete report.
 pub(super) fn all(report: &TrafficReport<'_>) -> Value {
     let mut all = main(report);
     for (name, zones) in [
@@ -15,7 +15,7 @@ pub(super) fn all(report: &TrafficReport<'_>) -> Value {
         ("upstreamZones", upstreams(report)),
         ("cacheZones", caches(report)),
     ] {
-        // Empty groups are omitted, except servers, which contain at least their sum.
+        // As in the module, empty groups are omitted. Servers always contain at least their sum.
         if zones.as_object().is_some_and(|zones| !zones.is_empty()) {
             all.insert(name.to_owned(), zones);
         }
@@ -23,7 +23,7 @@ pub(super) fn all(report: &TrafficReport<'_>) -> Value {
     Value::Object(all)
 }
 
-/// Returns the general data without the counts.
+/// Returns the general data, without the counts.
 pub(super) fn main(report: &TrafficReport<'_>) -> Map<String, Value> {
     let (now, shown) = (&report.connections, report.shown);
     let host = text(&report.request.runtime().hostname);
@@ -54,7 +54,7 @@ pub(super) fn main(report: &TrafficReport<'_>) -> Map<String, Value> {
     }))
 }
 
-/// Returns the servers and their sum.
+/// Returns the counts of all servers by name, and their sum.
 pub(super) fn servers(report: &TrafficReport<'_>) -> Value {
     let mut zones: Map<String, Value> = report
         .of_kind(TrafficKind::Server)
@@ -64,7 +64,7 @@ pub(super) fn servers(report: &TrafficReport<'_>) -> Value {
     Value::Object(zones)
 }
 
-/// Returns the filters by group.
+/// Returns the counts of filters, by group and key.
 pub(super) fn filters(report: &TrafficReport<'_>) -> Value {
     let groups = report.groups().into_iter().map(|(group, filters)| {
         let zones: Map<String, Value> =
@@ -74,7 +74,7 @@ pub(super) fn filters(report: &TrafficReport<'_>) -> Value {
     Value::Object(groups.collect())
 }
 
-/// Returns the peers of each `upstream`, and origins without one.
+/// Returns the peers of each `upstream`; origins that are in none are listed under `::nogroups`.
 pub(super) fn upstreams(report: &TrafficReport<'_>) -> Value {
     let peers = |peers: Vec<PeerTraffic>| peers.iter().map(|traffic| peer(report, traffic)).collect();
     let mut zones: Map<String, Value> =
@@ -93,13 +93,13 @@ pub(super) fn alone(report: &TrafficReport<'_>) -> impl Iterator<Item = Value> {
     })
 }
 
-/// Returns the cache zones.
+/// Returns the cache zones by name.
 pub(super) fn caches(report: &TrafficReport<'_>) -> Value {
     let caches = report.caches().into_iter();
     Value::Object(caches.map(|(name, sums, sizes)| (name.to_owned(), cache(sums, sizes))).collect())
 }
 
-/// Returns a server or a filter.
+/// Returns the object of a server or a filter.
 pub(super) fn zone(report: &TrafficReport<'_>, sums: &TrafficSums) -> Value {
     let mut responses = classes(sums);
     responses.extend(cache_counts(sums));
@@ -114,7 +114,7 @@ pub(super) fn zone(report: &TrafficReport<'_>, sums: &TrafficSums) -> Value {
     Value::Object(zone)
 }
 
-/// Returns an origin.
+/// Returns the object of an origin.
 pub(super) fn peer(report: &TrafficReport<'_>, peer: &PeerTraffic) -> Value {
     let (sums, config) = (&peer.sums, peer.config.as_ref());
     let mut zone = object(json!({
@@ -135,7 +135,7 @@ pub(super) fn peer(report: &TrafficReport<'_>, peer: &PeerTraffic) -> Value {
     Value::Object(zone)
 }
 
-/// Returns a cache zone.
+/// Returns the object of a cache zone.
 pub(super) fn cache(sums: &TrafficSums, (most, used): (u64, u64)) -> Value {
     json!({
         "maxSize": most,
@@ -155,7 +155,7 @@ fn cache_counts(sums: &TrafficSums) -> impl Iterator<Item = (String, Value)> {
     let counts = CacheStatus::ALL.into_iter().zip(sums.cache);
     counts
         .map(|(status, count)| (status.as_str().to_ascii_lowercase(), json!(count)))
-        // nginx's status `scarce` does not exist here: pages are stored without a minimum number of uses.
+        // nginx's status `SCARCE` does not exist here, so its count is always 0.
         .chain([("scarce".to_owned(), json!(0))])
 }
 
@@ -176,7 +176,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Converts a name, which a client may have chosen; invalid UTF-8 is replaced, since JSON requires UTF-8.
+/// Converts a name to text. Clients may have chosen it, so invalid UTF-8 is replaced.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

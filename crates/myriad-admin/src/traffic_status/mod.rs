@@ -27,7 +27,7 @@ mod variables;
 
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features.
+/// Registration of the feature.
 pub const FEATURE: Feature = Feature::new("vhost_traffic_status", directives::ROWS)
     .compiled_by(count::compile)
     .with_variables(variables::VARIABLES);

@@ -8,14 +8,14 @@ use super::report::{PeerTraffic, TrafficReport};
 use myriad_exchange::traffic::{DurationSums, TrafficKind, TrafficSums};
 use myriad_policy::CacheStatus;
 
-/// Page being written.
+/// Metrics page being written.
 struct VtsPage {
     text: String,
-    /// Prefix of the names of all metrics.
+    /// Prefix of the names of metrics.
     prefix: &'static str,
 }
 
-/// Counted object with its labels.
+/// Counts of an object, and its labels.
 struct CountedObject<'a> {
     labels: String,
     sums: &'a TrafficSums,
@@ -37,11 +37,12 @@ impl VtsPage {
     }
 
     fn push(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.text.write_fmt(text);
     }
 
-    /// Writes a metric with a line for each of several figures of each counted object.
+    /// Appends a metric with several lines per object: one for each value that `figures` returns, distinguished by
+    /// `label`.
     fn family<'a, const N: usize>(
         &mut self,
         (name, help): (&str, &str),
@@ -57,7 +58,7 @@ impl VtsPage {
         }
     }
 
-    /// Writes the sum, the average and the histogram of times; `what` is `request` or `response`.
+    /// Appends the sum, the average and the histogram of times; `what` is `request` or `response`.
     fn durations(
         &mut self,
         report: &TrafficReport<'_>,
@@ -95,7 +96,7 @@ impl VtsPage {
         }
     }
 
-    /// Writes the metrics common to servers, filters and origins.
+    /// Appends the metrics that servers, filters and origins have in common.
     fn traffic(&mut self, report: &TrafficReport<'_>, part: &str, counted: &[CountedObject<'_>]) {
         let bytes = format!("{part}_bytes_total");
         self.family((&bytes, "Bytes of requests and responses"), counted, directions, "direction");
@@ -105,13 +106,13 @@ impl VtsPage {
     }
 }
 
-/// Returns the page.
+/// Returns the complete page.
 pub(super) fn text(report: &TrafficReport<'_>) -> String {
     let mut page = VtsPage { text: String::with_capacity(16 * 1024), prefix: "nginx_vts_" };
     main(&mut page, report);
     let servers: Vec<CountedObject<'_>> = report
         .of_kind(TrafficKind::Server)
-        // A host with the name of the sum is only counted in the sum, so that no series occurs twice.
+        // A host whose name is that of the sum is counted only in the sum, so that no series occurs twice.
         .filter(|(key, _)| key.name() != report.shown.sum_key.as_bytes())
         .map(|(key, sums)| CountedObject {
             labels: format!("host=\"{}\"", escaped(&lossy(key.name()))),
@@ -245,7 +246,7 @@ fn seconds(ms: u64) -> String {
     format!("{}.{:03}", ms / 1000, ms % 1000)
 }
 
-/// Escapes the value of a label, which clients may have chosen.
+/// Escapes a label value, which a client may have chosen.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

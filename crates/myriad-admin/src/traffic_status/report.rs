@@ -1,4 +1,4 @@
-//! Data of the pages: the counts of all workers at one moment.
+//! Data of the pages: the sums over all workers at one moment.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,26 +10,27 @@ use myriad_exchange::traffic::{self, TrafficKey, TrafficKind, TrafficSums};
 use myriad_store::page::PageZone;
 use myriad_upstream::PeerConfig;
 
-/// Time of the first compilation of a configuration in this process, in milliseconds since the epoch.
+/// Time of the first compilation of a configuration in this process, in milliseconds since the epoch; reported as start
+/// time.
 pub(super) static BEGAN_MS: LazyLock<u64> = LazyLock::new(myriad_net::clock::wall_ms);
 
-/// Counts and general data.
+/// Sums over all workers, and general data.
 pub(super) struct TrafficReport<'a> {
     pub(super) request: &'a Request,
     pub(super) shown: &'a DisplaySettings,
-    /// Current time and start time of the process, in milliseconds since the epoch.
+    /// Current time, in milliseconds since the epoch.
     pub(super) now_ms: u64,
     pub(super) began_ms: u64,
     pub(super) connections: Snapshot,
-    /// Bytes and number of the keys of all workers.
+    /// Total bytes and number of the keys of all workers.
     pub(super) used: (u64, u64),
     sums: BTreeMap<TrafficKey, TrafficSums>,
 }
 
-/// Peer of an `upstream` and its counts.
+/// Peer of an `upstream`, and its counts.
 pub(super) struct PeerTraffic {
     pub(super) address: String,
-    /// Configuration of the peer; `None` if it was removed from the configuration.
+    /// Configuration of the peer; `None` if the current configuration does not contain it.
     pub(super) config: Option<PeerConfig>,
     pub(super) sums: TrafficSums,
 }
@@ -49,12 +50,12 @@ impl<'a> TrafficReport<'a> {
         }
     }
 
-    /// Returns the counts of a kind, ordered by name.
+    /// Returns the counts of a kind, ordered by key.
     pub(super) fn of_kind(&self, kind: TrafficKind) -> impl Iterator<Item = (&TrafficKey, &TrafficSums)> {
         self.sums.iter().filter(move |(key, _)| key.kind() == kind)
     }
 
-    /// Returns the counts of one key.
+    /// Returns the counts of a key; `None` if there are none.
     pub(super) fn one(&self, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Option<&TrafficSums> {
         let found = self.of_kind(kind).find(|(key, _)| key.zone() == zone && key.name() == name);
         found.map(|(_, sums)| sums)
@@ -67,7 +68,7 @@ impl<'a> TrafficReport<'a> {
         total
     }
 
-    /// Returns the filters by group.
+    /// Returns the counts of filters, by group.
     pub(super) fn groups(&self) -> BTreeMap<&[u8], Vec<(&[u8], &TrafficSums)>> {
         let mut groups: BTreeMap<&[u8], Vec<_>> = BTreeMap::new();
         for (key, sums) in self.of_kind(TrafficKind::Filter) {
@@ -76,7 +77,7 @@ impl<'a> TrafficReport<'a> {
         groups
     }
 
-    /// Returns the peers of each `upstream` by name: the configured peers in their order, then other counted peers.
+    /// Returns the peers of each `upstream` by its name: the configured peers in order, then other peers with counts.
     pub(super) fn upstreams(&self) -> BTreeMap<&str, Vec<PeerTraffic>> {
         let mut upstreams: BTreeMap<&str, Vec<PeerTraffic>> = BTreeMap::new();
         for name in &self.shown.upstreams {
@@ -103,7 +104,7 @@ impl<'a> TrafficReport<'a> {
         upstreams
     }
 
-    /// Returns the used cache zones with their counts, maximum size and used size in bytes.
+    /// Returns the cache zones with counts, and their maximum and used size in bytes.
     pub(super) fn caches(&self) -> Vec<(&str, &TrafficSums, (u64, u64))> {
         let zones = self.request.runtime().zone_list.iter().flatten();
         let counted = zones.filter_map(|zone| {
@@ -114,18 +115,18 @@ impl<'a> TrafficReport<'a> {
         counted.collect()
     }
 
-    /// Returns all keys.
+    /// Returns all keys with their counts.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&TrafficKey, &TrafficSums)> {
         self.sums.iter()
     }
 
-    /// Returns the average of the times, in milliseconds.
+    /// Returns the average of `times` (pairs of the time of a request and its duration), in milliseconds.
     pub(super) fn average(&self, times: &[(u64, u64)]) -> u64 {
         self.shown.average.of(times, self.now_ms)
     }
 }
 
-/// Returns the maximum and used size of a zone in bytes: of its files, or of its memory if it has none.
+/// Returns the maximum and used size of a cache zone in bytes: on disk, or in memory without a disk tier.
 fn sizes(zone: &PageZone) -> (u64, u64) {
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());
     if let Some((stats, limits)) = disk {

@@ -1,4 +1,4 @@
-//! Settings of the directives.
+//! Settings of `vhost_traffic_status_*`.
 
 use myriad_conf::Text;
 
@@ -8,7 +8,7 @@ pub(super) enum DisplayFormat {
     /// JSON object.
     #[default]
     Json,
-    /// Function call with that object.
+    /// Call of a JavaScript function with that object.
     Jsonp,
     /// HTML page.
     Html,
@@ -19,64 +19,64 @@ pub(super) enum DisplayFormat {
 /// `vhost_traffic_status_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TrafficZoneConf {
-    /// Name.
+    /// Name of the zone, which is only reported.
     pub name: String,
-    /// Maximum size of keys that clients influence, in bytes per worker.
+    /// Maximum total size of the keys that clients can choose, in bytes per worker.
     pub size: u64,
 }
 
-/// `vhost_traffic_status_filter_by_set_key`.
+/// `vhost_traffic_status_filter_by_set_key`: a filter that counts requests by a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TrafficFilterConf {
-    /// Key that is counted separately.
+    /// Key under which requests are counted.
     pub key: Text,
-    /// Group of the filter; `None` for servers.
+    /// Group of the filter; `None` to count the key like a server.
     pub group: Option<Text>,
 }
 
 /// `vhost_traffic_status_filter_max_node`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MaxNodes {
-    /// Maximum number of keys; 0 for no limit by number.
+    /// Maximum number of keys; 0 for no limit of their number.
     pub number: u64,
-    /// Prefixes of the groups that the limit applies to; empty for all.
+    /// Prefixes of the groups to which the limit applies; empty for all groups.
     pub beginnings: Vec<Vec<u8>>,
 }
 
 /// All settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TrafficStatusSettings {
-    /// Zone; without a zone nothing is counted.
+    /// Zone; `None` if nothing is counted.
     pub zone: Option<TrafficZoneConf>,
     /// `vhost_traffic_status`.
     pub on: bool,
-    /// `_filter`.
+    /// `vhost_traffic_status_filter`.
     pub filter: bool,
-    /// `_filter_by_host`.
+    /// `vhost_traffic_status_filter_by_host`.
     pub by_host: bool,
-    /// `_filter_by_set_key`.
+    /// `vhost_traffic_status_filter_by_set_key`.
     pub filters: Vec<TrafficFilterConf>,
-    /// `_filter_check_duplicate`.
+    /// `vhost_traffic_status_filter_check_duplicate`.
     pub drops_duplicates: bool,
-    /// `_filter_max_node`.
+    /// `vhost_traffic_status_filter_max_node`.
     pub most_nodes: MaxNodes,
-    /// `_display_format`.
+    /// `vhost_traffic_status_display_format`.
     pub format: DisplayFormat,
-    /// `_display_jsonp`.
+    /// `vhost_traffic_status_display_jsonp`: name of the function.
     pub callback: String,
-    /// `_display_sum_key`.
+    /// `vhost_traffic_status_display_sum_key`: name of the sum of all servers.
     pub sum_key: String,
-    /// `_average_method`: set if later requests have a higher weight.
+    /// `vhost_traffic_status_average_method`: true if later requests have a higher weight.
     pub weighted: bool,
     /// Maximum age of requests that the average includes, in milliseconds; 0 for no limit.
     pub average_ms: u64,
-    /// `_histogram_buckets`, in milliseconds, ascending.
+    /// `vhost_traffic_status_histogram_buckets`, in milliseconds, ascending.
     pub buckets: Vec<u64>,
-    /// `_bypass_stats`.
+    /// `vhost_traffic_status_bypass_stats`.
     pub passes_by: bool,
-    /// `_stats_by_upstream`.
+    /// `vhost_traffic_status_stats_by_upstream`.
     pub by_upstream: bool,
-    /// `_ignore_status`, indexed by the first digit of the status, from 1.
+    /// `vhost_traffic_status_ignore_status`: true if responses with this first digit are not counted, from digit 1 on.
     pub ignored: [bool; 5],
 }
 

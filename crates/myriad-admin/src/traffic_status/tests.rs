@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const ZONE: &str = "vhost_traffic_status_zone;";
 const STATUS: &str = "location /status { vhost_traffic_status_display; }";
 
-/// Counts a finished request with that target, host and status.
+/// Counts a finished request with this target, host and status.
 fn finish(site: &TestSite, target: &str, host: &str, status: u16) {
     let mut exchange = site.exchange(target, &[]);
     exchange.request.route.host = host.into();

@@ -1,4 +1,4 @@
-//! `$vts_*`: counts of the request's server.
+//! `$vts_*`: counts of the server that handles the request.
 
 use super::count::server_name;
 use myriad_exchange::exchange::Request;
@@ -11,7 +11,7 @@ use myriad_policy::CacheStatus;
 
 const MODULE: &str = "vhost_traffic_status";
 
-/// Row of a single figure.
+/// Defines a variable whose value is a single count.
 macro_rules! figure {
     ($name:literal, $figure:expr) => {
         RequestVariable::new(
@@ -24,14 +24,14 @@ macro_rules! figure {
     };
 }
 
-/// Row of a cache status.
+/// Defines a variable for the number of requests with a cache status.
 macro_rules! cache {
     ($name:literal, $status:ident) => {
         figure!($name, |sums| sums.cache[CacheStatus::$status as usize])
     };
 }
 
-/// Counts of the server.
+/// Variables of nginx-module-vts.
 pub(super) const VARIABLES: &[RequestVariable] = &[
     figure!("vts_request_counter", |sums| sums.requests),
     figure!("vts_in_bytes", |sums| sums.in_bytes),
@@ -55,7 +55,7 @@ pub(super) const VARIABLES: &[RequestVariable] = &[
     }),
 ];
 
-/// Writes a figure; false if the server has no counts.
+/// Appends a count of the request's server. Returns false if the server has no counts yet.
 fn append_figure(request: &Request, out: &mut Vec<u8>, figure: fn(&TrafficSums) -> u64) -> bool {
     let sums = traffic::all(&request.site.worker.all_counters);
     let mut found = sums

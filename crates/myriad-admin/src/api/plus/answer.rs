@@ -1,4 +1,4 @@
-//! Execution of a request: output, reset, or change of a server.
+//! Execution of requests to NGINX Plus's API: output, reset of counts, or change of a server.
 
 use myriad_exchange::exchange::{PhaseStep, Request};
 use myriad_http::Method;
@@ -13,20 +13,20 @@ use super::servers;
 use super::site::SiteView;
 use super::tree;
 
-/// Result of a request: status, body, and location of a new object.
+/// Result of a request: status, body, and ID of an added server.
 struct PlusResult {
     status: u16,
     body: Option<Value>,
-    /// ID of an added server.
+    /// ID of an added server, for `Location`; otherwise `None`.
     added: Option<u64>,
 }
 
-/// Returns the supported versions.
+/// Returns the supported API versions.
 pub(crate) fn versions() -> PhaseStep {
     json_answer(200, tree::versions().to_string())
 }
 
-/// Answers a request. `body` is empty unless the request [`PlusRequest::has_body`]. Data is collected on a separate thread.
+/// Executes a request on a separate thread and returns the response. `body` is empty unless [`PlusRequest::has_body`].
 pub(crate) async fn answer(request: &Request, asked: PlusRequest, body: Vec<u8>) -> PhaseStep {
     let site = SiteView::of(request);
     let version = asked.version;
@@ -57,7 +57,7 @@ pub(crate) async fn answer(request: &Request, asked: PlusRequest, body: Vec<u8>)
     }
 }
 
-/// Returns the response to a rejected request.
+/// Returns the error response to a rejected request.
 pub(crate) fn rejection(request: &Request, error: &PlusError, version: u8) -> PhaseStep {
     let id = request.id();
     json_answer(error.status(), error.body(&id, version).to_string())

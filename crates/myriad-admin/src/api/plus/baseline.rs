@@ -1,21 +1,23 @@
-//! Reset of counts (`DELETE`). Counters are only written by workers, so the values at the reset are subtracted when
-//! counts are read.
+//! Reset of counts (`DELETE`). Only workers write the counters, so a reset stores the current values, which are
+//! subtracted from then on.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-/// Members that are current values and not counts. `id` and `pid` are names.
+/// Names of members that are not counts, and are therefore not reset: current values, and the names `id` and `pid`.
 const STATES: &[&str] =
     &["active", "idle", "current", "processing", "size", "max_size", "cold", "used", "free", "id", "pid"];
-/// Maximum number of reset objects; their number only depends on the configuration.
+/// Maximum number of objects with a reset, above which further resets are ignored. The number of objects depends only
+/// on the configuration.
 const MOST: usize = 16 * 1024;
 
-/// Counts of objects at their reset, by path. They are lost with the counts when the process exits.
+/// Counts of objects at the time of their reset, by path. A restart of the process resets them together with the
+/// counters.
 static BEFORE: Mutex<Option<HashMap<String, Map<String, Value>>>> = Mutex::new(None);
 
-/// Returns the counts of an object since its reset.
+/// Returns an object with the counts since its reset, or unchanged if it was never reset.
 pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value> {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     match before.as_ref().and_then(|before| before.get(path)) {
@@ -24,7 +26,7 @@ pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value
     }
 }
 
-/// Resets the counts of an object; `object` contains its total counts.
+/// Resets the counts of the object at `path`; `object` contains its counts since the start.
 pub(super) fn set_baseline(path: String, object: Map<String, Value>) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = before.get_or_insert_default();

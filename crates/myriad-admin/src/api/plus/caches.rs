@@ -1,4 +1,4 @@
-//! Cache zones.
+//! Objects for cache zones.
 
 use myriad_policy::CacheStatus;
 use myriad_store::page::PageZone;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::node::members;
 
-/// Returns a zone with its size on disk, or in memory if it has no folder.
+/// Returns the object of a zone. `size` and `max_size` are those on disk, or in memory if the zone has no disk tier.
 pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
     let (stats, counted) = (zone.zone.stats(), zone.counts.sums(zone.zone.name()));
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-/// URL of the API documentation, which is part of each error.
+/// URL of the API documentation, which each error contains.
 const HREF: &str = "https://nginx.org/en/docs/http/ngx_http_api_module.html";
 
-/// Reason why a request is rejected.
+/// Reason why a request of NGINX Plus's API is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlusError {
     status: u16,
@@ -16,22 +16,22 @@ pub(crate) struct PlusError {
 }
 
 impl PlusError {
-    /// Creates an error with a status, a code of the API and a text.
+    /// Creates an error with an HTTP status, an error code of the API and a text.
     pub(crate) fn new(status: u16, code: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, text: text.into() }
     }
 
-    /// The path does not exist.
+    /// Returns the error for a path that does not exist.
     pub(super) fn no_path() -> Self {
         Self::new(404, "PathNotFound", "path not found")
     }
 
-    /// The path does not support the method.
+    /// Returns the error for a method that the path does not support.
     pub(super) fn no_method() -> Self {
         Self::new(405, "MethodNotAllowed", "method not allowed")
     }
 
-    /// The `api` is read-only.
+    /// Returns the error for a change if the `api` is read-only.
     pub(crate) fn disabled() -> Self {
         Self::new(405, "MethodDisabled", "method disabled")
     }
@@ -46,7 +46,7 @@ impl PlusError {
         self.code
     }
 
-    /// Returns the body. Before version 4 it contains fields of the request, which are empty as in NGINX Plus.
+    /// Returns the JSON body. Before version 4 it also contains `path` and `method`, which are empty as in NGINX Plus.
     pub(super) fn body(&self, request_id: &str, version: u8) -> Value {
         let error = json!({ "status": self.status, "text": self.text, "code": self.code });
         let mut body = json!({ "error": error, "request_id": request_id, "href": HREF });

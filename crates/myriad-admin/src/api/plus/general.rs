@@ -1,4 +1,4 @@
-//! Objects of the server as a whole.
+//! Objects about the server as a whole.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,19 +10,19 @@ use sha2::{Digest, Sha256};
 use super::node::members;
 use super::site::{SiteView, moment};
 
-/// Version of nginx whose configuration language is supported (`$nginx_version`).
+/// Version of nginx whose configuration language is supported (value of `$nginx_version`).
 const NGINX_VERSION: &str = "1.31.4";
-/// Expiry of the licence: the year 2100. Myriad is free and needs none.
+/// Reported expiry of the licence, in seconds since the epoch: the year 2100. Myriad needs no licence.
 const NEVER_S: u64 = 4_102_444_800;
-/// Grace period of NGINX Plus, in seconds: 180 days.
+/// Reported grace period of the licence, in seconds: 180 days, as in NGINX Plus.
 const GRACE_S: u64 = 15_552_000;
-/// Size of a page of memory, in bytes.
+/// Size of a memory page in the reported figures, in bytes.
 const PAGE: u64 = 4096;
 
-/// Number of restarted worker processes at the reset.
+/// Value of [`respawned`] at the last reset.
 static RESPAWNED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
-/// Returns `nginx`.
+/// Returns the object `nginx`: version, process and configuration. `address` is the local address of the request.
 pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     json!({
         "version": NGINX_VERSION,
@@ -36,24 +36,24 @@ pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     })
 }
 
-/// Returns `processes`.
+/// Returns the object `processes`.
 pub(super) fn processes() -> Value {
     json!({ "respawned": respawned().saturating_sub(RESPAWNED_BEFORE.load(Relaxed)) })
 }
 
-/// Executes `DELETE processes`.
+/// Executes `DELETE processes`, which resets the number of restarted worker processes.
 pub(super) fn reset_processes() {
     RESPAWNED_BEFORE.store(respawned(), Relaxed);
 }
 
-/// Returns the number of worker processes that the supervisor has restarted after they exited unexpectedly. The
-/// supervisor passes it in the environment.
+/// Returns the number of worker processes that the supervisor has restarted after an unexpected exit, which it passes
+/// in the environment.
 fn respawned() -> u64 {
     let value = std::env::var("MYRIAD_RESPAWNED").ok();
     value.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Returns `connections`. Every accepted connection is handled.
+/// Returns the object `connections`. `dropped` is always 0: every accepted connection is handled.
 pub(super) fn connections(now: &Snapshot) -> Value {
     json!({
         "accepted": now.accepted,
@@ -63,12 +63,12 @@ pub(super) fn connections(now: &Snapshot) -> Value {
     })
 }
 
-/// Returns `http/requests`.
+/// Returns the object `http/requests`.
 pub(super) fn requests(now: &Snapshot) -> Value {
     json!({ "total": now.begun, "current": now.writing() })
 }
 
-/// Returns a worker, which is a thread.
+/// Returns the object of a worker. Workers are threads, so all have the same `pid`.
 pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
     members(json!({
         "id": number,
@@ -78,7 +78,7 @@ pub(super) fn worker(number: usize, now: &Snapshot) -> Map<String, Value> {
     }))
 }
 
-/// Returns `license`, without an expiry.
+/// Returns the object `license`, which does not expire in practice.
 pub(super) fn license(site: &SiteView) -> Value {
     json!({
         "active_till": NEVER_S,
@@ -87,7 +87,8 @@ pub(super) fn license(site: &SiteView) -> Value {
     })
 }
 
-/// Returns an ID of this installation (RFC 9562 section 5.8), which is the same after a restart.
+/// Returns a UUID of this installation (RFC 9562 section 5.8), derived from the host name and the prefix folder, so
+/// that a restart does not change it.
 fn uuid(site: &SiteView) -> String {
     let mut hash = Sha256::new();
     hash.update(&site.runtime.hostname);
@@ -100,7 +101,7 @@ fn uuid(site: &SiteView) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// Returns the memory of a cache zone in pages. It has no slabs and therefore no slots.
+/// Returns the memory of a cache zone as a slab. Zones have no slots, so that list is empty.
 pub(super) fn slab(zone: &PageZone) -> Map<String, Value> {
     let stats = zone.zone.stats();
     let (used, most) = (stats.bytes as u64, stats.limit_bytes as u64);

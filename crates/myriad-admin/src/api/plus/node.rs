@@ -1,28 +1,28 @@
-//! Value of a path, and selection of its fields.
+//! Value of an API path, and the selection of its members by `fields`.
 
 use serde_json::{Map, Value};
 
-/// Value of a path.
+/// Value of an API path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
-    /// Names of the paths below it.
+    /// Names of the paths below this one.
     Directory(Vec<&'static str>),
-    /// Single object with fields.
+    /// Single object.
     Object(Map<String, Value>),
-    /// Objects of one kind, by name.
+    /// Objects of one kind by name, such as all zones.
     Collection(Map<String, Value>),
-    /// Objects without names.
+    /// List of objects without names.
     List(Vec<Value>),
 }
 
 impl Node {
-    /// Creates an object.
+    /// Creates an object; values other than JSON objects become empty.
     pub(super) fn object(value: Value) -> Self {
         Self::Object(members(value))
     }
 
-    /// Returns the output. `fields` are the requested members, of a collection those of each object. If it is empty, a
-    /// collection is returned as the names of its objects.
+    /// Returns the JSON value. `fields` are the members to include, in a collection those of each object; `None` for
+    /// all. With an empty list, a collection is returned as the names of its objects.
     pub(super) fn into_value(self, fields: Option<&[String]>) -> Value {
         let keep = |members: Map<String, Value>| -> Map<String, Value> {
             let wanted = |name: &String| fields.is_none_or(|fields| fields.contains(name));

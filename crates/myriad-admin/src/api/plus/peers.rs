@@ -1,4 +1,4 @@
-//! Status of groups and their peers.
+//! Objects for upstream groups and their peers.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::node::members;
 use super::site::{UpstreamBlock, moment};
 use super::tls;
 
-/// Returns a group.
+/// Returns the object of an upstream group.
 pub(super) fn group(group: &GroupControl, block: UpstreamBlock, version: u8) -> Map<String, Value> {
     let servers: BTreeMap<u64, ServerSnapshot> =
         group.servers().into_iter().map(|server| (server.id, server)).collect();
@@ -101,7 +101,7 @@ fn checks(peer: &PeerSnapshot) -> Value {
     Value::Object(object)
 }
 
-/// Returns responses by class, and by code since version 7.
+/// Returns the numbers of responses by class, and since version 7 also by status code.
 pub(super) fn responses(statuses: &[(u16, u64)], version: u8) -> Value {
     let mut object = Map::new();
     for class in 1..=5_u16 {

@@ -1,11 +1,11 @@
-//! Request to the API: version, path, arguments.
+//! Requests to NGINX Plus's API: version, path, arguments.
 
 use myriad_http::Method;
 use myriad_http::uri;
 
 use super::error::PlusError;
 
-/// Supported versions.
+/// Supported API versions.
 pub(super) const VERSIONS: std::ops::RangeInclusive<u8> = 1..=9;
 /// Maximum length of the path after the version, in bytes.
 const LONGEST_PATH: usize = 4096;
@@ -14,22 +14,22 @@ const LONGEST_PATH: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct PlusRequest {
     pub(super) version: u8,
-    /// Path after the version.
+    /// Path after the version, split at slashes.
     pub(super) path: Vec<String>,
-    /// `?fields=`: requested members; `None` for all.
+    /// `?fields=`: members to include; `None` for all.
     pub(super) fields: Option<Vec<String>>,
     pub(super) method: Method,
-    /// Local address of the connection, without the port.
+    /// Local address of the connection, without port.
     pub(super) address: String,
 }
 
-/// Returns whether a path of the `api` starts with a version number.
+/// Returns whether a path below the `api` location starts with a version number.
 pub(crate) fn is_version(path: &[u8]) -> bool {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
     !first.is_empty() && first.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns the version of such a path; the newest if the number is not supported.
+/// Returns the version number at the start of such a path; the newest version if the number is not supported.
 pub(crate) fn version_of(path: &[u8]) -> u8 {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
     let number = std::str::from_utf8(first).ok().and_then(|text| text.parse().ok());
@@ -37,12 +37,13 @@ pub(crate) fn version_of(path: &[u8]) -> u8 {
 }
 
 impl PlusRequest {
-    /// Returns the version.
+    /// Returns the requested version.
     pub(crate) fn version(&self) -> u8 {
         self.version
     }
 
-    /// Parses a path that [`is_version`], and its arguments.
+    /// Parses the query arguments, and a path for which [`is_version`] is true. Returns an error for an unsupported
+    /// version or an invalid path.
     pub(crate) fn parse(
         path: &[u8],
         args: &[u8],
@@ -67,18 +68,19 @@ impl PlusRequest {
         self.path.iter().map(String::as_str).collect()
     }
 
-    /// Returns whether the request is read-only.
+    /// Returns whether the method is GET or HEAD.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.method, Method::Get | Method::Head)
     }
 
-    /// Returns whether the request has a body with changes.
+    /// Returns whether the method is POST or PATCH, which have a JSON body.
     pub(crate) fn has_body(&self) -> bool {
         matches!(self.method, Method::Post | Method::Patch)
     }
 }
 
-/// Returns the first value of an argument, decoded. Unknown arguments are ignored, as in NGINX Plus.
+/// Returns the decoded value of the first argument named `name`; `None` if it is missing. Unknown arguments are
+/// ignored, as in NGINX Plus.
 fn argument(args: &[u8], name: &[u8]) -> Option<String> {
     let mut pairs = args.split(|byte| *byte == b'&');
     let value = pairs.find_map(|pair| pair.strip_prefix(name)?.strip_prefix(b"="))?;

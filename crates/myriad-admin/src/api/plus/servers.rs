@@ -1,4 +1,4 @@
-//! Configuration of the servers of a group, and its changes.
+//! Configuration of the servers of an upstream group, and changes to it.
 
 use myriad_conf::number::parse_millis;
 use myriad_upstream::{EditError, ServerChange, ServerSnapshot};
@@ -8,7 +8,7 @@ use super::error::PlusError;
 use super::node::members;
 use super::site::UpstreamBlock;
 
-/// Returns the configuration of a server.
+/// Returns the configuration of a server as an object.
 pub(super) fn server(server: &ServerSnapshot, block: UpstreamBlock, version: u8) -> Map<String, Value> {
     let mut object = members(json!({
         "id": server.id,
@@ -38,13 +38,13 @@ pub(super) fn server(server: &ServerSnapshot, block: UpstreamBlock, version: u8)
     object
 }
 
-/// Formats a time as in the configuration.
+/// Formats milliseconds as in the configuration: `10s`, `1500ms`.
 fn time(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
 }
 
-/// Parses a change of a server. `is_new` is set for an added server, which requires an address and may have parameters
-/// that cannot be changed later.
+/// Parses a change of a server from a JSON body. `is_new` is true for an added server, which requires an address and
+/// may have parameters that cannot be changed later.
 pub(super) fn change(
     body: &[u8],
     block: UpstreamBlock,
@@ -89,7 +89,7 @@ pub(super) fn change(
             "down" => change.down = Some(flag(&name, &value)?),
             "route" if of_http => change.route = Some(text(&name, value)?),
             "drain" if of_http && version >= 2 => change.drain = Some(flag(&name, &value)?),
-            // Clients may send back the complete object.
+            // Clients may send back the complete object, including its `id`.
             "id" => {}
             _ => {
                 return Err(malformed(format!(
@@ -128,7 +128,7 @@ fn number(value: &Value) -> Option<u32> {
     u32::try_from(value.as_u64()?).ok()
 }
 
-/// Parses a time as in the configuration, or a number of seconds.
+/// Parses a time as in the configuration, or a number of seconds. Returns milliseconds; `None` if it is invalid.
 fn millis(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => parse_millis(text.as_bytes()).ok(),
@@ -137,7 +137,7 @@ fn millis(value: &Value) -> Option<u64> {
     }
 }
 
-/// Returns the API error for a rejected change of a group.
+/// Returns the API error for a change that the upstream group rejects.
 pub(super) fn edit_error(error: EditError, group: &str) -> PlusError {
     let (code, text) = match error {
         EditError::Static => ("UpstreamStatic", "upstream is static".to_owned()),

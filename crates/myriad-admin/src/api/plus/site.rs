@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use super::error::PlusError;
 
-/// View of a site for the API. It is created for each request, so that reloads take effect.
+/// Data sources of a site for the API. It is created for each request, so that reloads take effect.
 pub(super) struct SiteView {
     pub(super) runtime: Arc<Runtime>,
     pub(super) counters: Arc<[Arc<Counters>]>,
 }
 
-/// Configuration block of a group of servers.
+/// Configuration block that contains an upstream group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UpstreamBlock {
     Http,
@@ -25,18 +25,18 @@ pub(super) enum UpstreamBlock {
 }
 
 impl SiteView {
-    /// Returns the site of a request.
+    /// Returns the view of the site that handles a request.
     pub(super) fn of(request: &Request) -> Self {
         let (runtime, counters) = (&request.site.runtime, &request.site.worker.all_counters);
         Self { runtime: Arc::clone(runtime), counters: Arc::clone(counters) }
     }
 
-    /// Returns the counters of each worker.
+    /// Returns the counters of each worker thread.
     pub(super) fn workers(&self) -> Vec<Snapshot> {
         self.counters.iter().map(|counters| counters.snapshot()).collect()
     }
 
-    /// Returns the groups of a block by name, including those without `zone`.
+    /// Returns the upstream groups of a block, ordered by name, including those without `zone`.
     pub(super) fn groups(&self, block: UpstreamBlock) -> Vec<GroupControl> {
         let mut groups: Vec<_> = match block {
             UpstreamBlock::Http => self.runtime.groups.values().map(|group| group.group.control()).collect(),
@@ -46,7 +46,8 @@ impl SiteView {
         groups
     }
 
-    /// Returns the group of that name, which must have a `zone`.
+    /// Returns the upstream group named `name`. Returns an error if it does not exist, or has no `zone` and is
+    /// therefore static.
     pub(super) fn group(&self, block: UpstreamBlock, name: &str) -> Result<GroupControl, PlusError> {
         let group = self.groups(block).into_iter().find(|group| group.name() == name);
         let group = group.ok_or_else(|| PlusError::new(404, "UpstreamNotFound", "upstream not found"))?;
@@ -57,7 +58,7 @@ impl SiteView {
     }
 }
 
-/// Formats a time in milliseconds since the epoch as ISO 8601.
+/// Formats a time in milliseconds since the epoch as ISO 8601, with milliseconds.
 pub(super) fn moment(ms: u64) -> Value {
     let text = format_time_iso8601(ms / 1000, 0);
     let seconds = String::from_utf8_lossy(&text[..19]).into_owned();

@@ -1,4 +1,4 @@
-//! TLS counts.
+//! Objects with TLS counts.
 
 use myriad_exchange::traffic::TlsSums;
 use myriad_upstream::TlsCounts;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::node::members;
 
-/// Returns the TLS counts of a peer.
+/// Returns the TLS counts of connections to a peer.
 pub(super) fn of_peer(counts: &TlsCounts) -> Value {
     json!({
         "handshakes": counts.handshakes,
@@ -24,8 +24,8 @@ pub(super) fn of_peer(counts: &TlsCounts) -> Value {
     })
 }
 
-/// Returns the TLS counts of clients. Servers have no count of mismatched certificate names; versions before 8 contain
-/// fewer fields.
+/// Returns the TLS counts of client connections: of a zone (`is_zone`) or of the process. Before version 8, only the
+/// handshakes and session reuses are included.
 pub(super) fn of_clients(sums: &TlsSums, is_zone: bool, version: u8) -> Value {
     let mut object = members(json!({
         "handshakes": sums.handshakes,

@@ -1,4 +1,4 @@
-//! Mapping of paths to values.
+//! Mapping of API paths to objects.
 
 use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::request::PlusRequest;
 use super::site::{SiteView, UpstreamBlock};
 use super::{baseline, caches, general, peers, servers, tls, zones};
 
-/// Returns the value of the request's path.
+/// Returns the value of the request's path. Returns an error if it does not exist in the requested version.
 pub(super) fn read(site: &SiteView, asked: &PlusRequest) -> Result<Node, PlusError> {
     let version = asked.version;
     let path = asked.parts();
@@ -38,7 +38,7 @@ pub(super) fn read(site: &SiteView, asked: &PlusRequest) -> Result<Node, PlusErr
     }
 }
 
-/// Resets the counts of the path.
+/// Resets the counts of the request's path. Returns an error if it does not exist or has no counts.
 pub(super) fn reset(site: &SiteView, asked: &PlusRequest) -> Result<(), PlusError> {
     let path = asked.parts();
     if !exists(&path, asked.version) {
@@ -66,7 +66,7 @@ pub(super) fn reset(site: &SiteView, asked: &PlusRequest) -> Result<(), PlusErro
         | ["stream", "server_zones", _] => reset_object(site, asked, &path)?,
         ["http" | "stream", "keyvals", _] => return Err(missing(&path)),
         _ => {
-            // A missing object is an error for any method.
+            // A missing object is reported as such, whatever the method.
             read(site, asked)?;
             return Err(PlusError::no_method());
         }
@@ -80,7 +80,7 @@ fn reset_object(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<(
     Ok(())
 }
 
-/// Returns whether a version supports a path.
+/// Returns whether a version of the API has a path. It does not check whether the named object exists.
 fn exists(path: &[&str], version: u8) -> bool {
     match path {
         ["workers" | "license", ..] => version >= 9,
@@ -125,7 +125,7 @@ fn is_collection(path: &[&str]) -> bool {
     )
 }
 
-/// Returns objects by name.
+/// Returns the collection of objects at a path, by name.
 fn collection(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Node {
     if let Some(kind) = traffic_kind(path) {
         let base = path.join("/");
@@ -144,7 +144,7 @@ fn collection(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Node {
     Node::Collection(things.collect())
 }
 
-/// Returns the kind of the zones of a path: servers or locations.
+/// Returns the kind of zones that a path contains: those of servers, locations or `stream` servers.
 fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     match path {
         ["http", "server_zones", ..] => Some(ZoneKind::Server),
@@ -154,7 +154,7 @@ fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     }
 }
 
-/// Returns the names of the objects below a path.
+/// Returns the names of the objects in the collection at a path.
 fn names(site: &SiteView, path: &[&str]) -> Vec<String> {
     let runtime = &site.runtime;
     let of = |zones: &[(Box<str>, _)]| zones.iter().map(|(name, _)| name.to_string()).collect();
@@ -170,13 +170,13 @@ fn names(site: &SiteView, path: &[&str]) -> Vec<String> {
     names
 }
 
-/// Returns an object with its counts since the reset.
+/// Returns the object at a path, with its counts since the reset; `None` if it does not exist.
 fn counted(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Option<Value> {
     let object = object(site, path, asked.version)?;
     Some(Value::Object(baseline::since(&path.join("/"), object)))
 }
 
-/// Returns an object with its total counts.
+/// Returns the object at a path, with its counts since the start; `None` if it does not exist.
 fn object(site: &SiteView, path: &[&str], version: u8) -> Option<Map<String, Value>> {
     let runtime = &site.runtime;
     let sum = || site.workers().into_iter().sum();
@@ -217,7 +217,7 @@ fn limits<'a>(
     found.map(|(_, counts)| &**counts).ok_or_else(|| missing(path))
 }
 
-/// Returns the error for a missing object.
+/// Returns the error for a missing object, whose code depends on the kind of object.
 fn missing(path: &[&str]) -> PlusError {
     let (code, text) = match path {
         ["slabs", _] => ("SlabNotFound", "slab not found"),
@@ -238,7 +238,7 @@ fn upstreams(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<Node
     let (block, version) = (block(path), asked.version);
     match path[2..] {
         [] => {
-            // As in NGINX Plus, groups with a `zone`.
+            // As in NGINX Plus, the list contains only groups with a `zone`.
             let groups = site.groups(block).into_iter().filter(|group| group.zone().is_some());
             let by_name = groups
                 .map(|group| (group.name().to_owned(), Value::Object(peers::group(&group, block, version))));
@@ -261,17 +261,17 @@ fn upstreams(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<Node
     }
 }
 
-/// Returns the configuration block of a path.
+/// Returns the configuration block to which a path belongs.
 pub(super) fn block(path: &[&str]) -> UpstreamBlock {
     if path[0] == "http" { UpstreamBlock::Http } else { UpstreamBlock::Stream }
 }
 
-/// Parses the ID of a server.
+/// Parses the ID of a server. Returns an error if it is not a number.
 pub(super) fn server_id(text: &str) -> Result<u64, PlusError> {
     text.parse().map_err(|_| PlusError::new(400, "UpstreamBadServerId", "invalid server ID"))
 }
 
-/// Returns the supported versions.
+/// Returns the list of supported API versions.
 pub(super) fn versions() -> Value {
     json!(super::request::VERSIONS.collect::<Vec<_>>())
 }

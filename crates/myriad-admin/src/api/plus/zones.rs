@@ -1,4 +1,4 @@
-//! Zones with counts: servers and locations, limits, resolvers.
+//! Objects for zones with counts: servers and locations, limits, resolvers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use super::peers::responses;
 use super::site::SiteView;
 use super::tls;
 
-/// Returns a zone of `status_zone`: servers, locations, or servers of `stream`.
+/// Returns the object of a zone of `status_zone`, which counts requests of servers or locations, or sessions of
+/// `stream` servers.
 pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<String, Value> {
     let mut object = members(json!({
         "discarded": sums.discarded,
@@ -38,13 +39,13 @@ pub(super) fn traffic(sums: &ZoneSums, kind: ZoneKind, version: u8) -> Map<Strin
     object
 }
 
-/// Returns the zones of a kind that a `status_zone` names, ordered by name.
+/// Returns the counts of the zones of a kind, ordered by name. Zones without an explicit `status_zone` are excluded.
 pub(super) fn of_kind(site: &SiteView, kind: ZoneKind) -> impl Iterator<Item = ZoneSums> {
     let zones = site.runtime.traffic_zones.iter().filter(move |zone| zone.kind() == kind);
     zones.map(|zone| zone.sums()).filter(|sums| sums.is_named)
 }
 
-/// Returns a zone of `limit_req_zone`.
+/// Returns the object of a `limit_req_zone`.
 pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
         "passed": counts.of(LimitDecision::Passed),
@@ -55,7 +56,7 @@ pub(super) fn limit_req(counts: &LimitCounts) -> Map<String, Value> {
     }))
 }
 
-/// Returns a zone of `limit_conn_zone`.
+/// Returns the object of a `limit_conn_zone`.
 pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
     members(json!({
         "passed": counts.of(LimitDecision::Passed),
@@ -64,7 +65,7 @@ pub(super) fn limit_conn(counts: &LimitCounts) -> Map<String, Value> {
     }))
 }
 
-/// Returns the zones of resolvers, by name.
+/// Returns the zones (`status_zone=`) of all resolvers, by name.
 pub(super) fn resolver_zones(site: &SiteView) -> BTreeMap<String, Arc<ResolverZone>> {
     let runtime = &site.runtime;
     let groups = runtime.groups.values().map(|group| group.group.control());
@@ -75,7 +76,7 @@ pub(super) fn resolver_zones(site: &SiteView) -> BTreeMap<String, Arc<ResolverZo
     zones.map(|zone| (zone.name().to_owned(), zone)).collect()
 }
 
-/// Returns a zone of a resolver.
+/// Returns the object of a resolver zone.
 pub(super) fn resolver(counts: &ResolverCounts) -> Map<String, Value> {
     let [noerror, formerr, servfail, nxdomain, notimp, refused] = counts.codes;
     members(json!({

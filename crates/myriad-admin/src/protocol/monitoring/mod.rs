@@ -1,6 +1,6 @@
-//! Monitoring of a running server: ticks of a second, ranked pages, history, purges, tags.
+//! Messages for monitoring a running server: live events, ranked pages, history, purges, tags.
 //!
-//! Times are milliseconds since the Unix epoch, durations are milliseconds with a fraction. Unknown values are `null`.
+//! Times are milliseconds since the Unix epoch; durations are milliseconds with a fraction. Unknown values are `null`.
 
 mod reports;
 mod request;

@@ -1,4 +1,4 @@
-//! Ranked pages, history, purges, tags.
+//! Reports: ranked pages, history, purges, tags, senders, inspections.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ use crate::protocol::PageReport;
 pub struct TopsReport {
     /// Ranking: `requests`, `misses`, `slow`, `bytes`.
     pub by: String,
-    /// Start of the counting interval, which covers ten to twenty minutes.
+    /// Start of the counting interval, which is ten to twenty minutes long.
     pub since_ms: u64,
-    /// Last moment of the counting interval.
+    /// End of the counting interval.
     pub to_ms: u64,
     /// Pages in the order of the ranking.
     pub pages: Vec<TopPage>,
@@ -24,63 +24,63 @@ pub struct TopsReport {
 pub struct TopPage {
     /// URL as sent by the client, at most 512 bytes.
     pub url: String,
-    /// Ranked value: requests, misses, milliseconds of the slowest response, or bytes.
+    /// Value by which the page is ranked: number of requests or misses, milliseconds of the slowest response, or bytes.
     pub count: f64,
-    /// Maximum overestimation of the ranked value; 0 if it is exact.
+    /// Upper bound of the error of `count`, which may be too high by this amount; 0 if it is exact.
     pub over: f64,
-    /// Requests; `None` if this ranking does not count them.
+    /// Number of requests; `None` if this ranking does not count them.
     pub requests: Option<u64>,
-    /// Requests without a hit.
+    /// Number of requests that were not cache hits.
     pub misses: u64,
-    /// Bytes sent; `None` if this ranking does not count them.
+    /// Bytes sent to clients; `None` if this ranking does not count them.
     pub bytes: Option<u64>,
-    /// Duration of the slowest response without a hit, in milliseconds.
+    /// Duration of the slowest response that was not a cache hit, in milliseconds; `None` if all were hits.
     pub slowest_ms: Option<f64>,
-    /// Average duration of responses without a hit, in milliseconds.
+    /// Average duration of responses that were not cache hits, in milliseconds; `None` if all were hits.
     pub mean_ms: Option<f64>,
     /// Status of the last response.
     pub status: u16,
     /// Time of the last response.
     pub last_ms: u64,
-    /// `$upstream_cache_status` of the last response without a hit, if any.
+    /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was none.
     pub cache: Option<String>,
-    /// Reason why that was not a hit; `None` if all were hits.
+    /// Reason why that response was not a cache hit; `None` if there was none.
     pub reason: Option<String>,
-    /// All reasons, the most frequent first.
+    /// Reasons why responses were not cache hits, the most frequent first.
     pub reasons: Vec<ReasonCount>,
 }
 
-/// Number of requests with a reason.
+/// Number of requests with the same reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReasonCount {
     /// Keyword of the reason.
     pub reason: String,
-    /// Count.
+    /// Number of requests.
     pub count: u64,
 }
 
-/// History of figures.
+/// History of figures, in steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryReport {
-    /// Step in seconds.
+    /// Length of a step, in seconds.
     pub step_s: u64,
     /// Start of the requested range.
     pub from_ms: u64,
-    /// Last moment of the requested range; see [`Self::from_ms`].
+    /// End of the requested range.
     pub to_ms: u64,
-    /// Set if a history is recorded (`history`).
+    /// True if a history is recorded (`history` is not `off`).
     pub kept: bool,
     /// Number of steps.
     pub points: usize,
-    /// Start times of the steps.
+    /// Start time of each step.
     pub at_ms: Vec<u64>,
-    /// Figures.
+    /// Values per figure.
     pub series: HistorySeries,
 }
 
-/// List of values per step for each figure; `null` if the value of a step is unknown.
+/// Values per step for each figure; `None` if the value of a step is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -115,7 +115,7 @@ pub struct HistorySeries {
     pub waiting: Vec<Option<u64>>,
 }
 
-/// Executed purge.
+/// Purge that was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeEvent {
@@ -125,21 +125,21 @@ pub struct PurgeEvent {
     pub zone: String,
     /// `url`, `tags`, `wildcard`, `regex`, `key` or `all`.
     pub kind: String,
-    /// Purged objects, as in the error log; at most 500 bytes.
+    /// Description of the purged pages, as in the error log; at most 500 bytes.
     pub what: String,
-    /// Set if the pages become stale instead of being removed.
+    /// True for a soft purge: the pages become stale instead of being removed.
     pub soft: bool,
     /// Source of the purge: `request`, `origin`, `administrator`.
     pub by: String,
-    /// Number of covered pages; `None` while they are searched.
+    /// Number of purged pages; `None` while they are being searched.
     pub pages: Option<u64>,
-    /// Set if further pages may exist.
+    /// True if `pages` is a lower bound.
     pub at_least: bool,
-    /// Sequence number in the zone.
+    /// Sequence number of the purge in its zone.
     pub number: u64,
 }
 
-/// Tags of stored pages.
+/// Tags of stored pages, the most frequent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagsReport {
@@ -147,11 +147,11 @@ pub struct TagsReport {
     pub tags: Vec<TagReport>,
     /// Number of scanned pages.
     pub looked_at: u64,
-    /// Set if all pages were scanned.
+    /// True if all pages were scanned.
     pub complete: bool,
 }
 
-/// Tag with its pages.
+/// Tag and the pages that have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagReport {
@@ -159,25 +159,26 @@ pub struct TagReport {
     pub tag: String,
     /// Number of pages.
     pub pages: u64,
-    /// Total size of the bodies, in bytes.
+    /// Total size of the pages' bodies, in bytes.
     pub bytes: u64,
 }
 
-/// Untrusted senders of `X-Forwarded-For` since the start of the process. Cache hits are not counted.
+/// Senders of `X-Forwarded-For` that are not trusted proxies, since the start of the process. Requests that were cache
+/// hits are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SendersReport {
     /// Senders, ordered by number of requests, descending.
     pub senders: Vec<SenderReport>,
-    /// Requests of further senders.
+    /// Number of requests of other senders, which are not listed.
     pub others: u64,
 }
 
-/// Sender of requests.
+/// Sender of `X-Forwarded-For`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SenderReport {
-    /// Address, or `unix:`.
+    /// IP address, or `unix:`.
     pub address: String,
     /// Number of requests.
     pub requests: u64,
@@ -193,13 +194,13 @@ pub struct InspectReport {
     pub method: String,
     /// Name of the server that would answer.
     pub server: Option<String>,
-    /// Location that would produce the content.
+    /// Location whose handler would produce the content.
     pub location: Option<String>,
-    /// Cache zone, if any.
+    /// Cache zone that the location uses; `None` without a cache.
     pub zone: Option<String>,
     /// Cache key; `None` if the request may not read the cache.
     pub key: Option<String>,
-    /// `yes` if the request may read the cache, else `no: ` and the reason.
+    /// `yes` if the request may read the cache, otherwise `no: ` and the reason; `None` without a cache.
     pub read: Option<String>,
     /// Description of whether and how long the response would be stored; `None` if a page is already stored.
     pub store: Option<String>,
@@ -209,16 +210,16 @@ pub struct InspectReport {
     pub stored: Vec<PageReport>,
 }
 
-/// Single decision.
+/// Decision in the processing of an inspected request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InspectedLine {
     /// Topic: `server`, `rule`, `location`, `cache`, ...
     pub topic: String,
-    /// Evaluated directive, or a description.
+    /// Evaluated directive, or a description of the decision.
     pub text: String,
     /// Result; may be empty.
     pub outcome: String,
-    /// Position in the configuration: `nginx.conf:12`.
+    /// Position in the configuration, such as `nginx.conf:12`.
     pub at: Option<String>,
 }

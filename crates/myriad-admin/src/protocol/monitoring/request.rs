@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Request for live ticks.
+/// Request for live events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LiveRequest {
-    /// Number of ticks; 0 for no limit, until the reader disconnects or the configuration is reloaded.
+    /// Number of ticks after which the response ends; 0 for no limit.
     pub ticks: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct TopsRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryRequest {
-    /// Seconds back from now; defaults to an hour.
+    /// Length of the range in seconds, up to now; defaults to an hour.
     pub range: Option<u64>,
     /// Step in seconds: 10, 60 or 600; defaults to the finest that covers the range.
     pub step: Option<u64>,
@@ -40,22 +40,22 @@ pub struct PurgesRequest {
     pub limit: Option<u64>,
 }
 
-/// Request for the tags of stored pages.
+/// Request for the tags of stored pages. All conditions are combined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TagsRequest {
     /// Name of the zone; `None` for all.
     pub zone: Option<String>,
-    /// Pattern for the tags ([`crate::protocol::GlobPattern`]).
+    /// Pattern that the tags must match ([`crate::protocol::GlobPattern`]).
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// URL of the pages whose tags are returned.
+    /// URL of a page: only its tags are returned.
     pub page: Option<String>,
     /// Maximum number of tags, 1 to 1,000; defaults to 100.
     pub limit: Option<u64>,
 }
 
-/// Request for untrusted senders of `X-Forwarded-For`.
+/// Request for the senders of `X-Forwarded-For` that are not trusted proxies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SendersRequest {}

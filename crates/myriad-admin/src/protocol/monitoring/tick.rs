@@ -1,36 +1,36 @@
-//! Tick: activity of the server in a second, and its state.
+//! Live event that is sent every second: activity of the server since the last one, and its state.
 
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{MemoryTick, PeerReport, RequestCounts};
 
-/// Tick of a second.
+/// Live event that is sent every second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LiveTick {
     /// Time of the tick.
     pub at_ms: u64,
-    /// Duration covered by [`Self::delta`].
+    /// Duration since the previous tick, which [`Self::delta`] covers, in milliseconds.
     pub interval_ms: u64,
     /// Start time of the worker process.
     pub started_ms: u64,
-    /// Number of reloads of the configuration.
+    /// Number of reloads since the start.
     pub reloads: u64,
-    /// Number of readers of events over HTTP and the control socket.
+    /// Number of clients that read live events.
     pub readers: usize,
     /// Counts since the start of the worker process.
     pub total: TickCounts,
-    /// Counts within the interval.
+    /// Counts since the previous tick.
     pub delta: TickCounts,
-    /// Times to the first byte of the responses within the interval.
+    /// Times to the first byte of the responses since the previous tick.
     pub first_byte: FirstByteTimes,
     /// Current connections.
     pub connections: ConnectionCounts,
     /// Memory of the worker process.
     pub memory: MemoryTick,
-    /// Servers of groups, at most 200.
+    /// Servers of upstream groups, at most 200.
     pub origins: Vec<PeerReport>,
-    /// Queues of origins (`origin_queue`).
+    /// Queues of upstream groups (`origin_queue`).
     pub queues: Vec<QueueReport>,
     /// Cache zones.
     pub zones: Vec<ZoneTick>,
@@ -63,11 +63,11 @@ pub struct TickCounts {
     /// Requests by `$upstream_cache_status`.
     #[serde(flatten)]
     pub cache: RequestCounts,
-    /// Requests without a cache status: files, `return`, places without a cache.
+    /// Requests without a cache status: files, `return`, locations without a cache.
     pub uncached: u64,
 }
 
-/// Times to the first byte by cache handling.
+/// Times to the first byte, by cache status; each is `None` if there were no such requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FirstByteTimes {
@@ -81,11 +81,11 @@ pub struct FirstByteTimes {
     pub other: Option<Percentiles>,
 }
 
-/// Distribution of times, in milliseconds.
+/// Percentiles of times, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Percentiles {
-    /// Count.
+    /// Number of measured times.
     pub count: u64,
     /// Median.
     pub p50: f64,
@@ -111,45 +111,45 @@ pub struct ConnectionCounts {
     pub waiting: u64,
 }
 
-/// Queue of an origin at one moment.
+/// Queue for an origin at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueReport {
-    /// Name.
+    /// Name of the queue.
     pub name: String,
     /// Requests in progress at the origin.
     pub asking: u32,
     /// Requests in the queue.
     pub waiting: u64,
-    /// Maximum number of concurrent requests according to the last decision; `None` before the first request.
+    /// Maximum number of concurrent requests that the queue currently permits; `None` before the first request.
     pub limit: Option<u32>,
 }
 
-/// Cache zone at one moment; counts since the start of the worker process.
+/// Cache zone at one moment. Counts are since the start of the worker process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZoneTick {
-    /// Name.
+    /// Name of the zone.
     pub zone: String,
     /// Memory tier.
     pub memory: TierSize,
-    /// Disk tier; `None` if the folder was not opened.
+    /// Disk tier; `None` if it is not open.
     pub disk: Option<TierSize>,
     /// Requests by cache status.
     pub requests: RequestCounts,
-    /// Fetches in progress.
+    /// Number of fetches in progress.
     pub fetching: usize,
-    /// Pages stored.
+    /// Number of pages stored.
     pub stored: u64,
-    /// Pages removed from memory by purges.
+    /// Number of pages that purges removed from memory.
     pub purged: u64,
-    /// Pages in memory by coding, including `identity`, at the last count.
+    /// Bodies in memory by coding, according to the last complete count.
     pub encodings: Vec<EncodingTotal>,
     /// Time of the last complete count; `None` before the first.
     pub encodings_at_ms: Option<u64>,
 }
 
-/// Size of a tier.
+/// Size of the memory or disk tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TierSize {
@@ -157,11 +157,11 @@ pub struct TierSize {
     pub pages: usize,
     /// Size in bytes.
     pub bytes: u64,
-    /// Maximum size, if any.
+    /// Maximum size in bytes; `None` for no limit.
     pub limit_bytes: Option<u64>,
 }
 
-/// All bodies of a zone in one coding.
+/// Stored bodies of a zone in one coding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EncodingTotal {
@@ -173,13 +173,13 @@ pub struct EncodingTotal {
     pub bytes: u64,
 }
 
-/// Worker at one moment.
+/// Worker thread at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkerTick {
-    /// Index of the worker.
+    /// Number of the worker, from 0.
     pub worker: usize,
-    /// Finished requests.
+    /// Requests finished since the start.
     pub requests: u64,
     /// Open connections of the worker.
     pub active: u64,

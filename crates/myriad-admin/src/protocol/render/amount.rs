@@ -1,6 +1,6 @@
 //! Formatting of sizes, counts and times for columns.
 
-/// Formats a size: `512`, `41.2K`, `3.4M`, `1.0G`, at most six characters.
+/// Formats a size in bytes: `512`, `41.2K`, `3.4M`, `1.0G`, at most six characters.
 pub fn size(bytes: u64) -> String {
     if bytes < 1000 {
         return bytes.to_string();
@@ -15,7 +15,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.0}E")
 }
 
-/// Formats a count: `1,234,567`.
+/// Formats a count with separators: `1,234,567`.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -28,7 +28,7 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// Formats a duration: `0s`, `47s`, `3m12s`, `5h02m`, `12d4h`, `3.2y`, at most six characters.
+/// Formats a duration in milliseconds: `0s`, `47s`, `3m12s`, `5h02m`, `12d4h`, `3.2y`, at most six characters.
 pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -47,7 +47,7 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// Formats a time: `2026-11-21 07:55:01 UTC`.
+/// Formats a time in milliseconds since the epoch: `2026-11-21 07:55:01 UTC`.
 pub(super) fn moment(ms: u64) -> String {
     let text = myriad_base::calendar::format_time_iso8601(ms / 1000, 0);
     let part = |range: std::ops::Range<usize>| String::from_utf8_lossy(&text[range]).into_owned();

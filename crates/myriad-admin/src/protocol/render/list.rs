@@ -1,15 +1,15 @@
-//! `myriad cache ls`: a line for each page.
+//! Output of `myriad cache ls`: a line for each page.
 
 use super::amount::{count, duration, size};
 use crate::protocol::{PageReport, Tier};
 
-/// Returns the column names.
+/// Returns the line with the column names.
 pub fn list_head() -> String {
     line(&["HITS", "AGE", "VALID", "SIZE", "CODED", "WHERE", "STATUS", "PAGE"])
 }
 
-/// Returns the line of a page. The columns have fixed widths, so that a list may be output while it is received; the
-/// URL is last, or the key if the URL is not known.
+/// Returns the line of a page. The columns have fixed widths, so that a list can be printed while it is received. The
+/// last column is the URL, or the key if the URL is not known.
 pub fn list_line(page: &PageReport) -> String {
     let valid = if page.is_fresh() {
         duration(page.fresh_until_ms - page.now_ms)
@@ -41,7 +41,7 @@ pub fn list_line(page: &PageReport) -> String {
     ])
 }
 
-/// Formats codings: `gzip br` as `gz,br`.
+/// Returns the codings of a page's additional encodings, abbreviated and joined: `gz,br`.
 fn codings(page: &PageReport) -> String {
     let short = |coding: &str| match coding {
         "gzip" => "gz".to_owned(),

@@ -1,11 +1,11 @@
-//! `myriad memory`: memory of the process by part.
+//! Output of `myriad memory`: memory of the process by part.
 
 use std::fmt::Write;
 
 use super::amount::{count, size};
 use crate::protocol::ProcessMemoryReport;
 
-/// Returns the memory of the process as several lines.
+/// Returns the lines of a memory report.
 pub fn memory(report: &ProcessMemoryReport) -> String {
     let mut out = String::new();
     let limit = match report.limit_bytes {
@@ -19,7 +19,7 @@ pub fn memory(report: &ProcessMemoryReport) -> String {
         }
         None => "without a limit (\"memory_limit\")".to_owned(),
     };
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "memory {} {limit}", size(report.resident_bytes));
     for part in &report.parts {
         let name = match &part.zone {

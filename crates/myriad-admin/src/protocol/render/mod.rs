@@ -1,4 +1,4 @@
-//! Reports as lines for a terminal: aligned, and without terminal control characters.
+//! Reports as lines for a terminal, with aligned columns.
 
 mod amount;
 mod list;

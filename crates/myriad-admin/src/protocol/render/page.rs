@@ -1,17 +1,17 @@
-//! `myriad cache show`: details of a page.
+//! Output of `myriad cache show`: details of a page.
 
 use std::fmt::Write;
 
 use super::amount::{count, duration, moment};
 use crate::protocol::{EsiReport, PageReport, Tier};
 
-/// Returns a page as several lines, the first of which is its name.
+/// Returns the lines of a page report; the first is its URL, or its key if the URL is not known.
 pub fn page(page: &PageReport) -> String {
     let mut out = String::new();
     let title = page.url.as_deref().unwrap_or(&page.key);
     let _ = writeln!(out, "{title}");
     let mut row = |name: &str, value: &str| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "  {name:<10}{value}");
     };
     row("key", &page.key);
@@ -61,7 +61,7 @@ pub fn page(page: &PageReport) -> String {
     out
 }
 
-/// Describes the page for known visitors, and its separate fragments.
+/// Returns the lines about the page's ESI fragments and its use for known visitors.
 fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
     let count = count(esi.parts.len() as u64);
     let known = match (&esi.why, esi.known) {
@@ -93,8 +93,8 @@ fn freshness(page: &PageReport) -> String {
     format!("no: expired {since} ago, at {}{fetching}", moment(page.fresh_until_ms))
 }
 
-/// Describes how long the page may be served stale according to its origin and validity; the directives of a place may
-/// differ.
+/// Returns how long the page may be served stale, according to the headers of its response; directives of a location
+/// may permit less or more.
 fn staleness(page: &PageReport) -> String {
     let until = |at: u64| match at {
         u64::MAX => "without a time limit".to_owned(),

@@ -1,4 +1,4 @@
-//! `myriad purge`: a line for each purge.
+//! Output of `myriad purge`: a line for each purge.
 
 use super::amount::count;
 use crate::protocol::PurgeReport;
@@ -14,7 +14,7 @@ pub fn purge(report: &PurgeReport) -> String {
     format!("{outcome:>14}  {:<8}  {}", report.kind, report.what).trim_end().to_owned()
 }
 
-/// Returns the total of several purges.
+/// Returns the line with the total of several purges.
 pub fn purge_total(reports: &[PurgeReport]) -> String {
     let pages = reports.iter().filter_map(|report| report.purged).sum::<u64>();
     let word = if pages == 1 { "page" } else { "pages" };

@@ -1,16 +1,16 @@
-//! `myriad cache stats`: a block for each zone.
+//! Output of `myriad cache stats`: several lines for each zone.
 
 use std::fmt::Write;
 
 use super::amount::{count, size};
 use crate::protocol::ZoneReport;
 
-/// Returns a zone as several lines, the first of which is its name.
+/// Returns the lines of a zone's statistics; the first contains its name.
 pub fn zone(zone: &ZoneReport) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "zone {}  {}", zone.zone, zone.path);
     let mut row = |name: &str, value: &str| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "  {name:<10}{value}");
     };
     row("memory", &memory(zone));
@@ -76,7 +76,7 @@ fn requests(zone: &ZoneReport) -> String {
         ("REVALIDATED", counts.revalidated),
         ("BYPASS", counts.bypass),
     ] {
-        // The first two are always shown, the others if not 0.
+        // `HIT` and `MISS` are always shown, the others if they are not 0.
         if number > 0 || matches!(name, "HIT" | "MISS") {
             let _ = write!(text, "{name} {}  ", count(number));
         }

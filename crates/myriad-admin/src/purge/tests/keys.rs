@@ -6,7 +6,7 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_serve::testing::TestSite;
 use myriad_store::page::key::named;
 
-/// Returns the key of a request at a place with these rules.
+/// Returns the cache key of a request at a location with these rules.
 fn key(rules: &str, target: &str, fields: &[(&str, &str)]) -> String {
     let cached = format!("location / {{ proxy_pass http://127.0.0.1:1; proxy_cache z; {rules} }}");
     let site = TestSite::new(ZONE, &cached);

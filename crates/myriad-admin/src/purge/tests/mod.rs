@@ -1,4 +1,4 @@
-//! Purges of pages stored by the tests, and keys of pages.
+//! Tests of purges, and of cache keys.
 
 mod keys;
 mod requests;

@@ -8,7 +8,7 @@ use crate::purge::testing::{ZONE, is_stale, is_stored, store, zone_of};
 use myriad_serve::testing::TestSite;
 use myriad_serve::testing::{PhaseResult, send_request};
 
-/// Returns a site that caches pages by path and arguments, with these purge rules.
+/// Returns a site that caches pages under their path and arguments, with these purge rules, and its zone.
 fn site(rules: &str) -> (TestSite, Arc<PageZone>) {
     let cached = "proxy_pass http://127.0.0.1:1; proxy_cache z; proxy_cache_key $uri$is_args$args;";
     let site = TestSite::new(ZONE, &format!("server_name own.test; location / {{ {cached} {rules} }}"));
@@ -16,7 +16,7 @@ fn site(rules: &str) -> (TestSite, Arc<PageZone>) {
     (site, zone)
 }
 
-/// Sends a request for `localhost`.
+/// Sends a request with the host `localhost`.
 fn local(site: &TestSite, line: &str, fields: &[(&str, &str)]) -> PhaseResult {
     send_request(site, line, &[fields, &[("Host", "localhost")]].concat())
 }
