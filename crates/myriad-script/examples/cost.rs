@@ -1,7 +1,7 @@
 //! Measures the cost of the rules of a WordPress recipe on a cache hit: `cargo run --release --example cost`.
 //!
-//! Prints nanoseconds for ten `if`s and two cache predicates, for clients with different cookies, and the run time of a
-//! catastrophic pattern.
+//! Prints nanoseconds for ten `if`s and two cache predicates, for clients with different cookies, and the run time of
+//! patterns with catastrophic backtracking.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! `set` whose value is read from one request and assigned in another (`auth_request_set`).
+//! Assignment whose value is evaluated in one request and assigned in another (`auth_request_set`).
 
 use crate::environment::{Catalogue, Environment};
 use crate::error::{EvalError, ScriptError};
@@ -7,7 +7,7 @@ use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::Template;
 use crate::template::parse::parse;
 
-/// Compiled assignment.
+/// Compiled assignment to a variable.
 #[derive(Debug)]
 pub struct Assignment {
     target: ResolvedVariable,
@@ -23,7 +23,8 @@ impl Assignment {
         Ok(Assignment { target: names.target(name)?, value: parse(value, names)? })
     }
 
-    /// Reads the value in `from` and assigns it in `to`. Both frames belong to the same configuration.
+    /// Evaluates the value in `from`, and assigns it to the variable in `to`. Both frames must belong to the same
+    /// configuration.
     pub fn carry<E: Environment + ?Sized>(
         &self,
         (from, from_frame): (&E, &mut Frame),

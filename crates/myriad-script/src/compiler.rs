@@ -1,4 +1,4 @@
-//! Compiler of configuration texts into scripts.
+//! Compiler of the texts of a configuration into templates, conditions, programs and tables.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,58 +19,58 @@ use crate::template::parse::parse;
 use crate::variable::Variable;
 use crate::variable_reads::{EvaluationScope, ScopeReads};
 
-/// Compiles the scripts of a configuration: declare all names, compile, then call [`Compiler::finish`].
+/// Compiles the scripts of a configuration. Usage: declare all names, compile, then call [`Compiler::finish`].
 #[derive(Debug)]
 pub struct Compiler<C> {
     names: NameResolver<C>,
     lazies: HashMap<u32, Lazy>,
-    /// Names declared by `declare_lazy`, which must be defined before `finish`.
+    /// Variables declared by `declare_lazy`, which must be defined before `finish`.
     promised: Vec<Arc<Variable>>,
 }
 
 impl<C: Catalogue> Compiler<C> {
-    /// Creates a compiler for an empty configuration.
+    /// Creates a compiler without any declared names.
     pub fn new(catalogue: C) -> Compiler<C> {
         Compiler { names: NameResolver::new(catalogue), lazies: HashMap::new(), promised: Vec::new() }
     }
 
-    /// Returns the embedder's catalogue, which may have gained names during compilation.
+    /// Returns the embedder's catalogue, which may have assigned identifiers to names during compilation.
     pub fn catalogue(&self) -> &C {
         self.names.catalogue()
     }
 
-    /// Sets the scope, i.e. the time of evaluation, of the following compilations. Blocks of variables have separate
-    /// scopes. Returns the previous scope.
+    /// Sets the scope of the following compilations, i.e. the time at which their results are evaluated. Blocks such as
+    /// `map` have their own scopes. Returns the previous scope.
     pub fn set_scope(&mut self, scope: EvaluationScope) -> EvaluationScope {
         self.names.set_scope(scope)
     }
 
-    /// Includes another scope in the current scope.
+    /// Declares that whatever is evaluated in the current scope also evaluates the given scope.
     pub fn include(&mut self, scope: EvaluationScope) {
         self.names.readings_mut().include(scope);
     }
 
-    /// Returns the data that a scope reads, directly or through variables of the configuration.
+    /// Returns the data that a scope reads, directly or through user variables. Complete once all texts are compiled.
     pub fn reads(&self, scope: EvaluationScope) -> ScopeReads {
         let is_computed =
             |variable: &Variable| !variable.is_assigned() && self.lazies.contains_key(&variable.slot());
         self.names.readings().of(scope, is_computed)
     }
 
-    /// Declares the variable of a `set`; `name` with or without `$`. Assignable variables of the embedder are not
-    /// changed.
+    /// Declares the variable of a `set`; `name` may omit the `$`. Has no effect for assignable variables of the
+    /// embedder.
     pub fn declare_set(&mut self, name: &str) -> Result<(), ScriptError> {
         self.names.target(name).map(drop)
     }
 
-    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` with or without `$`.
+    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` may omit the `$`.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
         let variable = self.names.user_variable(name)?;
         self.promised.push(variable);
         Ok(())
     }
 
-    /// Declares the variable of a `map` and the variables of named groups in its patterns.
+    /// Declares the variable of a `map`, and the variables of named groups in its patterns.
     pub fn declare_map<W: AsRef<str>>(
         &mut self,
         name: &str,
@@ -80,22 +80,24 @@ impl<C: Catalogue> Compiler<C> {
         map::compile::declare_captures(&words(lines), &mut self.names)
     }
 
-    /// Declares the variables of a pattern's named groups. Errors of the pattern itself are reported by `regex`.
+    /// Declares the variables of a pattern's named groups. An invalid pattern is not reported here, but by
+    /// [`Self::regex`].
     pub fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
         self.names.declare_captures(pattern)
     }
 
-    /// Declares all variables that the steps of a program and its blocks define.
+    /// Declares all variables that a program defines, including nested blocks.
     pub fn declare_program(&mut self, steps: &[StepSource<'_>]) -> Result<(), Vec<ScriptError>> {
         program::compile::declare(&mut self.names, steps)
     }
 
-    /// Iterates over the user variables declared so far, for names that are only known at run time.
+    /// Iterates over all user variables, for the lookup of names that are only known at run time.
     pub fn variables(&self) -> impl Iterator<Item = &Arc<Variable>> {
         self.names.variables()
     }
 
-    /// Returns or creates a user variable that the embedder assigns itself ([`Variable::assign`]).
+    /// Returns the user variable with this name, created if necessary, for an embedder that assigns it
+    /// ([`Variable::assign`]).
     pub fn variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         self.names.assigned(name)
     }
@@ -105,7 +107,8 @@ impl<C: Catalogue> Compiler<C> {
         parse(text, &mut self.names)
     }
 
-    /// Compiles a list of texts of which at least one must be true (`*_cache_bypass`, `*_no_cache`, `access_log if=`).
+    /// Compiles a list of texts that is true if at least one text is neither empty nor `0` (`*_cache_bypass`,
+    /// `*_no_cache`, `access_log if=`).
     pub fn predicates<T: AsRef<str>>(&mut self, texts: &[T]) -> Result<Predicates, ScriptError> {
         let templates: Result<Vec<_>, _> = texts
             .iter()
@@ -115,28 +118,28 @@ impl<C: Catalogue> Compiler<C> {
         Ok(Predicates::new(templates?))
     }
 
-    /// Compiles a regular expression (without `~`); its named groups become variables.
+    /// Compiles a regular expression, given without `~`. Its named groups become user variables.
     pub fn regex(&mut self, pattern: &str, caseless: bool) -> Result<Regex, ScriptError> {
         self.names.regex(pattern, caseless)
     }
 
-    /// Compiles the words of an `if`, with or without parentheses.
+    /// Compiles the words of an `if`, with or without the parentheses.
     pub fn condition<T: AsRef<str>>(&mut self, words: &[T]) -> Result<CompiledCondition, ScriptError> {
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         CompiledCondition::compile(&words, &mut self.names)
     }
 
-    /// Compiles the rewrite directives of a block, in order.
+    /// Compiles the directives of the rewrite module in a block, in order. Reports all errors together.
     pub fn program(&mut self, steps: &[StepSource<'_>]) -> Result<Program, Vec<ScriptError>> {
         program::compile::program(&mut self.names, steps)
     }
 
-    /// Compiles a `set` outside of programs; `name` includes its `$`.
+    /// Compiles an assignment outside of programs; `name` includes the `$`.
     pub fn assignment(&mut self, name: &str, value: &str) -> Result<Assignment, ScriptError> {
         Assignment::compile(name, value, &mut self.names)
     }
 
-    /// Compiles `map source $name { lines }`; each line consists of the words before its `;`.
+    /// Compiles `map source $name { lines }`; each line is given as its words.
     pub fn define_map<W: AsRef<str>>(
         &mut self,
         name: &str,
@@ -150,7 +153,7 @@ impl<C: Catalogue> Compiler<C> {
         Ok(())
     }
 
-    /// Compiles `geo [$address] $name { lines }`; the default of `address` is `$remote_addr`.
+    /// Compiles `geo [$address] $name { lines }`; without an address, `$remote_addr` is used.
     pub fn define_geo<W: AsRef<str>>(
         &mut self,
         name: &str,
@@ -178,8 +181,8 @@ impl<C: Catalogue> Compiler<C> {
         Ok(())
     }
 
-    /// Defines a variable that a table of the embedder computes from texts with variables. `follows` are texts with
-    /// additional variables that the value depends on, such as the clock if the table changes during use.
+    /// Defines a variable that a table of the embedder computes from the values of `sources`. `follows` are texts with
+    /// further variables on which the value depends, such as the clock if the table may change.
     pub fn define_table(
         &mut self,
         name: &str,
@@ -194,7 +197,7 @@ impl<C: Catalogue> Compiler<C> {
         Ok(())
     }
 
-    /// Compiles the block of a variable in its scope.
+    /// Runs a compilation in the scope of a variable, so that its reads are attributed to the variable.
     fn in_scope_of<T>(&mut self, variable: &Variable, compile: impl FnOnce(&mut NameResolver<C>) -> T) -> T {
         let around = self.names.set_scope(EvaluationScope::Variable(variable.slot()));
         let compiled = compile(&mut self.names);
@@ -202,10 +205,11 @@ impl<C: Catalogue> Compiler<C> {
         compiled
     }
 
-    /// Binds the maps to their variables, which are empty before. Returns the catalogue.
+    /// Binds maps, `geo` and similar blocks to their variables, which are empty before. Returns the catalogue.
     ///
     /// # Errors
-    /// Returns errors for names that were declared as maps and never defined.
+    /// Returns an error for each variable that was declared by [`Self::declare_lazy`] or [`Self::declare_map`], but
+    /// never defined.
     pub fn finish(mut self) -> Result<C, Vec<ScriptError>> {
         let mut errors = Vec::new();
         for variable in &self.promised {

@@ -57,7 +57,7 @@ impl CompiledCondition {
         Ok(CompiledCondition { test, negated })
     }
 
-    /// Returns whether the condition is true. A successful regex match sets the captures.
+    /// Evaluates the condition. A successful regex match sets the captures of the frame, a failed one clears them.
     pub fn holds<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
         self.holds_form(env, frame, CaptureForm::Raw)
     }
@@ -116,7 +116,7 @@ fn equal<E: Environment + ?Sized>(
     result
 }
 
-/// Compares two values without calling `memcmp` for empty slices: these may contain a dangling pointer, and glibc's
+/// Compares two values, without calling `memcmp` for empty slices. These may contain a dangling pointer, and glibc's
 /// vectorized `memcmp` then takes 140 ns for a masked load from an unmapped page. `$query_string != ""` is common in
 /// configurations.
 #[inline]
@@ -124,7 +124,7 @@ fn same(value: &[u8], text: &[u8]) -> bool {
     value.len() == text.len() && (text.is_empty() || value == text)
 }
 
-/// Compiles the operator and operand after a variable.
+/// Compiles a condition that begins with a variable; `rest` is empty or an operator and its operand.
 fn compare<C: Catalogue>(
     variable: &str,
     rest: &[&str],
@@ -159,7 +159,7 @@ fn compare<C: Catalogue>(
     Ok(CompiledCondition { test, negated })
 }
 
-/// Removes the parentheses of `if ( … )`, which the tokenizer leaves in the first and last word.
+/// Removes the parentheses of `if ( … )`, which are part of the first and the last word or separate words.
 fn without_brackets<'w>(words: &[&'w str]) -> Result<Vec<&'w str>, ScriptError> {
     let mut bare: Vec<&str> = words.to_vec();
     let Some(inner) = bare.first().and_then(|first| first.strip_prefix('(')) else {
@@ -171,7 +171,7 @@ fn without_brackets<'w>(words: &[&'w str]) -> Result<Vec<&'w str>, ScriptError> 
         return Err(invalid(bare[last]));
     };
     bare[last] = inner;
-    // Removes words that only contained a parenthesis. A quoted empty operand is never the first word, and never the
+    // Remove words that only contained a parenthesis. A quoted empty operand is never the first word, and never the
     // last word before a parenthesis.
     if bare.first().is_some_and(|first| first.is_empty()) {
         bare.remove(0);
@@ -186,7 +186,7 @@ fn invalid(word: &str) -> ScriptError {
     ScriptError::new(format!("invalid condition \"{word}\""))
 }
 
-/// Returns the pattern of a condition with a regex, to declare its named groups in advance.
+/// Returns the pattern of a condition with a regex, otherwise `None`; used to declare its named groups in advance.
 pub(crate) fn pattern_of<'w>(words: &[&'w str]) -> Option<&'w str> {
     match without_brackets(words).ok()?.as_slice() {
         [_, "~" | "~*" | "!~" | "!~*", pattern] => Some(pattern),

@@ -1,19 +1,20 @@
-//! Errors of scripts: at compile time and at run time.
+//! Errors of scripts, at compile time and at run time.
 
 use std::fmt;
 
-/// Compile error, shown to the administrator at load.
+/// Compile error, shown to the administrator when the configuration is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
-    /// Message, with nginx's wording if available, without file and line.
+    /// Message without file and line, in nginx's wording if nginx has this error.
     pub message: String,
-    /// Byte offset of the error in the given text.
+    /// Byte offset of the error in the compiled text.
     pub offset: usize,
-    /// `tag` of the [`crate::StepSource`], or the index of the line in a `map`, `geo` or `split_clients` block.
+    /// Position of the error in a list: [`crate::StepSource::tag`], or the index of a line or text. `None` for a single
+    /// text.
     pub item: Option<usize>,
-    /// Name of the undefined variable, without `$`, if this is the only error.
+    /// Name of the undefined variable, without `$`; `None` for other errors.
     pub undefined: Option<Box<str>>,
-    /// Cause that the error shares with others.
+    /// Cause that several errors may have in common: the module that an undefined variable belongs to.
     pub cause: Option<&'static str>,
 }
 
@@ -22,7 +23,7 @@ impl ScriptError {
         ScriptError { message: message.into(), offset: 0, item: None, undefined: None, cause: None }
     }
 
-    /// Sets the undefined variable.
+    /// Sets [`Self::undefined`].
     pub(crate) fn undefined(mut self, name: &str) -> ScriptError {
         self.undefined = Some(name.into());
         self
@@ -33,7 +34,7 @@ impl ScriptError {
         self
     }
 
-    /// Sets the item that contains the error, unless an inner item is already set.
+    /// Sets [`Self::item`], unless it is already set.
     pub(crate) fn in_item(mut self, item: usize) -> ScriptError {
         self.item.get_or_insert(item);
         self
@@ -48,11 +49,11 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// Run-time error of a script for a request. The caller responds with 500 and logs it.
+/// Run-time error of a script. The embedder logs it and responds with 500.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EvalError {
-    /// The regular expression failed: its match limit, its memory limit, or a subject that is not valid UTF-8.
+    /// A regular expression failed: it exceeded the match or memory limit, or the subject is not valid UTF-8.
     Regex {
         /// Pattern as written.
         pattern: String,
@@ -68,20 +69,20 @@ pub enum EvalError {
     EmptyUri,
     /// A function has no value for its arguments.
     Function {
-        /// Directive, with the variable that it sets.
+        /// Directive with the variable that it sets.
         directive: String,
         /// Reason.
         reason: String,
     },
-    /// A directive of the rewrite module produced a text longer than [`MOST_TEXT`].
+    /// A directive of the rewrite module produced more than [`MOST_TEXT`] bytes from variables.
     TooLong {
-        /// Directive, with the argument that distinguishes it from others of its name.
+        /// Directive with its first argument.
         directive: String,
     },
 }
 
-/// Maximum number of bytes that `set`, `rewrite`, `return` and `if` produce from variables. nginx has no such limit.
-/// Here it prevents memory exhaustion by a value that is doubled in each of ten rounds of rewriting.
+/// Maximum number of bytes that `set`, `rewrite`, `return` and `if` produce from variables. nginx has no such limit; it
+/// prevents memory exhaustion by a value that is doubled in each of ten rounds of rewriting.
 pub const MOST_TEXT: usize = 1 << 20;
 
 impl fmt::Display for EvalError {

@@ -1,5 +1,5 @@
-//! The two escape functions of the rewrite module (`NGX_ESCAPE_ARGS`, `NGX_UNESCAPE_REDIRECT`), and one specific to
-//! Myriad.
+//! Escape functions of nginx's rewrite module (`NGX_ESCAPE_ARGS`, `NGX_UNESCAPE_REDIRECT`), and one for header values
+//! that nginx does not have.
 
 const UPPER_HEX: &[u8; 16] = b"0123456789ABCDEF";
 
@@ -9,7 +9,7 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     out.push(UPPER_HEX[usize::from(byte & 15)]);
 }
 
-/// Appends `text` with all bytes escaped that would terminate or split a value in a query string.
+/// Appends `text`; escapes all bytes that would terminate or split a value in a query string.
 pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         let special = matches!(
@@ -40,8 +40,8 @@ pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the target of a redirect. Decodes `%xx` before the first `?` if the byte is harmless in a URL: not for
-/// control characters, bytes up to `%`, and non-ASCII bytes.
+/// Appends the target of a redirect. Before the first `?`, decodes `%xx` unless the byte is a control character, at
+/// most `%`, or not ASCII.
 pub(crate) fn unescape_redirect(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
@@ -82,10 +82,10 @@ fn hex_pair(text: &[u8]) -> Option<u8> {
     Some((digit(*text.first()?)? * 16 + digit(*text.get(1)?)?) as u8)
 }
 
-/// Escapes control characters that could terminate a header line, so that a redirect with a decoded URI cannot split
-/// the response.
+/// Escapes control characters, which could terminate a header line: a redirect with a decoded URI cannot split the
+/// response.
 ///
-/// nginx does not do this: `return 301 https://$host$uri` is a known vulnerability.
+/// nginx does not do this; there, `return 301 https://$host$uri` is a known vulnerability.
 pub(crate) fn escape_controls(text: &mut Vec<u8>) {
     if !text.iter().any(u8::is_ascii_control) {
         return;

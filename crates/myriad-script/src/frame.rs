@@ -1,22 +1,22 @@
-//! State of a request while scripts run: values of user variables, captures, and the text of a result.
+//! State of a request while scripts run: values of user variables, captures, and the text of a `return` or redirect.
 
 use smallvec::SmallVec;
 
 use crate::error::EvalError;
 
-/// nginx's limit of variables that depend on other variables (`ngx_http_variable_depth`).
+/// Maximum depth of variables that depend on other variables, as in nginx (`ngx_http_variable_depth`).
 const MAX_DEPTH: u32 = 100;
 
-/// Maximum capacity, in bytes, of buffers that are reused for the next request.
+/// Maximum capacity of a buffer that is reused for the next request, in bytes.
 const MAX_REUSED_CAPACITY: usize = 16 * 1024;
 
-/// Marks a group that did not participate in the match.
+/// Offset of a group that did not participate in the match.
 const UNSET: u32 = u32::MAX;
 
-/// State of a request while scripts run. Frames are pooled by the embedder and never shared between configurations.
+/// State of a request while scripts run. Embedders reuse frames for other requests of the same configuration.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// A slot is set if it has this number, so that `reset` does not access the slots.
+    /// Number of the current request. A slot is set if it has this number, so that `reset` need not access the slots.
     generation: u32,
     slots: Vec<VariableSlot>,
     captures: Captures,
@@ -32,7 +32,7 @@ struct VariableSlot {
     value: Vec<u8>,
 }
 
-/// Groups of the latest match, with a copy of its subject.
+/// Groups of the latest match, with a copy of the matched text.
 #[derive(Clone, Debug, Default)]
 struct Captures {
     subject: Vec<u8>,
@@ -59,11 +59,11 @@ impl Frame {
         }
     }
 
-    /// Prepares the frame for another request, reusing its memory.
+    /// Prepares the frame for another request; its memory is reused.
     pub fn reset(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
-            // After 2^32 requests, an old slot could be considered set again.
+            // The number of the request has wrapped: slots of old requests could be considered set again.
             self.slots.clear();
             self.generation = 1;
         }
@@ -84,12 +84,13 @@ impl Frame {
         self.captures.subject.get(start as usize..end as usize)
     }
 
-    /// Clears the captures, like an unsuccessful `rewrite` or `if`.
+    /// Clears the captures, as after an unsuccessful `rewrite` or `if`.
     pub fn clear_captures(&mut self) {
         self.captures.spans.clear();
     }
 
-    /// Replaces the captures by groups of `subject`; `None` is a group that did not participate.
+    /// Replaces the captures by groups of `subject`, given as start and end offsets; `None` is a group that did not
+    /// participate.
     pub(crate) fn set_captures(
         &mut self,
         subject: &[u8],
@@ -124,14 +125,16 @@ impl Frame {
         slot.value.extend_from_slice(value);
     }
 
-    /// Moves a value into a slot; `value` receives the old buffer of the slot.
+    /// Moves a value into a slot; `value` receives the slot's previous buffer. A volatile value is computed again at
+    /// the next read.
     pub(crate) fn store(&mut self, slot: u32, value: &mut Vec<u8>, volatile: bool) {
         let slot = self.claim(slot);
         slot.volatile = volatile;
         std::mem::swap(&mut slot.value, value);
     }
 
-    /// Takes the buffer of a slot, so that it can be read while the frame changes. It is restored by `return_slot`.
+    /// Takes the buffer of a slot, so that its value can be read while the frame changes. `return_slot` must restore
+    /// it.
     pub(crate) fn lend_slot(&mut self, slot: u32) -> Vec<u8> {
         match self.slots.get_mut(slot as usize) {
             Some(slot) if slot.generation == self.generation => std::mem::take(&mut slot.value),
@@ -148,7 +151,7 @@ impl Frame {
         }
     }
 
-    /// Assigns a group of the latest match to a slot; a group that did not participate is empty.
+    /// Assigns a group of the latest match to a slot; empty for a group that did not participate.
     pub(crate) fn assign_capture(&mut self, slot: u32, group: usize) {
         let mut value = self.take_buffer();
         value.extend_from_slice(self.capture(group).unwrap_or_default());
@@ -168,10 +171,11 @@ impl Frame {
         slot
     }
 
-    /// Enters a level of evaluation. Must be paired with [`Frame::leave`], even if the evaluation fails.
+    /// Begins a nested evaluation. Returns an error if the nesting is too deep. After success [`Frame::leave`] must
+    /// follow, even if the evaluation fails.
     ///
-    /// The embedder uses the pair for variables that are templates themselves, so that a configuration with a cycle of
-    /// such variables results in an error instead of a stack overflow.
+    /// The embedder uses the pair for variables that are templates themselves, so that a cycle of such variables
+    /// results in an error instead of a stack overflow.
     pub fn enter(&mut self, variable: &str) -> Result<(), EvalError> {
         if self.depth >= MAX_DEPTH {
             return Err(EvalError::Cycle { variable: variable.to_owned() });
@@ -180,7 +184,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Leaves a level of evaluation.
+    /// Ends a nested evaluation.
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
@@ -189,7 +193,7 @@ impl Frame {
         &mut self.output
     }
 
-    /// Takes an empty buffer from the pool. [`Frame::give_buffer`] returns it for reuse.
+    /// Takes an empty buffer from the pool of the frame. [`Frame::give_buffer`] returns it for reuse.
     pub fn take_buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }

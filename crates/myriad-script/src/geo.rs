@@ -1,4 +1,4 @@
-//! Table of `geo [$address] $variable { … }`: maps addresses to values.
+//! Table of `geo [$address] $variable { … }`: values by address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ mod tests;
 use networks::{GeoNetwork, Networks};
 use ranges::Ranges;
 
-/// Compiled table of addresses. Values are constants.
+/// Compiled table of `geo`. Values are constants.
 #[derive(Debug)]
 pub(crate) struct Geo {
     proxies: Networks<()>,
@@ -23,7 +23,7 @@ pub(crate) struct Geo {
     networks: Networks<u32>,
     ranges: Ranges,
     values: Vec<Box<[u8]>>,
-    /// Index of each value; only used while lines are added.
+    /// Index of each value in `values`; used only while lines are added.
     known: HashMap<Box<[u8]>, u32>,
     default: Box<[u8]>,
     uses_ranges: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Geo {
 }
 
 impl Geo {
-    /// Parses the lines of the block. The errors belong to lines that are not added to the table.
+    /// Parses the lines of the block. Lines with errors are not added to the table.
     pub(crate) fn compile(lines: &[Vec<&str>]) -> (Geo, Vec<ScriptError>) {
         let mut geo = Geo {
             proxies: Networks::default(),
@@ -54,7 +54,7 @@ impl Geo {
         (geo, errors)
     }
 
-    /// Returns whether trusted proxies are configured, so that `X-Forwarded-For` must be read.
+    /// Returns whether trusted proxies are configured (`proxy`), so that `X-Forwarded-For` must be read.
     pub(crate) fn trusts_proxies(&self) -> bool {
         !self.proxies.is_empty()
     }
@@ -101,7 +101,7 @@ impl Geo {
         index
     }
 
-    /// Returns the value of an address.
+    /// Returns the value of an address: that of the matching network or range, or the default.
     pub(crate) fn find(&self, address: IpAddr) -> &[u8] {
         let value = match address {
             IpAddr::V4(address) if self.uses_ranges => self.ranges.find(u32::from(address)),
@@ -111,7 +111,8 @@ impl Geo {
         value.map_or(&self.default, |index| &self.values[index as usize])
     }
 
-    /// Returns the address of the client by `X-Forwarded-For`, skipping trusted proxies.
+    /// Returns the client address: `peer`, or the address that `X-Forwarded-For` (`list`) reports if `peer` is a
+    /// trusted proxy.
     pub(crate) fn client_address(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());
@@ -120,16 +121,17 @@ impl Geo {
         forwarded_address.map_or(peer, |told| told.ip().to_canonical())
     }
 
-    /// Returns whether the value is computed at every read.
+    /// Returns whether the value is computed at every read (`volatile`).
     pub(crate) fn is_volatile(&self) -> bool {
         self.volatile
     }
 }
 
-/// Broadcast address, used for invalid addresses as nginx documents.
+/// Broadcast address, which is looked up in place of an invalid address, as documented by nginx.
 pub(crate) const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
 
-/// Parses an address. IPv4-mapped IPv6 addresses (`::ffff:1.2.3.4`) are converted to IPv4.
+/// Parses an address; an IPv4-mapped IPv6 address (`::ffff:1.2.3.4`) is converted to IPv4. Returns `None` if it is
+/// invalid.
 pub(crate) fn parse(text: &[u8]) -> Option<IpAddr> {
     let address: IpAddr = std::str::from_utf8(text).ok()?.parse().ok()?;
     Some(match address {

@@ -1,20 +1,20 @@
-//! Names with a wildcard at one side: `*.example.com`, `.example.com`, `www.example.*`.
+//! Host names with an optional wildcard at one side: `*.example.com`, `.example.com`, `www.example.*`.
 
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-/// Name, stored inline if it is short, so that a lookup accesses one cache line less.
+/// Name that is stored inline if it is short, so that a lookup accesses one cache line less.
 type InlineName = SmallVec<[u8; 24]>;
 
-/// Maps names to values with the search order of nginx's `server_name` and `map`: exact name, then the longest `*.`
-/// name, then the longest `.*` name. The caller tries regular expressions afterwards.
+/// Map from names to values, with the search order of nginx's `server_name` and `map`: exact name, then the longest
+/// name `*.…`, then the longest name `….*`. The caller tries regular expressions afterwards.
 #[derive(Debug, Clone)]
 pub struct Hostnames<V> {
     exact: Vec<(InlineName, V)>,
-    /// Part after the star of `*.example.com`, without the dot.
+    /// Names `*.example.com`, without the star and its dot.
     leading: Vec<(InlineName, V)>,
-    /// Part before the star of `www.example.*`, without the dot.
+    /// Names `www.example.*`, without the dot and the star.
     trailing: Vec<(InlineName, V)>,
 }
 
@@ -29,17 +29,17 @@ impl<V> Default for Hostnames<V> {
 pub enum HostnameError {
     /// The name already exists.
     Conflict,
-    /// The name is empty, or contains a star that is not the first or last label.
+    /// The name is empty, or contains a star that is not a whole label at its start or end.
     Invalid,
 }
 
 impl<V: Clone> Hostnames<V> {
-    /// Adds a name that is compared exactly, ignoring case.
+    /// Adds a name that is compared as it is (ignoring letter case), even if it contains a star.
     pub fn insert_exact(&mut self, name: &str, value: V) -> Result<(), HostnameError> {
         insert(&mut self.exact, name, value)
     }
 
-    /// Adds a name that may have a wildcard at one side.
+    /// Adds a name that may have a wildcard at one side. `.example.com` stands for `example.com` and `*.example.com`.
     pub fn insert(&mut self, name: &str, value: V) -> Result<(), HostnameError> {
         if let Some(domain) = name.strip_prefix('.') {
             check_plain(domain)?;
@@ -65,12 +65,12 @@ impl<V: Clone> Hostnames<V> {
         self.exact.is_empty() && self.leading.is_empty() && self.trailing.is_empty()
     }
 
-    /// Returns the value of a lower-case name.
+    /// Returns the value for a name in lower case; `None` if nothing matches.
     pub fn find(&self, name: &[u8]) -> Option<&V> {
         if let Some(value) = get(&self.exact, name) {
             return Some(value);
         }
-        // Each dot from the left yields a shorter suffix, so the first match is the longest name.
+        // From left to right, each dot yields a shorter suffix, so the first match is the longest.
         if !self.leading.is_empty()
             && let Some(value) = dots(name).find_map(|dot| get(&self.leading, &name[dot + 1..]))
         {
@@ -83,7 +83,7 @@ impl<V: Clone> Hostnames<V> {
     }
 }
 
-/// Iterates over the positions of dots that are not at the start.
+/// Iterates over the positions of the dots, except one at the start.
 fn dots(name: &[u8]) -> impl DoubleEndedIterator<Item = usize> + '_ {
     name.iter().enumerate().filter(|&(at, &byte)| byte == b'.' && at > 0).map(|(at, _)| at)
 }
@@ -103,7 +103,7 @@ fn insert<V>(sorted: &mut Vec<(InlineName, V)>, name: &str, value: V) -> Result<
     }
 }
 
-/// Orders names by length first, so that most comparisons do not read the names.
+/// Orders names by length, then by bytes, so that most comparisons do not read the names.
 fn order(known: &[u8], name: &[u8]) -> Ordering {
     known.len().cmp(&name.len()).then_with(|| if name.is_empty() { Ordering::Equal } else { known.cmp(name) })
 }

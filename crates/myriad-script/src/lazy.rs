@@ -13,13 +13,13 @@ use crate::template::{CaptureForm, Template};
 
 pub(crate) mod compile;
 
-/// Computation of a user variable that is unset.
+/// Computation of a user variable, run when it is read while unset.
 #[derive(Debug)]
 pub(crate) enum Lazy {
     Map(Map),
     Geo {
         address: Template,
-        /// `X-Forwarded-For`, if trusted proxies are configured.
+        /// `$http_x_forwarded_for`; `None` without trusted proxies.
         forwarded: Option<Template>,
         table: Geo,
     },
@@ -72,7 +72,8 @@ impl Lazy {
         }
     }
 
-    /// Returns whether it only reads allowed variables.
+    /// Returns whether the value depends only on variables of the embedder that `allowed` accepts, following at most
+    /// `depth` nested blocks.
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         match self {
             Lazy::Map(map) => map.reads_only(allowed, depth),
@@ -81,14 +82,14 @@ impl Lazy {
                 read.all(|part| part.reads_within(allowed, depth))
             }
             Lazy::SplitClients { source, .. } => source.reads_within(allowed, depth),
-            // A table without inputs depends on unknown data.
+            // The data on which a table without inputs depends is unknown.
             Lazy::Table { sources, .. } => {
                 !sources.is_empty() && sources.iter().all(|source| source.reads_within(allowed, depth))
             }
         }
     }
 
-    /// Returns whether the value is computed at every read.
+    /// Returns whether the value is computed at every read (`volatile`).
     pub(crate) fn is_volatile(&self) -> bool {
         match self {
             Lazy::Map(map) => map.is_volatile(),

@@ -1,17 +1,21 @@
-//! Variables, templates, conditions, rewrite programs and maps, compiled once.
+//! Variables, templates, conditions, rewrite programs and maps of the nginx language, compiled once and run for each
+//! request.
 //!
-//! A [`Compiler`] converts text of the nginx language to [`Template`]s, [`CompiledCondition`]s, [`Predicates`], [`Regex`]es and
-//! [`Program`]s. Running them requires an [`Environment`] and a [`Frame`]. Through the environment, the embedder
-//! provides the variables of the request and receives the changes of `rewrite` and `set`. The frame stores the state of
-//! the request: values of user variables, captures, results of maps. Frames are reused between requests; in the steady
-//! state nothing here allocates.
+//! A [`Compiler`] converts texts of a configuration to [`Template`]s, [`CompiledCondition`]s, [`Predicates`],
+//! [`Regex`]es and [`Program`]s. Running them requires an [`Environment`] and a [`Frame`]. Through the environment, the
+//! embedder (the code that uses this crate) provides the variables of the request and receives the changes of `rewrite`
+//! and `set`. The frame stores the state of the request: values of user variables, captures, results of maps. Frames
+//! are reused between requests; in the steady state nothing here allocates.
 //!
-//! Compiling takes two passes, because the language allows a map to be used before its definition: `declare_*` all
-//! names, then compile. [`Compiler::finish`] binds the maps and reports names that were declared but never defined.
+//! Compiling takes two passes, because a map may be used before its definition: declare all names by `declare_*`, then
+//! compile. [`Compiler::finish`] binds the maps and reports names that were declared but never defined.
 //!
 //! The modules `template`, `variable`, `lazy` and `map` depend on each other, as the language requires: a template
 //! reads variables, a variable may be computed by a map, and the source and values of a map are templates. The compile
 //! modules are built on top of these and `names`, and `Compiler` on top of all.
+//!
+//! Separate parts: `locations` and `server_names` select location and server, `functions` are the functions of `set_*`
+//! directives, `ssi` and `esi` process markup in pages.
 
 #![forbid(unsafe_code)]
 

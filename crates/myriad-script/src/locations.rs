@@ -1,29 +1,30 @@
-//! Selection of the location for a URI: nginx's order of exact, prefix and regex locations, including nested locations.
+//! Selection of the location for a URI, in nginx's order of exact, prefix and regex locations, including nested
+//! locations.
 
 use std::collections::HashMap;
 
 use crate::{EvalError, Frame, Regex};
 use foldhash::fast::RandomState;
 
-/// Number of a location, assigned by the code that compiles the configuration.
+/// Number of a location, assigned by the embedder.
 type PlaceId = u32;
 
-/// Locations of a server, or locations nested in another location. Lists have their exact size after [`Self::shrink_to_fit`],
-/// and empty lists take no memory: of fifty thousand locations, nearly all contain no others.
+/// Locations of a server, or those nested in a location. After [`Self::shrink_to_fit`], lists have their exact size. An
+/// empty value takes little memory: of fifty thousand locations, nearly all contain no others.
 #[derive(Default)]
 pub struct Locations {
     exact: NamedPlaces,
-    /// Longest first, so that the first match is the longest.
+    /// Prefix locations, the longest first, so that the first match is the longest.
     prefixes: Vec<PrefixLocation>,
-    /// In source order.
+    /// Regex locations, in source order.
     regexes: Vec<RegexLocation>,
     named: NamedPlaces,
 }
 
-/// Locations by exact name.
+/// Locations by exact URI or by name; `None` if there are none.
 type NamedPlaces = Option<Box<HashMap<Box<[u8]>, PlaceId, RandomState>>>;
 
-/// Nested locations; mostly `None`.
+/// Nested locations; `None` if there are none.
 type Nested = Option<Box<Locations>>;
 
 struct PrefixLocation {
@@ -32,8 +33,8 @@ struct PrefixLocation {
     place: PlaceId,
     /// True for `^~`.
     no_regex: bool,
-    /// True if the content of the location comes from an origin: its URI without the trailing slash is then redirected
-    /// to it.
+    /// True if the content of the location comes from an origin: a URI that lacks only the trailing slash of the prefix
+    /// is then redirected.
     redirects_bare: bool,
 }
 
@@ -43,22 +44,22 @@ struct RegexLocation {
     place: PlaceId,
 }
 
-/// Result of a search.
+/// Result of the search for a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationMatch {
-    /// Location.
+    /// Location that applies.
     Place(PlaceId),
-    /// The URI only lacks the trailing slash of this location's prefix: redirect.
+    /// The URI lacks only the trailing slash of this location's prefix, and must be redirected.
     AddSlash(PlaceId),
-    /// No location: the settings of the server apply.
+    /// No location matches: the settings of the server apply.
     None,
 }
 
-/// Result of a search on one level.
+/// Result of the search among the locations of one level.
 enum LevelMatch {
     /// Result that outer levels cannot change.
     Final(LocationMatch),
-    /// Longest prefix, unless a regex of an outer level matches.
+    /// Longest matching prefix, which a regex of an outer level overrides.
     Prefix(PlaceId),
     Nothing,
 }
@@ -69,7 +70,8 @@ impl Locations {
         self.exact.get_or_insert_default().insert(path.into(), place);
     }
 
-    /// Adds `location /path` or `location ^~ /path`.
+    /// Adds `location /path` or, with `no_regex`, `location ^~ /path`. `redirects_bare` is true for a location whose
+    /// content comes from an origin.
     pub fn add_prefix(
         &mut self,
         path: &[u8],
@@ -89,7 +91,7 @@ impl Locations {
         self.regexes.push(RegexLocation { regex, place, nested: nested.into_nested() });
     }
 
-    /// Adds a named location, with its `@`.
+    /// Adds a named location; `name` includes the `@`.
     pub fn add_named(&mut self, name: &[u8], place: PlaceId) {
         self.named.get_or_insert_default().insert(name.into(), place);
     }
@@ -108,19 +110,19 @@ impl Locations {
         (!is_empty).then(|| Box::new(self))
     }
 
-    /// Returns a named location.
+    /// Returns the location with this name, which includes the `@`; `None` if it does not exist.
     pub fn named(&self, name: &[u8]) -> Option<PlaceId> {
         self.named.as_ref()?.get(name).copied()
     }
 
-    /// Returns whether all regex locations are without captures, so that a search has no side effects.
+    /// Returns whether no regex location has captures, so that a search has no side effects.
     pub fn is_pure(&self) -> bool {
         let is_pure = |nested: &Nested| nested.as_ref().is_none_or(|nested| nested.is_pure());
         self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && is_pure(&pattern.nested))
             && self.prefixes.iter().all(|prefix| is_pure(&prefix.nested))
     }
 
-    /// Returns the location for a URI. Captures of a regex location are stored in the frame.
+    /// Returns the location for a URI. A matching regex location stores its captures in the frame.
     pub fn find(&self, uri: &[u8], frame: &mut Frame) -> Result<LocationMatch, EvalError> {
         Ok(match self.search(uri, frame)? {
             LevelMatch::Final(found) => found,
@@ -129,8 +131,8 @@ impl Locations {
         })
     }
 
-    /// Searches like nginx: a prefix at any depth has lower priority than the regexes of the levels around it; all
-    /// other results are final. `^~` only excludes the regexes of its own level.
+    /// Searches like nginx. A prefix at any depth has lower priority than the regexes of the levels around it; all
+    /// other results are final. `^~` excludes only the regexes of its own level.
     fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<LevelMatch, EvalError> {
         if let Some(exact) = &self.exact
             && let Some(&place) = exact.get(uri)

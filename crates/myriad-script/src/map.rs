@@ -1,4 +1,4 @@
-//! `map source $variable { … }`.
+//! Table of `map source $variable { … }`.
 
 use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
@@ -15,17 +15,17 @@ mod tests;
 /// Compiled map.
 #[derive(Debug)]
 pub(crate) struct Map {
-    /// Variable that the map defines.
+    /// Name of the variable that the map defines.
     variable: Box<str>,
-    /// Keys as written, by the index of their value.
+    /// Keys as written, at the index of their value in `values`.
     keys: Vec<Box<str>>,
     source: Template,
-    /// Indexes of `values`, so that a name with two entries shares a value.
+    /// Keys that are texts or wildcard names, with the index of their value.
     names: Hostnames<u32>,
     regexes: Vec<(Regex, u32)>,
     values: Vec<Template>,
     default: Template,
-    /// True if names may contain wildcards; a trailing dot of the source is then ignored.
+    /// True with `hostnames`: keys may contain wildcards, and a trailing dot of the source is ignored.
     hostnames: bool,
     volatile: bool,
 }
@@ -42,7 +42,7 @@ impl Map {
         self.volatile
     }
 
-    /// Appends the value for this request.
+    /// Appends the value of the map for this request.
     pub(crate) fn eval<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -67,8 +67,8 @@ impl Map {
         value.eval(env, frame, out)
     }
 
-    /// Returns the index, in `keys` and `values`, of the entry that matches `subject`; `None` if only the default
-    /// applies. As in nginx, an empty subject matches no regular expression, not even `~^$`.
+    /// Returns the index of the matching line in `keys` and `values`; `None` for the default. A matching regex is
+    /// stored in `matched`. As in nginx, an empty subject matches no regular expression, not even `~^$`.
     fn find<'m>(
         &'m self,
         subject: &[u8],
@@ -89,7 +89,7 @@ impl Map {
         Ok(None)
     }
 
-    /// Returns the index of the line whose key is a text or a wildcard name that matches `subject`.
+    /// Returns the index of the line whose key, a text or a wildcard name, matches `subject`.
     fn find_name(&self, subject: &[u8], frame: &mut Frame) -> Option<u32> {
         if self.names.is_empty() {
             return None;

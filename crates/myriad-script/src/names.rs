@@ -1,4 +1,4 @@
-//! Name resolution while a configuration is compiled: variables of the embedder and of the configuration.
+//! Resolution of names while a configuration is compiled: variables of the embedder and of the configuration.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,19 +10,21 @@ use crate::suggestion::nearest;
 use crate::variable::Variable;
 use crate::variable_reads::{EvaluationScope, VariableReads};
 
-/// Variable that a name resolves to.
+/// Variable that a name refers to.
 #[derive(Debug, Clone)]
 pub(crate) enum ResolvedVariable {
     User(Arc<Variable>),
     Builtin(Builtin),
 }
 
-/// Names of a configuration. Resolved names are in lower case and without `$`; declared names may have either form.
+/// Names of a configuration. [`Self::resolve`] requires lower case without `$`; functions that declare names accept any
+/// form.
 #[derive(Debug)]
 pub(crate) struct NameResolver<C> {
     catalogue: C,
     user: HashMap<Box<str>, Arc<Variable>>,
-    /// Compiled regexes, by pattern and case-insensitivity. Each has a separate index in the memory of a thread.
+    /// Compiled regexes by pattern and case-insensitivity. Each has its own index in the thread-local table of capture
+    /// locations.
     regexes: HashMap<(Box<str>, bool), Regex>,
     /// Variables read by each scope.
     readings: VariableReads,
@@ -46,17 +48,17 @@ impl<C: Catalogue> NameResolver<C> {
         self.catalogue
     }
 
-    /// Returns the variables read by each scope, as compiled so far.
+    /// Returns the variables that each scope reads, as far as compiled.
     pub(crate) fn readings(&self) -> &VariableReads {
         &self.readings
     }
 
-    /// Returns the same for modification.
+    /// Returns the variables that each scope reads, to record further reads.
     pub(crate) fn readings_mut(&mut self) -> &mut VariableReads {
         &mut self.readings
     }
 
-    /// Sets the scope of the following compilations. Returns the previous scope.
+    /// Sets the scope to which following reads are attributed. Returns the previous scope.
     pub(crate) fn set_scope(&mut self, scope: EvaluationScope) -> EvaluationScope {
         self.readings.set_scope(scope)
     }
@@ -66,7 +68,7 @@ impl<C: Catalogue> NameResolver<C> {
         self.user.values()
     }
 
-    /// Resolves a name in a text. The caller adds the offset to an error.
+    /// Resolves a name that a text refers to, and records the read. The caller adds the offset to an error.
     pub(crate) fn resolve(&mut self, name: &str) -> Result<ResolvedVariable, ScriptError> {
         if let Some(variable) = self.user.get(name) {
             self.readings.note_user(variable);
@@ -96,7 +98,7 @@ impl<C: Catalogue> NameResolver<C> {
         Err(ScriptError::new(message).undefined(name))
     }
 
-    /// Returns the variable that `set $name` sets.
+    /// Returns the variable that `set $name` assigns: an assignable variable of the embedder, or a user variable.
     pub(crate) fn target(&mut self, name: &str) -> Result<ResolvedVariable, ScriptError> {
         let lower = lower_name(name)?;
         match self.catalogue.builtin(&lower) {
@@ -105,14 +107,16 @@ impl<C: Catalogue> NameResolver<C> {
         }
     }
 
-    /// Returns or creates a user variable that is assigned by anything other than a map.
+    /// Returns the user variable with this name, created if necessary, and marks it as assigned by something other than
+    /// a block such as `map`.
     pub(crate) fn assigned(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let variable = self.user_variable(name)?;
         variable.mark_assigned();
         Ok(variable)
     }
 
-    /// Returns or creates the user variable with this name.
+    /// Returns the user variable with this name, created if necessary. Returns an error if the embedder has a variable
+    /// with this name that it must not hide.
     pub(crate) fn user_variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let lower = lower_name(name)?;
         if let Some(variable) = self.user.get(lower.as_str()) {
@@ -130,7 +134,7 @@ impl<C: Catalogue> NameResolver<C> {
         Ok(variable)
     }
 
-    /// Declares the variables of a pattern's named groups. Errors of the pattern itself are reported by
+    /// Declares the variables of a pattern's named groups. An invalid pattern is not reported here, but by
     /// [`Self::regex`].
     pub(crate) fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
         for name in group_names(pattern) {
@@ -139,7 +143,7 @@ impl<C: Catalogue> NameResolver<C> {
         Ok(())
     }
 
-    /// Compiles a regular expression (without `~`); its named groups become variables.
+    /// Compiles a regular expression, given without `~`. Its named groups become user variables.
     pub(crate) fn regex(&mut self, pattern: &str, caseless: bool) -> Result<Regex, ScriptError> {
         let key: (Box<str>, bool) = (pattern.into(), caseless);
         if let Some(known) = self.regexes.get(&key) {
@@ -152,8 +156,8 @@ impl<C: Catalogue> NameResolver<C> {
     }
 }
 
-/// Returns a name without `$` and in lower case, or an error for a name that no reference can contain. A `-` terminates
-/// a name within a text, but is allowed here, because the variable of a condition is a whole word.
+/// Returns a name without `$` and in lower case, or an error for an invalid name. A `-` ends a name within a text, but
+/// is allowed here, because the variable of a condition is a whole word.
 fn lower_name(name: &str) -> Result<String, ScriptError> {
     let bare = name.strip_prefix('$').unwrap_or(name);
     if bare.is_empty()

@@ -1,4 +1,4 @@
-//! Lists of texts of which at least one must be "true": `*_cache_bypass`, `*_no_cache`, `access_log if=`.
+//! Lists of texts that are true if at least one text is true: `*_cache_bypass`, `*_no_cache`, `access_log if=`.
 
 use crate::environment::{Builtin, Environment};
 use crate::error::EvalError;
@@ -18,9 +18,9 @@ pub struct Predicates {
 }
 
 impl Predicates {
-    /// Creates the list. An empty list is never true.
+    /// Creates a list. An empty list is never true.
     pub fn new(templates: Vec<Template>) -> Predicates {
-        // A false constant is dropped; a true constant makes the templates after it unreachable.
+        // A false constant is dropped. After a true constant, the remaining texts are never evaluated.
         let mut reachable = Vec::with_capacity(templates.len());
         for template in templates {
             match template.as_static().map(is_true) {
@@ -35,19 +35,20 @@ impl Predicates {
         Predicates { templates: reachable.into_boxed_slice() }
     }
 
-    /// Returns whether no request can make the list true.
+    /// Returns whether the list is false for every request.
     pub fn is_empty(&self) -> bool {
         self.templates.is_empty()
     }
 
-    /// Returns whether one of the texts is neither empty nor `0`. The texts after it are not evaluated.
+    /// Returns whether one of the texts is neither empty nor `0`. The texts after the first such text are not
+    /// evaluated.
     #[inline]
     pub fn any_true<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
         self.any_true_among(env, frame, |_| true)
     }
 
-    /// Evaluates [`Self::any_true`] over the texts that only read the given variables of the embedder, directly or
-    /// through maps and similar blocks.
+    /// Same as [`Self::any_true`], but ignores texts that read other variables of the embedder than the allowed ones,
+    /// directly or through maps and similar blocks.
     pub fn any_true_of<E: Environment + ?Sized>(
         &self,
         env: &E,

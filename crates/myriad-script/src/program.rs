@@ -1,4 +1,4 @@
-//! Rewrite module: `set`, `if`, `rewrite`, `return`, `break` and function calls, in source order.
+//! Programs of the rewrite module: `set`, `if`, `rewrite`, `return`, `break` and function calls, in source order.
 
 use crate::environment::Environment;
 use crate::error::EvalError;
@@ -18,7 +18,7 @@ pub use source::{StepKind, StepSource};
 pub use step::{IfId, ProgramAction, ProgramResult};
 use step::{TaggedStep, only_set};
 
-/// Compiled directives of a block.
+/// Compiled directives of the rewrite module in a block.
 #[derive(Debug, Default)]
 pub struct Program {
     steps: Box<[TaggedStep]>,
@@ -31,16 +31,16 @@ impl Program {
     }
 
     /// Returns whether the program only sets variables: it never redirects, rewrites or answers a request, and never
-    /// selects the settings of an `if`.
+    /// selects the settings of an `if` block.
     pub fn only_sets(&self) -> bool {
         only_set(&self.steps)
     }
 
-    /// Runs the steps for a request.
+    /// Runs the program for a request.
     ///
     /// # Errors
-    /// Returns an error, which means status 500, for a match that exceeds its limit, a cycle of variables, or an empty
-    /// URI.
+    /// Returns an error, which means status 500: a match exceeds its limit, variables form a cycle, a function has no
+    /// value, a text is too long, or a URI is empty.
     pub fn run<E: Environment + ?Sized>(
         &self,
         env: &mut E,

@@ -1,5 +1,5 @@
-//! Regular expressions: PCRE2, with its JIT if available, with bounded run time, and skipped if a filter excludes a
-//! match.
+//! Regular expressions: PCRE2, with its JIT if available, and with bounded run time. A filter avoids running PCRE2 for
+//! most texts that cannot match.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,23 +19,23 @@ mod tests;
 pub use once::{MatchGroups, search_once};
 use prefilter::Prefilter;
 
-/// URIs that every site has.
+/// Typical URIs of any site.
 const ORDINARY: [&[u8]; 4] = [b"/a", b"/2026/11/hello-world/", b"/index.php", b"/wp-content/x/style.css"];
 
-/// Limits of a match: backtracks from one position of the subject, and KiB of backtracking memory without the JIT.
+/// Limits of a match: number of backtracks from one position of the subject, depth, and KiB of backtracking memory
+/// without the JIT.
 ///
-/// 100,000 steps take about a millisecond. A well-formed pattern over a cookie of 8 KiB stays far below the limit.
+/// 100,000 steps take about a millisecond. A well-written pattern stays far below the limits for a cookie of 8 KiB.
 const LIMITS: &str = "(*LIMIT_MATCH=100000)(*LIMIT_DEPTH=40000)(*LIMIT_HEAP=8192)";
 
-/// `PCRE2_ERROR_JIT_STACKLIMIT`: the JIT's stack of 32 KiB was too small. The pattern itself may be fine.
+/// `PCRE2_ERROR_JIT_STACKLIMIT`: the JIT's stack of 32 KiB is too small for this subject. The interpreter may succeed.
 const JIT_STACK_LIMIT: i32 = -46;
 
-/// Compiled regular expression with its space for captures. A clone refers to the same expression, so that snippets
-/// shared by servers are compiled once.
+/// Compiled regular expression. Clones share it, so that equal patterns of several servers are compiled once.
 #[derive(Clone, Debug)]
 pub struct Regex(Arc<CompiledRegex>);
 
-/// Returns whether both are the same expression. Equal patterns are compiled once.
+/// Compares identity: whether both are clones of the same compiled expression.
 impl PartialEq for Regex {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -48,29 +48,31 @@ impl Eq for Regex {}
 struct CompiledRegex {
     source: Box<str>,
     jit: Pattern,
-    /// Pattern without JIT, compiled when the JIT first exhausts its stack.
+    /// The same pattern without JIT, compiled when the JIT first exhausts its stack; `None` inside if that fails.
     interpreter: OnceLock<Option<Pattern>>,
     caseless: bool,
     prefilter: Option<Prefilter>,
-    /// Result of matching an empty subject, so that a missing cookie needs no search.
+    /// Result for an empty subject, so that a missing cookie needs no search.
     matches_empty: bool,
     captures: bool,
-    /// Group and slot of each named group.
+    /// Number of each named group, and the slot of its variable.
     named: Box<[(usize, u32)]>,
-    /// Index in the thread's table of capture locations. `identity` is checked there.
+    /// Index in the thread-local table of capture locations, unique in a configuration. `identity` distinguishes
+    /// expressions of different configurations with the same index.
     index: usize,
     identity: u64,
 }
 
 thread_local! {
-    /// Reusable capture locations of this thread, by `Regex::index`.
+    /// Reusable capture locations of this thread, by `CompiledRegex::index`.
     static LOCATIONS: RefCell<Vec<Option<(u64, CaptureLocations)>>> = const { RefCell::new(Vec::new()) };
 }
 
 static IDENTITIES: AtomicU64 = AtomicU64::new(0);
 
 impl Regex {
-    /// Compiles a pattern. `slot` returns the slot of a named group; `index` is small and unique within the compiler.
+    /// Compiles a pattern. `slot` returns the slot of the variable of a named group; `index` must be small, and unique
+    /// within a configuration.
     pub(crate) fn compile(
         source: &str,
         caseless: bool,
@@ -99,18 +101,18 @@ impl Regex {
         })))
     }
 
-    /// Compiles a pattern that is not part of the configuration, for use with [`Self::is_match`] only. A match takes at
-    /// most a twentieth of the usual number of steps.
+    /// Compiles a pattern that a request contains (a purge), for [`Self::is_match`] only. A match takes at most a
+    /// twentieth of the usual number of steps.
     pub fn of_request(source: &str) -> Result<Regex, ScriptError> {
-        // PCRE2 applies the lowest of several limits.
+        // Of several limits, PCRE2 applies the lowest.
         Self::compile(&format!("(*LIMIT_MATCH=5000){source}"), false, 0, |_| Ok(0)).map_err(|_| {
-            // Compiles the pattern as sent, so that offsets in errors are correct.
+            // Compile the pattern as sent, so that the offset in the error is correct.
             Self::compile(source, false, 0, |_| Ok(0))
                 .map_or_else(|error| error, |_| pattern_error(source, "it is too complex"))
         })
     }
 
-    /// Compiles a case-sensitive pattern of a configuration, for use with [`Self::is_match`] only.
+    /// Compiles a case-sensitive pattern of a configuration outside of a compiler, for [`Self::is_match`] only.
     pub fn without_captures(source: &str) -> Result<Regex, ScriptError> {
         Self::compile(source, false, 0, |_| Ok(0))
     }
@@ -120,12 +122,12 @@ impl Regex {
         &self.0.source
     }
 
-    /// Returns whether the pattern contains groups, named or not.
+    /// Returns whether the pattern contains capture groups, named or not.
     pub fn has_captures(&self) -> bool {
         self.0.captures
     }
 
-    /// Returns whether the subject matches, without captures.
+    /// Returns whether the subject matches; captures are not stored.
     #[inline]
     pub fn is_match(&self, subject: &[u8]) -> Result<bool, EvalError> {
         match self.result_without_search(subject) {
@@ -134,8 +136,8 @@ impl Regex {
         }
     }
 
-    /// Returns whether the subject matches. A match replaces the frame's captures and sets the variables of named
-    /// groups.
+    /// Returns whether the subject matches. On a match, stores the captures in the frame, and sets the variables of
+    /// named groups.
     #[inline]
     pub fn matches(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         let matched = self.capture(subject, frame)?;
@@ -145,7 +147,8 @@ impl Regex {
         Ok(matched)
     }
 
-    /// Matches and stores the numbered captures; `publish` must follow a match.
+    /// Returns whether the subject matches, and stores the numbered captures. After a match, `publish` must be called
+    /// for the named groups.
     #[inline]
     pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         if self.0.captures {
@@ -168,7 +171,7 @@ impl Regex {
         }
     }
 
-    /// Returns the result if no search is necessary.
+    /// Returns the result if PCRE2 need not run: the subject is empty, or the filter excludes a match.
     #[inline]
     fn result_without_search(&self, subject: &[u8]) -> Option<bool> {
         if subject.is_empty() {
@@ -180,10 +183,10 @@ impl Regex {
         }
     }
 
-    /// Runs PCRE2. With a frame, a match stores its captures there.
+    /// Runs PCRE2. On a match, stores the captures in the frame, if given.
     ///
-    /// Uses memory of the thread: the pool that `pcre2` has in each pattern is shared, and locked for every thread
-    /// except the first thread that used it.
+    /// It uses thread-local memory: the pool that `pcre2` has in each pattern is shared, and every thread except its
+    /// first user takes a lock.
     fn search(&self, subject: &[u8], frame: Option<&mut Frame>) -> Result<bool, EvalError> {
         let result = LOCATIONS.with_borrow_mut(|table| {
             let locations = self.locations(table);
@@ -206,7 +209,7 @@ impl Regex {
         }
         let place = &mut table[self.0.index];
         if place.as_ref().is_some_and(|(identity, _)| *identity != self.0.identity) {
-            // The entry belongs to another configuration; during a reload both are in use.
+            // The entry belongs to another configuration; during a reload two are in use.
             *place = None;
         }
         &mut place.get_or_insert_with(|| (self.0.identity, self.0.jit.capture_locations())).1
@@ -222,7 +225,7 @@ impl Regex {
     }
 }
 
-/// Stores the groups of a match in the frame, if any.
+/// Stores the groups of a match in the frame, if given; returns `matched`.
 fn keep_captures(
     matched: bool,
     locations: &CaptureLocations,
@@ -236,7 +239,7 @@ fn keep_captures(
 }
 
 fn build(source: &str, caseless: bool, jit: bool) -> Result<Pattern, ScriptError> {
-    // nginx was written for PCRE, which had another name for this option at the start of a pattern.
+    // nginx was written for PCRE, which has another name for this option at the start of a pattern.
     let modern = source.strip_prefix("(*UTF8)").map(|rest| format!("(*UTF){rest}"));
     let pattern = format!("{LIMITS}{}", modern.as_deref().unwrap_or(source));
     RegexBuilder::new().caseless(caseless).jit_if_available(jit).build(&pattern).map_err(|error| {
@@ -250,13 +253,13 @@ fn pattern_error(source: &str, reason: &str) -> ScriptError {
     ScriptError::new(format!("regular expression \"{source}\" does not compile: {reason}"))
 }
 
-/// Returns the message of PCRE2 without the text added by the crate.
+/// Returns the message of PCRE2, without the prefix that the crate `pcre2` adds.
 fn describe(error: &pcre2::Error) -> String {
     let text = error.to_string();
     text.splitn(3, ": ").last().unwrap_or_default().to_owned()
 }
 
-/// Returns the names of a pattern's named groups, as written and in order; empty if the pattern does not compile.
+/// Returns the names of a pattern's named groups, in order; empty if the pattern does not compile.
 pub(crate) fn group_names(source: &str) -> Vec<String> {
     if !source.contains("(?") {
         return Vec::new();
@@ -266,10 +269,10 @@ pub(crate) fn group_names(source: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Returns whether a pattern contains `/.` where `/\.` was intended, so that it matches every page of a site.
+/// Returns whether a pattern contains `/.` where `/\.` was probably intended, and matches every URI.
 ///
-/// Used for a warning about `location ~ /. { deny all; }`, which is part of a well-known recipe. Patterns that match
-/// everything intentionally (`/.*`, `^/`) are excluded.
+/// Used for a warning about `location ~ /. { deny all; }`, a common mistake. Patterns that match everything
+/// intentionally (`/.*`, `^/`) are excluded.
 pub fn matches_everything_like_dot_slash(pattern: &str) -> bool {
     let bytes = pattern.as_bytes();
     let careless = bytes

@@ -1,26 +1,26 @@
-//! Selection of the server for a host (nginx's `server_name`).
+//! Selection of the virtual server for a host (nginx's `server_name`).
 
 use std::collections::HashMap;
 
 use crate::{EvalError, Frame, Regex};
 use foldhash::fast::RandomState;
 
-/// Number of a server, assigned by the code that compiles the configuration.
+/// Number of a server, assigned by the embedder.
 type ServerId = u32;
 
-/// Server names of a listening socket.
+/// Server names of a listening socket, with the number of the server of each.
 #[derive(Default)]
 pub struct ServerNames {
     exact: HashMap<Box<[u8]>, ServerId, RandomState>,
-    /// `.example.com` for `*.example.com`; longest first.
+    /// Names `*.example.com`, stored as `.example.com`; the longest first.
     suffixes: Vec<(Box<[u8]>, ServerId)>,
-    /// `www.example.` for `www.example.*`; longest first.
+    /// Names `www.example.*`, stored as `www.example.`; the longest first.
     prefixes: Vec<(Box<[u8]>, ServerId)>,
     regexes: Vec<(Regex, ServerId)>,
 }
 
 impl ServerNames {
-    /// Adds an exact name, unless a server already has it. Returns whether it was added.
+    /// Adds an exact name. Returns false, without adding it, if a server already has it.
     pub fn add_exact(&mut self, name: &[u8], server: ServerId) -> bool {
         if self.exact.contains_key(name) {
             return false;
@@ -29,23 +29,24 @@ impl ServerNames {
         true
     }
 
-    /// Adds `*.example.com`, given as `.example.com`.
+    /// Adds the name `*.example.com`, given as `.example.com`; ignored if it already exists.
     pub fn add_suffix(&mut self, suffix: &[u8], server: ServerId) {
         add_longest_first(&mut self.suffixes, suffix, server);
     }
 
-    /// Adds `www.example.*`, given as `www.example.`.
+    /// Adds the name `www.example.*`, given as `www.example.`; ignored if it already exists.
     pub fn add_prefix(&mut self, prefix: &[u8], server: ServerId) {
         add_longest_first(&mut self.prefixes, prefix, server);
     }
 
-    /// Adds a regex. Regexes are tried last, in order.
+    /// Adds a regex name. These are tried last, in the order in which they were added.
     pub fn add_regex(&mut self, regex: Regex, server: ServerId) {
         self.regexes.push((regex, server));
     }
 
-    /// Returns the server for a host in lower case without port. A regex match writes its captures to the frame. As in
-    /// nginx, no regex is tried for an empty host (a request of HTTP/1.0 without `Host`).
+    /// Returns the server for a host, which must be in lower case and without port; `None` if no name matches. A
+    /// matching regex stores its captures in the frame. As in nginx, no regex is tried for an empty host (an HTTP/1.0
+    /// request without `Host`).
     pub fn find(&self, host: &[u8], frame: &mut Frame) -> Result<Option<ServerId>, EvalError> {
         if let Some(&server) = self.exact.get(host) {
             return Ok(Some(server));

@@ -1,16 +1,16 @@
-//! Table of `split_clients source $variable { 10% a; * b; }`: maps hashes to values.
+//! Table of `split_clients source $variable { 10% a; * b; }`: values by hash of the source.
 
 use crate::error::ScriptError;
 
-/// Compiled table.
+/// Compiled table of `split_clients`.
 #[derive(Debug)]
 pub(crate) struct SplitClients {
-    /// Exclusive upper bound of the hashes with this value; `None` for all remaining hashes.
+    /// Values, each with the exclusive upper bound of its hashes; `None` for all remaining hashes.
     parts: Vec<(Option<u32>, Box<[u8]>)>,
 }
 
 impl SplitClients {
-    /// Parses the lines of the block.
+    /// Parses the lines of the block. Reports all errors together.
     pub(crate) fn compile(lines: &[Vec<&str>]) -> Result<SplitClients, Vec<ScriptError>> {
         let mut split = SplitClients { parts: Vec::new() };
         let mut errors = Vec::new();
@@ -33,7 +33,7 @@ impl SplitClients {
             return Err(ScriptError::new("percent total is greater than 100%"));
         }
         let upper = share.map(|share| {
-            // Each share is rounded separately, as in nginx, so that clients are assigned to the same parts.
+            // Each share is rounded separately, as in nginx, so that both assign clients to the same parts.
             *bound += share * u64::from(u32::MAX) / 10_000;
             *bound as u32
         });
@@ -41,7 +41,7 @@ impl SplitClients {
         Ok(())
     }
 
-    /// Returns the value of a text; empty if it belongs to no part.
+    /// Returns the value for the hash of a text; empty if no part covers it.
     pub(crate) fn find(&self, text: &[u8]) -> &[u8] {
         let hash = murmur_hash2(text);
         let part = self.parts.iter().find(|(upper, _)| upper.is_none_or(|upper| hash < upper));
@@ -49,7 +49,8 @@ impl SplitClients {
     }
 }
 
-/// Parses `12.34%` as 1234. Rejects an empty text, zero, and more than two decimals.
+/// Parses a share of at most two decimals, such as `12.34%`, as hundredths (1234). Returns an error for 0 and above
+/// 100%.
 fn hundredths(text: &str) -> Result<u64, ScriptError> {
     let invalid = || ScriptError::new(format!("invalid percent value \"{text}\""));
     let number = text.strip_suffix('%').ok_or_else(invalid)?;
@@ -62,7 +63,7 @@ fn hundredths(text: &str) -> Result<u64, ScriptError> {
     if value == 0 || value > 10_000 { Err(invalid()) } else { Ok(value) }
 }
 
-/// 32-bit MurmurHash2 with seed 0, by Austin Appleby; used by nginx for this directive.
+/// 32-bit MurmurHash2 with seed 0, by Austin Appleby; nginx uses it for this directive.
 fn murmur_hash2(text: &[u8]) -> u32 {
     const M: u32 = 0x5bd1_e995;
     let mut hash = text.len() as u32;

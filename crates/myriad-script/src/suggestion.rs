@@ -1,6 +1,7 @@
 //! Search for the known name most similar to an unknown name.
 
-/// Returns the name most similar to `unknown`, within two edits (one for short names).
+/// Returns the name most similar to `unknown`, within two edits (one if it has fewer than five bytes); `None` if there
+/// is none.
 pub(crate) fn nearest<'n>(unknown: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let allowed = if unknown.len() < 5 { 1 } else { 2 };
     names
@@ -11,7 +12,7 @@ pub(crate) fn nearest<'n>(unknown: &str, names: impl Iterator<Item = &'n str>) -
         .map(|(_, name)| name)
 }
 
-/// Returns the Levenshtein distance, where a swap of adjacent bytes counts as one edit.
+/// Returns the edit distance between two names; a swap of adjacent bytes counts as one edit.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut before_last = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! Text with variables: `"$scheme://${host}/$1"`.
+//! Texts with variables: `"$scheme://${host}/$1"`.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ pub(crate) mod parse;
 #[cfg(test)]
 mod tests;
 
-/// Compiled text with variables, like nginx's complex value. Two templates of the same compiler are equal if they have
-/// the same value.
+/// Compiled text with variables, like nginx's complex value. Templates of the same compiler are equal if they consist
+/// of the same texts and variables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     shape: TemplateShape,
 }
 
-/// The two simple shapes cover most texts of configurations.
+/// Structure of a template. The two simple forms cover most texts of configurations.
 #[derive(Debug, Clone, PartialEq)]
 enum TemplateShape {
     Static(Literal),
@@ -38,7 +38,7 @@ pub(crate) enum TemplatePart {
     Capture(u8),
 }
 
-/// Returns whether both are the same text or read the same variable.
+/// Compares parts: the same text, or the same variable.
 impl PartialEq for TemplatePart {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -51,23 +51,23 @@ impl PartialEq for TemplatePart {
     }
 }
 
-/// Maximum number of nested maps that [`Template::reads_only`] follows.
+/// Maximum number of nested maps and similar blocks that [`Template::reads_only`] follows.
 const DEEPEST: u8 = 8;
 
-/// Format of variable values between the constant texts of a template (`log_format`).
+/// Format of the values of variables in a template (`log_format`); its constant texts are written unchanged.
 pub trait ValueForm {
-    /// Appends a value.
+    /// Appends a value in this format.
     fn append(&self, value: &[u8], out: &mut Vec<u8>);
 
-    /// Converts a value that was appended at `from` to the format of [`Self::append`]. Most values need no conversion,
-    /// so a computed value is written directly to its destination.
+    /// Converts the value at the end of `out`, from offset `from` on, to this format. A computed value is first
+    /// appended unchanged, because most values need no conversion.
     fn convert_appended(&self, out: &mut Vec<u8>, from: usize);
 
     /// Returns the text for a variable that does not exist for this request.
     fn missing(&self) -> &[u8];
 }
 
-/// Format of captures: nginx escapes captures again in arguments and redirects.
+/// Form of captures: nginx escapes them again in arguments and redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureForm {
     Raw,
@@ -92,7 +92,7 @@ impl Template {
         Template { shape }
     }
 
-    /// Returns the whole text, if it contains no variable.
+    /// Returns the text of a template without variables; `None` if it has variables.
     pub fn as_static(&self) -> Option<&[u8]> {
         match &self.shape {
             TemplateShape::Static(text) => Some(text.bytes()),
@@ -100,7 +100,7 @@ impl Template {
         }
     }
 
-    /// Returns the variable if the template consists of a single variable of the embedder.
+    /// Returns the variable if the template consists of a single variable of the embedder; otherwise `None`.
     pub fn as_builtin(&self) -> Option<Builtin> {
         match self.shape {
             TemplateShape::Single(TemplatePart::Builtin(id)) => Some(id),
@@ -112,13 +112,14 @@ impl Template {
         matches!(self.shape, TemplateShape::Single(_))
     }
 
-    /// Returns whether the template directly reads one of the given variables (not through a map).
+    /// Returns whether the template contains a variable of the embedder that `wanted` accepts. Maps are not followed.
     pub fn reads(&self, wanted: impl Fn(Builtin) -> bool) -> bool {
         self.parts().iter().any(|part| matches!(part, TemplatePart::Builtin(id) if wanted(*id)))
     }
 
-    /// Returns whether the value only depends on text and the given variables of the embedder, directly or through maps
-    /// and similar blocks. Maps are only followed after [`Compiler::finish`](crate::Compiler::finish).
+    /// Returns whether the value depends only on constants and allowed variables of the embedder, directly or through
+    /// maps and similar blocks. Before [`Compiler::finish`](crate::Compiler::finish), a template with a user variable
+    /// returns false.
     pub fn reads_only(&self, allowed: impl Fn(Builtin) -> bool) -> bool {
         self.reads_within(&allowed, DEEPEST)
     }
@@ -140,7 +141,7 @@ impl Template {
         }
     }
 
-    /// Appends the value to `out`.
+    /// Evaluates the template for a request, and appends the value to `out`.
     pub fn eval<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -169,8 +170,8 @@ impl Template {
         Ok(())
     }
 
-    /// Appends the value like [`Template::eval`], for a directive of the rewrite module, which produces at most
-    /// [`MOST_TEXT`] bytes from variables.
+    /// Evaluates like [`Template::eval`] for a directive of the rewrite module. Returns an error that names the
+    /// directive if a template with variables yields more than [`MOST_TEXT`] bytes.
     pub(crate) fn eval_bounded<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -192,7 +193,8 @@ impl Template {
         Ok(())
     }
 
-    /// Returns the value as a slice: borrowed if available, otherwise built in `scratch`, which is cleared first.
+    /// Evaluates the template. Returns the value as a slice: borrowed if possible, otherwise built in `scratch`, which
+    /// is cleared first.
     pub fn value<'a, E: Environment + ?Sized>(
         &'a self,
         env: &'a E,
@@ -217,7 +219,8 @@ impl Template {
         Ok(scratch)
     }
 
-    /// Calls `f` with the value and the frame, which `f` may change (a match sets captures).
+    /// Evaluates the template, and calls `f` with the value and the frame, which `f` may change (a match sets
+    /// captures).
     pub(crate) fn with_value<E: Environment + ?Sized, T>(
         &self,
         env: &E,

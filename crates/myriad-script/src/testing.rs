@@ -1,4 +1,4 @@
-//! Request for tests: variables by name, and records of the changes by scripts.
+//! Request for tests: variables by name, and records of the changes that scripts make.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,8 @@ use crate::environment::{Builtin, Catalogue, Environment, FileTest, VariableRole
 use crate::error::EvalError;
 use crate::frame::Frame;
 
-/// Fixed names, then assignable names. Names starting with `http_`, `cookie_` and `arg_` are created on demand.
+/// Names of variables for tests: the fixed and assignable ones below, and any name that starts with `http_`, `cookie_`
+/// or `arg_`. The index is the identifier.
 #[derive(Clone, Debug)]
 pub(crate) struct TestNames(Vec<String>);
 
@@ -50,7 +51,7 @@ pub(crate) fn compiler() -> Compiler<TestNames> {
     Compiler::new(TestNames(Vec::new()))
 }
 
-/// Request. Variables that were not given do not exist.
+/// Request for tests. Variables without a given value do not exist.
 #[derive(Debug, Default)]
 pub(crate) struct Request {
     names: Vec<String>,

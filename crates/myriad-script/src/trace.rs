@@ -1,22 +1,22 @@
-//! Results of scripts, reported to the explanation of a request (`myriad -t --explain`).
+//! Results of scripts, reported for the explanation of a request (`myriad -t --explain`).
 
-/// Directive or table that was evaluated.
+/// Evaluated directive or map, with its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace<'a> {
     /// Directive of the rewrite module.
     Rule {
         /// [`crate::StepSource::tag`] of the directive.
         tag: usize,
-        /// Result.
+        /// Result of the directive.
         outcome: RuleOutcome<'a>,
     },
-    /// Variable of a `map`.
+    /// `map` whose variable was computed.
     Map {
         /// Name of the variable, without `$`.
         variable: &'a str,
         /// Value that was looked up.
         subject: &'a [u8],
-        /// Key of the matching line; `None` for the default.
+        /// Key of the matching line, as written; `None` for the default.
         line: Option<&'a str>,
     },
 }
@@ -24,14 +24,14 @@ pub enum Trace<'a> {
 /// Result of a directive of the rewrite module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleOutcome<'a> {
-    /// `set`: the assigned value.
+    /// `set`, or a function call: the assigned value.
     Set(&'a [u8]),
-    /// `if`: true if the condition is true.
+    /// `if`: value of the condition.
     If(bool),
     /// `rewrite`: its regex does not match.
     NoMatch,
-    /// `rewrite`: its regex matches; the new URI or the redirect.
+    /// `rewrite`: its regex matches; the new URI, or the URL of the redirect.
     Rewritten(&'a [u8]),
-    /// `return`, `break`.
+    /// `return` or `break`: the program ends.
     Ends,
 }

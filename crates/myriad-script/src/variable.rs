@@ -1,4 +1,4 @@
-//! Variables defined by the configuration: by `set`, `map`, `geo`, `split_clients` and named captures.
+//! User variables: those that a configuration defines by `set`, `map`, `geo`, `split_clients` and named captures.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,16 +7,17 @@ use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::lazy::Lazy;
 
-/// User variable: its slot in the [`Frame`], and the method to compute it if it is unset.
+/// User variable: its slot in the [`Frame`], and the way to compute it while it is unset.
 #[derive(Debug)]
 pub struct Variable {
     name: Box<str>,
     slot: u32,
-    /// Embedder's variable with the same name (`$http_*`, `$arg_*`), which is visible while the user variable is unset.
+    /// Variable of the embedder with the same name (`$http_*`, `$arg_*`), whose value is read while the user variable
+    /// is unset.
     shadowed: Option<Builtin>,
-    /// Bound by `Compiler::finish`; empty for variables of `set` and captures.
+    /// Computation by a block such as `map`, bound by `Compiler::finish`; empty for variables of `set` and captures.
     lazy: OnceLock<Lazy>,
-    /// Set if the variable is assigned by anything other than `lazy`: a `set`, a capture, or the embedder.
+    /// Set if the variable is assigned by something other than its block: a `set`, a capture, or the embedder.
     assigned: OnceLock<()>,
 }
 
@@ -40,13 +41,13 @@ impl Variable {
         self.slot
     }
 
-    /// Returns the embedder's variable with the same name.
+    /// Returns the variable of the embedder with the same name, if there is one.
     pub(crate) fn shadowed(&self) -> Option<Builtin> {
         self.shadowed
     }
 
     pub(crate) fn bind(&self, lazy: Lazy) {
-        // A second binding cannot occur, because the first consumes the compiler.
+        // A second binding cannot occur, because `Compiler::finish` consumes the compiler.
         let _ = self.lazy.set(lazy);
     }
 
@@ -54,23 +55,24 @@ impl Variable {
         let _ = self.assigned.set(());
     }
 
-    /// Returns whether anything other than its block may have assigned a value.
+    /// Returns whether something other than a block such as `map` may have assigned a value.
     pub(crate) fn is_assigned(&self) -> bool {
         self.assigned.get().is_some()
     }
 
-    /// Returns whether the value is always computed, from allowed variables only.
+    /// Returns whether the value is always computed by a block, from variables of the embedder that `allowed` accepts,
+    /// within `depth` nested blocks.
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         !self.is_assigned() && self.lazy.get().is_some_and(|lazy| lazy.reads_only(allowed, depth))
     }
 
-    /// Assigns a value in the frame like `set`; for variables that the embedder computes itself.
+    /// Assigns a value in the frame, like `set`.
     pub fn assign(&self, frame: &mut Frame, value: &[u8]) {
         frame.assign(self.slot, value);
     }
 
-    /// Appends the value to `out`. Returns false, without reading the embedder's variable, if the variable is unset and
-    /// the embedder has a variable with this name.
+    /// Appends the value to `out`. Returns false, without a value, if the variable is unset and hides a variable of the
+    /// embedder: the caller must read that one.
     pub fn read<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -85,7 +87,8 @@ impl Variable {
         Ok(true)
     }
 
-    /// Ensures that the frame contains a value: computes a map, or sets an unset variable to an empty value.
+    /// Ensures that the slot of the variable contains its value: computes it, reads the hidden variable of the
+    /// embedder, or sets it to an empty value.
     #[inline]
     pub(crate) fn ensure<E: Environment + ?Sized>(
         &self,
@@ -119,7 +122,7 @@ impl Variable {
         computed
     }
 
-    /// Reads the embedder's variable; repeated at every read.
+    /// Stores the value of the embedder's variable in the slot as volatile: it is read again each time.
     fn show<E: Environment + ?Sized>(
         &self,
         id: Builtin,

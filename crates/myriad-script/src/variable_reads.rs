@@ -1,4 +1,5 @@
-//! Variables read by each part of a configuration: its rules, each response, each `map`, `geo` and `split_clients`.
+//! Records of the variables that each part of a configuration reads: the rules, each response, each `map` and similar
+//! block.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,39 +7,39 @@ use std::sync::Arc;
 use crate::environment::Builtin;
 use crate::variable::Variable;
 
-/// Time at which compiled text is evaluated.
+/// Scope of a compiled text: the time at which it is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EvaluationScope {
-    /// Not specified: the text counts as part of the rules and of every response, so that a missing scope causes
-    /// unnecessary reads instead of missing reads.
+    /// Not specified: the text counts as part of the rules and of every response. A missing scope thus causes
+    /// unnecessary reads, not missing ones.
     #[default]
     Unspecified,
-    /// While the location and the page of a request are determined.
+    /// While the server's rules determine the location and the page of a request.
     Rules,
-    /// While a response is generated from a page that has been found. The embedder numbers the responses.
+    /// While a response is generated from a page that has been found. The number is chosen by the embedder.
     Answer(u32),
-    /// With every response that includes it ([`Compiler::include`](crate::Compiler::include)), such as a log format.
-    /// Numbered by the embedder.
+    /// With every scope that includes it ([`Compiler::include`](crate::Compiler::include)), such as a log format. The
+    /// number is chosen by the embedder.
     Shared(u32),
-    /// Only for requests for which all rules were run.
+    /// Only for requests for which all rules have run.
     AfterRules,
-    /// When the user variable in that slot is read.
+    /// When the user variable with this slot is read.
     Variable(u32),
 }
 
-/// Data that a scope reads, directly or indirectly.
+/// Data that a scope reads, directly or through user variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeReads {
     /// Variables of the embedder.
     pub builtins: BTreeSet<Builtin>,
-    /// True if it reads values that only exist after the rules were run: variables of `set`, or regex captures.
+    /// True if it reads values that exist only after the rules have run: variables of `set`, or regex captures.
     pub made_by_rules: bool,
-    /// True if it also depends on the time of the request or on chance: it calls a function that varies.
+    /// True if it calls a function that varies with the time or with random bytes.
     pub varies: bool,
 }
 
-/// Variables that each scope reads directly. A scope also reads variables of the embedder through the blocks of its
-/// user variables. Variables that the rules do not use have no influence on them.
+/// Variables that each scope reads directly. Through the blocks of its user variables, a scope also reads variables of
+/// the embedder. Reads outside of the rules have no influence on the rules.
 #[derive(Debug, Default)]
 pub(crate) struct VariableReads {
     scope: EvaluationScope,
@@ -65,8 +66,7 @@ impl VariableReads {
         self.now().builtins.insert(id);
     }
 
-    /// Records that the current scope reads a user variable, and the embedder's variable that is visible while it is
-    /// unset.
+    /// Records that the current scope reads a user variable, and the variable of the embedder that it hides.
     pub(crate) fn note_user(&mut self, variable: &Arc<Variable>) {
         let read = self.now();
         read.users.insert(variable.slot(), Arc::clone(variable));
@@ -78,7 +78,7 @@ impl VariableReads {
         self.now().captures = true;
     }
 
-    /// Records that the result of the current scope may vary between evaluations.
+    /// Records that the current scope calls a function that varies.
     pub(crate) fn note_varying(&mut self) {
         self.now().varies = true;
     }
@@ -92,8 +92,8 @@ impl VariableReads {
         self.read.entry(self.scope).or_default()
     }
 
-    /// Returns the data that a scope reads. `is_computed` returns whether the value of a user variable is always that
-    /// of its block.
+    /// Returns the data that a scope reads, also through user variables. `is_computed` returns whether a user variable
+    /// always has the value of its block.
     pub(crate) fn of(&self, scope: EvaluationScope, is_computed: impl Fn(&Variable) -> bool) -> ScopeReads {
         let mut found = ScopeReads::default();
         let mut next = vec![scope];
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::testing::compiler;
 
-    /// Compiles a text in `scope`. Returns the number of the embedder's variables that `asked` reads, and
+    /// Compiles a text in `scope`. Returns the number of variables of the embedder that the scope `asked` reads, and
     /// `made_by_rules`.
     fn reads(scope: EvaluationScope, text: &str, asked: EvaluationScope) -> (usize, bool) {
         let mut compiler = compiler();

@@ -1,4 +1,4 @@
-//! Runs programs from mutated text over a range of seeds, like the fuzz target `rewrite`, but on the stable compiler.
+//! Runs programs from mutated texts over a range of seeds, like the fuzz target `rewrite`, but on the stable compiler.
 
 mod programs;
 

@@ -1,4 +1,4 @@
-//! Removes the markup from a page that arrives in pieces.
+//! Removal of the ESI markup from a page that arrives in pieces.
 //!
 //! ```text
 //!           <esi:include>                  <esi:remove>, <esi:inline>
@@ -15,29 +15,29 @@ use crate::esi::tag::{self, EsiTag, EsiTagName};
 use crate::esi::target::{target, unescaped};
 use crate::esi::{EsiDeclaration, EsiInclude, Hole};
 
-/// Maximum length of a tag, in bytes. Longer tags are text.
+/// Maximum length of a tag, in bytes. A longer tag is treated as text.
 const LONGEST_TAG: usize = 4096;
 const COMMENT: &[u8] = b"<!--esi";
 const COMMENT_END: &[u8] = b"-->";
 const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
 
-/// Limits and properties of a page.
+/// Limits on the includes of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EsiLimits {
-    /// Maximum number of includes per page. Further includes are dropped.
+    /// Maximum number of includes. Further ones are removed and not filled.
     pub includes: usize,
-    /// `Host` of the page's URL, which includes may contain; empty for none.
+    /// Host of the page's URL, which the URLs of includes may contain; if empty, only paths are allowed.
     pub host: Box<[u8]>,
 }
 
-/// Counts of rejected markup.
+/// Counts of the markup of a page that was rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RejectedMarkup {
-    /// Includes beyond the limit.
+    /// Includes beyond the maximum number.
     pub too_many: u32,
-    /// Targets of includes (`src` or `alt`) that are not a path of the same host.
+    /// Targets of includes (`src` or `alt`) that are not a path of the same host, or are invalid.
     pub foreign: u32,
-    /// Tags that were not closed.
+    /// Tags whose closing tag is missing.
     pub unclosed: u32,
 }
 
@@ -48,16 +48,16 @@ impl RejectedMarkup {
     }
 }
 
-/// Receiver of the text and includes of a page.
+/// Receiver of the text and the includes of a page.
 pub trait EsiSink {
-    /// Receives text of the page. Text between [`Self::open`] and [`Self::close`] is the fallback of the include.
+    /// Receives text. Between [`Self::open`] and [`Self::close`] it is the fallback of the include.
     fn text(&mut self, text: &[u8]);
 
-    /// Starts an include.
+    /// Begins an include.
     fn open(&mut self, include: EsiInclude);
 
-    /// Closes the include. If `sound` is false, its closing tag is missing, and the text since the start of the include
-    /// does not belong to it.
+    /// Ends the include. `sound` is false if its closing tag is missing: then the text since [`Self::open`] is text of
+    /// the page and not a fallback.
     fn close(&mut self, sound: bool);
 }
 
@@ -65,23 +65,23 @@ pub trait EsiSink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutterMode {
     Outside,
-    /// True if the include was accepted. A rejected include is not a hole.
+    /// Inside an include: true if it was accepted. A rejected include is no hole; its fallback becomes text.
     Inside(bool),
     Dropping(EsiTagName),
 }
 
-/// Element at a position of the page.
+/// Markup element at a position of the page.
 enum MarkupElement<'a> {
-    /// Text.
+    /// No element: the byte is text.
     Nothing,
-    /// Undecided without more bytes.
+    /// Undecided: more bytes are needed.
     More,
     CommentBegins,
     CommentEnds,
     Tag(EsiTag<'a>, usize),
 }
 
-/// Cutter of a page.
+/// Cutter of one page: passes its text and its includes to an [`EsiSink`].
 #[derive(Debug)]
 pub struct Cutter {
     token: Option<Box<[u8]>>,
@@ -94,7 +94,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Starts a page with the properties sent by its origin.
+    /// Creates the cutter of a page with the properties that its origin declared.
     pub fn new(said: &EsiDeclaration, limits: EsiLimits) -> Self {
         Self {
             token: said.token.clone(),
@@ -121,7 +121,7 @@ impl Cutter {
         }
     }
 
-    /// Finishes the page: buffered bytes are text. Returns the counts of rejected markup.
+    /// Ends the page: buffered bytes are text. Returns the counts of rejected markup.
     pub fn finish(&mut self, sink: &mut impl EsiSink) -> RejectedMarkup {
         let text = std::mem::take(&mut self.undecided);
         self.read(&text, true, sink);
@@ -138,7 +138,7 @@ impl Cutter {
         self.rejected
     }
 
-    /// Processes `text` up to an undecided position. Returns the number of processed bytes.
+    /// Processes `text` up to a position that needs more bytes. Returns the number of processed bytes.
     fn read(&mut self, text: &[u8], is_last: bool, sink: &mut impl EsiSink) -> usize {
         let (mut from, mut at) = (0, 0);
         loop {
@@ -185,7 +185,7 @@ impl Cutter {
         }
     }
 
-    /// Returns the element that starts with the first byte of `text`.
+    /// Returns the element at the start of `text`. If `is_last` is set, no more bytes follow.
     fn element_at<'a>(&self, text: &'a [u8], is_last: bool) -> MarkupElement<'a> {
         let more = if is_last { MarkupElement::Nothing } else { MarkupElement::More };
         if text[0] == b'-' {
@@ -221,7 +221,8 @@ impl Cutter {
         }
     }
 
-    /// Returns whether a well-formed tag is markup in the current state.
+    /// Returns whether a well-formed tag is markup in the current state. It must contain the token of the page, if
+    /// there is one.
     fn is_markup(&self, tag: &EsiTag<'_>) -> bool {
         let bears =
             self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
@@ -268,7 +269,7 @@ impl Cutter {
         }
     }
 
-    /// Returns the include of a tag; `None` if it is rejected.
+    /// Returns the include of a tag; `None` if it is rejected, which is counted.
     fn include(&mut self, tag: &EsiTag<'_>) -> Option<EsiInclude> {
         let target = |name: &[u8]| tag.get(name).map(|uri| target(&unescaped(uri), &self.limits.host));
         let (src, alt) = (target(b"src").flatten(), target(b"alt"));
@@ -285,19 +286,19 @@ impl Cutter {
     }
 }
 
-/// Returns whether `text` starts with `word`; `None` if it is too short to decide.
+/// Returns whether `text` starts with `word`; `None` if `text` is too short to decide.
 fn starts_with(text: &[u8], word: &[u8]) -> Option<bool> {
     if text.len() < word.len() && word.starts_with(text) { None } else { Some(text.starts_with(word)) }
 }
 
-/// Collects the text of the common page, and its holes.
+/// Sink that collects the text of the shared page, and its holes.
 #[derive(Debug, Default)]
 pub struct HoleCollector {
-    /// Text that was not taken yet.
+    /// Text that the caller has not taken yet.
     pub text: Vec<u8>,
     /// Holes so far.
     pub holes: Vec<Hole>,
-    /// Number of bytes of text so far.
+    /// Total length of the text so far, in bytes.
     at: u64,
 }
 

@@ -1,27 +1,29 @@
-//! Properties of the markup in a response, as sent by its origin.
+//! Properties of the ESI markup in a response, as declared by its origin in header fields.
 
 /// Maximum length of a token and of an argument name, in bytes.
 const LONGEST: usize = 64;
-/// Minimum length of a token, in bytes. A shorter token could be guessed.
+/// Minimum length of a token, in bytes. A shorter token could be guessed by the author of a comment.
 const SHORTEST_TOKEN: usize = 8;
-/// Maximum length of a stored reason, in bytes. Longer reasons are truncated.
+/// Maximum length of a reason, in bytes. A longer one is truncated.
 const LONGEST_REASON: usize = 200;
 
-/// Properties of a response with markup.
+/// Declared properties of a response with ESI markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EsiDeclaration {
-    /// True if known visitors may read the page, with their parts in place of the marked parts.
+    /// True if known visitors (logged-in clients, see `docs/esi.md`) may get the shared page, with their own fragments
+    /// in its holes.
     pub for_known_visitors: bool,
-    /// Query argument with which several parts are requested together.
+    /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,
-    /// Token that markup must contain; tags without it are text.
+    /// Token that each tag must contain; other tags are text. `None` if no token is required; empty if the declared
+    /// token is invalid: then no tag is markup.
     pub token: Option<Box<[u8]>>,
 }
 
 impl EsiDeclaration {
-    /// Parses the values of `Surrogate-Control`, `X-Myriad-ESI` and `X-LiteSpeed-Cache-Control`. Returns `None` if the
-    /// response has no markup. With an invalid or unknown word in the second field, `known` is false, and a token
-    /// matches no tag.
+    /// Parses the values of `Surrogate-Control` (`surrogate`), `X-Myriad-ESI` (`own`) and `X-LiteSpeed-Cache-Control`.
+    /// Returns `None` if they do not declare markup. An invalid or unknown word in `X-Myriad-ESI` sets
+    /// `for_known_visitors` to false, and makes a declared token match no tag.
     pub fn of<'a>(
         surrogate: impl Iterator<Item = &'a [u8]>,
         own: impl Iterator<Item = &'a [u8]>,
@@ -44,7 +46,7 @@ impl EsiDeclaration {
                     is_sound &= declaration.token.is_none() && is_name(&word[at + 1..], SHORTEST_TOKEN);
                     declaration.token = Some(word[at + 1..].into());
                 }
-                // `why=`, or a word of a later version that may restrict the others.
+                // `why=`, or a word of a later version that may restrict the known words.
                 _ => is_sound = false,
             }
         }
@@ -58,8 +60,8 @@ impl EsiDeclaration {
     }
 }
 
-/// Returns the reason in `X-Myriad-ESI` why known visitors may not read a page: `why="TEXT"`, without commas. Bytes
-/// that are not allowed in a quoted string of an HTTP field become `_`.
+/// Returns the reason in `X-Myriad-ESI` why known visitors may not get the page: `why="TEXT"`, without commas; `None`
+/// if absent. Bytes that are not allowed in a quoted string of an HTTP field become `_`.
 pub fn reason<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     let text = words(own).find_map(|word| {
         let (name, value) = word.split_at_checked(4)?;
@@ -73,7 +75,7 @@ pub fn reason<'a>(own: impl Iterator<Item = &'a [u8]>) -> Option<Box<[u8]>> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Iterates over the elements of list fields.
+/// Iterates over the elements of comma-separated fields.
 fn words<'a>(values: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
     values
         .flat_map(|value| value.split(|byte| *byte == b','))
@@ -85,11 +87,11 @@ fn equals_ignoring_case(word: &[u8], name: &[u8]) -> bool {
     word.eq_ignore_ascii_case(name)
 }
 
-/// Returns whether a word is `content="ESI/1.0"`, possibly with other values (Edge Architecture Specification section
+/// Returns whether a word is `content="ESI/1.0"`, possibly among other values (Edge Architecture Specification section
 /// 2.3).
 fn is_content(word: &[u8]) -> bool {
     let Some((name, value)) = word.split_at_checked(8) else { return false };
-    // The part after a semicolon names the target surrogate.
+    // After a semicolon follows the name of the target surrogate.
     let value = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
     equals_ignoring_case(name, b"content=")

@@ -1,16 +1,16 @@
-//! Parts that are requested together, and the format of the combined response.
+//! Fragments that are requested together, and the format of the combined response.
 //!
 //! ```text
 //! Line -- "NAME LENGTH[ SECONDS]\n" --> Bytes -- LENGTH of them, "\n" --> Line
 //! ```
 
-/// Maximum length of a part's name, in bytes.
+/// Maximum length of a fragment's name, in bytes.
 const LONGEST_NAME: usize = 64;
-/// Maximum length of the line before a part, in bytes: a name and two numbers.
+/// Maximum length of the line before a fragment, in bytes: a name and two numbers.
 const LONGEST_LINE: usize = LONGEST_NAME + 2 * 21;
 
-/// Returns the target up to the name, and the name of the part, if the joint argument with a single name is last in the
-/// target.
+/// Splits the target of an include into the part before the fragment's name and the name. Returns `None` unless the
+/// target ends with `argument=NAME`.
 pub fn joint_name<'a>(target: &'a [u8], argument: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let at = target.iter().rposition(|byte| matches!(byte, b'?' | b'&'))? + 1;
     let name = target[at..].strip_prefix(argument)?.strip_prefix(b"=")?;
@@ -22,23 +22,23 @@ fn is_name(name: &[u8]) -> bool {
     (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(is_allowed)
 }
 
-/// Part of a combined response.
+/// Fragment in a combined response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
     /// Name.
     pub name: Box<[u8]>,
     /// Content.
     pub bytes: Vec<u8>,
-    /// Validity in seconds, if given.
+    /// Lifetime in seconds; `None` if the response does not state it.
     pub keep_s: Option<u64>,
 }
 
 /// Reason why a combined response cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidFragments {
-    /// The line before a part is invalid, or a part is not followed by a line feed.
+    /// The line before a fragment is invalid, or a fragment is not followed by a line feed.
     Form,
-    /// The parts exceed the size limit.
+    /// The fragments exceed the size limit.
     TooLong,
 }
 
@@ -52,7 +52,7 @@ impl InvalidFragments {
     }
 }
 
-/// Parser of a combined response that arrives in pieces. The total size of the parts is bounded.
+/// Parser of a combined response that arrives in pieces. The total size of the fragments is bounded.
 #[derive(Debug)]
 pub struct FragmentParser {
     line: Vec<u8>,
@@ -61,15 +61,16 @@ pub struct FragmentParser {
 }
 
 impl FragmentParser {
-    /// Creates a parser for parts of at most `most_bytes` bytes in total.
+    /// Creates a parser for fragments of at most `most_bytes` bytes in total.
     pub fn new(most_bytes: usize) -> Self {
         Self { line: Vec::new(), part: None, left: most_bytes }
     }
 
-    /// Processes bytes, at most up to the end of a part. Returns a complete part.
+    /// Processes bytes of `input`, and removes them from it. Returns a fragment when it is complete, otherwise `None`
+    /// with an empty `input`.
     ///
     /// # Errors
-    /// Returns an error if the response is invalid or too long. It cannot be parsed further.
+    /// Returns an error if the response is invalid or too long. The parser must not be used afterwards.
     pub fn push(&mut self, input: &mut &[u8]) -> Result<Option<Fragment>, InvalidFragments> {
         while let Some(first) = input.first() {
             match &mut self.part {
@@ -99,7 +100,7 @@ impl FragmentParser {
         Ok(None)
     }
 
-    /// Returns whether the response may be complete at this position.
+    /// Returns whether the response may end at this position.
     pub fn is_between_parts(&self) -> bool {
         self.line.is_empty() && self.part.is_none()
     }

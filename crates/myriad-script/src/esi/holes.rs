@@ -1,37 +1,38 @@
-//! Holes of a page, and their binary form in the store.
+//! Holes of a shared page, and their binary form in the store.
 
-/// Include that fills a hole.
+/// Fragment that fills a hole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EsiInclude {
-    /// Path and query of the part.
+    /// Path and query of the fragment.
     pub src: Box<[u8]>,
-    /// Path and query used if `src` fails.
+    /// Path and query to request if `src` fails.
     pub alt: Option<Box<[u8]>>,
-    /// `onerror="continue"`: a part that cannot be fetched is replaced by nothing.
+    /// `onerror="continue"`: if the fragment cannot be fetched, the hole is filled with nothing.
     pub on_error_nothing: bool,
 }
 
-/// Hole in a page.
+/// Hole in a shared page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Position in the page, in bytes.
+    /// Position in the text of the page, in bytes.
     pub at: u64,
-    /// Length of the page's fallback for the hole, in bytes.
+    /// Length of the fallback text, which follows this position in the page, in bytes.
     pub inline: u32,
-    /// Include that fills the hole.
+    /// Fragment that fills the hole.
     pub include: EsiInclude,
 }
 
-/// Data removed from a page and stored with it.
+/// ESI properties of a shared page, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageHoles {
-    /// True if known visitors may read the page. Then the holes are only filled for them, otherwise for all visitors.
+    /// True if known visitors may get the page; then the holes are filled for them only. Otherwise they are filled for
+    /// all clients.
     pub for_known_visitors: bool,
-    /// Query argument with which several parts are requested together.
+    /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,
     /// Holes, in the order of the page.
     pub holes: Vec<Hole>,
-    /// Reason why known visitors may not read the page, if its origin sends it ([`crate::esi::why`]).
+    /// Reason why known visitors may not get the page, if its origin states it ([`crate::esi::reason`]).
     pub why: Option<Box<[u8]>>,
 }
 
@@ -42,16 +43,16 @@ const NOTHING: u8 = 1;
 const ALT: u8 = 2;
 
 impl PageHoles {
-    /// Binary form stored with a page in transit that is filled for all visitors and whose holes are not known yet.
+    /// Binary form for an in-flight page that is filled for all clients and whose holes are not known yet.
     pub const TO_COME: &'static [u8] = &[0];
 
-    /// Returns whether the page is filled for all visitors.
+    /// Returns whether the holes are filled for all clients.
     pub fn fills_for_all_visitors(&self) -> bool {
         !self.for_known_visitors && !self.holes.is_empty()
     }
 
-    /// Returns the binary form stored with the page: numbers in little-endian, byte strings after their length. Returns
-    /// an empty vector if the page has neither holes nor ESI properties.
+    /// Returns the binary form: numbers in little-endian, byte strings after their length. It is empty if the page has
+    /// neither holes nor ESI properties.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.for_known_visitors && self.holes.is_empty() && self.why.is_none() {
@@ -75,8 +76,8 @@ impl PageHoles {
         out
     }
 
-    /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes do not fit a
-    /// page of `length` bytes.
+    /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes do not fit into
+    /// a page of `length` bytes.
     pub fn decode(bytes: &[u8], length: u64) -> Option<Self> {
         let mut reader = HolesReader(bytes);
         let mut cut = reader.head()?;
@@ -98,12 +99,12 @@ impl PageHoles {
         Some(cut)
     }
 
-    /// Returns whether the stored bytes allow known visitors to read the page.
+    /// Returns whether the binary form `bytes` allows known visitors to get the page.
     pub fn is_known(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|flags| flags & KNOWN > 0)
     }
 
-    /// Returns whether the stored bytes mark the page as filled for all visitors: it has holes, or the bytes are
+    /// Returns whether the page with the binary form `bytes` is filled for all clients: it has holes, or `bytes` is
     /// [`Self::TO_COME`].
     pub fn is_filled(bytes: &[u8]) -> bool {
         let Some(flags) = bytes.first() else { return false };
@@ -114,7 +115,7 @@ impl PageHoles {
         flags & WHY == 0 || reader.head().is_some_and(|_| !reader.0.is_empty())
     }
 
-    /// Returns the reason in the stored bytes why known visitors may not read the page.
+    /// Returns the reason in the binary form `bytes` why known visitors may not get the page.
     pub fn why_of(bytes: &[u8]) -> Option<Box<[u8]>> {
         HolesReader(bytes).head()?.why
     }
@@ -128,7 +129,7 @@ fn put_text(out: &mut Vec<u8>, text: &[u8]) {
 struct HolesReader<'a>(&'a [u8]);
 
 impl HolesReader<'_> {
-    /// Parses all fields before the holes.
+    /// Parses all parts before the holes.
     fn head(&mut self) -> Option<PageHoles> {
         let flags = self.array::<1>()?[0];
         let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };

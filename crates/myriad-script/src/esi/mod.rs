@@ -2,16 +2,16 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `declaration` | detects markup in a response, and parses its properties sent by the origin |
+//! | `declaration` | properties of the markup that the origin declares in header fields |
 //! | `tag` | parser of a tag: its name and its attributes |
-//! | `cutter` | removes the markup from a page that arrives in pieces |
+//! | `cutter` | removal of the markup from a page that arrives in pieces |
 //! | `target` | allowed targets of an include: paths of the same host |
-//! | `holes` | holes of a page, as stored with it |
-//! | `fragments` | parts that are requested together, and the combined response |
+//! | `holes` | holes of a shared page, as stored with it |
+//! | `fragments` | fragments that are requested together, and the combined response |
 //!
 //! ```text
-//! bytes of the origin -> Cutter -> common page, and a separate list of holes (Cut)
-//! common page, holes, parts of a visitor -> page of that visitor
+//! bytes of the origin -> Cutter -> shared page, and its holes (PageHoles)
+//! shared page, holes, fragments of a client -> page of that client
 //! ```
 
 mod cutter;

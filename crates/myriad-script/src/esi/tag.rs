@@ -9,8 +9,8 @@ pub(crate) enum EsiTagName {
     Include,
     Remove,
     Comment,
-    /// LiteSpeed's tag with the content of a part inside the page. The content is not used: the part is requested when
-    /// needed.
+    /// LiteSpeed's tag with the content of a fragment inside the page. The content is dropped: the fragment is
+    /// requested when needed.
     Inline,
 }
 
@@ -18,15 +18,15 @@ pub(crate) enum EsiTagName {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct EsiTag<'a> {
     pub name: EsiTagName,
-    /// True for `</...>`.
+    /// True for a closing tag, `</...>`.
     pub closes: bool,
-    /// True for `.../>`.
+    /// True for an element without content, `.../>`.
     pub is_empty: bool,
     attributes: Vec<(&'a [u8], &'a [u8])>,
 }
 
 impl<'a> EsiTag<'a> {
-    /// Parses a tag from its `<` to its `>`.
+    /// Parses a tag from its `<` to its `>`; `None` if it is not well-formed.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let text = text.strip_prefix(b"<")?.strip_suffix(b">")?;
         let (closes, text) = text.strip_prefix(b"/").map_or((false, text), |text| (true, text));
@@ -44,13 +44,13 @@ impl<'a> EsiTag<'a> {
         (!(closes && is_empty)).then_some(Self { name, closes, is_empty, attributes })
     }
 
-    /// Returns the value of an attribute as written.
+    /// Returns the value of an attribute as written, with its entities.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&'a [u8]> {
         self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 }
 
-/// Parses the attributes; `None` if they are not well-formed or contain a duplicate.
+/// Parses the attributes; `None` if they are not well-formed, or contain a duplicate, or are too many.
 fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let mut found: Vec<(&[u8], &[u8])> = Vec::new();
     loop {
@@ -76,8 +76,8 @@ fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     }
 }
 
-/// Returns the length of the tag at the start of `text`, including its `>`; `None` if it is incomplete, or an error if
-/// it cannot be a tag.
+/// Returns the length of the tag at the start of `text`, including its `>`; `None` if the `>` is missing. A `<` outside
+/// of quotes is an error: the text is not a tag.
 pub(crate) fn end(text: &[u8]) -> Result<Option<usize>, ()> {
     let mut quote = None;
     for (at, byte) in text.iter().enumerate().skip(1) {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(tag.get(b"alt"), None);
         let close = EsiTag::parse(b"</esi:remove token=\"a\">").expect("a tag");
         assert!(close.closes && close.get(b"token") == Some(b"a"));
-        // As written by LiteSpeed Cache.
+        // This is how LiteSpeed Cache writes a tag.
         assert!(
             EsiTag::parse(b"<esi:include src='/?lsesi=a' cache-control='private,no-vary' as-var='1' />")
                 .is_some()

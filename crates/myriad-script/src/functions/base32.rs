@@ -5,12 +5,12 @@ use crate::functions::function::{Function, text};
 /// Default alphabet: that of base32hex in lower case (RFC 4648 section 7).
 pub const ALPHABET: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
 
-/// Base32 parameters.
+/// Alphabet and padding of base32.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base32 {
     /// Digits for the values from 0 to 31 (`set_base32_alphabet`).
     pub alphabet: [u8; 32],
-    /// True if the text is padded with `=` to a multiple of eight (`set_base32_padding`).
+    /// True if the encoded text is padded with `=` to a multiple of eight digits (`set_base32_padding`).
     pub padding: bool,
 }
 
@@ -26,7 +26,7 @@ impl Base32 {
         Function::of_any(move |bytes, out| self.encode(bytes, out))
     }
 
-    /// Returns the function of `set_decode_base32`. The result is empty for invalid text.
+    /// Returns the function of `set_decode_base32`. Its result is empty for an invalid text.
     pub fn decoder(self) -> Function {
         Function::of(move |texts, out| {
             out.extend_from_slice(&self.decode(text(texts, 0)).unwrap_or_default());
@@ -47,7 +47,7 @@ impl Base32 {
         }
     }
 
-    /// Decodes a text. Bytes after the first `=` are ignored.
+    /// Decodes a text up to its first `=`; `None` if it is invalid.
     fn decode(&self, text: &[u8]) -> Option<Vec<u8>> {
         let end = text.iter().position(|byte| *byte == b'=').unwrap_or(text.len());
         let mut bytes = Vec::with_capacity(end / 8 * 5 + 5);
@@ -65,7 +65,8 @@ impl Base32 {
         Some(bytes)
     }
 
-    /// Returns the value of a digit. With the default alphabet, letters are case-insensitive.
+    /// Returns the value of a digit; `None` if the byte is not a digit. With the default alphabet, letter case is
+    /// ignored.
     fn value(&self, byte: u8) -> Option<u64> {
         let find = |wanted: u8| self.alphabet.iter().position(|digit| *digit == wanted);
         let usual = self.alphabet == *ALPHABET;

@@ -8,7 +8,8 @@ use crate::functions::function::{FunctionError, text};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Accepts the same texts as nginx: padding may be missing, and the last bits are not checked.
+/// Configuration of the decoders, which accept the same texts as nginx: padding may be missing, and surplus bits are
+/// ignored.
 const READ: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
@@ -16,12 +17,12 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, READ);
 const URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, READ.with_encode_padding(false));
 const URL_SAFE: Alphabet = alphabet::URL_SAFE;
 
-/// Encodes bytes for `set_encode_hex`, in lower case.
+/// Appends bytes in hexadecimal, in lower case (`set_encode_hex`).
 pub fn encode_hex(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes.iter().flat_map(|byte| [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]));
 }
 
-/// Decodes a text for `set_decode_hex`.
+/// Decodes the first text from hexadecimal (`set_decode_hex`).
 ///
 /// # Errors
 /// Returns an error if the text does not consist of pairs of hexadecimal digits.
@@ -39,17 +40,17 @@ pub fn decode_hex(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionErro
     Ok(())
 }
 
-/// Encodes bytes for `set_encode_base64`.
+/// Appends bytes in base64 (`set_encode_base64`).
 pub fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
 }
 
-/// Encodes bytes for `set_encode_base64url`, without padding as in nginx.
+/// Appends bytes in base64 with the URL alphabet, without padding as in nginx (`set_encode_base64url`).
 pub fn encode_base64url(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(URL.encode(bytes).as_bytes());
 }
 
-/// Decodes a text for `set_decode_base64`.
+/// Decodes the first text from base64 (`set_decode_base64`).
 ///
 /// # Errors
 /// Returns an error if the text is not valid base64.
@@ -57,7 +58,7 @@ pub fn decode_base64(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionE
     decode(&STANDARD, "base64", text(texts, 0), out)
 }
 
-/// Decodes a text for `set_decode_base64url`.
+/// Decodes the first text from base64 with the URL alphabet (`set_decode_base64url`).
 ///
 /// # Errors
 /// Returns an error if the text is not valid base64 in the URL alphabet.
@@ -65,7 +66,7 @@ pub fn decode_base64url(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Functi
     decode(&URL, "base64url", text(texts, 0), out)
 }
 
-/// Decodes a text. Bytes after the first `=` are ignored.
+/// Decodes a text up to its first `=`.
 fn decode(engine: &GeneralPurpose, what: &str, text: &[u8], out: &mut Vec<u8>) -> Result<(), FunctionError> {
     let end = text.iter().position(|byte| *byte == b'=').unwrap_or(text.len());
     engine.decode_vec(&text[..end], out).map_err(|_| FunctionError::bad(what, text))

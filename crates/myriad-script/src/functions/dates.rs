@@ -1,13 +1,13 @@
-//! Current date, and current time in a format.
+//! Functions of the current date and time.
 
 use myriad_base::calendar::{ZoneOffset, offset_name, write_time};
 
 use crate::functions::function::{FunctionError, FunctionInputs, text};
 
-/// Maximum length of a formatted time in bytes, as in the nginx module.
+/// Maximum length of a formatted time, in bytes, as in the nginx module.
 const LONGEST: usize = 255;
 
-/// Writes the local date for `set_local_today`: `2026-11-23`.
+/// Appends the local date, such as `2026-11-23` (`set_local_today`).
 ///
 /// # Errors
 /// Never returns an error.
@@ -16,7 +16,7 @@ pub fn local_today(_: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) 
     Ok(())
 }
 
-/// Writes the time in UTC in a `strftime` format, for `set_formatted_gmt_time`.
+/// Appends the current time in UTC; the first text is its format, as for `strftime` (`set_formatted_gmt_time`).
 ///
 /// # Errors
 /// Returns an error if the result is longer than 255 bytes.
@@ -24,7 +24,8 @@ pub fn gmt(texts: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) -> R
     formatted(text(texts, 0), around.now_s(), ZoneOffset { minutes: 0, name: "GMT" }, out)
 }
 
-/// Writes the local time of the server in a `strftime` format, for `set_formatted_local_time`.
+/// Appends the current local time of the server; the first text is its format, as for `strftime`
+/// (`set_formatted_local_time`).
 ///
 /// # Errors
 /// Returns an error if the result is longer than 255 bytes.
@@ -40,7 +41,7 @@ fn formatted(
     offset: ZoneOffset<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), FunctionError> {
-    // A conversion yields at least half of its length, so a longer format is rejected without formatting it.
+    // A conversion produces at least half of its length, so a longer format is rejected without formatting.
     if format.len() > 2 * LONGEST {
         return Err(FunctionError::new("the time is longer than 255 bytes"));
     }

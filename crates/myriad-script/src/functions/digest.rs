@@ -8,17 +8,17 @@ use sha2::Sha256;
 use crate::functions::coding::encode_hex;
 use crate::functions::function::{FunctionError, text};
 
-/// Writes the digest for `set_md5`.
+/// Appends the MD5 digest in hexadecimal (`set_md5`).
 pub fn md5(text: &[u8], out: &mut Vec<u8>) {
     encode_hex(&Md5::digest(text), out);
 }
 
-/// Writes the digest for `set_sha1`.
+/// Appends the SHA-1 digest in hexadecimal (`set_sha1`).
 pub fn sha1(text: &[u8], out: &mut Vec<u8>) {
     encode_hex(&Sha1::digest(text), out);
 }
 
-/// Writes the HMAC of a key and a text for `set_hmac_sha1`.
+/// Appends the HMAC-SHA1 bytes of two texts, a key and a message (`set_hmac_sha1`).
 ///
 /// # Errors
 /// Never returns an error: every key is valid.
@@ -26,7 +26,7 @@ pub fn hmac_sha1(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionError
     mac::<Hmac<Sha1>>(texts, out)
 }
 
-/// Writes the HMAC of a key and a text for `set_hmac_sha256`.
+/// Appends the HMAC-SHA256 bytes of two texts, a key and a message (`set_hmac_sha256`).
 ///
 /// # Errors
 /// Never returns an error: every key is valid.

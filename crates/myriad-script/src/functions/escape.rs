@@ -4,7 +4,8 @@ use myriad_http::uri::unescape;
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Escapes all bytes except letters, digits and ``!$'()*,-.@_`|~``, for `set_escape_uri`, as in the nginx module.
+/// Appends a text; escapes all bytes except letters, digits and ``!$'()*,-.@_`|~``, as in the nginx module
+/// (`set_escape_uri`).
 pub fn escape_uri(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte.is_ascii_alphanumeric() || b"!$'()*,-.@_`|~".contains(&byte) {
@@ -15,9 +16,9 @@ pub fn escape_uri(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes `%XX` and converts `+` to a blank, for `set_unescape_uri`.
+/// Appends a text; decodes `%XX` and converts `+` to a space (`set_unescape_uri`).
 pub fn unescape_uri(text: &[u8], out: &mut Vec<u8>) {
-    // An escaped `+` is not affected, because it is decoded afterwards.
+    // An escaped `+` remains, because it is decoded after this replacement.
     let blanked: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     unescape(&blanked, out);
 }

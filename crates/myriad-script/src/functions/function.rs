@@ -1,4 +1,4 @@
-//! Function of texts, its external inputs, and its errors.
+//! Functions of texts, their external inputs, and their errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 /// External inputs of functions: time and random bytes.
 pub trait FunctionInputs {
-    /// Returns the time in seconds since the epoch.
+    /// Returns the current time, in seconds since the Unix epoch.
     fn now_s(&self) -> u64;
 
-    /// Returns the current UTC offset of the server in minutes, positive east of UTC.
+    /// Returns the current UTC offset of the server, in minutes, positive east of UTC.
     fn offset_minutes(&self) -> i32;
 
     /// Fills `bytes` with unpredictable random bytes.
@@ -19,7 +19,7 @@ pub trait FunctionInputs {
     fn random(&self, bytes: &mut [u8]) -> Result<(), FunctionError>;
 }
 
-/// Surroundings with the clock at the epoch and constant bytes, for functions that do not vary.
+/// Inputs with the time at the Unix epoch and without random bytes, for functions that do not vary.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantInputs;
 
@@ -37,12 +37,12 @@ impl FunctionInputs for ConstantInputs {
     }
 }
 
-/// Reason why a function has no value for its texts. The request is answered with 500.
+/// Reason why a function has no value for its texts. The embedder responds with 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionError(Cow<'static, str>);
 
 impl FunctionError {
-    /// Creates an error with a message that follows the name of the directive.
+    /// Creates an error; `reason` follows the name of the directive in the message.
     pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
     }
@@ -67,7 +67,7 @@ impl std::error::Error for FunctionError {}
 type FunctionBody =
     dyn Fn(&[&[u8]], &dyn FunctionInputs, &mut Vec<u8>) -> Result<(), FunctionError> + Send + Sync;
 
-/// Function of texts. Clones refer to the same function and share its state, if any.
+/// Function of texts. Clones share the state of the function, if it has any.
 #[derive(Clone)]
 pub struct Function {
     call: Arc<FunctionBody>,
@@ -75,14 +75,14 @@ pub struct Function {
 }
 
 impl Function {
-    /// Creates a function whose value only depends on its texts.
+    /// Creates a function whose value depends only on its texts.
     pub fn of(
         call: impl Fn(&[&[u8]], &mut Vec<u8>) -> Result<(), FunctionError> + Send + Sync + 'static,
     ) -> Self {
         Self { call: Arc::new(move |texts, _, out| call(texts, out)), varies: false }
     }
 
-    /// Creates a function that has a value for every text.
+    /// Creates a function of one text that has a value for every text.
     pub fn of_any(call: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 'static) -> Self {
         Self::of(move |texts, out| {
             call(texts.first().copied().unwrap_or_default(), out);
@@ -100,12 +100,12 @@ impl Function {
         Self { call: Arc::new(call), varies: true }
     }
 
-    /// Returns whether two calls with the same texts may have different values.
+    /// Returns whether two calls with the same texts may produce different values.
     pub fn varies(&self) -> bool {
         self.varies
     }
 
-    /// Appends the value for these texts to `out`. A missing text counts as empty.
+    /// Appends the value for these texts to `out`. Missing texts count as empty.
     ///
     /// # Errors
     /// Returns an error if the texts have no value; the content of `out` is then undefined.
@@ -125,12 +125,12 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Returns a text of a call; empty if it is missing.
+/// Returns the text at an index of the arguments; empty if it is missing.
 pub(crate) fn text<'a>(texts: &[&'a [u8]], index: usize) -> &'a [u8] {
     texts.get(index).copied().unwrap_or_default()
 }
 
-/// Returns the result of a function in tests; an error as text after `!`.
+/// Returns the result of a function for tests; an error as text after `!`.
 #[cfg(test)]
 pub(crate) fn shown(function: &Function, texts: &[&str]) -> String {
     shown_in(function, texts, &ConstantInputs)

@@ -1,7 +1,7 @@
 //! Functions of texts, with which directives of a rewrite program set variables (`set_md5 $digest $uri`).
 //!
-//! A [`Function`] is called with the values of a directive's arguments and appends its result. External inputs, i.e.
-//! the time and random bytes, are provided by [`FunctionInputs`]; a function that uses them is marked as varying.
+//! A [`Function`] is called with the values of a directive's arguments, and appends its result. External inputs (the
+//! time and random bytes) are provided by [`FunctionInputs`]; a function that uses them is marked as varying.
 //!
 //! | module | content |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `random` | random numbers and texts |
 //! | `rotate` | cyclic counter |
 //! | `dates` | current date, current time in a format |
-//! | `upstream_list` | name of a list, by the hash of a text |
+//! | `upstream_list` | selection of a name from a list, by the hash of a text |
 //!
 //! The functions behave as documented by the nginx modules set-misc and devel kit. The length of a result does not
 //! exceed ten times the length of the arguments plus 256 bytes.

@@ -2,14 +2,15 @@
 
 use crate::functions::function::FunctionError;
 
-/// Parses a number. `what` names it in an error.
+/// Parses a number. Returns an error unless the text consists of digits; `what` is the name of the value in its
+/// message.
 pub(crate) fn number(text: &[u8], what: &str) -> Result<i64, FunctionError> {
     let digits = text.iter().all(u8::is_ascii_digit);
     let read = std::str::from_utf8(text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
     read.ok_or_else(|| FunctionError::bad(what, text))
 }
 
-/// Parses two numbers and returns the lower number first.
+/// Parses two numbers, and returns the lower one first.
 pub(crate) fn range(from: &[u8], to: &[u8]) -> Result<(i64, i64), FunctionError> {
     let (from, to) = (number(from, "\"from\" argument")?, number(to, "\"to\" argument")?);
     Ok((from.min(to), from.max(to)))

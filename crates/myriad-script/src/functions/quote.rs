@@ -2,7 +2,7 @@
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Writes a string literal of MySQL, for `set_quote_sql_str`.
+/// Appends a text as a string literal of MySQL (`set_quote_sql_str`).
 pub fn sql(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     for &byte in text {
@@ -14,8 +14,8 @@ pub fn sql(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// Writes a string literal of PostgreSQL, for `set_quote_pgsql_str`. If the text is not UTF-8, all bytes above ASCII
-/// are written in octal after two backslashes, which is the form of a `bytea` in such a literal.
+/// Appends a text as a string literal of PostgreSQL (`set_quote_pgsql_str`). If the text is not UTF-8, non-ASCII bytes
+/// are written in octal after two backslashes, as in a `bytea` literal.
 pub fn pgsql(text: &[u8], out: &mut Vec<u8>) {
     if text.is_empty() {
         return out.extend_from_slice(b"''");
@@ -36,7 +36,7 @@ pub fn pgsql(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a JSON string (RFC 8259 section 7), or `null` for an empty text, for `set_quote_json_str`.
+/// Appends a text as a JSON string (RFC 8259 section 7), or `null` for an empty text (`set_quote_json_str`).
 pub fn json(text: &[u8], out: &mut Vec<u8>) {
     if text.is_empty() {
         return out.extend_from_slice(b"null");
@@ -60,7 +60,7 @@ pub fn json(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Returns the character after the backslash for a byte that must be escaped.
+/// Returns the character that follows the backslash for a byte that must be escaped; `None` for other bytes.
 fn sql_letter(byte: u8) -> Option<u8> {
     match byte {
         0 => Some(b'0'),

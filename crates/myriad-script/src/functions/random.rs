@@ -1,12 +1,12 @@
-//! Random numbers and texts, generated from unpredictable bytes.
+//! Random numbers and texts, from unpredictable bytes.
 
 use crate::functions::function::{FunctionError, FunctionInputs, text};
 use crate::functions::number::{number, range};
 
-/// Maximum length of a random text.
+/// Maximum length of a random text, in bytes.
 const LONGEST: i64 = 64;
 
-/// Writes a random number within inclusive bounds, for `set_random`.
+/// Appends a random number between two bounds, both inclusive (`set_random`).
 ///
 /// # Errors
 /// Returns an error if a bound is not a number, or if the system provides no random bytes.
@@ -14,14 +14,14 @@ pub fn between(texts: &[&[u8]], around: &dyn FunctionInputs, out: &mut Vec<u8>) 
     let (from, to) = range(text(texts, 0), text(texts, 1))?;
     let mut bytes = [0; 8];
     around.random(&mut bytes)?;
-    // With 64 bits, a range of N values has a bias of N / 2^64.
+    // With 64 random bits, the bias of a range of N values is N / 2^64.
     let count = u128::from(to.abs_diff(from)) + 1;
     let at = (u128::from(u64::from_ne_bytes(bytes)) * count) >> 64;
     out.extend_from_slice((i128::from(from) + at.cast_signed()).to_string().as_bytes());
     Ok(())
 }
 
-/// Writes random letters and digits of the given length, for `set_secure_random_alphanum`.
+/// Appends random letters and digits; the first text is their number (`set_secure_random_alphanum`).
 ///
 /// # Errors
 /// Returns an error if the length is not a number from 1 to 64, or if the system provides no random bytes.
@@ -33,7 +33,7 @@ pub fn letters_and_digits(
     random_text(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", texts, around, out)
 }
 
-/// Writes random lower-case letters of the given length, for `set_secure_random_lcalpha`.
+/// Appends random lower-case letters; the first text is their number (`set_secure_random_lcalpha`).
 ///
 /// # Errors
 /// Returns an error if the length is not a number from 1 to 64, or if the system provides no random bytes.
@@ -56,7 +56,7 @@ fn random_text(
     if !(1..=LONGEST).contains(&length) {
         return Err(FunctionError::bad("\"length\" argument", written));
     }
-    // Bytes beyond the last whole multiple of the alphabet are skipped, so that all letters have equal probability.
+    // Bytes beyond the largest multiple of the alphabet's size are skipped, so that all letters are equally probable.
     let fair = 256 / alphabet.len() * alphabet.len();
     let mut missing = length as usize;
     let mut bytes = [0; LONGEST as usize];

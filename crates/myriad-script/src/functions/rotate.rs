@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use crate::functions::function::{Function, text};
 use crate::functions::number::{number, range};
 
-/// Marks that no number has been returned yet.
+/// Value of the counter before the first call.
 const NONE: i64 = -1;
 
-/// Creates the function: it receives a number and its bounds, and returns the next number. Without a number, it
-/// continues after its latest number. All workers share the function.
+/// Creates the function of `set_rotate`. Its texts are a number and two bounds; the value is the next number within the
+/// bounds, cyclically. If the first text is not a number, it continues after its previous value. All workers share the
+/// counter.
 pub fn rotate() -> Function {
     let latest = AtomicI64::new(NONE);
     Function::of_varying(move |texts, _, out| {

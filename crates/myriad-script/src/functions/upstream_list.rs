@@ -1,20 +1,21 @@
-//! `upstream_list` and `set_hashed_upstream`: selects a name of a list by the hash of a text.
+//! `upstream_list` and `set_hashed_upstream`: selection of a name from a list by the hash of a text.
 
 use crate::functions::function::{Function, FunctionError, text};
 
-/// Maximum total weight of a list.
+/// Maximum sum of the weights of a list.
 const MOST: u32 = 1 << 20;
 
-/// List of names with weights.
+/// Named list of names with weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamList {
     name: Vec<u8>,
-    /// Names, each with the sum of the weights up to and including it.
+    /// Names, each with the sum of the weights of the names up to and including it.
     members: Vec<(u32, Vec<u8>)>,
 }
 
 impl UpstreamList {
-    /// Parses the words of the directive: a name, and the members, each with its weight (`2:moon`) or without.
+    /// Parses the words of `upstream_list`: the name of the list, then its members, with a weight (`2:moon`) or
+    /// without.
     ///
     /// # Errors
     /// Returns the index of the invalid word, and the reason.
@@ -32,12 +33,12 @@ impl UpstreamList {
         Ok(Self { name: words.first().copied().unwrap_or_default().to_vec(), members })
     }
 
-    /// Returns whether the list has this name, case-insensitively.
+    /// Returns whether the list has this name, ignoring letter case.
     pub fn is_named(&self, name: &[u8]) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Returns the member for a text.
+    /// Returns the member that belongs to the hash of a text.
     fn member(&self, text: &[u8]) -> &[u8] {
         let count = self.members.last().map_or(1, |(end, _)| *end);
         let at = hash(text) % count;
@@ -46,7 +47,8 @@ impl UpstreamList {
     }
 }
 
-/// Creates the function of `set_hashed_upstream`, which receives the name of a list and a text.
+/// Creates the function of `set_hashed_upstream`. Its texts are the name of a list and the text to hash; an unknown
+/// list is an error.
 pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     Function::of(move |texts, out| {
         let name = text(texts, 0);
@@ -58,7 +60,7 @@ pub fn hashed(lists: Vec<UpstreamList>) -> Function {
     })
 }
 
-/// Parses a member and its weight, by default 1. A name must not be a number.
+/// Splits a member into its weight (1 if omitted) and its name. A name must not be a number.
 fn parse_weight(word: &[u8]) -> Result<(u32, &[u8]), String> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let shown = word.escape_ascii();
@@ -74,7 +76,7 @@ fn parse_weight(word: &[u8]) -> Result<(u32, &[u8]), String> {
     }
 }
 
-/// Returns the lower half of nginx's hash of the lower-case text.
+/// Returns nginx's hash of the text in lower case, truncated to 32 bits.
 fn hash(text: &[u8]) -> u32 {
     text.iter()
         .fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte.to_ascii_lowercase())))
@@ -92,7 +94,7 @@ mod tests {
     #[test]
     fn text_has_the_member_that_the_module_gives_it() {
         let function = hashed(vec![list(&["universe", "moon", "sun", "earth"]).unwrap()]);
-        // From the tests of set-misc.
+        // From the tests of the set-misc module.
         for (text, member) in
             [("", "moon"), ("hello", "sun"), ("world", "moon"), ("larry", "earth"), ("audreyt", "earth")]
         {

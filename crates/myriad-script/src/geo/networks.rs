@@ -1,10 +1,10 @@
-//! Networks in CIDR notation. The smallest network that contains an address applies.
+//! Values by network. The smallest network that contains an address applies.
 
 use std::net::IpAddr;
 
 use crate::error::ScriptError;
 
-/// Network: an address with `length` significant bits.
+/// Network: an address of which `length` bits are significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GeoNetwork {
     six: bool,
@@ -35,10 +35,10 @@ impl GeoNetwork {
     }
 }
 
-/// Networks grouped by length. A lookup performs one binary search per length in use.
+/// Values by network, grouped by prefix length. A lookup performs one binary search per length in use.
 #[derive(Debug)]
 pub(super) struct Networks<V> {
-    /// Longest first.
+    /// IPv4 networks, the longest prefixes first; below, IPv6.
     four: Vec<LengthLevel<V>>,
     six: Vec<LengthLevel<V>>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Networks<V> {
 #[derive(Debug)]
 struct LengthLevel<V> {
     length: u8,
-    /// Sorted by address.
+    /// Addresses of the networks with their values, sorted.
     entries: Vec<(u128, V)>,
 }
 
@@ -61,7 +61,7 @@ impl<V> Networks<V> {
         self.four.is_empty() && self.six.is_empty()
     }
 
-    /// Adds a network. A later value replaces that of an equal network.
+    /// Adds a network; replaces the value of an equal network.
     pub(super) fn insert(&mut self, network: GeoNetwork, value: V) {
         let levels = if network.six { &mut self.six } else { &mut self.four };
         let at = match levels.binary_search_by(|level| network.length.cmp(&level.length)) {
@@ -85,7 +85,7 @@ impl<V> Networks<V> {
         }
     }
 
-    /// Returns the value of the smallest network that contains the address.
+    /// Returns the value of the smallest network that contains the address; `None` if there is none.
     pub(super) fn find(&self, address: IpAddr) -> Option<&V> {
         let (six, bits) = number(address);
         let levels = if six { &self.six } else { &self.four };

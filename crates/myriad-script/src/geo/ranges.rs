@@ -1,11 +1,11 @@
-//! `start-end` ranges of IPv4 addresses. Later ranges override earlier ranges.
+//! Values by range of IPv4 addresses (`start-end`). A later range overrides earlier ones.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use crate::error::ScriptError;
 
-/// Disjoint ranges: start to (inclusive last address, value).
+/// Disjoint ranges by first address, each with its last address and its value.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
     ranges: BTreeMap<u32, (u32, u32)>,
@@ -21,13 +21,13 @@ pub(super) fn parse(text: &str) -> Result<(u32, u32), ScriptError> {
 }
 
 impl Ranges {
-    /// Adds a range, overriding existing ranges.
+    /// Adds a range; it replaces the values of its addresses in existing ranges.
     pub(super) fn insert(&mut self, start: u32, end: u32, value: u32) {
         self.cut(start, end);
         self.ranges.insert(start, (end, value));
     }
 
-    /// Removes the range with exactly these bounds.
+    /// Removes the range with exactly these bounds, if it exists.
     pub(super) fn remove(&mut self, start: u32, end: u32) {
         if self.ranges.get(&start).is_some_and(|(known, _)| *known == end) {
             self.ranges.remove(&start);
@@ -39,7 +39,7 @@ impl Ranges {
         (address <= end).then_some(value)
     }
 
-    /// Clears the addresses from `start` to `end` in the existing ranges, preserving the parts outside.
+    /// Removes the addresses from `start` to `end` from the existing ranges; the parts outside remain.
     fn cut(&mut self, start: u32, end: u32) {
         if let Some((&before, &(last, value))) = self.ranges.range(..start).next_back()
             && last >= start

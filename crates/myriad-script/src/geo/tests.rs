@@ -97,7 +97,7 @@ fn wrong_lines_are_named() {
     assert_eq!(errors[0].message, "invalid range \"10.0.0.9-10.0.0.1\"");
 }
 
-/// Compares with a list that is searched linearly for the longest match.
+/// Compares lookups with a linear search for the longest matching prefix.
 #[test]
 fn networks_agree_with_a_plain_list() {
     for seed in 0..300 {
@@ -107,7 +107,7 @@ fn networks_agree_with_a_plain_list() {
         let six = random.bool();
         let most = if six { 128 } else { 32 };
         let mut address = || -> IpAddr {
-            // Few bits vary, so that networks overlap.
+            // Only a few bits vary, so that the networks overlap.
             let bits = u128::from(random.u32(..64)) << (most - 6);
             if six { Ipv6Addr::from(bits).into() } else { Ipv4Addr::from(bits as u32).into() }
         };

@@ -39,7 +39,7 @@ pub(crate) fn geo<C: Catalogue>(
     Err(errors)
 }
 
-/// Compiles the input texts of a table of the embedder. Those in `follows` are only recorded as read.
+/// Compiles a table of the embedder with its input texts. The variables in `follows` are only recorded as read.
 pub(crate) fn table<C: Catalogue>(
     sources: &[&str],
     follows: &[&str],

@@ -1,4 +1,4 @@
-//! Compiles the lines of a `map` into its table.
+//! Compilation of the lines of a `map`.
 
 use super::Map;
 use crate::environment::Catalogue;
@@ -44,7 +44,7 @@ impl Map {
             regexes: Vec::new(),
             values: Vec::new(),
             default: Template::constant(b""),
-            // These parameters apply to all lines, independent of their position.
+            // These parameters apply to all lines, regardless of their position.
             hostnames: lines.iter().any(|line| line.as_slice() == ["hostnames"]),
             volatile: lines.iter().any(|line| line.as_slice() == ["volatile"]),
         };
@@ -86,7 +86,7 @@ impl Map {
             };
             self.regexes.push((names.regex(pattern, caseless)?, index));
         } else {
-            // A backslash escapes a name that looks like a parameter, a pattern or a wildcard: `\default`, `\~x`.
+            // A backslash makes a name literal that looks like a parameter, a pattern or a wildcard: `\default`, `\~x`.
             let added = match key.strip_prefix('\\') {
                 Some(name) => self.names.insert_exact(name, index),
                 None if self.hostnames => self.names.insert(key, index),

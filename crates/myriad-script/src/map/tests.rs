@@ -2,7 +2,7 @@ use crate::error::EvalError;
 use crate::frame::Frame;
 use crate::testing::{Request, compiler};
 
-/// Defines `$result` by a map and returns its value; lines are split at spaces.
+/// Defines `$result` by a map, and returns its value. Each line is split at spaces.
 fn mapped(source: &str, lines: &[&str], prepare: impl FnOnce(Request) -> Request) -> String {
     let mut compiler = compiler();
     compiler.declare_map("$result", &split(lines)).unwrap();
@@ -142,7 +142,7 @@ fn maps_that_need_each_other_end_in_an_error() {
     let error = template.eval(&request, &mut frame, &mut Vec::new()).unwrap_err();
     assert!(matches!(error, EvalError::Cycle { .. }), "{error}");
     assert!(error.to_string().starts_with("cycle while evaluating variable"));
-    // The depth guard was released: the frame remains usable.
+    // The depth was restored after the error: the frame remains usable.
     frame.enter("x").unwrap();
     frame.leave();
 }

@@ -1,4 +1,4 @@
-//! Directive that sets a variable to the result of a function of texts.
+//! Directive that sets a variable to the result of a function of texts (`set_md5 $digest $uri`).
 
 use crate::functions::Function;
 use smallvec::SmallVec;
@@ -10,12 +10,12 @@ use crate::names::{NameResolver, ResolvedVariable};
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
-/// Number of arguments that most functions do not exceed.
+/// Number of arguments up to which a call does not allocate.
 const FEW: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct FunctionCall {
-    /// Directive in the form used by errors.
+    /// Directive and variable, as named in errors.
     name: Box<str>,
     target: ResolvedVariable,
     function: Function,
@@ -37,7 +37,8 @@ impl FunctionCall {
         Ok(FunctionCall { name: name.into(), target, function: function.clone(), arguments })
     }
 
-    /// Calls the function and assigns the result to the variable. Returns the value if `shown` is true.
+    /// Calls the function and assigns the result to the variable. Returns a copy of the result if `returns_value` is
+    /// set, otherwise an empty text.
     pub(super) fn run<E: Environment + ?Sized>(
         &self,
         env: &mut E,

@@ -1,4 +1,4 @@
-//! Compiles directives of the rewrite module into steps.
+//! Compilation of the directives of the rewrite module.
 
 use super::Program;
 use super::call::FunctionCall;
@@ -92,7 +92,7 @@ fn step<C: Catalogue>(
     })
 }
 
-/// Compiles `return`: a code, a code and a text, or a URL (302).
+/// Compiles `return`: a status, a status and a text, or a URL (status 302).
 fn answer<C: Catalogue>(
     names: &mut NameResolver<C>,
     code: &str,

@@ -9,10 +9,10 @@ use crate::regex::Regex;
 use crate::template::parse::parse;
 use crate::template::{CaptureForm, Template};
 
-/// Action after a match.
+/// Action after `rewrite` has matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterMatch {
-    /// No flag: continue with the next directive and the new URI.
+    /// No flag: continue with the next directive and the rewritten URI.
     Next,
     Last,
     Break,
@@ -22,13 +22,13 @@ pub(super) enum AfterMatch {
 #[derive(Debug)]
 pub(super) struct Rewrite {
     regex: Regex,
-    /// Replacement before its first `?`, or the whole replacement for a redirect.
+    /// Replacement up to its first `?`; for a redirect the whole replacement.
     path: Template,
-    /// Replacement after the `?`, if it contains one and is not a redirect.
+    /// Replacement after its first `?`; `None` if it has none, and for a redirect.
     args: Option<Template>,
-    /// True if the arguments of the request are appended.
+    /// True if the arguments of the request are appended: the replacement does not end with `?`.
     appends_args: bool,
-    /// True if the replacement of a redirect contains arguments, so that further arguments are joined with `&`.
+    /// True if the replacement contains `?`, so that the arguments of the request are appended to a redirect with `&`.
     has_args: bool,
     after: AfterMatch,
 }
@@ -74,7 +74,8 @@ impl Rewrite {
         self.after
     }
 
-    /// Matches the URI and changes it, or writes the redirect. Returns whether it matched.
+    /// Matches the URI; on a match rewrites it, or writes the URL of the redirect to the frame. Returns whether it
+    /// matched.
     pub(super) fn apply<E: Environment + ?Sized>(
         &self,
         env: &mut E,
@@ -104,18 +105,18 @@ impl Rewrite {
         result.map(|()| true)
     }
 
-    /// Returns the name of the directive in the form used by errors.
+    /// Returns the directive as named in errors.
     fn named(&self) -> String {
         format!("rewrite {}", self.regex.as_str())
     }
 
-    /// Returns an error if the result is too long. The arguments of the request are appended in every round of
+    /// Returns an error if the rewritten URI is too long. The arguments of the request are appended in every round of
     /// rewriting.
     fn check_length(&self, length: usize) -> Result<(), EvalError> {
         if length > MOST_TEXT { Err(EvalError::TooLong { directive: self.named() }) } else { Ok(()) }
     }
 
-    /// Writes the URL into the output of the frame.
+    /// Writes the URL of the redirect to the output of the frame; `url` is a buffer.
     fn redirect<E: Environment + ?Sized>(
         &self,
         env: &mut E,
@@ -139,7 +140,7 @@ impl Rewrite {
         Ok(())
     }
 
-    /// Sets the new URI and arguments of the request.
+    /// Sets the new URI and arguments of the request; `path` and `args` are buffers.
     fn rewrite<E: Environment + ?Sized>(
         &self,
         env: &mut E,

@@ -12,13 +12,14 @@ use crate::trace::{RuleOutcome, Trace};
 
 /// State of a run.
 pub(super) struct ProgramRun {
-    /// As in nginx, captures of an escaped URI are written escaped until the first `rewrite` of the block has matched.
+    /// Form of captures in texts. As in nginx, captures of a URI that was sent with escapes are escaped again until the
+    /// first `rewrite` of the program has matched.
     captures: CaptureForm,
     uri_changed: bool,
     matched_if: Option<IfId>,
 }
 
-/// Action that terminated the steps early, if any.
+/// Action that ended the program early; `None` if it ran to its end.
 pub(super) type EarlyAction = Option<ProgramAction>;
 
 impl ProgramRun {
@@ -35,7 +36,7 @@ impl ProgramRun {
         ProgramResult { action, matched_if: self.matched_if }
     }
 
-    /// Runs the steps. With `TRACED`, each step is reported to the environment.
+    /// Runs steps until one ends the program. With `TRACED`, each step is reported to the environment.
     pub(super) fn steps<E: Environment + ?Sized, const TRACED: bool>(
         &mut self,
         steps: &[TaggedStep],
@@ -143,7 +144,8 @@ fn set_of(name: &str) -> String {
     format!("set {name}")
 }
 
-/// Performs `return`: a redirect if code and text form one, otherwise the code with or without a text.
+/// Performs `return`: a redirect for a text with status 301, 302, 303, 307 or 308, otherwise a response with the status
+/// and the text, if any.
 fn answer<E: Environment + ?Sized>(
     status: u16,
     text: Option<&Template>,

@@ -1,19 +1,19 @@
-//! Source form of the rewrite module's directives.
+//! Directives of the rewrite module before compilation.
 
 use crate::functions::Function;
 
 use super::step::IfId;
 
-/// Directive with a tag of the embedder that identifies it in errors.
+/// Directive, with a number by which the embedder identifies it in errors and traces.
 #[derive(Debug, Clone)]
 pub struct StepSource<'a> {
-    /// Returned as `ScriptError::item`.
+    /// Number that errors contain as `ScriptError::item`.
     pub tag: usize,
     /// The directive.
     pub kind: StepKind<'a>,
 }
 
-/// Directives of the rewrite module.
+/// Directive of the rewrite module, with its texts as written.
 #[derive(Debug, Clone)]
 pub enum StepKind<'a> {
     /// `set $variable value`.
@@ -25,29 +25,29 @@ pub enum StepKind<'a> {
     },
     /// Directive that sets a variable to the result of a function of texts: `set_md5 $variable text`.
     Call {
-        /// Directive in the form used by errors.
+        /// Directive and variable, as named in errors.
         name: &'a str,
         /// Variable, with its `$`.
         variable: &'a str,
-        /// The function.
+        /// Function that computes the value.
         function: &'a Function,
-        /// Texts with variables.
+        /// Arguments of the function: texts with variables.
         arguments: Vec<&'a str>,
     },
     /// `rewrite pattern replacement [flag]`.
     Rewrite {
-        /// Pattern matched against the URI; case-sensitive unless PCRE options in the pattern change this.
+        /// Pattern that is matched against the URI, case-sensitively unless the pattern contains PCRE2 options.
         pattern: &'a str,
-        /// Text with variables; a trailing `?` drops the arguments.
+        /// Text with variables. With a trailing `?`, the arguments of the request are not appended.
         replacement: &'a str,
-        /// `last`, `break`, `redirect` or `permanent`.
+        /// `last`, `break`, `redirect` or `permanent`; `None` without a flag.
         flag: Option<&'a str>,
     },
     /// `return code [text]`, `return code URL` or `return URL`.
     Return {
-        /// Code, or a URL.
+        /// Status, or a URL if `text` is `None`.
         code: &'a str,
-        /// Text or URL with variables.
+        /// Text, or URL of a redirect, with variables.
         text: Option<&'a str>,
     },
     /// `break`.
@@ -58,7 +58,7 @@ pub enum StepKind<'a> {
         condition: Vec<&'a str>,
         /// Directives of the rewrite module in the block, in order.
         block: Vec<StepSource<'a>>,
-        /// Settings of the block, if it has any (in a location).
+        /// Identifier of the settings in the block; `None` if it has none.
         id: Option<IfId>,
     },
 }

@@ -1,4 +1,4 @@
-//! Compiled directives of the rewrite module, and the action of a request after a program.
+//! Compiled directives of the rewrite module, and the result of a program.
 
 use super::call::FunctionCall;
 use super::rewrite::Rewrite;
@@ -6,11 +6,11 @@ use crate::condition::CompiledCondition;
 use crate::names::ResolvedVariable;
 use crate::template::Template;
 
-/// Identifies the settings of an `if` block. The number is chosen by the embedder.
+/// Identifier of the settings of an `if` block, chosen by the embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IfId(pub u32);
 
-/// Step with the tag of its directive.
+/// Compiled directive with its number ([`StepSource::tag`](super::StepSource::tag)).
 #[derive(Debug)]
 pub(super) struct TaggedStep {
     pub(super) step: ProgramStep,
@@ -19,7 +19,7 @@ pub(super) struct TaggedStep {
 
 #[derive(Debug)]
 pub(super) enum ProgramStep {
-    /// The name is stored as written, with `$`.
+    /// `name` is the variable as written, with its `$`.
     Set {
         name: Box<str>,
         target: ResolvedVariable,
@@ -39,23 +39,23 @@ pub(super) enum ProgramStep {
     Break,
 }
 
-/// Action of the request after a program.
+/// Action that the embedder must take after a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramAction {
     /// Continue with the next phase of the location.
     Continue,
-    /// The URI changed: search for a location again, at most ten times per request.
+    /// The URI changed: search for a location again. The embedder limits the number of rounds.
     UriChanged,
-    /// `break`: continue with the next phase in this location, independent of the URI.
+    /// `break`: continue with the next phase in this location, even if the URI changed.
     Break,
-    /// `return code [text]`. The text, if any, is in [`Frame::output`].
+    /// `return status [text]`. The text, if any, is in [`Frame::output`].
     Return {
         /// Status of the response; 444 closes the connection.
         status: u16,
-        /// True if a text was written.
+        /// True if there is a text.
         text: bool,
     },
-    /// Redirect to the URL (or path) in [`Frame::output`], with all control characters escaped.
+    /// Redirect to the URL (or path) in [`Frame::output`], whose control characters are escaped.
     Redirect {
         /// 301, 302, 303, 307 or 308.
         status: u16,
@@ -67,11 +67,12 @@ pub enum ProgramAction {
 pub struct ProgramResult {
     /// Next action.
     pub action: ProgramAction,
-    /// Last true `if` block with settings, which replace those of the location.
+    /// Identifier of the last `if` block that was entered and has settings, which replace those of the location; `None`
+    /// if there is none.
     pub matched_if: Option<IfId>,
 }
 
-/// Returns whether the steps only set variables.
+/// Returns whether the steps only set variables, or end the program by `break`.
 pub(super) fn only_set(steps: &[TaggedStep]) -> bool {
     steps.iter().all(|tagged| match &tagged.step {
         ProgramStep::Set { .. } | ProgramStep::Call(_) | ProgramStep::Break => true,

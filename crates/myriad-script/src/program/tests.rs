@@ -22,7 +22,7 @@ fn when<'a>(condition: &[&'a str], id: Option<u32>, block: &[StepSource<'a>]) ->
     StepSource { tag: 0, kind }
 }
 
-/// Result of a run, and the value of `$mine`.
+/// Result of a program, and the request after it.
 struct RunOutcome {
     flow: ProgramResult,
     request: Request,
@@ -177,7 +177,7 @@ fn captures_of_an_escaped_uri_are_escaped_again_in_redirects_and_arguments() {
         });
         if ran.output.is_empty() { ran.uri() } else { ran.output }
     };
-    // In a path, nothing is escaped. In the path of a redirect, `/` and `&` are restored.
+    // In a path, captures are not escaped. In the path of a redirect, `/` and `&` are decoded again.
     assert_eq!(ran("/g/$1", "last", true), "/g/a b&c/d?");
     assert_eq!(ran("/g?x=$1", "last", true), "/g?x=a%20b%26c/d");
     assert_eq!(ran("/g?x=$1", "last", false), "/g?x=a b&c/d");
@@ -297,7 +297,7 @@ fn all_errors_of_a_block_come_together_with_their_steps() {
     assert_eq!(fixed, [ScriptError::new("the duplicate \"host\" variable").in_item(9)]);
 }
 
-/// Checks that random programs either fail to compile or run without a panic, twice with the same result.
+/// Checks that random programs are either rejected or run without a panic, twice with the same result.
 #[test]
 fn random_programs_run_to_the_same_end_every_time() {
     const TEXTS: [&str; 14] =
@@ -341,7 +341,7 @@ fn random_programs_run_to_the_same_end_every_time() {
     assert!(finished > 500, "{finished}");
 }
 
-/// Returns the result of a program that is run `count` times, as after `last`.
+/// Runs a program `count` times for one request, as after `last`, and returns its first error.
 fn rounds(steps: &[StepSource<'_>], arguments: &str, count: usize) -> Result<(), crate::error::EvalError> {
     let mut compiler = compiler();
     let program = compiler.program(steps).unwrap();
@@ -386,7 +386,7 @@ fn texts_that_take_themselves_up_again_are_bounded_and_the_directive_is_named() 
     ] {
         assert_too_long(&[grown.clone(), last], named);
     }
-    // Constant text of the configuration has no limit.
+    // Constant texts of the configuration have no limit.
     let own = "x".repeat(crate::MOST_TEXT + 1);
     assert_eq!(run(&[returns("200", Some(&own))], |request| request).output.len(), own.len());
 }

@@ -1,17 +1,17 @@
-//! Literals of which every match of a pattern must contain at least one.
+//! Analysis of a pattern: literals of which every match contains at least one.
 //!
-//! A small, conservative parser of PCRE2's syntax. It stops at any unsupported construct, and the pattern then runs
+//! It is a small, conservative parser of PCRE2's syntax. It stops at any unsupported construct; the pattern then runs
 //! without a filter. Letter case is ignored, so `(?i)` needs no special handling.
 
 /// Literals of which every match contains at least one.
 pub(super) type LiteralSet = Vec<Vec<u8>>;
 
-/// Maximum nesting depth; no hand-written pattern exceeds it.
+/// Maximum nesting of groups; no hand-written pattern exceeds it.
 const MAX_NESTING: usize = 20;
 
-/// Returns the literals of which every match contains at least one; `None` if unknown.
+/// Returns literals of which every match of a pattern contains at least one; `None` if they cannot be determined.
 pub(super) fn required(pattern: &str) -> Option<LiteralSet> {
-    // Verbs, `\Q…\E`, `\K` and backslash-newline are not supported.
+    // Verbs and `\Q…\E` are not supported here; other unsupported escapes are found by the parser.
     if pattern.starts_with("(*") || pattern.contains("\\Q") {
         return None;
     }
@@ -23,7 +23,7 @@ pub(super) fn required(pattern: &str) -> Option<LiteralSet> {
     set
 }
 
-/// Error for a construct that the parser does not support.
+/// The pattern contains a construct that the parser does not support.
 struct UnsupportedSyntax;
 
 struct PatternReader<'p> {
@@ -31,15 +31,15 @@ struct PatternReader<'p> {
     at: usize,
 }
 
-/// Element of a sequence.
+/// Element of a sequence, without its quantifier.
 enum SequenceElement {
-    /// A single byte, in either case.
+    /// One byte, in either letter case.
     Byte(u8),
-    /// A group that requires one literal of a set.
+    /// Group of which every match contains one literal of the set.
     Group(LiteralSet),
     /// Unknown content, possibly empty.
     Any,
-    /// Zero-width assertion, so that a literal continues after it.
+    /// Zero-width assertion: a literal continues after it.
     Place,
 }
 
@@ -63,7 +63,8 @@ impl PatternReader<'_> {
         Ok(byte)
     }
 
-    /// Parses alternatives up to a `)` or the end of the pattern.
+    /// Parses alternatives up to a `)` or the end of the pattern. Returns the literals of all alternatives; `None` if
+    /// one of them requires none.
     fn alternatives(&mut self, nesting: usize) -> Result<Option<LiteralSet>, UnsupportedSyntax> {
         let mut all: Option<LiteralSet> = Some(Vec::new());
         loop {
@@ -82,7 +83,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Parses an alternative and selects its best requirement.
+    /// Parses one alternative. Returns the best literals that it requires; `None` if there are none.
     fn sequence(&mut self, nesting: usize) -> Result<Option<LiteralSet>, UnsupportedSyntax> {
         let mut best: Option<LiteralSet> = None;
         let mut run: Vec<u8> = Vec::new();
@@ -135,12 +136,12 @@ impl PatternReader<'_> {
         })
     }
 
-    /// Skips a character class.
+    /// Skips a character class, after its `[`.
     fn class(&mut self) -> Result<SequenceElement, UnsupportedSyntax> {
         if self.peek() == Some(b'^') {
             self.at += 1;
         }
-        // A leading bracket is a literal.
+        // A bracket at the start of a class is literal.
         if self.peek() == Some(b']') {
             self.at += 1;
         }
@@ -159,7 +160,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Skips `:alpha:]` inside a class. Without the closing `:]`, the bracket would be a literal.
+    /// Skips `:alpha:]` inside a class. Without the closing `:]`, the bracket would be literal.
     fn posix_class(&mut self) -> Result<(), UnsupportedSyntax> {
         self.at += 1;
         if self.peek() == Some(b'^') {
@@ -188,7 +189,8 @@ impl PatternReader<'_> {
         })
     }
 
-    /// Parses the characters after `(?`. Returns whether the group is a zero-width assertion.
+    /// Parses the characters after `(?`. Returns whether the group is a zero-width assertion, which requires no
+    /// literals.
     fn group_kind(&mut self) -> Result<bool, UnsupportedSyntax> {
         self.at += 1;
         match self.next()? {
@@ -208,7 +210,7 @@ impl PatternReader<'_> {
                 self.at += 1;
                 Ok(false)
             }
-            // `(?i)`: an empty group without effect here, closed by `group`.
+            // `(?i)`: an empty group, whose `)` is parsed by `group`.
             b'i' if self.peek() == Some(b')') => Ok(true),
             _ => Err(UnsupportedSyntax),
         }
@@ -219,7 +221,7 @@ impl PatternReader<'_> {
         Ok(false)
     }
 
-    /// Parses the quantifier after an atom, if any.
+    /// Parses the quantifier after an element, if any.
     fn repeat(&mut self) -> Result<Repetition, UnsupportedSyntax> {
         let repeat = match self.peek() {
             Some(b'*' | b'?') => Repetition::Optional,
@@ -237,7 +239,7 @@ impl PatternReader<'_> {
         let end = rest.iter().position(|&byte| byte == b'}').ok_or(UnsupportedSyntax)?;
         let count = &rest[..end];
         let digits = count.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        // Forms other than {n}, {n,} and {n,m} may be literal text or a count, depending on the version.
+        // Depending on the version of PCRE2, forms other than {n}, {n,} and {n,m} are literal text or a quantifier.
         let commas = memchr::memchr_iter(b',', count).count();
         let known = count.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
         if digits == 0 || commas > 1 || !known {
@@ -256,8 +258,8 @@ impl PatternReader<'_> {
     }
 }
 
-/// Selects the better of two requirements: the set whose shortest literal is longer (up to the maximum stride of the
-/// filter), then the smaller set.
+/// Replaces `best` by `set` if that is better for the filter: its shortest literal is longer (up to the length that the
+/// filter uses), or else it has fewer literals.
 fn replace_if_better(best: &mut Option<LiteralSet>, set: LiteralSet) {
     let worth = |set: &LiteralSet| {
         let shortest = set.iter().map(Vec::len).min().unwrap_or(0);

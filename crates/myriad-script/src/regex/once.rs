@@ -1,4 +1,5 @@
-//! Patterns that are only known at request time (SSI): compiled, run once and dropped, with the same limits.
+//! Patterns that are only known while a request is processed (SSI): compiled, run once and dropped, with the same
+//! limits.
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ pub struct MatchGroups {
     pub named: Vec<(String, usize)>,
 }
 
-/// Searches for `pattern` in `subject`; `None` if it does not match.
+/// Searches for `pattern` in `subject`; `None` if it does not match. Returns an error for an invalid pattern.
 ///
 /// The pattern may contain data sent by a client, so it is neither cached nor compiled with the JIT.
 pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<MatchGroups>, EvalError> {

@@ -1,31 +1,32 @@
-//! Fast check that excludes a match before PCRE2 runs: most patterns of a configuration require one of a few literals.
+//! Filter that excludes a match before PCRE2 runs: most patterns of a configuration require one of a few literals.
 
 use super::literals;
 
-/// Maximum number of literals. With more, the groups overlap and the filter becomes ineffective.
+/// Maximum number of literals; with more, the filter would be ineffective.
 const MAX_LITERALS: usize = 64;
 
-/// Maximum distance between two checked positions. Each additional position adds another window of every literal to the
-/// masks.
+/// Maximum distance between two checked positions. Each position that is skipped adds another window of every literal
+/// to the masks.
 const MAX_STRIDE: usize = 4;
 
-/// Searches a subject for three (or two, or one) bytes of a required literal. Each bit of a mask is a group of
-/// literals.
+/// Filter that searches a subject for three (or two, or one) successive bytes of a required literal. Each bit of a mask
+/// stands for a group of literals.
 ///
-/// If the literals are long, such as cookie names, it only checks every second to fourth position: for any start of a
-/// literal, one of its windows is at a checked position. Takes 0.2 to 0.7 ns per byte.
+/// For long literals, such as cookie names, only every second to fourth position is checked: wherever a literal starts,
+/// one of its windows is at a checked position. The check takes 0.2 to 0.7 ns per byte.
 #[derive(Debug)]
 pub(super) struct Prefilter {
-    /// Number of checked bytes per literal: 1 to 3.
+    /// Number of successive bytes that are checked: 1 to 3.
     width: usize,
-    /// Distance between two checked positions; 1 unless the width is 3.
+    /// Distance between two checked positions, at most 4; 1 unless the width is 3.
     stride: usize,
-    /// `masks[position][byte]`: groups that have this byte at this position, in either case.
+    /// `masks[position][byte]`: groups of literals that have this byte at this position of a window, in either letter
+    /// case.
     masks: Box<[[u8; 256]; 3]>,
 }
 
 impl Prefilter {
-    /// Creates a filter for a pattern; `None` if no literal is required in every match.
+    /// Creates the filter of a pattern; `None` if no suitable literals are known.
     pub(super) fn new(pattern: &str) -> Option<Prefilter> {
         let literals = literals::required(pattern)?;
         let shortest = literals.iter().map(Vec::len).min()?;
@@ -46,7 +47,7 @@ impl Prefilter {
         Some(Prefilter { width, stride, masks })
     }
 
-    /// Returns whether a match is possible; `false` is certain.
+    /// Returns false if the subject certainly does not match.
     #[inline]
     pub(super) fn may_match(&self, subject: &[u8]) -> bool {
         let [first, second, third] = &*self.masks;
@@ -62,7 +63,7 @@ impl Prefilter {
     }
 }
 
-/// Returns a rough measure of the rarity of a byte sequence in URIs and cookies; higher values make a better filter.
+/// Returns an estimate of how rare a byte sequence is in URIs and cookies. Rarer sequences make a better filter.
 fn rarity(part: &[u8]) -> u32 {
     part.iter()
         .map(|byte| match byte.to_ascii_lowercase() {

@@ -4,7 +4,7 @@ use crate::testing::{Request, compiler};
 
 #[test]
 fn hashes_are_murmur_hash_2() {
-    // Values of the reference implementation with seed 0.
+    // Values from the reference implementation with seed 0.
     for (text, hash) in [("", 0), ("a", 0x9268_5f5e), ("abc", 0x1357_7c9b)] {
         assert_eq!(murmur_hash2(text.as_bytes()), hash, "{text}: {:x}", murmur_hash2(text.as_bytes()));
     }

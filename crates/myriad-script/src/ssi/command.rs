@@ -1,8 +1,8 @@
-//! SSI commands and their parameters.
+//! SSI commands, and validation of their parameters.
 
 use crate::ssi::parser::Directive;
 
-/// Command with its parameters; values are as written.
+/// SSI command with its parameters; values are not evaluated yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SsiCommand {
     Include { location: IncludeTarget, wait: bool, set: Option<Vec<u8>>, stub: Option<Vec<u8>> },
@@ -17,14 +17,14 @@ pub(crate) enum SsiCommand {
     Endblock,
 }
 
-/// Target of `include`.
+/// Target of `include`: a URI, or a file of the site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IncludeTarget {
     Virtual(Vec<u8>),
     File(Vec<u8>),
 }
 
-/// Kind of a command, by its name.
+/// Name of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SsiCommandKind {
     Include,
@@ -56,7 +56,7 @@ impl SsiCommandKind {
         })
     }
 
-    /// Returns the names of the command's parameters.
+    /// Returns the names of the parameters that the command accepts.
     fn parameters(self) -> &'static [&'static [u8]] {
         match self {
             Self::Include => &[b"virtual", b"file", b"wait", b"set", b"stub"],
@@ -70,7 +70,7 @@ impl SsiCommandKind {
     }
 }
 
-/// Parses the parameters of a command. The error is for the error log.
+/// Validates the parameters of a command. The error is a text for the error log.
 pub(crate) fn read(kind: SsiCommandKind, directive: &Directive) -> Result<SsiCommand, String> {
     let name = String::from_utf8_lossy(&directive.name).into_owned();
     let known = kind.parameters();

@@ -1,13 +1,13 @@
-//! Encodings of the values that `echo` writes.
+//! Encodings of the values that the command `echo` writes.
 
-/// `encoding=`.
+/// Value of `encoding=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SsiEncoding {
-    /// `none`.
+    /// `none`: the value is written as it is.
     None,
-    /// `url`.
+    /// `url`: percent-encoded.
     Url,
-    /// `entity`.
+    /// `entity`: HTML entities.
     #[default]
     Entity,
 }
@@ -41,7 +41,7 @@ fn write_entity(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Escapes bytes that are not allowed in a link (nginx's `NGX_ESCAPE_HTML`).
+/// Appends a byte, percent-encoded if it is not allowed in a link (nginx's `NGX_ESCAPE_HTML`).
 fn write_url(byte: u8, out: &mut Vec<u8>) {
     let escaped = matches!(
         byte,

@@ -1,9 +1,9 @@
-//! Expressions of `if` and `elif`: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
+//! Expressions of the commands `if` and `elif`: `$a`, `$a = text`, `$a != text`, `$a = /pattern/`.
 
 use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;
 
-/// Returns whether an expression is true. A match sets captures. The error is for the error log.
+/// Returns whether an expression is true. A matching pattern sets captures. The error is a text for the error log.
 pub(crate) fn holds(
     expression: &[u8],
     shared: &mut SsiState,
@@ -27,7 +27,7 @@ pub(crate) fn holds(
             let pattern = evaluate(pattern, shared, around, time_format)?;
             matches(&pattern, &left, shared, around)?
         }
-        // A backslash before a slash prevents it from starting a pattern.
+        // A backslash before a slash makes the slash literal, not the start of a pattern.
         [b'\\', b'/', ..] => evaluate(&right[1..], shared, around, time_format)? == left,
         _ => evaluate(right, shared, around, time_format)? == left,
     };
@@ -45,7 +45,7 @@ fn matches(
     Ok(true)
 }
 
-/// Returns the left side, in lower case as in nginx, and the rest.
+/// Splits an expression into its left side, in lower case as in nginx, and the rest without leading spaces.
 fn split_left(expression: &[u8]) -> (Vec<u8>, &[u8]) {
     let belongs =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'{' | b'}' | b'_' | b'"' | b'\'');

@@ -1,4 +1,4 @@
-//! Page: executes its commands in order.
+//! Execution of the commands of a page, in order.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,28 +13,28 @@ use crate::ssi::parser::{Directive, PageElement, Parser};
 use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;
 
-/// Number of bytes of text after which [`SsiPage::push`] returns, so that the text is sent before the rest is processed.
+/// Number of bytes of output after which [`SsiPage::push`] returns, so that the caller can send it.
 const WINDOW: usize = 64 << 10;
-/// nginx's default `timefmt`.
+/// Default of `timefmt`, as in nginx.
 const TIME_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
-/// nginx's default `errmsg`.
+/// Default of `errmsg`, as in nginx.
 const ERROR_MESSAGE: &[u8] = b"[an error occurred while processing the directive]";
 
-/// Settings for pages.
+/// Settings for the processing of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct SsiRules {
     /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
     pub value_length: usize,
-    /// `ssi_silent_errors`: a failed command produces no text.
+    /// `ssi_silent_errors`: a failed command writes no error message.
     pub silent_errors: bool,
 }
 
-/// Response to insert at the current position of a page.
+/// Response that must be fetched, at the current position of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SsiInclude {
-    /// URI, converted to a path from the root if it is relative; neither decoded nor checked.
+    /// URI from the root, with its arguments; not decoded or checked. Empty if the command had an empty URI.
     pub uri: Vec<u8>,
-    /// True if the page is not processed further before the response is complete.
+    /// True if the rest of the page must not be processed before the response is complete.
     pub wait: bool,
     /// Use of the response.
     pub then: IncludeUse,
@@ -45,14 +45,14 @@ pub struct SsiInclude {
 pub enum IncludeUse {
     /// Insert the response.
     Show,
-    /// Insert the response, or this text if it is empty or an error.
+    /// Insert the response, or this text if the response is empty or an error.
     Stub(Bytes),
-    /// Assign the response to a variable.
+    /// Assign the response to the variable with this name.
     Set(Vec<u8>),
 }
 
-/// Position relative to an `if`: outside, in an `if` or `elif` branch (`elif`, `else` and `endif` may follow), or in
-/// `else` (only `endif` may follow).
+/// Position relative to an `if` command: outside, in an `if` or `elif` branch (`elif`, `else` or `endif` may follow),
+/// or in `else` (only `endif` may follow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IfPosition {
     Outside,
@@ -60,28 +60,28 @@ enum IfPosition {
     Else,
 }
 
-/// State of a page.
+/// State of a page that is being processed.
 pub struct SsiPage {
     parser: Parser,
     shared: Rc<RefCell<SsiState>>,
     silent_errors: bool,
     conditional: IfPosition,
-    /// Set if a branch of the `if` was taken.
+    /// Set if a branch of the current `if` was taken.
     chosen: bool,
-    /// Set if text is sent.
+    /// Set if text is written to the output.
     output: bool,
-    /// Set if text is appended to a block.
+    /// Set if text is stored in a block.
     block: bool,
     encoding: SsiEncoding,
     error_message: Vec<u8>,
     time_format: Vec<u8>,
 }
 
-/// Error of a command; the reason is for the error log.
+/// Error of a command, with a text for the error log.
 struct CommandError(String);
 
 impl SsiPage {
-    /// Creates the state at the start of a page. `shared` is common to all pages of a request.
+    /// Creates the state at the start of a page. `shared` is the state that all pages of a request share.
     pub fn new(rules: SsiRules, shared: Rc<RefCell<SsiState>>) -> Self {
         Self {
             parser: Parser::new(rules.value_length),
@@ -97,8 +97,8 @@ impl SsiPage {
         }
     }
 
-    /// Processes `input` and appends text to `out`. Returns an include, or `None` if `input` is consumed or `out` is
-    /// long.
+    /// Processes `input`, removes the processed bytes from it, and appends text to `out`. Returns an include to fetch,
+    /// or `None` if `input` is consumed or `out` has reached 64 KB.
     pub fn push(
         &mut self,
         input: &mut &[u8],
@@ -125,13 +125,14 @@ impl SsiPage {
         None
     }
 
-    /// Finishes the page.
+    /// Ends the page, and appends its remaining text.
     pub fn finish(&mut self, around: &mut dyn PageEnvironment, out: &mut Vec<u8>) {
         let rest = self.parser.finish();
         self.text(rest, around, out);
     }
 
-    /// Writes the error message of a failed command, or of an [`SsiInclude`] that cannot be fetched.
+    /// Appends the error message for a failed command, or for an [`SsiInclude`] that cannot be fetched, unless
+    /// `ssi_silent_errors` is on.
     pub fn failed(&self, out: &mut Vec<u8>) {
         if !self.silent_errors {
             out.extend_from_slice(&self.error_message);
@@ -313,12 +314,12 @@ impl fmt::Debug for SsiPage {
     }
 }
 
-/// Returns the text of a command, for a block.
+/// Returns a command as text, to store it in a block.
 fn directive_text(directive: &Directive) -> Vec<u8> {
     let mut text = b"<!--#".to_vec();
     text.extend_from_slice(&directive.name);
     for (name, value) in &directive.parameters {
-        // The value is unchanged, with its backslashes, and in quotes that it does not terminate.
+        // The value is written unchanged, with its backslashes, in quotes that do not occur in it.
         let quote = if has_unescaped_quote(value) { b"'" } else { b"\"" };
         for part in [b" ", &name[..], b"=", quote, value, quote] {
             text.extend_from_slice(part);
@@ -328,7 +329,7 @@ fn directive_text(directive: &Directive) -> Vec<u8> {
     text
 }
 
-/// Returns whether a value contains a `"` without a preceding backslash.
+/// Returns whether a value contains a `"` that no backslash precedes.
 fn has_unescaped_quote(value: &[u8]) -> bool {
     let mut escaped = false;
     value.iter().any(|byte| {

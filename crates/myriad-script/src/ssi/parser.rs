@@ -1,4 +1,4 @@
-//! Parser: splits pages into text and commands. Pieces may be split at any byte.
+//! Parser: splits a page into text and commands. Pieces may be split at any byte.
 //!
 //! ```text
 //! Text -"<!--#"-> Command name -> Between -> Parameter name -> Equals -> Value -> Between
@@ -9,7 +9,7 @@
 
 /// Start of a command.
 const BEGIN: &[u8] = b"<!--#";
-/// Maximum length of the name of a command or parameter in bytes, as in nginx.
+/// Maximum length of the name of a command or parameter, in bytes, as in nginx.
 const NAME: usize = 32;
 /// Maximum number of parameters of a command, as in nginx.
 const PARAMETERS: usize = 16;
@@ -26,28 +26,28 @@ pub struct Directive {
 /// Element of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageElement<'a> {
-    /// Text to send unchanged.
+    /// Text to write unchanged.
     Text(&'a [u8]),
     /// Command.
     Directive(Directive),
-    /// Invalid command; the reason is for the error log.
+    /// Invalid command, with a text for the error log.
     Malformed(String),
 }
 
-/// Parser of a page.
+/// Parser of one page.
 #[derive(Debug)]
 pub struct Parser {
     state: ParserState,
     /// Maximum length of a value, in bytes (`ssi_value_length`).
     value_length: usize,
     directive: Directive,
-    /// Reason why the command is invalid.
+    /// Text for the error log, while an invalid command is skipped.
     reason: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ParserState {
-    /// Text whose last bytes match this number of bytes of [`BEGIN`].
+    /// Text, of which the last bytes match this number of bytes of [`BEGIN`].
     Text(usize),
     BeforeName,
     Name,
@@ -60,14 +60,14 @@ enum ParserState {
         escaped: bool,
     },
     AfterValue,
-    /// Number of hyphens of the closing `-->` seen so far.
+    /// Number of hyphens of the closing `-->` that were parsed.
     End(u8),
-    /// Same as [`ParserState::End`], after an error.
+    /// Same as [`ParserState::End`], in an invalid command.
     Skip(u8),
 }
 
 impl Parser {
-    /// Creates a parser at the start of a page. A value has at most `value_length` bytes.
+    /// Creates a parser at the start of a page. A longer value than `value_length` bytes makes a command invalid.
     pub fn new(value_length: usize) -> Self {
         Self {
             state: ParserState::Text(0),
@@ -77,7 +77,7 @@ impl Parser {
         }
     }
 
-    /// Returns the next event and removes its bytes from `input`; `None` when `input` is consumed.
+    /// Returns the next element and removes its bytes from `input`; `None` when `input` is consumed.
     pub fn next<'i>(&mut self, input: &mut &'i [u8]) -> Option<PageElement<'i>> {
         while let Some(&byte) = input.first() {
             if let ParserState::Text(seen) = self.state {
@@ -94,7 +94,8 @@ impl Parser {
         None
     }
 
-    /// Returns the buffered text at the end of a page: an incomplete start of a command, which is text.
+    /// Ends the page. Returns its last bytes if they look like the start of a command, which makes them text; an
+    /// incomplete command is dropped.
     pub fn finish(&mut self) -> &'static [u8] {
         match std::mem::replace(&mut self.state, ParserState::Text(0)) {
             ParserState::Text(seen) => &BEGIN[..seen],
@@ -126,7 +127,7 @@ impl Parser {
     fn step(&mut self, byte: u8) -> Option<PageElement<'static>> {
         let blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         self.state = match self.state {
-            // Text is scanned in blocks, not by bytes.
+            // Text is scanned in blocks, not byte by byte.
             ParserState::Text(_) => self.state,
             ParserState::BeforeName if blank => ParserState::BeforeName,
             ParserState::Name | ParserState::Between | ParserState::AfterValue if blank => {
@@ -203,7 +204,7 @@ impl Parser {
         }
     }
 
-    /// Marks the command as invalid because of the byte or a limit.
+    /// Marks the command as invalid, because of `byte` or a limit, and returns the state that skips it.
     fn fail(&mut self, byte: u8, why: DirectiveError) -> ParserState {
         let name = String::from_utf8_lossy(&self.directive.name).into_owned();
         let (parameter, value) = match self.directive.parameters.last() {
@@ -245,7 +246,7 @@ enum DirectiveError {
 mod tests {
     use super::*;
 
-    /// Returns the events of a page, with text joined, for pieces of `size` bytes.
+    /// Returns the elements of a page, with adjacent texts joined, for pieces of `size` bytes.
     fn events(page: &[u8], size: usize) -> Vec<(String, Option<Directive>)> {
         let mut parser = Parser::new(8);
         let mut events: Vec<(String, Option<Directive>)> = Vec::new();
@@ -267,7 +268,7 @@ mod tests {
         events
     }
 
-    /// Returns the events, and checks that they are equal for pieces of any size.
+    /// Returns the elements of a page, and checks that they are the same for pieces of any size.
     fn split(page: &str) -> Vec<(String, Option<Directive>)> {
         let whole = events(page.as_bytes(), page.len().max(1));
         for size in 1..page.len() {
@@ -286,7 +287,7 @@ mod tests {
         (text.into(), Some(Directive::default()))
     }
 
-    /// Returns an expected command with the text before it.
+    /// Returns an expected command, with the text before it.
     fn command(text: &str, name: &str, parameters: &[(&str, &str)]) -> (String, Option<Directive>) {
         (text.into(), Some(directive(name, parameters)))
     }

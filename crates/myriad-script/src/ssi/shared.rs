@@ -1,4 +1,4 @@
-//! State shared by all pages of a request, and the interface to the request.
+//! State that all pages of a request share, and the interface to the request.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,26 +6,27 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Maximum total size of the variables, and of the blocks, that the pages of a request may set, in bytes.
+/// Maximum total size of the variables, and of the blocks, of a request, in bytes.
 const MOST: usize = 1 << 20;
 
 /// Interface of a page to its request.
 pub trait PageEnvironment {
-    /// Returns the value of a variable of the request by its name in lower case; `None` if it does not exist. Dates are
-    /// formatted with `time_format`, in the syntax of `strftime`.
+    /// Returns the value of a variable of the request; `None` if it does not exist. The name is in lower case. Dates
+    /// are formatted by `time_format`, as for `strftime`.
     fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>>;
 
-    /// Searches for a pattern. Returns an error message for an invalid pattern.
+    /// Searches for a pattern in `subject`; `None` if it does not match. The error, for an invalid pattern, is a text
+    /// for the error log.
     fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<PatternGroups>, String>;
 
-    /// Returns the URI of the page, the base of relative URIs.
+    /// Returns the URI of the page, to which relative URIs refer.
     fn uri(&self) -> &[u8];
 
-    /// Logs a message to the error log.
+    /// Writes a message to the error log.
     fn log(&mut self, message: fmt::Arguments<'_>);
 }
 
-/// Groups of a match.
+/// Groups of a matching pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternGroups {
     /// Groups by number, the whole match first; an empty range for a group that did not participate.
@@ -44,17 +45,18 @@ pub struct SsiState {
     captures: Vec<Vec<u8>>,
 }
 
-/// Error if a size limit is exceeded.
+/// Error: a size limit would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SizeLimitExceeded;
 
 impl SsiState {
-    /// Sets a variable. Returns false, without setting it, if the size limit is exceeded.
+    /// Sets a variable. Returns false, without setting it, if the size limit would be exceeded.
     pub fn set(&mut self, name: &[u8], value: &[u8]) -> bool {
         self.assign(name, value).is_ok()
     }
 
-    /// Sets a variable to an empty value if it does not exist; for a response that could not be assigned to it.
+    /// Sets a variable to an empty value if it does not exist. Used if the response that was to be assigned to it
+    /// failed.
     pub fn declare(&mut self, name: &[u8]) {
         if self.get(&name.to_ascii_lowercase()).is_none() {
             self.set(name, b"");
@@ -73,7 +75,8 @@ impl SsiState {
         Ok(())
     }
 
-    /// Returns a capture by its digit, or a variable set by a page. The name is in lower case.
+    /// Returns the value of a capture (the name is its digit) or of a variable that a page has set. The name is in
+    /// lower case.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&[u8]> {
         if let [digit @ b'0'..=b'9'] = name
             && let Some(capture) = self.captures.get(usize::from(digit - b'0'))
@@ -112,7 +115,7 @@ impl SsiState {
         Some(Bytes::copy_from_slice(text))
     }
 
-    /// Stores the groups of a match.
+    /// Stores the captures of a matching pattern; named groups become variables.
     pub(crate) fn capture(
         &mut self,
         groups: &PatternGroups,

@@ -1,12 +1,12 @@
-//! Values with variables: `a/$b/${c}`.
+//! Evaluation of values with variables: `a/$b/${c}`.
 
 use crate::ssi::shared::{PageEnvironment, SsiState};
 
 /// Maximum length of an evaluated value, in bytes.
 const MOST: usize = 1 << 20;
 
-/// Evaluates a value: inserts variables, and removes backslashes before `\`, `'`, `"` and `$`. The error is for the
-/// error log.
+/// Evaluates a value: inserts variables, and removes backslashes before `\`, `'`, `"` and `$`. The error is a text for
+/// the error log.
 pub(crate) fn evaluate(
     text: &[u8],
     shared: &SsiState,
@@ -52,7 +52,8 @@ fn append(
     }
 }
 
-/// Parses the name of a variable, with or without braces, and removes it from `rest`.
+/// Parses the name of a variable, with or without braces, and removes it from `rest`. `whole` is the text shown in an
+/// error.
 fn name<'t>(rest: &mut &'t [u8], whole: &[u8]) -> Result<&'t [u8], String> {
     let bare = rest.strip_prefix(b"{");
     let text = bare.unwrap_or(rest);

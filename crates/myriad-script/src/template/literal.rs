@@ -1,14 +1,14 @@
 //! Constant text of a template.
 
-/// Number of bytes copied at once.
+/// Number of bytes that are copied at once.
 const AT_ONCE: usize = 16;
 
 /// Constant text of a template. Text between two variables is usually short: copying sixteen bytes and truncating takes
-/// a third of the time of a copy with variable length.
+/// a third of the time of a copy of variable length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Literal {
     text: Box<[u8]>,
-    /// The whole text if it fits, padded with zeros.
+    /// First bytes of the text, padded with zeros.
     first: [u8; AT_ONCE],
 }
 
@@ -24,7 +24,7 @@ impl Literal {
         &self.text
     }
 
-    /// Appends the text.
+    /// Appends the text to `out`.
     #[inline]
     pub(super) fn append(&self, out: &mut Vec<u8>) {
         if self.text.len() > AT_ONCE {

@@ -1,11 +1,11 @@
-//! Parser of `$name`, `${name}` and `$1` in a text, by nginx's rules: a literal `$` cannot be written.
+//! Parser of the references `$name`, `${name}` and `$1` in a text, by nginx's rules: a literal `$` cannot be written.
 
 use super::{Literal, Template, TemplatePart};
 use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::names::{NameResolver, ResolvedVariable};
 
-/// Compiles a text. The `offset` of an error refers to the `$`.
+/// Compiles a text. The `offset` of an error is that of the `$`.
 pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut NameResolver<C>) -> Result<Template, ScriptError> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -24,7 +24,7 @@ pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut NameResolver<C>) -> Re
     Ok(Template::from_parts(parts))
 }
 
-/// Parses a reference after its `$`. Returns the rest of the text.
+/// Parses a reference, given the text after its `$`. Returns the part, and the text after the reference.
 fn reference<'t, C: Catalogue>(
     text: &'t str,
     names: &mut NameResolver<C>,
@@ -49,7 +49,7 @@ fn reference<'t, C: Catalogue>(
     Ok((variable(name, names)?, after))
 }
 
-/// Compiles a name that is a separate word, such as the variable of a condition; `-` is allowed in it.
+/// Compiles a reference that is a separate word, such as the variable of a condition; its name may contain `-`.
 pub(crate) fn whole<C: Catalogue>(name: &str, names: &mut NameResolver<C>) -> Result<Template, ScriptError> {
     Ok(Template::from_parts(vec![variable(name, names)?]))
 }

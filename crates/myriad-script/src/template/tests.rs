@@ -73,7 +73,7 @@ fn constants_and_single_variables_are_known_as_such() {
     assert!(!compiler.template("/x$uri").unwrap().reads(|id| id == host));
 }
 
-/// Format with values in brackets.
+/// Format for tests that writes values in brackets.
 struct BracketedForm;
 
 impl ValueForm for BracketedForm {

@@ -1,12 +1,12 @@
-//! Rewrite programs from arbitrary text, for the swept test and the fuzz target: for any text, the program is either
-//! rejected, or runs and leaves the request in a valid state.
+//! Rewrite programs from arbitrary text, for the test with mutated programs and for the fuzz target. For any text, the
+//! program must either be rejected, or run and leave the request in a valid state.
 
 use myriad_script::{
     Builtin, Catalogue, Compiler, Environment, EvalError, Frame, MOST_TEXT, ProgramAction, StepKind,
     StepSource, VariableRole,
 };
 
-/// `$uri`, `$args`, and any `$arg_*`.
+/// Variables `$uri`, `$args`, and any `$arg_*`.
 struct ProgramTestCatalogue;
 
 impl Catalogue for ProgramTestCatalogue {
@@ -56,8 +56,8 @@ impl Environment for Request {
     }
 }
 
-/// Runs a program. The first line is the URI; each further line is a directive with words separated by tabs. `if`
-/// includes the lines up to the next `end`.
+/// Runs a program. The first line is the URI; each further line is a directive, with its words separated by tabs. An
+/// `if` includes the lines up to the next `end`.
 pub(crate) fn run(text: &str) {
     let mut lines = text.lines();
     let uri = lines.next().unwrap_or_default();

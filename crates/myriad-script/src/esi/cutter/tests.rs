@@ -1,6 +1,7 @@
 use super::*;
 
-/// Returns a page as stored, with the holes in brackets: `[src|fallback]`.
+/// Returns the shared page, with its holes shown in brackets: `[src|fallback]`. The page arrives in pieces of `step`
+/// bytes.
 fn cut_in(page: &[u8], token: Option<&str>, limits: &EsiLimits, step: usize) -> (String, RejectedMarkup) {
     let declaration =
         EsiDeclaration { token: token.map(|token| token.as_bytes().into()), ..EsiDeclaration::default() };
@@ -32,7 +33,7 @@ fn limits() -> EsiLimits {
     EsiLimits { includes: 4, host: (*b"example.org").into() }
 }
 
-/// Returns the result, and checks that it is equal for all piece sizes.
+/// Returns the shared page, and checks that it is the same for pieces of any size.
 fn cut(page: &str, token: Option<&str>) -> (String, RejectedMarkup) {
     let whole = cut_in(page.as_bytes(), token, &limits(), page.len());
     for step in [1, 2, 3, 7] {
@@ -95,7 +96,7 @@ fn markup_without_the_token_of_the_page_is_text() {
         "<esi:comment text=''/>",
     ] {
         assert_eq!(cut(text, TOKEN), (text.to_owned(), RejectedMarkup::default()));
-        // An invalid token matches no tag.
+        // An invalid (empty) token matches no tag.
         assert_eq!(cut(text, Some("")), (text.to_owned(), RejectedMarkup::default()));
     }
     let own = "<esi:include src='/a' token='0123abcd'>x</esi:include>y</esi:include token='0123abcd'>z";

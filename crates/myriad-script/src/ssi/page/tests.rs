@@ -4,7 +4,7 @@ use std::fmt::Write;
 use super::*;
 use crate::ssi::shared::PatternGroups;
 
-/// Request with variables, where patterns are plain texts.
+/// Request with the given variables, in which a pattern is a plain text.
 #[derive(Debug, Default)]
 pub(crate) struct FakeRequest {
     pub(crate) variables: HashMap<String, String>,
@@ -39,7 +39,7 @@ impl PageEnvironment for FakeRequest {
 
 const RULES: SsiRules = SsiRules { value_length: 255, silent_errors: false };
 
-/// Returns a page with its includes in brackets, and the log.
+/// Returns a page with its includes shown in brackets, and the log. The page arrives in pieces of `size` bytes.
 fn run(page: &[u8], size: usize, rules: SsiRules) -> (String, String) {
     let mut request = FakeRequest::default();
     request.variables.insert("arg_a".into(), "<A>".into());
@@ -62,7 +62,7 @@ fn run(page: &[u8], size: usize, rules: SsiRules) -> (String, String) {
     (String::from_utf8(whole).unwrap(), request.log)
 }
 
-/// Returns the result of a page, and checks that it is equal for pieces of any size.
+/// Returns a processed page, and checks that the result is the same for pieces of any size.
 fn shown(page: &str) -> String {
     let whole = run(page.as_bytes(), page.len(), RULES);
     for size in 1..page.len() {
