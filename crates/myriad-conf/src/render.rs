@@ -1,4 +1,4 @@
-//! Text form of diagnostics, and the output of `-T`.
+//! Conversion of diagnostics to text, and the output of `-T`.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use crate::{
     span::Span,
 };
 
-/// Maximum number of columns shown of a source line. Longer lines are cut.
+/// Maximum number of characters of a source line that are shown.
 const WIDTH: usize = 120;
 
-/// Maximum number of further positions listed for one cause.
+/// Maximum number of further positions that are listed for a diagnostic.
 const MAX_ALSO: usize = 20;
 
-/// Renders a diagnostic: message, file, line, column, the source line with carets, and advice. The text closes with a
-/// newline.
+/// Converts a diagnostic to text: severity and message, file, line and column, the source line with carets, further
+/// positions, and advice. The text ends with a newline.
 pub fn render(parsed: &ParsedConfiguration, diagnostic: &Diagnostic) -> String {
     let kind = match diagnostic.severity {
         Severity::Error => "error",
@@ -36,8 +36,8 @@ pub fn render(parsed: &ParsedConfiguration, diagnostic: &Diagnostic) -> String {
     out
 }
 
-/// Appends the further positions of a cause: the first [`MAX_ALSO`], grouped by file, and the number of the remaining
-/// positions.
+/// Appends the further positions of a repeated diagnostic: the first [`MAX_ALSO`], grouped by file, and the number of
+/// the rest.
 fn also(out: &mut String, parsed: &ParsedConfiguration, repeats: &RepeatedDiagnostics) {
     let places = &repeats.also;
     if places.is_empty() {
@@ -54,7 +54,7 @@ fn also(out: &mut String, parsed: &ParsedConfiguration, repeats: &RepeatedDiagno
         } else {
             let _ = write!(out, "{separator} {}:{line}:{column}", source.path.display());
         }
-        // Errors of one cause differ in their directive or variable.
+        // Errors with a common cause have different messages, so the directive or variable is shown.
         if let Some(name) = repeats.cause.and_then(|_| name_at(source, *span)) {
             let _ = write!(out, " ({name})");
         }
@@ -68,7 +68,7 @@ fn also(out: &mut String, parsed: &ParsedConfiguration, repeats: &RepeatedDiagno
     }
 }
 
-/// Returns the text of a span if it is the name of a directive or variable.
+/// Returns the text of a span if it has the form of a directive or variable name; otherwise `None`.
 fn name_at(source: &SourceFile, span: Span) -> Option<&str> {
     let text = std::str::from_utf8(source.bytes.get(span.start as usize..span.end as usize)?).ok()?;
     let name = text.strip_prefix('$').unwrap_or(text);
@@ -76,8 +76,8 @@ fn name_at(source: &SourceFile, span: Span) -> Option<&str> {
     (is_name && text.len() <= WIDTH / 2).then_some(text)
 }
 
-/// Returns a message in printable characters. Words from a file may be megabytes long, so only the start and the end of
-/// a long message are shown.
+/// Returns a message in printable characters. Only the start and the end of a long message are shown, because words of
+/// a file may be megabytes long.
 fn shortened(message: &str) -> String {
     let text = printable(message.as_bytes());
     if text.len() <= 4 * WIDTH {
@@ -87,7 +87,7 @@ fn shortened(message: &str) -> String {
     head.iter().chain(&['…']).chain(tail).collect()
 }
 
-/// Returns the line and column of an offset, both starting at 1. Columns count characters.
+/// Returns the line and column of a byte offset, both starting at 1. Columns count characters.
 pub fn line_and_column(source: &SourceFile, offset: u32) -> (usize, usize) {
     let before = &source.bytes[..(offset as usize).min(source.bytes.len())];
     let line = before.split(|&byte| byte == b'\n').count();
@@ -110,8 +110,8 @@ fn place(out: &mut String, parsed: &ParsedConfiguration, span: Span, label: &str
     let _ = writeln!(out, " {blank} | {}{}", " ".repeat(before), "^".repeat(width));
 }
 
-/// Returns the source line of a span, cut to [`WIDTH`] around it, the number of columns before the carets, and the
-/// number of carets.
+/// Returns the source line of a span, cut to [`WIDTH`] characters around it, the number of columns before the carets,
+/// and the number of carets.
 fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     let bytes = &source.bytes;
     let at = (span.start as usize).min(bytes.len());
@@ -133,13 +133,13 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     (line.iter().collect::<String>().trim_end().to_owned(), before, width)
 }
 
-/// Converts bytes to characters that a terminal shows in one column each.
+/// Converts bytes to characters that a terminal shows: tabs become spaces, and control characters are removed.
 fn printable(bytes: &[u8]) -> Vec<char> {
     let text = String::from_utf8_lossy(bytes);
     text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
 }
 
-/// Returns the output of `-T`: every source file once, each after a line `# configuration file PATH:`.
+/// Returns the output of `-T`: every source file once, each after a line `# configuration file PATH:`, without `-g`.
 pub fn dump(parsed: &ParsedConfiguration) -> Vec<u8> {
     let mut out = Vec::new();
     for source in parsed.sources.iter().filter(|source| source.path.as_os_str() != "-g") {

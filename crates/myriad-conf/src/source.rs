@@ -1,4 +1,4 @@
-//! Trait for loading configuration text. This crate itself opens no files.
+//! Access to configuration files through a trait: this crate itself opens no files.
 
 use std::{
     collections::BTreeMap,
@@ -7,16 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Loader of file contents and directory listings. `include` needs no other file access.
+/// Source of file contents and folder listings. The parser needs no other file access.
 pub trait Loader {
-    /// Returns the content of the whole file.
+    /// Returns the content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Returns the names in a folder, in any order. Used for `include` patterns with `*`, `?` or `[…]`.
+    /// Returns the names in a folder, in any order, for `include` with `*`, `?` or `[…]`.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 }
 
-/// In-memory loader for tests and presets.
+/// Loader of files in memory, for tests and presets.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -28,7 +28,7 @@ impl MemoryLoader {
         Self::default().and(path, text)
     }
 
-    /// Adds a file.
+    /// Adds a file, replacing one with the same path.
     #[must_use]
     pub fn and(mut self, path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), text.into());

@@ -1,15 +1,15 @@
-//! Positions in the configuration.
+//! Positions in configuration files.
 
-/// Source file of a span: an index into the sources of [`crate::ParsedConfiguration`].
+/// Identifier of a source file: its index in [`crate::ParsedConfiguration::sources`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
 /// Half-open range of bytes in a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// The file.
+    /// Source file.
     pub file: FileId,
-    /// Offset of the first byte.
+    /// Offset of the first byte, in bytes.
     pub start: u32,
     /// Offset of the first byte after the span.
     pub end: u32,

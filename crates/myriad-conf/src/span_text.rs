@@ -1,15 +1,16 @@
-//! Readable positions and directives of spans, for messages.
+//! Positions and directives as text, for messages.
 
 use crate::{SourceFile, Span, line_and_column};
 
-/// Returns the position of a span for messages, such as `nginx.conf:12`; `None` if the span belongs to no source.
+/// Returns the file name and line of a span, such as `nginx.conf:12`; `None` if the file does not exist.
 pub fn position_text(sources: &[SourceFile], span: Span) -> Option<String> {
     let source = sources.get(span.file.0 as usize)?;
     let name = source.path.file_name().unwrap_or(source.path.as_os_str()).to_string_lossy().into_owned();
     Some(format!("{name}:{}", line_and_column(source, span.start).0))
 }
 
-/// Returns the directive that contains a span, on one line: from the end of the previous directive to its `;` or `{`.
+/// Returns the directive that contains the start of a span, on one line and without its `;` or `{`. It is assumed to
+/// start after the last `;`, `{`, `}` or newline before the span. Empty if the file does not exist.
 pub fn directive_at(sources: &[SourceFile], span: Span) -> String {
     let Some(source) = sources.get(span.file.0 as usize) else { return String::new() };
     let at = (span.start as usize).min(source.bytes.len());

@@ -1,5 +1,5 @@
-//! Origin protocols for tests that apply to all protocols: one passes a CGI environment to an address, the other sends
-//! requests to an URL. They use nginx's prefixes and the minimal set of directives.
+//! Two origin protocols for tests of code that supports all protocols: one sends a CGI environment to an address, the
+//! other a request to a URL. They have nginx's prefixes and few directives.
 
 use crate::{
     registry::{
@@ -8,11 +8,11 @@ use crate::{
     settings::{DefaultKey, Parameter, Protocol, ProtocolFacts, Scheme},
 };
 
-/// Protocol that passes a CGI environment to an address.
+/// Protocol that sends a CGI environment to an address.
 pub const ENVIRONMENT: Protocol =
     Protocol::new(&ProtocolFacts { prefix: "fastcgi_", ..ProtocolFacts::ENVIRONMENT });
 
-/// Protocol that sends header fields to the host of an URL, optionally over TLS.
+/// Protocol that sends requests with header fields to a URL, optionally over TLS.
 pub const URL: Protocol = Protocol::new(&ProtocolFacts {
     prefix: "proxy_",
     schemes: &[
@@ -46,7 +46,7 @@ static OF_URL: &[FamilyRow] = &[
     ),
 ];
 
-/// Returns the directives of the language and of the two protocols.
+/// Returns a registry with the directives of this crate and of the two protocols.
 pub fn registry() -> Registry {
     Registry::new(
         [],

@@ -1,31 +1,31 @@
-//! Uncompiled configuration text: bytes with their position in the source.
+//! Uncompiled text of a configuration: bytes with their position.
 
 use std::borrow::Cow;
 
 use crate::span::Span;
 
-/// Word with `$variables` or a regex that another crate compiles. The bytes are arbitrary, because nginx's language
-/// defines no charset.
+/// Argument whose variables or regex another crate compiles. It may contain any bytes, because nginx's language defines
+/// no charset.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Text {
-    /// The bytes, unescaped and unquoted.
+    /// Content, without quotes and with escapes decoded.
     pub value: Vec<u8>,
-    /// Position in the source; the default span for built-in defaults.
+    /// Position in the source; the default span for built-in text.
     pub span: Span,
 }
 
 impl Text {
-    /// Creates text with a position.
+    /// Creates text with a position in the source.
     pub fn new(value: impl Into<Vec<u8>>, span: Span) -> Self {
         Self { value: value.into(), span }
     }
 
-    /// Creates text of a built-in default, with the default span.
+    /// Creates built-in text, with the default span.
     pub fn builtin(value: &str) -> Self {
         Self { value: value.as_bytes().to_vec(), span: Span::default() }
     }
 
-    /// Returns the bytes.
+    /// Returns the content.
     pub fn bytes(&self) -> &[u8] {
         &self.value
     }
@@ -35,7 +35,7 @@ impl Text {
         std::str::from_utf8(&self.value).ok()
     }
 
-    /// Returns the text for messages, with invalid UTF-8 replaced.
+    /// Returns the text for messages, with invalid UTF-8 replaced by U+FFFD.
     pub fn lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.value)
     }
@@ -45,7 +45,7 @@ impl Text {
         self.value.is_empty()
     }
 
-    /// Returns whether the text contains a `$`, so that its value may vary by request.
+    /// Returns whether the text contains `$`, so that its value may depend on the request.
     pub fn has_variables(&self) -> bool {
         self.value.contains(&b'$')
     }

@@ -9,7 +9,7 @@ fn read(text: impl Into<Vec<u8>>) -> ParsedConfiguration {
     parse(&MemoryLoader::with(MAIN, text), Path::new(MAIN), b"", &[])
 }
 
-/// Returns the words of the nodes and their blocks as one line.
+/// Returns nodes as one line: each word in `<>`, each block in `{}`.
 fn show(nodes: &[Node]) -> String {
     let one = |node: &Node| {
         let words = std::iter::once(&node.name).chain(&node.args);

@@ -1,14 +1,14 @@
-//! `sticky` of `upstream`.
+//! Setter of `sticky` in `upstream`.
 
 use super::{Arguments, SetterResult};
 use crate::diagnostic::Diagnostic;
 use crate::model::{Sticky, StickyCookie, StickyExpiry, StickyLearn, UpstreamConf};
 use crate::text::Text;
 
-/// Minimum size of a session zone, as in nginx: 8 pages.
+/// Minimum size of a session zone, in bytes: 8 pages of 4 KB, as in nginx.
 const SMALLEST_ZONE: u64 = 32 << 10;
 
-/// Setter of the row.
+/// Sets the method of `sticky`: `cookie`, `route` or `learn`.
 pub(super) fn sticky(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     upstream.sticky = Some(match args.bytes(0) {
         b"cookie" => Sticky::Cookie(Box::new(cookie(args)?)),
@@ -111,7 +111,7 @@ fn learn(args: &Arguments<'_>) -> Result<StickyLearn, Diagnostic> {
     Ok(StickyLearn { create, lookup, zone, zone_size, timeout, at_head })
 }
 
-/// Parses the variable after `create=` or `lookup=`.
+/// Parses the variable after `create=` or `lookup=`; the text includes the `$`.
 fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text, Diagnostic> {
     let mut text = args.text(index)?;
     text.value.drain(..=parameter.len());
@@ -123,7 +123,7 @@ fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text,
     Ok(text)
 }
 
-/// Parses the name and the size after `zone=`.
+/// Parses the name and the size, in bytes, after `zone=`.
 fn session_zone(args: &Arguments<'_>, index: usize) -> Result<(String, u64), Diagnostic> {
     let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
     let (name, _) = word["zone=".len()..].split_once(':').unwrap_or_default();

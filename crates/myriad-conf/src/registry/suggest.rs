@@ -1,7 +1,7 @@
-//! Search for the name most similar to an unknown name.
+//! Search for the known name that is most similar to an unknown name.
 
-/// Returns the most similar candidate if it is probably the intended name: at most a third of the letters and at most
-/// three letters may differ.
+/// Returns the most similar candidate; `None` if none is likely to be meant. At most a third of the letters of `name`
+/// and at most three may differ, but one always may.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     candidates
@@ -13,8 +13,8 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the edit distance, counting insertions, deletions, replacements and swaps of adjacent letters. Long names
-/// are cut to 64 letters.
+/// Returns the number of insertions, deletions, replacements and swaps of adjacent letters that turn `a` into `b`. Only
+/// the first 64 letters are compared.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut before: Vec<usize> = Vec::new();

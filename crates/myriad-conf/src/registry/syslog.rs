@@ -1,4 +1,4 @@
-//! Parser of `syslog:server=ADDRESS,facility=…,severity=…,tag=…,nohostname`.
+//! Parser for `syslog:server=ADDRESS,facility=…,severity=…,tag=…,nohostname`.
 
 use super::Arguments;
 use crate::diagnostic::Diagnostic;
@@ -59,7 +59,7 @@ fn server_of(args: &Arguments<'_>, index: usize, address: &str) -> Result<Syslog
         return if path.is_empty() { Err(invalid()) } else { Ok(SyslogServer::Unix(path.to_owned())) };
     }
     let (host, port) = match address.rsplit_once(':') {
-        // Colons within brackets are part of the address.
+        // Colons within brackets are part of an IPv6 address.
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| invalid())?),
         _ => (address, PORT),
     };

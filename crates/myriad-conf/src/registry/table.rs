@@ -23,17 +23,18 @@ use crate::{
     source::Loader,
 };
 
-/// All directives that a configuration may contain. Created once and passed to all code that reads configurations.
+/// All directives that a configuration may contain, indexed by name. Created once, and passed to all code that reads
+/// configurations.
 pub struct Registry {
     directives: Vec<Directive>,
     by_name: HashMap<Cow<'static, str>, Vec<usize>>,
-    /// Defaults parsed as directives, with the indexes of their rows.
+    /// Text defaults, parsed as directives, with the indexes of their rows.
     defaults: Vec<(usize, Node)>,
     protocols: Vec<ProtocolLanguage>,
     block_examinations: Vec<ExamineBlock>,
     location_examinations: Vec<ExamineLocation>,
     http_examinations: Vec<ExamineHttp>,
-    /// Initial settings of `http`, created on first use.
+    /// Settings of `http` with all defaults, created on first use.
     pub(crate) outermost: OnceLock<Settings>,
 }
 
@@ -80,15 +81,15 @@ impl Registry {
         }
     }
 
-    /// Returns the directives of the language itself, without any origins.
+    /// Returns a registry with only the directives of this crate, without features and origin protocols.
     pub fn language() -> &'static Self {
         static LANGUAGE: LazyLock<Registry> = LazyLock::new(|| Registry::new([], []));
         &LANGUAGE
     }
 
-    /// Parses a configuration and all files that it includes. A missing file of a protocol is replaced by its built-in
-    /// text. Relative includes are resolved against the folder of `path`. `globals` contains the directives of `-g`, or
-    /// is empty. Never fails: errors are in [`ParsedConfiguration::errors`].
+    /// Parses a configuration and all files that it includes, relative to the folder of `path`. An included file that
+    /// does not exist is replaced by the built-in file of its name, if there is one. `globals` contains the directives
+    /// of `-g`, or is empty. Errors are returned in [`ParsedConfiguration::errors`].
     pub fn parse(&self, loader: &dyn Loader, path: &Path, globals: &[u8]) -> ParsedConfiguration {
         let files: Vec<BuiltinFile> =
             self.protocols.iter().flat_map(|language| language.files).copied().collect();
@@ -100,17 +101,17 @@ impl Registry {
         self.protocols.iter().map(|language| language.protocol)
     }
 
-    /// Returns the language extensions of a protocol.
+    /// Returns the directives and files of a protocol; `None` if it is not registered.
     pub(crate) fn language_of(&self, protocol: Protocol) -> Option<&ProtocolLanguage> {
         self.protocols.iter().find(|language| language.protocol == protocol)
     }
 
-    /// Returns all directives with a row, by family and in the order of its rows.
+    /// Returns the rows of all supported directives, by family and in the order of its rows.
     pub fn directives(&self) -> &[Directive] {
         &self.directives
     }
 
-    /// Iterates over the defaults parsed as directives, each with its row.
+    /// Iterates over the text defaults, each parsed as a directive, with its row.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = (&Directive, &Node)> {
         self.defaults.iter().map(|(index, node)| (&self.directives[*index], node))
     }
@@ -125,32 +126,33 @@ impl Registry {
         self.location_examinations.iter().copied()
     }
 
-    /// Iterates over the checks of the whole configuration.
+    /// Iterates over the checks of the complete configuration.
     pub(crate) fn http_examinations(&self) -> impl Iterator<Item = ExamineHttp> {
         self.http_examinations.iter().copied()
     }
 
-    /// Returns the rows of a name. Most names have one row; names with different meanings in different contexts have
-    /// several.
+    /// Returns the rows with this name. A name has several rows if its meaning depends on the context; an unknown name
+    /// has none.
     pub(crate) fn rows_named(&self, name: &str) -> impl Iterator<Item = &Directive> + Clone {
         let rows = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
         rows.iter().map(|index| &self.directives[*index])
     }
 
-    /// Returns whether a word is the name of a directive, including rejected directives.
+    /// Returns whether a word is the name of a directive, including unsupported ones.
     pub(crate) fn is_known(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
             || known(name).is_some()
             || BuildFeature::missing_for_directive(name).is_some()
     }
 
-    /// Returns the most similar directive, preferring implemented directives.
+    /// Returns the directive with the most similar name, if any; supported directives are preferred.
     pub(crate) fn nearest_directive(&self, name: &str) -> Option<&str> {
         nearest(name, self.directives.iter().map(|directive| &*directive.name))
             .or_else(|| nearest(name, known_directives::all().map(|directive| directive.name)))
     }
 
-    /// Returns the whole registry for the docs: all directives, then all known names that are rejected.
+    /// Returns the rows of all directives for the documentation: supported ones, then names that are only known in
+    /// order to be rejected.
     pub fn rows(&self) -> Vec<DirectiveRow> {
         let implemented = self.directives.iter().map(|directive| DirectiveRow {
             name: directive.name.clone().into_owned(),
@@ -168,7 +170,7 @@ impl Registry {
             status: DirectiveStatus::Refused(directive.reason),
             doc: "",
         });
-        // `include` is processed by the parser.
+        // The parser processes `include`, so it has no row.
         let include = DirectiveRow {
             name: "include".to_owned(),
             family: "process",
@@ -181,19 +183,19 @@ impl Registry {
     }
 }
 
-/// Row of the directive table in the docs.
+/// Row of the directive table in the documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectiveRow {
     /// Name of the directive.
     pub name: String,
-    /// Family, or nginx's module for names that are only rejected.
+    /// Family, or for an unsupported directive its module.
     pub family: &'static str,
-    /// Allowed contexts in the notation of nginx's manual; empty for names that are only rejected.
+    /// Allowed contexts in the notation of nginx's manual; empty for an unsupported directive.
     pub contexts: String,
     /// Default value.
     pub default: DefaultValue,
     /// Support status.
     pub status: DirectiveStatus,
-    /// Description; empty for names that are only rejected.
+    /// Description; empty for an unsupported directive.
     pub doc: &'static str,
 }

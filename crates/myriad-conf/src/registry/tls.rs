@@ -1,25 +1,25 @@
-//! `ssl_*`, implemented with rustls.
+//! Directives for TLS connections of clients (`ssl_*`), implemented with rustls.
 
 use super::{Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, TWO, at_least, between, set};
 use crate::diagnostic::Diagnostic;
 use crate::settings::{CertificateCache, OcspCache, OcspCheck, SessionCache, Settings, VerifyClient};
 
 const HS: Contexts = Contexts::HTTP_SERVER;
-/// Servers of HTTP and `stream`.
+/// Contexts of directives for servers of both `http` and `stream`.
 const ANY: Contexts = HS.or(Contexts::STREAM_LEVELS);
-/// Sessions per megabyte, as in nginx.
+/// Sessions per megabyte of a session cache, as in nginx.
 const SESSIONS_PER_MEGABYTE: u64 = 4000;
-/// Memory per cached OCSP response about a client's certificate, in bytes: a key of about 80, the rest is map overhead.
+/// Memory per OCSP response about a client certificate, in bytes: a key of about 80, the rest is overhead of the map.
 const OCSP_ANSWER: u64 = 256;
-/// Minimum size of a zone, as in nginx with pages of 4 KB.
+/// Minimum size of `ssl_ocsp_cache`, in bytes: 8 pages of 4 KB, as in nginx.
 const SMALLEST_OCSP_CACHE: u64 = 32 << 10;
-/// Default number of sessions of `builtin`, as in OpenSSL.
+/// Default number of sessions of `ssl_session_cache builtin`, as in OpenSSL.
 const BUILTIN_SESSIONS: u32 = 20_480;
 const STAPLING: &str = "responses are fetched at startup and before they expire, not at the first handshake, and persist over a reload";
 
 pub(super) static ROWS: &[Directive] = &[
     Directive::new("ssl", HS, FLAG, Set::Settings(on), "Enables TLS on every `listen` of a server.")
-        // Not a parsed default: writing the directive causes a warning.
+        // Not a text default, because setting the directive causes a warning.
         .computed("off")
         .differs("nginx removed it in 1.25; it is accepted with a warning"),
     Directive::new(
@@ -254,7 +254,7 @@ fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Returns the argument, or an error for values that start with `engine:` or `store:`.
+/// Returns the argument, a file name. Rejects values that start with `engine:` or `store:`.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     for scheme in ["engine:", "store:"] {
@@ -284,8 +284,8 @@ fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Returns whether TLS 1.2 and TLS 1.3 are enabled by this directive, or by an earlier directive of this level
-/// (`before`).
+/// Returns two flags: TLS 1.2 enabled, TLS 1.3 enabled. `before` contains the flags set by earlier directives of this
+/// level.
 pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
     let (mut tls12, mut tls13) = if args.first { (false, false) } else { before };
@@ -302,7 +302,7 @@ pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result
     if tls12 || tls13 { Ok((tls12, tls13)) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
 }
 
-/// Parses `off`, or `max=N` with `inactive=` and `valid=`.
+/// Parses `off` (`None`), or `max=N` with optional `inactive=` and `valid=`.
 pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<CertificateCache>, Diagnostic> {
     const MUST_BE: &str = "off, or max=number [inactive=time] [valid=time]";
     if args.len() == 1 && args.bytes(0) == b"off" {
@@ -410,7 +410,7 @@ fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
             }
             _ => return Err(args.invalid(index, "off, none, builtin[:sessions] or shared:name:size")),
         };
-        // If both are set, the shared cache is used: it is shared by all workers of nginx.
+        // If both are given, the last applies: every cache is shared by all workers here.
         if sessions > 0 {
             cache = SessionCache::Stored { name: name.to_owned(), sessions };
         }

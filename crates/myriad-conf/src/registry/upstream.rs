@@ -1,4 +1,4 @@
-//! `upstream` groups.
+//! `upstream` blocks and their directives.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 const UPSTREAM: Contexts = Contexts::UPSTREAM;
-/// Groups of `http` and `stream`.
+/// Contexts of directives for upstream groups of both `http` and `stream`.
 const EITHER: Contexts = UPSTREAM.or(Contexts::STREAM_UPSTREAM);
 
 pub(super) static ROWS: &[Directive] = &[
@@ -217,7 +217,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult
     Ok(())
 }
 
-/// Parses the name of a service: the part before the server name in DNS.
+/// Parses the name after `service=`, such as `http` or `_http._tcp`, which precedes the host name in the DNS query.
 fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let service = String::from_utf8_lossy(&args.bytes(index)[8..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -227,7 +227,7 @@ fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     Ok(service)
 }
 
-/// Checks that a server with `service=` has `resolve` and is a host name without a port, because the service records
+/// Checks that a server with `service=` has `resolve`, and is a host name without a port, because the SRV records
 /// contain the ports.
 fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(0));
@@ -245,7 +245,7 @@ fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses the route name of a server. It is part of a cookie, so it must not contain spaces or cookie delimiters.
+/// Parses the name after `route=`. It is sent in a cookie, so it must not contain spaces or cookie delimiters.
 fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let route = String::from_utf8_lossy(&args.bytes(index)[6..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte);
@@ -257,7 +257,7 @@ fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     Ok(route)
 }
 
-/// Parses a server of a `stream` group, which has no default port.
+/// Setter of `server` in a `stream` group, which requires a port.
 fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(0));
     let lacks_port = !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none());
@@ -310,7 +310,7 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     }
 }
 
-/// Sets the balancing method. The last method applies, as in nginx.
+/// Sets the balancing method. The last one applies, with a warning, as in nginx.
 fn balance(upstream: &mut UpstreamConf, args: &mut Arguments<'_>, method: Balance) -> SetterResult {
     if !args.first {
         args.warnings.push(Diagnostic::warning(args.node.span, "load balancing method redefined"));
@@ -347,10 +347,10 @@ fn hash(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Names of the moments in HTTP.
+/// Events of `least_time` in `http`.
 const OF_HTTP: &[(&str, MeasuredUntil)] =
     &[("header", MeasuredUntil::First), ("last_byte", MeasuredUntil::Last)];
-/// Names of the moments in `stream` connections.
+/// Events of `least_time` in `stream`.
 const OF_STREAM: &[(&str, MeasuredUntil)] = &[
     ("connect", MeasuredUntil::Connect),
     ("first_byte", MeasuredUntil::First),

@@ -1,4 +1,4 @@
-//! `*_cache_path`: cache zones.
+//! `*_cache_path`, which defines cache zones.
 
 use super::{Arguments, Contexts, Directive, FamilyRow, NameKind, NameUse, Set, SetterResult, at_least};
 use crate::{
@@ -20,15 +20,15 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     ),
 ];
 
-/// Cache zones, as referenced by directives.
+/// Kind of the name by which directives refer to a cache zone.
 static ZONES: NameKind = NameKind {
     kind: "cache zone",
     defined: |http| http.cache_zones.iter().map(|zone| zone.name.as_str()).collect(),
     example: |name| format!("fastcgi_cache_path PATH keys_zone={name}:10m;"),
 };
 
-/// Records that a cache zone with this name must be defined. Names with variables are only known at run time and are
-/// not recorded.
+/// Records that the directive uses this cache zone, so that it is checked to be defined. Names with variables, which
+/// are only known at run time, are not recorded.
 pub fn use_cache_zone(args: &mut Arguments<'_>, zone: &Text) {
     if !zone.has_variables() {
         args.uses.push(NameUse { name: zone.clone(), of: &ZONES });
@@ -103,8 +103,8 @@ fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> Sette
             }
         }
         b"fetch_queue" => zone.fetch_queue = args.small(index, skip)?,
-        // Parameter of NGINX Plus, without effect: a purge with `*` applies immediately here, and purged files are
-        // always removed.
+        // Parameters of NGINX Plus, without effect: a purge with `*` applies immediately here, and files of purged
+        // pages are always removed.
         b"purger" if !matches!(&word[skip..], b"on" | b"off") => {
             return Err(args.invalid(index, "purger=on or purger=off"));
         }
@@ -138,7 +138,7 @@ fn keys_zone(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize, text:
     let text = std::str::from_utf8(text).map_err(|_| invalid())?;
     let (name, size) = text.split_once(':').ok_or_else(invalid)?;
     zone.keys_zone_size = parse_size(size.as_bytes()).map_err(|_| invalid())?;
-    // Minimum of nginx: two pages of memory.
+    // The minimum of nginx: two pages of memory.
     if name.is_empty() || zone.keys_zone_size < 8192 {
         return Err(invalid().help("the name must not be empty and the size must be at least 8k"));
     }

@@ -1,4 +1,4 @@
-//! `acme_issuer` blocks, and the names that `acme_certificate` refers to.
+//! Resolution of `acme_issuer` and `acme_certificate`.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use crate::{
     text::Text,
 };
 
-/// Variables that refer to the certificate and the key of an `acme_certificate`.
+/// Variables that stand for the certificate and key of an `acme_certificate`.
 pub(crate) const VARIABLES: [&[u8]; 2] = [b"$acme_certificate", b"$acme_certificate_key"];
 
 impl Builder<'_> {
@@ -20,7 +20,7 @@ impl Builder<'_> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
         let mut issuer = default_settings::acme_issuer(self.registry, name.clone(), node.span);
         let errors = self.findings.len();
-        // The name becomes part of a path.
+        // The name is part of a path.
         if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
             let message = format!("invalid issuer name \"{name}\"");
             self.findings.push(Diagnostic::error(node.args[0].span, message));
@@ -49,7 +49,8 @@ impl Builder<'_> {
         (self.findings.len() == errors || !issuer.uri.value.is_empty()).then_some(issuer)
     }
 
-    /// Checks that every `acme_certificate` has an issuer and names, and that servers with `$acme_certificate` have one.
+    /// Checks that every `acme_certificate` has an existing issuer and at least one name, and that servers that use
+    /// `$acme_certificate` have an `acme_certificate`.
     pub(super) fn check_acme(&mut self, http: &mut HttpConf) {
         let issuers: Vec<String> = http.acme_issuers.iter().map(|issuer| issuer.name.clone()).collect();
         let tls = &http.settings.tls;
@@ -65,8 +66,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Rejects `$acme_certificate` in a server without `acme_certificate`. If the variable is inherited from `http`,
-    /// the server has no certificate, as in nginx; a warning is added if it listens with TLS.
+    /// Rejects `$acme_certificate` in a server without `acme_certificate`. If the server inherits the variable from
+    /// `http`, it has no certificate, as in nginx; this causes a warning if it listens with TLS.
     fn check_no_acme(&mut self, server: &ServerConf, inherited: &[Span]) {
         let tls = &server.settings.tls;
         let help = "write acme_certificate ISSUER; in the server";
@@ -103,7 +104,7 @@ impl Builder<'_> {
         });
     }
 
-    /// Determines the identifiers of a certificate: the written identifiers, or else the names of the server.
+    /// Sets the identifiers of a certificate: those written in the directive, or else the names of the server.
     fn identify(&mut self, certificate: &mut AcmeCertificateConf, server: &ServerConf) {
         let errors = self.findings.len();
         let mut found = Vec::new();
@@ -171,8 +172,9 @@ fn is_variable(text: &Text) -> bool {
     VARIABLES.contains(&text.bytes())
 }
 
-/// Returns the identifiers of a name. A name with a leading dot means the name itself and the name with the prefix
-/// `www.`, as in nginx's module. Returns `None` if no certificate can be issued for the name.
+/// Returns the identifiers of a host name or address. `.example.com` means the name itself and `www.example.com`, as in
+/// nginx's module. Returns `None` if an authority cannot issue a certificate for the name by `http-01` or
+/// `tls-alpn-01`.
 fn identifiers(name: &str) -> Option<Vec<AcmeIdentifier>> {
     if let Ok(address) = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
         return Some(vec![AcmeIdentifier::Ip(address)]);

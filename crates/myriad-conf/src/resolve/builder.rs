@@ -1,4 +1,4 @@
-//! Shared state of the resolution steps.
+//! State shared by the resolution of all blocks.
 
 use crate::{
     diagnostic::Diagnostic,
@@ -6,7 +6,7 @@ use crate::{
     registry::{NameUse, Registry},
 };
 
-/// State for resolving a configuration: its syntax tree, the registry, the findings so far, and the names in use.
+/// State of the resolution of a configuration: its syntax tree, the registry, diagnostics so far, and names in use.
 pub(super) struct Builder<'p> {
     pub(super) parsed: &'p ParsedConfiguration,
     pub(super) registry: &'p Registry,
@@ -15,7 +15,7 @@ pub(super) struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Returns the value, or records the error.
+    /// Returns the value; `None` for an error, which is recorded.
     pub(super) fn note<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         result.map_err(|diagnostic| self.findings.push(diagnostic)).ok()
     }

@@ -1,4 +1,4 @@
-//! Checks that need the whole configuration: undefined names, duplicates, common pitfalls.
+//! Checks that need several blocks or the whole configuration: undefined names, duplicates, missing certificates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Builder<'_> {
-    /// Checks that every name used by a directive is defined.
+    /// Checks that `http` defines every name in [`Builder::uses`]. `block` is the name of the block, for messages.
     pub(super) fn check_uses(&mut self, http: &HttpConf, block: &str) {
         for NameUse { name: used, of } in std::mem::take(&mut self.uses) {
             let (name, defined) = (used.lossy(), (of.defined)(http));
@@ -29,7 +29,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Rejects a path in the URL of `*_pass` in blocks without a location prefix that it could replace.
+    /// Rejects a path in the URL of a `*_pass` in a block without a location prefix that the path could replace. A
+    /// handler inherited from `around` is not checked.
     pub(super) fn check_pass_uri(&mut self, settings: &Settings, around: &Settings) {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else { return };
         if protocol.is_url() && around.handler != settings.handler && has_uri(target) {
@@ -42,7 +43,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that exact, prefix and named locations of a level are unique.
+    /// Checks that exact, prefix and named locations in a block are unique.
     pub(super) fn check_locations(&mut self, locations: &[LocationConf]) {
         let mut seen: HashMap<(u8, &[u8]), Span> = HashMap::new();
         for location in locations {
@@ -60,7 +61,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks addresses and names across servers.
+    /// Checks the addresses, names and certificates of all servers.
     pub(super) fn check_servers(&mut self, http: &HttpConf) {
         let mut defaults: HashMap<Endpoint<'_>, Span> = HashMap::new();
         let mut options: HashMap<Endpoint<'_>, &ListenConf> = HashMap::new();
@@ -77,7 +78,7 @@ impl Builder<'_> {
                 }
                 self.check_listen(listen, &mut defaults, &mut options);
                 let of_address = secured.entry(address).or_default();
-                // The default server comes first.
+                // The default server must be first.
                 let at = if listen.default_server { 0 } else { of_address.len() };
                 of_address.insert(at, (server, listen));
                 for name in &server.names {
@@ -120,7 +121,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that each certificate has a key.
+    /// Checks that there is a key for each certificate.
     fn check_keys(&mut self, server: &ServerConf) {
         let tls = &server.settings.tls;
         if let Some(certificate) = tls.certificates.get(tls.keys.len()) {
@@ -130,8 +131,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks the servers of a TLS address, default server first. Servers without a certificate use that of the default
-    /// server.
+    /// Checks the servers of a TLS address, default server first: QUIC requires TLS 1.3, and the first server that does
+    /// not reject handshakes must have a certificate, which later servers without one use.
     fn check_certificates(&mut self, servers: &[(&ServerConf, &ListenConf)]) {
         for (server, listen) in servers.iter().filter(|(_, listen)| listen.quic) {
             if !server.settings.tls.tls13 {
@@ -143,7 +144,7 @@ impl Builder<'_> {
         for (server, listen) in servers {
             let tls = &server.settings.tls;
             if !tls.certificates.is_empty() {
-                // Servers without a certificate use that of the default server, unless it rejects handshakes.
+                // Later servers without a certificate use this one.
                 return;
             }
             if !tls.reject_handshake {
@@ -177,7 +178,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns whether a target with a scheme and without variables has a path or query after the address.
+/// Returns whether a target with a scheme, and without variables, has a path or query after the address.
 fn has_uri(target: &Text) -> bool {
     let begin = target.value.windows(3).position(|window| window == b"://");
     let Some(rest) = begin.map(|at| &target.value[at + 3..]).filter(|_| !target.has_variables()) else {
@@ -201,7 +202,7 @@ fn has_socket_options(listen: &ListenConf) -> bool {
         || listen.so_keepalive.is_some()
 }
 
-/// Address and transport of a socket. TCP and UDP sockets with the same address and port are different endpoints.
+/// Address and transport of a socket. TCP, UDP and QUIC on the same address and port are different endpoints.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Endpoint<'a> {
     address: &'a ListenAddress,

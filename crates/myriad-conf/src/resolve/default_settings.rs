@@ -1,5 +1,5 @@
-//! Outermost level: the defaults of all directives. Each default is parsed as if it were written in the configuration
-//! and applied by the setter of its directive, so that it cannot differ from its documentation.
+//! Defaults of all directives. Each default is parsed as if it were written in the configuration and applied by the
+//! setter of its directive, so that it cannot differ from the documentation.
 
 use crate::{
     model::{AcmeIssuerConf, HttpConf, MainConf, ServerConf, UpstreamConf},
@@ -9,7 +9,7 @@ use crate::{
     text::Text,
 };
 
-/// Returns the settings of an empty configuration: the initial settings of `http`.
+/// Returns the settings of `http` in an empty configuration: the defaults of all directives.
 pub fn defaults(registry: &Registry) -> &Settings {
     registry.outermost.get_or_init(|| {
         let mut settings = Settings::blank(registry.protocols());
@@ -18,7 +18,7 @@ pub fn defaults(registry: &Registry) -> &Settings {
     })
 }
 
-/// Applies a plain directive to the settings of its level.
+/// Applies a directive that changes settings of a level; other directives are ignored.
 pub(super) fn apply_setting(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     match args.directive.set {
         Set::Settings(set) => set(settings, args),
@@ -37,7 +37,7 @@ pub(super) fn main_conf(registry: &Registry) -> MainConf {
 }
 
 impl HttpConf {
-    /// Creates an empty `http` block.
+    /// Creates the model of an empty `http` block.
     pub fn bare(registry: &Registry) -> Self {
         let mut http = Self {
             settings: defaults(registry).clone(),
@@ -60,7 +60,7 @@ impl HttpConf {
     }
 }
 
-/// Creates a `server` with the settings of its surrounding block.
+/// Creates the model of an empty `server` block. `around` are the settings of the block that contains it.
 pub(super) fn server(registry: &Registry, around: &Settings, span: Span) -> ServerConf {
     let mut server = ServerConf {
         listens: Vec::new(),
@@ -80,7 +80,7 @@ pub(super) fn server(registry: &Registry, around: &Settings, span: Span) -> Serv
 }
 
 impl UpstreamConf {
-    /// Creates a group with an empty block.
+    /// Creates the model of an empty `upstream` block.
     pub fn bare(registry: &Registry, name: String, span: Span) -> Self {
         let mut upstream = Self {
             name,
@@ -121,7 +121,7 @@ fn lay_defaults(registry: &Registry, mut lay: impl FnMut(&mut Arguments<'_>) -> 
         let (mut uses, mut warnings) = (Vec::new(), Vec::new());
         let mut args = Arguments { node, directive, first: true, uses: &mut uses, warnings: &mut warnings };
         let done = lay(&mut args);
-        // Limits and protections depend on these defaults. Aborting is safer than running without one of them.
+        // Limits and protections depend on the defaults, so aborting is safer than running without one.
         assert!(done.is_ok() && warnings.is_empty(), "the default of \"{}\" is invalid", directive.name);
     }
 }

@@ -1,10 +1,10 @@
-//! Hints for configurations that work, but often differ from the intention and are hard to debug.
+//! Hints about configurations that are valid, but often differ from the intention and are hard to debug.
 
 use super::Builder;
 use crate::{model::LocationConf, settings::Handler};
 
 impl Builder<'_> {
-    /// Adds the hints of the origin protocol of a location. Each hint is given once.
+    /// Adds the hint of the origin protocol about a location, if any, unless the same hint was already given.
     pub(super) fn hint_at_origin(&mut self, location: &LocationConf) {
         let Some(Handler::Origin { protocol, target, .. }) = &location.settings.handler else { return };
         let Some(language) = self.registry.language_of(*protocol) else { return };

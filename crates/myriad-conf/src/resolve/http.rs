@@ -1,4 +1,4 @@
-//! `http`, `server` and `upstream` blocks.
+//! Resolution of `http`, `server` and `upstream` blocks.
 
 use super::{
     Builder, OpenLevel,
@@ -86,7 +86,8 @@ impl Builder<'_> {
         server
     }
 
-    /// Resolves a group. `http` is the block that contains it.
+    /// Resolves an `upstream` block. `http` is the block that contains it (`http` or `stream`). Returns `None` for a
+    /// duplicate name.
     pub(super) fn upstream(
         &mut self,
         node: &Node,
@@ -127,7 +128,7 @@ impl Builder<'_> {
         Some(upstream)
     }
 
-    /// Checks `state`. As in NGINX Plus, it excludes `server` directives and requires a zone.
+    /// Checks that a group with `state` has no `server` directives and has a `zone`, as in NGINX Plus.
     fn check_state(&mut self, upstream: &UpstreamConf, node: &Node) {
         if upstream.state.is_none() {
             return;
@@ -158,7 +159,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Rejects `slow_start` with balancing methods based on a key or on chance, as in NGINX Plus: they have no share
+    /// Rejects `slow_start` with a balancing method by key or at random, as in NGINX Plus: such a method has no weight
     /// that can grow.
     fn check_slow_start(&mut self, upstream: &UpstreamConf) {
         let knows_shares = matches!(

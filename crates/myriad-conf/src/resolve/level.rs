@@ -1,4 +1,4 @@
-//! Level of the configuration: checks of each directive against the context and the directives before it.
+//! Checks of each directive on a level: known name, context, number of arguments, repetition.
 
 use std::collections::HashMap;
 
@@ -14,10 +14,10 @@ use crate::{
     span::Span,
 };
 
-/// Level being read.
+/// Block whose directives are being read.
 pub(super) struct OpenLevel<'r> {
     pub(super) context: Contexts,
-    /// Position of the first occurrence of each directive or group of directives.
+    /// Position of the first occurrence of each directive, or of each group of directives.
     seen: HashMap<&'r str, Span>,
 }
 
@@ -28,15 +28,15 @@ impl OpenLevel<'_> {
 }
 
 impl<'p> Builder<'p> {
-    /// Looks up a directive and checks its context, arity and repetition. Returns `None` after an error or if the
-    /// directive has no effect.
+    /// Looks up a directive and checks its context, number of arguments and repetition. Returns `None` after an error,
+    /// which is recorded.
     pub(super) fn accept<'a>(
         &'a mut self,
         node: &'a Node,
         level: &mut OpenLevel<'p>,
     ) -> Option<Arguments<'a>> {
-        // Above the limit the file is probably written in another language, and a search for similar names is wasted
-        // work.
+        // With that many errors, the file is probably in another language, and searching for similar names would be
+        // wasted work.
         let suggests = self.findings.len() < MAX_FINDINGS;
         let registry = self.registry;
         let directive = match find(registry, node, level.context, suggests) {
@@ -70,8 +70,7 @@ impl<'p> Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Warns about a directive with any number of arguments that has taken the next line as arguments because of a
-    /// missing `;`.
+    /// Warns if a directive with any number of arguments contains the next line as arguments, because a `;` is missing.
     fn swallowed_line(&mut self, node: &Node) {
         let begins_line = |span: Span| {
             let before =
@@ -91,7 +90,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the registry row that applies in this context. Errors are boxed, because they are rare and large.
+/// Returns the row of a directive in this context. The error is boxed, because it is rare and large.
 fn find<'r>(
     registry: &'r Registry,
     node: &Node,
@@ -119,7 +118,7 @@ fn find<'r>(
     Err(Box::new(diagnostic))
 }
 
-/// Returns the error for a known but unsupported directive. Directives of the same module share the cause.
+/// Returns the error for a known but unsupported directive. Errors about the same module have a common cause.
 fn refusal(name: &str, span: Span, known: KnownDirective) -> Diagnostic {
     let KnownDirective { module, reason, .. } = known;
     if reason == NOT_YET {
@@ -176,7 +175,7 @@ fn check_arity(registry: &Registry, node: &Node, directive: &Directive) -> Resul
     Err(Box::new(if count > max { missing_semicolon(registry, node, diagnostic) } else { diagnostic }))
 }
 
-/// Adds advice about a missing `;` before an argument that is the name of a directive.
+/// Adds the advice that a `;` may be missing before an argument, if an argument is the name of a directive.
 fn missing_semicolon(registry: &Registry, node: &Node, diagnostic: Diagnostic) -> Diagnostic {
     match node.args.iter().find(|word| is_directive(registry, word)) {
         Some(word) => {

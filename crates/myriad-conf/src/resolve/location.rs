@@ -1,4 +1,4 @@
-//! `location`, `if` and `limit_except` blocks.
+//! Resolution of `location`, `if` and `limit_except` blocks.
 
 use super::{
     Builder, OpenLevel,
@@ -14,13 +14,13 @@ use crate::{
     text::Text,
 };
 
-/// Rewrite step at its position. An `if` is resolved later, when the settings around it are complete.
+/// Rewrite step at its position in the source. An `if` is resolved when the settings around it are complete.
 pub(super) enum PendingRewrite<'n> {
     Step(RewriteStep),
     If(&'n Node),
 }
 
-/// Kind of a plain directive: settings or a rewrite step.
+/// Result of applying a directive; blocks must then be resolved by the caller.
 pub(super) enum AppliedDirective {
     Settings,
     Step(RewriteStep),
@@ -28,7 +28,7 @@ pub(super) enum AppliedDirective {
     LimitExcept,
 }
 
-/// Applies a directive of a server, location or `if`.
+/// Applies a directive of a server, location or `if` to its settings, or parses it as a rewrite step.
 pub(super) fn apply_or_step(
     settings: &mut Settings,
     args: &mut Arguments<'_>,
@@ -205,18 +205,17 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the initial settings of an inner level. As in nginx, `try_files` is not inherited, not even by an `if`.
+/// Returns the initial settings of a location or `if`: those of the outer level, without `try_files`, as in nginx.
 fn without_try_files(around: &Settings) -> Settings {
     let mut settings = around.within();
-    // Writing to a shared group copies it. Most levels have no `try_files` and continue to share the group of the outer
-    // level.
+    // Writing to a shared group of settings copies it. Most levels have no `try_files` and can keep sharing the group.
     if settings.content.try_files.is_some() {
         settings.content.try_files = None;
     }
     settings
 }
 
-/// Methods that nginx accepts here.
+/// Methods that nginx accepts in `limit_except`.
 const METHODS: [&str; 15] = [
     "GET",
     "HEAD",
@@ -235,7 +234,7 @@ const METHODS: [&str; 15] = [
     "TRACE",
 ];
 
-/// Parses `[= | ~ | ~* | ^~] pattern`. The modifier is a separate word or the start of the pattern.
+/// Parses `[= | ~ | ~* | ^~] pattern`, with the modifier as a separate word or at the start of the pattern, or `@name`.
 fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
     let matcher = |modifier: &[u8]| match modifier {
         b"=" => Some(Matcher::Exact),

@@ -1,5 +1,5 @@
-//! Information lost through errors: names that a rejected directive would have defined, and blocks that are shifted by
-//! a wrong brace.
+//! Information lost through errors: names that a rejected directive would have defined, and files where a wrong brace
+//! shifts blocks.
 
 use std::collections::HashSet;
 
@@ -9,24 +9,25 @@ use crate::{
     span::{FileId, Span},
 };
 
-/// Parts of a configuration that are unknown because of errors. Used to suppress errors that only follow from other
-/// errors.
+/// Parts of a configuration that are unknown because of errors. Used to suppress errors that are only consequences of
+/// others.
 #[derive(Debug, Default)]
 pub(super) struct LostDefinitions {
-    /// Words of the rejected directives, in lower case, split at `$` and other signs.
+    /// Words in arguments of rejected directives, in lower case; any of them may be a name that is now undefined.
     names: HashSet<Vec<u8>>,
-    /// Set if text could not be parsed: it may have defined any name.
+    /// True if text could not be parsed. It may have defined any name.
     is_anything: bool,
     unbalanced: Vec<FileId>,
-    /// Directives that may contain words of the next directive, or that were not read as intended; sorted.
+    /// Directives without a terminator, or with an invalid word, so that other errors about them are consequences;
+    /// sorted.
     unfinished: Vec<Span>,
 }
 
 impl LostDefinitions {
-    /// Collects the lost information from the findings, which include those of the parser.
+    /// Collects the lost information from all diagnostics, including those of the parser.
     pub(super) fn by(parsed: &ParsedConfiguration, findings: &[Diagnostic]) -> Self {
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
-        // A directive rejected because of an undefined name is not counted as a lost definition.
+        // An error about an undefined name rejects no definition.
         let at = errors.filter(|error| error.doubt.is_none()).map(|error| error.span);
         let mut at: Vec<Span> = at.chain(parsed.unfinished.iter().copied()).collect();
         at.sort_unstable();
@@ -43,9 +44,9 @@ impl LostDefinitions {
         lost
     }
 
-    /// Returns whether a finding may be a consequence of another error.
+    /// Returns whether an error may be a consequence of another error.
     pub(super) fn explains(&self, finding: &Diagnostic) -> bool {
-        // Finds the last directive that starts at or before the finding.
+        // Finds the last unfinished or damaged directive that starts at or before the error.
         let before = self
             .unfinished
             .partition_point(|span| (span.file, span.start) <= (finding.span.file, finding.span.start));
@@ -97,7 +98,7 @@ impl LostDefinitions {
     }
 }
 
-/// Returns whether an error starts within a span. `errors` is sorted.
+/// Returns whether an error starts within `span`. `errors` is sorted.
 fn holds(span: Span, errors: &[Span]) -> bool {
     let from = errors.partition_point(|error| (error.file, error.start) < (span.file, span.start));
     errors.get(from).is_some_and(|error| error.file == span.file && error.start <= span.end)

@@ -1,7 +1,8 @@
 //! Resolves a syntax tree into a [`Model`].
 //!
-//! Each block is processed twice: first its plain directives, applied to a copy of the settings of the outer level,
-//! then its inner blocks, which start from the result. The order of directives and blocks does not matter.
+//! Each block is processed in two steps: first its simple directives are applied to a copy of the settings of the outer
+//! level, then its inner blocks are resolved, starting from the result. The order of simple directives and blocks does
+//! therefore not matter.
 
 pub(crate) mod acme;
 mod builder;
@@ -29,15 +30,15 @@ use lost_definitions::LostDefinitions;
 pub use survey::Survey;
 use survey::{MAX_FINDINGS, truncate};
 
-/// Checks a configuration against the registry and resolves it. Reports the errors of all files together.
+/// Checks a parsed configuration against the registry and resolves it. Errors of all files are reported together.
 ///
 /// # Errors
-/// Returns all findings if one of them is an error.
+/// Returns all diagnostics if at least one of them is an error.
 pub fn build(parsed: &ParsedConfiguration, registry: &Registry) -> Result<Model, Vec<Diagnostic>> {
     survey(parsed, registry).into_model()
 }
 
-/// Resolves a configuration like [`build`], but returns the valid parts even if errors were found.
+/// Resolves a configuration like [`build`], but returns the valid parts even if there are errors.
 pub fn survey(parsed: &ParsedConfiguration, registry: &Registry) -> Survey {
     let mut builder = Builder { parsed, registry, findings: parsed.errors.clone(), uses: Vec::new() };
     let (main, mut http, stream) = builder.main(&parsed.nodes);
@@ -55,7 +56,7 @@ pub fn survey(parsed: &ParsedConfiguration, registry: &Registry) -> Survey {
     }
     let mut findings = builder.findings;
     let lost = LostDefinitions::by(parsed, &findings);
-    // Parser errors come first and are never consequences of other errors.
+    // Errors of the parser are first, and are never consequences of others.
     let own = findings.split_off(parsed.errors.len());
     findings.extend(own.into_iter().filter(|finding| !lost.explains(finding)));
     findings.sort_by_key(|finding| finding.span);

@@ -1,4 +1,4 @@
-//! The `stream` block: TCP and UDP servers.
+//! Resolution of the `stream` block: TCP and UDP servers.
 
 use super::{
     Builder, OpenLevel,
@@ -13,13 +13,13 @@ use crate::{
     settings::Settings,
 };
 
-/// Format of an `access_log` without a format name. `stream` does not predefine it.
+/// Format that an `access_log` without a format name uses. `stream` does not predefine it.
 const UNNAMED_FORMAT: &str = "combined";
 
 impl Builder<'_> {
     pub(super) fn stream(&mut self, node: &Node) -> HttpConf {
         let mut stream = HttpConf::bare(self.registry);
-        // nginx has no predefined format and no default log here.
+        // nginx has no predefined format and no default access log in `stream`.
         stream.log_formats.clear();
         stream.settings.log.access.clear();
         let of_http = std::mem::take(&mut self.uses);
@@ -45,7 +45,7 @@ impl Builder<'_> {
             stream.upstreams.extend(upstream);
         }
         stream.servers = servers.into_iter().map(|node| self.stream_server(node, &stream.settings)).collect();
-        // `http` and `stream` have separate namespaces.
+        // Names in `http` and `stream` are separate, so those of `stream` are checked now.
         self.check_uses(&stream, "stream");
         self.uses = of_http;
         stream
@@ -67,7 +67,7 @@ impl Builder<'_> {
         server
     }
 
-    /// Runs the checks that need the whole `stream` block.
+    /// Performs the checks that need the complete `stream` block.
     pub(super) fn check_stream(&mut self, stream: &HttpConf, http: Option<&HttpConf>) {
         self.check_servers(stream);
         for server in stream.servers.iter().filter(|server| server.listens.is_empty()) {

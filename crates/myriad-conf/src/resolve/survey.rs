@@ -1,4 +1,4 @@
-//! Findings of a resolution, and limits on the number of reported findings.
+//! Result of a resolution with its diagnostics, and limits on their number.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -10,20 +10,21 @@ use crate::{
     span::Span,
 };
 
-/// Maximum number of stored findings.
+/// Maximum number of diagnostics that are stored.
 pub(super) const MAX_FINDINGS: usize = 200;
-/// Maximum number of reported errors. The number of further errors is reported as a count.
+/// Maximum number of errors that are reported; of the rest, only the number is.
 const MAX_REPORTED: usize = 50;
 
-/// Result of resolving a configuration that may contain errors, so that later stages can find more of them.
+/// Result of resolving a configuration that may contain errors, so that later stages (compilation) can find more of
+/// them.
 #[derive(Debug)]
 pub struct Survey {
-    /// Model without the invalid parts. It may only be run if [`Survey::is_sound`] returns true.
+    /// Model of the valid parts. It must not be run unless [`Survey::is_sound`] returns true.
     pub model: Model,
-    /// All findings, sorted by position.
+    /// Diagnostics, sorted by position.
     pub findings: Vec<Diagnostic>,
     pub(super) lost: LostDefinitions,
-    /// Number of errors beyond the stored findings.
+    /// Number of errors that are not stored.
     pub(super) uncounted: usize,
 }
 
@@ -33,8 +34,8 @@ impl Survey {
         !has_errors(&self.findings)
     }
 
-    /// Adds the findings of a later stage. Skips errors that follow from earlier errors, and duplicates, because many
-    /// levels inherit the same directive.
+    /// Adds the diagnostics of a later stage. Skips consequences of earlier errors, and duplicates, which occur because
+    /// many levels inherit the same directive.
     pub fn add(&mut self, found: impl IntoIterator<Item = Diagnostic>) {
         let of = |finding: &Diagnostic| (finding.span, finding.message.clone());
         let mut known: HashSet<(Span, String)> = self.findings.iter().map(of).collect();
@@ -45,10 +46,10 @@ impl Survey {
         self.uncounted += truncate(&mut self.findings, MAX_FINDINGS);
     }
 
-    /// Returns the model with its warnings and hints.
+    /// Returns the model, which contains the warnings and hints.
     ///
     /// # Errors
-    /// Returns all findings if one of them is an error.
+    /// Returns the diagnostics if at least one of them is an error; at most 50, and the number of the rest.
     pub fn into_model(self) -> Result<Model, Vec<Diagnostic>> {
         let Self { model, findings, uncounted, .. } = self;
         let mut findings = merge_repeats(findings);
@@ -64,14 +65,15 @@ impl Survey {
     }
 }
 
-/// Merges findings with the same cause into the first of them, which lists the positions of the others.
+/// Merges diagnostics with the same cause into the first, to which the positions of the others are added.
 fn merge_repeats(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut first: HashMap<(u8, String), usize> = HashMap::new();
     let mut gathered: Vec<Diagnostic> = Vec::with_capacity(findings.len());
     for finding in findings {
         let key = match finding.repeats.as_ref().and_then(|repeats| repeats.cause) {
             Some(cause) => cause.to_owned(),
-            // Findings with equal messages may have different related positions, so these are not merged.
+            // Diagnostics with related positions are not merged, because these may differ although the message is
+            // equal.
             None if !finding.related.is_empty() || finding.span == Span::default() => {
                 gathered.push(finding);
                 continue;
@@ -95,7 +97,7 @@ fn has_errors(findings: &[Diagnostic]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Reduces the findings to at most `most`. Returns the number of removed errors.
+/// Removes diagnostics beyond `most`, preferring to keep errors. Returns the number of errors removed.
 pub(super) fn truncate(findings: &mut Vec<Diagnostic>, most: usize) -> usize {
     if has_errors(findings) {
         // Hints are only useful for a valid configuration.

@@ -1,4 +1,4 @@
-//! Reading from and writing to the client: limits, timeouts, keep-alive.
+//! Settings for receiving requests from clients and sending responses: limits, timeouts, keep-alive.
 
 use crate::text::Text;
 
@@ -11,87 +11,87 @@ pub struct LargeBuffers {
     pub size: u64,
 }
 
-/// `lingering_close`.
+/// `lingering_close`: after a response, data that the client is still sending is read for a while before the connection
+/// is closed, so that the client receives the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lingering {
-    /// Never wait for more data from the client.
+    /// `off`: closes immediately.
     #[default]
     Off,
-    /// Wait if more data may be in transit.
+    /// `on`: reads if more data may be in transit.
     On,
-    /// Wait on every close.
+    /// `always`: reads before every close.
     Always,
 }
 
-/// `client_body_in_file_only`.
+/// `client_body_in_file_only`: storage of request bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyInFile {
-    /// In memory if the body fits.
+    /// `off`: in memory if the body fits, otherwise in a file.
     #[default]
     Off,
-    /// Always in a file, which is removed afterwards.
+    /// `clean`: always in a file, which is removed after the request.
     Clean,
-    /// Always in a file, which is not removed.
+    /// `on`: always in a file, which is not removed.
     On,
 }
 
-/// `client_min_rate RATE grace=TIME`.
+/// `client_min_rate RATE grace=TIME`: minimum rate of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinRate {
-    /// Bytes per second, at least 1.
+    /// Minimum rate in bytes per second, at least 1.
     pub rate: u64,
-    /// `grace=`: time spent waiting for the client before the rate is checked, in milliseconds.
+    /// `grace=`: total time spent waiting for the client from which on the rate is checked, in milliseconds.
     pub grace: u64,
-    /// `pressure`: only applies while a worker uses more than three quarters of its connections.
+    /// `pressure`: true if the rate is only checked while a worker uses more than three quarters of its connections.
     pub under_pressure: bool,
 }
 
-/// Folder of temporary files, such as `client_body_temp_path PATH 1 2`.
+/// Folder of temporary files and its subfolders, such as `client_body_temp_path PATH 1 2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TempPath {
-    /// Path relative to the prefix.
+    /// Path, relative to the prefix.
     pub path: Text,
-    /// Lengths of the subfolder names: up to three numbers, each of one to three digits.
+    /// Lengths of the names of nested subfolders: up to three numbers from 1 to 3.
     pub levels: Vec<u8>,
 }
 
-/// Settings for reading from and writing to a connection. Times are in ms, sizes in bytes.
+/// Settings for connections of clients. Times are in ms, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// `client_header_timeout`.
+    /// `client_header_timeout`: maximum time to receive the request head.
     pub header_timeout: u64,
-    /// `client_header_buffer_size`.
+    /// `client_header_buffer_size`: size of the first buffer for the request head.
     pub header_buffer_size: u64,
-    /// `large_client_header_buffers`.
+    /// `large_client_header_buffers`: further buffers for the request head.
     pub large_header_buffers: LargeBuffers,
     /// `max_headers`: maximum number of header fields in a request.
     pub max_headers: u32,
-    /// `client_max_body_size`; 0 means no limit.
+    /// `client_max_body_size`: maximum size of a request body; 0 for no limit.
     pub max_body_size: u64,
-    /// `client_body_timeout`, between two reads.
+    /// `client_body_timeout`: maximum time between two reads of a request body.
     pub body_timeout: u64,
-    /// `client_body_buffer_size`.
+    /// `client_body_buffer_size`: maximum size of a request body in memory.
     pub body_buffer_size: u64,
     /// `client_body_in_file_only`.
     pub body_in_file_only: BodyInFile,
-    /// `client_body_temp_max_size`: maximum total size of request bodies in files, in bytes; 0 for no limit. Specific
-    /// to Myriad.
+    /// `client_body_temp_max_size` (only in Myriad): maximum total size of request bodies in files; 0 for no limit.
     pub body_temp_max_size: u64,
     /// `client_body_temp_path`.
     pub body_temp_path: TempPath,
-    /// `client_body_in_single_buffer`.
+    /// `client_body_in_single_buffer`; without effect.
     pub body_in_single_buffer: bool,
-    /// `send_timeout`, between two writes.
+    /// `send_timeout`: maximum time between two writes to the client.
     pub send_timeout: u64,
     /// `client_min_rate`; `None` for no minimum.
     pub min_rate: Option<MinRate>,
     /// `keepalive_timeout`; 0 closes the connection after each response.
     pub keepalive_timeout: u64,
-    /// Second argument of `keepalive_timeout`, in seconds, for the `Keep-Alive` field.
+    /// Second argument of `keepalive_timeout`: value of the `Keep-Alive` response field, in seconds; `None` if not set.
     pub keepalive_header_s: Option<u64>,
-    /// `keepalive_min_timeout`.
+    /// `keepalive_min_timeout`; without effect.
     pub keepalive_min_timeout: u64,
-    /// `keepalive_requests` on one connection.
+    /// `keepalive_requests`: maximum number of requests per connection.
     pub keepalive_requests: u64,
     /// `keepalive_time`: a connection older than this is closed after its current response.
     pub keepalive_time: u64,
@@ -101,22 +101,22 @@ pub struct ClientSettings {
     pub keepalive_disable_safari: bool,
     /// `lingering_close`.
     pub lingering_close: Lingering,
-    /// `lingering_time`.
+    /// `lingering_time`: maximum total time of a lingering close.
     pub lingering_time: u64,
-    /// `lingering_timeout`.
+    /// `lingering_timeout`: maximum time between two reads of a lingering close.
     pub lingering_timeout: u64,
-    /// `reset_timedout_connection`.
+    /// `reset_timedout_connection`: true if a connection is reset after a timeout.
     pub reset_timedout_connection: bool,
-    /// `tcp_nodelay`.
+    /// `tcp_nodelay`; without effect.
     pub tcp_nodelay: bool,
-    /// `tcp_nopush`.
+    /// `tcp_nopush`; without effect.
     pub tcp_nopush: bool,
-    /// `chunked_transfer_encoding`.
+    /// `chunked_transfer_encoding`: false if responses of unknown length to HTTP/1.1 clients end with the connection.
     pub chunked_transfer_encoding: bool,
-    /// `ignore_invalid_headers`.
+    /// `ignore_invalid_headers`: true if request fields with invalid names are dropped; otherwise they are accepted.
     pub ignore_invalid_headers: bool,
-    /// `underscores_in_headers`.
+    /// `underscores_in_headers`: true if underscores in names of request fields are valid.
     pub underscores_in_headers: bool,
-    /// `merge_slashes`.
+    /// `merge_slashes`: true if adjacent slashes in the URI are merged.
     pub merge_slashes: bool,
 }

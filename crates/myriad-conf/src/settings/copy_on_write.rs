@@ -1,10 +1,11 @@
-//! Copy-on-write settings, shared between levels.
+//! Copy-on-write groups of settings, shared between levels.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// Copy-on-write group of settings. A copy is shared until one of the two is changed, so that a location only uses
-/// memory for the groups that it changes. With fifty thousand locations, most change few groups.
+/// Group of settings that a clone shares until one of the two is changed, so that a location only uses memory for the
+/// groups that it changes. This matters for configurations with fifty thousand locations, most of which change few
+/// groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyOnWrite<T>(Arc<T>);
 

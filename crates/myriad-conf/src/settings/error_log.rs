@@ -3,7 +3,7 @@
 use super::SyslogConf;
 use crate::text::Text;
 
-/// Severity of a line in the error log, most severe first: the levels of `error_log`. The values are the severities of
+/// Severity of an error log message, most severe first: the levels of `error_log`. The numbers are the severities of
 /// syslog (RFC 3164 section 4.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
@@ -16,18 +16,18 @@ pub enum LogLevel {
     Crit,
     /// `error`: one request failed; nginx's default threshold.
     Error,
-    /// `warn`: suspicious, but served.
+    /// `warn`: suspicious, but the request was served.
     Warn,
     /// `notice`: start, reload and shutdown of processes.
     Notice,
     /// `info`: ordinary events, such as a client that closed its connection.
     Info,
-    /// `debug` and its parts (`debug_http`, …): for debugging the server.
+    /// `debug`, `debug_http` and similar: details for debugging the server.
     Debug,
 }
 
 impl LogLevel {
-    /// Returns the word between brackets in a log line, as in nginx.
+    /// Returns the name in the configuration and in log lines, as in nginx.
     pub fn name(self) -> &'static str {
         match self {
             Self::Emerg => "emerg",
@@ -45,15 +45,15 @@ impl LogLevel {
 /// `error_log` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
-    /// Path relative to the prefix, or `stderr`. If [`Self::syslog`] is set, this is the written argument.
+    /// Path relative to the prefix, or `stderr`. If [`Self::syslog`] is set, the argument as written.
     pub target: Text,
-    /// Server named by `syslog:…`.
+    /// Destination given as `syslog:…`; `None` for a file.
     pub syslog: Option<SyslogConf>,
-    /// Messages at this level or more severe are written.
+    /// Least severe level that is written.
     pub level: LogLevel,
     /// `format=json`: each line is a JSON object.
     pub is_json: bool,
-    /// `repeat=all`: all repetitions of a message are written. By default, repetitions after the first ten within ten
-    /// seconds are only counted.
+    /// `repeat=all`: true if all repetitions of a message are written. By default, repetitions after the first ten
+    /// within ten seconds are only counted.
     pub repeats_all: bool,
 }

@@ -1,4 +1,4 @@
-//! Content handlers of features. This crate does not depend on the features.
+//! Content handlers that features provide, in a form that does not depend on the features.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -6,31 +6,32 @@ use std::sync::Arc;
 
 use crate::text::Text;
 
-/// Parameters of a handler directive, from which the feature creates the handler.
+/// Parameters of a directive that sets a content handler; the feature creates the handler from them.
 pub trait HandlerPlan: Any + Debug + Send + Sync {}
 
 /// Content handler of a location, provided by a feature.
 #[derive(Clone, Debug)]
 pub struct FeatureHandler {
     plan: Arc<dyn HandlerPlan>,
-    /// Prefix that the location matches; empty if it has none.
+    /// Pattern of the location if it is exact or a prefix, otherwise empty.
     pub prefix: Text,
 }
 
 impl FeatureHandler {
-    /// Creates a handler. The location that contains the directive sets the prefix.
+    /// Creates a handler with an empty prefix. The builder sets the prefix for the location that contains the
+    /// directive.
     pub fn new(plan: impl HandlerPlan) -> Self {
         Self { plan: Arc::new(plan), prefix: Text::default() }
     }
 
-    /// Returns the parameters of the directive, or `None` if they have another type.
+    /// Returns the parameters; `None` if they are not of type `T`.
     pub fn plan<T: HandlerPlan>(&self) -> Option<&T> {
         (&*self.plan as &dyn Any).downcast_ref()
     }
 }
 
 impl PartialEq for FeatureHandler {
-    /// Returns whether both were inherited from the same directive.
+    /// Returns whether both originate from the same directive.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.plan, &other.plan) && self.prefix == other.prefix
     }

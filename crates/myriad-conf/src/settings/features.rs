@@ -1,4 +1,4 @@
-//! Settings of features, looked up by type. This crate does not depend on the features.
+//! Settings of features, stored by type, so that this crate does not depend on the features.
 
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
@@ -6,19 +6,20 @@ use std::sync::Arc;
 
 use super::CopyOnWrite;
 
-/// Settings of a feature on a level. Implemented by [`feature_settings!`](crate::feature_settings).
+/// Settings of a feature on a level. Implement with [`feature_settings!`](crate::feature_settings).
 pub trait FeatureSettings: Any + Clone + Debug + Default + PartialEq + Send + Sync {
-    /// Returns the defaults, used if none of the feature's directives is set.
+    /// Returns the defaults, which apply if none of the feature's directives is set.
     fn unwritten() -> &'static Self;
 
-    /// Returns the initial settings of an inner level: `None` to inherit these settings, which is right for most
-    /// directives, or different settings.
+    /// Returns the initial settings of an inner level if they differ from these; `None` to inherit these settings,
+    /// which is right for most directives.
     fn within(&self) -> Option<Self> {
         None
     }
 }
 
-/// `feature_settings!(Autoindex)` makes a type the settings of a feature. [`Default`] provides the defaults.
+/// `feature_settings!(Autoindex)` implements [`FeatureSettings`](crate::settings::FeatureSettings) for a type, with its
+/// [`Default`] as defaults. A second argument implements `within`.
 #[macro_export]
 macro_rules! feature_settings {
     ($settings:ty) => {
@@ -56,7 +57,7 @@ impl<T: FeatureSettings> ErasedSettings for T {
     }
 }
 
-/// Settings of the features used on a level or its outer levels. A copy shares them until one of the two is changed.
+/// Settings of the features whose directives are used on a level or its outer levels. Clones share them until changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features(CopyOnWrite<Vec<(TypeId, Arc<dyn ErasedSettings>)>>);
 
@@ -83,7 +84,8 @@ impl Features {
             .expect("feature settings are not shared and match the id of their type")
     }
 
-    /// Returns the initial settings of an inner level: the same list, unless a feature starts with different settings.
+    /// Returns the initial settings of an inner level: these, except for features whose settings are not inherited
+    /// unchanged.
     pub(super) fn within(&self) -> Self {
         let mut within = self.clone();
         for (index, (_, settings)) in self.0.iter().enumerate() {
@@ -95,7 +97,7 @@ impl Features {
     }
 }
 
-/// Returns whether both contain the same types with equal settings.
+/// Compares the types and their settings.
 impl PartialEq for Features {
     fn eq(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()

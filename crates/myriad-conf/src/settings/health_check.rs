@@ -1,34 +1,35 @@
-//! `health_check` of `http` and of `stream`.
+//! Settings of `health_check` in `http` and `stream`.
 
 use crate::span::Span;
 use crate::text::Text;
 
-/// Parameters of health checks of a group. Times are in milliseconds.
+/// Parameters of the health checks of a group. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
-    /// `interval=`: pause between two checks of a server.
+    /// `interval=`: time between two checks of a server.
     pub interval: u64,
-    /// `jitter=`: maximum random addition to the pause.
+    /// `jitter=`: maximum random time added to the interval.
     pub jitter: u64,
-    /// `fails=`: consecutive failures that make a server unhealthy.
+    /// `fails=`: number of consecutive failures after which a server is unhealthy.
     pub fails: u32,
-    /// `passes=`: consecutive successes that make a server healthy.
+    /// `passes=`: number of consecutive successes after which a server is healthy.
     pub passes: u32,
-    /// `uri=`: requested URI, in `http`.
+    /// `uri=`: URI that a check requests, in `http`.
     pub uri: Text,
-    /// `match=`: name of the conditions for a response; `None` for the default conditions.
+    /// `match=`: name of the `match` block with the conditions for a response; `None` for the default conditions.
     pub matching: Option<Text>,
-    /// `mandatory`: a server must pass a check before it receives requests.
+    /// `mandatory`: true if a server must pass a check before it receives requests.
     pub mandatory: bool,
-    /// `persistent`: `mandatory` does not apply after a reload if the server was healthy before.
+    /// `persistent`: true if a server that was healthy before a reload need not pass a check first.
     pub persistent: bool,
-    /// `port=`: port of the checks, if different from that of requests.
+    /// `port=`: port of the checks; `None` for the port of the server.
     pub port: Option<u16>,
-    /// `keepalive_time=`: time for which a connection is reused, in `http`; 0 for a new connection per check.
+    /// `keepalive_time=`, in `http`: time for which a connection is reused for checks; 0 for a new connection per
+    /// check.
     pub keepalive_time: u64,
-    /// `type=grpc`: a call of gRPC's health checking protocol instead of a URI, in `http`.
+    /// `type=grpc`, in `http`: parameters of checks by gRPC's health checking protocol; `None` for checks by `uri`.
     pub grpc: Option<GrpcHealth>,
-    /// `udp`: checks use datagrams, in `stream`.
+    /// `udp`, in `stream`: true if checks use UDP.
     pub udp: bool,
     /// Arguments as written.
     pub words: String,

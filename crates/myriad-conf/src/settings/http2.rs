@@ -1,16 +1,16 @@
-//! `http2*`.
+//! Settings of `http2` and `http2_*`.
 
 /// HTTP/2 settings. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Http2Settings {
-    /// `http2`.
+    /// `http2`: true if HTTP/2 is enabled.
     pub on: bool,
-    /// `http2_max_concurrent_streams`, at least 1.
+    /// `http2_max_concurrent_streams`: maximum number of concurrent requests per connection, at least 1.
     pub max_streams: u32,
-    /// `http2_body_preread_size`, at most 2³¹-1.
+    /// `http2_body_preread_size`: maximum size of a request body that is buffered before it is read; at most 2³¹-1.
     pub preread: u32,
-    /// `http2_recv_buffer_size`.
+    /// `http2_recv_buffer_size`: size of a worker's input buffer.
     pub receive_buffer: u64,
-    /// `http2_chunk_size`, from 1 to 2²⁴-1.
+    /// `http2_chunk_size`: maximum size of a DATA frame, from 1 to 2²⁴-1.
     pub chunk: u32,
 }

@@ -1,4 +1,4 @@
-//! Settings of nginx's log module for a level, and switches for messages in the error log.
+//! Settings for access logs, and switches for messages in the error log.
 
 use super::ErrorLog;
 use super::SyslogConf;
@@ -7,35 +7,34 @@ use crate::text::Text;
 /// `access_log PATH [FORMAT] [options]` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessLog {
-    /// Path of the file, relative to the prefix; may contain variables. If [`Self::syslog`] is set, this is the written
-    /// argument.
+    /// Path, relative to the prefix; may contain variables. If [`Self::syslog`] is set, the argument as written.
     pub path: Text,
-    /// Server named by `syslog:…`.
+    /// Destination given as `syslog:…`; `None` for a file.
     pub syslog: Option<SyslogConf>,
     /// Name of a `log_format` in [`crate::model::HttpConf::log_formats`]; checked to exist.
     pub format: String,
-    /// `buffer=`, in bytes.
+    /// `buffer=`: size of the buffer in bytes; `None` if not buffered.
     pub buffer: Option<u64>,
-    /// `gzip`: compression level of the buffer.
+    /// `gzip`: compression level, 1 to 9; `None` if not compressed.
     pub gzip: Option<u8>,
-    /// `flush=`, in milliseconds.
+    /// `flush=`: maximum time that lines stay in the buffer, in milliseconds; `None` for no limit.
     pub flush: Option<u64>,
     /// `if=`: requests for which this is empty or `0` are not logged.
     pub condition: Option<Text>,
-    /// `sample=1/N`: only one in `N` randomly selected successful requests (status below 400) is logged.
+    /// `sample=1/N`: only a random one in `N` successful requests (status below 400) is logged; `None` to log all.
     pub sample: Option<u32>,
 }
 
-/// `open_log_file_cache`: cache of file descriptors of logs whose path contains variables.
+/// `open_log_file_cache`: cache of open log files whose paths contain variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenLogFileCache {
-    /// Maximum number of descriptors.
+    /// Maximum number of open files.
     pub max: u64,
     /// Time without use after which a file is closed, in ms.
     pub inactive: u64,
     /// Minimum number of uses within `inactive` for a file to stay open.
     pub min_uses: u64,
-    /// Interval of the check that the file still exists under the same name, in ms.
+    /// Time after which it is checked again that the path still names the open file, in ms.
     pub valid: u64,
 }
 
@@ -50,10 +49,10 @@ pub struct LogSettings {
     pub open_files: Option<OpenLogFileCache>,
     /// `rewrite_log`: rewrites are logged to the error log at `notice`.
     pub rewrite: bool,
-    /// `uninitialized_variable_warn`.
+    /// `uninitialized_variable_warn`: true if reading an uninitialized variable is logged as a warning.
     pub uninitialized_variable_warn: bool,
     /// `log_not_found`: missing files are logged to the error log.
     pub not_found: bool,
-    /// `log_subrequest`.
+    /// `log_subrequest`: true if subrequests are logged to the access log.
     pub subrequest: bool,
 }

@@ -1,9 +1,9 @@
-//! Settings per `http`, `server`, `location` or `if`, with defaults and inheritance applied.
+//! Settings of a level (`http`, `server`, `location`, `if`, …), with defaults and inheritance applied.
 //!
-//! Sizes are in bytes, times in milliseconds, rates in bytes per second. Each level starts as a copy of the outer
-//! level, and its directives are applied to the copy. Lists such as `add_header` are cleared by the first directive of
-//! a level. The outermost level is [`crate::defaults`]; values from `Default` are blank and not part of any
-//! configuration.
+//! Sizes are in bytes, times in milliseconds, rates in bytes per second. Each level starts as a copy of the settings of
+//! the outer level, to which its directives are applied. Lists such as `add_header` are cleared by the first such
+//! directive of a level. The outermost level is [`crate::defaults`]; values of `Default` are blank, and no
+//! configuration has them.
 
 mod client;
 mod content;
@@ -53,35 +53,34 @@ use std::sync::Arc;
 use crate::text::Text;
 use features::Features;
 
-/// Content handler of a location, used if no earlier step has responded. Without a handler, static files are served.
+/// Content handler of a location: it responds if no earlier phase has. Locations without a handler serve static files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handler {
-    /// Handler of a feature.
+    /// Handler that a feature provides.
     Feature(FeatureHandler),
     /// `fastcgi_pass`, `proxy_pass` and similar directives. The details are in [`Settings::origin`] of the protocol.
     Origin {
         /// Protocol of the origin.
         protocol: Protocol,
-        /// Argument of the directive: an address, a group name or an URL; may contain variables.
+        /// Argument of the directive: an address, the name of an upstream group, or a URL; may contain variables.
         target: Text,
-        /// Prefix that the location matches, replaced by the path of an URL. Empty if the location has no prefix, such
-        /// as regex and named locations.
+        /// Pattern of an exact or prefix location, which the path of a URL replaces; empty for other locations.
         prefix: Text,
     },
 }
 
-/// All settings of the level that serves a request.
+/// All settings of a level.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Content handler; not inherited by nested locations, only by `if` and `limit_except`, as in nginx.
+    /// Content handler. As in nginx, `if` and `limit_except` inherit it, nested locations do not.
     pub handler: Option<Handler>,
-    /// Reading from and writing to the client.
+    /// Settings for connections of clients.
     pub client: CopyOnWrite<ClientSettings>,
-    /// Files, types, error pages.
+    /// Settings for static files, media types and error pages.
     pub content: CopyOnWrite<ContentSettings>,
-    /// Access log, error log.
+    /// Settings for logs.
     pub log: CopyOnWrite<LogSettings>,
-    /// Origin settings by [`Protocol`], shared between levels with equal settings.
+    /// Origin settings per [`Protocol`], shared between levels until changed.
     origins: CopyOnWrite<Vec<Arc<OriginSettings>>>,
     /// `ssl_*`.
     pub tls: CopyOnWrite<TlsSettings>,
@@ -93,22 +92,22 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Creates settings before any directive is applied, including the defaults.
+    /// Creates blank settings, to which the defaults are applied next.
     pub(crate) fn blank(protocols: impl Iterator<Item = Protocol>) -> Self {
         let origins: Vec<_> = protocols.map(|protocol| Arc::new(OriginSettings::new(protocol))).collect();
         Self { origins: origins.into(), ..Self::default() }
     }
 
-    /// Returns the settings of origins with the given protocol.
+    /// Returns the settings for origins of this protocol.
     ///
     /// # Panics
-    /// Panics if the registry used to read the settings does not contain the protocol.
+    /// Panics if the registry that read the configuration does not contain the protocol.
     pub fn origin(&self, protocol: Protocol) -> &OriginSettings {
         &self.origins[self.index(protocol)]
     }
 
-    /// Returns the settings of origins whose TLS directives are shared with `stream`; `None` if no such protocol is
-    /// registered.
+    /// Returns the origin settings whose TLS directives (`proxy_ssl_*`) also apply to `stream`; `None` if no such
+    /// protocol is registered.
     pub fn stream_origin(&self) -> Option<&OriginSettings> {
         self.origins.iter().map(|origin| &**origin).find(|origin| origin.protocol.serves_streams())
     }
@@ -118,12 +117,12 @@ impl Settings {
         self.features.get()
     }
 
-    /// Returns the settings of a feature for modification. Changes apply to this level and its inner levels.
+    /// Returns the settings of a feature for modification on this level, which inner levels inherit.
     pub fn feature_mut<T: FeatureSettings>(&mut self) -> &mut T {
         self.features.get_mut()
     }
 
-    /// Returns the initial settings of an inner level.
+    /// Returns the initial settings of an inner level: a copy, except for features that do not inherit unchanged.
     pub(crate) fn within(&self) -> Self {
         let mut settings = self.clone();
         settings.features = self.features.within();

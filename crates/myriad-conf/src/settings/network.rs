@@ -1,20 +1,20 @@
-//! Client addresses in directives.
+//! Sets of client addresses in directives.
 
 use std::net::IpAddr;
 
-/// Set of client addresses covered by a rule.
+/// Set of client addresses, as in `allow` and `deny`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// `all`.
+    /// `all`: every client.
     All,
     /// `unix:`: every client on a unix socket.
     Unix,
-    /// Address and number of significant leading bits. The other bits of the address are zero.
+    /// Network address and prefix length. Bits after the prefix are zero.
     Cidr(IpAddr, u8),
 }
 
 impl Network {
-    /// Returns whether the rule covers a client. `None` is a client on a unix socket. An IPv4 client on an IPv6 socket
+    /// Returns whether the set contains a client; `None` is a client on a unix socket. An IPv4 client on an IPv6 socket
     /// (`::ffff:a.b.c.d`) counts as IPv4.
     pub fn contains(&self, client: Option<IpAddr>) -> bool {
         match (*self, client.map(|ip| ip.to_canonical())) {

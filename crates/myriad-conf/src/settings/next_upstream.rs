@@ -1,14 +1,14 @@
 //! Conditions for retrying a request on another server of a group.
 
-/// `*_next_upstream`, `_tries`, `_timeout`: conditions for retrying a request on the next server of a group.
+/// `*_next_upstream` with `_tries` and `_timeout`: conditions for retrying a request on the next server of a group.
 ///
-/// Connecting is always safe to repeat. A request that was sent is only retried if its method is idempotent or
-/// `non_idempotent` is set, and if its body is in memory.
+/// A failed connection attempt can always be repeated. A request that was sent is only retried if its method is
+/// idempotent or `non_idempotent` is set, and if its body is in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextUpstream {
-    /// `error`: no connection, or a connection that failed.
+    /// `error`: the connection failed or could not be opened.
     pub error: bool,
-    /// `timeout`: a step took too long.
+    /// `timeout`: connecting, sending or receiving took too long.
     pub timeout: bool,
     /// `denied`: never occurs, because no directive denies an address.
     pub denied: bool,
@@ -28,16 +28,16 @@ pub struct NextUpstream {
     pub http_404: bool,
     /// `http_429`.
     pub http_429: bool,
-    /// `non_idempotent`: also retry POST, LOCK and PATCH.
+    /// `non_idempotent`: also retry POST, LOCK and PATCH requests that were sent.
     pub non_idempotent: bool,
-    /// `*_next_upstream_tries`: maximum number of tries; 0 for one try per server.
+    /// `*_next_upstream_tries`: maximum number of servers to try; 0 for each server once.
     pub tries: u32,
-    /// `*_next_upstream_timeout`: time after which no new try is started, in milliseconds; 0 for no limit.
+    /// `*_next_upstream_timeout`: time after which no other server is tried, in milliseconds; 0 for no limit.
     pub timeout_ms: u64,
 }
 
 impl NextUpstream {
-    /// `off`: requests are never retried on another server.
+    /// `off`: no condition, so requests are never retried on another server.
     pub const OFF: Self = Self {
         error: false,
         timeout: false,

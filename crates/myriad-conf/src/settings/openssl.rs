@@ -1,11 +1,11 @@
-//! `ssl_conf_command`: OpenSSL commands that correspond to directives. They are applied after the directives,
-//! independent of their order in the file.
+//! `ssl_conf_command`: OpenSSL commands that correspond to directives. They are applied after the directives, whatever
+//! their order in the file.
 
 use super::{OriginTlsSettings, TlsSettings};
 use crate::diagnostic::Diagnostic;
 use crate::text::Text;
 
-/// OpenSSL options without effect: rustls always behaves this way, does not have the feature, or does not support it.
+/// OpenSSL options without effect: rustls always behaves like this, or does not have the feature.
 const WITHOUT_EFFECT: [&str; 21] = [
     "AllowNoDHEKEX",
     "AntiReplay",
@@ -32,7 +32,7 @@ const WITHOUT_EFFECT: [&str; 21] = [
 
 type TlsVersion = u8;
 
-/// Settings of a server or an origin that options may change.
+/// Settings that `ssl_conf_command Options` changes; `None` if not mentioned.
 #[derive(Debug, Default)]
 struct OpensslOptions {
     session_ticket: Option<bool>,
@@ -42,7 +42,7 @@ struct OpensslOptions {
 }
 
 impl OpensslOptions {
-    /// Applies a list of option names. A leading `-` switches an option off.
+    /// Applies a comma-separated list of option names. A leading `-` turns an option off.
     fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
         for (word, on) in words(&list.lossy()) {
             match word {
@@ -62,7 +62,7 @@ impl OpensslOptions {
     }
 }
 
-/// Splits a list into words, each with true if it is switched on.
+/// Splits a comma-separated list into words, each with false if it has a leading `-`.
 fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.map(|word| match word.strip_prefix('-') {
@@ -71,7 +71,7 @@ fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// Parses a protocol version into a number: 0 for SSLv3, 3 for TLS 1.2, 4 for TLS 1.3.
+/// Parses a protocol version into a number that can be compared: 0 for SSLv3, 3 for TLS 1.2, 4 for TLS 1.3.
 fn version(word: &str, value: &Text) -> Result<TlsVersion, Diagnostic> {
     Ok(match word {
         "SSLv3" => 0,
@@ -86,7 +86,7 @@ fn version(word: &str, value: &Text) -> Result<TlsVersion, Diagnostic> {
     })
 }
 
-/// Applies a command about versions. Returns false for other commands.
+/// Applies a command about protocol versions. Returns false for other commands. Fails if no supported version remains.
 fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) -> Result<bool, Diagnostic> {
     let text = value.lossy();
     match name {
@@ -116,14 +116,14 @@ fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) ->
 }
 
 impl TlsSettings {
-    /// Applies the commands that correspond to directives. Commands about cipher suites and groups remain in
+    /// Applies the commands that correspond to directives. Other commands (about cipher suites and groups) remain in
     /// `commands`.
     pub(crate) fn apply_openssl_commands(&mut self) -> Result<(), Diagnostic> {
         let mut options = OpensslOptions::default();
         for (name, value) in std::mem::take(&mut self.commands) {
             match name.lossy().to_ascii_lowercase().as_str() {
                 "options" => options.take(&value)?,
-                // A certificate replaces another with the same kind of key.
+                // An additional certificate. One with the same kind of key replaces an earlier one.
                 "certificate" => self.certificates.push(value),
                 "privatekey" => self.keys.push(value),
                 other if versions(other, &value, (&mut self.tls12, &mut self.tls13))? => {}
@@ -134,7 +134,7 @@ impl TlsSettings {
         self.prefer_server_ciphers = options.server_preference.or(self.prefer_server_ciphers);
         if options.prioritize_chacha {
             // `PrioritizeChaCha` is meant for clients without AES hardware, which list ChaCha20 first. With the
-            // client's order, these get ChaCha20; for other clients any suite is acceptable.
+            // client's order, they get ChaCha20; for other clients any suite is acceptable.
             self.prefer_server_ciphers = Some(false);
         }
         self.certificate_compression =
@@ -144,7 +144,7 @@ impl TlsSettings {
 }
 
 impl OriginTlsSettings {
-    /// Applies the commands that correspond to directives. Commands about cipher suites and groups remain in
+    /// Applies the commands that correspond to directives. Other commands (about cipher suites and groups) remain in
     /// `commands`.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Origin settings that all protocols share. The directives of each prefix (`fastcgi_*`, `proxy_*`, …) set the same
-//! fields.
+//! Origin settings that all protocols have. The directives of each prefix (`fastcgi_*`, `proxy_*`, …) set the same
+//! fields, in a separate copy per protocol.
 
 use super::features::{FeatureSettings, Features};
 use super::next_upstream::NextUpstream;
@@ -8,29 +8,29 @@ use super::origin_parts::{
 };
 use super::{OriginTlsSettings, Protocol};
 
-/// Settings for requests to and responses from origins.
+/// Settings of a level for the origins of one protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginSettings {
     /// Protocol of the origins.
     pub protocol: Protocol,
-    /// Parts of a request that are sent.
+    /// Parts of requests that are sent to origins.
     pub request: OriginRequestSettings,
     /// Connection settings and timeouts.
     pub connection: OriginConnectionSettings,
     /// `*_next_upstream*`.
     pub next_upstream: NextUpstream,
-    /// Response fields that are obeyed, and fields that are sent to the client.
+    /// Handling of response fields: those that are obeyed, and those that clients receive.
     pub answer: OriginAnswerSettings,
-    /// Amount of response data that is read ahead of the client.
+    /// Buffering of responses.
     pub buffering: OriginBufferingSettings,
     /// `*_ssl_*`.
     pub tls: OriginTlsSettings,
-    /// Settings that features store per protocol, and settings specific to the protocol.
+    /// Settings of the protocol's own directives, and settings that features store per protocol.
     own: Features,
 }
 
 impl OriginSettings {
-    /// Creates settings before any directive is applied, including the defaults.
+    /// Creates blank settings, to which the defaults are applied next.
     pub(crate) fn new(protocol: Protocol) -> Self {
         Self {
             protocol,
@@ -44,13 +44,13 @@ impl OriginSettings {
         }
     }
 
-    /// Returns settings that a feature stores per protocol or that are specific to the protocol: those of this level or
-    /// an outer level, otherwise the defaults.
+    /// Returns settings that are specific to the protocol, or that a feature stores per protocol: those of this level
+    /// or an outer level, otherwise the defaults.
     pub fn own<T: FeatureSettings>(&self) -> &T {
         self.own.get()
     }
 
-    /// Returns these settings for modification. Changes apply to this level and its inner levels.
+    /// Returns the settings of [`Self::own`] for modification on this level, which inner levels inherit.
     pub fn own_mut<T: FeatureSettings>(&mut self) -> &mut T {
         self.own.get_mut()
     }

@@ -1,51 +1,52 @@
-//! Parts of the origin settings, one for each step: request, connection, response, buffering.
+//! Parts of the origin settings: request, connection, response, buffering.
 
 use myriad_policy::IgnoreHeaders;
 
 use crate::text::Text;
 
-/// `fastcgi_param` (or similar) or `proxy_set_header` directive.
+/// Directive that sets a CGI parameter (`fastcgi_param` or similar) or a request field (`proxy_set_header`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Name of the parameter or field.
     pub name: Text,
-    /// Value; an empty header field is not sent.
+    /// Value, which may contain variables; a request field with an empty value is not sent.
     pub value: Text,
-    /// `fastcgi_param … if_not_empty`.
+    /// `if_not_empty`: true if an empty parameter is not sent.
     pub if_not_empty: bool,
 }
 
 /// Parts of a request that are sent to an origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginRequestSettings {
-    /// `fastcgi_param` and similar, or `proxy_set_header`.
+    /// CGI parameters (`fastcgi_param` or similar), or request fields (`proxy_set_header`).
     pub parameters: Vec<Parameter>,
-    /// `*_pass_request_headers`.
+    /// `*_pass_request_headers`: true if the client's fields are sent.
     pub pass_fields: bool,
-    /// `*_pass_request_body`.
+    /// `*_pass_request_body`: true if the client's body is sent.
     pub pass_body: bool,
-    /// `*_request_buffering`.
+    /// `*_request_buffering`: true if the whole body is received before it is sent.
     pub buffering: bool,
 }
 
-/// Connection settings and timeouts. Times are in ms.
+/// Settings for connections to origins. Times are in ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginConnectionSettings {
-    /// `*_connect_timeout`.
+    /// `*_connect_timeout`: maximum time to connect.
     pub connect_timeout: u64,
-    /// `*_send_timeout`, between two writes.
+    /// `*_send_timeout`: maximum time between two writes.
     pub send_timeout: u64,
-    /// `*_read_timeout`, between two reads.
+    /// `*_read_timeout`: maximum time between two reads.
     pub read_timeout: u64,
-    /// `*_bind`, may contain variables; `None` for `off`.
+    /// `*_bind`: local address, may contain variables; `None` for `off`.
     pub bind: Option<Text>,
-    /// `*_socket_keepalive`.
+    /// `*_socket_keepalive`; without effect.
     pub keepalive: bool,
-    /// `*_ignore_client_abort`: a response is read completely even after the client has disconnected.
+    /// `*_ignore_client_abort`: true if a response is read completely even after the client has disconnected.
     pub to_the_end: bool,
 }
 
-/// `*_ignore_headers`: `X-Accel-*` fields that are forwarded, but not obeyed. Fields about caching are not included.
+/// `X-Accel-*` response fields in `*_ignore_headers`, which are not obeyed. [`IgnoreHeaders`] has the fields about
+/// caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceleratorHeaders {
     /// `X-Accel-Redirect`.
@@ -58,20 +59,20 @@ pub struct AcceleratorHeaders {
     pub charset: bool,
 }
 
-/// Response fields that are obeyed, and fields that are sent to the client.
+/// Handling of response fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginAnswerSettings {
-    /// `*_hide_header`.
+    /// `*_hide_header`: fields that clients do not receive.
     pub hide: Vec<Text>,
-    /// `*_pass_header`.
+    /// `*_pass_header`: fields that clients receive although they are hidden by default.
     pub pass: Vec<Text>,
-    /// `*_ignore_headers`, fields about caching.
+    /// `*_ignore_headers`: fields about caching.
     pub ignore: IgnoreHeaders,
-    /// `*_ignore_headers`, other fields.
+    /// `*_ignore_headers`: other fields.
     pub ignore_accel: AcceleratorHeaders,
-    /// `*_intercept_errors`.
+    /// `*_intercept_errors`: true if `error_page` replaces error responses of origins.
     pub intercept_errors: bool,
-    /// `*_force_ranges`.
+    /// `*_force_ranges`: true if ranges are supported even if the response has no `Accept-Ranges`.
     pub force_ranges: bool,
 }
 
@@ -84,21 +85,21 @@ pub struct Buffers {
     pub size: u64,
 }
 
-/// Amount of response data that is read ahead of the client. Sizes are in bytes.
+/// Buffering of responses that are read ahead of the client. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginBufferingSettings {
-    /// `*_buffering`.
+    /// `*_buffering`: true if responses are read ahead of the client.
     pub on: bool,
-    /// `*_buffer_size`: buffer for the response head.
+    /// `*_buffer_size`: size of the buffer for the response head.
     pub head_size: u64,
-    /// `*_buffers`.
+    /// `*_buffers`: limit of data in memory that is read ahead.
     pub buffers: Buffers,
-    /// `*_busy_buffers_size`; `None` if not set.
+    /// `*_busy_buffers_size`; without effect.
     pub busy_size: Option<u64>,
-    /// `*_max_temp_file_size`; 0 disables temporary files.
+    /// `*_max_temp_file_size`: maximum size of a temporary file; 0 disables temporary files.
     pub max_file_size: u64,
-    /// `*_temp_file_write_size`; `None` if not set.
+    /// `*_temp_file_write_size`; without effect.
     pub file_write_size: Option<u64>,
-    /// `*_limit_rate`, in bytes per second, may contain variables; `0` means no limit.
+    /// `*_limit_rate`: maximum rate of reading in bytes per second, may contain variables; `0` for no limit.
     pub limit_rate: Text,
 }

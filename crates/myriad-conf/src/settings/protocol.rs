@@ -1,5 +1,5 @@
-//! Properties of an origin protocol: the prefix of its directives and the form of its targets. The protocols themselves
-//! are defined by the crates that implement them and added to the registry.
+//! Properties of an origin protocol: the prefix of its directives and the syntax of its targets. The crate that
+//! implements a protocol defines them, and the registry contains the protocols of a build.
 
 use std::fmt;
 
@@ -7,25 +7,27 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct Protocol(&'static ProtocolFacts);
 
-/// Properties of a protocol.
+/// Properties of an origin protocol.
 #[derive(Debug)]
 pub struct ProtocolFacts {
-    /// Prefix of the directives, including the underscore.
+    /// Prefix of the directives, including the underscore: `proxy_`.
     pub prefix: &'static str,
-    /// Schemes that a target may start with.
+    /// Schemes with which a target may start.
     pub schemes: &'static [Scheme],
-    /// True if a target is an URL, which starts with one of the schemes and may contain a path.
+    /// True if a target is a URL, which starts with one of the schemes and may contain a path; otherwise it is an
+    /// address.
     pub is_url: bool,
     /// True if the origin receives a CGI environment (RFC 3875) instead of header fields.
     pub has_environment: bool,
     /// Cache key used if `*_cache_key` is not set.
     pub key: DefaultKey,
-    /// Directives of all protocols that this protocol does not have, by the start of their names after the prefix.
+    /// Common directives that this protocol does not have: names without the prefix, each also as the first words of
+    /// longer names.
     pub lacks: &'static [&'static str],
 }
 
 impl ProtocolFacts {
-    /// Protocol that passes a CGI environment to an address, without TLS.
+    /// Base value for protocols that send a CGI environment to an address, without TLS.
     pub const ENVIRONMENT: Self = Self {
         prefix: "",
         schemes: &[],
@@ -36,19 +38,19 @@ impl ProtocolFacts {
     };
 }
 
-/// Default cache key of a protocol.
+/// Cache key that a protocol uses if `*_cache_key` is not set.
 #[derive(Clone, Copy, Debug)]
 pub struct DefaultKey {
     /// Key with its variables.
     pub text: &'static str,
-    /// Key as documented by nginx, in Markdown.
+    /// Key in nginx's notation, in Markdown, for the documentation.
     pub documented: &'static str,
-    /// True if nginx has no default key, so that all URIs would share one entry, and a warning is given.
+    /// True if a missing `*_cache_key` causes a warning, because nginx has no default for the protocol.
     pub warned: bool,
 }
 
 impl DefaultKey {
-    /// Key with all parts that distinguish pages, for protocols without a specific key.
+    /// Key with all parts of the URL and the method, for protocols without a default in nginx.
     pub const FULL: Self = Self {
         text: "$scheme$request_method$host$request_uri",
         documented: "`$scheme$request_method$host$request_uri`, with a warning; nginx has no default",
@@ -56,14 +58,14 @@ impl DefaultKey {
     };
 }
 
-/// Scheme that a target may start with.
+/// Scheme with which a target may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     /// Text of the scheme, including `://`.
     pub text: &'static str,
     /// Default port; `None` if the target must contain a port.
     pub port: Option<u16>,
-    /// True if the scheme means TLS.
+    /// True if the scheme stands for TLS.
     pub secure: bool,
 }
 
@@ -78,13 +80,13 @@ impl Protocol {
         self.0.prefix
     }
 
-    /// Returns whether a target is an URL.
+    /// Returns whether a target is a URL, otherwise an address.
     pub fn is_url(self) -> bool {
         self.0.is_url
     }
 
-    /// Returns whether `stream` shares the TLS directives (`proxy_ssl_*`) of this protocol. This applies to protocols
-    /// with URLs, TLS and no CGI environment.
+    /// Returns whether `stream` uses the TLS directives (`proxy_ssl_*`) of this protocol. The protocol must have URLs,
+    /// TLS and no CGI environment.
     pub fn serves_streams(self) -> bool {
         self.is_url() && self.may_be_secure() && !self.has_environment()
     }
@@ -117,8 +119,8 @@ impl Protocol {
         self.0.schemes
     }
 
-    /// Splits a target into its scheme (case-insensitive) and the rest. Returns `None` for an URL without a valid
-    /// scheme.
+    /// Splits a target into its scheme (case-insensitive) and the rest. A target that is not a URL may have no scheme.
+    /// Returns `None` for a URL without a valid scheme.
     pub fn split(self, target: &str) -> Option<(Option<Scheme>, &str)> {
         let begins = |scheme: &&Scheme| {
             target.get(..scheme.text.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme.text))

@@ -1,4 +1,4 @@
-//! `ssl_*`: TLS settings of a server.
+//! Settings for TLS connections of clients (`ssl_*`).
 
 use crate::text::Text;
 
@@ -8,9 +8,9 @@ pub enum SessionCache {
     /// `off`, `none`: no sessions are stored.
     #[default]
     Off,
-    /// `builtin`, `shared`.
+    /// `builtin` or `shared`: sessions are stored in memory.
     Stored {
-        /// Name; servers that use the same name share the cache.
+        /// Name of the cache; servers that use the same name share it.
         name: String,
         /// Maximum number of sessions: 4000 per megabyte, as in nginx.
         sessions: u32,
@@ -34,69 +34,70 @@ pub enum VerifyClient {
 /// `ssl_ocsp`: client certificates whose revocation status is queried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OcspCheck {
-    /// None.
+    /// `off`: none.
     #[default]
     Off,
-    /// All certificates except the root.
+    /// `on`: all certificates of the chain except the root.
     Chain,
-    /// Only the certificate of the client.
+    /// `leaf`: only the certificate of the client.
     Leaf,
 }
 
 /// `ssl_ocsp_cache`: cache of OCSP responses about clients, shared by all workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OcspCache {
-    /// Name.
+    /// Name of the cache; servers that use the same name share it.
     pub name: String,
     /// Maximum number of responses.
     pub entries: u32,
 }
 
-/// `ssl_certificate_cache`, `proxy_ssl_certificate_cache`. Times are in ms.
+/// `ssl_certificate_cache` and `proxy_ssl_certificate_cache`: cache of certificates whose names contain variables.
+/// Times are in ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertificateCache {
     /// Maximum number of cached certificates and keys.
     pub max: u32,
     /// Time after which an unused entry expires.
     pub inactive: u64,
-    /// Time after which an entry is validated again.
+    /// Time for which an entry is used before its file is checked or read again.
     pub valid: u64,
 }
 
-/// `ssl_*` settings of a level.
+/// TLS settings of a level for clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// `ssl`: every `listen` of the server uses TLS.
+    /// `ssl`: true if every `listen` of the server uses TLS.
     pub on: bool,
-    /// `ssl_certificate`: files with PEM certificates, each followed by its chain.
+    /// `ssl_certificate`: files with a certificate and its chain, in PEM.
     pub certificates: Vec<Text>,
-    /// `ssl_certificate_key`: files of PEM keys, in the order of the certificates.
+    /// `ssl_certificate_key`: files with keys in PEM, in the order of the certificates.
     pub keys: Vec<Text>,
     /// `ssl_password_file`: passwords of encrypted keys, one per line.
     pub password_file: Option<Text>,
-    /// `ssl_protocols` includes TLS 1.2.
+    /// True if `ssl_protocols` includes TLS 1.2.
     pub tls12: bool,
-    /// `ssl_protocols` includes TLS 1.3.
+    /// True if `ssl_protocols` includes TLS 1.3.
     pub tls13: bool,
-    /// `ssl_ciphers` in OpenSSL's notation; only for TLS 1.2.
+    /// `ssl_ciphers`: TLS 1.2 cipher suites in OpenSSL's notation; `None` for all.
     pub ciphers: Option<Text>,
-    /// `ssl_prefer_server_ciphers`; `None` if not set.
+    /// `ssl_prefer_server_ciphers`: true if the server's order of cipher suites applies; `None` if not set.
     pub prefer_server_ciphers: Option<bool>,
-    /// `ssl_ecdh_curve`; `None` for `auto`.
+    /// `ssl_ecdh_curve`: key exchange groups; `None` for `auto`.
     pub curves: Option<Text>,
     /// `ssl_session_cache`.
     pub session_cache: SessionCache,
-    /// `ssl_session_timeout`, in milliseconds.
+    /// `ssl_session_timeout`: maximum age of a session that is resumed, in milliseconds.
     pub session_timeout: u64,
-    /// `ssl_session_tickets`.
+    /// `ssl_session_tickets`: true if clients receive session tickets.
     pub session_tickets: bool,
-    /// `ssl_buffer_size`, in bytes; `None` if not set.
+    /// `ssl_buffer_size`: maximum size of a TLS record in bytes; `None` for records of growing size.
     pub buffer_size: Option<u64>,
-    /// `ssl_reject_handshake`.
+    /// `ssl_reject_handshake`: true if TLS handshakes for the server are rejected.
     pub reject_handshake: bool,
-    /// `ssl_verify_client`.
+    /// `ssl_verify_client`: requirements for client certificates.
     pub verify_client: VerifyClient,
-    /// `ssl_verify_depth`.
+    /// `ssl_verify_depth`: maximum number of intermediate certificates of a client.
     pub verify_depth: u32,
     /// `ssl_client_certificate`: file with certificate authorities whose names are sent to clients.
     pub client_certificate: Option<Text>,
@@ -104,30 +105,30 @@ pub struct TlsSettings {
     pub trusted_certificate: Option<Text>,
     /// `ssl_crl`: file with revocation lists.
     pub crl: Option<Text>,
-    /// `ssl_ocsp`.
+    /// `ssl_ocsp`: client certificates that are checked for revocation.
     pub ocsp: OcspCheck,
-    /// `ssl_ocsp_responder`: a URL.
+    /// `ssl_ocsp_responder`: URL that replaces those in client certificates; `None` if not set.
     pub ocsp_responder: Option<Text>,
     /// `ssl_ocsp_cache`; `None` for `off`.
     pub ocsp_cache: Option<OcspCache>,
     /// `ssl_dhparam`: file that is read, as in nginx, but not used.
     pub dhparam: Option<Text>,
-    /// `ssl_session_ticket_key`: files of 48 or 80 bytes. The first is used for encryption.
+    /// `ssl_session_ticket_key`: files of 48 or 80 bytes. The first encrypts tickets, all of them decrypt.
     pub ticket_keys: Vec<Text>,
-    /// `ssl_stapling`.
+    /// `ssl_stapling`: true if OCSP responses about the server's certificates are sent to clients.
     pub stapling: bool,
-    /// `ssl_stapling_file`: OCSP response in DER.
+    /// `ssl_stapling_file`: file with an OCSP response in DER; `None` if not set.
     pub stapling_file: Option<Text>,
-    /// `ssl_stapling_responder`: a URL.
+    /// `ssl_stapling_responder`: URL that replaces the one in the certificate; `None` if not set.
     pub stapling_responder: Option<Text>,
-    /// `ssl_stapling_verify`.
+    /// `ssl_stapling_verify`: true if the signature of an OCSP response is verified.
     pub stapling_verify: bool,
-    /// `ssl_early_data`.
+    /// `ssl_early_data`: true if TLS 1.3 early data is accepted.
     pub early_data: bool,
-    /// `ssl_certificate_compression`.
+    /// `ssl_certificate_compression`: true if certificates are compressed (RFC 8879).
     pub certificate_compression: bool,
     /// `ssl_certificate_cache`; `None` for `off`.
     pub certificate_cache: Option<CertificateCache>,
-    /// `ssl_conf_command`: name and value of an OpenSSL command.
+    /// `ssl_conf_command`: names and values of OpenSSL commands.
     pub commands: Vec<(Text, Text)>,
 }

@@ -1,4 +1,4 @@
-//! Tests of the model: inheritance and every typed part.
+//! Tests of the model: inheritance, and each typed part.
 
 mod blocks;
 mod inheritance;
@@ -25,7 +25,7 @@ fn model(text: &str) -> Model {
     })
 }
 
-/// Returns the first error of a configuration that must be rejected.
+/// Returns the message of the first error of a configuration that must be rejected.
 #[track_caller]
 fn refusal(text: &str) -> String {
     let parsed =
